@@ -1,0 +1,115 @@
+/*
+ * io.h - Matrix Market files, and the model problems everybody starts with.
+ */
+#ifndef KRY_IO_H
+#define KRY_IO_H
+
+#include <kry/formats.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Matrix Market ---------------------------------------------------------------- */
+
+typedef enum kry_mtx_field { KRY_MTX_REAL, KRY_MTX_INTEGER, KRY_MTX_PATTERN } kry_mtx_field;
+typedef enum kry_mtx_symmetry {
+    KRY_MTX_GENERAL,
+    KRY_MTX_SYMMETRIC,
+    KRY_MTX_SKEW
+} kry_mtx_symmetry;
+
+/*
+ * A Matrix Market file on the host, as it stands in the file: symmetric ones are not expanded.
+ * Indices count from 0. An array file is held as coordinates too, in column order.
+ */
+typedef struct kry_mtx {
+    bool array; /* dense "array" format, else "coordinate" */
+    kry_mtx_field field;
+    kry_mtx_symmetry symmetry;
+    int64_t rows, cols, nnz; /* nnz: entries held in row, col, val */
+    int32_t *row, *col;      /* nnz each; NULL for an array file */
+    double *val;             /* nnz; ones for a pattern file */
+} kry_mtx;
+
+/*
+ * Read a file, plain or gzip'd (told by its content, not its name).
+ *
+ * Takes coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric.
+ * Memory grows with what is read, not with what the header claims.
+ *
+ * Returns  KRY_ERR_FILE if it cannot be opened or read; KRY_ERR_PARSE "file:line: ..." for
+ *          anything malformed, complex or hermitian; KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_read(const char *path, kry_mtx **mtx);
+
+/* The same from bytes in memory (plain or gzip'd); `name` stands for the file in messages. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size,
+                                                kry_mtx **mtx);
+
+/* Write a file, gzip'd when the name ends in ".gz", with numbers that read back to the bit.
+ *   comment  one line without the leading %, or NULL
+ * A file that could not be written whole is removed. Returns  KRY_ERR_FILE. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_write(const char *path, const kry_mtx *mtx,
+                                                const char *comment);
+KRY_API void kry_mtx_release(kry_mtx **mtx);
+
+/* A file's matrix as an operator: symmetric and skew storage expanded, duplicates refused
+ * unless params say otherwise. traits: symmetric files get KRY_SYMMETRIC. Waits. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_matrix(kry_device *device, kry_type type,
+                                                 const kry_mtx *mtx, const kry_csr_params *params,
+                                                 kry_op **op);
+/* A file's numbers as an n-by-k block: array files, and coordinate files of vectors. Waits. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_vec(kry_device *device, kry_type type,
+                                              const kry_mtx *mtx, kry_vec **vec);
+
+/* Read a file straight into an operator or a vector. Waits. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_matrix(kry_device *device, kry_type type,
+                                                      const char *path, kry_op **op);
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_vec(kry_device *device, kry_type type,
+                                                   const char *path, kry_vec **vec);
+/* Write a vector as an array file. Waits. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_vec *vec);
+
+/* ---- model problems --------------------------------------------------------------- */
+
+/*
+ * A generated system on the host: a matrix in CSR, a right-hand side, the solution if known.
+ *
+ *   poisson2d:N            -div grad u = f on the unit square, u = 0 around, N-by-N interior
+ *                          points, five-point stencil scaled by h^2 (diagonal 4), h = 1/(N+1),
+ *                          u = sin^2(pi x) sin^2(pi y); Wang et al., section 2
+ *   poisson3d:N            the same in the unit cube, seven points (diagonal 6), N^3 unknowns,
+ *                          u = sin^2(pi x) sin^2(pi y) sin^2(pi z)
+ *   anisotropic2d:N:EPS    -u_xx - EPS u_yy, EPS > 0, same u
+ *   random_spd:N:K         N rows with about K entries off the diagonal each at random symmetric
+ *                          places, diagonally dominant; b = A x for a random x; seeded
+ */
+typedef struct kry_problem {
+    char name[64];            /* the spec it was made from */
+    int64_t n, nnz;
+    int64_t *row_ptr;         /* n+1 */
+    int32_t *col;             /* nnz, ascending in a row */
+    double *val;              /* nnz */
+    double *rhs;              /* n */
+    double *solution;         /* n: the exact solution of the differential equation (or of the
+                                 system for random_spd) at the unknowns; NULL: not known */
+    bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
+} kry_problem;
+
+/*
+ * Make a problem from its spec.
+ *
+ *   seed   for the random ones
+ *
+ * Returns  KRY_ERR_PARSE for a spec that is not one of the above or a size out of range (the
+ *          message lists them), KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t seed,
+                                                     kry_problem **problem);
+KRY_API void kry_problem_release(kry_problem **problem);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/*
+ * kry.h - sparse Krylov solvers on OpenCL: the whole host-side interface.
+ *
+ * Five nouns:
+ *   kry_device   an OpenCL device with one in-order queue and a program cache
+ *   kry_vec      a dense n-by-k block of numbers on a device
+ *   kry_op       a linear operator: matrix, stencil, preconditioner, solver, the caller's code
+ *   kry_result   what a solve did
+ *   kry_status   how a call ended
+ *
+ * Rules that hold everywhere, and are therefore not repeated in the headers:
+ *   - A function that can fail returns kry_status; results leave through the last
+ *     argument, which is set to NULL (or zero) on failure.
+ *   - Objects are reference counted. _create, _read, _open and _wrap give the caller one
+ *     reference; _release drops it and sets the handle to NULL; releasing NULL is allowed.
+ *     An object keeps alive whatever it was built from.
+ *   - Sizes are counted in elements, never bytes. Indices start at 0. Blocks are column major.
+ *   - Work is enqueued and returns at once, unless the entry says "waits".
+ *   - One thread at a time per device. Different devices may be used from different threads.
+ *   - A params pointer may be NULL, and a zero field means "the default".
+ *   - Nothing is printed, and nothing ends the process.
+ */
+#ifndef KRY_KRY_H
+#define KRY_KRY_H
+
+#include <kry/device.h>
+#include <kry/formats.h>
+#include <kry/io.h>
+#include <kry/op.h>
+#include <kry/precond.h>
+#include <kry/solver.h>
+#include <kry/status.h>
+#include <kry/vec.h>
+
+/* The version of these headers; kry_version() is the version of the library that runs. */
+#define KRY_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+KRY_API const char *kry_version(void);
+#ifdef __cplusplus
+}
+#endif
+#endif

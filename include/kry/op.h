@@ -1,0 +1,169 @@
+/*
+ * op.h - linear operators: anything that maps vectors to vectors, behind one table.
+ *
+ * A matrix in any format, a preconditioner, a solver and the caller's own code are all made of
+ * the same kry_op_table; none is second class.
+ */
+#ifndef KRY_OP_H
+#define KRY_OP_H
+
+#include <kry/vec.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kry_op kry_op;
+typedef struct kry_result kry_result; /* solver.h */
+
+/* Partial sums of a reduction, left on the device for the next kernel to finish; opencl.h. */
+typedef struct kry_sum kry_sum;
+/* The direction p := z + beta p of a Krylov step, beta and all still on the device; opencl.h. */
+typedef struct kry_direction kry_direction;
+
+/* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
+enum {
+    KRY_SYMMETRIC = 1u << 0,
+    KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
+    KRY_VARYING = 1u << 2   /* not the same linear map twice, e.g. an inner iteration:
+                               allowed as preconditioner of flexible methods only */
+};
+
+typedef struct kry_op_shape {
+    int64_t rows, cols;
+    kry_type type;
+    unsigned traits;
+} kry_op_shape;
+
+/* What kry_op_describe tells about an operator. */
+typedef struct kry_op_info {
+    const char *kind;       /* "csr", "jacobi", "pcg", or what the author called it */
+    const char *variant;    /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
+    int64_t nnz;            /* stored entries; -1 if the word makes no sense */
+    double bytes_per_apply; /* least bytes moved by y = A x, vectors included; 0: not known */
+} kry_op_info;
+
+/*
+ * The table behind every operator.
+ *
+ * `self` is the pointer given to kry_op_create. Before any entry is called the library has
+ * checked that the vectors fit the shape, live on the operator's device and do not overlap;
+ * they have one column, for the library calls once per column, but may start anywhere in their
+ * buffers. A NULL entry means "not offered": where a default exists it is used, otherwise the
+ * caller sees KRY_ERR_UNSUPPORTED. Entries enqueue and do not wait.
+ */
+typedef struct kry_op_table {
+    size_t struct_size; /* sizeof(kry_op_table); later versions only append */
+    const char *kind;   /* short name for messages and kry_op_describe: "csr", "pcg" */
+
+    /* Required. y := alpha A x + beta y. With beta == 0, y must not be read. */
+    kry_status (*apply)(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
+
+    /* Default: apply, then a dot product. y := A x and sum := x.y in the same pass. */
+    kry_status (*apply_dot)(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum);
+
+    /* Default: the direction, then apply_dot. p := z + beta p, q := A p and sum := p.q in one
+     * pass; d carries z, beta and the old p. */
+    kry_status (*apply_direction)(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                  kry_sum *sum);
+
+    /* Default: copy and apply. r := b - A x, summed as accurately as the device can. */
+    kry_status (*residual)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
+
+    /* No default. The same as apply with the transpose. */
+    kry_status (*apply_transpose)(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y);
+
+    /* No default. d := diagonal of A. Jacobi asks for it. */
+    kry_status (*diagonal)(void *self, kry_vec *d);
+
+    /* Default: none. The operator is y = d .* x: lend d, so that solvers fold it into their own
+     * passes. */
+    const kry_vec *(*as_diagonal)(void *self);
+
+    /* Default: nothing to do, and no values taken. See kry_op_update. */
+    kry_status (*update)(void *self, const void *values);
+
+    /* No default. Solve A x = b from the guess in x: what makes an operator a solver. */
+    kry_status (*solve)(void *self, const kry_vec *b, kry_vec *x, kry_result *result);
+
+    /* Default: the kind alone. Fill in what is known. */
+    void (*describe)(void *self, kry_op_info *info);
+
+    /* Default: nothing. Called once, when the last reference goes. */
+    void (*destroy)(void *self);
+} kry_op_table;
+
+/*
+ * Make an operator of a table and a pointer.
+ *
+ *   table  static, kept by pointer
+ *   self   handed to every entry; owned by the operator from here on (table->destroy), but
+ *          only if this call succeeds
+ *
+ * Returns  KRY_ERR_ARGUMENT if the table has no apply or comes from another version.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_create(kry_device *device, const kry_op_table *table,
+                                                void *self, const kry_op_shape *shape, kry_op **op);
+KRY_API kry_op *kry_op_retain(const kry_op *op);
+KRY_API void kry_op_release(kry_op **op);
+KRY_API const kry_op_shape *kry_op_get_shape(const kry_op *op); /* borrowed */
+KRY_API kry_device *kry_op_device(const kry_op *op);            /* borrowed */
+KRY_API void kry_op_describe(const kry_op *op, kry_op_info *info);
+
+/*
+ * y := alpha op(x) + beta y
+ *
+ *   x   [in]      cols-by-k, the type of op
+ *   y   [in,out]  rows-by-k, must not overlap x; with beta == 0 it is not read, so it may hold
+ *                 anything, NaN included
+ *
+ * A solver is an operator too: applying it runs the solve from a zero guess.
+ *
+ * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_ARGUMENT (NULL, overlap, another device),
+ *          KRY_ERR_DEVICE, or what the operator's own apply returned.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x,
+                                               double beta, kry_vec *y);
+/* The same with the transpose. Returns  also KRY_ERR_UNSUPPORTED. */
+KRY_API KRY_MUST_CHECK kry_status kry_op_apply_transpose(const kry_op *op, double alpha,
+                                                         const kry_vec *x, double beta, kry_vec *y);
+/* r := b - A x; r may be b. */
+KRY_API KRY_MUST_CHECK kry_status kry_op_residual(const kry_op *op, const kry_vec *b,
+                                                  const kry_vec *x, kry_vec *r);
+/* d := diagonal, n-by-1. Returns  also KRY_ERR_UNSUPPORTED. */
+KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
+
+/*
+ * New values, same pattern: redo only the numerical part of the set-up.
+ *
+ *   values  [in]  for a matrix made from host arrays or a file: as many numbers, in the order
+ *                 and type in which they were given first; NULL: the values changed where they
+ *                 are (a wrapped buffer), or in the operator this one was built from (a
+ *                 preconditioner, a solver)
+ *
+ * After a new time step:  kry_op_update(A, val), then kry_op_update(solver, NULL), which
+ * refreshes the solver's preconditioner too. On failure the old values stay. Waits.
+ *
+ * Returns  KRY_ERR_ARGUMENT for values that are not finite (message: which) or not taken.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
+
+/*
+ * Solve A x = b with a solver (kry_pcg_create, kry_solver_create). Waits.
+ *
+ *   b       [in]      n-by-1, finite
+ *   x       [in,out]  n-by-1, finite: the guess on entry, the last iterate on return
+ *   result  [out]     may be NULL
+ *
+ * Returns  KRY_OK only if the true residual ||b - A x|| meets the target. KRY_NOT_CONVERGED,
+ *          KRY_STOPPED, KRY_STAGNATED and KRY_BREAKDOWN leave the last iterate in x and the
+ *          reason in the result. Negative: x is unchanged unless the device itself failed.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x,
+                                            kry_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,75 @@
+/*
+ * opencl.h - the only public header that needs <CL/cl.h>: lending kry your objects, reaching
+ * the ones it made, and what a fused operator needs.
+ *
+ * _wrap retains the OpenCL object (clRetain*) and releases it with the kry object. Getters
+ * lend: do not release what they return.
+ */
+#ifndef KRY_OPENCL_H
+#define KRY_OPENCL_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+#include <kry/kry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Use the caller's context, device and queue.
+ *
+ *   queue  in order, of that context and device; kry enqueues on it, and flushes or waits for
+ *          it only where an entry says "waits"
+ *
+ * Returns  KRY_ERR_ARGUMENT if the three do not belong together or the queue is out of order.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_device_wrap(cl_context context, cl_device_id id,
+                                                  cl_command_queue queue, kry_device **device);
+
+KRY_API cl_context kry_device_context(const kry_device *device);
+KRY_API cl_device_id kry_device_id(const kry_device *device);
+KRY_API cl_command_queue kry_device_queue(const kry_device *device);
+
+/* A view of n*k numbers in the caller's buffer, starting at element `first`. No copy.
+ * Returns  KRY_ERR_SHAPE if they do not fit into the buffer. */
+KRY_API KRY_MUST_CHECK kry_status kry_vec_wrap(kry_device *device, kry_type type, int64_t n,
+                                               int64_t k, cl_mem buffer, int64_t first,
+                                               kry_vec **vec);
+
+/* The buffer behind a vector and the element it starts at (NULL allowed). */
+KRY_API cl_mem kry_vec_buffer(const kry_vec *vec, int64_t *first);
+
+/*
+ * CSR around three device buffers of the caller, without a copy: row_ptr of rows+1 cl_int (or
+ * cl_long if wide), col of nnz cl_int, val of nnz numbers. The row pointers and columns are read
+ * back once and checked, as in kry_csr_create; columns may stand in any order. Change the values
+ * when you like and call kry_op_update(op, NULL); never change the pattern. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type, int64_t rows,
+                                               int64_t cols, int64_t nnz, bool wide,
+                                               cl_mem row_ptr, cl_mem col, cl_mem val,
+                                               const kry_csr_params *params, kry_op **op);
+
+/* Compile through kry's cache, for callers' own operators. cl/kry.clh is put in front of
+ * `source`, with REAL, ACC and the rest defined as for `type`. `name` appears in messages; the
+ * kernel belongs to the caller (clReleaseKernel). */
+KRY_API KRY_MUST_CHECK kry_status kry_device_kernel(kry_device *device, kry_type type,
+                                                    const char *name, const char *source,
+                                                    const char *options, const char *kernel_name,
+                                                    cl_kernel *kernel);
+
+/* ---- for operators that fuse ------------------------------------------------------- */
+
+/* A reduction's partial sums: the operator writes up to kry_sum_capacity numbers of type ACC
+ * (double where the device has it, else float), one per work-group, and says how many. */
+KRY_API cl_mem kry_sum_buffer(const kry_sum *sum);
+KRY_API int kry_sum_capacity(const kry_sum *sum);
+KRY_API void kry_sum_set_count(kry_sum *sum, int count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,118 @@
+/*
+ * solver.h - Krylov methods: how to ask for one, when it stops, and what it reports.
+ */
+#ifndef KRY_SOLVER_H
+#define KRY_SOLVER_H
+
+#include <kry/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why a solve ended: enumerator, the word in --json, the status kry_solve returns. */
+#define KRY_REASON_LIST(X)                                                \
+    X(KRY_CONVERGED, "converged", KRY_OK)                                 \
+    X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                       \
+    X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                             \
+    X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)          \
+    X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                           \
+    X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)            \
+    X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)          \
+    X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN) \
+    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)
+
+typedef enum kry_reason {
+#define KRY_REASON_ENUM(name, word, status) name,
+    KRY_REASON_LIST(KRY_REASON_ENUM)
+#undef KRY_REASON_ENUM
+} kry_reason;
+
+KRY_API const char *kry_reason_word(kry_reason reason); /* never NULL */
+
+typedef struct kry_iteration {
+    int64_t iteration; /* 0 is the initial residual */
+    double residual;   /* ||b - A x||_2 as carried by the recurrence, units of b */
+    double target;     /* max(rtol * ||b||_2, atol), units of b */
+    double seconds;    /* wall time since kry_solve was entered */
+} kry_iteration;
+
+/*
+ * Called on the calling thread. Return 0 to go on, anything else to stop with KRY_STOPPED.
+ *
+ * With check_every = c > 0 it is called at iterations 0, c, 2c, ... with the device idle and x
+ * at that very iterate. With check_every = 0 the device runs ahead, and it is called now and
+ * then with the latest residual that is known.
+ */
+typedef int (*kry_monitor)(void *user, const kry_iteration *it);
+
+typedef struct kry_stop {
+    double rtol;         /* relative to ||b||_2; default 1e-8 (double), 1e-5 (single), or 0 if
+                            atol is given; below the unit roundoff it is refused */
+    double atol;         /* units of b; default 0 */
+    int64_t max_iter;    /* default 10 n, at least 100, at most 100000 */
+    int64_t check_every; /* iterations between two looks of the host; default 0: chosen so that
+                            looking costs nothing. Counts and iterates never depend on it. */
+} kry_stop;
+
+typedef struct kry_pcg_params {
+    size_t struct_size;
+    const kry_op *precond; /* M, about inverse(A), symmetric positive definite; NULL: identity */
+    kry_stop stop;
+    kry_monitor monitor;   /* NULL: none */
+    void *monitor_user;    /* borrowed */
+} kry_pcg_params;
+#define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
+
+/*
+ * Conjugate gradients for A x = b, A and M symmetric positive definite.
+ *
+ * Allocates all it needs (4 n-vectors; 5 with a preconditioner), so that kry_solve allocates
+ * nothing on the device. Scalars stay on the device; the host looks behind. docs/pcg.md has the
+ * recurrences and the words moved.
+ *
+ * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
+ *          types differ or M varies; KRY_ERR_ARGUMENT for tolerances that are negative, not
+ *          finite, or below what the precision can give; KRY_ERR_MEMORY.
+ * Source   M. R. Hestenes, E. Stiefel, Methods of conjugate gradients for solving linear
+ *          systems, J. Res. Nat. Bur. Standards 49 (1952).
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params,
+                                                 kry_op **solver);
+
+/*
+ * The same from a string, as the program and every binding take it:
+ *     "method=pcg precond=jacobi rtol=1e-8 atol=0 maxit=500 check-every=0"
+ *
+ *   options  words name=value separated by blanks; NULL or "": plain CG with the defaults.
+ *            method   cg, pcg (the same with precond=jacobi unless said otherwise)
+ *            precond  none, jacobi
+ *
+ * Returns  KRY_ERR_PARSE naming the word, or what the constructors return.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char *options,
+                                                    kry_monitor monitor, void *monitor_user,
+                                                    kry_op **solver);
+
+/* What kry_solve found. Residuals are 2-norms in units of b. */
+struct kry_result {
+    kry_reason reason;
+    char why[200];        /* one sentence with the value that decided */
+    int64_t iterations;
+    int restarts;         /* times the recurrence was continued from the true residual */
+    double norm_b;
+    double target;        /* max(rtol * norm_b, atol) */
+    double residual;      /* as carried by the recurrence at the end */
+    double true_residual; /* ||b - A x||, computed afresh from the x that is returned */
+    double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
+    double solve_seconds; /* this kry_solve */
+    double bytes;         /* moved by the solve's iterations, by the model; 0: not known */
+    const double *history;   /* residual of the recurrence at iteration 0, 1, ...; owned by the
+                                solver, valid until its next solve or its release */
+    int64_t history_count;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

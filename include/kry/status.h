@@ -1,0 +1,68 @@
+/*
+ * status.h - how a call ended, and what it had to say about it.
+ */
+#ifndef KRY_STATUS_H
+#define KRY_STATUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define KRY_API          __attribute__((visibility("default")))
+#define KRY_MUST_CHECK   __attribute__((warn_unused_result))
+#define KRY_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define KRY_API
+#define KRY_MUST_CHECK
+#define KRY_PRINTF(f, a)
+#endif
+
+/* One list, expanded into the enum, into the text table and into docs/errors.md.
+ *   > 0  the call ran to its end, but read the result before using the answer;
+ *        only kry_solve returns these, so `< 0` is a safe test everywhere else
+ *   < 0  the call did nothing; inputs are unchanged and outputs are NULL or zero     */
+#define KRY_STATUS_LIST(X)                                                          \
+    X(KRY_OK, 0, "success")                                                         \
+    X(KRY_NOT_CONVERGED, 1, "stopped at the iteration limit")                       \
+    X(KRY_STOPPED, 2, "stopped by the monitor")                                     \
+    X(KRY_BREAKDOWN, 3, "the recurrence broke down")                                \
+    X(KRY_STAGNATED, 4, "the true residual stopped falling above the target")       \
+    X(KRY_ERR_ARGUMENT, -1, "an argument is NULL or out of range")                  \
+    X(KRY_ERR_SHAPE, -2, "sizes do not agree")                                      \
+    X(KRY_ERR_TYPE, -3, "number types or operator kinds do not agree")              \
+    X(KRY_ERR_DEVICE, -4, "an OpenCL call failed")                                  \
+    X(KRY_ERR_BUILD, -5, "a kernel did not compile or was not found")               \
+    X(KRY_ERR_MEMORY, -6, "out of host or device memory")                           \
+    X(KRY_ERR_FILE, -7, "a file could not be read or written")                      \
+    X(KRY_ERR_PARSE, -8, "a file or an option string is not in the stated format")  \
+    X(KRY_ERR_UNSUPPORTED, -9, "this operator or device cannot do that")            \
+    X(KRY_ERR_CALLBACK, -10, "a caller's function failed")                          \
+    X(KRY_ERR_SINGULAR, -11, "a matrix to be factorised or inverted is singular")
+
+typedef enum kry_status {
+#define KRY_STATUS_ENUM(name, value, text) name = value,
+    KRY_STATUS_LIST(KRY_STATUS_ENUM)
+#undef KRY_STATUS_ENUM
+        KRY_STATUS_FORCE_INT = 0x7fffffff
+} kry_status;
+
+/* Fixed English text for a status; never NULL. */
+KRY_API const char *kry_status_text(kry_status status);
+
+/* What the last failed call on this thread had to say: the public function, the offending
+ * values and their place, and the OpenCL error name or compiler log. Valid until the next
+ * failing kry call on this thread; "" if no call has failed. Works before any device exists. */
+KRY_API const char *kry_last_error(void);
+
+/* Record a message for kry_last_error and hand `status` back: for callers' own operators,
+ *     return kry_fail(KRY_ERR_CALLBACK, "laplace: OpenCL error %d", err);              */
+KRY_API kry_status kry_fail(kry_status status, const char *format, ...) KRY_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

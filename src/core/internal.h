@@ -1,0 +1,188 @@
+/*
+ * internal.h - what the library's own files share. Never installed.
+ */
+#ifndef KRY_INTERNAL_H
+#define KRY_INTERNAL_H
+
+#include <kry/opencl.h>
+#include <stdbool.h>
+
+/* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
+
+#define TRY(call)              \
+    do {                       \
+        st = (call);           \
+        if (st < 0) goto done; \
+    } while (0)
+
+#define TRY_CL(call) TRY(kry_cl_check((call), __func__, #call))
+
+#define CHECK(cond, status, ...)                  \
+    do {                                          \
+        if (!(cond)) {                            \
+            st = kry_fail((status), __VA_ARGS__); \
+            goto done;                            \
+        }                                         \
+    } while (0)
+
+/* ---- status.c, alloc.c ---- */
+
+kry_status kry_cl_check(cl_int err, const char *func, const char *call);
+const char *kry_cl_error_name(cl_int err);
+double kry_now(void); /* seconds, from a clock that only goes forward */
+
+/* All host memory and all device buffers come from these, so that a test can make the n-th
+ * request fail. kry_test_fail_at < 0: off. */
+extern int kry_test_fail_at;
+kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer); /* zeroed */
+kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
+kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
+
+/* ---- layout: how rows lie over the parts of a computation. One device for now; dots and norms
+ *      are finished through it, so that solvers do not know how many parts there are. ---- */
+
+typedef struct kry_layout kry_layout;
+struct kry_layout {
+    /* Make each of the partial sums stand for the sum over all parts. On one device there is
+     * nothing to add: the kernel that uses a sum finishes it. */
+    kry_status (*reduce)(kry_layout *layout, kry_sum *const *sums, int count);
+    kry_device *dev; /* borrowed: the device embeds its plain layout */
+};
+void kry_layout_init_single(kry_layout *layout, kry_device *dev);
+
+/* ---- device.c, profile.c ---- */
+
+struct kry_program; /* program.c */
+
+struct kry_device {
+    int refs;
+    cl_context context;
+    cl_device_id id;
+    cl_command_queue queue;
+    kry_device_info info;
+    kry_layout layout;
+    struct kry_program *programs; /* cache in memory, a list */
+    int64_t bytes_in_use;         /* by kry's own buffers */
+};
+
+kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+
+/* ---- program.c, program_disk.c ---- */
+
+enum { KRY_MAX_ARGS = 32 };
+
+/* A kernel of a cached program, borrowed from the device; remembers its last arguments. */
+typedef struct kry_kernel {
+    cl_kernel handle;
+    const char *name;
+    unsigned char last[KRY_MAX_ARGS][8];
+    unsigned char last_size[KRY_MAX_ARGS];
+} kry_kernel;
+
+/* The kernel `name` of cl/<stem>.cl, compiled for `type` with `defines` ("-DX=1 -DY", or ""). */
+kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                          const char *name, kry_kernel **kernel);
+void kry_programs_release(kry_device *dev);
+
+typedef struct kry_arg {
+    size_t size;
+    const void *value;
+} kry_arg;
+#define ARG(x) { sizeof(x), &(x) }
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Enqueue `groups` work-groups of the profile's size. */
+kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
+                      size_t count);
+
+/* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
+typedef union kry_scalar {
+    double f64;
+    float f32;
+} kry_scalar;
+kry_scalar kry_scalar_of(const kry_device *dev, double value);
+size_t kry_acc_size(const kry_device *dev);
+#define ARG_ACC(dev, s) { kry_acc_size(dev), &(s) }
+
+int kry_group_size(const kry_device *dev);                        /* work-items per group */
+int kry_vector_width(const kry_device *dev, kry_type type);       /* VW: numbers per load */
+int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n); /* for n numbers */
+
+/* ---- vec.c, reduce.c ---- */
+
+struct kry_vec {
+    int refs;
+    kry_layout *layout; /* borrowed from dev */
+    kry_device *dev;    /* retained */
+    kry_type type;
+    int64_t n, k, first;
+    cl_mem buffer;      /* retained */
+};
+
+enum { KRY_SUM_CAPACITY = 2048 };
+
+struct kry_sum {
+    kry_device *dev; /* borrowed */
+    cl_mem buffer;   /* KRY_SUM_CAPACITY * width numbers of type ACC */
+    int width;       /* numbers per partial sum: 1, or 2 for a pair summed together */
+    cl_int count;    /* partial sums written */
+};
+kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
+void kry_sum_release(kry_sum **sum);
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* finishes; waits */
+
+kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
+kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+/* sum := (x.y, x.x), a pair */
+kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+bool kry_vec_overlap(const kry_vec *x, const kry_vec *y);
+
+/* ---- op.c: the table with its defaults filled in, for solvers; nothing is checked ---- */
+
+struct kry_op {
+    int refs;
+    kry_device *dev;
+    const kry_op_table *table;
+    void *self;
+    kry_op_shape shape;
+};
+kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                kry_sum *sum);
+
+/* ---- direction.c: p := z + beta p with the scalars on the device ---- */
+
+/* Where the scalars of a running recurrence lie: STATE_* numbers of type ACC, one block written
+ * by the direction, one by the step that follows it, so that no launch writes what it reads. */
+enum { STATE_STOP, STATE_RHO, STATE_RESIDUAL2, STATE_ITERATION, STATE_VALUE, STATE_SIZE = 8 };
+
+struct kry_direction {
+    const kry_vec *z, *old;      /* p := z + beta old; old may be p itself in the default */
+    const kry_sum *rho;          /* pairs (r.z, r.r) behind beta and the stopping test */
+    cl_mem step_state;           /* [in]  STATE_SIZE: what the last step left */
+    cl_mem state;                /* [out] STATE_SIZE */
+    cl_mem history;              /* [out] r.r of this iteration goes to history[slot] */
+    cl_int iteration, slot;
+    kry_scalar target2;          /* stop when r.r <= target2 */
+};
+enum { KRY_DIRECTION_ARGS = 9 };
+/* The arguments that begin_direction() in direction.clh takes, in its order. */
+void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
+/* p := z + beta p alone. */
+kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
+
+/* ---- formats/host_csr.c: a matrix on the host, checked, sorted, expanded ---- */
+
+typedef struct kry_host_csr {
+    int64_t rows, cols, nnz;
+    int64_t *row_ptr; /* rows+1 */
+    int32_t *col;     /* nnz, ascending in a row, no duplicates */
+    void *val;        /* nnz of `type` */
+    kry_type type;
+    int64_t given;    /* entries the caller gave */
+    int64_t *source;  /* given: the place in val (or in the mirror) of each; NULL: identity */
+    int64_t *mirror;  /* given: the place of the mirrored entry, -1: none; NULL: none at all */
+    bool skew;        /* mirrored entries change sign */
+} kry_host_csr;
+void kry_host_csr_release(kry_host_csr *A);
+
+#endif
