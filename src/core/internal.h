@@ -37,6 +37,7 @@ extern int kry_test_fail_at;
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer); /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
+void kry_buffer_release(kry_device *dev, cl_mem *buffer);
 
 /* ---- layout: how rows lie over the parts of a computation. One device for now; dots and norms
  *      are finished through it, so that solvers do not know how many parts there are. ---- */
@@ -62,7 +63,7 @@ struct kry_device {
     kry_device_info info;
     kry_layout layout;
     struct kry_program *programs; /* cache in memory, a list */
-    int64_t bytes_in_use;         /* by kry's own buffers */
+    unsigned generation;          /* counts released buffers: see kry_launch */
 };
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
@@ -77,12 +78,19 @@ typedef struct kry_kernel {
     const char *name;
     unsigned char last[KRY_MAX_ARGS][8];
     unsigned char last_size[KRY_MAX_ARGS];
+    unsigned generation;
+    struct kry_kernel *next;
 } kry_kernel;
 
 /* The kernel `name` of cl/<stem>.cl, compiled for `type` with `defines` ("-DX=1 -DY", or ""). */
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
+
+/* The cache on disk. It only ever saves time: what cannot be read, written or trusted is
+ * passed over in silence. `key` is all that the binary depends on. */
+bool kry_disk_load(const char *key, unsigned char **binary, size_t *size);
+void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
 
 typedef struct kry_arg {
     size_t size;
@@ -133,6 +141,8 @@ kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* fin
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+/* z := y + a x, for the bandwidth benchmark */
+kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z);
 /* sum := (x.y, x.x), a pair */
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y);
@@ -164,25 +174,12 @@ struct kry_direction {
     cl_int iteration, slot;
     kry_scalar target2;          /* stop when r.r <= target2 */
 };
-enum { KRY_DIRECTION_ARGS = 9 };
+enum { KRY_DIRECTION_ARGS = 8 };
 /* The arguments that begin_direction() in direction.clh takes, in its order. */
 void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
 /* p := z + beta p alone. */
 kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
-
-/* ---- formats/host_csr.c: a matrix on the host, checked, sorted, expanded ---- */
-
-typedef struct kry_host_csr {
-    int64_t rows, cols, nnz;
-    int64_t *row_ptr; /* rows+1 */
-    int32_t *col;     /* nnz, ascending in a row, no duplicates */
-    void *val;        /* nnz of `type` */
-    kry_type type;
-    int64_t given;    /* entries the caller gave */
-    int64_t *source;  /* given: the place in val (or in the mirror) of each; NULL: identity */
-    int64_t *mirror;  /* given: the place of the mirrored entry, -1: none; NULL: none at all */
-    bool skew;        /* mirrored entries change sign */
-} kry_host_csr;
-void kry_host_csr_release(kry_host_csr *A);
+/* The stopping test and the history entry alone. */
+kry_status kry_direction_check(const kry_direction *d);
 
 #endif

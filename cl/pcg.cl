@@ -1,0 +1,79 @@
+// pcg.cl - the vector work of a conjugate-gradient step.
+// Host: src/core/direction.c (pcg_direction, pcg_check), src/solver/pcg.c (pcg_step).
+// Launch: kry_groups_for(n) groups of WG. All vectors but x start at element 0.
+
+// p := z + beta old, unless the solve has stopped; old may be p.
+kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
+                          global REAL *p)
+{
+    local ACC2 lane[WG];
+    ACC b;
+    if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
+    REAL beta = (REAL)b;
+    FOR_VEC(i, n) STV(LDV(z, i) + beta * LDV(old, i), i, p);
+    FOR_TAIL(i, n) p[i] = z[i] + beta * old[i];
+}
+
+// The stopping test alone. One group.
+kernel void pcg_check(DIRECTION_PARAMS)
+{
+    local ACC2 lane[WG];
+    ACC beta;
+    begin_direction(DIRECTION_PASS, lane, &beta);
+}
+
+// alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
+//   DIAGONAL   d .* r, written for the next direction
+//   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
+kernel void pcg_step(long n, global const ACC *restrict state, global ACC *restrict step,
+                     global const ACC *restrict pq_part, int pq_count,
+                     global const REAL *restrict p, global const REAL *restrict q,
+                     global REAL *restrict x, long x0, global REAL *restrict r,
+                     global ACC2 *restrict part
+#ifdef DIAGONAL
+                     , global const REAL *restrict d, global REAL *restrict z
+#endif
+)
+{
+    local ACC2 lane[WG];
+    ACC pq = finish_sum(pq_part, pq_count, (local ACC *)lane);
+    int stop = (int)state[STATE_STOP], fresh = stop == GO_ON;
+
+    if (fresh && !(pq > 0)) stop = isfinite(pq) ? STOP_MATRIX : STOP_NOT_FINITE;
+    if (get_global_id(0) == 0) {
+        step[STATE_STOP] = stop;
+        step[STATE_RHO] = state[STATE_RHO];
+        step[STATE_RESIDUAL2] = state[STATE_RESIDUAL2];
+        step[STATE_ITERATION] = state[STATE_ITERATION];
+        step[STATE_VALUE] = fresh ? pq : state[STATE_VALUE];
+    }
+    if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
+
+    REAL alpha = n ? (REAL)(state[STATE_RHO] / pq) : 0;
+    ACCV srz = 0, srr = 0;
+    ACC trz = 0, trr = 0;
+    x += x0;
+#ifdef DIAGONAL
+#define PRECONDITION(LOAD, STORE) z_i = LOAD(d) * r_i, STORE(z_i, z)
+#else
+#define PRECONDITION(LOAD, STORE) z_i = r_i
+#endif
+#define STEP(TYPE, LOAD, STORE, TO, rz, rr)            \
+    {                                                  \
+        TYPE z_i, r_i = LOAD(r) - alpha * LOAD(q);     \
+        STORE(LOAD(x) + alpha * LOAD(p), x);           \
+        STORE(r_i, r);                                 \
+        PRECONDITION(LOAD, STORE);                     \
+        rz += TO(r_i) * TO(z_i);                       \
+        rr += TO(r_i) * TO(r_i);                       \
+    }
+#define VLOAD(a)     LDV(a, i)
+#define VSTORE(v, a) STV(v, i, a)
+#define SLOAD(a)     (a)[i]
+#define SSTORE(v, a) (a)[i] = (v)
+    FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, TO_ACCV, srz, srr)
+    FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, (ACC), trz, trr)
+
+    ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
+    if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+}

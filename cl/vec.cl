@@ -1,0 +1,89 @@
+// vec.cl - elementwise work and sums on dense vectors.
+// Host: src/core/vec.c, reduce.c.  Launch: kry_groups_for(n) groups of WG.
+// Each vector is a buffer and the element it starts at. Sums: one partial sum per group.
+
+kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
+{
+    y += y0;
+    FOR_VEC(i, n) STV((VEC)((REAL)value), i, y);
+    FOR_TAIL(i, n) y[i] = (REAL)value;
+}
+
+kernel void vec_copy(long n, global const REAL *x, long x0, global REAL *y, long y0)
+{
+    x += x0, y += y0;
+    FOR_VEC(i, n) STV(LDV(x, i), i, y);
+    FOR_TAIL(i, n) y[i] = x[i];
+}
+
+// y := a x + b y; with b == 0, y is not read.
+kernel void vec_axpby(long n, ACC a, global const REAL *x, long x0, ACC b, global REAL *y, long y0)
+{
+    REAL ra = (REAL)a, rb = (REAL)b;
+    x += x0, y += y0;
+#define AXPBY(x, y) (rb == 0 ? ra * (x) : ra * (x) + rb * (y))
+    FOR_VEC(i, n) STV(AXPBY(LDV(x, i), LDV(y, i)), i, y);
+    FOR_TAIL(i, n) y[i] = AXPBY(x[i], y[i]);
+}
+
+// y := a d .* x + b y; with b == 0, y is not read.
+kernel void vec_mul(long n, ACC a, global const REAL *d, long d0, global const REAL *x, long x0,
+                    ACC b, global REAL *y, long y0)
+{
+    REAL ra = (REAL)a, rb = (REAL)b;
+    d += d0, x += x0, y += y0;
+    FOR_VEC(i, n) STV(AXPBY(LDV(d, i) * LDV(x, i), LDV(y, i)), i, y);
+    FOR_TAIL(i, n) y[i] = AXPBY(d[i] * x[i], y[i]);
+}
+
+// z := y + a x
+kernel void vec_triad(long n, ACC a, global const REAL *x, long x0, global const REAL *y, long y0,
+                      global REAL *z, long z0)
+{
+    REAL ra = (REAL)a;
+    x += x0, y += y0, z += z0;
+    FOR_VEC(i, n) STV(LDV(y, i) + ra * LDV(x, i), i, z);
+    FOR_TAIL(i, n) z[i] = y[i] + ra * x[i];
+}
+
+// x := 1 / x
+kernel void vec_invert(long n, global REAL *x, long x0)
+{
+    x += x0;
+    FOR_VEC(i, n) STV((REAL)1 / LDV(x, i), i, x);
+    FOR_TAIL(i, n) x[i] = (REAL)1 / x[i];
+}
+
+// part[group] := sum of x_i y_i. Vector loads only where both may be aligned: the host asks for
+// KRY_UNALIGNED otherwise.
+kernel void vec_dot(long n, global const REAL *restrict x, long x0, global const REAL *restrict y,
+                    long y0, global ACC *restrict part)
+{
+    local ACC lane[WG];
+    ACCV s = 0;
+    ACC t = 0;
+    x += x0, y += y0;
+    FOR_VEC(i, n) s += TO_ACCV(LDV(x, i)) * TO_ACCV(LDV(y, i));
+    FOR_TAIL(i, n) t += (ACC)x[i] * (ACC)y[i];
+    ACC sum = group_sum(LANES_SUM(s) + t, lane);
+    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}
+
+// part[group] := sums of (x_i y_i, x_i x_i)
+kernel void vec_dot_pair(long n, global const REAL *restrict x, long x0,
+                         global const REAL *restrict y, long y0, global ACC2 *restrict part)
+{
+    local ACC2 lane[WG];
+    ACCV sxy = 0, sxx = 0;
+    ACC2 t = 0;
+    x += x0, y += y0;
+    FOR_VEC(i, n)
+    {
+        ACCV xi = TO_ACCV(LDV(x, i));
+        sxy += xi * TO_ACCV(LDV(y, i));
+        sxx += xi * xi;
+    }
+    FOR_TAIL(i, n) t += (ACC)x[i] * (ACC2)((ACC)y[i], (ACC)x[i]);
+    ACC2 sum = group_sum2((ACC2)(LANES_SUM(sxy), LANES_SUM(sxx)) + t, lane);
+    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}

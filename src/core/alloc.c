@@ -1,0 +1,75 @@
+/* alloc.c - the two sources of memory, host and device, with a switch that makes them fail. */
+#include "internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+int kry_test_fail_at = -1;
+
+static bool test_fails(void) { return kry_test_fail_at >= 0 && kry_test_fail_at-- == 0; }
+
+static kry_status no_memory(size_t count, size_t size)
+{
+    return kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
+}
+
+kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer)
+{
+    void *p = test_fails() ? NULL : calloc(count ? count : 1, size);
+    memcpy(address_of_pointer, &p, sizeof p);
+    return p ? KRY_OK : no_memory(count, size);
+}
+
+kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer)
+{
+    void *p;
+    memcpy(&p, address_of_pointer, sizeof p);
+    if (test_fails() || (size && count > SIZE_MAX / size)) return no_memory(count, size);
+    size_t bytes = count * size;
+    p = realloc(p, bytes ? bytes : 1);
+    if (!p) return no_memory(count, size);
+    memcpy(address_of_pointer, &p, sizeof p);
+    return KRY_OK;
+}
+
+/* Drivers that allocate lazily accept a buffer that they cannot hold: write one byte and wait,
+ * so that a full device says so here and not in the middle of a solve. */
+static kry_status touch(kry_device *dev, cl_mem buffer, size_t bytes)
+{
+    enum { SMALL = 1 << 20 }; /* below it, waiting costs more than a late error */
+    const char zero = 0;
+    if (bytes < SMALL) return KRY_OK;
+    return kry_cl_check(clEnqueueWriteBuffer(dev->queue, buffer, CL_TRUE, bytes - 1, 1, &zero, 0,
+                                             NULL, NULL),
+                        "kry_buffer_create", "clEnqueueWriteBuffer");
+}
+
+kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+    cl_mem mem = NULL;
+    cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    long long most = (long long)dev->info.max_alloc_bytes;
+
+    *buffer = NULL;
+    CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
+          "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
+          1e-9 * (double)bytes, 1e-9 * (double)most);
+    if (!test_fails())
+        mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
+          dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
+    if (touch(dev, mem, bytes) < 0)
+        TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
+                     dev->info.name, 1e-9 * (double)bytes, kry_last_error()));
+    *buffer = mem;
+    mem = NULL;
+done:
+    if (mem) clReleaseMemObject(mem);
+    return st;
+}
+
+void kry_buffer_release(kry_device *dev, cl_mem *buffer)
+{
+    if (*buffer) clReleaseMemObject(*buffer), dev->generation++;
+    *buffer = NULL;
+}

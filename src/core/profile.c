@@ -1,0 +1,121 @@
+/* profile.c - what a device can do: asked once, and made smaller by KRY_PROFILE on request. */
+#include "internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CL_DEVICE_WARP_SIZE_NV_ = 0x4003 }; /* cl_nv_device_attribute_query */
+
+static void query_text(cl_device_id id, cl_device_info what, char *text, size_t size)
+{
+    text[0] = 0;
+    if (clGetDeviceInfo(id, what, size - 1, text, NULL) != CL_SUCCESS) text[0] = 0;
+    text[size - 1] = 0;
+}
+
+static int64_t query_number(cl_device_id id, cl_device_info what)
+{
+    unsigned char bytes[8] = { 0 }; /* little or big, the size that comes back decides */
+    size_t size = 0;
+    cl_uint u32;
+    cl_ulong u64;
+    if (clGetDeviceInfo(id, what, sizeof bytes, bytes, &size) != CL_SUCCESS) return 0;
+    if (size == sizeof u32) return memcpy(&u32, bytes, sizeof u32), (int64_t)u32;
+    if (size == sizeof u64) return memcpy(&u64, bytes, sizeof u64), (int64_t)u64;
+    return 0;
+}
+
+/* Whether `word` stands in a list of words separated by blanks. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) return true;
+    return false;
+}
+
+/* One word of KRY_PROFILE. It can only take away, never promise what is not there. */
+static bool shrink(kry_device_info *info, const char *word)
+{
+    long long value;
+    if (!strcmp(word, "no-fp64"))
+        info->fp64 = false;
+    else if (!strcmp(word, "no-images"))
+        info->images = info->image3d_writes = false;
+    else if (!strcmp(word, "gpu-kernels"))
+        info->cpu_kernels = false;
+    else if (!strcmp(word, "cpu-kernels"))
+        info->cpu_kernels = true;
+    else if (sscanf(word, "local=%lld", &value) == 1 && value > 0)
+        info->local_bytes = value < info->local_bytes ? value : info->local_bytes;
+    else if (sscanf(word, "group=%lld", &value) == 1 && value > 0)
+        info->max_group = value < info->max_group ? (int)value : info->max_group;
+    else
+        return false;
+    return true;
+}
+
+static kry_status apply_overrides(kry_device_info *info)
+{
+    kry_status st = KRY_OK;
+    const char *env = getenv("KRY_PROFILE");
+    char words[256];
+
+    if (!env) return KRY_OK;
+    CHECK(strlen(env) < sizeof words, KRY_ERR_ARGUMENT, "KRY_PROFILE is longer than %zu bytes",
+          sizeof words);
+    strcpy(words, env);
+    char *rest = words;
+    for (char *word; (word = strtok_r(rest, " ,", &rest));)
+        CHECK(shrink(info, word), KRY_ERR_ARGUMENT,
+              "KRY_PROFILE: '%s' is none of no-fp64, no-images, gpu-kernels, cpu-kernels, "
+              "local=BYTES, group=ITEMS",
+              word);
+done:
+    return st;
+}
+
+kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
+{
+    kry_status st = KRY_OK;
+    char *extensions = NULL;
+    size_t size = 0;
+    cl_platform_id platform = NULL;
+    int major = 1, minor = 0;
+
+    memset(info, 0, sizeof *info);
+    TRY_CL(clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size));
+    TRY(kry_alloc(size + 1, 1, &extensions));
+    TRY_CL(clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, extensions, NULL));
+    TRY_CL(clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform - 1, info->platform, NULL);
+    query_text(id, CL_DEVICE_NAME, info->name, sizeof info->name);
+    query_text(id, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
+    query_text(id, CL_DEVICE_VERSION, info->version, sizeof info->version);
+    query_text(id, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
+    if (sscanf(info->version, "OpenCL %d.%d", &major, &minor) == 2)
+        info->opencl = 100 * major + 10 * minor;
+
+    int64_t type = query_number(id, CL_DEVICE_TYPE);
+    info->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+    info->cpu_kernels = (type & CL_DEVICE_TYPE_CPU) != 0;
+    info->fp64 = has_word(extensions, "cl_khr_fp64");
+    info->images = query_number(id, CL_DEVICE_IMAGE_SUPPORT) != 0;
+    info->image3d_writes = info->images && has_word(extensions, "cl_khr_3d_image_writes");
+    info->compute_units = (int)query_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    size = 0;
+    clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof size, &size, NULL);
+    info->max_group = size > 0 && size < 65536 ? (int)size : 1;
+    info->local_bytes = query_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
+    info->max_alloc_bytes = query_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    info->global_bytes = query_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    info->lanes = 1;
+    if (has_word(extensions, "cl_nv_device_attribute_query"))
+        info->lanes = (int)query_number(id, CL_DEVICE_WARP_SIZE_NV_);
+    else if (info->gpu)
+        info->lanes = 32;
+    TRY(apply_overrides(info));
+done:
+    free(extensions);
+    return st;
+}

@@ -1,0 +1,287 @@
+/* program.c - compiling cl/<stem>.cl for a device, once: cached in memory per device and, as
+ * binaries, on disk (program_disk.c). */
+#include "internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kry_program {
+    struct kry_program *next;
+    char *key; /* owned: stem, type and defines, one to a line */
+    cl_program handle;
+    kry_kernel *kernels; /* owned, a list */
+};
+
+/* ---- sources ---------------------------------------------------------------------- */
+
+static kry_status read_text(const char *dir, const char *file, char **text)
+{
+    kry_status st = KRY_OK;
+    char path[1024];
+    FILE *f = NULL;
+    long size = -1;
+
+    *text = NULL;
+    CHECK(snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path, KRY_ERR_BUILD,
+          "kernel directory '%.60s...' has too long a name", dir);
+    f = fopen(path, "rb");
+    if (f && !fseek(f, 0, SEEK_END)) size = ftell(f);
+    CHECK(size >= 0 && !fseek(f, 0, SEEK_SET), KRY_ERR_BUILD,
+          "cannot read the kernel file '%s' (KRY_CL_PATH names the directory)", path);
+    TRY(kry_alloc((size_t)size + 1, 1, text));
+    CHECK(fread(*text, 1, (size_t)size, f) == (size_t)size, KRY_ERR_BUILD,
+          "cannot read the kernel file '%s'", path);
+done:
+    if (f) fclose(f);
+    if (st < 0) free(*text), *text = NULL;
+    return st;
+}
+
+/* The directory to read kernels from: $KRY_CL_PATH, or the first of the installed one and the
+ * source tree whose kernels are of this very version. */
+static kry_status kernel_directory(const char **dir, char **common)
+{
+    static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
+    static const char *const built_in[] = { KRY_CL_INSTALLED, KRY_CL_SOURCE };
+    kry_status st = KRY_OK;
+
+    *dir = getenv("KRY_CL_PATH");
+    if (*dir && **dir) return read_text(*dir, "kry.clh", common);
+    for (size_t i = 0; i < COUNT(built_in); i++) {
+        *dir = built_in[i];
+        if (read_text(*dir, "kry.clh", common) < 0) continue;
+        if (!strncmp(*common, stamp, sizeof stamp - 1)) return KRY_OK;
+        free(*common), *common = NULL;
+    }
+    CHECK(false, KRY_ERR_BUILD,
+          "no kernels of version " KRY_VERSION " in '%s' or '%s'; set KRY_CL_PATH", built_in[0],
+          built_in[1]);
+done:
+    return st;
+}
+
+/* kry.clh, direction.clh and <stem>.cl in one text: drivers' caches miss changed #includes. */
+static kry_status assemble(const char *stem, char **source)
+{
+    kry_status st = KRY_OK;
+    const char *dir = NULL;
+    char *common = NULL, *direction = NULL, *body = NULL, file[64];
+
+    *source = NULL;
+    TRY(kernel_directory(&dir, &common));
+    TRY(read_text(dir, "direction.clh", &direction));
+    snprintf(file, sizeof file, "%s.cl", stem);
+    TRY(read_text(dir, file, &body));
+    size_t size = strlen(common) + strlen(direction) + strlen(body) + 200;
+    TRY(kry_alloc(size, 1, source));
+    snprintf(*source, size, "%s#line 1 \"direction.clh\"\n%s#line 1 \"%s\"\n%s", common, direction,
+             file, body);
+done:
+    free(body);
+    free(direction);
+    free(common);
+    return st;
+}
+
+static void compile_options(const kry_device *dev, kry_type type, const char *defines, char *text,
+                            size_t size)
+{
+    snprintf(text, size, "-cl-std=CL1.1 -DREAL=%s -DVW=%d -DWG=%d%s%s %s",
+             type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type),
+             kry_group_size(dev), dev->info.fp64 ? " -DKRY_FP64" : "",
+             dev->info.cpu_kernels ? " -DKRY_CPU" : "", defines);
+}
+
+/* ---- building --------------------------------------------------------------------- */
+
+static kry_status build_from_source(kry_device *dev, const char *name, const char *source,
+                                    const char *options, cl_program *program)
+{
+    kry_status st = KRY_OK;
+    cl_int err;
+    char *log = NULL;
+    size_t size = 0;
+
+    *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
+    TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
+    err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
+    if (err != CL_SUCCESS) {
+        /* A buffer smaller than the log gets nothing at all, so ask for the size first. */
+        clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+        if (kry_alloc(size + 1, 1, &log) == KRY_OK)
+            clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+        st = kry_fail(KRY_ERR_BUILD, "kernels '%s' do not compile on '%s' with %s: %s\n%s", name,
+                      dev->info.name, options, kry_cl_error_name(err), log ? log : "");
+    }
+done:
+    free(log);
+    if (st < 0 && *program) clReleaseProgram(*program), *program = NULL;
+    return st;
+}
+
+static cl_program build_from_binary(kry_device *dev, const char *key)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+    cl_int status = CL_SUCCESS, err = CL_SUCCESS;
+    cl_program program = NULL;
+
+    if (!kry_disk_load(key, &binary, &size)) return NULL;
+    program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
+                                        (const unsigned char **)&binary, &status, &err);
+    if (program && (err || status || clBuildProgram(program, 1, &dev->id, "", NULL, NULL)))
+        clReleaseProgram(program), program = NULL;
+    free(binary);
+    return program;
+}
+
+static void save_binary(const char *key, cl_program program)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+
+    /* Programs here are built for one device, so there is one binary. */
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL)) return;
+    if (size == 0 || kry_alloc(size, 1, &binary) < 0) return;
+    if (!clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL))
+        kry_disk_store(key, binary, size);
+    free(binary);
+}
+
+/* Everything that a binary depends on: device, driver, options, source. */
+static kry_status disk_key(const kry_device *dev, const char *options, const char *source,
+                           char **key)
+{
+    const kry_device_info *d = &dev->info;
+    size_t size = strlen(source) + strlen(options) + sizeof *d + 100;
+    kry_status st = kry_alloc(size, 1, key);
+
+    if (st == KRY_OK)
+        snprintf(*key, size, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", KRY_VERSION, d->platform, d->vendor,
+                 d->name, d->version, d->driver, options, source);
+    return st;
+}
+
+static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
+                        cl_program *program)
+{
+    kry_status st = KRY_OK;
+    char *key = NULL;
+
+    TRY(disk_key(dev, options, source, &key));
+    *program = build_from_binary(dev, key);
+    if (!*program) {
+        TRY(build_from_source(dev, name, source, options, program));
+        save_binary(key, *program);
+    }
+done:
+    free(key);
+    return st;
+}
+
+/* ---- the cache in memory ---------------------------------------------------------- */
+
+static void program_release(struct kry_program *p)
+{
+    for (kry_kernel *k = p->kernels, *next; k; k = next) {
+        next = k->next;
+        if (k->handle) clReleaseKernel(k->handle);
+        free((char *)k->name);
+        free(k);
+    }
+    if (p->handle) clReleaseProgram(p->handle);
+    free(p->key);
+    free(p);
+}
+
+void kry_programs_release(kry_device *dev)
+{
+    for (struct kry_program *p = dev->programs, *next; p; p = next) {
+        next = p->next;
+        program_release(p);
+    }
+    dev->programs = NULL;
+}
+
+static kry_status program_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                              struct kry_program **found)
+{
+    kry_status st = KRY_OK;
+    struct kry_program *p = NULL;
+    char key[512], options[1024], *source = NULL;
+
+    CHECK(snprintf(key, sizeof key, "%s\n%d\n%s", stem, (int)type, defines) < (int)sizeof key,
+          KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
+    for (*found = dev->programs; *found; *found = (*found)->next)
+        if (!strcmp((*found)->key, key)) return KRY_OK;
+    TRY(kry_alloc(1, sizeof *p, &p));
+    TRY(kry_alloc(strlen(key) + 1, 1, &p->key));
+    strcpy(p->key, key);
+    TRY(assemble(stem, &source));
+    compile_options(dev, type, defines, options, sizeof options);
+    TRY(build(dev, stem, source, options, &p->handle));
+    p->next = dev->programs;
+    *found = dev->programs = p;
+    p = NULL;
+done:
+    free(source);
+    if (p) program_release(p);
+    return st;
+}
+
+kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                          const char *name, kry_kernel **kernel)
+{
+    kry_status st = KRY_OK;
+    struct kry_program *p = NULL;
+    kry_kernel *k = NULL;
+    char *copy = NULL;
+    cl_int err;
+
+    *kernel = NULL;
+    TRY(program_get(dev, stem, type, defines, &p));
+    for (k = p->kernels; k; k = k->next)
+        if (!strcmp(k->name, name)) return *kernel = k, KRY_OK;
+    TRY(kry_alloc(1, sizeof *k, &k));
+    TRY(kry_alloc(strlen(name) + 1, 1, &copy));
+    strcpy(copy, name);
+    k->handle = clCreateKernel(p->handle, name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in %s.cl: %s", name, stem,
+          kry_cl_error_name(err));
+    k->name = copy;
+    copy = NULL;
+    k->next = p->kernels;
+    *kernel = p->kernels = k;
+    k = NULL;
+done:
+    free(copy);
+    free(k);
+    return st;
+}
+
+kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, const char *source,
+                             const char *options, const char *kernel_name, cl_kernel *kernel)
+{
+    kry_status st = KRY_OK;
+    const char *dir = NULL;
+    char *common = NULL, *text = NULL, all[1024];
+    cl_program program = NULL;
+    cl_int err;
+
+    *kernel = NULL;
+    CHECK(dev && name && source && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    TRY(kernel_directory(&dir, &common));
+    size_t size = strlen(common) + strlen(source) + strlen(name) + 50;
+    TRY(kry_alloc(size, 1, &text));
+    snprintf(text, size, "%s#line 1 \"%s\"\n%s", common, name, source);
+    compile_options(dev, type, options ? options : "", all, sizeof all);
+    TRY(build(dev, name, text, all, &program));
+    *kernel = clCreateKernel(program, kernel_name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in '%s': %s", kernel_name, name,
+          kry_cl_error_name(err));
+done:
+    if (program) clReleaseProgram(program); /* the kernel keeps it alive */
+    free(text);
+    free(common);
+    return st;
+}

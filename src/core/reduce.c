@@ -1,0 +1,109 @@
+/* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
+#include "internal.h"
+#include <stdlib.h>
+
+kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
+{
+    kry_status st = KRY_OK;
+    kry_sum *s = NULL;
+
+    *sum = NULL;
+    TRY(kry_alloc(1, sizeof *s, &s));
+    s->dev = dev;
+    s->width = width;
+    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * kry_acc_size(dev),
+                          &s->buffer));
+    *sum = s;
+    s = NULL;
+done:
+    free(s);
+    return st;
+}
+
+void kry_sum_release(kry_sum **sum)
+{
+    kry_sum *s = *sum;
+    *sum = NULL;
+    if (!s) return;
+    kry_buffer_release(s->dev, &s->buffer);
+    free(s);
+}
+
+cl_mem kry_sum_buffer(const kry_sum *sum) { return sum->buffer; }
+int kry_sum_capacity(const kry_sum *sum) { (void)sum; return KRY_SUM_CAPACITY; }
+void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
+
+/* Finish a sum on the host: a plain loop in the order of the groups. */
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    union {
+        double f64[2 * KRY_SUM_CAPACITY];
+        float f32[2 * KRY_SUM_CAPACITY];
+    } part;
+    kry_device *dev = sum->dev;
+    int numbers = sum->count * sum->width;
+
+    for (int c = 0; c < sum->width; c++) value[c] = 0;
+    TRY(layout->reduce(layout, &sum, 1));
+    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0,
+                               (size_t)numbers * kry_acc_size(dev), &part, 0, NULL, NULL));
+    for (int i = 0; i < numbers; i++)
+        value[i % sum->width] += dev->info.fp64 ? part.f64[i] : part.f32[i];
+done:
+    return st;
+}
+
+static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *dot;
+    int64_t n = x->n * x->k, groups = kry_groups_for(x->dev, x->type, n);
+    kry_arg args[] = { ARG(n),         ARG(x->buffer), ARG(x->first),
+                       ARG(y->buffer), ARG(y->first),  ARG(sum->buffer) };
+
+    TRY(kry_kernel_get(x->dev, "vec", x->type, "", kernel, &dot));
+    TRY(kry_launch(x->dev, dot, groups, args, COUNT(args)));
+    sum->count = (cl_int)groups;
+done:
+    return st;
+}
+
+kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
+{
+    return dot_into("vec_dot", x, y, sum);
+}
+
+kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
+{
+    return dot_into("vec_dot_pair", x, y, sum);
+}
+
+static kry_status check_dot(const char *who, const kry_vec *x, const kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(x && y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    CHECK(x->n == y->n && x->k == y->k, KRY_ERR_SHAPE, "%s: x is %lld-by-%lld, y is %lld-by-%lld",
+          who, (long long)x->n, (long long)x->k, (long long)y->n, (long long)y->k);
+    CHECK(x->type == y->type, KRY_ERR_TYPE, "%s: x is %s, y is %s", who, kry_type_name(x->type),
+          kry_type_name(y->type));
+    CHECK(x->dev == y->dev, KRY_ERR_ARGUMENT, "%s: x and y live on different devices", who);
+done:
+    return st;
+}
+
+kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
+{
+    kry_status st = KRY_OK;
+    kry_sum *sum = NULL;
+
+    *dot = 0;
+    TRY(check_dot("kry_vec_dot", x, y));
+    TRY(kry_sum_create(x->dev, 1, &sum));
+    TRY(kry_vec_dot_sum(x, y, sum));
+    TRY(kry_sum_read(x->layout, sum, dot));
+done:
+    kry_sum_release(&sum);
+    return st;
+}

@@ -1,0 +1,108 @@
+/* status.c - status texts, the last error of a thread, OpenCL errors by name. */
+#include "internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+static _Thread_local char last_error[4096]; /* room for the start of a compiler log */
+
+const char *kry_status_text(kry_status status)
+{
+    switch (status) {
+#define STATUS_TEXT(name, value, text) \
+    case name: return text;
+        KRY_STATUS_LIST(STATUS_TEXT)
+#undef STATUS_TEXT
+    default: return "unknown status";
+    }
+}
+
+const char *kry_last_error(void) { return last_error; }
+
+const char *kry_version(void) { return KRY_VERSION; }
+
+kry_status kry_fail(kry_status status, const char *format, ...)
+{
+    char text[sizeof last_error]; /* an argument may be the old message itself */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(last_error, sizeof last_error, "%s", text);
+    return status;
+}
+
+static const struct {
+    cl_int err;
+    const char *name;
+} cl_errors[] = {
+#define E(name) { name, #name }
+    E(CL_DEVICE_NOT_FOUND),
+    E(CL_DEVICE_NOT_AVAILABLE),
+    E(CL_COMPILER_NOT_AVAILABLE),
+    E(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+    E(CL_OUT_OF_RESOURCES),
+    E(CL_OUT_OF_HOST_MEMORY),
+    E(CL_PROFILING_INFO_NOT_AVAILABLE),
+    E(CL_MEM_COPY_OVERLAP),
+    E(CL_BUILD_PROGRAM_FAILURE),
+    E(CL_MAP_FAILURE),
+    E(CL_MISALIGNED_SUB_BUFFER_OFFSET),
+    E(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+    E(CL_INVALID_VALUE),
+    E(CL_INVALID_DEVICE_TYPE),
+    E(CL_INVALID_PLATFORM),
+    E(CL_INVALID_DEVICE),
+    E(CL_INVALID_CONTEXT),
+    E(CL_INVALID_QUEUE_PROPERTIES),
+    E(CL_INVALID_COMMAND_QUEUE),
+    E(CL_INVALID_HOST_PTR),
+    E(CL_INVALID_MEM_OBJECT),
+    E(CL_INVALID_BINARY),
+    E(CL_INVALID_BUILD_OPTIONS),
+    E(CL_INVALID_PROGRAM),
+    E(CL_INVALID_PROGRAM_EXECUTABLE),
+    E(CL_INVALID_KERNEL_NAME),
+    E(CL_INVALID_KERNEL_DEFINITION),
+    E(CL_INVALID_KERNEL),
+    E(CL_INVALID_ARG_INDEX),
+    E(CL_INVALID_ARG_VALUE),
+    E(CL_INVALID_ARG_SIZE),
+    E(CL_INVALID_KERNEL_ARGS),
+    E(CL_INVALID_WORK_DIMENSION),
+    E(CL_INVALID_WORK_GROUP_SIZE),
+    E(CL_INVALID_WORK_ITEM_SIZE),
+    E(CL_INVALID_GLOBAL_OFFSET),
+    E(CL_INVALID_EVENT_WAIT_LIST),
+    E(CL_INVALID_EVENT),
+    E(CL_INVALID_OPERATION),
+    E(CL_INVALID_BUFFER_SIZE),
+    E(CL_INVALID_GLOBAL_WORK_SIZE),
+    { -1001, "CL_PLATFORM_NOT_FOUND_KHR" },
+#undef E
+};
+
+const char *kry_cl_error_name(cl_int err)
+{
+    for (size_t i = 0; i < COUNT(cl_errors); i++)
+        if (cl_errors[i].err == err) return cl_errors[i].name;
+    return "unknown OpenCL error";
+}
+
+kry_status kry_cl_check(cl_int err, const char *func, const char *call)
+{
+    if (err == CL_SUCCESS) return KRY_OK;
+    /* NVIDIA allocates lazily and reports a full device at the first use as -4 or -5. */
+    bool memory = err == CL_MEM_OBJECT_ALLOCATION_FAILURE || err == CL_OUT_OF_HOST_MEMORY;
+    int name_length = 0;
+    while (call[name_length] && call[name_length] != '(') name_length++;
+    return kry_fail(memory ? KRY_ERR_MEMORY : KRY_ERR_DEVICE, "%s: %.*s failed with %s (%d)", func,
+                    name_length, call, kry_cl_error_name(err), err);
+}
+
+double kry_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,307 @@
+/* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
+#include "internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+size_t kry_type_size(kry_type type) { return type == KRY_F32 ? 4 : 8; }
+const char *kry_type_name(kry_type type) { return type == KRY_F32 ? "single" : "double"; }
+
+/* ---- making and reaching ------------------------------------------------------------ */
+
+static kry_status check_type(const char *who, const kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT, "%s: %d is not a number type", who,
+          (int)type);
+    CHECK(type == KRY_F32 || dev->info.fp64, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has no double precision; use single", who, dev->info.name);
+done:
+    return st;
+}
+
+static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+{
+    kry_status st = kry_alloc(1, sizeof **vec, vec);
+    if (st < 0) return st;
+    **vec = (kry_vec){ .refs = 1, .layout = &dev->layout, .dev = kry_device_retain(dev),
+                       .type = type, .n = n, .k = k };
+    return KRY_OK;
+}
+
+kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+
+    *vec = NULL;
+    CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
+    CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
+          "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
+    TRY(check_type("kry_vec_create", dev, type));
+    TRY(vec_new(dev, type, n, k, &v));
+    TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
+    TRY(kry_vec_fill(v, 0.0));
+    *vec = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl_mem buffer,
+                        int64_t first, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = 0;
+    kry_vec *v = NULL;
+
+    *vec = NULL;
+    CHECK(dev && buffer, KRY_ERR_ARGUMENT, "kry_vec_wrap: NULL");
+    CHECK(n >= 0 && k >= 1 && first >= 0 && (n == 0 || k <= INT64_MAX / 16 / n), KRY_ERR_ARGUMENT,
+          "kry_vec_wrap: %lld-by-%lld from %lld is not a size", (long long)n, (long long)k,
+          (long long)first);
+    TRY(check_type("kry_vec_wrap", dev, type));
+    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    int64_t room = (int64_t)(bytes / kry_type_size(type));
+    CHECK(first <= room && n * k <= room - first, KRY_ERR_SHAPE,
+          "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",
+          (long long)n, (long long)k, (long long)first, bytes);
+    TRY(vec_new(dev, type, n, k, &v));
+    TRY_CL(clRetainMemObject(buffer));
+    v->buffer = buffer;
+    v->first = first;
+    *vec = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+
+    *vec = NULL;
+    CHECK(block && j >= 0 && j < block->k, KRY_ERR_ARGUMENT, "kry_vec_view: column %lld of %lld",
+          (long long)j, block ? (long long)block->k : 0);
+    TRY(kry_vec_wrap(block->dev, block->type, block->n, 1, block->buffer,
+                     block->first + j * block->n, vec));
+done:
+    return st;
+}
+
+kry_vec *kry_vec_retain(kry_vec *vec)
+{
+    vec->refs++;
+    return vec;
+}
+
+void kry_vec_release(kry_vec **vec)
+{
+    kry_vec *v = *vec;
+    *vec = NULL;
+    if (!v || --v->refs) return;
+    kry_buffer_release(v->dev, &v->buffer);
+    kry_device_release(&v->dev);
+    free(v);
+}
+
+int64_t kry_vec_rows(const kry_vec *v) { return v->n; }
+int64_t kry_vec_cols(const kry_vec *v) { return v->k; }
+kry_type kry_vec_type(const kry_vec *v) { return v->type; }
+kry_device *kry_vec_device(const kry_vec *v) { return v->dev; }
+
+cl_mem kry_vec_buffer(const kry_vec *v, int64_t *first)
+{
+    if (first) *first = v->first;
+    return v->buffer;
+}
+
+kry_vec kry_vec_column(const kry_vec *v, int64_t j)
+{
+    kry_vec c = *v;
+    c.k = 1;
+    c.first += j * v->n;
+    return c;
+}
+
+bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
+{
+    return x->buffer == y->buffer && x->first < y->first + y->n * y->k &&
+           y->first < x->first + x->n * x->k;
+}
+
+/* ---- to and from the host ------------------------------------------------------------ */
+
+kry_status kry_vec_write(kry_vec *v, const void *host)
+{
+    kry_status st = KRY_OK;
+    CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
+    size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
+    if (bytes)
+        TRY_CL(clEnqueueWriteBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
+                                    host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_vec_read(const kry_vec *v, void *host)
+{
+    kry_status st = KRY_OK;
+    CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
+    size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
+    if (bytes)
+        TRY_CL(clEnqueueReadBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
+                                   host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------- */
+
+static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(x && y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    CHECK(x->n == y->n && x->k == y->k, KRY_ERR_SHAPE, "%s: x is %lld-by-%lld, y is %lld-by-%lld",
+          who, (long long)x->n, (long long)x->k, (long long)y->n, (long long)y->k);
+    CHECK(x->type == y->type, KRY_ERR_TYPE, "%s: x is %s, y is %s", who, kry_type_name(x->type),
+          kry_type_name(y->type));
+    CHECK(x->dev == y->dev, KRY_ERR_ARGUMENT, "%s: x and y live on different devices", who);
+    CHECK(!kry_vec_overlap(x, y) || x->first == y->first, KRY_ERR_ARGUMENT,
+          "%s: x and y overlap by a part", who);
+done:
+    return st;
+}
+
+/* Wide loads want vectors that start at a multiple of their width; on CPUs they need not. */
+static const char *alignment(const kry_vec *const *v, int count)
+{
+    int width = kry_vector_width(v[0]->dev, v[0]->type);
+    for (int i = 0; i < count; i++)
+        if (!v[0]->dev->info.cpu_kernels && v[i]->first % width) return "-DKRY_UNALIGNED";
+    return "";
+}
+
+static kry_status run(const char *name, const kry_vec *const *v, int vectors, const kry_arg *args,
+                      size_t count)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_device *dev = v[0]->dev;
+    int64_t n = v[0]->n * v[0]->k;
+
+    TRY(kry_kernel_get(dev, "vec", v[0]->type, alignment(v, vectors), name, &kernel));
+    TRY(kry_launch(dev, kernel, kry_groups_for(dev, v[0]->type, n), args, count));
+done:
+    return st;
+}
+
+kry_status kry_vec_fill(kry_vec *y, double value)
+{
+    if (!y) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
+    int64_t n = y->n * y->k;
+    kry_scalar a = kry_scalar_of(y->dev, value);
+    kry_arg args[] = { ARG(n), ARG_ACC(y->dev, a), ARG(y->buffer), ARG(y->first) };
+    return run("vec_fill", (const kry_vec *[]){ y }, 1, args, COUNT(args));
+}
+
+kry_status kry_vec_copy(const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_copy", x, y));
+    int64_t n = y->n * y->k;
+    kry_arg args[] = { ARG(n), ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first) };
+    TRY(run("vec_copy", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_axpby", x, y));
+    int64_t n = y->n * y->k;
+    kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
+    kry_arg args[] = { ARG(n),
+                       ARG_ACC(y->dev, sa),
+                       ARG(x->buffer),
+                       ARG(x->first),
+                       ARG_ACC(y->dev, sb),
+                       ARG(y->buffer),
+                       ARG(y->first) };
+    TRY(run("vec_axpby", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_mul", x, y));
+    TRY(check_same("kry_vec_mul", d, y));
+    int64_t n = y->n * y->k;
+    kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
+    kry_arg args[] = { ARG(n),
+                       ARG_ACC(y->dev, sa),
+                       ARG(d->buffer),
+                       ARG(d->first),
+                       ARG(x->buffer),
+                       ARG(x->first),
+                       ARG_ACC(y->dev, sb),
+                       ARG(y->buffer),
+                       ARG(y->first) };
+    TRY(run("vec_mul", (const kry_vec *[]){ d, x, y }, 3, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_triad", x, z));
+    TRY(check_same("kry_vec_triad", y, z));
+    int64_t n = z->n * z->k;
+    kry_scalar sa = kry_scalar_of(z->dev, a);
+    kry_arg args[] = { ARG(n),        ARG_ACC(z->dev, sa), ARG(x->buffer), ARG(x->first),
+                       ARG(y->buffer), ARG(y->first),       ARG(z->buffer), ARG(z->first) };
+    TRY(run("vec_triad", (const kry_vec *[]){ x, y, z }, 3, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* The sum of squares leaves the range of double long before the norm does: then the host
+ * scales first. */
+static kry_status norm2_on_host(const kry_vec *x, double *norm)
+{
+    kry_status st = KRY_OK;
+    int64_t n = x->n * x->k;
+    void *host = NULL;
+    double largest = 0, sum = 0;
+
+    TRY(kry_alloc((size_t)n, kry_type_size(x->type), &host));
+    TRY(kry_vec_read(x, host));
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < n; i++) {
+            double v = fabs(x->type == KRY_F32 ? ((float *)host)[i] : ((double *)host)[i]);
+            if (pass == 0)
+                largest = v > largest || isnan(v) ? v : largest;
+            else
+                sum += (v / largest) * (v / largest);
+        }
+    *norm = largest == 0 || !isfinite(largest) ? largest : largest * sqrt(sum);
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_vec_norm2(const kry_vec *x, double *norm)
+{
+    kry_status st = kry_vec_dot(x, x, norm);
+    if (st < 0) return st;
+    double tiny = x->dev->info.fp64 ? 1e-290 : 1e-30;
+    if (*norm > tiny && isfinite(*norm)) return *norm = sqrt(*norm), KRY_OK;
+    return norm2_on_host(x, norm);
+}

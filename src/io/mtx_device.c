@@ -1,0 +1,182 @@
+/*
+ * mtx_device.c - Matrix Market data on its way to a device and back.
+ */
+#include "core/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers of a file in `type`; *out is val itself for double, else a new array in *owned. */
+static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, const double *val,
+                          int64_t count, const void **out, float **owned)
+{
+    kry_status st = KRY_OK;
+    *out = val;
+    if (type == KRY_F64) goto done;
+    TRY(kry_alloc((size_t)count, sizeof(float), owned));
+    for (int64_t e = 0; e < count; e++) {
+        (*owned)[e] = (float)val[e];
+        if (isfinite((*owned)[e]) || !isfinite(val[e])) continue;
+        CHECK(mtx->row && val == mtx->val, KRY_ERR_ARGUMENT,
+              "%s: entry %lld, %g, is too large for single precision", func, (long long)e, val[e]);
+        CHECK(false, KRY_ERR_ARGUMENT,
+              "%s: entry %lld (row %d, column %d), %g, is too large for single precision", func,
+              (long long)e, (int)mtx->row[e], (int)mtx->col[e], val[e]);
+    }
+    *out = *owned;
+done:
+    return st;
+}
+
+/* The places of an array file's numbers: column after column, of a symmetric one the lower
+ * triangle, of a skew one what lies below the diagonal. */
+static kry_status array_places(const kry_mtx *mtx, int32_t **row, int32_t **col)
+{
+    kry_status st = KRY_OK;
+    int64_t e = 0;
+    TRY(kry_alloc((size_t)mtx->nnz, sizeof(int32_t), row));
+    TRY(kry_alloc((size_t)mtx->nnz, sizeof(int32_t), col));
+    for (int64_t j = 0; j < mtx->cols; j++) {
+        int64_t first = mtx->symmetry == KRY_MTX_GENERAL ? 0 : j + (mtx->symmetry == KRY_MTX_SKEW);
+        for (int64_t i = first; i < mtx->rows && e < mtx->nnz; i++, e++) {
+            (*row)[e] = (int32_t)i;
+            (*col)[e] = (int32_t)j;
+        }
+    }
+    CHECK(e == mtx->nnz, KRY_ERR_ARGUMENT,
+          "kry_mtx_matrix: an array of %lld by %lld holds %lld numbers, not %lld",
+          (long long)mtx->rows, (long long)mtx->cols, (long long)e, (long long)mtx->nnz);
+done:
+    return st;
+}
+
+kry_status kry_mtx_matrix(kry_device *device, kry_type type, const kry_mtx *mtx,
+                          const kry_csr_params *params, kry_op **op)
+{
+    static const kry_storage storage[] = { [KRY_MTX_GENERAL] = KRY_GENERAL,
+                                           [KRY_MTX_SYMMETRIC] = KRY_SYMMETRIC_HALF,
+                                           [KRY_MTX_SKEW] = KRY_SKEW_HALF };
+    kry_status st = KRY_OK;
+    int32_t *row = NULL, *col = NULL;
+    float *owned = NULL;
+    const void *val = NULL;
+    CHECK(op, KRY_ERR_ARGUMENT, "kry_mtx_matrix: op is NULL");
+    *op = NULL;
+    CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_matrix: %s is NULL", device ? "mtx" : "device");
+    CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
+          "kry_mtx_matrix: %d is not a number type", (int)type);
+    kry_csr_params p = params ? *params : *KRY_CSR(.traits = 0);
+    p.storage = storage[mtx->symmetry];
+    if (mtx->symmetry == KRY_MTX_SYMMETRIC) p.traits |= KRY_SYMMETRIC;
+    TRY(convert("kry_mtx_matrix", type, mtx, mtx->val, mtx->nnz, &val, &owned));
+    if (mtx->array) TRY(array_places(mtx, &row, &col));
+    TRY(kry_coo_create(device, type, mtx->rows, mtx->cols, mtx->nnz, mtx->array ? row : mtx->row,
+                       mtx->array ? col : mtx->col, val, &p, op));
+done:
+    free(row);
+    free(col);
+    free(owned);
+    return st;
+}
+
+/* A coordinate file as a dense block, what is not given being zero. */
+static kry_status scatter(const kry_mtx *mtx, double **block)
+{
+    kry_status st = KRY_OK;
+    unsigned char *seen = NULL;
+    size_t size = (size_t)(mtx->rows * mtx->cols);
+    TRY(kry_alloc(size, sizeof(double), block));
+    TRY(kry_alloc(size, 1, &seen));
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        size_t at = (size_t)(mtx->col[e] * mtx->rows + mtx->row[e]);
+        CHECK(!seen[at], KRY_ERR_ARGUMENT,
+              "kry_mtx_vec: entry %lld stands at row %d, column %d like one before it",
+              (long long)e, (int)mtx->row[e], (int)mtx->col[e]);
+        seen[at] = 1;
+        (*block)[at] = mtx->val[e];
+    }
+done:
+    free(seen);
+    return st;
+}
+
+kry_status kry_mtx_vec(kry_device *device, kry_type type, const kry_mtx *mtx, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    double *block = NULL;
+    float *owned = NULL;
+    const void *val = NULL;
+    kry_vec *v = NULL;
+    CHECK(vec, KRY_ERR_ARGUMENT, "kry_mtx_vec: vec is NULL");
+    *vec = NULL;
+    CHECK(device && mtx, KRY_ERR_ARGUMENT, "kry_mtx_vec: %s is NULL", device ? "mtx" : "device");
+    CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT,
+          "kry_mtx_vec: %d is not a number type", (int)type);
+    CHECK(mtx->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
+          "kry_mtx_vec: the file holds half of a symmetric matrix, not a vector");
+    CHECK(mtx->cols == 0 || mtx->rows <= INT64_MAX / 8 / mtx->cols, KRY_ERR_MEMORY,
+          "kry_mtx_vec: a dense block of %lld by %lld", (long long)mtx->rows, (long long)mtx->cols);
+    TRY(kry_vec_create(device, type, mtx->rows, mtx->cols, &v));
+    if (!mtx->array) TRY(scatter(mtx, &block));
+    TRY(convert("kry_mtx_vec", type, mtx, mtx->array ? mtx->val : block, mtx->rows * mtx->cols,
+                &val, &owned));
+    TRY(kry_vec_write(v, val));
+    *vec = v;
+    v = NULL;
+done:
+    free(block);
+    free(owned);
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *path, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *mtx = NULL;
+    CHECK(op, KRY_ERR_ARGUMENT, "kry_mtx_read_matrix: op is NULL");
+    *op = NULL;
+    TRY(kry_mtx_read(path, &mtx));
+    TRY(kry_mtx_matrix(device, type, mtx, NULL, op));
+done:
+    kry_mtx_release(&mtx);
+    return st;
+}
+
+kry_status kry_mtx_read_vec(kry_device *device, kry_type type, const char *path, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *mtx = NULL;
+    CHECK(vec, KRY_ERR_ARGUMENT, "kry_mtx_read_vec: vec is NULL");
+    *vec = NULL;
+    TRY(kry_mtx_read(path, &mtx));
+    TRY(kry_mtx_vec(device, type, mtx, vec));
+done:
+    kry_mtx_release(&mtx);
+    return st;
+}
+
+kry_status kry_mtx_write_vec(const char *path, const kry_vec *vec)
+{
+    kry_status st = KRY_OK;
+    double *val = NULL;
+    CHECK(path && vec, KRY_ERR_ARGUMENT, "kry_mtx_write_vec: %s is NULL", path ? "vec" : "path");
+    int64_t count = kry_vec_rows(vec) * kry_vec_cols(vec);
+    TRY(kry_alloc((size_t)count, sizeof(double), &val));
+    TRY(kry_vec_read(vec, val));
+    /* single numbers lie packed at the front: widen them from the back */
+    for (int64_t i = count - 1; i >= 0 && kry_vec_type(vec) == KRY_F32; i--) {
+        float number;
+        memcpy(&number, (const char *)val + sizeof number * (size_t)i, sizeof number);
+        val[i] = number;
+    }
+    kry_mtx mtx = { .array = true,
+                    .rows = kry_vec_rows(vec),
+                    .cols = kry_vec_cols(vec),
+                    .nnz = count,
+                    .val = val };
+    TRY(kry_mtx_write(path, &mtx, NULL));
+done:
+    free(val);
+    return st;
+}

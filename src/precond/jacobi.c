@@ -1,0 +1,113 @@
+/* jacobi.c - M := inverse of the diagonal. Kernels: vec_invert and vec_mul in cl/vec.cl. */
+#include "../core/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct jacobi {
+    kry_op *A;           /* retained */
+    kry_vec *d;          /* 1 / diagonal of A */
+    kry_vec *next;       /* room to invert a new diagonal before the old one is given up */
+} jacobi;
+
+static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    jacobi *M = self;
+    return kry_vec_mul(alpha, M->d, x, beta, y);
+}
+
+static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->d; }
+
+/* A zero pivot is named, not turned into an infinity. */
+static kry_status check_pivots(const kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)d->n, kry_type_size(d->type), &host));
+    TRY(kry_vec_read(d, host));
+    for (int64_t i = 0; i < d->n; i++) {
+        double v = d->type == KRY_F32 ? (double)((float *)host)[i] : ((double *)host)[i];
+        CHECK(isfinite(1 / v), KRY_ERR_SINGULAR,
+              "kry_jacobi_create: the diagonal entry of row %lld is %g", (long long)i, v);
+    }
+done:
+    free(host);
+    return st;
+}
+
+/* d := 1 / diagonal of A */
+static kry_status invert_diagonal(jacobi *M)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *invert;
+    kry_vec *d = M->next;
+
+    if (d->n == 0) return KRY_OK;
+    TRY(kry_op_diagonal(M->A, d));
+    TRY(check_pivots(d));
+    kry_arg args[] = { ARG(d->n), ARG(d->buffer), ARG(d->first) };
+    TRY(kry_kernel_get(d->dev, "vec", d->type, "", "vec_invert", &invert));
+    TRY(kry_launch(d->dev, invert, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
+    M->next = M->d, M->d = d;
+done:
+    return st;
+}
+
+static kry_status jacobi_update(void *self, const void *values)
+{
+    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'jacobi' takes no values");
+    return invert_diagonal(self);
+}
+
+static void jacobi_describe(void *self, kry_op_info *info)
+{
+    const kry_vec *d = ((jacobi *)self)->d;
+    info->nnz = d->n;
+    info->bytes_per_apply = 3.0 * (double)d->n * (double)kry_type_size(d->type);
+}
+
+static void jacobi_destroy(void *self)
+{
+    jacobi *M = self;
+    if (!M) return;
+    kry_vec_release(&M->next);
+    kry_vec_release(&M->d);
+    kry_op_release(&M->A);
+    free(M);
+}
+
+static const kry_op_table jacobi_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "jacobi",
+    .apply = jacobi_apply,
+    .apply_transpose = jacobi_apply,
+    .as_diagonal = jacobi_as_diagonal,
+    .update = jacobi_update,
+    .describe = jacobi_describe,
+    .destroy = jacobi_destroy,
+};
+
+kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    jacobi *M = NULL;
+
+    *out = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_jacobi_create: NULL");
+    kry_op_shape shape = A->shape;
+    CHECK(shape.rows == shape.cols, KRY_ERR_SHAPE, "kry_jacobi_create: '%s' is %lld-by-%lld",
+          A->table->kind, (long long)shape.rows, (long long)shape.cols);
+    CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_jacobi_create: '%s' offers no diagonal",
+          A->table->kind);
+    TRY(kry_alloc(1, sizeof *M, &M));
+    M->A = kry_op_retain(A);
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->d));
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->next));
+    TRY(invert_diagonal(M));
+    shape.traits = KRY_SYMMETRIC;
+    TRY(kry_op_create(A->dev, &jacobi_table, M, &shape, out));
+    M = NULL;
+done:
+    jacobi_destroy(M);
+    return st;
+}

@@ -1,0 +1,121 @@
+/* options.c - solvers from option strings: one vocabulary for the program and every binding. */
+#include "../core/internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options {
+    char method[16], precond[16];
+    kry_stop stop;
+} options;
+
+static bool to_double(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == 0;
+}
+
+static bool to_int64(const char *text, int64_t *value)
+{
+    char *end;
+    long long v = strtoll(text, &end, 10);
+    *value = v;
+    return end != text && *end == 0;
+}
+
+static bool to_word(const char *text, char *word, size_t size)
+{
+    return snprintf(word, size, "%s", text) < (int)size;
+}
+
+/* One name=value. The table is the vocabulary. */
+static kry_status set_option(options *o, const char *name, const char *value)
+{
+    enum kind { WORD, REAL, COUNTER };
+    const struct {
+        const char *name;
+        enum kind kind;
+        void *field;
+    } table[] = {
+        { "method", WORD, o->method },
+        { "precond", WORD, o->precond },
+        { "rtol", REAL, &o->stop.rtol },
+        { "atol", REAL, &o->stop.atol },
+        { "maxit", COUNTER, &o->stop.max_iter },
+        { "check-every", COUNTER, &o->stop.check_every },
+    };
+    kry_status st = KRY_OK;
+
+    for (size_t i = 0; i < COUNT(table); i++) {
+        if (strcmp(table[i].name, name)) continue;
+        bool good = table[i].kind == WORD   ? to_word(value, table[i].field, sizeof o->method)
+                    : table[i].kind == REAL ? to_double(value, table[i].field)
+                                            : to_int64(value, table[i].field);
+        CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
+        return KRY_OK;
+    }
+    CHECK(false, KRY_ERR_PARSE,
+          "kry_solver_create: '%s' is none of method, precond, rtol, atol, maxit, check-every",
+          name);
+done:
+    return st;
+}
+
+static kry_status parse(const char *text, options *o)
+{
+    kry_status st = KRY_OK;
+    char words[512];
+
+    CHECK(strlen(text) < sizeof words, KRY_ERR_PARSE,
+          "kry_solver_create: an option string of %zu bytes is too long", strlen(text));
+    strcpy(words, text);
+    char *rest = words;
+    for (char *word; (word = strtok_r(rest, " \t\n", &rest));) {
+        char *value = strchr(word, '=');
+        CHECK(value && value != word, KRY_ERR_PARSE, "kry_solver_create: '%s' is not name=value",
+              word);
+        *value++ = 0;
+        TRY(set_option(o, word, value));
+    }
+done:
+    return st;
+}
+
+/* M from its name; NULL for none. */
+static kry_status make_precond(const kry_op *A, const char *name, kry_op **M)
+{
+    kry_status st = KRY_OK;
+
+    *M = NULL;
+    if (!strcmp(name, "none")) return KRY_OK;
+    CHECK(!strcmp(name, "jacobi"), KRY_ERR_PARSE,
+          "kry_solver_create: precond '%s' is none of none, jacobi", name);
+    TRY(kry_jacobi_create(A, M));
+done:
+    return st;
+}
+
+kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
+                             void *monitor_user, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    kry_op *M = NULL;
+    options o = { .method = "cg" };
+
+    *solver = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
+    TRY(parse(text ? text : "", &o));
+    bool pcg = !strcmp(o.method, "pcg");
+    CHECK(pcg || !strcmp(o.method, "cg"), KRY_ERR_PARSE,
+          "kry_solver_create: method '%s' is none of cg, pcg", o.method);
+    if (!o.precond[0]) strcpy(o.precond, pcg ? "jacobi" : "none");
+    TRY(make_precond(A, o.precond, &M));
+    TRY(kry_pcg_create(A,
+                       KRY_PCG(.precond = M, .stop = o.stop, .monitor = monitor,
+                               .monitor_user = monitor_user),
+                       solver));
+done:
+    kry_op_release(&M);
+    return st;
+}

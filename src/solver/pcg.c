@@ -1,0 +1,323 @@
+/*
+ * pcg.c - preconditioned conjugate gradients.
+ *
+ *   r := b - A x,  z := M r,  rho := r'z                      a cycle begins
+ *   p := z + beta p,  q := A p,  alpha := rho / p'q           one pass where A fuses it
+ *   x := x + alpha p,  r := r - alpha q,  z := M r,           one pass if M is diagonal
+ *   rho' := r'z,  beta := rho' / rho
+ *
+ * Storage     r, p, old p, q: 4 n numbers; z with a preconditioner
+ * Per step    matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
+ *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
+ *             11 and 13 otherwise
+ * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md)
+ * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
+ * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
+ */
+#include "stop.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct pcg {
+    kry_op *A, *M;        /* retained; M may be NULL */
+    kry_device *dev;      /* borrowed from A */
+    kry_layout *layout;   /* borrowed */
+    kry_vec *r, *z, *q;   /* z is r itself without a preconditioner */
+    kry_vec *p, *old;     /* change places where A fuses the direction */
+    bool fuses;
+    kry_sum *pq, *rho;    /* p'q; the pair (r'z, r'r) */
+    kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+    kry_watch watch;
+    double setup_seconds;
+} pcg;
+
+/* z := M r and rho := (r'z, r'r), by launches of their own */
+static kry_status precondition(pcg *S)
+{
+    kry_status st = KRY_OK;
+    if (S->M) TRY(S->M->table->apply(S->M->self, 1.0, S->r, 0.0, S->z));
+    TRY(kry_vec_dot_pair(S->r, S->z, S->rho));
+done:
+    return st;
+}
+
+/* r := b - A x, and the recurrence from there. Hands back the true residual. Waits. */
+static kry_status begin(pcg *S, const kry_vec *b, const kry_vec *x, double *residual)
+{
+    kry_status st = KRY_OK;
+    double rho[2];
+
+    TRY(kry_op_residual(S->A, b, x, S->r));
+    TRY(precondition(S));
+    TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0)); /* beta = 0 must not meet old NaNs */
+    TRY(kry_sum_read(S->layout, S->rho, rho));
+    *residual = sqrt(rho[1]);
+done:
+    return st;
+}
+
+static const kry_vec *diagonal_of(const kry_op *M)
+{
+    return M && M->table->as_diagonal ? M->table->as_diagonal(M->self) : NULL;
+}
+
+/* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r,  rho := (r'z, r'r) */
+static kry_status step(pcg *S, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *d = diagonal_of(S->M);
+    bool aligned = S->dev->info.cpu_kernels || x->first % kry_vector_width(S->dev, x->type) == 0;
+    kry_arg args[] = { ARG(x->n),
+                       ARG(S->watch.state),
+                       ARG(S->watch.step),
+                       ARG(S->pq->buffer),
+                       ARG(S->pq->count),
+                       ARG(S->p->buffer),
+                       ARG(S->q->buffer),
+                       ARG(x->buffer),
+                       ARG(x->first),
+                       ARG(S->r->buffer),
+                       ARG(S->rho->buffer),
+                       d ? (kry_arg)ARG(d->buffer) : (kry_arg){ 0 },
+                       ARG(S->z->buffer) };
+
+    S->rho->count = (cl_int)kry_groups_for(S->dev, x->type, x->n);
+    TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args,
+                   COUNT(args) - (d ? 0 : 2)));
+    if (S->M && !d) TRY(precondition(S));
+done:
+    return st;
+}
+
+/* Iterations until the device, the limit or the monitor ends them: the whole recurrence. */
+static kry_status iterate(pcg *S, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    kry_direction d = { .z = S->z,
+                        .rho = S->rho,
+                        .step_state = S->watch.step,
+                        .state = S->watch.state,
+                        .history = S->watch.history,
+                        .target2 = kry_scalar_of(S->dev, S->watch.target * S->watch.target) };
+    bool go;
+
+    TRY(kry_watch_cycle(&S->watch));
+    for (;;) {
+        TRY(S->layout->reduce(S->layout, &S->rho, 1));
+        TRY(kry_watch_next(&S->watch, &d, &go));
+        if (!go) break;
+        d.old = S->fuses ? S->old : S->p;
+        TRY(kry_op_run_direction(S->A, &d, S->p, S->q, S->pq));
+        TRY(S->layout->reduce(S->layout, &S->pq, 1));
+        TRY(step(S, x));
+        if (S->fuses) {
+            kry_vec *t = S->p;
+            S->p = S->old, S->old = t;
+        }
+    }
+done:
+    return st;
+}
+
+/* ||b||, refusing what has none that can be worked with. */
+static kry_status norm_of_rhs(const kry_vec *b, double *norm)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+    bool fp64 = b->dev->info.fp64;
+    double least = fp64 ? 1e-140 : 1e-15, most = fp64 ? 1e140 : 1e15;
+
+    TRY(kry_vec_norm2(b, norm));
+    if (!isfinite(*norm)) {
+        TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
+        TRY(kry_vec_read(b, host));
+        for (int64_t i = 0; i < b->n; i++) {
+            double v = b->type == KRY_F32 ? (double)((float *)host)[i] : ((double *)host)[i];
+            CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g", (long long)i, v);
+        }
+    }
+    CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
+          "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
+          "system",
+          *norm, least, most);
+done:
+    free(host);
+    return st;
+}
+
+static double bytes_per_step(const pcg *S)
+{
+    kry_op_info A, M;
+    double word = (double)(S->A->shape.rows) * (double)kry_type_size(S->A->shape.type);
+
+    kry_op_describe(S->A, &A);
+    if (A.bytes_per_apply <= 0) return 0;
+    double bytes = A.bytes_per_apply + (S->fuses ? 8 : 9) * word;
+    if (!S->fuses && !S->A->table->apply_dot) bytes += 2 * word;
+    if (!S->M) return bytes;
+    if (diagonal_of(S->M)) return bytes + 2 * word;
+    kry_op_describe(S->M, &M);
+    return M.bytes_per_apply > 0 ? bytes + M.bytes_per_apply + 2 * word : 0;
+}
+
+static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    pcg *S = self;
+    kry_status st = KRY_OK;
+    double norm_b, residual = 0;
+
+    TRY(norm_of_rhs(b, &norm_b));
+    kry_watch_begin(&S->watch, norm_b);
+    if (norm_b == 0) {
+        TRY(kry_vec_fill(x, 0.0));
+        kry_watch_end(&S->watch, KRY_CONVERGED_ZERO, 0.0, "b is zero, and so is x", res);
+    } else {
+        TRY(begin(S, b, x, &residual));
+        CHECK(isfinite(residual), KRY_ERR_ARGUMENT,
+              "kry_solve: the guess has a residual of %g: x holds NaN or infinities, or A x "
+              "overflows",
+              residual);
+        while (kry_watch_judge(&S->watch, residual, res)) {
+            TRY(iterate(S, x));
+            TRY(begin(S, b, x, &residual));
+        }
+    }
+    res->setup_seconds = S->setup_seconds;
+    res->bytes = bytes_per_step(S) * (double)res->iterations;
+    res->solve_seconds = kry_now() - S->watch.start;
+    st = kry_reason_status(res->reason);
+done:
+    return st;
+}
+
+/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. */
+static kry_status pcg_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_vec *t = NULL;
+    kry_result res = { 0 };
+
+    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
+    TRY(pcg_solve(self, x, t, &res));
+    TRY(kry_vec_axpby(alpha, t, beta, y));
+    st = KRY_OK; /* an inner solve that ran its iterations has done its part */
+done:
+    kry_vec_release(&t);
+    return st;
+}
+
+static kry_status pcg_update(void *self, const void *values)
+{
+    pcg *S = self;
+    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'pcg' takes no values");
+    return S->M ? kry_op_update(S->M, NULL) : KRY_OK;
+}
+
+static void pcg_destroy(void *self)
+{
+    pcg *S = self;
+    if (!S) return;
+    kry_watch_release(&S->watch);
+    kry_sum_release(&S->rho);
+    kry_sum_release(&S->pq);
+    kry_vec_release(&S->old);
+    kry_vec_release(&S->p);
+    kry_vec_release(&S->q);
+    kry_vec_release(&S->z);
+    kry_vec_release(&S->r);
+    kry_op_release(&S->M);
+    kry_op_release(&S->A);
+    free(S);
+}
+
+static const kry_op_table pcg_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "pcg",
+    .apply = pcg_apply,
+    .update = pcg_update,
+    .solve = pcg_solve,
+    .destroy = pcg_destroy,
+};
+
+static kry_status check_operators(const kry_op *A, const kry_op *M)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "kry_pcg_create: '%s' is %lld-by-%lld",
+          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    if (!M) return KRY_OK;
+    CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
+          "kry_pcg_create: A has %lld rows, the preconditioner '%s' is %lld-by-%lld",
+          (long long)A->shape.rows, M->table->kind, (long long)M->shape.rows,
+          (long long)M->shape.cols);
+    CHECK(M->shape.type == A->shape.type, KRY_ERR_TYPE,
+          "kry_pcg_create: A is %s, the preconditioner '%s' is %s", kry_type_name(A->shape.type),
+          M->table->kind, kry_type_name(M->shape.type));
+    CHECK(M->dev == A->dev, KRY_ERR_ARGUMENT,
+          "kry_pcg_create: the preconditioner '%s' lives on another device", M->table->kind);
+    CHECK(!(M->shape.traits & KRY_VARYING), KRY_ERR_TYPE,
+          "kry_pcg_create: '%s' varies between applications: only a flexible method may use it",
+          M->table->kind);
+done:
+    return st;
+}
+
+static kry_status allocate(pcg *S)
+{
+    kry_status st = KRY_OK;
+    kry_type type = S->A->shape.type;
+    int64_t n = S->A->shape.rows;
+    const char *diagonal = diagonal_of(S->M) ? "-DDIAGONAL" : "";
+    char unaligned[64] = "-DKRY_UNALIGNED ";
+
+    TRY(kry_vec_create(S->dev, type, n, 1, &S->r));
+    TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
+    TRY(kry_vec_create(S->dev, type, n, 1, &S->p));
+    if (S->fuses) TRY(kry_vec_create(S->dev, type, n, 1, &S->old));
+    if (S->M)
+        TRY(kry_vec_create(S->dev, type, n, 1, &S->z));
+    else
+        S->z = kry_vec_retain(S->r);
+    TRY(kry_sum_create(S->dev, 1, &S->pq));
+    TRY(kry_sum_create(S->dev, 2, &S->rho));
+    TRY(kry_kernel_get(S->dev, "pcg", type, diagonal, "pcg_step", &S->step));
+    if (S->dev->info.cpu_kernels) return KRY_OK;
+    for (int i = 0; diagonal[i]; i++) unaligned[16 + i] = diagonal[i], unaligned[17 + i] = 0;
+    TRY(kry_kernel_get(S->dev, "pcg", type, unaligned, "pcg_step", &S->step_unaligned));
+done:
+    return st;
+}
+
+kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+{
+    static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+    pcg *S = NULL;
+    double start = kry_now();
+
+    *solver = NULL;
+    if (!params) params = &defaults;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_pcg_create: NULL");
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "kry_pcg_create: params not made by KRY_PCG");
+    TRY(check_operators(A, params->precond));
+    kry_stop stop = params->stop;
+    TRY(kry_stop_check("kry_pcg_create", A->shape.type, A->shape.rows, &stop));
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->A = kry_op_retain(A);
+    if (params->precond) S->M = kry_op_retain(params->precond);
+    S->dev = A->dev;
+    S->layout = &A->dev->layout;
+    S->fuses = A->table->apply_direction != NULL;
+    TRY(allocate(S));
+    TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
+    TRY(kry_device_finish(S->dev));
+    S->setup_seconds = kry_now() - start;
+    kry_op_shape shape = A->shape;
+    shape.traits = KRY_VARYING;
+    TRY(kry_op_create(A->dev, &pcg_table, S, &shape, solver));
+    S = NULL;
+done:
+    pcg_destroy(S);
+    return st;
+}

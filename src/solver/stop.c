@@ -1,0 +1,375 @@
+/* stop.c - stopping, watching from a batch behind, judging by the true residual. */
+#include "stop.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The device's reasons, as in cl/direction.clh. */
+enum { GO_ON, STOP_CONVERGED, STOP_PRECOND, STOP_MATRIX, STOP_NOT_FINITE };
+
+const char *kry_reason_word(kry_reason reason)
+{
+    switch (reason) {
+#define REASON_WORD(name, word, status) \
+    case name: return word;
+        KRY_REASON_LIST(REASON_WORD)
+#undef REASON_WORD
+    }
+    return "unknown";
+}
+
+kry_status kry_reason_status(kry_reason reason)
+{
+    switch (reason) {
+#define REASON_STATUS(name, word, status) \
+    case name: return status;
+        KRY_REASON_LIST(REASON_STATUS)
+#undef REASON_STATUS
+    }
+    return KRY_BREAKDOWN;
+}
+
+kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+    double roundoff = type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+
+    CHECK(stop->rtol >= 0 && stop->rtol < INFINITY, KRY_ERR_ARGUMENT, "%s: rtol = %g", who,
+          stop->rtol);
+    CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT, "%s: atol = %g", who,
+          stop->atol);
+    CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld", who,
+          (long long)stop->max_iter);
+    CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld", who,
+          (long long)stop->check_every);
+    CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
+          "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
+          kry_type_name(type), roundoff);
+    if (stop->rtol == 0 && stop->atol == 0) stop->rtol = type == KRY_F32 ? 1e-5 : 1e-8;
+    if (stop->max_iter == 0)
+        stop->max_iter = n < 10 ? 100 : n < 10000 ? 10 * n : 100000;
+done:
+    return st;
+}
+
+/* ---- the watch's memory ------------------------------------------------------------------- */
+
+static size_t look_bytes(const kry_watch *w)
+{
+    return (STATE_SIZE + KRY_BATCH) * kry_acc_size(w->dev);
+}
+
+static double mirror_at(const kry_watch *w, int look, int i)
+{
+    const char *at = w->mirror + (size_t)look * look_bytes(w) + (size_t)i * kry_acc_size(w->dev);
+    double f64;
+    float f32;
+    if (w->dev->info.fp64) return memcpy(&f64, at, sizeof f64), f64;
+    return memcpy(&f32, at, sizeof f32), (double)f32;
+}
+
+kry_status kry_watch_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
+                            kry_watch *w)
+{
+    kry_status st = KRY_OK;
+    size_t acc = kry_acc_size(dev);
+    cl_int err;
+
+    *w = (kry_watch){ .dev = dev, .stop = *stop, .monitor = monitor, .monitor_user = user };
+    TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->state));
+    TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->step));
+    TRY(kry_buffer_create(dev, KRY_BATCH * acc, &w->history));
+    /* Reads into memory that is not pinned wait for the device on some drivers. */
+    w->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                               2 * look_bytes(w), NULL, &err);
+    TRY(kry_cl_check(err, __func__, "clCreateBuffer"));
+    w->mirror = clEnqueueMapBuffer(dev->queue, w->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                   2 * look_bytes(w), 0, NULL, NULL, &err);
+    TRY(kry_cl_check(err, __func__, "clEnqueueMapBuffer"));
+done:
+    if (st < 0) kry_watch_release(w);
+    return st;
+}
+
+/* Wait for reads that nobody looked at, and forget them. */
+static void drain(kry_watch *w)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!w->look[i].ready) continue;
+        clWaitForEvents(1, &w->look[i].ready);
+        clReleaseEvent(w->look[i].ready);
+        w->look[i].ready = NULL;
+    }
+}
+
+void kry_watch_release(kry_watch *w)
+{
+    if (!w->dev) return;
+    drain(w);
+    if (w->mirror) {
+        clEnqueueUnmapMemObject(w->dev->queue, w->pinned, w->mirror, 0, NULL, NULL);
+        clFinish(w->dev->queue);
+    }
+    kry_buffer_release(w->dev, &w->pinned);
+    kry_buffer_release(w->dev, &w->history);
+    kry_buffer_release(w->dev, &w->step);
+    kry_buffer_release(w->dev, &w->state);
+    free(w->host_history);
+    memset(w, 0, sizeof *w);
+}
+
+/* ---- looking on ------------------------------------------------------------------------------ */
+
+static kry_status remember(kry_watch *w, int64_t iteration, double residual)
+{
+    kry_status st = KRY_OK;
+    if (iteration >= w->history_capacity) {
+        int64_t capacity = 2 * iteration + 256;
+        TRY(kry_realloc((size_t)capacity, sizeof *w->host_history, &w->host_history));
+        w->history_capacity = capacity;
+    }
+    w->host_history[iteration] = residual;
+    w->history_count = iteration + 1;
+    w->residual = residual;
+done:
+    return st;
+}
+
+static void tell_monitor(kry_watch *w, int64_t iteration)
+{
+    if (!w->monitor) return;
+    kry_iteration it = { iteration, w->residual, w->target, kry_now() - w->start };
+    if (w->monitor(w->monitor_user, &it)) w->monitor_stopped = true;
+}
+
+/* Start reading what the device says after the iterations enqueued so far. */
+static kry_status start_look(kry_watch *w)
+{
+    kry_status st = KRY_OK;
+    kry_look *look = &w->look[w->current];
+    size_t acc = kry_acc_size(w->dev);
+    char *to = w->mirror + (size_t)w->current * look_bytes(w);
+
+    TRY_CL(clEnqueueReadBuffer(w->dev->queue, w->history, CL_FALSE, 0, (size_t)look->count * acc,
+                               to + STATE_SIZE * acc, 0, NULL, NULL));
+    TRY_CL(clEnqueueReadBuffer(w->dev->queue, w->state, CL_FALSE, 0, STATE_SIZE * acc, to, 0, NULL,
+                               &look->ready));
+    TRY_CL(clFlush(w->dev->queue));
+done:
+    return st;
+}
+
+/* Wait for a look and take in what it saw. */
+static kry_status take_look(kry_watch *w, int which)
+{
+    kry_status st = KRY_OK;
+    kry_look *look = &w->look[which];
+    int64_t last = look->first + look->count - 1;
+
+    if (!look->ready) return KRY_OK;
+    cl_int err = clWaitForEvents(1, &look->ready);
+    clReleaseEvent(look->ready);
+    look->ready = NULL;
+    TRY(kry_cl_check(err, "kry_solve", "clWaitForEvents"));
+    int stop = (int)mirror_at(w, which, STATE_STOP);
+    if (w->device_stop) return KRY_OK; /* an earlier look saw the end already */
+    if (stop) {
+        last = (int64_t)mirror_at(w, which, STATE_ITERATION);
+        w->device_stop = stop;
+        w->device_value = mirror_at(w, which, STATE_VALUE);
+        w->iteration = last;
+    }
+    for (int64_t k = look->first; k <= last; k++)
+        TRY(remember(w, k, sqrt(mirror_at(w, which, STATE_SIZE + (int)(k - look->first)))));
+    tell_monitor(w, last);
+done:
+    return st;
+}
+
+/* Short batches while iterations are long, so that little is enqueued in vain past the end;
+ * long ones while they are short, so that looking costs nothing. */
+static void adapt_batch(kry_watch *w)
+{
+    enum { SHORT_US = 1000, LONG_US = 4000 };
+    double now = kry_now(), us = 1e6 * (now - w->looked);
+    w->looked = now;
+    if (w->stop.check_every)
+        w->batch = w->stop.check_every < KRY_BATCH ? (int)w->stop.check_every : KRY_BATCH;
+    else if (us < SHORT_US && w->batch < KRY_BATCH)
+        w->batch *= 2;
+    else if (us > LONG_US && w->batch > 1)
+        w->batch /= 2;
+}
+
+static kry_status close_batch(kry_watch *w)
+{
+    kry_status st = KRY_OK;
+    TRY(start_look(w));
+    w->current = !w->current;
+    TRY(take_look(w, w->current)); /* the one before */
+    w->look[w->current] = (kry_look){ .first = w->iteration };
+    adapt_batch(w);
+done:
+    return st;
+}
+
+/* Look at the residual of this very iterate: a launch of the stopping test alone, and a wait. */
+static kry_status look_now(kry_watch *w, kry_direction *d)
+{
+    kry_status st = KRY_OK;
+    kry_look *look = &w->look[w->current];
+
+    d->iteration = (cl_int)w->iteration, d->slot = look->count;
+    TRY(kry_direction_check(d));
+    look->count++;
+    TRY(start_look(w));
+    TRY(take_look(w, !w->current));
+    TRY(take_look(w, w->current));
+    *look = (kry_look){ .first = w->iteration };
+done:
+    return st;
+}
+
+kry_status kry_watch_next(kry_watch *w, kry_direction *d, bool *go)
+{
+    kry_status st = KRY_OK;
+    bool exact = w->monitor && w->stop.check_every;
+
+    *go = false;
+    if (w->iteration >= w->stop.max_iter || (exact && w->iteration % w->stop.check_every == 0))
+        TRY(look_now(w, d));
+    else if (w->look[w->current].count >= w->batch)
+        TRY(close_batch(w));
+    if (w->device_stop || w->monitor_stopped || w->iteration >= w->stop.max_iter) {
+        if (!w->device_stop && w->look[w->current].count) TRY(look_now(w, d));
+        drain(w);
+        goto done;
+    }
+    d->iteration = (cl_int)w->iteration++;
+    d->slot = w->look[w->current].count++;
+    *go = true;
+done:
+    if (st < 0) drain(w);
+    return st;
+}
+
+/* ---- the story of a solve -------------------------------------------------------------------- */
+
+void kry_watch_begin(kry_watch *w, double norm_b)
+{
+    w->start = w->looked = kry_now();
+    w->norm_b = norm_b;
+    w->target = fmax(w->stop.rtol * norm_b, w->stop.atol);
+    w->iteration = 0, w->history_count = 0, w->restarts = -1;
+    w->last_claim = -1;
+    w->device_stop = GO_ON, w->residual = 0;
+    w->monitor_stopped = false;
+    w->batch = 1;
+}
+
+kry_status kry_watch_cycle(kry_watch *w)
+{
+    static const double zero[STATE_SIZE];
+    kry_status st = KRY_OK;
+    size_t bytes = STATE_SIZE * kry_acc_size(w->dev);
+
+    TRY_CL(clEnqueueWriteBuffer(w->dev->queue, w->step, CL_FALSE, 0, bytes, zero, 0, NULL, NULL));
+    TRY_CL(clEnqueueWriteBuffer(w->dev->queue, w->state, CL_FALSE, 0, bytes, zero, 0, NULL, NULL));
+    w->device_stop = GO_ON;
+    w->restarts++;
+    w->current = 0;
+    w->look[0] = w->look[1] = (kry_look){ .first = w->iteration };
+    if (w->stop.check_every && w->stop.check_every < KRY_BATCH)
+        w->batch = (int)w->stop.check_every;
+done:
+    return st;
+}
+
+void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const char *why,
+                   kry_result *res)
+{
+    res->reason = reason;
+    snprintf(res->why, sizeof res->why, "%s", why);
+    res->iterations = w->iteration;
+    res->restarts = w->restarts > 0 ? w->restarts : 0;
+    res->norm_b = w->norm_b;
+    res->target = w->target;
+    res->residual = w->history_count ? w->residual : true_residual;
+    res->true_residual = true_residual;
+    res->history = w->host_history;
+    res->history_count = w->history_count;
+    res->solve_seconds = kry_now() - w->start;
+}
+
+/* The recurrence says it is there, the true residual says it is not: worth another cycle while
+ * each one at least halves the true residual. */
+static bool worth_restarting(kry_watch *w, double true_residual)
+{
+    bool worth = w->last_claim < 0 || true_residual <= 0.5 * w->last_claim;
+    w->last_claim = true_residual;
+    return worth;
+}
+
+static kry_reason breakdown(const kry_watch *w, char *why, size_t size)
+{
+    long long k = (long long)w->iteration;
+    if (w->device_stop == STOP_MATRIX) {
+        snprintf(why, size,
+                 "p'Ap = %.3g at iteration %lld is not positive: the matrix is not positive "
+                 "definite, or too ill-conditioned for this precision",
+                 w->device_value, k);
+        return KRY_INDEFINITE_MATRIX;
+    }
+    if (w->device_stop == STOP_PRECOND) {
+        snprintf(why, size,
+                 "r'Mr = %.3g at iteration %lld is not positive: the preconditioner is not "
+                 "positive definite",
+                 w->device_value, k);
+        return KRY_INDEFINITE_PRECOND;
+    }
+    snprintf(why, size, "the recurrence ran into %g at iteration %lld", w->device_value, k);
+    return KRY_NOT_FINITE;
+}
+
+bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
+{
+    char why[sizeof res->why];
+    kry_reason reason;
+    bool first = w->restarts < 0;
+
+    if (t <= w->target) {
+        reason = first ? KRY_CONVERGED_GUESS : KRY_CONVERGED;
+        snprintf(why, sizeof why, first ? "the guess has a true residual of %.3e already"
+                                        : "the true residual is %.3e",
+                 t);
+    } else if (first) {
+        return true;
+    } else if (!isfinite(t)) {
+        reason = KRY_NOT_FINITE;
+        snprintf(why, sizeof why, "the true residual is %g after %lld iterations", t,
+                 (long long)w->iteration);
+    } else if (w->monitor_stopped) {
+        reason = KRY_MONITOR_STOP;
+        snprintf(why, sizeof why, "the monitor asked to stop at iteration %lld",
+                 (long long)w->iteration);
+    } else if (w->device_stop == STOP_CONVERGED && w->iteration < w->stop.max_iter &&
+               worth_restarting(w, t)) {
+        return true;
+    } else if (w->device_stop == STOP_CONVERGED || (w->device_stop && w->last_claim >= 0)) {
+        reason = KRY_TRUE_RESIDUAL_STAGNATED;
+        snprintf(why, sizeof why,
+                 "the recurrence claims %.3e, but the true residual stays at %.3e: the limit of "
+                 "this precision for this matrix",
+                 w->residual, t);
+    } else if (w->device_stop) {
+        reason = breakdown(w, why, sizeof why);
+    } else {
+        reason = KRY_ITERATION_LIMIT;
+        snprintf(why, sizeof why, "%lld iterations were not enough: residual %.3e, wanted %.3e",
+                 (long long)w->iteration, t, w->target);
+    }
+    kry_watch_end(w, reason, t, why, res);
+    return false;
+}

@@ -1,0 +1,64 @@
+/*
+ * stop.h - what every Krylov method shares beside its recurrence: when to stop, how the host
+ * looks on without holding the device up, and what is reported.
+ *
+ * A method enqueues iterations while kry_watch_next says so. The device writes each residual into
+ * a short history and stops by itself; the host reads that history a batch behind.
+ */
+#ifndef KRY_STOP_H
+#define KRY_STOP_H
+
+#include "../core/internal.h"
+
+enum { KRY_BATCH = 64 }; /* iterations between two looks, at most */
+
+typedef struct kry_look {
+    int64_t first;  /* iteration of the first history entry */
+    int count;
+    cl_event ready; /* NULL: nothing under way */
+} kry_look;
+
+typedef struct kry_watch {
+    kry_device *dev; /* borrowed */
+    kry_stop stop;
+    kry_monitor monitor;
+    void *monitor_user;
+
+    cl_mem state, step, history; /* see kry_direction; history: KRY_BATCH entries */
+    cl_mem pinned;               /* where the reads land */
+    char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_BATCH entries */
+    kry_look look[2];
+    int current, batch;          /* the look being filled, and how many iterations it gets */
+
+    double start, looked;        /* seconds */
+    double norm_b, target, first_residual, last_claim; /* units of b; last_claim < 0: none yet */
+    int64_t iteration;           /* the next to be enqueued = those done, once the device stopped */
+    int device_stop;             /* what the device said: 0, or its reason */
+    double device_value, residual;
+    bool monitor_stopped;
+    int restarts;
+    double *host_history;        /* owned */
+    int64_t history_count, history_capacity;
+} kry_watch;
+
+/* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
+kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
+
+kry_status kry_watch_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
+                            kry_watch *w);
+void kry_watch_release(kry_watch *w);
+
+/* A new solve with this ||b||. */
+void kry_watch_begin(kry_watch *w, double norm_b);
+/* A new cycle of the recurrence from the true residual. */
+kry_status kry_watch_cycle(kry_watch *w);
+/* Whether to enqueue another iteration; if so, d->iteration and d->slot are its. */
+kry_status kry_watch_next(kry_watch *w, kry_direction *d, bool *go);
+/* Between cycles: whether another one is worth it, given the true residual; if not, res says why. */
+bool kry_watch_judge(kry_watch *w, double true_residual, kry_result *res);
+/* End at once for a reason found outside the recurrence. */
+void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const char *why,
+                   kry_result *res);
+kry_status kry_reason_status(kry_reason reason);
+
+#endif
