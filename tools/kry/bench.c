@@ -1,0 +1,192 @@
+/*
+ * bench.c - kry bench: find the benchmark, time passes, print results.
+ */
+#include "bench.h"
+#include "commands.h"
+#include "io/random.h"
+#include "json.h"
+#include "text.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_UP = 3, REPEATS = 11 };
+static const double batch_seconds = 5e-3; /* at least, between two waits */
+
+/* ---- timing ----------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_size);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static kry_status time_batch(const bench *b, bench_pass pass, void *user, int64_t batch,
+                             double *seconds)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_device_finish(b->device));
+    double start = kry_now();
+    for (int64_t turn = 0; turn < batch; turn++) TRY(pass(user, turn));
+    TRY(kry_device_finish(b->device));
+    *seconds = kry_now() - start;
+done:
+    return st;
+}
+
+kry_status bench_time(const bench *b, bench_pass pass, void *user, double *seconds)
+{
+    kry_status st = KRY_OK;
+    double t[REPEATS];
+    int64_t batch = WARM_UP;
+    TRY(time_batch(b, pass, user, batch, &t[0])); /* compiles */
+    for (batch = 1;; batch *= 2) {
+        TRY(time_batch(b, pass, user, batch, &t[0]));
+        if (t[0] >= batch_seconds) break;
+    }
+    for (int i = 0; i < REPEATS; i++) {
+        TRY(time_batch(b, pass, user, batch, &t[i]));
+        t[i] /= (double)batch;
+    }
+    *seconds = bench_median(t, REPEATS);
+done:
+    return st;
+}
+
+/* ---- results ---------------------------------------------------------------------- */
+
+static void print_json(const bench *b, const bench_result *r)
+{
+    json j = json_begin(stdout);
+    json_text(&j, "name", r->name);
+    json_text(&j, "problem", r->problem);
+    json_text(&j, "device", b->info ? b->info->name : "host");
+    json_text(&j, "platform", b->info ? b->info->platform : NULL);
+    json_text(&j, "driver", b->info ? b->info->driver : NULL);
+    json_text(&j, "precision", kry_type_name(b->type));
+    json_whole(&j, "n", r->n);
+    json_whole(&j, "nnz", r->nnz);
+    json_real(&j, "bytes", r->bytes);
+    json_real(&j, "seconds", r->seconds);
+    json_real(&j, "gbytes_per_s", r->bytes / r->seconds / 1e9);
+    json_real(&j, "fraction_of_copy", b->copy > 0 ? r->bytes / r->seconds / b->copy : NAN);
+    if (b->host_triad > 0)
+        json_real(&j, "fraction_of_host_triad", r->bytes / r->seconds / b->host_triad);
+    json_end(&j);
+}
+
+void bench_print(const bench *b, const bench_result *r)
+{
+    char n[32], nnz[32], seconds[32];
+    if (b->o->json) {
+        print_json(b, r);
+        return;
+    }
+    printf("%-10s %-22s n %13s", r->name, r->problem ? r->problem : "",
+           text_whole(r->n, n, sizeof n));
+    if (r->nnz) printf("  nnz %13s", text_whole(r->nnz, nnz, sizeof nnz));
+    printf("  %10s  %8.2f GB/s", text_seconds(r->seconds, seconds, sizeof seconds),
+           r->bytes / r->seconds / 1e9);
+    if (b->copy > 0) printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
+    if (b->host_triad > 0)
+        printf("  %5.1f %% of host triad", 100 * r->bytes / r->seconds / b->host_triad);
+    printf("\n");
+    fflush(stdout);
+}
+
+/* ---- data ------------------------------------------------------------------------- */
+
+kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    double *values = NULL;
+    float *owned = NULL;
+    const void *out = NULL;
+    TRY(kry_alloc((size_t)n, sizeof(double), &values));
+    for (int64_t i = 0; i < n; i++)
+        values[i] = kry_random_unit((uint64_t)b->seed, stream, (uint64_t)i);
+    TRY(convert_values(b->type, n, values, &out, &owned));
+    TRY(kry_vec_create(b->device, b->type, n, 1, vec));
+    TRY(kry_vec_write(*vec, out));
+done:
+    free(values);
+    free(owned);
+    return st;
+}
+
+static kry_status on_source(const bench *b, bench_on_source run, const char *file, const char *spec)
+{
+    kry_status st = KRY_OK;
+    source s = { 0 };
+    TRY(source_open(file, spec, (uint64_t)b->seed, &s));
+    TRY(run(b, &s));
+done:
+    source_release(&s);
+    return st;
+}
+
+kry_status bench_sources(const bench *b, bench_on_source run)
+{
+    static const char *const large[] = { "poisson2d:4096", "poisson3d:192" }; /* for GPUs */
+    static const char *const small[] = { "poisson2d:1024", "poisson3d:96" };
+    kry_status st = KRY_OK;
+    const options *o = b->o;
+    for (int i = 1; i < o->word_count; i++) TRY(on_source(b, run, o->words[i], NULL));
+    for (int i = 0; i < o->problem_count; i++) TRY(on_source(b, run, NULL, o->problems[i]));
+    for (size_t i = 0; i < COUNT(small) && o->word_count + o->problem_count == 1; i++)
+        TRY(on_source(b, run, NULL, b->info->gpu ? large[i] : small[i]));
+done:
+    return st;
+}
+
+/* ---- the command ------------------------------------------------------------------ */
+
+static const struct benchmark {
+    const char *name;
+    kry_status (*run)(bench *b);
+    bool device, sources; /* does it need them? */
+} benchmarks[] = {
+    { "stream", bench_stream, true, false },
+    { "spmv", bench_spmv, true, true },
+    { "cg", bench_cg, true, true },
+    { "mtx", bench_mtx, false, false },
+};
+
+static kry_status find_benchmark(const options *o, const struct benchmark **found)
+{
+    kry_status st = KRY_OK;
+    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a benchmark: stream, spmv, cg, mtx");
+    for (size_t i = 0; i < COUNT(benchmarks); i++)
+        if (!strcmp(o->words[0], benchmarks[i].name)) *found = &benchmarks[i];
+    CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are stream, spmv, cg, mtx",
+          o->words[0]);
+    CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
+          "%s takes no matrix", o->words[0]);
+done:
+    return st;
+}
+
+kry_status bench_run(const options *o)
+{
+    kry_status st = KRY_OK;
+    const struct benchmark *found = NULL;
+    bench b = { .o = o, .type = options_type(o), .seed = options_whole(o->seed, 1) };
+    TRY(find_benchmark(o, &found));
+    if (found->device) {
+        TRY(kry_device_open(o->device, &b.device));
+        b.info = kry_device_get_info(b.device);
+        if (!o->json) printf("%s, %s\n", b.info->name, kry_type_name(b.type));
+        TRY(bench_copy(&b));
+    }
+    TRY(found->run(&b));
+done:
+    kry_device_release(&b.device);
+    return st;
+}

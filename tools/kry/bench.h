@@ -1,0 +1,47 @@
+/*
+ * bench.h - what the benchmarks share: timing, the copy bandwidth, one line per result.
+ */
+#ifndef KRY_BENCH_H
+#define KRY_BENCH_H
+
+#include "options.h"
+#include "source.h"
+
+typedef struct bench {
+    const options *o;
+    kry_device *device;
+    const kry_device_info *info;
+    kry_type type;
+    int64_t seed;
+    double copy;       /* bytes per second of y := x; measured at the start */
+    double host_triad; /* the same of a triad in plain C on all cores; 0: not measured */
+} bench;
+
+typedef struct bench_result {
+    const char *name, *problem; /* problem: NULL if there is none */
+    int64_t n, nnz;             /* nnz: 0 if the word makes no sense */
+    double bytes, seconds;      /* of one pass */
+} bench_result;
+
+/* Enqueue pass number `turn`; successive turns use different data. */
+typedef kry_status (*bench_pass)(void *user, int64_t turn);
+
+/* Seconds per pass: the median of several batches, each long enough for the clock. Waits. */
+kry_status bench_time(const bench *b, bench_pass pass, void *user, double *seconds);
+double bench_median(double *values, int count); /* sorts them */
+void bench_print(const bench *b, const bench_result *r);
+
+/* Call `run` for every file and spec given, or for the defaults of the kind of device. */
+typedef kry_status (*bench_on_source)(const bench *b, const source *s);
+kry_status bench_sources(const bench *b, bench_on_source run);
+
+kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec); /* random */
+
+kry_status bench_copy(bench *b); /* sets b->copy */
+kry_status bench_stream(bench *b);
+kry_status bench_spmv(bench *b);
+kry_status bench_cg(bench *b);
+kry_status bench_mtx(bench *b);
+double bench_host_triad(void); /* bytes per second; 0 if it cannot run */
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * bench_cg.c - kry bench cg: seconds per iteration of conjugate gradients.
+ *
+ * A solve of many iterations less one of few, so that the start and the true residual at the end
+ * drop out. The bytes are those of the solver's model.
+ */
+#include "bench.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { FEW = 20, MANY = 220, REPEATS = 5 };
+
+typedef struct timing {
+    double seconds, bytes; /* median, and as the model has it */
+    int64_t iterations;
+} timing;
+
+/* Solves of `limit` iterations: the target is out of reach. */
+static kry_status time_solves(const bench *b, const kry_op *A, const kry_vec *rhs, int limit,
+                              timing *t)
+{
+    kry_status st = KRY_OK;
+    kry_op *solver = NULL;
+    kry_vec *x = NULL;
+    double seconds[REPEATS];
+    char words[160];
+    kry_result result;
+    const char *precond = b->o->precond                                  ? b->o->precond
+                          : b->o->method && !strcmp(b->o->method, "pcg") ? "jacobi"
+                                                                         : "none";
+    snprintf(words, sizeof words, "method=%s precond=%s atol=1e-300 maxit=%d",
+             b->o->method ? b->o->method : "cg", precond, limit);
+    TRY(kry_solver_create(A, words, NULL, NULL, &solver));
+    TRY(kry_vec_create(b->device, b->type, kry_vec_rows(rhs), 1, &x));
+    for (int i = -1; i < REPEATS; i++) { /* the first one warms up */
+        TRY(kry_vec_fill(x, 0));
+        TRY(kry_device_finish(b->device));
+        double start = kry_now();
+        TRY(kry_solve(solver, rhs, x, &result));
+        if (i >= 0) seconds[i] = kry_now() - start;
+    }
+    *t = (timing){ bench_median(seconds, REPEATS), result.bytes, result.iterations };
+done:
+    kry_vec_release(&x);
+    kry_op_release(&solver);
+    return st < 0 ? st : KRY_OK;
+}
+
+static kry_status cg_run(const bench *b, const source *s)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL;
+    kry_vec *rhs = NULL;
+    kry_op_info info;
+    timing few, many;
+    bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
+    TRY(source_matrix(s, b->device, b->type, &A));
+    TRY(bench_vec(b, s->rows, 0, &rhs));
+    TRY(time_solves(b, A, rhs, FEW, &few));
+    TRY(time_solves(b, A, rhs, MANY, &many));
+    double iterations = (double)(many.iterations - few.iterations);
+    CHECK(iterations > 0, KRY_ERR_UNSUPPORTED,
+          "%s is solved to the last digit within %d iterations: too easy to be timed", s->name,
+          FEW);
+    kry_op_describe(A, &info);
+    r.nnz = info.nnz;
+    r.seconds = (many.seconds - few.seconds) / iterations;
+    r.bytes = (many.bytes - few.bytes) / iterations;
+    bench_print(b, &r);
+done:
+    kry_vec_release(&rhs);
+    kry_op_release(&A);
+    return st;
+}
+
+kry_status bench_cg(bench *b) { return bench_sources(b, cg_run); }

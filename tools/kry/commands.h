@@ -1,0 +1,18 @@
+/*
+ * commands.h - what the files of the program share.
+ *
+ * A command returns a status like any function of the library and leaves its sentence with
+ * kry_fail; main prints it and makes the exit status of it.
+ */
+#ifndef KRY_COMMANDS_H
+#define KRY_COMMANDS_H
+
+#include "options.h"
+
+kry_status devices_run(const options *o);
+kry_status solve_run(const options *o);
+kry_status info_run(const options *o);
+kry_status generate_run(const options *o);
+kry_status bench_run(const options *o);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * generate.c - kry generate: a problem as Matrix Market files.
+ */
+#include "commands.h"
+#include "json.h"
+#include "source.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* All model problems are symmetric: the lower triangle, row after row. */
+static kry_status write_lower(const char *path, const kry_problem *p, const char *comment)
+{
+    kry_status st = KRY_OK;
+    kry_mtx mtx = { .symmetry = KRY_MTX_SYMMETRIC, .rows = p->n, .cols = p->n };
+    TRY(kry_alloc((size_t)p->nnz, sizeof(int32_t), &mtx.row));
+    TRY(kry_alloc((size_t)p->nnz, sizeof(int32_t), &mtx.col));
+    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &mtx.val));
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1] && p->col[e] <= i; e++) {
+            mtx.row[mtx.nnz] = (int32_t)i;
+            mtx.col[mtx.nnz] = p->col[e];
+            mtx.val[mtx.nnz++] = p->val[e];
+        }
+    }
+    TRY(kry_mtx_write(path, &mtx, comment));
+done:
+    free(mtx.row);
+    free(mtx.col);
+    free(mtx.val);
+    return st;
+}
+
+static void print_json(const source *s, const options *o)
+{
+    json j = json_begin(stdout);
+    json_text(&j, "source", s->name);
+    json_whole(&j, "n", s->rows);
+    json_whole(&j, "nnz", s->given);
+    json_text(&j, "matrix", o->out);
+    json_text(&j, "rhs", o->rhs);
+    json_text(&j, "solution", o->solution);
+    json_real(&j, "generate_s", s->seconds);
+    json_end(&j);
+}
+
+kry_status generate_run(const options *o)
+{
+    kry_status st = KRY_OK;
+    source s = { 0 };
+    char comment[160];
+    CHECK(o->word_count == 1, KRY_ERR_PARSE, "needs one SPEC, but %d are given", o->word_count);
+    CHECK(o->out, KRY_ERR_PARSE, "needs -o FILE.mtx");
+    int64_t seed = options_whole(o->seed, 1);
+    TRY(source_open(NULL, o->words[0], (uint64_t)seed, &s));
+    snprintf(comment, sizeof comment, "kry generate %s --seed %lld", s.name, (long long)seed);
+    TRY(write_lower(o->out, s.problem, comment));
+    if (o->rhs) TRY(write_vector(o->rhs, s.rows, s.problem->rhs, comment));
+    if (!o->solution) goto done;
+    CHECK(s.problem->solution, KRY_ERR_UNSUPPORTED, "the solution of %s is not known", s.name);
+    TRY(write_vector(o->solution, s.rows, s.problem->solution, comment));
+done:
+    if (st >= 0 && o->json) print_json(&s, o);
+    source_release(&s);
+    return st;
+}

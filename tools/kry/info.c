@@ -1,0 +1,203 @@
+/*
+ * info.c - kry info: what there is to know about a matrix before solving with it.
+ */
+#include "commands.h"
+#include "json.h"
+#include "source.h"
+#include "text.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { BUCKETS = 33 };
+
+typedef struct facts {
+    asymmetry asymmetry; /* of a square matrix */
+    int64_t bandwidth;   /* largest |i - j| */
+    int64_t row_min, row_max, empty_rows, duplicates;
+    int64_t histogram[BUCKETS]; /* [0] empty rows, [k] rows of 2^(k-1) to 2^k - 1 entries */
+    int buckets;
+    int64_t missing_diagonal; /* no entry there, or a zero */
+    int64_t negative_diagonal;
+    int64_t weakly, strictly; /* dominant rows */
+} facts;
+
+static void count_length(facts *f, int64_t length)
+{
+    int bucket = 0;
+    for (int64_t l = length; l > 0; l /= 2) bucket++;
+    f->histogram[bucket]++;
+    if (bucket >= f->buckets) f->buckets = bucket + 1;
+    if (length < f->row_min) f->row_min = length;
+    if (length > f->row_max) f->row_max = length;
+    f->empty_rows += length == 0;
+}
+
+static void look_at_row(facts *f, const sparse *A, int64_t i)
+{
+    double diagonal = 0, others = 0;
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+        int64_t j = A->col[e], away = j < i ? i - j : j - i;
+        if (away > f->bandwidth) f->bandwidth = away;
+        if (e > A->row_ptr[i] && A->col[e - 1] == j) f->duplicates++;
+        if (i == j)
+            diagonal += A->val[e];
+        else
+            others += fabs(A->val[e]);
+    }
+    count_length(f, A->row_ptr[i + 1] - A->row_ptr[i]);
+    if (i < A->cols) {
+        f->missing_diagonal += diagonal == 0;
+        f->negative_diagonal += diagonal < 0;
+    }
+    f->weakly += fabs(diagonal) >= others;
+    f->strictly += fabs(diagonal) > others;
+}
+
+static kry_status facts_of(const sparse *A, facts *f)
+{
+    kry_status st = KRY_OK;
+    *f = (facts){ .row_min = A->rows ? INT64_MAX : 0 };
+    for (int64_t i = 0; i < A->rows; i++) look_at_row(f, A, i);
+    if (A->rows == A->cols) TRY(sparse_asymmetry(A, &f->asymmetry));
+done:
+    return st;
+}
+
+/* ---- printing --------------------------------------------------------------------- */
+
+typedef struct view {
+    const source *src;
+    const sparse *A;
+    const facts *f;
+    const char *layout, *field, *declared;
+    bool square, pattern_symmetric, symmetric, positive_diagonal;
+    double mean, weakly, strictly, relative_asymmetry;
+} view;
+
+static view view_of(const source *s, const sparse *A, const facts *f)
+{
+    static const char *const field[] = { "real", "integer", "pattern" };
+    static const char *const symmetry[] = { "general", "symmetric", "skew-symmetric" };
+    double rows = A->rows ? (double)A->rows : 1;
+    bool square = A->rows == A->cols;
+    return (view){
+        .src = s,
+        .A = A,
+        .f = f,
+        .layout = s->mtx ? s->mtx->array ? "array" : "coordinate" : "generated",
+        .field = s->mtx ? field[s->mtx->field] : "real",
+        .declared = s->mtx ? symmetry[s->mtx->symmetry] : "symmetric",
+        .square = square,
+        .pattern_symmetric = square && f->asymmetry.unmatched == 0,
+        .symmetric = square && f->asymmetry.difference == 0,
+        .positive_diagonal = square && f->missing_diagonal + f->negative_diagonal == 0,
+        .mean = (double)A->nnz / rows,
+        .weakly = (double)f->weakly / rows,
+        .strictly = (double)f->strictly / rows,
+        .relative_asymmetry =
+            f->asymmetry.largest > 0 ? f->asymmetry.difference / f->asymmetry.largest : 0,
+    };
+}
+
+static void print_json(const view *v)
+{
+    json j = json_begin(stdout);
+    json_text(&j, "source", v->src->name);
+    json_whole(&j, "rows", v->A->rows);
+    json_whole(&j, "cols", v->A->cols);
+    json_whole(&j, "entries", v->src->given);
+    json_whole(&j, "nnz", v->A->nnz);
+    json_text(&j, "layout", v->layout);
+    json_text(&j, "field", v->field);
+    json_text(&j, "declared_symmetry", v->declared);
+    json_bool(&j, "structurally_symmetric", v->pattern_symmetric);
+    json_bool(&j, "numerically_symmetric", v->symmetric);
+    json_real(&j, "relative_asymmetry", v->square ? v->relative_asymmetry : NAN);
+    json_whole(&j, "bandwidth", v->f->bandwidth);
+    json_whole(&j, "row_min", v->f->row_min);
+    json_real(&j, "row_mean", v->mean);
+    json_whole(&j, "row_max", v->f->row_max);
+    json_wholes(&j, "row_histogram", v->f->histogram, v->f->buckets);
+    json_whole(&j, "empty_rows", v->f->empty_rows);
+    json_whole(&j, "duplicates", v->f->duplicates);
+    json_whole(&j, "zero_diagonal", v->f->missing_diagonal);
+    json_bool(&j, "positive_diagonal", v->positive_diagonal);
+    json_real(&j, "weakly_dominant_rows", v->weakly);
+    json_real(&j, "strictly_dominant_rows", v->strictly);
+    json_real(&j, "read_s", v->src->seconds);
+    json_end(&j);
+}
+
+static void print_histogram(const facts *f)
+{
+    int64_t most = 1;
+    for (int k = 0; k < f->buckets; k++)
+        if (f->histogram[k] > most) most = f->histogram[k];
+    for (int k = 0; k < f->buckets; k++) {
+        static const char bar[] = "########################################";
+        char range[48], count[32];
+        int64_t low = k ? (int64_t)1 << (k - 1) : 0, high = k ? 2 * low - 1 : 0;
+        if (f->histogram[k] == 0) continue;
+        if (low == high)
+            snprintf(range, sizeof range, "%" PRId64, low);
+        else
+            snprintf(range, sizeof range, "%" PRId64 " - %" PRId64, low, high);
+        int length = (int)(40 * (double)f->histogram[k] / (double)most + 0.5);
+        printf("  %15s entries  %12s rows  %.*s\n", range,
+               text_whole(f->histogram[k], count, sizeof count), length ? length : 1, bar);
+    }
+}
+
+static void print_text(const view *v)
+{
+    char t[4][32];
+    printf("source       %s (%s, %s, %s)\n", v->src->name, v->layout, v->field, v->declared);
+    printf("size         %s rows, %s columns\n", text_whole(v->A->rows, t[0], sizeof t[0]),
+           text_whole(v->A->cols, t[1], sizeof t[1]));
+    printf("entries      %s given, %s nonzeros", text_whole(v->src->given, t[2], sizeof t[2]),
+           text_whole(v->A->nnz, t[3], sizeof t[3]));
+    if (v->f->duplicates) printf(", %" PRId64 " of them in places taken before", v->f->duplicates);
+    printf("\nsymmetry     ");
+    if (!v->square)
+        printf("not square\n");
+    else if (v->symmetric)
+        printf("%s\n", v->pattern_symmetric ? "symmetric" : "symmetric but for stored zeros");
+    else
+        printf("not symmetric: largest |a_ij - a_ji| is %.3g of the largest |a_ij|; the pattern "
+               "is%s\n",
+               v->relative_asymmetry, v->pattern_symmetric ? "" : " not");
+    printf("bandwidth    %" PRId64 "\n", v->f->bandwidth);
+    printf("diagonal     %s; %" PRId64 " missing or zero, %" PRId64 " negative\n",
+           v->positive_diagonal ? "positive" : "not positive", v->f->missing_diagonal,
+           v->f->negative_diagonal);
+    printf("dominance    %.4g %% of the rows weakly, %.4g %% strictly\n", 100 * v->weakly,
+           100 * v->strictly);
+    printf("row lengths  min %" PRId64 ", mean %.2f, max %" PRId64 ", %" PRId64 " empty\n",
+           v->f->row_min, v->mean, v->f->row_max, v->f->empty_rows);
+    print_histogram(v->f);
+}
+
+kry_status info_run(const options *o)
+{
+    kry_status st = KRY_OK;
+    source s = { 0 };
+    sparse A = { 0 };
+    facts f;
+    CHECK(o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
+          "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
+          o->word_count + o->problem_count);
+    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0],
+                    (uint64_t)options_whole(o->seed, 1), &s));
+    TRY(sparse_of_source(&s, &A));
+    TRY(facts_of(&A, &f));
+    view v = view_of(&s, &A, &f);
+    if (o->json)
+        print_json(&v);
+    else
+        print_text(&v);
+done:
+    sparse_release(&A);
+    source_release(&s);
+    return st;
+}

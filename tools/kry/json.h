@@ -1,0 +1,24 @@
+/*
+ * json.h - one JSON object on one line.
+ */
+#ifndef KRY_JSON_H
+#define KRY_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct json {
+    FILE *file;
+    bool more; /* a member has been written */
+} json;
+
+json json_begin(FILE *file);
+void json_text(json *j, const char *key, const char *value); /* NULL: null */
+void json_real(json *j, const char *key, double value);      /* NaN and infinity: null */
+void json_whole(json *j, const char *key, int64_t value);
+void json_bool(json *j, const char *key, bool value);
+void json_wholes(json *j, const char *key, const int64_t *values, int count);
+void json_end(json *j);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * main.c - the program kry: find the command, run it, turn its status into the exit status.
+ */
+#include "commands.h"
+#include <stdio.h>
+#include <string.h>
+
+#define PROBLEMS                                                                          \
+    "Problems:\n"                                                                         \
+    "  poisson2d:N           five-point Laplacian on N x N points, known solution\n"      \
+    "  poisson3d:N           seven-point Laplacian on N x N x N points, known solution\n" \
+    "  anisotropic2d:N:EPS   -u_xx - EPS u_yy on N x N points, known solution\n"          \
+    "  random_spd:N:K        N rows, about K entries off the diagonal each, known solution\n"
+
+static const command commands[] = {
+    { "solve", "FILE.mtx[.gz] | --problem SPEC [options]",
+      "Solve A x = b, A symmetric positive definite, by conjugate gradients.", FOR_SOLVE,
+      "Defaults: a file is solved by pcg with jacobi and a random right-hand side, a problem by "
+      "cg\n"
+      "with its own; rtol 1e-8 (double) or 1e-5 (single).\n\n" PROBLEMS
+      "\nExit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure.\n",
+      solve_run },
+    { "info", "FILE.mtx[.gz] | --problem SPEC [--json]",
+      "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
+      PROBLEMS, info_run },
+    { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
+      "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
+    { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
+    { "bench", "stream|spmv|cg|mtx [FILE...] [--problem SPEC]... [options]",
+      "Measure the device: vectors, products with a matrix, iterations, reading of files.",
+      FOR_BENCH,
+      "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
+      bench_run },
+};
+
+static void print_help(void)
+{
+    printf("kry %s: sparse Krylov solvers on OpenCL\n\n", kry_version());
+    for (size_t i = 0; i < COUNT(commands); i++)
+        printf("  kry %-9s %s\n                %s\n", commands[i].name, commands[i].usage,
+               commands[i].summary);
+    printf("\nkry help COMMAND tells more; kry --version.\n");
+}
+
+/* 0 done and converged, 1 not converged, 2 bad usage or input, 3 device or internal failure. */
+static int exit_status(kry_status st)
+{
+    switch (st) {
+    case KRY_OK: return 0;
+    case KRY_ERR_ARGUMENT:
+    case KRY_ERR_SHAPE:
+    case KRY_ERR_TYPE:
+    case KRY_ERR_FILE:
+    case KRY_ERR_PARSE:
+    case KRY_ERR_UNSUPPORTED:
+    case KRY_ERR_SINGULAR: return 2;
+    default: return st > 0 ? 1 : 3;
+    }
+}
+
+static kry_status find_command(const char *name, const command **cmd)
+{
+    const char *names[COUNT(commands)];
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        names[i] = commands[i].name;
+        if (!strcmp(name, names[i])) *cmd = &commands[i];
+    }
+    if (*cmd) return KRY_OK;
+    const char *near = nearest_name(name, names, COUNT(names));
+    return near
+               ? kry_fail(KRY_ERR_PARSE, "unknown command \"%s\"; did you mean %s?", name, near)
+               : kry_fail(KRY_ERR_PARSE,
+                          "unknown command \"%s\"; there are solve, info, generate, devices, bench",
+                          name);
+}
+
+static kry_status run(int argc, char **argv, const command **cmd)
+{
+    kry_status st = KRY_OK;
+    options o = { 0 };
+    CHECK(argc > 1, KRY_ERR_PARSE, "no command; kry --help lists them");
+    bool help = !strcmp(argv[1], "help");
+    if (!strcmp(argv[1], "--version"))
+        printf("kry %s\n", kry_version());
+    else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || (help && argc == 2))
+        print_help();
+    else if (help) {
+        TRY(find_command(argv[2], cmd));
+        options_help(*cmd);
+    } else {
+        TRY(find_command(argv[1], cmd));
+        TRY(options_parse(*cmd, argc - 2, argv + 2, &o));
+        if (o.help)
+            options_help(*cmd);
+        else
+            st = (*cmd)->run(&o);
+    }
+done:
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    const command *cmd = NULL;
+    kry_status st = run(argc, argv, &cmd);
+    if (st >= 0 && (fflush(stdout) || ferror(stdout)))
+        st = kry_fail(KRY_ERR_FILE, "cannot write to the standard output");
+    if (st < 0)
+        fprintf(stderr, "kry%s%s: %s\n", cmd ? " " : "", cmd ? cmd->name : "", kry_last_error());
+    return exit_status(st);
+}

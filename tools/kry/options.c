@@ -1,0 +1,245 @@
+/*
+ * options.c - parse --name value, --name=value and flags; explain what does not parse.
+ */
+#include "options.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { FLAG, TEXT, LIST, REAL, WHOLE };
+
+static const struct option {
+    const char *name;
+    char letter; /* short form, or 0 */
+    enum kind kind;
+    size_t offset;
+    unsigned commands;
+    const char *value; /* what it takes, for help; "a|b|c" where only these are taken */
+    bool closed;       /* nothing but the words in `value` */
+    const char *help;
+} table[] = {
+#define AT(field) offsetof(options, field)
+    { "problem", 0, LIST, AT(problems), FOR_SOLVE | FOR_INFO | FOR_BENCH, "SPEC", false,
+      "a generated problem, see below" },
+    { "rhs", 0, TEXT, AT(rhs), FOR_SOLVE, "FILE|ones|random|manufactured", false,
+      "right-hand side; manufactured: A times a random x, so that the error is known" },
+    { "rhs", 0, TEXT, AT(rhs), FOR_GENERATE, "FILE", false, "write the right-hand side too" },
+    { "solution", 0, TEXT, AT(solution), FOR_GENERATE, "FILE", false,
+      "write the known solution too" },
+    { "method", 0, TEXT, AT(method), FOR_SOLVE | FOR_BENCH, "cg|pcg", true, "Krylov method" },
+    { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH, "none|jacobi", true,
+      "preconditioner" },
+    { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE, "none", true, "deflation" },
+    { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH, "single|double", true,
+      "numbers on the device (default double)" },
+    { "format", 0, TEXT, AT(format), FOR_SOLVE, "auto|csr", true, "storage of the matrix" },
+    { "rtol", 0, REAL, AT(rtol), FOR_SOLVE, "T", false, "stop at ||r|| <= T ||b||" },
+    { "atol", 0, REAL, AT(atol), FOR_SOLVE, "T", false, "stop at ||r|| <= T" },
+    { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most" },
+    { "check-every", 0, WHOLE, AT(check_every), FOR_SOLVE, "N", false,
+      "iterations between two looks of the host; 0: chosen" },
+    { "seed", 0, WHOLE, AT(seed), FOR_SOLVE | FOR_INFO | FOR_GENERATE | FOR_BENCH, "S", false,
+      "for everything random (default 1)" },
+    { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
+      "length of the vectors (stream), number of entries (mtx)" },
+    { "device", 0, TEXT, AT(device), FOR_SOLVE | FOR_BENCH, "SEL", false,
+      "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
+    { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
+    { "out", 'o', TEXT, AT(out), FOR_GENERATE, "FILE", false, "the matrix; gzip'd if .gz" },
+    { "plot", 0, TEXT, AT(plot), FOR_SOLVE, "FILE.svg", false, "draw the convergence history" },
+    { "json", 0, FLAG, AT(json), FOR_ALL, NULL, false, "one JSON object per line" },
+    { "help", 'h', FLAG, AT(help), FOR_ALL, NULL, false, "this text" },
+#undef AT
+};
+
+/* ---- spelling --------------------------------------------------------------------- */
+
+/* Letters to change, insert, drop or swap to make a of b; long words count as far. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { LONGEST = 31 };
+    size_t d[LONGEST + 1][LONGEST + 1], m = strlen(a), n = strlen(b);
+    if (m > LONGEST || n > LONGEST) return LONGEST;
+    for (size_t i = 0; i <= m; i++) {
+        for (size_t j = 0; j <= n; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[m][n];
+}
+
+const char *nearest_name(const char *word, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t limit = strlen(word) > 4 ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(word, names[i]);
+        bool begins = strlen(word) > 1 && !strncmp(word, names[i], strlen(word));
+        if (d > limit && !(begins && !best)) continue;
+        best = names[i];
+        if (d <= limit) limit = d ? d - 1 : 0;
+        if (d == 0) break;
+    }
+    return best;
+}
+
+static kry_status unknown_option(const command *cmd, const char *word, size_t length)
+{
+    const char *names[COUNT(table)];
+    char given[64], list[512] = "";
+    size_t count = 0, used = 0;
+    snprintf(given, sizeof given, "%.*s", (int)length, word);
+    for (size_t i = 0; i < COUNT(table); i++) {
+        if (!(table[i].commands & cmd->bit)) continue;
+        names[count++] = table[i].name;
+        used += (size_t)snprintf(list + used, sizeof list - used, " --%s", table[i].name);
+    }
+    const char *near = nearest_name(given, names, count);
+    return near ? kry_fail(KRY_ERR_PARSE, "unknown option --%s; did you mean --%s?", given, near)
+                : kry_fail(KRY_ERR_PARSE, "unknown option --%s; there are%s", given, list);
+}
+
+/* ---- values ----------------------------------------------------------------------- */
+
+static bool is_real(const char *text)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    return end > text && !*end && isfinite(value);
+}
+
+static bool is_whole(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits < 19 && !text[digits];
+}
+
+/* Is `word` one of "a|b|c"? */
+static bool is_choice(const char *word, const char *choices)
+{
+    size_t length = strlen(word);
+    for (const char *c = choices; *c; c += strcspn(c, "|"), c += *c == '|')
+        if (strcspn(c, "|") == length && length && !strncmp(c, word, length)) return true;
+    return false;
+}
+
+static kry_status check_value(const struct option *opt, const char *value)
+{
+    kry_status st = KRY_OK;
+    CHECK(*value, KRY_ERR_PARSE, "--%s needs %s, not an empty word", opt->name, opt->value);
+    CHECK(opt->kind != REAL || is_real(value), KRY_ERR_PARSE, "--%s needs a number, not \"%s\"",
+          opt->name, value);
+    CHECK(opt->kind != WHOLE || is_whole(value), KRY_ERR_PARSE,
+          "--%s needs a whole number from 0 to 10^18, not \"%s\"", opt->name, value);
+    CHECK(!opt->closed || is_choice(value, opt->value), KRY_ERR_UNSUPPORTED,
+          "--%s %s is not there in kry %s; there is %s", opt->name, value, kry_version(),
+          opt->value);
+done:
+    return st;
+}
+
+/* ---- words ------------------------------------------------------------------------ */
+
+static const struct option *find_option(const command *cmd, const char *word, size_t length,
+                                        bool letter)
+{
+    for (size_t i = 0; i < COUNT(table); i++) {
+        if (!(table[i].commands & cmd->bit)) continue;
+        if (letter ? length == 1 && table[i].letter == word[0]
+                   : strlen(table[i].name) == length && !strncmp(word, table[i].name, length))
+            return &table[i];
+    }
+    return NULL;
+}
+
+static kry_status add_word(const char **words, int *count, const char *word)
+{
+    if (*count == MAX_WORDS) return kry_fail(KRY_ERR_PARSE, "more than %d words", MAX_WORDS);
+    words[(*count)++] = word;
+    return KRY_OK;
+}
+
+/* One option at argv[*at], with its value there or in the next word. */
+static kry_status take_option(const command *cmd, int argc, char **argv, int *at, options *o)
+{
+    kry_status st = KRY_OK;
+    bool letter = argv[*at][1] != '-';
+    const char *word = argv[*at] + (letter ? 1 : 2);
+    size_t length = strcspn(word, "=");
+    const char *value = word[length] ? word + length + 1 : NULL;
+    const struct option *opt = find_option(cmd, word, length, letter);
+    if (!opt) TRY(unknown_option(cmd, word, length));
+    void *field = (char *)o + opt->offset;
+    if (opt->kind == FLAG) {
+        CHECK(!value, KRY_ERR_PARSE, "--%s takes no value", opt->name);
+        *(bool *)field = true;
+        goto done;
+    }
+    if (!value) {
+        CHECK(*at + 1 < argc, KRY_ERR_PARSE, "--%s needs a value: %s", opt->name, opt->value);
+        value = argv[++*at];
+    }
+    TRY(check_value(opt, value));
+    if (opt->kind == LIST) TRY(add_word(o->problems, &o->problem_count, value));
+    if (opt->kind == LIST) goto done;
+    CHECK(!*(const char **)field, KRY_ERR_PARSE, "--%s is given twice", opt->name);
+    *(const char **)field = value;
+done:
+    return st;
+}
+
+kry_status options_parse(const command *cmd, int argc, char **argv, options *o)
+{
+    kry_status st = KRY_OK;
+    bool only_words = false;
+    for (int at = 0; at < argc; at++) {
+        const char *word = argv[at];
+        if (!only_words && !strcmp(word, "--")) {
+            only_words = true;
+            continue;
+        }
+        if (only_words || word[0] != '-' || !word[1])
+            TRY(add_word(o->words, &o->word_count, word));
+        else
+            TRY(take_option(cmd, argc, argv, &at, o));
+    }
+done:
+    return st;
+}
+
+void options_help(const command *cmd)
+{
+    printf("kry %s %s\n\n%s\n\n", cmd->name, cmd->usage, cmd->summary);
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const struct option *opt = &table[i];
+        char left[80], letter[8] = "";
+        if (!(opt->commands & cmd->bit)) continue;
+        if (opt->letter) snprintf(letter, sizeof letter, "-%c, ", opt->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, opt->name, opt->value ? " " : "",
+                 opt->value ? opt->value : "");
+        printf("  %-27s%s%s\n", left, strlen(left) > 26 ? "\n                             " : " ",
+               opt->help);
+    }
+    if (cmd->notes) printf("\n%s", cmd->notes);
+}
+
+int64_t options_whole(const char *text, int64_t fallback)
+{
+    return text ? strtoll(text, NULL, 10) : fallback;
+}
+
+kry_type options_type(const options *o)
+{
+    return o->precision && !strcmp(o->precision, "single") ? KRY_F32 : KRY_F64;
+}

@@ -1,0 +1,48 @@
+/*
+ * options.h - the command line of every subcommand, from one table.
+ */
+#ifndef KRY_OPTIONS_H
+#define KRY_OPTIONS_H
+
+#include "core/internal.h"
+
+enum { MAX_WORDS = 64 };
+
+/* What was given, as text that the parser has checked; NULL: not given. */
+typedef struct options {
+    const char *words[MAX_WORDS], *problems[MAX_WORDS]; /* borrowed from argv */
+    int word_count, problem_count;
+    const char *rhs, *method, *precond, *deflation, *precision, *format, *device;
+    const char *rtol, *atol, *maxit, *check_every, *seed, *n;
+    const char *out, *plot, *solution;
+    bool json, help;
+} options;
+
+typedef struct command {
+    const char *name, *usage, *summary;
+    unsigned bit; /* in the table of options */
+    const char *notes;
+    kry_status (*run)(const options *o);
+} command;
+
+enum {
+    FOR_DEVICES = 1,
+    FOR_SOLVE = 2,
+    FOR_INFO = 4,
+    FOR_GENERATE = 8,
+    FOR_BENCH = 16,
+    FOR_ALL = 31
+};
+
+/* Fill `o` from the arguments behind the command's name. Returns  KRY_ERR_PARSE. */
+kry_status options_parse(const command *cmd, int argc, char **argv, options *o);
+void options_help(const command *cmd);
+
+/* A number the parser has checked, or the fallback where none was given. */
+int64_t options_whole(const char *text, int64_t fallback);
+kry_type options_type(const options *o);
+
+/* The nearest of `count` names to a misspelt one; NULL if none is near. */
+const char *nearest_name(const char *word, const char *const *names, size_t count);
+
+#endif

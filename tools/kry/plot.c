@@ -1,0 +1,259 @@
+/*
+ * plot.c - a picture of a convergence history, as SVG.
+ */
+#include "plot.h"
+#include "text.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 860, HEIGHT = 520, LEFT = 84, RIGHT = 34, TOP = 84, BOTTOM = 62 };
+
+static const char *const curve_colour = "#1f5fa8", *const target_colour = "#b5651d",
+                         *const true_colour = "#a61c3c", *const ink = "#222", *const faint = "#666";
+
+typedef struct chart {
+    FILE *file;
+    int low, high; /* powers of ten at the ends of the vertical axis */
+    int64_t last;  /* iteration at the right end */
+} chart;
+
+static double across(const chart *c, double iteration)
+{
+    return LEFT + (WIDTH - LEFT - RIGHT) * iteration / (double)c->last;
+}
+
+static double down(const chart *c, double value)
+{
+    return TOP + (HEIGHT - TOP - BOTTOM) * (c->high - log10(value)) / (c->high - c->low);
+}
+
+static bool drawable(double value) { return value > 0 && isfinite(value); }
+
+/* ---- pieces ----------------------------------------------------------------------- */
+
+static void escaped(FILE *f, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '&')
+            fputs("&amp;", f);
+        else if (*text == '<')
+            fputs("&lt;", f);
+        else if (*text == '>')
+            fputs("&gt;", f);
+        else if ((unsigned char)*text >= 0x20)
+            fputc(*text, f);
+    }
+}
+
+static void line(FILE *f, double x1, double y1, double x2, double y2, const char *style)
+{
+    fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
+            style);
+}
+
+static void power_label(FILE *f, double x, double y, int power)
+{
+    fprintf(f,
+            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">10<tspan dy=\"-6\" "
+            "font-size=\"10\">%s%d</tspan></text>\n",
+            x, y, ink, power < 0 ? "\u2212" : "", power < 0 ? -power : power);
+}
+
+/* ---- axes ------------------------------------------------------------------------- */
+
+static void widen(chart *c, double value)
+{
+    if (!drawable(value)) return;
+    int low = (int)floor(log10(value)), high = (int)ceil(log10(value));
+    if (low < c->low) c->low = low;
+    if (high > c->high) c->high = high;
+}
+
+static chart chart_fit(const report *r)
+{
+    const kry_result *result = &r->result;
+    chart c = { .low = INT32_MAX, .high = INT32_MIN };
+    for (int64_t i = 0; i < result->history_count; i++)
+        widen(&c, report_relative(r, result->history[i]));
+    widen(&c, report_relative(r, result->target));
+    widen(&c, report_relative(r, result->true_residual));
+    if (c.low > c.high) c.low = c.high = 0;
+    if (c.low == c.high) c.low--;
+    c.last = result->history_count > 1 ? result->history_count - 1 : 1;
+    return c;
+}
+
+/* 1, 2 or 5 times a power of ten, so that at most `ticks` of them fit into `range`. */
+static int64_t nice_step(int64_t range, int64_t ticks)
+{
+    static const int mantissa[] = { 1, 2, 5 };
+    for (int64_t power = 1;; power *= 10)
+        for (int i = 0; i < 3; i++)
+            if (range / (mantissa[i] * power) <= ticks) return mantissa[i] * power;
+}
+
+static void vertical_axis(const chart *c)
+{
+    int step = (c->high - c->low + 9) / 10;
+    for (int power = c->low; power <= c->high; power++) {
+        double y = down(c, pow(10, power));
+        bool labelled = (c->high - power) % step == 0;
+        line(c->file, LEFT, y, WIDTH - RIGHT, y,
+             labelled ? "stroke=\"#ddd\"" : "stroke=\"#f0f0f0\"");
+        if (labelled) power_label(c->file, LEFT - 10, y + 5, power);
+    }
+    fprintf(c->file,
+            "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" "
+            "fill=\"%s\">relative residual \u2016r\u2016 / \u2016b\u2016</text>\n",
+            (TOP + HEIGHT - BOTTOM) / 2.0, ink);
+}
+
+static void horizontal_axis(const chart *c)
+{
+    char text[32];
+    double bottom = HEIGHT - BOTTOM;
+    int64_t step = nice_step(c->last, 8);
+    for (int64_t i = 0; i <= c->last; i += step) {
+        double x = across(c, (double)i);
+        line(c->file, x, TOP, x, bottom, "stroke=\"#eee\"");
+        line(c->file, x, bottom, x, bottom + 5, "stroke=\"#222\"");
+        fprintf(c->file,
+                "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">%s</text>\n", x,
+                bottom + 21, ink, text_whole(i, text, sizeof text));
+    }
+    fprintf(c->file,
+            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">iteration</text>\n",
+            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, ink);
+}
+
+static void frame(const chart *c)
+{
+    fprintf(c->file,
+            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
+            "stroke=\"#222\"/>\n",
+            LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
+}
+
+/* ---- contents --------------------------------------------------------------------- */
+
+static void point(const chart *c, const report *r, int64_t i, bool *started)
+{
+    double value = report_relative(r, r->result.history[i]);
+    if (!drawable(value)) return;
+    fprintf(c->file, "%s%.2f %.2f", *started ? " L" : "M", across(c, (double)i), down(c, value));
+    *started = true;
+}
+
+/* A long history keeps the lowest and the highest point of every short stretch, in order. */
+static void curve(const chart *c, const report *r)
+{
+    const double *h = r->result.history;
+    int64_t count = r->result.history_count, stretch = count / WIDTH + 1;
+    bool started = false;
+    fprintf(c->file,
+            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" "
+            "stroke-linejoin=\"round\" d=\"",
+            curve_colour);
+    for (int64_t begin = 0; begin < count; begin += stretch) {
+        int64_t low = begin, high = begin;
+        for (int64_t i = begin; i < begin + stretch && i < count; i++) {
+            if (h[i] < h[low]) low = i;
+            if (h[i] > h[high]) high = i;
+        }
+        point(c, r, low < high ? low : high, &started);
+        if (low != high) point(c, r, low < high ? high : low, &started);
+    }
+    fputs("\"/>\n", c->file);
+}
+
+static void marks(const chart *c, const report *r)
+{
+    char style[120];
+    double target = report_relative(r, r->result.target);
+    double residual = report_relative(r, r->result.true_residual);
+    snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
+             target_colour);
+    if (drawable(target))
+        line(c->file, LEFT, down(c, target), WIDTH - RIGHT, down(c, target), style);
+    if (drawable(residual))
+        fprintf(
+            c->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"white\"/>\n",
+            across(c, (double)r->result.iterations < (double)c->last ? (double)r->result.iterations
+                                                                     : (double)c->last),
+            down(c, residual), true_colour);
+}
+
+/* In the upper right corner, where a falling curve has left room. */
+static void legend(const chart *c, const report *r)
+{
+    FILE *f = c->file;
+    char style[120];
+    double x = WIDTH - RIGHT - 226, y = TOP + 12;
+    fprintf(f,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"214\" height=\"72\" rx=\"3\" fill=\"white\" "
+            "fill-opacity=\"0.9\" stroke=\"#ccc\"/>\n",
+            x, y);
+    snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\"", curve_colour);
+    line(f, x + 10, y + 16, x + 38, y + 16, style);
+    snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
+             target_colour);
+    line(f, x + 10, y + 37, x + 38, y + 37, style);
+    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", x + 24, y + 57,
+            true_colour);
+    fprintf(f, "<g font-size=\"12\" fill=\"%s\">\n", ink);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">carried by the recurrence</text>\n", x + 48, y + 20);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">target, %.3g</text>\n", x + 48, y + 41,
+            report_relative(r, r->result.target));
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">true at the end, %.3g</text>\n</g>\n", x + 48, y + 61,
+            report_relative(r, r->result.true_residual));
+}
+
+static void heading(const chart *c, const report *r)
+{
+    FILE *f = c->file;
+    const char *slash = strrchr(r->src->name, '/');
+    char n[32], nnz[32];
+    fprintf(f, "<text x=\"%d\" y=\"34\" font-size=\"19\" font-weight=\"bold\" fill=\"%s\">", LEFT,
+            ink);
+    escaped(f, slash ? slash + 1 : r->src->name);
+    fprintf(f, ": %s in %" PRId64 " iterations</text>\n",
+            r->status == KRY_OK ? "converged" : "not converged", r->result.iterations);
+    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, faint);
+    escaped(f, r->method);
+    if (strcmp(r->precond, "none")) fputs(", ", f);
+    if (strcmp(r->precond, "none")) escaped(f, r->precond);
+    fprintf(f, ", %s precision, n = %s, %s nonzeros, ", kry_type_name(r->type),
+            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz));
+    escaped(f, r->device->name);
+    fputs("</text>\n", f);
+}
+
+kry_status plot_write(const char *path, const report *r)
+{
+    kry_status st = KRY_OK;
+    chart c = chart_fit(r);
+    c.file = fopen(path, "w");
+    CHECK(c.file, KRY_ERR_FILE, "cannot write %s: %s", path, strerror(errno));
+    fprintf(c.file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
+            "font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+            WIDTH, HEIGHT, WIDTH, HEIGHT);
+    heading(&c, r);
+    vertical_axis(&c);
+    horizontal_axis(&c);
+    curve(&c, r);
+    frame(&c);
+    marks(&c, r);
+    legend(&c, r);
+    fputs("</svg>\n", c.file);
+    bool failed = ferror(c.file) != 0;
+    failed |= fclose(c.file) != 0;
+    if (failed) remove(path);
+    CHECK(!failed, KRY_ERR_FILE, "cannot write %s to its end", path);
+done:
+    return st;
+}

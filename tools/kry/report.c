@@ -1,0 +1,110 @@
+/*
+ * report.c - what kry solve has to say in the end.
+ */
+#include "report.h"
+#include "json.h"
+#include "text.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double report_relative(const report *r, double residual)
+{
+    return residual == 0 ? 0 : residual / r->result.norm_b;
+}
+
+static double per_iteration(const report *r, double total)
+{
+    return r->result.iterations > 0 ? total / (double)r->result.iterations : NAN;
+}
+
+static double gbytes_per_s(const report *r)
+{
+    return r->result.bytes > 0 ? r->result.bytes / r->result.solve_seconds / 1e9 : NAN;
+}
+
+static void json_setting(json *j, const report *r)
+{
+    json_text(j, "source", r->src->name);
+    json_whole(j, "n", r->src->rows);
+    json_whole(j, "nnz", r->matrix.nnz);
+    json_text(j, "method", r->method);
+    json_text(j, "precond", r->precond);
+    json_text(j, "deflation", "none");
+    json_text(j, "precision", kry_type_name(r->type));
+    json_text(j, "format", r->matrix.kind);
+    json_text(j, "variant", r->matrix.variant);
+    json_text(j, "device", r->device->name);
+    json_text(j, "platform", r->device->platform);
+    json_text(j, "driver", r->device->driver);
+    json_text(j, "rhs", r->rhs);
+    if (r->seeded) json_whole(j, "seed", r->seed);
+}
+
+void report_json(const report *r)
+{
+    const kry_result *result = &r->result;
+    json j = json_begin(stdout);
+    json_setting(&j, r);
+    json_bool(&j, "converged", r->status == KRY_OK);
+    json_text(&j, "reason", kry_reason_word(result->reason));
+    json_text(&j, "why", result->why);
+    json_whole(&j, "iterations", result->iterations);
+    json_whole(&j, "restarts", result->restarts);
+    json_real(&j, "norm_b", result->norm_b);
+    json_real(&j, "relative_residual", report_relative(r, result->residual));
+    json_real(&j, "true_relative_residual", report_relative(r, result->true_residual));
+    json_real(&j, "target_relative", report_relative(r, result->target));
+    if (r->has_error) {
+        json_real(&j, "error_inf", r->error_inf);
+        json_real(&j, "error_rel", r->error_rel);
+    }
+    json_real(&j, "read_s", r->src->seconds);
+    json_real(&j, "matrix_s", r->matrix_seconds);
+    json_real(&j, "setup_s", r->setup_seconds);
+    json_real(&j, "solve_s", result->solve_seconds);
+    json_real(&j, "seconds_per_iteration", per_iteration(r, result->solve_seconds));
+    json_real(&j, "bytes_per_iteration", result->bytes > 0 ? per_iteration(r, result->bytes) : NAN);
+    json_real(&j, "gbytes_per_s", gbytes_per_s(r));
+    json_end(&j);
+}
+
+static void text_outcome(const report *r)
+{
+    const kry_result *result = &r->result;
+    printf("result     %s: %s\n", r->status == KRY_OK ? "converged" : "NOT CONVERGED", result->why);
+    printf("           %" PRId64 " iterations", result->iterations);
+    if (result->restarts) printf(", %d restarts", result->restarts);
+    printf("\nresidual   %.3e true, %.3e carried, target %.3e (relative to b)\n",
+           report_relative(r, result->true_residual), report_relative(r, result->residual),
+           report_relative(r, result->target));
+    if (r->has_error)
+        printf("error      %.4e at most, %.4e relative in the 2-norm\n", r->error_inf,
+               r->error_rel);
+}
+
+void report_text(const report *r)
+{
+    char n[32], nnz[32], t[5][32];
+    printf("matrix     %s: n = %s, %s nonzeros, %s, %s\n", r->src->name,
+           text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
+           r->matrix.variant && r->matrix.variant[0] ? r->matrix.variant : r->matrix.kind,
+           kry_type_name(r->type));
+    printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
+    printf("method     %s, preconditioner %s\n", r->method, r->precond);
+    printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");
+    if (r->seeded) printf(", seed %" PRId64, r->seed);
+    printf("\n");
+    text_outcome(r);
+    printf("time       read %s, matrix %s, set-up %s, solve %s",
+           text_seconds(r->src->seconds, t[0], sizeof t[0]),
+           text_seconds(r->matrix_seconds, t[1], sizeof t[1]),
+           text_seconds(r->setup_seconds, t[2], sizeof t[2]),
+           text_seconds(r->result.solve_seconds, t[3], sizeof t[3]));
+    if (r->result.iterations > 0)
+        printf(", %s per iteration",
+               text_seconds(per_iteration(r, r->result.solve_seconds), t[4], sizeof t[4]));
+    if (r->result.bytes > 0) printf(", %.1f GB/s", gbytes_per_s(r));
+    printf("\n");
+}

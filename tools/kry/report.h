@@ -1,0 +1,30 @@
+/*
+ * report.h - what kry solve has to say in the end.
+ */
+#ifndef KRY_REPORT_H
+#define KRY_REPORT_H
+
+#include "source.h"
+
+typedef struct report {
+    const source *src;
+    const kry_device_info *device;
+    kry_op_info matrix;
+    kry_type type;
+    const char *method, *precond, *rhs; /* rhs: "problem", "ones", a file, ... */
+    bool seeded;                        /* something was random */
+    int64_t seed;
+    kry_status status;
+    kry_result result;
+    double matrix_seconds, setup_seconds;
+    bool has_error; /* the exact solution is known */
+    double error_inf, error_rel;
+} report;
+
+void report_json(const report *r);
+void report_text(const report *r);
+
+/* A residual divided by ||b||; zero over zero is zero. */
+double report_relative(const report *r, double residual);
+
+#endif

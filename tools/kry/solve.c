@@ -1,0 +1,261 @@
+/*
+ * solve.c - kry solve: a matrix, a right-hand side, a solver, and what came out.
+ */
+#include "commands.h"
+#include "io/random.h"
+#include "plot.h"
+#include "progress.h"
+#include "report.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAM_RHS = 16, STREAM_EXACT };
+
+typedef struct solve {
+    const options *o;
+    source src;
+    report report;
+    kry_device *device;
+    kry_op *A, *solver;
+    double *b;     /* n */
+    double *exact; /* n; NULL: not known */
+    double *x;     /* n */
+    progress progress;
+} solve;
+
+static void solve_release(solve *s)
+{
+    free(s->b);
+    free(s->exact);
+    free(s->x);
+    kry_op_release(&s->solver);
+    kry_op_release(&s->A);
+    kry_device_release(&s->device);
+    source_release(&s->src);
+}
+
+/* CG takes the matrix at its word; a file that is not symmetric is caught here. */
+static kry_status check_matrix(const source *src)
+{
+    kry_status st = KRY_OK;
+    sparse A = { 0 };
+    asymmetry a;
+    static const double rounding = 1e-8; /* of numbers written with some digits less */
+    CHECK(src->rows == src->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
+          src->name, (long long)src->rows, (long long)src->cols);
+    CHECK(src->rows > 0, KRY_ERR_SHAPE, "%s has no rows", src->name);
+    if (src->problem || src->mtx->symmetry == KRY_MTX_SYMMETRIC) goto done;
+    TRY(sparse_of_source(src, &A));
+    TRY(sparse_asymmetry(&A, &a));
+    CHECK(a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
+          "%s is not symmetric, as conjugate gradients need it: rows and columns %lld and %lld "
+          "(counted from 1) differ by %g",
+          src->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
+done:
+    sparse_release(&A);
+    return st;
+}
+
+/* ---- the right-hand side ---------------------------------------------------------- */
+
+static double rounded(kry_type type, double value)
+{
+    return type == KRY_F32 ? (double)(float)value : value;
+}
+
+/* b := A x for a random x in [0, 1), with A and x as the device has them, summed in double. */
+static kry_status manufacture(solve *s)
+{
+    kry_status st = KRY_OK;
+    sparse A = { 0 };
+    kry_type type = s->report.type;
+    TRY(kry_alloc((size_t)s->src.rows, sizeof(double), &s->exact));
+    TRY(sparse_of_source(&s->src, &A));
+    for (int64_t i = 0; i < A.rows; i++)
+        s->exact[i] =
+            rounded(type, kry_random_unit((uint64_t)s->report.seed, STREAM_EXACT, (uint64_t)i));
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+            s->b[i] += rounded(type, A.val[e]) * s->exact[A.col[e]];
+done:
+    sparse_release(&A);
+    return st;
+}
+
+static kry_status own_rhs(solve *s)
+{
+    kry_status st = KRY_OK;
+    const kry_problem *p = s->src.problem;
+    size_t bytes = (size_t)p->n * sizeof(double);
+    memcpy(s->b, p->rhs, bytes);
+    if (!p->solution) goto done;
+    TRY(kry_alloc((size_t)p->n, sizeof(double), &s->exact));
+    memcpy(s->exact, p->solution, bytes);
+done:
+    return st;
+}
+
+static kry_status make_rhs(solve *s)
+{
+    kry_status st = KRY_OK;
+    report *r = &s->report;
+    int64_t n = s->src.rows;
+    bool own = !s->o->rhs && s->src.problem;
+    r->rhs = own ? "problem" : s->o->rhs ? s->o->rhs : "random";
+    bool random = !strcmp(r->rhs, "random"), manufactured = !strcmp(r->rhs, "manufactured");
+    r->seeded = random || manufactured ||
+                (s->src.problem && !strncmp(s->src.name, "random", strlen("random")));
+    TRY(kry_alloc((size_t)n, sizeof(double), &s->b));
+    if (own)
+        TRY(own_rhs(s));
+    else if (manufactured)
+        TRY(manufacture(s));
+    else if (random)
+        for (int64_t i = 0; i < n; i++)
+            s->b[i] = 2 * kry_random_unit((uint64_t)r->seed, STREAM_RHS, (uint64_t)i) - 1;
+    else if (!strcmp(r->rhs, "ones"))
+        for (int64_t i = 0; i < n; i++) s->b[i] = 1;
+    else
+        TRY(read_vector(r->rhs, n, s->b));
+    r->has_error = s->exact != NULL;
+done:
+    return st;
+}
+
+/* ---- solving ---------------------------------------------------------------------- */
+
+static kry_status create_solver(solve *s)
+{
+    kry_status st = KRY_OK;
+    const options *o = s->o;
+    report *r = &s->report;
+    char words[512];
+    const char *def = s->src.problem ? "none" : "jacobi";
+    r->precond = o->precond                               ? o->precond
+                 : o->method && !strcmp(o->method, "cg")  ? "none"
+                 : o->method && !strcmp(o->method, "pcg") ? "jacobi"
+                                                          : def;
+    r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
+    const char *names[] = { "rtol", "atol", "maxit", "check-every" };
+    const char *values[] = { o->rtol, o->atol, o->maxit, o->check_every };
+    int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
+    for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
+        if (values[i])
+            used +=
+                snprintf(words + used, sizeof words - (size_t)used, " %s=%s", names[i], values[i]);
+    CHECK(used < (int)sizeof words, KRY_ERR_PARSE, "the options are too long");
+    double start = kry_now();
+    TRY(kry_solver_create(s->A, words, progress_wanted() ? progress_monitor : NULL, &s->progress,
+                          &s->solver));
+    r->setup_seconds = kry_now() - start;
+done:
+    return st;
+}
+
+/* x from zero; the status of the solve goes to the report, what failed is returned. */
+static kry_status solve_system(solve *s)
+{
+    kry_status st = KRY_OK;
+    kry_type type = s->report.type;
+    int64_t n = s->src.rows;
+    kry_vec *b = NULL, *x = NULL;
+    float *owned = NULL;
+    const void *values = NULL;
+    TRY(kry_alloc((size_t)n, sizeof(double), &s->x));
+    TRY(kry_vec_create(s->device, type, n, 1, &b));
+    TRY(kry_vec_create(s->device, type, n, 1, &x));
+    TRY(convert_values(type, n, s->b, &values, &owned));
+    TRY(kry_vec_write(b, values));
+    TRY(s->report.status = kry_solve(s->solver, b, x, &s->report.result));
+    progress_erase(&s->progress);
+    TRY(kry_vec_read(x, type == KRY_F32 ? (void *)owned : s->x));
+    if (type == KRY_F32)
+        for (int64_t i = 0; i < n; i++) s->x[i] = owned[i];
+done:
+    progress_erase(&s->progress);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    free(owned);
+    return st < 0 ? st : KRY_OK;
+}
+
+/* max |x - u| and ||x - u|| / ||u|| */
+static void measure_error(solve *s)
+{
+    double largest = 0, sum = 0, norm = 0;
+    for (int64_t i = 0; i < s->src.rows; i++) {
+        double e = fabs(s->x[i] - s->exact[i]);
+        if (!(e <= largest)) largest = e;
+        sum += e * e;
+        norm += s->exact[i] * s->exact[i];
+    }
+    s->report.error_inf = largest;
+    s->report.error_rel = sqrt(sum) / sqrt(norm);
+}
+
+static kry_status write_files(solve *s)
+{
+    kry_status st = KRY_OK;
+    const options *o = s->o;
+    const report *r = &s->report;
+    char comment[160];
+    if (o->out) {
+        snprintf(comment, sizeof comment, "solution of %.80s, relative residual %.3g", s->src.name,
+                 report_relative(r, r->result.true_residual));
+        for (char *c = comment; *c; c++)
+            if (*c == '\n' || *c == '\r') *c = ' ';
+        TRY(write_vector(o->out, s->src.rows, s->x, comment));
+    }
+    if (o->plot) TRY(plot_write(o->plot, r));
+done:
+    return st;
+}
+
+static kry_status prepare(solve *s)
+{
+    kry_status st = KRY_OK;
+    report *r = &s->report;
+    const options *o = s->o;
+    r->src = &s->src;
+    r->type = options_type(o);
+    r->seed = options_whole(o->seed, 1);
+    TRY(kry_device_open(o->device, &s->device));
+    r->device = kry_device_get_info(s->device);
+    CHECK(r->device->fp64 || r->type == KRY_F32, KRY_ERR_UNSUPPORTED,
+          "%s has no double precision; --precision single works there", r->device->name);
+    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed,
+                    &s->src));
+    TRY(check_matrix(&s->src));
+    TRY(make_rhs(s));
+    double start = kry_now();
+    TRY(source_matrix(&s->src, s->device, r->type, &s->A));
+    TRY(kry_device_finish(s->device));
+    r->matrix_seconds = kry_now() - start;
+    kry_op_describe(s->A, &r->matrix);
+done:
+    return st;
+}
+
+kry_status solve_run(const options *o)
+{
+    kry_status st = KRY_OK;
+    solve s = { .o = o };
+    CHECK(o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
+          "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
+          o->word_count + o->problem_count);
+    TRY(prepare(&s));
+    TRY(create_solver(&s));
+    TRY(solve_system(&s));
+    if (s.exact) measure_error(&s);
+    TRY(write_files(&s));
+    if (o->json)
+        report_json(&s.report);
+    else
+        report_text(&s.report);
+    st = s.report.status;
+done:
+    solve_release(&s);
+    return st;
+}

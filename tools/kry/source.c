@@ -1,0 +1,244 @@
+/*
+ * source.c - where a matrix comes from: a Matrix Market file or a generated problem.
+ */
+#include "source.h"
+#include <math.h>
+#include <stdlib.h>
+
+kry_status source_open(const char *file, const char *spec, uint64_t seed, source *s)
+{
+    kry_status st = KRY_OK;
+    double start = kry_now();
+    s->name = file ? file : spec;
+    if (file) {
+        TRY(kry_mtx_read(file, &s->mtx));
+        s->rows = s->mtx->rows;
+        s->cols = s->mtx->cols;
+        s->given = s->mtx->nnz;
+    } else {
+        TRY(kry_problem_create(spec, seed, &s->problem));
+        s->rows = s->cols = s->problem->n;
+        s->given = s->problem->nnz;
+    }
+    s->seconds = kry_now() - start;
+done:
+    return st;
+}
+
+void source_release(source *s)
+{
+    kry_mtx_release(&s->mtx);
+    kry_problem_release(&s->problem);
+}
+
+kry_status convert_values(kry_type type, int64_t n, const double *values, const void **out,
+                          float **owned)
+{
+    kry_status st = KRY_OK;
+    *out = values;
+    if (type == KRY_F64) goto done;
+    TRY(kry_alloc((size_t)n, sizeof(float), owned));
+    for (int64_t i = 0; i < n; i++) {
+        (*owned)[i] = (float)values[i];
+        CHECK(isfinite((*owned)[i]) || !isfinite(values[i]), KRY_ERR_ARGUMENT,
+              "number %lld, %g, is too large for single precision", (long long)i, values[i]);
+    }
+    *out = *owned;
+done:
+    return st;
+}
+
+kry_status source_matrix(const source *s, kry_device *device, kry_type type, kry_op **A)
+{
+    kry_status st = KRY_OK;
+    const kry_problem *p = s->problem;
+    float *owned = NULL;
+    const void *val = NULL;
+    if (s->mtx) {
+        st = kry_mtx_matrix(device, type, s->mtx, NULL, A);
+        goto done;
+    }
+    TRY(convert_values(type, p->nnz, p->val, &val, &owned));
+    TRY(kry_csr_create(device, type, p->n, p->n, p->row_ptr, p->col, val,
+                       KRY_CSR(.traits = KRY_POSITIVE), A));
+done:
+    free(owned);
+    return st;
+}
+
+/* ---- matrices on the host --------------------------------------------------------- */
+
+static kry_status sparse_create(int64_t rows, int64_t cols, int64_t nnz, sparse *A)
+{
+    kry_status st = KRY_OK;
+    *A = (sparse){ .rows = rows, .cols = cols, .nnz = nnz };
+    TRY(kry_alloc((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
+    TRY(kry_alloc((size_t)nnz, sizeof(int32_t), &A->col));
+    TRY(kry_alloc((size_t)nnz, sizeof(double), &A->val));
+done:
+    return st;
+}
+
+void sparse_release(sparse *A)
+{
+    if (!A->borrowed) {
+        free(A->row_ptr);
+        free(A->col);
+        free(A->val);
+    }
+    *A = (sparse){ 0 };
+}
+
+/* Counts in row_ptr[1...] become places, kept one row behind: filling moves them into place. */
+static void places_from_counts(sparse *A)
+{
+    int64_t sum = 0;
+    for (int64_t i = 1; i <= A->rows; i++) {
+        int64_t count = A->row_ptr[i];
+        A->row_ptr[i] = sum;
+        sum += count;
+    }
+}
+
+static void put(sparse *A, int64_t row, int64_t col, double value)
+{
+    int64_t at = A->row_ptr[row + 1]++;
+    A->col[at] = (int32_t)col;
+    A->val[at] = value;
+}
+
+/* A stable counting sort by column, so the rows of T are ascending whatever those of A are. */
+kry_status sparse_transpose(const sparse *A, sparse *T)
+{
+    kry_status st = KRY_OK;
+    TRY(sparse_create(A->cols, A->rows, A->nnz, T));
+    for (int64_t e = 0; e < A->nnz; e++) T->row_ptr[A->col[e] + 1]++;
+    places_from_counts(T);
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) put(T, A->col[e], i, A->val[e]);
+done:
+    return st;
+}
+
+/* The place of entry e; an array file goes down its columns, from the diagonal if symmetric. */
+static void entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j)
+{
+    if (!mtx->array) {
+        *i = mtx->row[e];
+        *j = mtx->col[e];
+        return;
+    }
+    int64_t below = mtx->symmetry == KRY_MTX_SKEW;
+    bool half_given = mtx->symmetry != KRY_MTX_GENERAL;
+    if (e == 0) {
+        *i = below;
+        *j = 0;
+    } else if (++*i == mtx->rows) {
+        ++*j;
+        *i = half_given ? *j + below : 0;
+    }
+}
+
+/* The transpose from coordinates, symmetric halves filled in; its rows are in any order. */
+static kry_status transpose_of_mtx(const kry_mtx *mtx, sparse *T)
+{
+    kry_status st = KRY_OK;
+    bool half_given = mtx->symmetry != KRY_MTX_GENERAL;
+    double mirrored = mtx->symmetry == KRY_MTX_SKEW ? -1 : 1;
+    int64_t i = 0, j = 0, nnz = mtx->nnz;
+    for (int64_t e = 0; half_given && e < mtx->nnz; e++) {
+        entry_place(mtx, e, &i, &j);
+        nnz += i != j;
+    }
+    TRY(sparse_create(mtx->cols, mtx->rows, nnz, T));
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        entry_place(mtx, e, &i, &j);
+        T->row_ptr[j + 1]++;
+        if (half_given && i != j) T->row_ptr[i + 1]++;
+    }
+    places_from_counts(T);
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        entry_place(mtx, e, &i, &j);
+        put(T, j, i, mtx->val[e]);
+        if (half_given && i != j) put(T, i, j, mirrored * mtx->val[e]);
+    }
+done:
+    return st;
+}
+
+kry_status sparse_of_source(const source *s, sparse *A)
+{
+    kry_status st = KRY_OK;
+    sparse T = { 0 };
+    if (s->problem) {
+        const kry_problem *p = s->problem;
+        *A = (sparse){ .rows = p->n,
+                       .cols = p->n,
+                       .nnz = p->nnz,
+                       .row_ptr = p->row_ptr,
+                       .col = p->col,
+                       .val = p->val,
+                       .borrowed = true };
+        goto done;
+    }
+    TRY(transpose_of_mtx(s->mtx, &T));
+    TRY(sparse_transpose(&T, A));
+done:
+    sparse_release(&T);
+    return st;
+}
+
+static void note_difference(asymmetry *a, double difference, int64_t row, int64_t col)
+{
+    if (!(difference > a->difference)) return;
+    a->difference = difference;
+    a->row = row;
+    a->col = col;
+}
+
+kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
+{
+    kry_status st = KRY_OK;
+    sparse T = { 0 };
+    *a = (asymmetry){ .row = -1, .col = -1 };
+    TRY(sparse_transpose(A, &T));
+    for (int64_t i = 0; i < A->rows && i < T.rows; i++) {
+        int64_t e = A->row_ptr[i], f = T.row_ptr[i];
+        while (e < A->row_ptr[i + 1] || f < T.row_ptr[i + 1]) {
+            int64_t j = e < A->row_ptr[i + 1] ? A->col[e] : INT64_MAX;
+            int64_t k = f < T.row_ptr[i + 1] ? T.col[f] : INT64_MAX;
+            double aij = j <= k ? A->val[e] : 0, aji = k <= j ? T.val[f] : 0;
+            a->unmatched += j < k; /* those with j > k are met in their own row */
+            if (fabs(aij) > a->largest) a->largest = fabs(aij);
+            note_difference(a, fabs(aij - aji), i, j < k ? j : k);
+            e += j <= k;
+            f += k <= j;
+        }
+    }
+done:
+    sparse_release(&T);
+    return st;
+}
+
+/* ---- vectors ---------------------------------------------------------------------- */
+
+kry_status read_vector(const char *path, int64_t n, double *values)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *mtx = NULL;
+    TRY(kry_mtx_read(path, &mtx));
+    CHECK(mtx->cols == 1 && mtx->rows == n, KRY_ERR_SHAPE,
+          "%s is %lld by %lld, but the right-hand side must be %lld by 1 to go with the matrix",
+          path, (long long)mtx->rows, (long long)mtx->cols, (long long)n);
+    for (int64_t i = 0; i < n; i++) values[i] = 0;
+    for (int64_t e = 0; e < mtx->nnz; e++) values[mtx->array ? e : mtx->row[e]] += mtx->val[e];
+done:
+    kry_mtx_release(&mtx);
+    return st;
+}
+
+kry_status write_vector(const char *path, int64_t n, double *values, const char *comment)
+{
+    kry_mtx mtx = { .array = true, .rows = n, .cols = 1, .nnz = n, .val = values };
+    return kry_mtx_write(path, &mtx, comment);
+}

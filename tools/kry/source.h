@@ -1,0 +1,53 @@
+/*
+ * source.h - where a matrix comes from: a Matrix Market file or a generated problem.
+ */
+#ifndef KRY_SOURCE_H
+#define KRY_SOURCE_H
+
+#include "core/internal.h"
+
+typedef struct source {
+    const char *name; /* the file or the spec; borrowed */
+    kry_mtx *mtx;     /* one of the two */
+    kry_problem *problem;
+    int64_t rows, cols;
+    int64_t given;  /* entries in the file; for a problem all nonzeros */
+    double seconds; /* to read or to generate */
+} source;
+
+/* Exactly one of `file` and `spec` is given. */
+kry_status source_open(const char *file, const char *spec, uint64_t seed, source *s);
+void source_release(source *s);
+kry_status source_matrix(const source *s, kry_device *device, kry_type type, kry_op **A);
+
+/* A matrix on the host in CSR, all entries given, rows ascending. */
+typedef struct sparse {
+    int64_t rows, cols, nnz;
+    int64_t *row_ptr; /* rows+1 */
+    int32_t *col;     /* nnz */
+    double *val;      /* nnz */
+    bool borrowed;    /* from a problem */
+} sparse;
+
+kry_status sparse_of_source(const source *s, sparse *A);
+kry_status sparse_transpose(const sparse *A, sparse *T);
+void sparse_release(sparse *A);
+
+/* How far A is from its transpose. */
+typedef struct asymmetry {
+    int64_t unmatched; /* entries without a partner at the mirrored place */
+    double difference; /* largest |a_ij - a_ji| */
+    double largest;    /* largest |a_ij| */
+    int64_t row, col;  /* where the difference is largest; -1: nowhere */
+} asymmetry;
+kry_status sparse_asymmetry(const sparse *A, asymmetry *a);
+
+/* An n-vector of a file: array or coordinate format, one column, general. */
+kry_status read_vector(const char *path, int64_t n, double *values);
+kry_status write_vector(const char *path, int64_t n, double *values, const char *comment);
+
+/* Numbers for a device: `values` itself for double, else a copy in *owned (to be freed). */
+kry_status convert_values(kry_type type, int64_t n, const double *values, const void **out,
+                          float **owned);
+
+#endif

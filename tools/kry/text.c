@@ -1,0 +1,36 @@
+/*
+ * text.c - numbers for people.
+ */
+#include "text.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *text_seconds(double seconds, char *text, size_t size)
+{
+    if (seconds >= 5400)
+        snprintf(text, size, "%.1f h", seconds / 3600);
+    else if (seconds >= 120)
+        snprintf(text, size, "%.1f min", seconds / 60);
+    else if (seconds >= 1)
+        snprintf(text, size, "%.2f s", seconds);
+    else if (seconds >= 1e-3)
+        snprintf(text, size, "%.2f ms", seconds * 1e3);
+    else
+        snprintf(text, size, "%.2f us", seconds * 1e6);
+    return text;
+}
+
+const char *text_whole(int64_t value, char *text, size_t size)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRId64, value);
+    size_t length = strlen(digits), used = 0;
+    for (size_t i = 0; i < length && used + 2 < size; i++) {
+        text[used++] = digits[i];
+        size_t left = length - 1 - i;
+        if (left && left % 3 == 0 && digits[i] != '-') text[used++] = ' ';
+    }
+    text[used] = '\0';
+    return text;
+}
