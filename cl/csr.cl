@@ -4,10 +4,11 @@
 // row_ptr (OFFSET: int or long) has rows+1 entries, col and val nnz. `block` cuts the rows into
 // `blocks` runs of consecutive rows, block[0] = 0 ... block[blocks] = rows:
 //   CPU   one run per group, equal in work; a plain loop over each row
-//   GPU   runs of at most WG rows and TILE entries, or a single longer row. A group loads a run's
-//         entries side by side, whatever the row lengths, multiplies, and puts the products in
-//         local memory; then as many lanes as there are to spare for each row add them up: one
-//         for short rows, a few for longer ones, the whole group for a row that exceeds the tile.
+//   GPU   runs of at most TILE = UNROLL * WG entries, or a single longer row. A group loads a
+//         run's entries side by side, whatever the row lengths, UNROLL to a work-item at once so
+//         that enough bytes are in flight, and puts the products in local memory; then as many
+//         lanes as there are to spare for each row add them up: one for short rows, a few for
+//         longer ones, the whole group for a row that exceeds the tile.
 // SUM is the type of a row's sum. The order of summation depends only on the pattern.
 //
 // After J. L. Greathouse, M. Daga, Efficient sparse matrix-vector multiplication on GPUs using
@@ -19,9 +20,10 @@
 #ifndef SUM
 #define SUM REAL
 #endif
-#ifndef TILE
-#define TILE 1024
+#ifndef UNROLL
+#define UNROLL 4
 #endif
+#define TILE (UNROLL * WG)
 
 #define CSR_PARAMS                                                                        \
     int blocks, global const int *restrict block, global const OFFSET *restrict row_ptr, \
@@ -73,32 +75,59 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
     return sum;
 }
 
-#define CSR_ROWS(GET, DO)                                                                     \
-    for (int b = get_group_id(0); b < blocks; b += get_num_groups(0)) {                       \
-        int l = get_local_id(0), first = block[b], rows = block[b + 1] - first;               \
-        OFFSET begin = row_ptr[first], count = row_ptr[first + rows] - begin;                 \
-        int lanes = lanes_per_row(rows), mine = l / lanes, from = 0, to = 0;                  \
-        if (count <= TILE) {                                                                  \
-            for (int k = l; k < (int)count; k += WG)                                          \
-                tile[k] = (SUM)val[begin + k] * (SUM)GET(col[begin + k]);                     \
-            if (mine < rows) {                                                                \
-                from = (int)(row_ptr[first + mine] - begin) + (l & (lanes - 1));              \
-                to = (int)(row_ptr[first + mine + 1] - begin);                                \
-            }                                                                                 \
-        } else {                                                                              \
-            SUM sum = 0;                                                                      \
-            for (OFFSET k = begin + l; k < begin + count; k += WG)                            \
-                sum += (SUM)val[k] * (SUM)GET(col[k]);                                        \
-            tile[l] = sum;                                                                    \
-            from = l, to = WG;                                                                \
-        }                                                                                     \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                         \
-        SUM sum = row_sum(tile, from, to, lanes, lane_sum);                                   \
-        if (mine < rows && (l & (lanes - 1)) == 0) {                                          \
-            int row = first + mine;                                                           \
-            DO(row, sum)                                                                      \
-        }                                                                                     \
-        barrier(CLK_LOCAL_MEM_FENCE); /* the next run overwrites the tile */                  \
+#define EACH4(X, G) X(0, G) X(1, G) X(2, G) X(3, G)
+#if UNROLL == 4
+#define EACH(X, G) EACH4(X, G)
+#else
+#define EACH(X, G) EACH4(X, G) X(4, G) X(5, G) X(6, G) X(7, G)
+#endif
+#define LOAD_ENTRY(u, GET)                          \
+    OFFSET k##u = begin + min(l + u * WG, count - 1); \
+    int col##u = col[k##u];                         \
+    SUM val##u = val[k##u];
+#define MULTIPLY_ENTRY(u, GET) val##u *= (SUM)GET(col##u);
+#define STORE_ENTRY(u, GET) \
+    if (l + u * WG < count) tile[l + u * WG] = val##u;
+
+// A run that fits: all loads first, then all gathers, then all stores.
+#define STAGE_TILE(GET)           \
+    if (count > 0) {              \
+        EACH(LOAD_ENTRY, GET)     \
+        EACH(MULTIPLY_ENTRY, GET) \
+        EACH(STORE_ENTRY, GET)    \
+    }
+
+// A row that does not: each work-item adds up its share, and the tile holds WG sums.
+#define STAGE_LONG_ROW(GET)                                       \
+    SUM share = 0;                                                \
+    for (OFFSET k = begin + l; k < row_ptr[first + 1]; k += WG)   \
+        share += (SUM)val[k] * (SUM)GET(col[k]);                  \
+    tile[l] = share;
+
+#define CSR_ROWS(GET, DO)                                                          \
+    for (int b = get_group_id(0); b < blocks; b += get_num_groups(0)) {            \
+        int l = get_local_id(0), first = block[b], rows = block[b + 1] - first;    \
+        OFFSET begin = row_ptr[first];                                             \
+        int fits = row_ptr[first + rows] - begin <= TILE;                          \
+        int count = fits ? (int)(row_ptr[first + rows] - begin) : WG;              \
+        int lanes = lanes_per_row(rows);                                           \
+        if (fits) {                                                                \
+            STAGE_TILE(GET)                                                        \
+        } else {                                                                   \
+            STAGE_LONG_ROW(GET)                                                    \
+        }                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                              \
+        for (int base = 0; base < rows; base += WG / lanes) {                      \
+            int mine = base + l / lanes, lane_of_row = l & (lanes - 1);            \
+            int from = 0, to = 0, row = first + mine;                              \
+            if (mine < rows) {                                                     \
+                from = fits ? (int)(row_ptr[row] - begin) : 0;                     \
+                to = fits ? (int)(row_ptr[row + 1] - begin) : WG;                  \
+            }                                                                      \
+            SUM sum = row_sum(tile, from + lane_of_row, to, lanes, lane_sum);      \
+            if (mine < rows && lane_of_row == 0) { DO(row, sum) }                  \
+        }                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE); /* the next run overwrites the tile */       \
     }
 
 #endif

@@ -55,7 +55,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
     if (!test_fails())
-        mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &err);
+        mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes ? bytes : 16, NULL, &err);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
           dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
     if (touch(dev, mem, bytes) < 0)

@@ -131,11 +131,7 @@ static const kry_op_table csr_table = {
 
 /* ---- choosing the runs of rows ------------------------------------------------------------ */
 
-/* Entries that fit into local memory beside the two sums: 14 of 16 KB, or 22 of 48. */
-static int tile_size(const kry_device *dev)
-{
-    return dev->info.local_bytes >= 40000 ? 2048 : 1024;
-}
+enum { UNROLL = 4 }; /* entries a work-item of a GPU loads at once; see cl/csr.cl */
 
 /* CPU: `count` runs of equal work, where a row costs as much as an entry more. */
 static void equal_runs(const int64_t *row_ptr, int64_t rows, cl_int *block, cl_int count)
@@ -148,14 +144,14 @@ static void equal_runs(const int64_t *row_ptr, int64_t rows, cl_int *block, cl_i
     block[0] = 0, block[count] = (cl_int)rows;
 }
 
-/* GPU: runs of at most WG rows and TILE entries; a longer row stands alone. Only counts them if
- * block is NULL. */
-static cl_int tiled_runs(const int64_t *row_ptr, int64_t rows, int wg, int tile, cl_int *block)
+/* GPU: runs of at most `tile` entries and as many rows; a longer row stands alone. Only counts
+ * them if block is NULL. */
+static cl_int tiled_runs(const int64_t *row_ptr, int64_t rows, int tile, cl_int *block)
 {
     cl_int count = 0;
     for (int64_t row = 0; row < rows; count++) {
         int64_t first = row++;
-        while (row < rows && row - first < wg && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
+        while (row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
         if (block) block[count] = (cl_int)first;
     }
     if (block) block[count] = (cl_int)rows;
@@ -167,7 +163,7 @@ static kry_status make_runs(csr *A, const int64_t *row_ptr)
     enum { CPU_WORK = 16384, CPU_RUNS = 128 }; /* entries and rows worth a group of their own */
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    int wg = kry_group_size(dev), tile = tile_size(dev);
+    int tile = UNROLL * kry_group_size(dev);
     int64_t groups = (A->nnz + A->rows) / CPU_WORK + 1;
     cl_int *block = NULL;
 
@@ -176,7 +172,7 @@ static kry_status make_runs(csr *A, const int64_t *row_ptr)
         A->groups = A->blocks;
         snprintf(A->variant, sizeof A->variant, "chunked rows, %d chunks", A->blocks);
     } else {
-        A->blocks = tiled_runs(row_ptr, A->rows, wg, tile, NULL);
+        A->blocks = tiled_runs(row_ptr, A->rows, tile, NULL);
         int64_t most = kry_groups_for(dev, A->type, INT64_MAX / 2);
         A->groups = A->blocks < most ? A->blocks : most;
         if (A->groups < 1) A->groups = 1;
@@ -187,7 +183,7 @@ static kry_status make_runs(csr *A, const int64_t *row_ptr)
     if (dev->info.cpu_kernels)
         equal_runs(row_ptr, A->rows, block, A->blocks);
     else
-        tiled_runs(row_ptr, A->rows, wg, tile, block);
+        tiled_runs(row_ptr, A->rows, tile, block);
     TRY(kry_buffer_create(dev, ((size_t)A->blocks + 1) * sizeof *block, &A->block));
     TRY_CL(clEnqueueWriteBuffer(dev->queue, A->block, CL_TRUE, 0,
                                 ((size_t)A->blocks + 1) * sizeof *block, block, 0, NULL, NULL));
@@ -202,7 +198,7 @@ static kry_status get_kernels(csr *A)
     kry_device *dev = A->dev;
     char plain[64], exact[96];
 
-    snprintf(plain, sizeof plain, "-DTILE=%d%s", tile_size(dev), A->wide ? " -DOFFSET=long" : "");
+    snprintf(plain, sizeof plain, "-DUNROLL=%d%s", UNROLL, A->wide ? " -DOFFSET=long" : "");
     /* The true residual of a single-precision solve is summed in double. */
     snprintf(exact, sizeof exact, "%s%s", plain,
              A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
