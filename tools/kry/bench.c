@@ -151,12 +151,12 @@ done:
 static const struct benchmark {
     const char *name;
     kry_status (*run)(bench *b);
-    bool device, sources; /* does it need them? */
+    bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
 } benchmarks[] = {
-    { "stream", bench_stream, true, false },
-    { "spmv", bench_spmv, true, true },
-    { "cg", bench_cg, true, true },
-    { "mtx", bench_mtx, false, false },
+    { "stream", bench_stream, true, false, false },
+    { "spmv", bench_spmv, true, true, true },
+    { "cg", bench_cg, true, true, true },
+    { "mtx", bench_mtx, false, false, false },
 };
 
 static kry_status find_benchmark(const options *o, const struct benchmark **found)
@@ -183,7 +183,7 @@ kry_status bench_run(const options *o)
         TRY(kry_device_open(o->device, &b.device));
         b.info = kry_device_get_info(b.device);
         if (!o->json) printf("%s, %s\n", b.info->name, kry_type_name(b.type));
-        TRY(bench_copy(&b));
+        if (found->copy) TRY(bench_copy(&b));
     }
     TRY(found->run(&b));
 done:

@@ -13,7 +13,7 @@ typedef struct bench {
     const kry_device_info *info;
     kry_type type;
     int64_t seed;
-    double copy;       /* bytes per second of y := x; measured at the start */
+    double copy;       /* bytes per second of y := x; measured first, or by stream itself */
     double host_triad; /* the same of a triad in plain C on all cores; 0: not measured */
 } bench;
 

@@ -36,13 +36,13 @@ static const struct option {
     { "format", 0, TEXT, AT(format), FOR_SOLVE, "auto|csr", true, "storage of the matrix" },
     { "rtol", 0, REAL, AT(rtol), FOR_SOLVE, "T", false, "stop at ||r|| <= T ||b||" },
     { "atol", 0, REAL, AT(atol), FOR_SOLVE, "T", false, "stop at ||r|| <= T" },
-    { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most" },
+    { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most; 0: chosen" },
     { "check-every", 0, WHOLE, AT(check_every), FOR_SOLVE, "N", false,
       "iterations between two looks of the host; 0: chosen" },
     { "seed", 0, WHOLE, AT(seed), FOR_SOLVE | FOR_INFO | FOR_GENERATE | FOR_BENCH, "S", false,
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
-      "length of the vectors (stream), number of entries (mtx)" },
+      "length of the vectors that are copied, added, ...; number of entries (mtx)" },
     { "device", 0, TEXT, AT(device), FOR_SOLVE | FOR_BENCH, "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
@@ -228,7 +228,7 @@ void options_help(const command *cmd)
         if (opt->letter) snprintf(letter, sizeof letter, "-%c, ", opt->letter);
         snprintf(left, sizeof left, "%s--%s%s%s", letter, opt->name, opt->value ? " " : "",
                  opt->value ? opt->value : "");
-        printf("  %-27s%s%s\n", left, strlen(left) > 26 ? "\n                             " : " ",
+        printf("  %-27s%s%s\n", left, strlen(left) > 26 ? "\n                              " : " ",
                opt->help);
     }
     if (cmd->notes) printf("\n%s", cmd->notes);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static const double first_seconds = 0.5, between_seconds = 0.1;
+static const double too_far = 50; /* times the iterations so far: a guess worth nothing */
 
 bool progress_wanted(void) { return isatty(STDERR_FILENO); }
 
@@ -37,7 +38,8 @@ double progress_remaining(const progress *p, const kry_iteration *it)
     double fall =
         (p->log_residual[from] - log(it->residual)) / (double)(it->iteration - p->iteration[from]);
     double remaining = log(it->residual / it->target) / fall;
-    return fall > 0 && isfinite(remaining) ? fmax(remaining, 0) : -1;
+    bool told = fall > 0 && remaining < too_far * (double)it->iteration;
+    return told ? fmax(remaining, 0) : -1;
 }
 
 int progress_monitor(void *user, const kry_iteration *it)
@@ -46,11 +48,11 @@ int progress_monitor(void *user, const kry_iteration *it)
     take_sample(p, it);
     if (it->seconds < first_seconds || it->seconds - p->last_shown < between_seconds) return 0;
     double rate = (double)it->iteration / it->seconds, remaining = progress_remaining(p, it);
-    char left[64] = "not falling", time[32];
+    char left[64] = "hardly falling", time[32];
     if (remaining >= 0)
         snprintf(left, sizeof left, "about %.0f more, %s", remaining,
                  text_seconds(remaining / rate, time, sizeof time));
-    fprintf(stderr, "\r\033[K%" PRId64 " iterations, residual %.2e of %.2e, %.0f it/s, %s",
+    fprintf(stderr, "\r\033[K%" PRId64 " iterations, residual %.1e, wanted %.1e, %.0f it/s, %s",
             it->iteration, it->residual, it->target, rate, left);
     fflush(stderr);
     p->last_shown = it->seconds;

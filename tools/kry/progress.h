@@ -22,7 +22,7 @@ int progress_monitor(void *user, const kry_iteration *it); /* a kry_monitor; use
 void progress_erase(progress *p);
 
 /* Iterations still to go, the residual falling on as it did in the second half so far; -1 if it
- * does not fall. */
+ * hardly falls. */
 double progress_remaining(const progress *p, const kry_iteration *it);
 
 #endif

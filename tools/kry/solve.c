@@ -187,7 +187,7 @@ static void measure_error(solve *s)
     double largest = 0, sum = 0, norm = 0;
     for (int64_t i = 0; i < s->src.rows; i++) {
         double e = fabs(s->x[i] - s->exact[i]);
-        if (!(e <= largest)) largest = e;
+        if (isnan(e) || e > largest) largest = e; /* NaN stays */
         sum += e * e;
         norm += s->exact[i] * s->exact[i];
     }
@@ -249,11 +249,11 @@ kry_status solve_run(const options *o)
     TRY(create_solver(&s));
     TRY(solve_system(&s));
     if (s.exact) measure_error(&s);
-    TRY(write_files(&s));
     if (o->json)
         report_json(&s.report);
     else
         report_text(&s.report);
+    TRY(write_files(&s));
     st = s.report.status;
 done:
     solve_release(&s);

@@ -12,6 +12,8 @@ const char *text_seconds(double seconds, char *text, size_t size)
         snprintf(text, size, "%.1f h", seconds / 3600);
     else if (seconds >= 120)
         snprintf(text, size, "%.1f min", seconds / 60);
+    else if (seconds >= 10)
+        snprintf(text, size, "%.1f s", seconds);
     else if (seconds >= 1)
         snprintf(text, size, "%.2f s", seconds);
     else if (seconds >= 1e-3)

@@ -1,0 +1,231 @@
+#!/bin/sh
+# test_cli.sh KRY - the program's exit status, sentences and numbers, from outside.
+#
+#   KRY   path of the program to test
+#
+# Prints one line per failed check and ends with 1 if there was one.
+
+kry=${1:?usage: test_cli.sh path/to/kry}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/kry-cli.XXXXXX") || exit 99
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+KRY_CACHE_DIR=$dir/cache
+export KRY_CACHE_DIR
+unset KRY_PROFILE KRY_CL_PATH
+failures=0
+checks=0
+
+fail()
+{
+    failures=$((failures + 1))
+    echo "FAILED: $*"
+    sed 's/^/    stdout: /' "$dir/out"
+    sed 's/^/    stderr: /' "$dir/err"
+}
+
+# expect STATUS PATTERN ARGUMENT... - run kry; with status 2 or 3 the pattern must stand in stderr,
+# which is one "kry ...: sentence" and no crash; with 0 or 1 in stdout.
+expect()
+{
+    want=$1 pattern=$2
+    shift 2
+    checks=$((checks + 1))
+    "$kry" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    where=$dir/out
+    [ "$want" -ge 2 ] && where=$dir/err
+    if [ "$got" -ne "$want" ]; then
+        fail "kry $*: exit status $got, not $want"
+    elif ! grep -q -e "$pattern" "$where"; then
+        fail "kry $*: no \"$pattern\" in $(basename "$where")"
+    elif [ "$want" -ge 2 ] && ! grep -q '^kry[a-z ]*: .' "$dir/err"; then
+        fail "kry $*: no sentence on stderr"
+    fi
+}
+
+# The value of a key in the last --json line.
+value()
+{
+    sed -n "s/.*\"$1\": \"\{0,1\}\([^\",}]*\).*/\1/p" "$dir/out"
+}
+
+# same_digits KEY WANTED - the value to the digits of %.4e
+same_digits()
+{
+    checks=$((checks + 1))
+    got=$(value "$1" | awk '{ printf "%.4e", $1 }')
+    [ "$got" = "$2" ] || fail "$1 is $got, not $2"
+}
+
+same()
+{
+    checks=$((checks + 1))
+    [ "$(value "$1")" = "$2" ] || fail "$1 is $(value "$1"), not $2"
+}
+
+# matrix NAME LINE... - a file in the scratch directory
+matrix()
+{
+    name=$dir/$1
+    shift
+    printf '%s\n' "$@" >"$name"
+}
+
+head='%%MatrixMarket matrix coordinate real general'
+
+# ---- usage ------------------------------------------------------------------------------------
+expect 0 'kry solve' --help
+expect 0 'kry solve' help
+expect 0 '--rtol' help solve
+expect 0 '--problem' bench --help
+expect 0 '^kry [0-9]' --version
+expect 2 'no command'
+expect 2 'did you mean solve' solv
+expect 2 'there are solve' frobnicate
+expect 2 'did you mean --rtol' solve --problem poisson2d:4 --rtoll 1e-3
+expect 2 'there are --problem' solve --problem poisson2d:4 --quux
+expect 2 'needs a value' solve --problem poisson2d:4 --rtol
+expect 2 'needs a number' solve --problem poisson2d:4 --rtol tiny
+expect 2 'needs a number' solve --problem poisson2d:4 --rtol=nan
+expect 2 'whole number' solve --problem poisson2d:4 --maxit -4
+expect 2 'whole number' solve --problem poisson2d:4 --maxit 3.5
+expect 2 'takes no value' solve --problem poisson2d:4 --json=yes
+expect 2 'twice' solve --problem poisson2d:4 --rtol 1e-3 --rtol 1e-4
+expect 2 'needs one matrix' solve
+expect 2 'needs one matrix' solve a.mtx b.mtx
+expect 2 'needs one matrix' solve a.mtx --problem poisson2d:4
+expect 2 'none|jacobi' solve --problem poisson2d:4 --precond ilu
+expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
+expect 2 'auto|csr' solve --problem poisson2d:4 --format ell
+expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4
+expect 2 'cg|pcg' solve --problem poisson2d:4 --method gmres
+expect 2 'whole number N' solve --problem poisson2d:0
+expect 2 'there are poisson2d:N' solve --problem heat:4
+expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
+expect 2 'precision can give' solve --problem poisson2d:4 --rtol 1e-20
+expect 2 'needs -o' generate poisson2d:4
+expect 2 'stream, spmv' bench frobnicate
+
+# ---- bad matrix files -------------------------------------------------------------------------
+: >"$dir/empty.mtx"
+matrix header.mtx "$head"
+matrix banner.mtx '%%NotMatrixMarket matrix coordinate real general' '1 1 1' '1 1 1'
+matrix few.mtx "$head" '2 2 3' '1 1 1' '2 2 1'
+matrix many.mtx "$head" '2 2 1' '1 1 1' '2 2 1'
+matrix counts.mtx "$head" '2 2 x' '1 1 1'
+matrix negative_count.mtx "$head" '2 2 -1' '1 1 1'
+matrix huge_count.mtx "$head" '2 2 99999999999999999999' '1 1 1'
+matrix claims.mtx "$head" '2147483647 2147483647 4611686018427387904' '1 1 1'
+matrix negative.mtx "$head" '2 2 2' '1 1 1' '-2 2 1'
+matrix zero.mtx "$head" '2 2 2' '1 1 1' '0 2 1'
+matrix huge.mtx "$head" '2 2 2' '1 1 1' '99999999999999999999 2 1'
+matrix outside.mtx "$head" '2 2 2' '1 1 1' '3 2 1'
+matrix nan.mtx "$head" '2 2 2' '1 1 nan' '2 2 1'
+matrix inf.mtx "$head" '2 2 2' '1 1 1e999' '2 2 1'
+matrix text.mtx "$head" '2 2 2' '1 1 one' '2 2 1'
+matrix complex.mtx '%%MatrixMarket matrix coordinate complex general' '1 1 1' '1 1 1 0'
+for bad in empty header banner few many counts negative_count huge_count claims negative zero huge \
+    outside nan inf text complex; do
+    expect 2 "$bad.mtx" solve "$dir/$bad.mtx"
+    expect 2 "$bad.mtx" info "$dir/$bad.mtx"
+done
+expect 2 'missing.mtx' solve "$dir/missing.mtx"
+expect 2 'kry-cli' solve "$dir"
+
+matrix wide.mtx "$head" '2 3 2' '1 1 1' '2 2 1'
+matrix lopsided.mtx "$head" '2 2 3' '1 1 2' '2 2 2' '1 2 1'
+matrix zero_diagonal.mtx "$head" '2 2 2' '1 2 1' '2 1 1'
+matrix twice.mtx "$head" '2 2 3' '1 1 2' '2 2 2' '1 1 2'
+matrix indefinite.mtx "$head" '2 2 2' '1 1 1' '2 2 -1'
+matrix good.mtx "$head" '2 2 4' '1 1 2' '2 2 2' '1 2 1' '2 1 1'
+matrix overflow.mtx "$head" '1 1 1' '1 1 1e300'
+expect 2 'square' solve "$dir/wide.mtx"
+expect 2 'not symmetric' solve "$dir/lopsided.mtx"
+expect 2 '.' solve "$dir/zero_diagonal.mtx"
+expect 2 '.' solve "$dir/twice.mtx"
+expect 1 'indefinite' solve "$dir/indefinite.mtx" --precond none --rhs ones --json
+same converged false
+expect 2 'too large' solve "$dir/overflow.mtx" --precision single
+expect 0 '"numerically_symmetric": false' info "$dir/lopsided.mtx" --json
+expect 0 '"zero_diagonal": 2' info "$dir/zero_diagonal.mtx" --json
+expect 0 '"cols": 3' info "$dir/wide.mtx" --json
+expect 0 'row lengths' info "$dir/good.mtx"
+
+matrix long_b.mtx '%%MatrixMarket matrix array real general' '3 1' 1 2 3
+matrix nan_b.mtx '%%MatrixMarket matrix array real general' '2 1' 1 nan
+matrix b.mtx '%%MatrixMarket matrix array real general' '2 1' 3 3
+expect 2 '3 by 1' solve "$dir/good.mtx" --rhs "$dir/long_b.mtx"
+expect 2 'nan_b.mtx' solve "$dir/good.mtx" --rhs "$dir/nan_b.mtx"
+expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
+expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$dir/x.mtx" --json
+expect 2 '.' solve "$dir/good.mtx" --out "$dir/no/such/place.mtx"
+expect 2 '.' solve "$dir/good.mtx" --plot "$dir/no/such/place.svg"
+
+# ---- device and surroundings ------------------------------------------------------------------
+small='solve --problem poisson2d:32 --method cg --rtol 1e-6 --json'
+expect 2 'no device matches' $small --device 'no such device'
+OCL_ICD_VENDORS=/nonexistent
+export OCL_ICD_VENDORS
+unset OCL_ICD_FILENAMES
+expect 3 '.' devices
+expect 3 '.' $small
+expect 0 'row lengths' info "$dir/good.mtx"
+unset OCL_ICD_VENDORS
+
+mkdir "$dir/nothing"
+KRY_CL_PATH=$dir/nothing
+export KRY_CL_PATH
+KRY_CACHE_DIR=$dir/cache2
+expect 3 'vec.cl\|csr.cl\|kry.clh\|direction.clh' $small
+unset KRY_CL_PATH
+
+for cache in /proc/nonexistent /dev/full "$dir/good.mtx"; do
+    KRY_CACHE_DIR=$cache
+    expect 0 '"converged": true' $small
+    same iterations 48
+done
+KRY_CACHE_DIR=$dir/cache
+
+KRY_PROFILE=no-fp64
+export KRY_PROFILE
+expect 2 'double' $small --precision double
+expect 0 '"converged": true' solve --problem poisson2d:32 --rtol 1e-4 --precision single --json
+same precision single
+KRY_PROFILE=no-such-word
+expect 2 'no-such-word' $small
+unset KRY_PROFILE
+
+# ---- numbers ----------------------------------------------------------------------------------
+# Wang et al., table 1: iterations and the largest error of CG at 1e-6
+wang()
+{
+    expect 0 '"converged": true' solve --problem "poisson2d:$1" --method cg --rtol 1e-6 --json
+    same iterations "$2"
+    same_digits error_inf "$3"
+}
+wang 32 48 3.0128e-03
+wang 64 96 7.7811e-04
+wang 128 192 1.9765e-04
+wang 512 783 1.2494e-05
+
+expect 1 '"reason": "iteration_limit"' solve --problem poisson2d:32 --maxit 5 --json
+same iterations 5
+same converged false
+expect 0 '"error_rel"' solve --problem random_spd:500:6 --seed 3 --json
+same seed 3
+expect 0 'converged' solve --problem poisson3d:8 --plot "$dir/plot.svg"
+grep -q '</svg>' "$dir/plot.svg" || fail "the plot is not whole"
+
+# A written problem is solved like the generated one.
+expect 0 '' generate poisson2d:32 -o "$dir/p.mtx.gz" --rhs "$dir/pb.mtx" --solution "$dir/pu.mtx"
+expect 0 '"converged": true' solve "$dir/p.mtx.gz" --method cg --rhs "$dir/pb.mtx" --rtol 1e-6 --json
+same iterations 48
+same nnz 4992
+expect 0 '"converged": true' solve "$dir/p.mtx.gz" --rhs manufactured --json
+expect 0 '"gbytes_per_s"' bench stream --n 1000 --json
+expect 0 '"fraction_of_copy"' bench spmv --n 1000 --problem poisson2d:16 --json
+expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '"mtx_parse"' bench mtx --n 1000 --json
+
+echo "$checks checks, $failures failed"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,283 @@
+/*
+ * test_problem.c - every model problem against its definition, entry by entry, on small sizes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/internal.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+static const int sizes[] = { 1, 2, 3, 5 };
+
+static kry_problem *make(const char *spec, uint64_t seed)
+{
+    kry_problem *p = NULL;
+    assert_int_equal(kry_problem_create(spec, seed, &p), KRY_OK);
+    assert_non_null(p);
+    assert_string_equal(p->name, spec);
+    assert_int_equal(p->row_ptr[0], 0);
+    assert_int_equal(p->row_ptr[p->n], p->nnz);
+    return p;
+}
+
+/* a_ij, zero where nothing is stored. */
+static double entry(const kry_problem *p, int64_t i, int64_t j)
+{
+    for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
+        if (p->col[e] == j) return p->val[e];
+    return 0;
+}
+
+static void check_rows_ascend_and_are_symmetric(const kry_problem *p)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            assert_in_range(p->col[e], 0, p->n - 1);
+            if (e > p->row_ptr[i]) assert_true(p->col[e - 1] < p->col[e]);
+            assert_true(p->val[e] == entry(p, p->col[e], i));
+        }
+    }
+}
+
+/* ---- grids ------------------------------------------------------------------------ */
+
+/* Points next to each other along axis a, 0 ... 2; -1: not neighbours (or the same point). */
+static int shared_axis(int size, int64_t i, int64_t j)
+{
+    int axis = -1, apart = 0;
+    for (int a = 0; a < 3; a++, i /= size, j /= size) {
+        int64_t d = i % size - j % size;
+        if (d == 0) continue;
+        if (d != 1 && d != -1) return -1;
+        apart++;
+        axis = a;
+    }
+    return apart == 1 ? axis : -1;
+}
+
+static double u_at(int axes, const double *x)
+{
+    double u = 1;
+    for (int a = 0; a < axes; a++) u *= pow(sin(pi * x[a]), 2);
+    return u;
+}
+
+/* sum_a w_a u_aa by central differences: independent of the formula in the library. */
+static double weighted_laplacian(int axes, const double *weight, const double *at)
+{
+    double sum = 0, h = 1e-4, x[3];
+    for (int a = 0; a < axes; a++) {
+        memcpy(x, at, sizeof x);
+        x[a] = at[a] + h;
+        double above = u_at(axes, x);
+        x[a] = at[a] - h;
+        sum += weight[a] * (above - 2 * u_at(axes, at) + u_at(axes, x)) / (h * h);
+    }
+    return sum;
+}
+
+static void check_grid(const char *spec, int axes, int size, const double *weight)
+{
+    kry_problem *p = make(spec, 0);
+    double diagonal = 0, h = 1.0 / (size + 1);
+    for (int a = 0; a < axes; a++) diagonal += 2 * weight[a];
+    assert_int_equal(p->n, axes == 2 ? size * size : size * size * size);
+    assert_false(p->discrete);
+    check_rows_ascend_and_are_symmetric(p);
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t stored = 1;
+        for (int64_t j = 0; j < p->n; j++) {
+            int axis = shared_axis(size, i, j);
+            double want = i == j ? diagonal : axis < 0 ? 0 : -weight[axis];
+            assert_true(entry(p, i, j) == want);
+            stored += axis >= 0;
+        }
+        assert_int_equal(p->row_ptr[i + 1] - p->row_ptr[i], stored);
+        double x[3] = { (double)(i % size + 1) * h, (double)(i / size % size + 1) * h,
+                        (double)(i / size / size + 1) * h };
+        assert_true(fabs(p->solution[i] - u_at(axes, x)) < 1e-15);
+        /* differences of step 1e-4: eps/1e-8 from rounding, 1e-8 u'''' from truncation */
+        assert_true(fabs(p->rhs[i] + h * h * weighted_laplacian(axes, weight, x)) < 1e-5 * h * h);
+    }
+    kry_problem_release(&p);
+    assert_null(p);
+}
+
+static void grids__small_sizes(void **state)
+{
+    (void)state;
+    char spec[64];
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        snprintf(spec, sizeof spec, "poisson2d:%d", sizes[s]);
+        check_grid(spec, 2, sizes[s], (const double[]){ 1, 1 });
+        snprintf(spec, sizeof spec, "poisson3d:%d", sizes[s]);
+        check_grid(spec, 3, sizes[s], (const double[]){ 1, 1, 1 });
+        snprintf(spec, sizeof spec, "anisotropic2d:%d:0.125", sizes[s]);
+        check_grid(spec, 2, sizes[s], (const double[]){ 1, 0.125 });
+    }
+}
+
+static void poisson2d__row_sums_vanish_inside(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    kry_problem *p = make("poisson2d:5", 0);
+    for (int64_t i = 0; i < p->n; i++) {
+        double sum = 0;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) sum += p->val[e];
+        bool x_edge = i % N == 0 || i % N == N - 1, y_edge = i / N == 0 || i / N == N - 1;
+        assert_true(sum == x_edge + y_edge);
+    }
+    kry_problem_release(&p);
+}
+
+/* ---- random_spd ------------------------------------------------------------------- */
+
+static void random_spd__dominant_and_solved(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "random_spd:1:0", "random_spd:2:1",  "random_spd:3:2",
+                                         "random_spd:5:3", "random_spd:50:0", "random_spd:90:80" };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 7);
+        check_rows_ascend_and_are_symmetric(p);
+        assert_true(p->discrete);
+        for (int64_t i = 0; i < p->n; i++) {
+            double others = 0, b = 0;
+            for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+                if (p->col[e] != i) others += fabs(p->val[e]);
+                b += p->val[e] * p->solution[p->col[e]];
+            }
+            assert_true(entry(p, i, i) > others);
+            assert_true(fabs(p->rhs[i] - b) <= 1e-14 * (1 + others));
+        }
+        kry_problem_release(&p);
+    }
+}
+
+static void random_spd__about_k_entries_off_the_diagonal(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 9; k += 4) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "random_spd:20000:%d", k);
+        kry_problem *p = make(spec, 1);
+        double mean = (double)p->nnz / (double)p->n - 1;
+        assert_true(fabs(mean - k) < 0.01 * k);
+        kry_problem_release(&p);
+    }
+}
+
+static void random_spd__seed_decides(void **state)
+{
+    (void)state;
+    kry_problem *a = make("random_spd:200:6", 3), *b = make("random_spd:200:6", 3),
+                *c = make("random_spd:200:6", 4);
+    assert_int_equal(a->nnz, b->nnz);
+    assert_memory_equal(a->col, b->col, (size_t)a->nnz * sizeof *a->col);
+    assert_memory_equal(a->val, b->val, (size_t)a->nnz * sizeof *a->val);
+    assert_memory_equal(a->rhs, b->rhs, (size_t)a->n * sizeof *a->rhs);
+    assert_true(c->nnz != a->nnz || memcmp(a->col, c->col, (size_t)a->nnz * sizeof *a->col));
+    kry_problem_release(&a);
+    kry_problem_release(&b);
+    kry_problem_release(&c);
+}
+
+/* ---- specs ------------------------------------------------------------------------ */
+
+static void problem_create__bad_specs_are_named(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "poisson",
+        "poisson2d",
+        "poisson2d:",
+        "poisson2d:0",
+        "poisson2d:-3",
+        "poisson2d:2.5",
+        "poisson2d: 4",
+        "poisson2d:4 ",
+        "poisson2d:4:1",
+        "poisson2d:46341",
+        "poisson3d:1291",
+        "poisson2d:18446744073709551617",
+        "poisson2d:1e3",
+        "POISSON2D:4",
+        "poisson2d4",
+        "anisotropic2d:4",
+        "anisotropic2d:4:",
+        "anisotropic2d:4:0",
+        "anisotropic2d:4:-1",
+        "anisotropic2d:4:nan",
+        "anisotropic2d:4:inf",
+        "anisotropic2d:4:1x",
+        "anisotropic2d:4:1:1",
+        "random_spd:5",
+        "random_spd:5:5",
+        "random_spd:5:-1",
+        "random_spd:5:",
+        "random_spd:5:1:1",
+        "random_spd:2147483648:3",
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        kry_problem *p = (kry_problem *)&state;
+        assert_int_equal(kry_problem_create(bad[i], 0, &p), KRY_ERR_PARSE);
+        assert_null(p);
+        assert_non_null(strstr(kry_last_error(), bad[i]));
+        assert_non_null(strstr(kry_last_error(), "random_spd:N:K"));
+    }
+}
+
+static void problem_create__long_spec(void **state)
+{
+    (void)state;
+    char spec[200] = "anisotropic2d:4:0.";
+    memset(spec + strlen(spec), '1', 100);
+    kry_problem *p;
+    assert_int_equal(kry_problem_create(spec, 0, &p), KRY_ERR_PARSE);
+    assert_int_equal(kry_problem_create(NULL, 0, &p), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_problem_create("poisson2d:4", 0, NULL), KRY_ERR_ARGUMENT);
+}
+
+/* Fail the k-th request for memory until nothing fails. */
+static void problem_create__out_of_memory(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "poisson2d:3", "random_spd:9:4" };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = NULL;
+        int fail_at = 0;
+        for (kry_status st = KRY_ERR_MEMORY; st != KRY_OK; fail_at++) {
+            kry_test_fail_at = fail_at;
+            st = kry_problem_create(specs[s], 0, &p);
+            kry_test_fail_at = -1;
+            assert_true(st == KRY_OK ? p != NULL : st == KRY_ERR_MEMORY && !p);
+        }
+        assert_true(fail_at > 5);
+        kry_problem_release(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids__small_sizes),
+        cmocka_unit_test(poisson2d__row_sums_vanish_inside),
+        cmocka_unit_test(random_spd__dominant_and_solved),
+        cmocka_unit_test(random_spd__about_k_entries_off_the_diagonal),
+        cmocka_unit_test(random_spd__seed_decides),
+        cmocka_unit_test(problem_create__bad_specs_are_named),
+        cmocka_unit_test(problem_create__long_spec),
+        cmocka_unit_test(problem_create__out_of_memory),
+    };
+    return cmocka_run_group_tests_name("problem", tests, NULL, NULL);
+}
