@@ -217,7 +217,7 @@ expect 0 'converged' solve --problem poisson3d:8 --plot "$dir/plot.svg"
 grep -q '</svg>' "$dir/plot.svg" || fail "the plot is not whole"
 
 # A written problem is solved like the generated one.
-expect 0 '' generate poisson2d:32 -o "$dir/p.mtx.gz" --rhs "$dir/pb.mtx" --solution "$dir/pu.mtx"
+expect 0 '"nnz": 4992' generate poisson2d:32 --json -o "$dir/p.mtx.gz" --rhs "$dir/pb.mtx" --solution "$dir/pu.mtx"
 expect 0 '"converged": true' solve "$dir/p.mtx.gz" --method cg --rhs "$dir/pb.mtx" --rtol 1e-6 --json
 same iterations 48
 same nnz 4992
