@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 860, HEIGHT = 520, LEFT = 84, RIGHT = 34, TOP = 84, BOTTOM = 62 };
+enum { WIDTH = 860, HEIGHT = 540, LEFT = 84, RIGHT = 34, TOP = 104, BOTTOM = 62 };
 
 static const char *const curve_colour = "#1f5fa8", *const target_colour = "#b5651d",
                          *const true_colour = "#a61c3c", *const ink = "#222", *const faint = "#666";
@@ -67,7 +67,7 @@ static void power_label(FILE *f, double x, double y, int power)
 static void widen(chart *c, double value)
 {
     if (!drawable(value)) return;
-    int low = (int)floor(log10(value)), high = (int)ceil(log10(value));
+    int low = (int)floor(log10(value) - 0.1), high = (int)ceil(log10(value));
     if (low < c->low) c->low = low;
     if (high > c->high) c->high = high;
 }
@@ -186,29 +186,25 @@ static void marks(const chart *c, const report *r)
             down(c, residual), true_colour);
 }
 
-/* In the upper right corner, where a falling curve has left room. */
+/* A row between heading and chart, where no curve can run into it. */
 static void legend(const chart *c, const report *r)
 {
     FILE *f = c->file;
     char style[120];
-    double x = WIDTH - RIGHT - 226, y = TOP + 12;
-    fprintf(f,
-            "<rect x=\"%.1f\" y=\"%.1f\" width=\"214\" height=\"72\" rx=\"3\" fill=\"white\" "
-            "fill-opacity=\"0.9\" stroke=\"#ccc\"/>\n",
-            x, y);
+    double y = TOP - 18;
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\"", curve_colour);
-    line(f, x + 10, y + 16, x + 38, y + 16, style);
+    line(f, LEFT, y, LEFT + 28, y, style);
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
              target_colour);
-    line(f, x + 10, y + 37, x + 38, y + 37, style);
-    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", x + 24, y + 57,
+    line(f, LEFT + 240, y, LEFT + 268, y, style);
+    fprintf(f, "<circle cx=\"%d\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", LEFT + 422, y,
             true_colour);
     fprintf(f, "<g font-size=\"12\" fill=\"%s\">\n", ink);
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">carried by the recurrence</text>\n", x + 48, y + 20);
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">target, %.3g</text>\n", x + 48, y + 41,
+    fprintf(f, "<text x=\"%d\" y=\"%.1f\">carried by the recurrence</text>\n", LEFT + 36, y + 4);
+    fprintf(f, "<text x=\"%d\" y=\"%.1f\">target, %.3g</text>\n", LEFT + 276, y + 4,
             report_relative(r, r->result.target));
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">true at the end, %.3g</text>\n</g>\n", x + 48, y + 61,
-            report_relative(r, r->result.true_residual));
+    fprintf(f, "<text x=\"%d\" y=\"%.1f\">b \u2212 A x at the end, %.3g</text>\n</g>\n", LEFT + 434,
+            y + 4, report_relative(r, r->result.true_residual));
 }
 
 static void heading(const chart *c, const report *r)
