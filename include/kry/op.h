@@ -18,7 +18,8 @@ typedef struct kry_result kry_result; /* solver.h */
 
 /* Partial sums of a reduction, left on the device for the next kernel to finish; opencl.h. */
 typedef struct kry_sum kry_sum;
-/* The direction p := z + beta p of a Krylov step, beta and all still on the device; opencl.h. */
+/* The direction p := z + beta p of a Krylov step, beta and all still on the device. Opaque: the
+ * library's own formats use it; other operators leave apply_direction NULL. */
 typedef struct kry_direction kry_direction;
 
 /* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
@@ -41,6 +42,7 @@ typedef struct kry_op_info {
     const char *variant;    /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
     int64_t nnz;            /* stored entries; -1 if the word makes no sense */
     double bytes_per_apply; /* least bytes moved by y = A x, vectors included; 0: not known */
+    double bytes_per_direction; /* the same for apply_direction; 0: not known, or not offered */
 } kry_op_info;
 
 /*

@@ -38,9 +38,9 @@ static kry_status touch(kry_device *dev, cl_mem buffer, size_t bytes)
     enum { SMALL = 1 << 20 }; /* below it, waiting costs more than a late error */
     const char zero = 0;
     if (bytes < SMALL) return KRY_OK;
-    return kry_cl_check(clEnqueueWriteBuffer(dev->queue, buffer, CL_TRUE, bytes - 1, 1, &zero, 0,
-                                             NULL, NULL),
-                        "kry_buffer_create", "clEnqueueWriteBuffer");
+    return kry_cl_check(
+        clEnqueueWriteBuffer(dev->queue, buffer, CL_TRUE, bytes - 1, 1, &zero, 0, NULL, NULL),
+        "kry_buffer_create", "clEnqueueWriteBuffer");
 }
 
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
@@ -59,8 +59,8 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
           dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
     if (touch(dev, mem, bytes) < 0)
-        TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
-                     dev->info.name, 1e-9 * (double)bytes, kry_last_error()));
+        TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s", dev->info.name,
+                     1e-9 * (double)bytes, kry_last_error()));
     *buffer = mem;
     mem = NULL;
 done:

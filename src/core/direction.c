@@ -5,14 +5,9 @@
 void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS])
 {
     const kry_arg all[KRY_DIRECTION_ARGS] = {
-        ARG(d->iteration),
-        ARG(d->slot),
-        ARG_ACC(d->rho->dev, d->target2),
-        ARG(d->rho->buffer),
-        ARG(d->rho->count),
-        ARG(d->step_state),
-        ARG(d->state),
-        ARG(d->history),
+        ARG(d->iteration),   ARG(d->slot),       ARG_ACC(d->rho->dev, d->target2),
+        ARG(d->rho->buffer), ARG(d->rho->count), ARG(d->step_state),
+        ARG(d->state),       ARG(d->history),
     };
     for (int i = 0; i < KRY_DIRECTION_ARGS; i++) args[i] = all[i];
 }
@@ -28,7 +23,7 @@ kry_status kry_direction_run(const kry_direction *d, kry_vec *p)
     const kry_arg rest[] = { ARG(p->n), ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer) };
     for (size_t i = 0; i < COUNT(rest); i++) args[KRY_DIRECTION_ARGS + i] = rest[i];
     TRY(kry_kernel_get(dev, "pcg", p->type, "", "pcg_direction", &kernel));
-    TRY(kry_launch(dev, kernel, kry_groups_for(dev, p->type, p->n), args, COUNT(args)));
+    TRY(kry_launch(dev, kernel, kry_groups_for_sums(dev, p->type, p->n), args, COUNT(args)));
 done:
     return st;
 }

@@ -34,7 +34,7 @@ double kry_now(void); /* seconds, from a clock that only goes forward */
 /* All host memory and all device buffers come from these, so that a test can make the n-th
  * request fail. kry_test_fail_at < 0: off. */
 extern int kry_test_fail_at;
-kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer); /* zeroed */
+kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer);
@@ -96,7 +96,10 @@ typedef struct kry_arg {
     size_t size;
     const void *value;
 } kry_arg;
-#define ARG(x) { sizeof(x), &(x) }
+#define ARG(x)          \
+    {                   \
+        sizeof(x), &(x) \
+    }
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Enqueue `groups` work-groups of the profile's size. */
@@ -110,11 +113,16 @@ typedef union kry_scalar {
 } kry_scalar;
 kry_scalar kry_scalar_of(const kry_device *dev, double value);
 size_t kry_acc_size(const kry_device *dev);
-#define ARG_ACC(dev, s) { kry_acc_size(dev), &(s) }
+#define ARG_ACC(dev, s)         \
+    {                           \
+        kry_acc_size(dev), &(s) \
+    }
 
-int kry_group_size(const kry_device *dev);                        /* work-items per group */
-int kry_vector_width(const kry_device *dev, kry_type type);       /* VW: numbers per load */
-int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n); /* for n numbers */
+int kry_group_size(const kry_device *dev);                  /* work-items per group */
+int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per load */
+/* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
+int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
+int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
 
 /* ---- vec.c, reduce.c ---- */
 
@@ -124,10 +132,10 @@ struct kry_vec {
     kry_device *dev;    /* retained */
     kry_type type;
     int64_t n, k, first;
-    cl_mem buffer;      /* retained */
+    cl_mem buffer; /* retained */
 };
 
-enum { KRY_SUM_CAPACITY = 2048 };
+enum { KRY_SUM_CAPACITY = 4096 };
 
 struct kry_sum {
     kry_device *dev; /* borrowed */
@@ -166,13 +174,13 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
 enum { STATE_STOP, STATE_RHO, STATE_RESIDUAL2, STATE_ITERATION, STATE_VALUE, STATE_SIZE = 8 };
 
 struct kry_direction {
-    const kry_vec *z, *old;      /* p := z + beta old; old may be p itself in the default */
-    const kry_sum *rho;          /* pairs (r.z, r.r) behind beta and the stopping test */
-    cl_mem step_state;           /* [in]  STATE_SIZE: what the last step left */
-    cl_mem state;                /* [out] STATE_SIZE */
-    cl_mem history;              /* [out] r.r of this iteration goes to history[slot] */
+    const kry_vec *z, *old; /* p := z + beta old; old may be p itself in the default */
+    const kry_sum *rho;     /* pairs (r.z, r.r) behind beta and the stopping test */
+    cl_mem step_state;      /* [in]  STATE_SIZE: what the last step left */
+    cl_mem state;           /* [out] STATE_SIZE */
+    cl_mem history;         /* [out] r.r of this iteration goes to history[slot] */
     cl_int iteration, slot;
-    kry_scalar target2;          /* stop when r.r <= target2 */
+    kry_scalar target2; /* stop when r.r <= target2 */
 };
 enum { KRY_DIRECTION_ARGS = 8 };
 /* The arguments that begin_direction() in direction.clh takes, in its order. */

@@ -21,8 +21,9 @@ kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
     CHECK(shape->type == KRY_F32 || shape->type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_op_create: %d is not a number type", (int)shape->type);
     TRY(kry_alloc(1, sizeof *o, &o));
-    *o = (kry_op){ .refs = 1, .dev = kry_device_retain(dev), .table = table, .self = self,
-                   .shape = *shape };
+    *o = (kry_op){
+        .refs = 1, .dev = kry_device_retain(dev), .table = table, .self = self, .shape = *shape
+    };
     if (o->shape.traits & KRY_POSITIVE) o->shape.traits |= KRY_SYMMETRIC;
     *op = o;
 done:
@@ -161,8 +162,8 @@ kry_status kry_op_update(kry_op *op, const void *values)
     kry_status st = KRY_OK;
 
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
-    CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED,
-          "kry_op_update: '%s' takes no values", op->table->kind);
+    CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
+          op->table->kind);
     if (op->table->update) TRY(op->table->update(op->self, values));
 done:
     return st;

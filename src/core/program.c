@@ -87,9 +87,9 @@ static void compile_options(const kry_device *dev, kry_type type, const char *de
                             size_t size)
 {
     snprintf(text, size, "-cl-std=CL1.1 -w -DREAL=%s -DVW=%d -DWG=%d%s%s %s",
-             type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type),
-             kry_group_size(dev), dev->info.fp64 ? " -DKRY_FP64" : "",
-             dev->info.cpu_kernels ? " -DKRY_CPU" : "", defines);
+             type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
+             dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
+             defines);
 }
 
 /* ---- building --------------------------------------------------------------------- */

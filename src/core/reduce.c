@@ -30,7 +30,11 @@ void kry_sum_release(kry_sum **sum)
 }
 
 cl_mem kry_sum_buffer(const kry_sum *sum) { return sum->buffer; }
-int kry_sum_capacity(const kry_sum *sum) { (void)sum; return KRY_SUM_CAPACITY; }
+int kry_sum_capacity(const kry_sum *sum)
+{
+    (void)sum;
+    return KRY_SUM_CAPACITY;
+}
 void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
 
 /* Finish a sum on the host: a plain loop in the order of the groups. */
@@ -58,7 +62,7 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
 {
     kry_status st = KRY_OK;
     kry_kernel *dot;
-    int64_t n = x->n * x->k, groups = kry_groups_for(x->dev, x->type, n);
+    int64_t n = x->n * x->k, groups = kry_groups_for_sums(x->dev, x->type, n);
     kry_arg args[] = { ARG(n),         ARG(x->buffer), ARG(x->first),
                        ARG(y->buffer), ARG(y->first),  ARG(sum->buffer) };
 

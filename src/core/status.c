@@ -36,7 +36,10 @@ static const struct {
     cl_int err;
     const char *name;
 } cl_errors[] = {
-#define E(name) { name, #name }
+#define E(name)     \
+    {               \
+        name, #name \
+    }
     E(CL_DEVICE_NOT_FOUND),
     E(CL_DEVICE_NOT_AVAILABLE),
     E(CL_COMPILER_NOT_AVAILABLE),

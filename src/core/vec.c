@@ -24,8 +24,12 @@ static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, 
 {
     kry_status st = kry_alloc(1, sizeof **vec, vec);
     if (st < 0) return st;
-    **vec = (kry_vec){ .refs = 1, .layout = &dev->layout, .dev = kry_device_retain(dev),
-                       .type = type, .n = n, .k = k };
+    **vec = (kry_vec){ .refs = 1,
+                       .layout = &dev->layout,
+                       .dev = kry_device_retain(dev),
+                       .type = type,
+                       .n = n,
+                       .k = k };
     return KRY_OK;
 }
 
@@ -225,12 +229,8 @@ kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y)
     TRY(check_same("kry_vec_axpby", x, y));
     int64_t n = y->n * y->k;
     kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
-    kry_arg args[] = { ARG(n),
-                       ARG_ACC(y->dev, sa),
-                       ARG(x->buffer),
-                       ARG(x->first),
-                       ARG_ACC(y->dev, sb),
-                       ARG(y->buffer),
+    kry_arg args[] = { ARG(n),        ARG_ACC(y->dev, sa), ARG(x->buffer),
+                       ARG(x->first), ARG_ACC(y->dev, sb), ARG(y->buffer),
                        ARG(y->first) };
     TRY(run("vec_axpby", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
 done:
@@ -244,14 +244,8 @@ kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, k
     TRY(check_same("kry_vec_mul", d, y));
     int64_t n = y->n * y->k;
     kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
-    kry_arg args[] = { ARG(n),
-                       ARG_ACC(y->dev, sa),
-                       ARG(d->buffer),
-                       ARG(d->first),
-                       ARG(x->buffer),
-                       ARG(x->first),
-                       ARG_ACC(y->dev, sb),
-                       ARG(y->buffer),
+    kry_arg args[] = { ARG(n),         ARG_ACC(y->dev, sa), ARG(d->buffer),      ARG(d->first),
+                       ARG(x->buffer), ARG(x->first),       ARG_ACC(y->dev, sb), ARG(y->buffer),
                        ARG(y->first) };
     TRY(run("vec_mul", (const kry_vec *[]){ d, x, y }, 3, args, COUNT(args)));
 done:
@@ -265,7 +259,7 @@ kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *
     TRY(check_same("kry_vec_triad", y, z));
     int64_t n = z->n * z->k;
     kry_scalar sa = kry_scalar_of(z->dev, a);
-    kry_arg args[] = { ARG(n),        ARG_ACC(z->dev, sa), ARG(x->buffer), ARG(x->first),
+    kry_arg args[] = { ARG(n),         ARG_ACC(z->dev, sa), ARG(x->buffer), ARG(x->first),
                        ARG(y->buffer), ARG(y->first),       ARG(z->buffer), ARG(z->first) };
     TRY(run("vec_triad", (const kry_vec *[]){ x, y, z }, 3, args, COUNT(args)));
 done:

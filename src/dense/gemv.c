@@ -34,8 +34,8 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
           (long long)X->n, (long long)X->k, transposed ? ", transposed" : "", (long long)c->n,
           (long long)c->k, (long long)y->n, (long long)y->k);
     CHECK(X->type == y->type && c->type == y->type, KRY_ERR_TYPE,
-          "kry_vec_gemv: X is %s, c is %s, y is %s", kry_type_name(X->type),
-          kry_type_name(c->type), kry_type_name(y->type));
+          "kry_vec_gemv: X is %s, c is %s, y is %s", kry_type_name(X->type), kry_type_name(c->type),
+          kry_type_name(y->type));
     CHECK(X->dev == y->dev && c->dev == y->dev, KRY_ERR_ARGUMENT,
           "kry_vec_gemv: the vectors live on different devices");
     CHECK(!kry_vec_overlap(X, y) && !kry_vec_overlap(c, y), KRY_ERR_ARGUMENT,

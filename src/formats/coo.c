@@ -16,8 +16,14 @@ kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
     CHECK(nnz >= 0 && (nnz == 0 || (row && col && val)), KRY_ERR_ARGUMENT,
           "%s: nnz = %lld, or an array is NULL", who, (long long)nnz);
     static const int32_t nothing;
-    kry_entries e = { .who = who, .rows = rows, .cols = cols, .nnz = nnz, .type = type,
-                      .row = row ? row : &nothing, .col = col, .val = val };
+    kry_entries e = { .who = who,
+                      .rows = rows,
+                      .cols = cols,
+                      .nnz = nnz,
+                      .type = type,
+                      .row = row ? row : &nothing,
+                      .col = col,
+                      .val = val };
     TRY(kry_host_csr_create(&e, params, &A));
     TRY(kry_csr_from_host(dev, &A, params->traits, op));
 done:

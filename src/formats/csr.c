@@ -8,12 +8,13 @@ typedef struct csr {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
     int64_t rows, cols, nnz;
-    bool wide;                         /* row_ptr is long, not int */
-    bool wrapped;                      /* the buffers are the caller's */
-    cl_mem block, row_ptr, col, val;   /* owned or retained */
-    cl_int blocks;                     /* runs of rows, see cl/csr.cl */
-    int64_t groups;                    /* launched by the kernels that walk the runs */
-    kry_host_csr host;                 /* what new values need: place and mirror of the entries */
+    bool wide;                       /* row_ptr is long, not int */
+    bool wrapped;                    /* the buffers are the caller's */
+    cl_mem block, row_ptr, col, val; /* owned or retained */
+    cl_int blocks;                   /* runs of rows, see cl/csr.cl */
+    int64_t groups;                  /* launched by the kernels that walk the runs */
+    bool fuses;                      /* the direction into the product, see make_runs */
+    kry_host_csr host;               /* what new values need: place and mirror of the entries */
     kry_kernel *apply, *residual, *apply_dot, *apply_direction;
     char variant[64];
 } csr;
@@ -27,8 +28,8 @@ static kry_status csr_apply(void *self, double alpha, const kry_vec *x, double b
 {
     csr *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
-    kry_arg args[] = { CSR_ARGS(A),    ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
-                       ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    kry_arg args[] = { CSR_ARGS(A),        ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
+                       ARG_ACC(A->dev, b), ARG(y->buffer),     ARG(y->first) };
     return kry_launch(A->dev, A->apply, A->groups, args, COUNT(args));
 }
 
@@ -45,10 +46,14 @@ static kry_status csr_apply_direction(void *self, const kry_direction *d, kry_ve
                                       kry_sum *sum)
 {
     csr *A = self;
-    const kry_arg rest[] = { CSR_ARGS(A),           ARG(d->z->buffer), ARG(d->old->buffer),
+    const kry_arg rest[] = { CSR_ARGS(A),    ARG(d->z->buffer), ARG(d->old->buffer),
                              ARG(p->buffer), ARG(q->buffer),    ARG(sum->buffer) };
     kry_arg args[KRY_DIRECTION_ARGS + COUNT(rest)];
 
+    if (!A->fuses) {
+        kry_status st = kry_direction_run(d, p);
+        return st < 0 ? st : csr_apply_dot(A, p, q, sum);
+    }
     kry_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
     sum->count = (cl_int)A->groups;
@@ -100,8 +105,10 @@ static void csr_describe(void *self, kry_op_info *info)
     double number = (double)kry_type_size(A->type);
     info->variant = A->variant;
     info->nnz = A->nnz;
-    info->bytes_per_apply = (double)A->nnz * (number + 4) + (double)A->rows * (number + 4) +
-                            (double)A->cols * number;
+    info->bytes_per_apply =
+        (double)A->nnz * (number + 4) + (double)A->rows * (number + 4) + (double)A->cols * number;
+    /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
+    info->bytes_per_direction = info->bytes_per_apply + (A->fuses ? 2.0 : 3.0) * number * A->rows;
 }
 
 static void csr_destroy(void *self)
@@ -173,9 +180,11 @@ static kry_status make_runs(csr *A, const int64_t *row_ptr)
         snprintf(A->variant, sizeof A->variant, "chunked rows, %d chunks", A->blocks);
     } else {
         A->blocks = tiled_runs(row_ptr, A->rows, tile, NULL);
-        int64_t most = kry_groups_for(dev, A->type, INT64_MAX / 2);
+        int64_t most = kry_groups_for_sums(dev, A->type, INT64_MAX / 2);
         A->groups = A->blocks < most ? A->blocks : most;
         if (A->groups < 1) A->groups = 1;
+        /* Every group has one run: launches cost more than the neighbours' second vector. */
+        A->fuses = A->blocks <= most;
         snprintf(A->variant, sizeof A->variant, "tiled rows, tile=%d, %.1f rows to a run", tile,
                  A->blocks ? (double)A->rows / A->blocks : 0.0);
     }
@@ -218,8 +227,8 @@ kry_status kry_csr_check_params(const char *who, kry_device *dev, kry_type type,
     kry_status st = KRY_OK;
 
     CHECK(dev, KRY_ERR_ARGUMENT, "%s: NULL device", who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: params not made by KRY_CSR", who);
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_CSR",
+          who);
     CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT, "%s: %d is not a number type", who,
           (int)type);
     CHECK(type == KRY_F32 || dev->info.fp64, KRY_ERR_UNSUPPORTED,
@@ -317,8 +326,14 @@ kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
     TRY(kry_csr_check_params(who, dev, type, rows, cols, params));
     CHECK(row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", who);
     CHECK(row_ptr[rows] == 0 || (col && val), KRY_ERR_ARGUMENT, "%s: col or val is NULL", who);
-    kry_entries e = { .who = who, .rows = rows, .cols = cols, .nnz = row_ptr[rows], .type = type,
-                      .row_ptr = row_ptr, .col = col, .val = val };
+    kry_entries e = { .who = who,
+                      .rows = rows,
+                      .cols = cols,
+                      .nnz = row_ptr[rows],
+                      .type = type,
+                      .row_ptr = row_ptr,
+                      .col = col,
+                      .val = val };
     CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", who,
           (long long)rows, (long long)e.nnz);
     TRY(kry_host_csr_create(&e, params, &A));
@@ -352,8 +367,8 @@ static kry_status read_pattern(csr *A, int64_t **row_ptr)
 
     TRY(kry_alloc(n, sizeof **row_ptr, row_ptr));
     TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
-    TRY_CL(clEnqueueReadBuffer(A->dev->queue, A->row_ptr, CL_TRUE, 0, bytes, *row_ptr, 0, NULL,
-                               NULL));
+    TRY_CL(
+        clEnqueueReadBuffer(A->dev->queue, A->row_ptr, CL_TRUE, 0, bytes, *row_ptr, 0, NULL, NULL));
     if (!A->wide) /* widen in place, from the back */
         for (size_t i = n; i-- > 0;) {
             cl_int narrow;
@@ -366,8 +381,13 @@ static kry_status read_pattern(csr *A, int64_t **row_ptr)
     CHECK((*row_ptr)[A->rows] == A->nnz, KRY_ERR_ARGUMENT,
           "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)(*row_ptr)[A->rows],
           (long long)A->nnz);
-    kry_entries e = { .who = "kry_csr_wrap", .rows = A->rows, .cols = A->cols, .nnz = A->nnz,
-                      .type = A->type, .row_ptr = *row_ptr, .col = col };
+    kry_entries e = { .who = "kry_csr_wrap",
+                      .rows = A->rows,
+                      .cols = A->cols,
+                      .nnz = A->nnz,
+                      .type = A->type,
+                      .row_ptr = *row_ptr,
+                      .col = col };
     TRY(kry_entries_check(&e));
 done:
     free(col);

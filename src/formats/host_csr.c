@@ -224,15 +224,14 @@ done:
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-#define SCATTER(REAL)                                                                  \
-    do {                                                                               \
-        const REAL *from = values;                                                     \
-        REAL *to = A->val;                                                             \
-        for (int64_t e = 0; e < A->given; e++) {                                       \
-            to[A->place[e]] += from[e];                                                \
-            if (A->mirror && A->mirror[e] >= 0)                                        \
-                to[A->mirror[e]] += A->skew ? -from[e] : from[e];                      \
-        }                                                                              \
+#define SCATTER(REAL)                                                                             \
+    do {                                                                                          \
+        const REAL *from = values;                                                                \
+        REAL *to = A->val;                                                                        \
+        for (int64_t e = 0; e < A->given; e++) {                                                  \
+            to[A->place[e]] += from[e];                                                           \
+            if (A->mirror && A->mirror[e] >= 0) to[A->mirror[e]] += A->skew ? -from[e] : from[e]; \
+        }                                                                                         \
     } while (0)
 
 kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void *values)

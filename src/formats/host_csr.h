@@ -13,10 +13,11 @@ typedef struct kry_host_csr {
 
     /* How the entries that were given became the ones that are kept, for new values later. */
     int64_t given;
-    bool identity;   /* entry e is kept at place e: place and mirror are NULL */
-    int64_t *place;  /* given: where entry e went */
-    int64_t *mirror; /* given: where its mirror image went, -1: it has none; NULL: general storage */
-    bool skew;       /* mirror images change sign */
+    bool identity;  /* entry e is kept at place e: place and mirror are NULL */
+    int64_t *place; /* given: where entry e went */
+    int64_t
+        *mirror; /* given: where its mirror image went, -1: it has none; NULL: general storage */
+    bool skew;   /* mirror images change sign */
 } kry_host_csr;
 
 /* The entries as they were given: row_ptr for CSR, row for coordinates, the other NULL. */
@@ -32,8 +33,7 @@ typedef struct kry_entries {
 /* Row pointers that do not decrease, indices in range. Returns  KRY_ERR_ARGUMENT. */
 kry_status kry_entries_check(const kry_entries *e);
 /* Check, expand, sort, merge. Returns  KRY_ERR_ARGUMENT naming the first bad place. */
-kry_status kry_host_csr_create(const kry_entries *e, const kry_csr_params *params,
-                               kry_host_csr *A);
+kry_status kry_host_csr_create(const kry_entries *e, const kry_csr_params *params, kry_host_csr *A);
 /* val := what new values for the given entries make of it. Returns  KRY_ERR_ARGUMENT for values
  * that are not finite; then val is unchanged. */
 kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void *values);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 typedef struct jacobi {
-    kry_op *A;           /* retained */
-    kry_vec *d;          /* 1 / diagonal of A */
-    kry_vec *next;       /* room to invert a new diagonal before the old one is given up */
+    kry_op *A;     /* retained */
+    kry_vec *d;    /* 1 / diagonal of A */
+    kry_vec *next; /* room to invert a new diagonal before the old one is given up */
 } jacobi;
 
 static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)

@@ -38,12 +38,9 @@ static kry_status set_option(options *o, const char *name, const char *value)
         enum kind kind;
         void *field;
     } table[] = {
-        { "method", WORD, o->method },
-        { "precond", WORD, o->precond },
-        { "rtol", REAL, &o->stop.rtol },
-        { "atol", REAL, &o->stop.atol },
-        { "maxit", COUNTER, &o->stop.max_iter },
-        { "check-every", COUNTER, &o->stop.check_every },
+        { "method", WORD, o->method },           { "precond", WORD, o->precond },
+        { "rtol", REAL, &o->stop.rtol },         { "atol", REAL, &o->stop.atol },
+        { "maxit", COUNTER, &o->stop.max_iter }, { "check-every", COUNTER, &o->stop.check_every },
     };
     kry_status st = KRY_OK;
 
@@ -111,10 +108,9 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
           "kry_solver_create: method '%s' is none of cg, pcg", o.method);
     if (!o.precond[0]) strcpy(o.precond, pcg ? "jacobi" : "none");
     TRY(make_precond(A, o.precond, &M));
-    TRY(kry_pcg_create(A,
-                       KRY_PCG(.precond = M, .stop = o.stop, .monitor = monitor,
-                               .monitor_user = monitor_user),
-                       solver));
+    TRY(kry_pcg_create(
+        A, KRY_PCG(.precond = M, .stop = o.stop, .monitor = monitor, .monitor_user = monitor_user),
+        solver));
 done:
     kry_op_release(&M);
     return st;

@@ -19,13 +19,13 @@
 #include <stdlib.h>
 
 typedef struct pcg {
-    kry_op *A, *M;        /* retained; M may be NULL */
-    kry_device *dev;      /* borrowed from A */
-    kry_layout *layout;   /* borrowed */
-    kry_vec *r, *z, *q;   /* z is r itself without a preconditioner */
-    kry_vec *p, *old;     /* change places where A fuses the direction */
+    kry_op *A, *M;      /* retained; M may be NULL */
+    kry_device *dev;    /* borrowed from A */
+    kry_layout *layout; /* borrowed */
+    kry_vec *r, *z, *q; /* z is r itself without a preconditioner */
+    kry_vec *p, *old;   /* change places where A fuses the direction */
     bool fuses;
-    kry_sum *pq, *rho;    /* p'q; the pair (r'z, r'r) */
+    kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_watch watch;
     double setup_seconds;
@@ -67,21 +67,15 @@ static kry_status step(pcg *S, kry_vec *x)
     kry_status st = KRY_OK;
     const kry_vec *d = diagonal_of(S->M);
     bool aligned = S->dev->info.cpu_kernels || x->first % kry_vector_width(S->dev, x->type) == 0;
-    kry_arg args[] = { ARG(x->n),
-                       ARG(S->watch.state),
-                       ARG(S->watch.step),
-                       ARG(S->pq->buffer),
-                       ARG(S->pq->count),
-                       ARG(S->p->buffer),
-                       ARG(S->q->buffer),
-                       ARG(x->buffer),
-                       ARG(x->first),
-                       ARG(S->r->buffer),
-                       ARG(S->rho->buffer),
-                       d ? (kry_arg)ARG(d->buffer) : (kry_arg){ 0 },
+    kry_arg args[] = { ARG(x->n),           ARG(S->watch.state),
+                       ARG(S->watch.step),  ARG(S->pq->buffer),
+                       ARG(S->pq->count),   ARG(S->p->buffer),
+                       ARG(S->q->buffer),   ARG(x->buffer),
+                       ARG(x->first),       ARG(S->r->buffer),
+                       ARG(S->rho->buffer), d ? (kry_arg)ARG(d->buffer) : (kry_arg){ 0 },
                        ARG(S->z->buffer) };
 
-    S->rho->count = (cl_int)kry_groups_for(S->dev, x->type, x->n);
+    S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
     TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args,
                    COUNT(args) - (d ? 0 : 2)));
     if (S->M && !d) TRY(precondition(S));
@@ -145,15 +139,17 @@ done:
     return st;
 }
 
+/* By the model: the direction with its product, then x, p, r, q read and x, r written. */
 static double bytes_per_step(const pcg *S)
 {
     kry_op_info A, M;
-    double word = (double)(S->A->shape.rows) * (double)kry_type_size(S->A->shape.type);
+    double word = (double)S->A->shape.rows * (double)kry_type_size(S->A->shape.type);
 
     kry_op_describe(S->A, &A);
     if (A.bytes_per_apply <= 0) return 0;
-    double bytes = A.bytes_per_apply + (S->fuses ? 8 : 9) * word;
-    if (!S->fuses && !S->A->table->apply_dot) bytes += 2 * word;
+    double bytes = A.bytes_per_direction + 6 * word;
+    if (A.bytes_per_direction <= 0)
+        bytes = A.bytes_per_apply + (S->A->table->apply_dot ? 9 : 11) * word;
     if (!S->M) return bytes;
     if (diagonal_of(S->M)) return bytes + 2 * word;
     kry_op_describe(S->M, &M);

@@ -48,8 +48,7 @@ kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *s
           "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
           kry_type_name(type), roundoff);
     if (stop->rtol == 0 && stop->atol == 0) stop->rtol = type == KRY_F32 ? 1e-5 : 1e-8;
-    if (stop->max_iter == 0)
-        stop->max_iter = n < 10 ? 100 : n < 10000 ? 10 * n : 100000;
+    if (stop->max_iter == 0) stop->max_iter = n < 10 ? 100 : n < 10000 ? 10 * n : 100000;
 done:
     return st;
 }
@@ -281,8 +280,7 @@ kry_status kry_watch_cycle(kry_watch *w)
     w->restarts++;
     w->current = 0;
     w->look[0] = w->look[1] = (kry_look){ .first = w->iteration };
-    if (w->stop.check_every && w->stop.check_every < KRY_BATCH)
-        w->batch = (int)w->stop.check_every;
+    if (w->stop.check_every && w->stop.check_every < KRY_BATCH) w->batch = (int)w->stop.check_every;
 done:
     return st;
 }
@@ -341,8 +339,9 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
 
     if (t <= w->target) {
         reason = first ? KRY_CONVERGED_GUESS : KRY_CONVERGED;
-        snprintf(why, sizeof why, first ? "the guess has a true residual of %.3e already"
-                                        : "the true residual is %.3e",
+        snprintf(why, sizeof why,
+                 first ? "the guess has a true residual of %.3e already"
+                       : "the true residual is %.3e",
                  t);
     } else if (first) {
         return true;

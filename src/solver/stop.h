@@ -13,7 +13,7 @@
 enum { KRY_BATCH = 64 }; /* iterations between two looks, at most */
 
 typedef struct kry_look {
-    int64_t first;  /* iteration of the first history entry */
+    int64_t first; /* iteration of the first history entry */
     int count;
     cl_event ready; /* NULL: nothing under way */
 } kry_look;
@@ -28,16 +28,16 @@ typedef struct kry_watch {
     cl_mem pinned;               /* where the reads land */
     char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_BATCH entries */
     kry_look look[2];
-    int current, batch;          /* the look being filled, and how many iterations it gets */
+    int current, batch; /* the look being filled, and how many iterations it gets */
 
-    double start, looked;        /* seconds */
+    double start, looked;                              /* seconds */
     double norm_b, target, first_residual, last_claim; /* units of b; last_claim < 0: none yet */
-    int64_t iteration;           /* the next to be enqueued = those done, once the device stopped */
-    int device_stop;             /* what the device said: 0, or its reason */
+    int64_t iteration; /* the next to be enqueued = those done, once the device stopped */
+    int device_stop;   /* what the device said: 0, or its reason */
     double device_value, residual;
     bool monitor_stopped;
     int restarts;
-    double *host_history;        /* owned */
+    double *host_history; /* owned */
     int64_t history_count, history_capacity;
 } kry_watch;
 
@@ -54,7 +54,8 @@ void kry_watch_begin(kry_watch *w, double norm_b);
 kry_status kry_watch_cycle(kry_watch *w);
 /* Whether to enqueue another iteration; if so, d->iteration and d->slot are its. */
 kry_status kry_watch_next(kry_watch *w, kry_direction *d, bool *go);
-/* Between cycles: whether another one is worth it, given the true residual; if not, res says why. */
+/* Between cycles: whether another one is worth it, given the true residual; if not, res says why.
+ */
 bool kry_watch_judge(kry_watch *w, double true_residual, kry_result *res);
 /* End at once for a reason found outside the recurrence. */
 void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const char *why,
