@@ -1,0 +1,64 @@
+#!/bin/sh
+# test_docs.sh SOURCE - the documents say what the sources say.
+#
+#   SOURCE   the source tree
+#
+# Prints one line per failed check and ends with 1 if there was one.
+
+cd "${1:?usage: test_docs.sh SOURCE}" || exit 99
+failures=0
+checks=0
+
+# check SENTENCE COMMAND... - the sentence is printed if the command fails
+check()
+{
+    sentence=$1
+    checks=$((checks + 1))
+    shift
+    "$@" >/dev/null && return
+    failures=$((failures + 1))
+    echo "FAILED: $sentence"
+}
+
+# Every X(name, value, "text") of a list in a header is a row of docs/errors.md.
+listed()
+{
+    sed -n 's/.*X(\(KRY_[A-Z_]*\), \([^,]*\), "\([^"]*\)").*/\1|\2|\3/p' include/kry/status.h |
+        while IFS='|' read -r name value text; do echo "| \`$name\` | $value | $text |"; done
+    sed -n 's/.*X(\(KRY_[A-Z_]*\), "\([^"]*\)", \(KRY_[A-Z_]*\)).*/\1|\2|\3/p' \
+        include/kry/solver.h |
+        while IFS='|' read -r name word status; do
+            echo "| \`$name\` | \`$word\` | \`$status\` |"
+        done
+}
+
+rows=$(listed)
+[ "$(echo "$rows" | wc -l)" -ge 20 ] || { echo 'FAILED: the lists are not found'; exit 1; }
+while IFS= read -r row; do
+    check "docs/errors.md lacks \"$row\"" grep -qF "$row" docs/errors.md
+done <<EOF
+$rows
+EOF
+
+# Every option of the program is in docs/command-line.md.
+options=$(sed -n 's/^ *{ "\([a-z-]*\)", .*\(FLAG\|TEXT\|LIST\|REAL\|WHOLE\),.*/\1/p' \
+    tools/kry/options.c | sort -u)
+[ -n "$options" ] || { echo 'FAILED: the options are not found'; exit 1; }
+for option in $options; do
+    check "docs/command-line.md lacks --$option" grep -q -e "\`--$option[\` ]" docs/command-line.md
+done
+
+# A link in a document leads to a file.
+for page in ./*.md docs/*.md; do
+    for link in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/](\(.*\))/\1/'); do
+        check "$page links to $link, which is not there" test -e "$(dirname "$page")/$link"
+    done
+done
+
+# Versions agree.
+version=$(sed -n "s/.*version: '\([0-9.]*\)',/\1/p" meson.build | head -1)
+check "kry.h is not version $version" grep -q "KRY_VERSION \"$version\"" include/kry/kry.h
+check "CHANGELOG.md does not know $version" grep -q "^## $version" CHANGELOG.md
+
+echo "$checks checks, $failures failed"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,157 @@
+#!/bin/sh
+# test_install.sh SOURCE - install kry into an empty folder, and use it from another one.
+#
+#   SOURCE   the source tree, with docs/, include/, README.md, ...
+#
+# The sources are copied and removed again before anything runs, so that only what was installed
+# can be found. The program that is compiled is the one in README.md. Speaks TAP.
+
+source=${1:?usage: test_install.sh SOURCE}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/kry-install.XXXXXX") || exit 99
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+prefix=$dir/usr
+count=0
+
+# ok NAME COMMAND... - one line of TAP; what the command said if it failed. The rest needs it.
+ok()
+{
+    name=$1
+    count=$((count + 1))
+    shift
+    if "$@" >"$dir/out" 2>&1; then
+        echo "ok $count - $name"
+    else
+        echo "not ok $count - $name"
+        sed 's/^/# /' "$dir/out"
+        echo "1..$count"
+        exit 0
+    fi
+}
+
+skip()
+{
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+copy_sources()
+{
+    mkdir "$dir/source" "$dir/elsewhere" &&
+        for part in cl docs include src tests tools meson.build meson_options.txt README.md; do
+            cp -r "$source/$part" "$dir/source/" || return 1
+        done
+}
+
+build_and_install()
+{
+    meson setup "$dir/build" "$dir/source" --prefix="$prefix" --libdir=lib --buildtype=debug &&
+        meson install -C "$dir/build"
+}
+
+installed()
+{
+    for file in include/kry/kry.h include/kry/opencl.h lib/libkry.so lib/pkgconfig/kry.pc \
+        share/kry/cl/kry.clh share/kry/cl/vec.cl share/kry/cl/csr.cl share/kry/cl/pcg.cl bin/kry; do
+        [ -s "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
+    done
+}
+
+every_kernel_and_header()
+{
+    for file in "$dir/source/cl/"*; do
+        cmp "$file" "$prefix/share/kry/cl/${file##*/}" || return 1
+    done
+    for file in "$dir/source/include/kry/"*; do
+        cmp "$file" "$prefix/include/kry/${file##*/}" || return 1
+    done
+}
+
+soname()
+{
+    readelf -d "$prefix/lib/libkry.so" | tee "$dir/elf" | grep 'SONAME.*\[libkry\.so\.[0-9]*\]' &&
+        name=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$name" ]
+}
+
+only_public_symbols()
+{
+    nm -D --defined-only "$prefix/lib/libkry.so" | awk '{ print $3 }' >"$dir/symbols"
+    grep '^kry_solve$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
+}
+
+# The first block of C in README.md.
+readme_program()
+{
+    awk '/^```c$/ { on = 1; next } /^```/ && on { exit } on' "$dir/source/README.md" >ten.c &&
+        grep 'int main' ten.c
+}
+
+forget_sources()
+{
+    rm -rf "$dir/source" "$dir/build"
+    unset KRY_CL_PATH KRY_PROFILE
+    ! [ -e "$dir/source" ]
+}
+
+version()
+{
+    [ "$(pkg-config --modversion kry)" = "$("$prefix/bin/kry" --version | sed 's/kry //')" ]
+}
+
+compile()
+{
+    # shellcheck disable=SC2046 # flags are words
+    cc -std=c11 -Wall -Wextra -Werror ten.c -o ten $(pkg-config --cflags --libs kry) -lm
+}
+
+run()
+{
+    ./ten | tee "$dir/answer" && grep -i 'success after [1-9][0-9]* iterations' "$dir/answer"
+}
+
+program()
+{
+    "$prefix/bin/kry" solve --problem poisson2d:32 --method cg --rtol 1e-6 --json |
+        tee "$dir/answer" && grep '"converged": true' "$dir/answer"
+}
+
+each_header_alone()
+{
+    for header in "$prefix/include/kry/"*.h; do
+        echo "#include <kry/${header##*/}>" >one.c
+        # shellcheck disable=SC2046
+        cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only $(pkg-config --cflags kry) one.c ||
+            return 1
+    done
+}
+
+cplusplus()
+{
+    echo '#include <kry/opencl.h>' >headers.cc
+    # shellcheck disable=SC2046
+    g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc
+}
+
+ok 'the sources are copied' copy_sources
+ok 'meson setup and meson install with a prefix' build_and_install
+cd "$dir/elsewhere" || exit 99
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+LD_LIBRARY_PATH=$prefix/lib
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+ok 'library, headers, kernels, kry.pc and program are there' installed
+ok 'no kernel file and no public header is left out' every_kernel_and_header
+ok 'the library has a soname, and a file of that name' soname
+ok 'the library exports nothing but kry_...' only_public_symbols
+ok 'README.md has a program' readme_program
+ok 'the sources are out of reach' forget_sources
+ok 'kry.pc and the program agree on the version' version
+ok 'the program of README.md compiles through pkg-config' compile
+ok 'it runs and converges' run
+ok 'the installed program kry solves' program
+ok 'each public header compiles alone' each_header_alone
+if command -v g++ >/dev/null; then
+    ok 'the headers compile as C++' cplusplus
+else
+    skip 'the headers compile as C++' 'g++ is not installed'
+fi
+echo "1..$count"
