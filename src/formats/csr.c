@@ -91,7 +91,10 @@ static kry_status csr_update(void *self, const void *values)
     if (!values) return KRY_OK; /* the buffer itself was changed, and nothing depends on it */
     CHECK(!A->wrapped, KRY_ERR_ARGUMENT,
           "kry_op_update: the values of a wrapped matrix are changed in its buffer; pass NULL");
-    TRY(kry_host_csr_set_values(&A->host, "kry_op_update", values));
+    if (A->host.identity)
+        TRY(kry_values_check("kry_op_update", A->type, A->nnz, values));
+    else
+        TRY(kry_host_csr_set_values(&A->host, "kry_op_update", values));
     if (bytes)
         TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->val, CL_TRUE, 0, bytes,
                                     A->host.identity ? values : A->host.val, 0, NULL, NULL));

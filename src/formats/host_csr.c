@@ -21,7 +21,7 @@ static double value_at(kry_type type, const void *val, int64_t k)
     return type == KRY_F32 ? (double)((const float *)val)[k] : ((const double *)val)[k];
 }
 
-static kry_status check_values(const char *who, kry_type type, int64_t nnz, const void *val)
+kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val)
 {
     kry_status st = KRY_OK;
     for (int64_t k = 0; k < nnz; k++)
@@ -239,7 +239,7 @@ kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void 
     kry_status st = KRY_OK;
     size_t bytes = (size_t)A->nnz * kry_type_size(A->type);
 
-    TRY(check_values(who, A->type, A->given, values));
+    TRY(kry_values_check(who, A->type, A->given, values));
     if (bytes == 0) return KRY_OK;
     if (A->identity) {
         memcpy(A->val, values, bytes);

@@ -32,6 +32,8 @@ typedef struct kry_entries {
 
 /* Row pointers that do not decrease, indices in range. Returns  KRY_ERR_ARGUMENT. */
 kry_status kry_entries_check(const kry_entries *e);
+/* Returns  KRY_ERR_ARGUMENT naming the first value that is not finite. */
+kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val);
 /* Check, expand, sort, merge. Returns  KRY_ERR_ARGUMENT naming the first bad place. */
 kry_status kry_host_csr_create(const kry_entries *e, const kry_csr_params *params, kry_host_csr *A);
 /* val := what new values for the given entries make of it. Returns  KRY_ERR_ARGUMENT for values
