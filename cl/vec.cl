@@ -1,6 +1,7 @@
 // vec.cl - elementwise work and sums on dense vectors.
 // Host: src/core/vec.c, reduce.c.  Launch: kry_groups_for(n) groups of WG.
-// Each vector is a buffer and the element it starts at. Sums: one partial sum per group.
+// Each vector is a buffer and the element it starts at; the host asks for KRY_UNALIGNED when one
+// of those is no multiple of VW. Sums: one partial sum per group.
 
 kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
 {
@@ -54,8 +55,7 @@ kernel void vec_invert(long n, global REAL *x, long x0)
     FOR_TAIL(i, n) x[i] = (REAL)1 / x[i];
 }
 
-// part[group] := sum of x_i y_i. Vector loads only where both may be aligned: the host asks for
-// KRY_UNALIGNED otherwise.
+// part[group] := sum of x_i y_i
 kernel void vec_dot(long n, global const REAL *restrict x, long x0, global const REAL *restrict y,
                     long y0, global ACC *restrict part)
 {

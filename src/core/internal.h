@@ -148,6 +148,8 @@ void kry_sum_release(kry_sum **sum);
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* finishes; waits */
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
+/* The define that kernels with vector loads need for vectors that start where these do. */
+const char *kry_vec_alignment(const kry_vec *const *v, int count);
 kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* z := y + a x, for the bandwidth benchmark */
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z);

@@ -62,11 +62,12 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
 {
     kry_status st = KRY_OK;
     kry_kernel *dot;
+    const kry_vec *vectors[] = { x, y };
     int64_t n = x->n * x->k, groups = kry_groups_for_sums(x->dev, x->type, n);
     kry_arg args[] = { ARG(n),         ARG(x->buffer), ARG(x->first),
                        ARG(y->buffer), ARG(y->first),  ARG(sum->buffer) };
 
-    TRY(kry_kernel_get(x->dev, "vec", x->type, "", kernel, &dot));
+    TRY(kry_kernel_get(x->dev, "vec", x->type, kry_vec_alignment(vectors, 2), kernel, &dot));
     TRY(kry_launch(x->dev, dot, groups, args, COUNT(args)));
     sum->count = (cl_int)groups;
 done:

@@ -181,7 +181,7 @@ done:
 }
 
 /* Wide loads want vectors that start at a multiple of their width; on CPUs they need not. */
-static const char *alignment(const kry_vec *const *v, int count)
+const char *kry_vec_alignment(const kry_vec *const *v, int count)
 {
     int width = kry_vector_width(v[0]->dev, v[0]->type);
     for (int i = 0; i < count; i++)
@@ -197,7 +197,7 @@ static kry_status run(const char *name, const kry_vec *const *v, int vectors, co
     kry_device *dev = v[0]->dev;
     int64_t n = v[0]->n * v[0]->k;
 
-    TRY(kry_kernel_get(dev, "vec", v[0]->type, alignment(v, vectors), name, &kernel));
+    TRY(kry_kernel_get(dev, "vec", v[0]->type, kry_vec_alignment(v, vectors), name, &kernel));
     TRY(kry_launch(dev, kernel, kry_groups_for(dev, v[0]->type, n), args, count));
 done:
     return st;
