@@ -1,5 +1,6 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "../core/internal.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,10 @@ static bool to_double(const char *text, double *value)
 static bool to_int64(const char *text, int64_t *value)
 {
     char *end;
+    errno = 0;
     long long v = strtoll(text, &end, 10);
     *value = v;
-    return end != text && *end == 0;
+    return end != text && *end == 0 && errno == 0;
 }
 
 static bool to_word(const char *text, char *word, size_t size)

@@ -1,0 +1,119 @@
+/* test_options.c - solvers from option strings. */
+#include "unit.h"
+
+static kry_device *dev;
+static kry_op *A;
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const int64_t row_ptr[] = { 0, 2, 5, 7 };
+    static const int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
+    static const float val[] = { 2, -1, -1, 2, -1, -1, 2 };
+    if (kry_device_open(NULL, &dev) < 0) return -1;
+    return kry_csr_create(dev, KRY_F32, 3, 3, row_ptr, col, val, NULL, &A);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    kry_op_release(&A);
+    int leaked = dev->refs - 1;
+    kry_device_release(&dev);
+    return leaked;
+}
+
+static void solver_create__takes_every_option(void **state)
+{
+    (void)state;
+    const char *const good[] = { NULL,
+                                 "",
+                                 "  ",
+                                 "method=cg",
+                                 "method=pcg",
+                                 "method=pcg precond=none",
+                                 "method=cg precond=jacobi",
+                                 "rtol=1e-4 atol=1e-9 maxit=17 check-every=3",
+                                 "\tmethod=pcg\n precond=jacobi  rtol=0.001 " };
+    for (size_t i = 0; i < COUNT(good); i++) {
+        kry_op *S = NULL;
+        OK(kry_solver_create(A, good[i], NULL, NULL, &S));
+        assert_non_null(S);
+        kry_op_release(&S);
+    }
+}
+
+static void solver_create__names_the_bad_word(void **state)
+{
+    (void)state;
+    const struct {
+        const char *options, *named;
+        kry_status status;
+    } bad[] = {
+        { "method=gmres", "gmres", KRY_ERR_PARSE },
+        { "precond=ilu", "ilu", KRY_ERR_PARSE },
+        { "rtol=abc", "abc", KRY_ERR_PARSE },
+        { "rtol=1e-4x", "1e-4x", KRY_ERR_PARSE },
+        { "rtol=", "rtol", KRY_ERR_PARSE },
+        { "maxit=1.5", "1.5", KRY_ERR_PARSE },
+        { "maxit=99999999999999999999", "maxit", KRY_ERR_PARSE },
+        { "tolerance=1", "tolerance", KRY_ERR_PARSE },
+        { "pcg", "pcg", KRY_ERR_PARSE },
+        { "=pcg", "=pcg", KRY_ERR_PARSE },
+        { "method=averyveryverylongmethodname", "averyvery", KRY_ERR_PARSE },
+        { "maxit=-3", "-3", KRY_ERR_ARGUMENT },
+        { "rtol=-1", "-1", KRY_ERR_ARGUMENT },
+        { "rtol=nan", "nan", KRY_ERR_ARGUMENT },
+        { "rtol=1e-12", "1e-12", KRY_ERR_ARGUMENT }, /* out of reach for single precision */
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        kry_op *S = A;
+        assert_int_equal(kry_solver_create(A, bad[i].options, NULL, NULL, &S), bad[i].status);
+        assert_null(S);
+        if (!strstr(kry_last_error(), bad[i].named))
+            fail_msg("'%s' is not named in: %s", bad[i].named, kry_last_error());
+    }
+}
+
+static void solver_create__too_long_a_string(void **state)
+{
+    (void)state;
+    char text[2000];
+    kry_op *S;
+    memset(text, ' ', sizeof text);
+    text[sizeof text - 1] = 0;
+    assert_int_equal(kry_solver_create(A, text, NULL, NULL, &S), KRY_ERR_PARSE);
+}
+
+static void solver_create__limits_reach_the_solver(void **state)
+{
+    (void)state;
+    kry_op *S;
+    kry_vec *b, *x;
+    kry_result res;
+    const float host[] = { 1, 2, 4 };
+    OK(kry_vec_create(dev, KRY_F32, 3, 1, &b));
+    OK(kry_vec_create(dev, KRY_F32, 3, 1, &x));
+    OK(kry_vec_write(b, host));
+    OK(kry_solver_create(A, "maxit=1", NULL, NULL, &S));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_NOT_CONVERGED);
+    assert_int_equal(res.iterations, 1);
+    kry_op_release(&S);
+    OK(kry_solver_create(A, "atol=100", NULL, NULL, &S));
+    OK(kry_solve(S, b, x, &res));
+    assert_true(res.target == 100);
+    kry_op_release(&S);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solver_create__takes_every_option),
+        cmocka_unit_test(solver_create__names_the_bad_word),
+        cmocka_unit_test(solver_create__too_long_a_string),
+        cmocka_unit_test(solver_create__limits_reach_the_solver),
+    };
+    return cmocka_run_group_tests_name("options", tests, set_up, tear_down);
+}

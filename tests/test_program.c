@@ -1,0 +1,263 @@
+/* test_program.c - kernels found, compiled, cached in memory and on disk, never trusted blindly. */
+#include "unit.h"
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char cache[256];
+
+static int make_cache(void **state)
+{
+    (void)state;
+    const char *base = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    snprintf(cache, sizeof cache, "%s/kry-test-XXXXXX", base);
+    if (!mkdtemp(cache)) return -1;
+    return setenv("KRY_CACHE_DIR", cache, 1);
+}
+
+/* Does something to every file of the cache; returns how many there were. */
+static int for_each_file(void (*what)(const char *path))
+{
+    struct dirent *entry;
+    DIR *dir = opendir(cache);
+    int count = 0;
+    if (!dir) return 0;
+    while ((entry = readdir(dir))) {
+        char path[600];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", cache, entry->d_name);
+        if (what) what(path);
+        count++;
+    }
+    closedir(dir);
+    return count;
+}
+
+static void remove_file(const char *path) { unlink(path); }
+
+static int remove_cache(void **state)
+{
+    (void)state;
+    for_each_file(remove_file);
+    rmdir(cache);
+    return unsetenv("KRY_CACHE_DIR");
+}
+
+/* A device that has nothing in memory yet fills a vector and reads it back. */
+static void use_fresh_device(void)
+{
+    kry_device *dev;
+    kry_vec *v;
+    float host[100];
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_vec_create(dev, KRY_F32, 100, 1, &v));
+    OK(kry_vec_fill(v, 3.5));
+    OK(kry_vec_read(v, host));
+    for (int i = 0; i < 100; i++) assert_true(host[i] == 3.5f);
+    kry_vec_release(&v);
+    kry_device_release(&dev);
+}
+
+static void kernel__same_one_from_memory(void **state)
+{
+    (void)state;
+    kry_device *dev;
+    kry_kernel *one, *two, *other;
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &one));
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &two));
+    assert_ptr_equal(one, two);
+    OK(kry_kernel_get(dev, "vec", KRY_F32, "-DKRY_UNALIGNED", "vec_fill", &other));
+    assert_ptr_not_equal(one, other);
+    kry_device_release(&dev);
+}
+
+static void disk__written_then_read(void **state)
+{
+    (void)state;
+    for_each_file(remove_file);
+    use_fresh_device();
+    int files = for_each_file(NULL);
+    assert_true(files >= 1);
+    use_fresh_device();
+    assert_int_equal(for_each_file(NULL), files);
+}
+
+static void truncate_file(const char *path) { assert_int_equal(truncate(path, 100), 0); }
+static void empty_file(const char *path) { assert_int_equal(truncate(path, 0), 0); }
+
+static void change_byte(const char *path, long from_end)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, -from_end, SEEK_END);
+    int c = fgetc(f);
+    fseek(f, -from_end, SEEK_END);
+    fputc(c ^ 0x40, f);
+    fclose(f);
+}
+static void corrupt_binary(const char *path) { change_byte(path, 9); }
+
+/* A byte of the key: as if the file were another driver's with the same hash. */
+static void corrupt_key(const char *path)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, 40, SEEK_SET);
+    fputc('#', f);
+    fclose(f);
+}
+
+static void huge_sizes(const char *path)
+{
+    uint64_t huge = UINT64_MAX / 2;
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, 16, SEEK_SET);
+    fwrite(&huge, sizeof huge, 1, f);
+    fclose(f);
+}
+
+static void disk__damaged_files_are_replaced(void **state)
+{
+    (void)state;
+    void (*const damage[])(const char *) = { truncate_file, empty_file, corrupt_binary, corrupt_key,
+                                             huge_sizes };
+    for (size_t i = 0; i < COUNT(damage); i++) {
+        use_fresh_device();
+        assert_true(for_each_file(damage[i]) >= 1);
+        use_fresh_device();
+    }
+}
+
+static void disk__other_owner_key_is_not_loaded(void **state)
+{
+    (void)state;
+    unsigned char *binary = NULL;
+    size_t size = 1;
+    const unsigned char bytes[] = { 1, 2, 3 };
+    kry_disk_store("one key", bytes, sizeof bytes);
+    assert_true(kry_disk_load("one key", &binary, &size));
+    assert_int_equal(size, 3);
+    assert_memory_equal(binary, bytes, 3);
+    free(binary);
+    assert_false(kry_disk_load("another key", &binary, &size));
+    assert_null(binary);
+    assert_int_equal(size, 0);
+}
+
+static void disk__unwritable_place_only_costs_time(void **state)
+{
+    (void)state;
+    const char *const places[] = { "/proc/nowhere", "/dev/null/kry", "/dev/full", "" };
+    for (size_t i = 0; i < COUNT(places); i++) {
+        setenv("KRY_CACHE_DIR", places[i], 1);
+        use_fresh_device();
+    }
+    setenv("KRY_CACHE_DIR", cache, 1);
+}
+
+/* Eight processes on one cold cache, all building and storing at once. */
+static void disk__many_processes_at_once(void **state)
+{
+    (void)state;
+    for_each_file(remove_file);
+    pid_t child[8];
+    for (int i = 0; i < 8; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            /* Not OpenCL: a driver does not survive a fork. The files are what is shared. */
+            unsigned char bytes[5000], *back;
+            size_t size;
+            int good = 1;
+            memset(bytes, 7, sizeof bytes);
+            for (int k = 0; k < 200 && good; k++) {
+                kry_disk_store("shared", bytes, sizeof bytes);
+                good = kry_disk_load("shared", &back, &size) && size == sizeof bytes &&
+                       !memcmp(back, bytes, size);
+                free(back);
+            }
+            _exit(good ? 0 : 1);
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        int status;
+        waitpid(child[i], &status, 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(for_each_file(NULL), 1); /* no temporary file is left */
+}
+
+static void kernels__directory_without_them(void **state)
+{
+    (void)state;
+    const char *old = getenv("KRY_CL_PATH");
+    char *kept = old ? strdup(old) : NULL;
+    kry_device *dev;
+    kry_vec *v;
+    setenv("KRY_CL_PATH", cache, 1);
+    OK(kry_device_open(NULL, &dev));
+    assert_int_equal(kry_vec_create(dev, KRY_F32, 10, 1, &v), KRY_ERR_BUILD);
+    assert_null(v);
+    assert_non_null(strstr(kry_last_error(), "kry.clh"));
+    assert_int_equal(dev->refs, 1);
+    if (kept)
+        setenv("KRY_CL_PATH", kept, 1);
+    else
+        unsetenv("KRY_CL_PATH");
+    OK(kry_vec_create(dev, KRY_F32, 10, 1, &v)); /* the same device goes on */
+    kry_vec_release(&v);
+    kry_device_release(&dev);
+    free(kept);
+}
+
+static void device_kernel__callers_source(void **state)
+{
+    (void)state;
+    static const char source[] = "kernel void twice(long n, global REAL *x)\n"
+                                 "{\n    FOR_EACH(i, n) x[i] = FACTOR * x[i];\n}\n";
+    kry_device *dev;
+    kry_vec *v;
+    cl_kernel kernel = NULL;
+    float host[100];
+    long long n = 100;
+    size_t one = 1;
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_device_kernel(dev, KRY_F32, "twice", source, "-DFACTOR=2", "twice", &kernel));
+    OK(kry_vec_create(dev, KRY_F32, n, 1, &v));
+    OK(kry_vec_fill(v, 1.5));
+    assert_int_equal(clSetKernelArg(kernel, 0, 8, &n), 0);
+    assert_int_equal(clSetKernelArg(kernel, 1, sizeof v->buffer, &v->buffer), 0);
+    assert_int_equal(
+        clEnqueueNDRangeKernel(kry_device_queue(dev), kernel, 1, NULL, &one, &one, 0, NULL, NULL),
+        0);
+    OK(kry_vec_read(v, host));
+    for (int i = 0; i < 100; i++) assert_true(host[i] == 3.0f);
+    clReleaseKernel(kernel);
+    assert_int_equal(
+        kry_device_kernel(dev, KRY_F32, "broken", "kernel void f( { }", NULL, "f", &kernel),
+        KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "broken"));
+    assert_int_equal(
+        kry_device_kernel(dev, KRY_F32, "twice", source, "-DFACTOR=2", "thrice", &kernel),
+        KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "thrice"));
+    kry_vec_release(&v);
+    kry_device_release(&dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel__same_one_from_memory),
+        cmocka_unit_test(disk__written_then_read),
+        cmocka_unit_test(disk__damaged_files_are_replaced),
+        cmocka_unit_test(disk__other_owner_key_is_not_loaded),
+        cmocka_unit_test(disk__unwritable_place_only_costs_time),
+        cmocka_unit_test(disk__many_processes_at_once),
+        cmocka_unit_test(kernels__directory_without_them),
+        cmocka_unit_test(device_kernel__callers_source),
+    };
+    return cmocka_run_group_tests_name("program", tests, make_cache, remove_cache);
+}

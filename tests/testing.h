@@ -1,0 +1,335 @@
+/*
+ * testing.h - what the unit tests share: one device per program, seeded random numbers, vectors
+ * between guard zones, and sparse matrices with a plain product in long double.
+ */
+#ifndef KRY_TESTING_H
+#define KRY_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/internal.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define MAYBE_UNUSED __attribute__((unused))
+#else
+#define MAYBE_UNUSED
+#endif
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+#define OK(call)                                                                                \
+    do {                                                                                        \
+        kry_status ok_ = (call);                                                                \
+        if (ok_ != KRY_OK)                                                                      \
+            fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error());              \
+    } while (0)
+
+/* The call fails with this status, and the message has `text` in it. */
+#define REFUSES(call, status, text)                                                             \
+    do {                                                                                        \
+        kry_status got_ = (call);                                                               \
+        if (got_ != (status))                                                                   \
+            fail_msg("%s: '%s' instead of '%s'", #call, kry_status_text(got_),                  \
+                     kry_status_text(status));                                                  \
+        if (!strstr(kry_last_error(), text))                                                    \
+            fail_msg("%s: no '%s' in '%s'", #call, text, kry_last_error());                     \
+    } while (0)
+
+/* |got - want| <= bound; NaN fails. */
+#define NEAR(got, want, bound, ...)                                                             \
+    do {                                                                                        \
+        long double got_ = (got), want_ = (want), bound_ = (bound);                             \
+        if (!(fabsl(got_ - want_) <= bound_)) {                                                 \
+            print_error(__VA_ARGS__);                                                           \
+            fail_msg(": %.17Lg instead of %.17Lg, %.3Lg apart, at most %.3Lg allowed", got_,    \
+                     want_, fabsl(got_ - want_), bound_);                                       \
+        }                                                                                       \
+    } while (0)
+
+/* ---- sizes, random numbers ---------------------------------------------------------------- */
+
+/* Under Oclgrind everything takes ten thousand times longer. */
+MAYBE_UNUSED static bool small_run(void) { return getenv("KRY_TEST_SMALL") != NULL; }
+MAYBE_UNUSED static bool too_large(int64_t n) { return small_run() && n > 1500; }
+
+static uint64_t test_random_state;
+
+MAYBE_UNUSED static uint64_t random_bits(void)
+{
+    if (!test_random_state) {
+        const char *given = getenv("KRY_TEST_SEED");
+        test_random_state = given ? strtoull(given, NULL, 10) : 20240607;
+        print_message("# KRY_TEST_SEED=%llu\n", (unsigned long long)test_random_state);
+        if (!test_random_state) test_random_state = 1;
+    }
+    test_random_state ^= test_random_state << 13; /* Marsaglia, xorshift64 */
+    test_random_state ^= test_random_state >> 7;
+    test_random_state ^= test_random_state << 17;
+    return test_random_state;
+}
+
+MAYBE_UNUSED static int64_t random_below(int64_t n)
+{
+    return (int64_t)(random_bits() % (uint64_t)n);
+}
+
+static double to_type(kry_type type, double v) { return type == KRY_F32 ? (float)v : v; }
+
+/* In (-1, 1), a number of `type`. */
+MAYBE_UNUSED static double random_number(kry_type type)
+{
+    return to_type(type, (double)(int64_t)(random_bits() >> 11) / 4503599627370496.0 - 1.0);
+}
+
+/* ---- number types --------------------------------------------------------------------------- */
+
+static long double eps_of(kry_type type) { return type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON; }
+/* Below it, devices may flush to zero. */
+MAYBE_UNUSED static long double least_of(kry_type type)
+{
+    return type == KRY_F32 ? FLT_MIN : DBL_MIN;
+}
+
+MAYBE_UNUSED static double at(kry_type type, const void *numbers, int64_t i)
+{
+    return type == KRY_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
+
+static void put(kry_type type, void *numbers, int64_t i, double v)
+{
+    if (type == KRY_F32)
+        ((float *)numbers)[i] = (float)v;
+    else
+        ((double *)numbers)[i] = v;
+}
+
+/* The doubles as numbers of `type`, to be freed. */
+MAYBE_UNUSED static void *in_type(kry_type type, const double *v, int64_t n)
+{
+    void *out = calloc((size_t)n + 1, kry_type_size(type));
+    assert_non_null(out);
+    for (int64_t i = 0; i < n; i++) put(type, out, i, v[i]);
+    return out;
+}
+
+MAYBE_UNUSED static double *random_array(kry_type type, int64_t n)
+{
+    double *v = calloc((size_t)n + 1, sizeof *v);
+    assert_non_null(v);
+    for (int64_t i = 0; i < n; i++) v[i] = random_number(type);
+    return v;
+}
+
+/* ---- the device ------------------------------------------------------------------------------- */
+
+static kry_device *test_dev;
+
+static kry_device *device(void)
+{
+    if (!test_dev) OK(kry_device_open(NULL, &test_dev));
+    return test_dev;
+}
+
+/* Sums and scalars are of this type. */
+MAYBE_UNUSED static kry_type acc_type(void)
+{
+    return kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+}
+
+/* Group teardown: nothing may hold on to the device any more. */
+MAYBE_UNUSED static int close_device(void **state)
+{
+    (void)state;
+    if (test_dev && test_dev->refs != 1) {
+        print_error("the device has %d references left instead of 1\n", test_dev->refs);
+        return 1;
+    }
+    kry_device_release(&test_dev);
+    return 0;
+}
+
+static kry_type type_single MAYBE_UNUSED = KRY_F32, type_double MAYBE_UNUSED = KRY_F64;
+/* A test for each number type, and how it learns which. Double is skipped where there is none. */
+#define BOTH(test)                                       \
+    { #test "/single", test, NULL, NULL, &type_single }, \
+    {                                                    \
+        #test "/double", test, NULL, NULL, &type_double  \
+    }
+MAYBE_UNUSED static kry_type type_of(void **state)
+{
+    kry_type type = *(kry_type *)*state;
+    if (type == KRY_F64 && !kry_device_get_info(device())->fp64) skip();
+    return type;
+}
+
+/* ---- vectors between guard zones ---------------------------------------------------------------- */
+
+enum { GUARD = 64 }; /* numbers before and after, a multiple of every vector width */
+static const double guard_value = 777.25;
+
+/* An n-by-k block that starts `offset` numbers after the guard zone in a larger buffer. */
+typedef struct guarded {
+    kry_vec *v;
+    cl_mem buffer;
+    kry_type type;
+    int64_t numbers, first, all;
+} guarded;
+
+static void guarded_write(guarded *g, const double *numbers)
+{
+    void *host = calloc((size_t)g->all, kry_type_size(g->type));
+    assert_non_null(host);
+    for (int64_t i = 0; i < g->all; i++) put(g->type, host, i, guard_value);
+    for (int64_t i = 0; i < g->numbers; i++)
+        put(g->type, host, g->first + i, numbers ? numbers[i] : (double)NAN);
+    assert_int_equal(clEnqueueWriteBuffer(kry_device_queue(device()), g->buffer, CL_TRUE, 0,
+                                          (size_t)g->all * kry_type_size(g->type), host, 0, NULL,
+                                          NULL),
+                     CL_SUCCESS);
+    free(host);
+}
+
+MAYBE_UNUSED static void poison(guarded *g) { guarded_write(g, NULL); }
+
+/* numbers == NULL: poisoned with NaN */
+MAYBE_UNUSED static guarded guarded_create(kry_type type, int64_t n, int64_t k, int64_t offset,
+                                           const double *numbers)
+{
+    cl_int err;
+    guarded g = { .type = type, .numbers = n * k, .first = GUARD + offset };
+
+    g.all = g.first + g.numbers + GUARD;
+    g.buffer = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
+                              (size_t)g.all * kry_type_size(type), NULL, &err);
+    assert_int_equal(err, CL_SUCCESS);
+    OK(kry_vec_wrap(device(), type, n, k, g.buffer, g.first, &g.v));
+    guarded_write(&g, numbers);
+    return g;
+}
+
+/* What the vector holds, to be freed; the guard zones must be as they were. */
+MAYBE_UNUSED static double *guarded_read(const guarded *g)
+{
+    void *host = calloc((size_t)g->all, kry_type_size(g->type));
+    double *numbers = calloc((size_t)g->numbers + 1, sizeof *numbers);
+    assert_non_null(host);
+    assert_non_null(numbers);
+    assert_int_equal(clEnqueueReadBuffer(kry_device_queue(device()), g->buffer, CL_TRUE, 0,
+                                         (size_t)g->all * kry_type_size(g->type), host, 0, NULL,
+                                         NULL),
+                     CL_SUCCESS);
+    for (int64_t i = 0; i < g->all; i++) {
+        bool inside = i >= g->first && i < g->first + g->numbers;
+        double v = at(g->type, host, i);
+        if (inside)
+            numbers[i - g->first] = v;
+        else if (v != guard_value)
+            fail_msg("element %lld of a vector of %lld was overwritten with %g",
+                     (long long)(i - g->first), (long long)g->numbers, v);
+    }
+    free(host);
+    return numbers;
+}
+
+MAYBE_UNUSED static void guarded_release(guarded *g)
+{
+    kry_vec_release(&g->v);
+    if (g->buffer) clReleaseMemObject(g->buffer);
+    g->buffer = NULL;
+}
+
+/* The same bits, NaN included. */
+MAYBE_UNUSED static void assert_same_bits(const double *a, const double *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(&a[i], &b[i], sizeof *a))
+            fail_msg("number %lld of %lld: %.17g and %.17g", (long long)i, (long long)n, a[i],
+                     b[i]);
+}
+
+/* ---- sparse matrices on the host ------------------------------------------------------------------ */
+
+typedef struct matrix {
+    int64_t rows, cols, nnz;
+    int64_t *row_ptr;
+    int32_t *col;
+    double *val; /* numbers of the type it was made for */
+} matrix;
+
+/* Rows of the given lengths (at most cols), at random places in ascending order. */
+MAYBE_UNUSED static matrix matrix_create(kry_type type, int64_t rows, int64_t cols,
+                                         int64_t (*length)(int64_t row, int64_t rows, int64_t cols))
+{
+    matrix A = { .rows = rows, .cols = cols };
+
+    A.row_ptr = calloc((size_t)rows + 1, sizeof *A.row_ptr);
+    assert_non_null(A.row_ptr);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t wanted = length(i, rows, cols);
+        A.row_ptr[i + 1] = A.row_ptr[i] + (wanted < cols ? wanted : cols);
+    }
+    A.nnz = A.row_ptr[rows];
+    A.col = calloc((size_t)A.nnz + 1, sizeof *A.col);
+    assert_non_null(A.col);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t m = A.row_ptr[i + 1] - A.row_ptr[i], step = m ? cols / m : 1;
+        for (int64_t j = 0; j < m; j++)
+            A.col[A.row_ptr[i] + j] = (int32_t)(j * step + random_below(step));
+    }
+    A.val = random_array(type, A.nnz);
+    return A;
+}
+
+MAYBE_UNUSED static void matrix_release(matrix *A)
+{
+    free(A->row_ptr);
+    free(A->col);
+    free(A->val);
+    memset(A, 0, sizeof *A);
+}
+
+/* Row i of A x, and with it sum |a_ij| size_j (size == NULL: |x_j|), to which errors relate. */
+static long double row_times(const matrix *A, int64_t i, const double *x, const double *size,
+                             long double *magnitude)
+{
+    long double sum = 0;
+    *magnitude = 0;
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+        sum += (long double)A->val[k] * x[A->col[k]];
+        *magnitude += fabsl((long double)A->val[k] * (size ? size : x)[A->col[k]]);
+    }
+    return sum;
+}
+
+/*
+ * How far a product row may be off: each of its m products and m additions rounds once, relative
+ * to the sum of absolute values; alpha, beta and the final additions are the few more.
+ */
+MAYBE_UNUSED static long double row_bound(const matrix *A, int64_t i, kry_type type,
+                                          long double magnitude)
+{
+    int64_t m = A->row_ptr[i + 1] - A->row_ptr[i];
+    return (long double)(m + 6) * eps_of(type) * magnitude + least_of(type) * (m + 6);
+}
+
+MAYBE_UNUSED static kry_op *csr_of(const matrix *A, kry_type type, const kry_csr_params *params)
+{
+    kry_op *op = NULL;
+    void *val = in_type(type, A->val, A->nnz);
+    OK(kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, val, params, &op));
+    free(val);
+    assert_non_null(op);
+    return op;
+}
+
+#endif
