@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 KRY_CACHE_DIR=$dir/cache
 export KRY_CACHE_DIR
-unset KRY_PROFILE KRY_CL_PATH
+unset KRY_PROFILE
 failures=0
 checks=0
 
@@ -173,11 +173,13 @@ expect 0 'row lengths' info "$dir/good.mtx"
 unset OCL_ICD_VENDORS
 
 mkdir "$dir/nothing"
+cl_path=${KRY_CL_PATH-}
 KRY_CL_PATH=$dir/nothing
 export KRY_CL_PATH
 KRY_CACHE_DIR=$dir/cache2
 expect 3 'vec.cl\|csr.cl\|kry.clh\|direction.clh' $small
 unset KRY_CL_PATH
+[ -z "$cl_path" ] || export KRY_CL_PATH="$cl_path"
 
 for cache in /proc/nonexistent /dev/full "$dir/good.mtx"; do
     KRY_CACHE_DIR=$cache
