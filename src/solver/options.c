@@ -1,6 +1,6 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "../core/internal.h"
-#include <errno.h>
+#include "../io/number.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +12,14 @@ typedef struct options {
 
 static bool to_double(const char *text, double *value)
 {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == 0;
+    const char *end = text + strlen(text);
+    return kry_read_double(text, end, value) == end;
 }
 
 static bool to_int64(const char *text, int64_t *value)
 {
-    char *end;
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    *value = v;
-    return end != text && *end == 0 && errno == 0;
+    const char *end = text + strlen(text);
+    return kry_read_int64(text, end, value) == end;
 }
 
 static bool to_word(const char *text, char *word, size_t size)
