@@ -70,7 +70,7 @@ every_kernel_and_header()
 soname()
 {
     readelf -d "$prefix/lib/libkry.so" | tee "$dir/elf" | grep 'SONAME.*\[libkry\.so\.[0-9]*\]' &&
-        name=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$name" ]
+        file=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$file" ]
 }
 
 only_public_symbols()
