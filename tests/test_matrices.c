@@ -10,11 +10,11 @@
 static kry_device *dev;
 
 /* Condition numbers from 1e8 to 1e18: in 20,000 iterations an independent double-precision
- * Jacobi-PCG did not bring these to 1e-8 either. All others must converge. */
+ * Jacobi-PCG did not bring these to 1e-8 either, or only just. All others must converge. */
 static bool known_hard(const char *name)
 {
-    static const char *const hard[] = { "bcsstk20", "plat362",  "plat1919", "ex10hs",
-                                        "s3rmt3m1", "bcsstk24", "nos7",     "ex5" };
+    static const char *const hard[] = { "bcsstk20", "plat362",  "plat1919",
+                                        "ex10hs",   "s3rmt3m1", "bcsstk24" };
     for (size_t i = 0; i < COUNT(hard); i++)
         if (!strncmp(name, hard[i], strlen(hard[i])) && name[strlen(hard[i])] == '.') return true;
     return false;
@@ -65,7 +65,7 @@ static bool solve_file(const char *path, const char *name)
     kry_status st = kry_solve(S, b, x, &res);
     OK(kry_vec_read(x, answer));
     double truth = independent_residual(mtx, host, answer) / norm;
-    print_message("%-24s %8lld %9lld  %6lld its  true %.2e  %s%s\n", name, (long long)mtx->rows,
+    print_message("# %-24s %8lld %9lld  %6lld its  true %.2e  %s%s\n", name, (long long)mtx->rows,
                   (long long)mtx->nnz, (long long)res.iterations, truth,
                   kry_reason_word(res.reason), res.restarts ? " (restarted)" : "");
     bool honest = st == KRY_OK ? truth <= 1.05e-8 : st > 0 && res.why[0];
@@ -88,7 +88,7 @@ static void public_matrices__solved_or_honest(void **state)
     char path[1200];
     int bad = 0, count = 0;
     if (!root) {
-        print_message("KRY_MATRIX_DIR is not set\n");
+        print_message("# KRY_MATRIX_DIR is not set\n");
         skip();
     }
     if (!dev->info.fp64) skip();
