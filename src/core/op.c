@@ -126,6 +126,8 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
     CHECK(op && b && r, KRY_ERR_ARGUMENT, "kry_op_residual: NULL");
     TRY(check_operands("kry_op_residual", op, x, op->shape.cols, r, op->shape.rows));
     TRY(check_operands("kry_op_residual", op, x, op->shape.cols, b, op->shape.rows));
+    CHECK(!kry_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
+          "kry_op_residual: b and r overlap by a part");
     if (r->n == 0) return KRY_OK;
     for (int64_t j = 0; j < b->k; j++) {
         kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);

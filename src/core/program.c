@@ -49,7 +49,9 @@ static kry_status kernel_directory(const char **dir, char **common)
     if (*dir && **dir) return read_text(*dir, "kry.clh", common);
     for (size_t i = 0; i < COUNT(built_in); i++) {
         *dir = built_in[i];
-        if (read_text(*dir, "kry.clh", common) < 0) continue;
+        st = read_text(*dir, "kry.clh", common);
+        if (st == KRY_ERR_MEMORY) return st;
+        if (st < 0) continue;
         if (!strncmp(*common, stamp, sizeof stamp - 1)) return KRY_OK;
         free(*common), *common = NULL;
     }

@@ -67,7 +67,9 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
     kry_arg args[] = { ARG(n),         ARG(x->buffer), ARG(x->first),
                        ARG(y->buffer), ARG(y->first),  ARG(sum->buffer) };
 
-    TRY(kry_kernel_get(x->dev, "vec", x->type, kry_vec_alignment(vectors, 2), kernel, &dot));
+    /* Loads of another width would change the order of the sum. */
+    const char *defines = *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
+    TRY(kry_kernel_get(x->dev, "vec", x->type, defines, kernel, &dot));
     TRY(kry_launch(x->dev, dot, groups, args, COUNT(args)));
     sum->count = (cl_int)groups;
 done:

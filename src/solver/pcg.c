@@ -265,6 +265,7 @@ static kry_status allocate(pcg *S)
     int64_t n = S->A->shape.rows;
     const char *diagonal = diagonal_of(S->M) ? "-DDIAGONAL" : "";
     char unaligned[64] = "-DKRY_UNALIGNED ";
+    kry_kernel *compiled;
 
     TRY(kry_vec_create(S->dev, type, n, 1, &S->r));
     TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
@@ -277,6 +278,9 @@ static kry_status allocate(pcg *S)
     TRY(kry_sum_create(S->dev, 1, &S->pq));
     TRY(kry_sum_create(S->dev, 2, &S->rho));
     TRY(kry_kernel_get(S->dev, "pcg", type, diagonal, "pcg_step", &S->step));
+    /* Found again by the solve, which must not fail for want of them. */
+    TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_direction", &compiled));
+    TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_check", &compiled));
     if (S->dev->info.cpu_kernels) return KRY_OK;
     for (int i = 0; diagonal[i]; i++) unaligned[16 + i] = diagonal[i], unaligned[17 + i] = 0;
     TRY(kry_kernel_get(S->dev, "pcg", type, unaligned, "pcg_step", &S->step_unaligned));

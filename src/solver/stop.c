@@ -69,14 +69,24 @@ static double mirror_at(const kry_watch *w, int look, int i)
     return memcpy(&f32, at, sizeof f32), (double)f32;
 }
 
+static kry_status reserve_history(kry_watch *w, int64_t capacity)
+{
+    kry_status st = kry_realloc((size_t)capacity, sizeof *w->host_history, &w->host_history);
+    if (st == KRY_OK) w->history_capacity = capacity;
+    return st;
+}
+
 kry_status kry_watch_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
                             kry_watch *w)
 {
     kry_status st = KRY_OK;
     size_t acc = kry_acc_size(dev);
+    enum { HISTORY = 1 << 20 }; /* more grows as it comes */
     cl_int err;
 
     *w = (kry_watch){ .dev = dev, .stop = *stop, .monitor = monitor, .monitor_user = user };
+    /* Now, for once iterations have changed x it is too late to be out of memory. */
+    TRY(reserve_history(w, stop->max_iter < HISTORY ? stop->max_iter + 1 : HISTORY));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->state));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->step));
     TRY(kry_buffer_create(dev, KRY_BATCH * acc, &w->history));
@@ -124,11 +134,7 @@ void kry_watch_release(kry_watch *w)
 static kry_status remember(kry_watch *w, int64_t iteration, double residual)
 {
     kry_status st = KRY_OK;
-    if (iteration >= w->history_capacity) {
-        int64_t capacity = 2 * iteration + 256;
-        TRY(kry_realloc((size_t)capacity, sizeof *w->host_history, &w->host_history));
-        w->history_capacity = capacity;
-    }
+    if (iteration >= w->history_capacity) TRY(reserve_history(w, 2 * iteration));
     w->host_history[iteration] = residual;
     w->history_count = iteration + 1;
     w->residual = residual;
