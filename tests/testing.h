@@ -27,33 +27,32 @@
 
 /* ---- checks ----------------------------------------------------------------------------- */
 
-#define OK(call)                                                                                \
-    do {                                                                                        \
-        kry_status ok_ = (call);                                                                \
-        if (ok_ != KRY_OK)                                                                      \
-            fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error());              \
+#define OK(call)                                                                                  \
+    do {                                                                                          \
+        kry_status ok_ = (call);                                                                  \
+        if (ok_ != KRY_OK) fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error()); \
     } while (0)
 
 /* The call fails with this status, and the message has `text` in it. */
-#define REFUSES(call, status, text)                                                             \
-    do {                                                                                        \
-        kry_status got_ = (call);                                                               \
-        if (got_ != (status))                                                                   \
-            fail_msg("%s: '%s' instead of '%s'", #call, kry_status_text(got_),                  \
-                     kry_status_text(status));                                                  \
-        if (!strstr(kry_last_error(), text))                                                    \
-            fail_msg("%s: no '%s' in '%s'", #call, text, kry_last_error());                     \
+#define REFUSES(call, status, text)                                            \
+    do {                                                                       \
+        kry_status got_ = (call);                                              \
+        if (got_ != (status))                                                  \
+            fail_msg("%s: '%s' instead of '%s'", #call, kry_status_text(got_), \
+                     kry_status_text(status));                                 \
+        if (!strstr(kry_last_error(), text))                                   \
+            fail_msg("%s: no '%s' in '%s'", #call, text, kry_last_error());    \
     } while (0)
 
 /* |got - want| <= bound; NaN fails. */
-#define NEAR(got, want, bound, ...)                                                             \
-    do {                                                                                        \
-        long double got_ = (got), want_ = (want), bound_ = (bound);                             \
-        if (!(fabsl(got_ - want_) <= bound_)) {                                                 \
-            print_error(__VA_ARGS__);                                                           \
-            fail_msg(": %.17Lg instead of %.17Lg, %.3Lg apart, at most %.3Lg allowed", got_,    \
-                     want_, fabsl(got_ - want_), bound_);                                       \
-        }                                                                                       \
+#define NEAR(got, want, bound, ...)                                                          \
+    do {                                                                                     \
+        long double got_ = (got), want_ = (want), bound_ = (bound);                          \
+        if (!(fabsl(got_ - want_) <= bound_)) {                                              \
+            print_error(__VA_ARGS__);                                                        \
+            fail_msg(": %.17Lg instead of %.17Lg, %.3Lg apart, at most %.3Lg allowed", got_, \
+                     want_, fabsl(got_ - want_), bound_);                                    \
+        }                                                                                    \
     } while (0)
 
 /* ---- sizes, random numbers ---------------------------------------------------------------- */
@@ -130,7 +129,8 @@ MAYBE_UNUSED static double *random_array(kry_type type, int64_t n)
     return v;
 }
 
-/* ---- the device ------------------------------------------------------------------------------- */
+/* ---- the device -------------------------------------------------------------------------------
+ */
 
 static kry_device *test_dev;
 
@@ -163,7 +163,7 @@ static kry_type type_single MAYBE_UNUSED = KRY_F32, type_double MAYBE_UNUSED = K
 #define BOTH(test)                                       \
     { #test "/single", test, NULL, NULL, &type_single }, \
     {                                                    \
-        #test "/double", test, NULL, NULL, &type_double  \
+#test "/double", test, NULL, NULL, &type_double  \
     }
 MAYBE_UNUSED static kry_type type_of(void **state)
 {
@@ -172,7 +172,8 @@ MAYBE_UNUSED static kry_type type_of(void **state)
     return type;
 }
 
-/* ---- vectors between guard zones ---------------------------------------------------------------- */
+/* ---- vectors between guard zones ----------------------------------------------------------------
+ */
 
 enum { GUARD = 64 }; /* numbers before and after, a multiple of every vector width */
 static const double guard_value = 777.25;
@@ -257,7 +258,8 @@ MAYBE_UNUSED static void assert_same_bits(const double *a, const double *b, int6
                      b[i]);
 }
 
-/* ---- sparse matrices on the host ------------------------------------------------------------------ */
+/* ---- sparse matrices on the host
+ * ------------------------------------------------------------------ */
 
 typedef struct matrix {
     int64_t rows, cols, nnz;
@@ -299,8 +301,8 @@ MAYBE_UNUSED static void matrix_release(matrix *A)
 }
 
 /* Row i of A x, and with it sum |a_ij| size_j (size == NULL: |x_j|), to which errors relate. */
-static long double row_times(const matrix *A, int64_t i, const double *x, const double *size,
-                             long double *magnitude)
+MAYBE_UNUSED static long double row_times(const matrix *A, int64_t i, const double *x,
+                                          const double *size, long double *magnitude)
 {
     long double sum = 0;
     *magnitude = 0;

@@ -1,0 +1,233 @@
+/*
+ * test_fault.c - the k-th request for memory, on the host or the device, fails, for every k: the
+ * call says so, hands out nothing, leaks nothing, and leaves a device that works.
+ */
+#include "testing.h"
+
+/* ---- a whole session: device objects, matrix, preconditioner, solver, solve, update -------------
+ */
+
+enum { N = 60 };
+static int64_t row_ptr[N + 1];
+static int32_t col[3 * N], row[3 * N];
+static float val[3 * N];
+
+static int setup(void **state)
+{
+    (void)state;
+    int64_t k = 0;
+    for (int i = 0; i < N; i++) {
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++, k++)
+            row[k] = i, col[k] = j, val[k] = i == j ? 4 : -1;
+        row_ptr[i + 1] = k;
+    }
+    return 0;
+}
+
+typedef struct session {
+    kry_vec *b, *x;
+    kry_op *A, *coo, *M, *solver;
+    kry_result result;
+    bool solved;
+} session;
+
+/* Poison, so that an output that is not set to NULL shows. */
+#define POISONED(type) ((type *)(uintptr_t)0x10)
+
+/* A step that fails has set its output to NULL. */
+#define STEP(call, output)       \
+    do {                         \
+        st = (call);             \
+        if (st < 0) {            \
+            assert_null(output); \
+            goto done;           \
+        }                        \
+        assert_non_null(output); \
+    } while (0)
+
+static kry_status session_run(kry_device *dev, session *s)
+{
+    kry_status st = KRY_OK;
+    float guess[N], after[N];
+    double norm;
+
+    *s = (session){ .b = POISONED(kry_vec) };
+    STEP(kry_vec_create(dev, KRY_F32, N, 1, &s->b), s->b);
+    s->x = POISONED(kry_vec);
+    STEP(kry_vec_create(dev, KRY_F32, N, 1, &s->x), s->x);
+    TRY(kry_vec_fill(s->b, 1));
+    TRY(kry_vec_norm2(s->b, &norm));
+    s->A = POISONED(kry_op);
+    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, KRY_CSR(.traits = KRY_POSITIVE),
+                        &s->A),
+         s->A);
+    s->coo = POISONED(kry_op);
+    STEP(kry_coo_create(dev, KRY_F32, N, N, row_ptr[N], row, col, val, NULL, &s->coo), s->coo);
+    s->M = POISONED(kry_op);
+    STEP(kry_jacobi_create(s->A, &s->M), s->M);
+    s->solver = POISONED(kry_op);
+    STEP(kry_pcg_create(s->A, KRY_PCG(.precond = s->M), &s->solver), s->solver);
+    for (int i = 0; i < N; i++) guess[i] = (float)i;
+    TRY(kry_vec_write(s->x, guess));
+    st = kry_solve(s->solver, s->b, s->x, &s->result);
+    if (st < 0) { /* the guess is still there */
+        assert_int_equal(kry_vec_read(s->x, after), KRY_OK);
+        assert_memory_equal(after, guess, sizeof guess);
+        goto done;
+    }
+    s->solved = st == KRY_OK;
+    TRY(kry_op_update(s->A, val));
+    TRY(kry_op_update(s->coo, val));
+    TRY(kry_op_update(s->solver, NULL));
+    TRY(kry_op_apply(s->A, 1, s->b, 0, s->x));
+done:
+    return st;
+}
+
+static void session_end(session *s)
+{
+    kry_op_release(&s->solver);
+    kry_op_release(&s->M);
+    kry_op_release(&s->coo);
+    kry_op_release(&s->A);
+    kry_vec_release(&s->x);
+    kry_vec_release(&s->b);
+}
+
+/* Fail request k: true while there is one. */
+static bool fails_cleanly(kry_device *dev, int k)
+{
+    session s;
+    int refs = dev->refs;
+
+    kry_test_fail_at = k;
+    kry_status st = session_run(dev, &s);
+    bool reached = kry_test_fail_at < 0;
+    kry_test_fail_at = -1;
+    if (st < 0 && st != KRY_ERR_MEMORY)
+        fail_msg("request %d: '%s' (%s) instead of out of memory", k, kry_status_text(st),
+                 kry_last_error());
+    if (st < 0) assert_true(reached && kry_last_error()[0]);
+    if (st >= 0) assert_true(s.solved); /* without the request, it works all the same */
+    session_end(&s);
+    assert_int_equal(dev->refs, refs);
+    return reached;
+}
+
+static void works(kry_device *dev)
+{
+    session s;
+    OK(session_run(dev, &s));
+    assert_true(s.solved);
+    session_end(&s);
+}
+
+/* ---- sweeps
+ * ---------------------------------------------------------------------------------------- */
+
+static void fault__every_request_of_a_warm_device(void **state)
+{
+    (void)state;
+    kry_device *dev = device();
+    int k = 0;
+    works(dev); /* compiles: from here on only objects are made */
+    while (fails_cleanly(dev, k)) k++;
+    assert_in_range(k, 30, 100000);
+    print_message("# %d requests\n", k);
+    works(dev);
+    assert_int_equal(dev->refs, 1);
+}
+
+/* The same with a device of its own for each k, so that opening it and compiling fail, too. What
+ * only saves time (the cache on disk) may fail unnoticed. */
+static void fault__every_request_of_a_new_device(void **state)
+{
+    (void)state;
+    bool reached = true;
+    int k = 0;
+    for (; reached; k += small_run() ? 7 : 1) {
+        kry_device *dev = POISONED(kry_device);
+        kry_test_fail_at = k;
+        kry_status st = kry_device_open(NULL, &dev);
+        int left = kry_test_fail_at;
+        kry_test_fail_at = -1;
+        if (st < 0) {
+            assert_int_equal(st, KRY_ERR_MEMORY);
+            assert_null(dev);
+            continue;
+        }
+        assert_non_null(dev);
+        if (left >= 0) reached = fails_cleanly(dev, left);
+        if (k % 16 == 0) works(dev);
+        assert_int_equal(dev->refs, 1);
+        kry_device_release(&dev);
+        assert_null(dev);
+    }
+    print_message("# %d requests\n", k);
+}
+
+static void device_list__fails(void **state)
+{
+    (void)state;
+    for (int k = 0;; k++) {
+        kry_device_info *info = POISONED(kry_device_info);
+        int count = 7;
+        kry_test_fail_at = k;
+        kry_status st = kry_device_list(&info, &count);
+        bool reached = kry_test_fail_at < 0;
+        kry_test_fail_at = -1;
+        if (!reached) {
+            OK(st);
+            free(info);
+            break;
+        }
+        assert_int_equal(st, KRY_ERR_MEMORY);
+        assert_null(info);
+        assert_int_equal(count, 0);
+    }
+}
+
+/* Values that do not fit anywhere for a moment leave the old ones in use. */
+static void update__failure_keeps_the_old_values(void **state)
+{
+    (void)state;
+    kry_op *A, *M;
+    kry_vec *x, *y;
+    float before[N], after[N], next[3 * N];
+
+    OK(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val, NULL, &A));
+    OK(kry_jacobi_create(A, &M));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &x));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &y));
+    OK(kry_vec_fill(x, 1));
+    OK(kry_op_apply(M, 1, x, 0, y));
+    OK(kry_vec_read(y, before));
+    for (int64_t k = 0; k < row_ptr[N]; k++) next[k] = 2 * val[k];
+    OK(kry_op_update(A, next));
+    for (int k = 0;; k++) {
+        kry_test_fail_at = k;
+        kry_status st = kry_op_update(M, NULL);
+        bool reached = kry_test_fail_at < 0;
+        kry_test_fail_at = -1;
+        OK(kry_op_apply(M, 1, x, 0, y));
+        OK(kry_vec_read(y, after));
+        for (int i = 0; i < N; i++) assert_true(after[i] == (st < 0 ? 1 : 0.5f) * before[i]);
+        if (!reached) break;
+        assert_int_equal(st, KRY_ERR_MEMORY);
+    }
+    kry_vec_release(&x);
+    kry_vec_release(&y);
+    kry_op_release(&M);
+    kry_op_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fault__every_request_of_a_warm_device),
+        cmocka_unit_test(fault__every_request_of_a_new_device),
+        cmocka_unit_test(device_list__fails),
+        cmocka_unit_test(update__failure_keeps_the_old_values),
+    };
+    return cmocka_run_group_tests(tests, setup, close_device);
+}

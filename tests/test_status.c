@@ -1,0 +1,107 @@
+/*
+ * test_status.c - status texts, and the message of the last failed call: per thread, of any length.
+ */
+#include "testing.h"
+#include <pthread.h>
+
+static void status_text__every_status_has_its_own(void **state)
+{
+    (void)state;
+#define STATUS_CHECK(name, value, text) \
+    assert_int_equal(name, value);      \
+    assert_string_equal(kry_status_text(name), text);
+    KRY_STATUS_LIST(STATUS_CHECK)
+    assert_string_equal(kry_status_text((kry_status)-999), "unknown status");
+}
+
+static void version__of_headers_and_library(void **state)
+{
+    (void)state;
+    assert_string_equal(kry_version(), KRY_VERSION);
+}
+
+static void fail__records_and_hands_back(void **state)
+{
+    (void)state;
+    assert_int_equal(kry_fail(KRY_ERR_SHAPE, "%s is %d", "x", 3), KRY_ERR_SHAPE);
+    assert_string_equal(kry_last_error(), "x is 3");
+}
+
+/* Callers add to the message they were given. */
+static void fail__old_message_as_argument(void **state)
+{
+    (void)state;
+    (void)kry_fail(KRY_ERR_FILE, "inner");
+    (void)kry_fail(KRY_ERR_FILE, "outer: %s", kry_last_error());
+    assert_string_equal(kry_last_error(), "outer: inner");
+}
+
+static void fail__too_long_is_cut(void **state)
+{
+    (void)state;
+    char text[10000];
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    assert_int_equal(kry_fail(KRY_ERR_BUILD, "%s", text), KRY_ERR_BUILD);
+    size_t length = strlen(kry_last_error());
+    assert_in_range(length, 1000, sizeof text - 1);
+    assert_memory_equal(kry_last_error(), text, length);
+}
+
+static void *other_thread(void *clean)
+{
+    *(bool *)clean = kry_last_error()[0] == 0;
+    (void)kry_fail(KRY_ERR_FILE, "theirs");
+    return NULL;
+}
+
+static void last_error__belongs_to_the_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    bool clean = false;
+    (void)kry_fail(KRY_ERR_FILE, "ours");
+    assert_int_equal(pthread_create(&thread, NULL, other_thread, &clean), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(clean);
+    assert_string_equal(kry_last_error(), "ours");
+}
+
+static void cl_check__sorts_memory_from_the_rest(void **state)
+{
+    (void)state;
+    assert_int_equal(kry_cl_check(CL_SUCCESS, "f", "g"), KRY_OK);
+    REFUSES(kry_cl_check(CL_OUT_OF_HOST_MEMORY, "f", "clG(x)"), KRY_ERR_MEMORY,
+            "f: clG failed with CL_OUT_OF_HOST_MEMORY (-6)");
+    REFUSES(kry_cl_check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "f", "clG"), KRY_ERR_MEMORY,
+            "CL_MEM_OBJECT_ALLOCATION_FAILURE");
+    REFUSES(kry_cl_check(CL_INVALID_KERNEL_ARGS, "f", "clG"), KRY_ERR_DEVICE,
+            "CL_INVALID_KERNEL_ARGS");
+    REFUSES(kry_cl_check(-7777, "f", "clG"), KRY_ERR_DEVICE, "-7777");
+}
+
+static void now__goes_forward(void **state)
+{
+    (void)state;
+    double last = kry_now();
+    for (int i = 0; i < 1000; i++) {
+        double t = kry_now();
+        assert_true(t >= last);
+        last = t;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_text__every_status_has_its_own),
+        cmocka_unit_test(version__of_headers_and_library),
+        cmocka_unit_test(fail__records_and_hands_back),
+        cmocka_unit_test(fail__old_message_as_argument),
+        cmocka_unit_test(fail__too_long_is_cut),
+        cmocka_unit_test(last_error__belongs_to_the_thread),
+        cmocka_unit_test(cl_check__sorts_memory_from_the_rest),
+        cmocka_unit_test(now__goes_forward),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

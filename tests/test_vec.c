@@ -1,0 +1,535 @@
+/*
+ * test_vec.c - vectors: every function against a plain loop, at sizes around every border and at
+ * offsets that vector loads do not like; sums within bounds and with the same bits.
+ */
+#include "testing.h"
+
+static const int64_t sizes[] = { 0,   1,   2,   7,    8,    9,    127,  128,  129,
+                                 255, 256, 257, 1023, 1025, 4095, 4096, 4097, 100003 };
+static const int64_t offsets[][3] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 },
+                                      { 0, 0, 3 }, { 1, 2, 5 }, { 4, 4, 8 } };
+
+typedef struct trio {
+    int64_t n;
+    double *x, *y, *d;
+    guarded X, Y, D;
+} trio;
+
+static trio trio_create(kry_type type, int64_t n, const int64_t *offset)
+{
+    trio t = { .n = n };
+    t.x = random_array(type, n), t.y = random_array(type, n), t.d = random_array(type, n);
+    t.X = guarded_create(type, n, 1, offset[0], t.x);
+    t.Y = guarded_create(type, n, 1, offset[1], t.y);
+    t.D = guarded_create(type, n, 1, offset[2], t.d);
+    return t;
+}
+
+static void trio_release(trio *t)
+{
+    guarded_release(&t->X), guarded_release(&t->Y), guarded_release(&t->D);
+    free(t->x), free(t->y), free(t->d);
+}
+
+typedef void trio_test(kry_type type, trio *t);
+
+/* At all sizes and offsets. */
+static void sweep(kry_type type, trio_test *test)
+{
+    for (size_t s = 0; s < COUNT(sizes); s++)
+        for (size_t o = 0; o < COUNT(offsets); o++) {
+            if (too_large(sizes[s]) || (small_run() && o != 0 && o != 4)) continue;
+            trio t = trio_create(type, sizes[s], offsets[o]);
+            test(type, &t);
+            trio_release(&t);
+        }
+}
+
+/* ---- elementwise ------------------------------------------------------------------------------
+ */
+
+static void check_fill(kry_type type, trio *t)
+{
+    double value = to_type(type, -1.0 / 3);
+    poison(&t->Y);
+    OK(kry_vec_fill(t->Y.v, value));
+    double *y = guarded_read(&t->Y);
+    for (int64_t i = 0; i < t->n; i++) assert_true(y[i] == value);
+    free(y);
+}
+static void fill__all_sizes(void **state) { sweep(type_of(state), check_fill); }
+
+static void check_copy(kry_type type, trio *t)
+{
+    (void)type;
+    poison(&t->Y);
+    OK(kry_vec_copy(t->X.v, t->Y.v));
+    double *y = guarded_read(&t->Y), *x = guarded_read(&t->X);
+    assert_same_bits(y, t->x, t->n);
+    assert_same_bits(x, t->x, t->n);
+    free(x), free(y);
+}
+static void copy__all_sizes(void **state) { sweep(type_of(state), check_copy); }
+
+static const double scales[][2] = { { 1, 0 }, { 0.3, 0 }, { -1.25, 0.7 }, { 0, 1 }, { 2, 1 } };
+
+/* Two products, a sum, the roundings of a and b. */
+static void near_axpby(kry_type type, double got, long double ax, long double by, int64_t i)
+{
+    NEAR(got, ax + by, 4 * eps_of(type) * (fabsl(ax) + fabsl(by)) + least_of(type), "number %lld",
+         (long long)i);
+}
+
+static void check_axpby(kry_type type, trio *t)
+{
+    for (size_t s = 0; s < COUNT(scales); s++) {
+        double a = scales[s][0], b = scales[s][1];
+        if (b == 0)
+            poison(&t->Y);
+        else
+            guarded_write(&t->Y, t->y);
+        OK(kry_vec_axpby(a, t->X.v, b, t->Y.v));
+        double *y = guarded_read(&t->Y);
+        for (int64_t i = 0; i < t->n; i++)
+            near_axpby(type, y[i], (long double)a * t->x[i], b == 0 ? 0 : (long double)b * t->y[i],
+                       i);
+        free(y);
+    }
+    guarded_write(&t->Y, t->y); /* x may be y */
+    OK(kry_vec_axpby(0.5, t->Y.v, 2, t->Y.v));
+    double *y = guarded_read(&t->Y);
+    for (int64_t i = 0; i < t->n; i++) near_axpby(type, y[i], 0.5L * t->y[i], 2.0L * t->y[i], i);
+    free(y);
+}
+static void axpby__all_sizes(void **state) { sweep(type_of(state), check_axpby); }
+
+static void check_mul(kry_type type, trio *t)
+{
+    for (size_t s = 0; s < COUNT(scales); s++) {
+        double a = scales[s][0], b = scales[s][1];
+        if (b == 0)
+            poison(&t->Y);
+        else
+            guarded_write(&t->Y, t->y);
+        OK(kry_vec_mul(a, t->D.v, t->X.v, b, t->Y.v));
+        double *y = guarded_read(&t->Y);
+        for (int64_t i = 0; i < t->n; i++)
+            near_axpby(type, y[i], (long double)a * t->d[i] * t->x[i],
+                       b == 0 ? 0 : (long double)b * t->y[i], i);
+        free(y);
+    }
+    guarded_write(&t->Y, t->y);
+    OK(kry_vec_mul(1, t->D.v, t->Y.v, 0, t->Y.v));
+    double *y = guarded_read(&t->Y);
+    for (int64_t i = 0; i < t->n; i++) near_axpby(type, y[i], (long double)t->d[i] * t->y[i], 0, i);
+    free(y);
+}
+static void mul__all_sizes(void **state) { sweep(type_of(state), check_mul); }
+
+static void check_triad(kry_type type, trio *t)
+{
+    guarded_write(&t->Y, t->y);
+    poison(&t->D);
+    OK(kry_vec_triad(-0.3, t->X.v, t->Y.v, t->D.v));
+    double *z = guarded_read(&t->D);
+    for (int64_t i = 0; i < t->n; i++) near_axpby(type, z[i], -0.3L * t->x[i], t->y[i], i);
+    free(z);
+}
+static void triad__all_sizes(void **state) { sweep(type_of(state), check_triad); }
+
+/* ---- sums
+ * ---------------------------------------------------------------------------------------- */
+
+static long double dot_bound(const double *x, const double *y, int64_t n)
+{
+    long double size = 0;
+    for (int64_t i = 0; i < n; i++) size += fabsl((long double)x[i] * y[i]);
+    return (long double)(n + 2) * eps_of(acc_type()) * size;
+}
+static long double dot_of(const double *x, const double *y, int64_t n)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (long double)x[i] * y[i];
+    return sum;
+}
+
+static void check_dot(kry_type type, trio *t)
+{
+    double dot, again, norm, pair[2];
+    kry_sum *sum;
+    (void)type;
+
+    OK(kry_vec_dot(t->X.v, t->Y.v, &dot));
+    NEAR(dot, dot_of(t->x, t->y, t->n), dot_bound(t->x, t->y, t->n), "dot of %lld",
+         (long long)t->n);
+    for (int i = 0; i < 3; i++) {
+        OK(kry_vec_dot(t->X.v, t->Y.v, &again));
+        assert_same_bits(&dot, &again, 1);
+    }
+    OK(kry_vec_norm2(t->X.v, &norm));
+    long double want = sqrtl(dot_of(t->x, t->x, t->n));
+    NEAR(norm, want, (long double)(t->n + 3) * eps_of(acc_type()) * want, "norm of %lld",
+         (long long)t->n);
+
+    OK(kry_sum_create(device(), 2, &sum));
+    OK(kry_vec_dot_pair(t->X.v, t->Y.v, sum));
+    OK(kry_sum_read(&device()->layout, sum, pair));
+    NEAR(pair[0], dot_of(t->x, t->y, t->n), dot_bound(t->x, t->y, t->n), "first of the pair");
+    NEAR(pair[1], dot_of(t->x, t->x, t->n), dot_bound(t->x, t->x, t->n), "second of the pair");
+    kry_sum_release(&sum);
+}
+static void dot__all_sizes(void **state) { sweep(type_of(state), check_dot); }
+
+/* The header promises an order that depends on n and the device, not on where vectors start. */
+static void dot__same_bits_at_every_offset(void **state)
+{
+    kry_type type = type_of(state);
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        if (too_large(sizes[s])) continue;
+        double first = 0, *x = random_array(type, sizes[s]), *y = random_array(type, sizes[s]);
+        for (size_t o = 0; o < COUNT(offsets); o++) {
+            double dot;
+            guarded X = guarded_create(type, sizes[s], 1, offsets[o][0], x),
+                    Y = guarded_create(type, sizes[s], 1, offsets[o][1], y);
+            OK(kry_vec_dot(X.v, Y.v, &dot));
+            if (o == 0) first = dot;
+            assert_same_bits(&dot, &first, 1);
+            guarded_release(&X), guarded_release(&Y);
+        }
+        free(x), free(y);
+    }
+}
+
+/* More numbers than a single sum could count: 2^24 ones added to 2^24 stay there in float. */
+static void dot__single_summed_in_double(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    if (!kry_device_get_info(device())->fp64 || small_run()) skip();
+    kry_vec *x, *y;
+    double dot;
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &x));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &y));
+    OK(kry_vec_fill(x, 16777217.0 / 16777216)); /* rounds to 1 */
+    OK(kry_vec_fill(y, 4097));
+    OK(kry_vec_dot(x, y, &dot));
+    assert_true(dot == 4097.0 * N);
+    kry_vec_release(&x);
+    kry_vec_release(&y);
+}
+
+static double norm_of(kry_type type, const double *numbers, int64_t n)
+{
+    double norm;
+    guarded X = guarded_create(type, n, 1, 1, numbers);
+    OK(kry_vec_norm2(X.v, &norm));
+    guarded_release(&X);
+    return norm;
+}
+
+/* Squares of these leave the range of the numbers, the norms do not. */
+static void norm2__tiny_and_huge(void **state)
+{
+    kry_type type = type_of(state);
+    double least = type == KRY_F64 ? 1e-200 : 1e-30, most = type == KRY_F64 ? 1e200 : 1e30, v[300];
+    const double scale[] = { to_type(type, least), to_type(type, most) };
+    for (size_t s = 0; s < COUNT(scale); s++) {
+        for (int i = 0; i < 300; i++) v[i] = i % 2 ? scale[s] : -scale[s];
+        long double want = sqrtl(300) * scale[s];
+        NEAR(norm_of(type, v, 300), want, 310 * DBL_EPSILON * want, "scale %g", scale[s]);
+    }
+    v[7] = 1;
+    for (int i = 0; i < 300; i++) v[i] = i == 7 ? 1 : scale[0]; /* one that drowns the rest */
+    NEAR(norm_of(type, v, 300), 1, 310 * eps_of(acc_type()), "mixed");
+}
+
+static void norm2__not_finite(void **state)
+{
+    kry_type type = type_of(state);
+    double v[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+    v[4] = (double)INFINITY;
+    assert_true(isinf(norm_of(type, v, 9)));
+    v[4] = -(double)INFINITY;
+    assert_true(isinf(norm_of(type, v, 9)));
+    v[4] = (double)NAN;
+    assert_true(isnan(norm_of(type, v, 9)));
+}
+
+/* ---- blocks
+ * ---------------------------------------------------------------------------------------- */
+
+/* A block of k columns is one long vector to everything elementwise and to sums. */
+static void block__columns_and_views(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 131, K = 3 };
+    double *x = random_array(type, N * K), *y = random_array(type, N * K), dot, column;
+    guarded X = guarded_create(type, N, K, 1, x), Y = guarded_create(type, N, K, 0, y);
+    long double sum = 0;
+
+    assert_int_equal(kry_vec_rows(X.v), N);
+    assert_int_equal(kry_vec_cols(X.v), K);
+    assert_int_equal(kry_vec_type(X.v), type);
+    assert_ptr_equal(kry_vec_device(X.v), device());
+    OK(kry_vec_dot(X.v, Y.v, &dot));
+    NEAR(dot, dot_of(x, y, N * K), dot_bound(x, y, N * K), "dot of blocks");
+    for (int j = 0; j < K; j++) {
+        kry_vec *xj, *yj;
+        int64_t first;
+        OK(kry_vec_view(X.v, j, &xj));
+        OK(kry_vec_view(Y.v, j, &yj));
+        assert_int_equal(kry_vec_rows(xj), N);
+        assert_int_equal(kry_vec_cols(xj), 1);
+        assert_ptr_equal(kry_vec_buffer(xj, &first), X.buffer);
+        assert_int_equal(first, GUARD + 1 + j * N);
+        assert_ptr_equal(kry_vec_buffer(xj, NULL), X.buffer);
+        OK(kry_vec_dot(xj, yj, &column));
+        NEAR(column, dot_of(x + j * N, y + j * N, N), dot_bound(x + j * N, y + j * N, N),
+             "dot of column %d", j);
+        sum += column;
+        if (j == 1) OK(kry_vec_fill(yj, 5));
+        kry_vec_release(&xj);
+        kry_vec_release(&yj);
+    }
+    NEAR(sum, dot, 2 * dot_bound(x, y, N * K), "sum over the columns");
+    double *after = guarded_read(&Y);
+    for (int i = 0; i < N * K; i++) assert_true(after[i] == (i / N == 1 ? 5 : y[i]));
+    free(after), free(x), free(y);
+    guarded_release(&X), guarded_release(&Y);
+}
+
+static void view__outlives_its_block(void **state)
+{
+    kry_type type = type_of(state);
+    kry_vec *block, *column, *again;
+    double numbers[4];
+    OK(kry_vec_create(device(), type, 4, 2, &block));
+    OK(kry_vec_fill(block, 3));
+    OK(kry_vec_view(block, 1, &column));
+    kry_vec_release(&block);
+    assert_null(block);
+    again = kry_vec_retain(column);
+    kry_vec_release(&column);
+    OK(kry_vec_read(again, numbers));
+    for (int i = 0; i < 4; i++) assert_true(at(type, numbers, i) == 3);
+    kry_vec_release(&again);
+    kry_vec_release(&again); /* of NULL */
+}
+
+static void create__is_zero(void **state)
+{
+    kry_type type = type_of(state);
+    double numbers[21];
+    kry_vec *x;
+    OK(kry_vec_create(device(), type, 7, 3, &x));
+    OK(kry_vec_read(x, numbers));
+    for (int i = 0; i < 21; i++) assert_true(at(type, numbers, i) == 0);
+    for (int i = 0; i < 21; i++) put(type, numbers, i, i + 0.5);
+    OK(kry_vec_write(x, numbers));
+    memset(numbers, 0, sizeof numbers);
+    OK(kry_vec_read(x, numbers));
+    for (int i = 0; i < 21; i++) assert_true(at(type, numbers, i) == i + 0.5);
+    kry_vec_release(&x);
+}
+
+/* ---- refusals
+ * ---------------------------------------------------------------------------------------- */
+
+static void create__sizes(void **state)
+{
+    (void)state;
+    kry_device *dev = device();
+    kry_vec *x = (kry_vec *)&x;
+    REFUSES(kry_vec_create(dev, KRY_F32, -1, 1, &x), KRY_ERR_ARGUMENT, "-1-by-1");
+    assert_null(x);
+    REFUSES(kry_vec_create(dev, KRY_F32, 1, 0, &x), KRY_ERR_ARGUMENT, "1-by-0");
+    REFUSES(kry_vec_create(dev, KRY_F32, 1, -1, &x), KRY_ERR_ARGUMENT, "1-by--1");
+    REFUSES(kry_vec_create(dev, KRY_F32, INT64_MAX, 1, &x), KRY_ERR_ARGUMENT, "not a size");
+    REFUSES(kry_vec_create(dev, KRY_F32, INT64_MAX / 8, 2, &x), KRY_ERR_ARGUMENT, "not a size");
+    REFUSES(kry_vec_create(dev, KRY_F32, INT64_C(1) << 32, INT64_C(1) << 32, &x), KRY_ERR_ARGUMENT,
+            "not a size");
+    REFUSES(kry_vec_create(dev, KRY_F32, INT64_C(1) << 55, 1, &x), KRY_ERR_MEMORY, "GB");
+    REFUSES(kry_vec_create(dev, (kry_type)0, 1, 1, &x), KRY_ERR_ARGUMENT, "0 is not a number type");
+    REFUSES(kry_vec_create(NULL, KRY_F32, 1, 1, &x), KRY_ERR_ARGUMENT, "NULL");
+    if (!kry_device_get_info(dev)->fp64)
+        REFUSES(kry_vec_create(dev, KRY_F64, 1, 1, &x), KRY_ERR_UNSUPPORTED, "double");
+    assert_null(x);
+}
+
+static void wrap__does_not_fit(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *dev = device();
+    guarded g = guarded_create(type, 10, 1, 0, NULL);
+    int64_t room = g.all;
+    kry_vec *x;
+
+    OK(kry_vec_wrap(dev, type, room, 1, g.buffer, 0, &x));
+    kry_vec_release(&x);
+    OK(kry_vec_wrap(dev, type, 0, 1, g.buffer, room, &x));
+    kry_vec_release(&x);
+    REFUSES(kry_vec_wrap(dev, type, room + 1, 1, g.buffer, 0, &x), KRY_ERR_SHAPE, "do not fit");
+    assert_null(x);
+    REFUSES(kry_vec_wrap(dev, type, room, 1, g.buffer, 1, &x), KRY_ERR_SHAPE, "do not fit");
+    REFUSES(kry_vec_wrap(dev, type, room, 2, g.buffer, 0, &x), KRY_ERR_SHAPE, "do not fit");
+    REFUSES(kry_vec_wrap(dev, type, 0, 1, g.buffer, room + 1, &x), KRY_ERR_SHAPE, "do not fit");
+    REFUSES(kry_vec_wrap(dev, type, 1, 1, g.buffer, INT64_MAX, &x), KRY_ERR_SHAPE, "do not fit");
+    REFUSES(kry_vec_wrap(dev, type, 1, 1, g.buffer, -1, &x), KRY_ERR_ARGUMENT, "from -1");
+    REFUSES(kry_vec_wrap(dev, type, -1, 1, g.buffer, 0, &x), KRY_ERR_ARGUMENT, "-1-by-1");
+    REFUSES(kry_vec_wrap(dev, type, INT64_MAX / 2, 4, g.buffer, 0, &x), KRY_ERR_ARGUMENT,
+            "not a size");
+    REFUSES(kry_vec_wrap(dev, type, 1, 1, NULL, 0, &x), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_wrap(NULL, type, 1, 1, g.buffer, 0, &x), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_view(g.v, 1, &x), KRY_ERR_ARGUMENT, "column 1 of 1");
+    REFUSES(kry_vec_view(g.v, -1, &x), KRY_ERR_ARGUMENT, "column -1");
+    REFUSES(kry_vec_view(NULL, 0, &x), KRY_ERR_ARGUMENT, "kry_vec_view");
+    assert_null(x);
+    guarded_release(&g);
+}
+
+static void arithmetic__operands_do_not_agree(void **state)
+{
+    (void)state;
+    kry_vec *x, *longer, *typed = NULL, *shifted, *elsewhere;
+    kry_device *other;
+    double sum = 1, host[8] = { 0 };
+    guarded g = guarded_create(KRY_F32, 9, 1, 0, NULL);
+
+    OK(kry_device_open(NULL, &other));
+    OK(kry_vec_create(other, KRY_F32, 8, 1, &elsewhere));
+    OK(kry_vec_wrap(device(), KRY_F32, 8, 1, g.buffer, GUARD, &x));
+    OK(kry_vec_wrap(device(), KRY_F32, 8, 1, g.buffer, GUARD + 1, &shifted));
+    OK(kry_vec_create(device(), KRY_F32, 4, 2, &longer));
+    if (kry_device_get_info(device())->fp64) OK(kry_vec_create(device(), KRY_F64, 8, 1, &typed));
+#define EACH(y, status, text)                              \
+    do {                                                   \
+        REFUSES(kry_vec_copy(x, y), status, text);         \
+        REFUSES(kry_vec_axpby(1, y, 0, x), status, text);  \
+        REFUSES(kry_vec_mul(1, y, x, 0, x), status, text); \
+        REFUSES(kry_vec_mul(1, x, y, 0, x), status, text); \
+    } while (0)
+    EACH(longer, KRY_ERR_SHAPE, "4-by-2");
+    EACH(NULL, KRY_ERR_ARGUMENT, "NULL");
+    EACH(shifted, KRY_ERR_ARGUMENT, "overlap");
+    EACH(elsewhere, KRY_ERR_ARGUMENT, "different devices");
+    if (typed) EACH(typed, KRY_ERR_TYPE, "double");
+    REFUSES(kry_vec_dot(x, longer, &sum), KRY_ERR_SHAPE, "4-by-2");
+    assert_true(sum == 0);
+    REFUSES(kry_vec_dot(x, NULL, &sum), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_dot(x, elsewhere, &sum), KRY_ERR_ARGUMENT, "different devices");
+    REFUSES(kry_vec_norm2(NULL, &sum), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_fill(NULL, 0), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_write(NULL, host), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_write(x, NULL), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_read(NULL, host), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_read(x, NULL), KRY_ERR_ARGUMENT, "NULL");
+    OK(kry_vec_dot(x, shifted, &sum)); /* sums write neither, so they may overlap */
+    kry_vec_release(&typed);
+    kry_vec_release(&longer);
+    kry_vec_release(&shifted);
+    kry_vec_release(&x);
+    kry_vec_release(&elsewhere);
+    assert_int_equal(other->refs, 1);
+    kry_device_release(&other);
+    guarded_release(&g);
+}
+
+/* ---- dense blocks times vectors
+ * ------------------------------------------------------------------------ */
+
+static void gemv__both_ways(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 37, K = 5 };
+    if (getenv("KRY_TEST_FAST") || small_run()) skip(); /* CLBlast compiles for seconds */
+    double *x = random_array(type, N * K);
+    guarded X = guarded_create(type, N, K, 0, x);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        int64_t in = transposed ? N : K, out = transposed ? K : N;
+        double *c = random_array(type, in), *y0 = random_array(type, out);
+        guarded C = guarded_create(type, in, 1, 1, c), Y = guarded_create(type, out, 1, 3, NULL);
+        for (int scaled = 0; scaled < 2; scaled++) {
+            double alpha = scaled ? -0.75 : 1, beta = scaled ? 1.5 : 0;
+            if (scaled) guarded_write(&Y, y0); /* else NaN, which beta == 0 ignores */
+            kry_status st = kry_vec_gemv(transposed, alpha, X.v, C.v, beta, Y.v);
+            if (st == KRY_ERR_UNSUPPORTED) continue; /* built without CLBlast */
+            OK(st);
+            double *y = guarded_read(&Y);
+            for (int64_t i = 0; i < out; i++) {
+                long double sum = 0, size = 0;
+                for (int64_t j = 0; j < in; j++) {
+                    long double p = (long double)x[transposed ? i * N + j : j * N + i] * c[j];
+                    sum += p, size += fabsl(p);
+                }
+                long double old = scaled ? (long double)beta * y0[i] : 0;
+                NEAR(y[i], alpha * sum + old,
+                     (long double)(in + 6) * eps_of(type) * (size + fabsl(old)), "row %lld",
+                     (long long)i);
+            }
+            free(y);
+        }
+        guarded_release(&C), guarded_release(&Y);
+        free(c), free(y0);
+    }
+    guarded_release(&X);
+    free(x);
+}
+
+/* No product to form: CLBlast is not asked. */
+static void gemv__empty(void **state)
+{
+    kry_type type = type_of(state);
+    kry_vec *X, *c;
+    double one[] = { 1, 2, 3 };
+    guarded Y = guarded_create(type, 3, 1, 1, NULL);
+
+    OK(kry_vec_create(device(), type, 0, 3, &X));
+    OK(kry_vec_create(device(), type, 0, 1, &c));
+    OK(kry_vec_gemv(true, 1, X, c, 0, Y.v));
+    double *y = guarded_read(&Y);
+    for (int i = 0; i < 3; i++) assert_true(y[i] == 0);
+    free(y);
+    guarded_write(&Y, one);
+    OK(kry_vec_gemv(true, 1, X, c, 2, Y.v));
+    y = guarded_read(&Y);
+    for (int i = 0; i < 3; i++) assert_true(y[i] == 2 * one[i]);
+    free(y);
+    OK(kry_vec_gemv(false, 1, X, Y.v, 0, c));
+    REFUSES(kry_vec_gemv(false, 1, X, c, 0, Y.v), KRY_ERR_SHAPE, "0-by-3");
+    REFUSES(kry_vec_gemv(true, 1, X, c, 0, X), KRY_ERR_SHAPE, "0-by-3");
+    REFUSES(kry_vec_gemv(true, 1, NULL, c, 0, Y.v), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_gemv(true, 1, X, NULL, 0, Y.v), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_vec_gemv(true, 1, X, c, 0, NULL), KRY_ERR_ARGUMENT, "NULL");
+    kry_vec_release(&X), kry_vec_release(&c);
+    OK(kry_vec_create(device(), type, 3, 3, &X));
+    OK(kry_vec_view(X, 1, &c));
+    REFUSES(kry_vec_gemv(false, 1, X, Y.v, 0, c), KRY_ERR_ARGUMENT, "overlap");
+    REFUSES(kry_vec_gemv(false, 1, X, Y.v, 0, Y.v), KRY_ERR_ARGUMENT, "overlap");
+    kry_vec_release(&X), kry_vec_release(&c);
+    guarded_release(&Y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(fill__all_sizes),
+        BOTH(copy__all_sizes),
+        BOTH(axpby__all_sizes),
+        BOTH(mul__all_sizes),
+        BOTH(triad__all_sizes),
+        BOTH(dot__all_sizes),
+        BOTH(dot__same_bits_at_every_offset),
+        cmocka_unit_test(dot__single_summed_in_double),
+        BOTH(norm2__tiny_and_huge),
+        BOTH(norm2__not_finite),
+        BOTH(block__columns_and_views),
+        BOTH(view__outlives_its_block),
+        BOTH(create__is_zero),
+        cmocka_unit_test(create__sizes),
+        BOTH(wrap__does_not_fit),
+        cmocka_unit_test(arithmetic__operands_do_not_agree),
+        BOTH(gemv__both_ways),
+        BOTH(gemv__empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}
