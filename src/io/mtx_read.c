@@ -26,6 +26,8 @@ static int word_length(const char *at, const char *end)
     return (int)(stop - at);
 }
 
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c; }
+
 /* Take `word` in any case, as a whole; false if something else stands there. */
 static bool take_word(const char **at, const char *end, const char *word)
 {
@@ -33,7 +35,7 @@ static bool take_word(const char **at, const char *end, const char *word)
     const char *from = skip_blanks(*at, end);
     if ((size_t)(end - from) < n) return false;
     for (size_t i = 0; i < n; i++)
-        if ((from[i] | 0x20) != (word[i] | 0x20)) return false;
+        if (lower(from[i]) != lower(word[i])) return false;
     if (!at_gap(from + n, end)) return false;
     *at = from + n;
     return true;
@@ -77,7 +79,7 @@ static kry_status read_header(parser *p)
     int format, field, symmetry;
 
     TRY(kry_mtx_source_line(&p->source, &at, &end));
-    CHECK(at, KRY_ERR_PARSE, "%s: the file is empty", p->source.name);
+    CHECK(at, KRY_ERR_PARSE, HERE "the file is empty", AFTER(p));
     CHECK(take_word(&at, end, "%%MatrixMarket") && take_word(&at, end, "matrix"), KRY_ERR_PARSE,
           HERE "not a Matrix Market file: it does not begin with '%%%%MatrixMarket matrix'", AT(p));
     TRY(choose_word(p, &at, end, "format", formats, 2, &format));
@@ -195,18 +197,23 @@ done:
     return st;
 }
 
+static bool is_whole(const char *at, const char *stop)
+{
+    if (*at == '-' || *at == '+') at++;
+    while (at < stop && *at >= '0' && *at <= '9') at++;
+    return at == stop;
+}
+
 static kry_status take_value(parser *p, const char **at, const char *end, double *value)
 {
     kry_status st = KRY_OK;
     const char *from = skip_blanks(*at, end), *stop;
-    int64_t whole;
 
     CHECK(from < end, KRY_ERR_PARSE, HERE "the value is missing", AT(p));
     stop = kry_read_double(from, end, value);
     CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, HERE "the value '%.*s' is not a finite number",
           AT(p), word_length(from, end), from);
-    CHECK(p->m->field != KRY_MTX_INTEGER || kry_read_int64(from, end, &whole) == stop,
-          KRY_ERR_PARSE, HERE "the value '%.*s' is not a whole number, as the header says", AT(p),
+    CHECK(p->m->field != KRY_MTX_INTEGER || is_whole(from, stop), KRY_ERR_PARSE, HERE "the value '%.*s' is not a whole number, as the header says", AT(p),
           word_length(from, end), from);
     *at = stop;
 done:

@@ -94,7 +94,7 @@ static kry_status read_gzip_bytes(mtx_source *s, char *to, size_t room, size_t *
                 s->left = 0;
                 goto done;
             }
-            CHECK(inflateReset(z) == Z_OK, KRY_ERR_PARSE, "%s: broken gzip", s->name);
+            if (inflateReset(z) != Z_OK) TRY(broken_gzip(s, "cannot go on with the next member"));
         } else if (code != Z_OK) {
             TRY(broken_gzip(s, z->msg ? z->msg : "unexpected end"));
         } else if (s->left == 0 && z->avail_out) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 /* A plain or a gzip'd file; the first failure is remembered and everything after it ignored. */
@@ -42,6 +43,13 @@ static int print_double(char *text, size_t size, double value)
     return length;
 }
 
+/* Nothing but files: devices and pipes stay. */
+static void remove_file(const char *path)
+{
+    struct stat info;
+    if (!stat(path, &info) && S_ISREG(info.st_mode)) remove(path);
+}
+
 static void put_header(sink *s, const kry_mtx *m, const char *comment)
 {
     static const char *const field[] = { "real", "integer", "pattern" };
@@ -67,14 +75,14 @@ static void put_header(sink *s, const kry_mtx *m, const char *comment)
 
 static void put_entry(sink *s, const kry_mtx *m, int64_t e)
 {
-    char line[80];
+    char line[400]; /* a whole number has up to 309 digits */
     int at = 0;
 
     if (!m->array) at = snprintf(line, sizeof line, "%d %d", m->row[e] + 1, m->col[e] + 1);
     if (m->field != KRY_MTX_PATTERN) {
         if (at) line[at++] = ' ';
         if (m->field == KRY_MTX_INTEGER)
-            at += snprintf(line + at, sizeof line - (size_t)at, "%lld", (long long)m->val[e]);
+            at += snprintf(line + at, sizeof line - (size_t)at, "%.0f", m->val[e]);
         else
             at += print_double(line + at, sizeof line - (size_t)at, m->val[e]);
     }
@@ -102,7 +110,7 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
     if (!close_sink(&s)) {
         st = kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", path,
                       errno ? strerror(errno) : "the file is not whole");
-        remove(path);
+        remove_file(path);
     }
 done:
     return st;

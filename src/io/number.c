@@ -17,15 +17,17 @@
 const char *kry_read_int64(const char *at, const char *end, int64_t *value)
 {
     bool negative = at < end && *at == '-';
-    int64_t v = 0;
+    const uint64_t most = (uint64_t)INT64_MAX + negative;
+    uint64_t v = 0;
     const char *first;
 
     if (at < end && (*at == '-' || *at == '+')) at++;
     for (first = at; at < end && *at >= '0' && *at <= '9'; at++) {
-        if (v > (INT64_MAX - 9) / 10) return NULL;
-        v = 10 * v + (*at - '0');
+        unsigned digit = (unsigned)(*at - '0');
+        if (v > most / 10 || (v == most / 10 && digit > most % 10)) return NULL;
+        v = 10 * v + digit;
     }
-    *value = negative ? -v : v;
+    *value = negative && v ? -(int64_t)(v - 1) - 1 : (int64_t)v;
     return at > first ? at : NULL;
 }
 
