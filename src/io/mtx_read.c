@@ -213,7 +213,8 @@ static kry_status take_value(parser *p, const char **at, const char *end, double
     stop = kry_read_double(from, end, value);
     CHECK(stop && at_gap(stop, end), KRY_ERR_PARSE, HERE "the value '%.*s' is not a finite number",
           AT(p), word_length(from, end), from);
-    CHECK(p->m->field != KRY_MTX_INTEGER || is_whole(from, stop), KRY_ERR_PARSE, HERE "the value '%.*s' is not a whole number, as the header says", AT(p),
+    CHECK(p->m->field != KRY_MTX_INTEGER || is_whole(from, stop), KRY_ERR_PARSE,
+          HERE "the value '%.*s' is not a whole number, as the header says", AT(p),
           word_length(from, end), from);
     *at = stop;
 done:
