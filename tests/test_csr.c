@@ -119,7 +119,7 @@ static void csr__symmetric_trait_gives_transpose(void **state)
 static void csr_residual__single_summed_in_double(void **state)
 {
     (void)state;
-    if (!kry_device_get_info(device())->fp64) skip();
+    if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
     matrix A = matrix_create(KRY_F32, 300, 300, borders);
     kry_op *op = csr_of(&A, KRY_F32, NULL);
     double *x = random_array(KRY_F32, A.cols), *b = calloc((size_t)A.rows, sizeof *b);

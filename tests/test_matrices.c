@@ -87,11 +87,8 @@ static void public_matrices__solved_or_honest(void **state)
     const char *root = getenv("KRY_MATRIX_DIR");
     char path[1200];
     int bad = 0, count = 0;
-    if (!root) {
-        print_message("# KRY_MATRIX_DIR is not set\n");
-        skip();
-    }
-    if (!dev->info.fp64) skip();
+    if (!root) SKIP("KRY_MATRIX_DIR is not set");
+    if (!dev->info.fp64) SKIP("no double on this device");
     snprintf(path, sizeof path, "%s/spd", root);
     struct dirent **entry;
     int entries = scandir(path, &entry, NULL, alphasort);

@@ -151,7 +151,7 @@ static void poisson(int n, int64_t iterations, double error_inf)
 static void pcg_solve__counts_and_errors_of_wang(void **state)
 {
     (void)state;
-    if (real != KRY_F64) skip();
+    if (real != KRY_F64) SKIP("no double on this device");
     poisson(32, 48, 3.012777e-3);
     if (getenv("KRY_TEST_SMALL")) return;
     poisson(64, 96, 7.781062e-4);

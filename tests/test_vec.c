@@ -205,7 +205,7 @@ static void dot__single_summed_in_double(void **state)
 {
     (void)state;
     enum { N = 100000 };
-    if (!kry_device_get_info(device())->fp64 || small_run()) skip();
+    if (!kry_device_get_info(device())->fp64 || small_run()) SKIP("no double, or a small run");
     kry_vec *x, *y;
     double dot;
     OK(kry_vec_create(device(), KRY_F32, N, 1, &x));
@@ -441,7 +441,7 @@ static void gemv__both_ways(void **state)
 {
     kry_type type = type_of(state);
     enum { N = 37, K = 5 };
-    if (getenv("KRY_TEST_FAST") || small_run()) skip(); /* CLBlast compiles for seconds */
+    if (getenv("KRY_TEST_FAST") || small_run()) SKIP("CLBlast compiles for seconds");
     double *x = random_array(type, N * K);
     guarded X = guarded_create(type, N, K, 0, x);
     for (int transposed = 0; transposed < 2; transposed++) {

@@ -16,10 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OK(call)                                                            \
-    do {                                                                    \
-        kry_status status_ = (call);                                        \
-        if (status_ != KRY_OK) fail_msg("%s: %s", #call, kry_last_error()); \
+/* Leave a test that has nothing to test here. cmocka's skip() says "not ok", which Meson takes
+ * for a failure. */
+#define SKIP(why)                          \
+    do {                                   \
+        print_message("# SKIP %s\n", why); \
+        return;                            \
+    } while (0)
+
+#define OK(call)                                                                                  \
+    do {                                                                                          \
+        kry_status ok_ = (call);                                                                  \
+        if (ok_ != KRY_OK) fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error()); \
     } while (0)
 
 #endif

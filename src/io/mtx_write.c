@@ -1,6 +1,7 @@
 /* mtx_write.c - writing Matrix Market files. */
 #include "../core/internal.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,17 @@ static void put_entry(sink *s, const kry_mtx *m, int64_t e)
     put(s, line, at);
 }
 
+/* What could not be read back is not written. */
+static kry_status check_finite(const kry_mtx *m)
+{
+    kry_status st = KRY_OK;
+    for (int64_t e = 0; e < m->nnz; e++)
+        CHECK(m->field == KRY_MTX_PATTERN || isfinite(m->val[e]), KRY_ERR_ARGUMENT,
+              "kry_mtx_write: value %g at entry %lld is not finite", m->val[e], (long long)e);
+done:
+    return st;
+}
+
 kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment)
 {
     kry_status st = KRY_OK;
@@ -97,6 +109,7 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
 
     CHECK(path && m && (m->nnz == 0 || (m->val && (m->array || (m->row && m->col)))),
           KRY_ERR_ARGUMENT, "kry_mtx_write: NULL");
+    TRY(check_finite(m));
     size_t length = strlen(path);
     bool gzip = length > 3 && !strcmp(path + length - 3, ".gz");
     errno = 0;
