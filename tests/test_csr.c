@@ -398,12 +398,16 @@ static void csr_apply_direction__stops(void **state)
         step s = step_create(type, &square_patterns[1], cases[c].rho, cases[c].rr, 1.0,
                              cases[c].target2);
         int64_t n = s.A.rows;
-        double *p = calloc((size_t)n, 8), *q = calloc((size_t)n, 8), pq, after[STATE_SIZE];
+        double *p = calloc((size_t)n, 8), *q = calloc((size_t)n, 8), pq, after[STATE_SIZE],
+               history[SLOTS];
         assert_true(p && q);
         step_run(&s, p, q, &pq);
         for (int64_t i = 0; i < n; i++) assert_true(isnan(p[i]));
         acc_read(s.out, after, STATE_SIZE);
         assert_true(after[STATE_STOP] == cases[c].stop);
+        acc_read(s.history, history, SLOTS); /* the last residual is told, too */
+        NEAR(history[SLOT] == cases[c].rr ? 0 : history[SLOT] - cases[c].rr, 0,
+             PARTS * eps_of(acc_type()), "history");
         assert_true(after[STATE_ITERATION] == ITERATION);
 
         /* A stop that was decided before keeps its reason, its iteration and its value. */
