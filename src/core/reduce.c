@@ -86,27 +86,13 @@ kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     return dot_into("vec_dot_pair", x, y, sum);
 }
 
-static kry_status check_dot(const char *who, const kry_vec *x, const kry_vec *y)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(x && y, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK(x->n == y->n && x->k == y->k, KRY_ERR_SHAPE, "%s: x is %lld-by-%lld, y is %lld-by-%lld",
-          who, (long long)x->n, (long long)x->k, (long long)y->n, (long long)y->k);
-    CHECK(x->type == y->type, KRY_ERR_TYPE, "%s: x is %s, y is %s", who, kry_type_name(x->type),
-          kry_type_name(y->type));
-    CHECK(x->dev == y->dev, KRY_ERR_ARGUMENT, "%s: x and y live on different devices", who);
-done:
-    return st;
-}
-
 kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 {
     kry_status st = KRY_OK;
     kry_sum *sum = NULL;
 
     *dot = 0;
-    TRY(check_dot("kry_vec_dot", x, y));
+    TRY(kry_vec_check_alike("kry_vec_dot", x, y));
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));
     TRY(kry_sum_read(x->layout, sum, dot));

@@ -164,7 +164,7 @@ done:
 
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
-static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
+kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y)
 {
     kry_status st = KRY_OK;
 
@@ -174,6 +174,16 @@ static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y
     CHECK(x->type == y->type, KRY_ERR_TYPE, "%s: x is %s, y is %s", who, kry_type_name(x->type),
           kry_type_name(y->type));
     CHECK(x->dev == y->dev, KRY_ERR_ARGUMENT, "%s: x and y live on different devices", who);
+done:
+    return st;
+}
+
+/* Alike, and if they share numbers then all of them: y is written. */
+static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_check_alike(who, x, y));
     CHECK(!kry_vec_overlap(x, y) || x->first == y->first, KRY_ERR_ARGUMENT,
           "%s: x and y overlap by a part", who);
 done:

@@ -1,4 +1,5 @@
 /* csr.c - compressed sparse rows on the device. Kernels: cl/csr.cl. */
+#include "csr_runs.h"
 #include "host_csr.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,21 +9,18 @@ typedef struct csr {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
     int64_t rows, cols, nnz;
-    bool wide;                       /* row_ptr is long, not int */
-    bool wrapped;                    /* the buffers are the caller's */
-    cl_mem block, row_ptr, col, val; /* owned or retained */
-    cl_int blocks;                   /* runs of rows, see cl/csr.cl */
-    int64_t groups;                  /* launched by the kernels that walk the runs */
-    bool fuses;                      /* the direction into the product, see make_runs */
-    kry_host_csr host;               /* what new values need: place and mirror of the entries */
+    bool wide;                /* row_ptr is long, not int */
+    bool wrapped;             /* the buffers are the caller's */
+    cl_mem row_ptr, col, val; /* owned or retained */
+    kry_csr_runs runs;        /* how the kernels walk the rows */
+    kry_host_csr host;        /* what new values need: place and mirror of the entries */
     kry_kernel *apply, *residual, *apply_dot, *apply_direction;
-    char variant[64];
 } csr;
 
 /* ---- the operator ------------------------------------------------------------------------ */
 
 #define CSR_ARGS(A) \
-    ARG((A)->blocks), ARG((A)->block), ARG((A)->row_ptr), ARG((A)->col), ARG((A)->val)
+    ARG((A)->runs.blocks), ARG((A)->runs.block), ARG((A)->row_ptr), ARG((A)->col), ARG((A)->val)
 
 static kry_status csr_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
@@ -30,7 +28,7 @@ static kry_status csr_apply(void *self, double alpha, const kry_vec *x, double b
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     kry_arg args[] = { CSR_ARGS(A),        ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                        ARG_ACC(A->dev, b), ARG(y->buffer),     ARG(y->first) };
-    return kry_launch(A->dev, A->apply, A->groups, args, COUNT(args));
+    return kry_launch(A->dev, A->apply, A->runs.groups, args, COUNT(args));
 }
 
 static kry_status csr_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
@@ -38,8 +36,8 @@ static kry_status csr_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_su
     csr *A = self;
     kry_arg args[] = { CSR_ARGS(A),    ARG(x->buffer), ARG(x->first),
                        ARG(y->buffer), ARG(y->first),  ARG(sum->buffer) };
-    sum->count = (cl_int)A->groups;
-    return kry_launch(A->dev, A->apply_dot, A->groups, args, COUNT(args));
+    sum->count = (cl_int)A->runs.groups;
+    return kry_launch(A->dev, A->apply_dot, A->runs.groups, args, COUNT(args));
 }
 
 static kry_status csr_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -50,14 +48,14 @@ static kry_status csr_apply_direction(void *self, const kry_direction *d, kry_ve
                              ARG(p->buffer), ARG(q->buffer),    ARG(sum->buffer) };
     kry_arg args[KRY_DIRECTION_ARGS + COUNT(rest)];
 
-    if (!A->fuses) {
+    if (!A->runs.fuses) {
         kry_status st = kry_direction_run(d, p);
         return st < 0 ? st : csr_apply_dot(A, p, q, sum);
     }
     kry_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
-    sum->count = (cl_int)A->groups;
-    return kry_launch(A->dev, A->apply_direction, A->groups, args, COUNT(args));
+    sum->count = (cl_int)A->runs.groups;
+    return kry_launch(A->dev, A->apply_direction, A->runs.groups, args, COUNT(args));
 }
 
 static kry_status csr_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -65,7 +63,7 @@ static kry_status csr_residual(void *self, const kry_vec *b, const kry_vec *x, k
     csr *A = self;
     kry_arg args[] = { CSR_ARGS(A),   ARG(b->buffer), ARG(b->first), ARG(x->buffer),
                        ARG(x->first), ARG(r->buffer), ARG(r->first) };
-    return kry_launch(A->dev, A->residual, A->groups, args, COUNT(args));
+    return kry_launch(A->dev, A->residual, A->runs.groups, args, COUNT(args));
 }
 
 static kry_status csr_diagonal(void *self, kry_vec *d)
@@ -106,19 +104,20 @@ static void csr_describe(void *self, kry_op_info *info)
 {
     csr *A = self;
     double number = (double)kry_type_size(A->type);
-    info->variant = A->variant;
+    info->variant = A->runs.variant;
     info->nnz = A->nnz;
     info->bytes_per_apply =
         (double)A->nnz * (number + 4) + (double)A->rows * (number + 4) + (double)A->cols * number;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
-    info->bytes_per_direction = info->bytes_per_apply + (A->fuses ? 2.0 : 3.0) * number * A->rows;
+    info->bytes_per_direction =
+        info->bytes_per_apply + (A->runs.fuses ? 2.0 : 3.0) * number * A->rows;
 }
 
 static void csr_destroy(void *self)
 {
     csr *A = self;
     if (!A) return;
-    kry_buffer_release(A->dev, &A->block);
+    kry_buffer_release(A->dev, &A->runs.block);
     kry_buffer_release(A->dev, &A->row_ptr);
     kry_buffer_release(A->dev, &A->col);
     kry_buffer_release(A->dev, &A->val);
@@ -139,70 +138,7 @@ static const kry_op_table csr_table = {
     .destroy = csr_destroy,
 };
 
-/* ---- choosing the runs of rows ------------------------------------------------------------ */
-
-enum { UNROLL = 4 }; /* entries a work-item of a GPU loads at once; see cl/csr.cl */
-
-/* CPU: `count` runs of equal work, where a row costs as much as an entry more. */
-static void equal_runs(const int64_t *row_ptr, int64_t rows, cl_int *block, cl_int count)
-{
-    int64_t work = row_ptr[rows] + rows, row = 0;
-    for (cl_int b = 0; b < count; b++) {
-        while (row < rows && row_ptr[row] + row < work / count * b) row++;
-        block[b] = (cl_int)row;
-    }
-    block[0] = 0, block[count] = (cl_int)rows;
-}
-
-/* GPU: runs of at most `tile` entries and as many rows; a longer row stands alone. Only counts
- * them if block is NULL. */
-static cl_int tiled_runs(const int64_t *row_ptr, int64_t rows, int tile, cl_int *block)
-{
-    cl_int count = 0;
-    for (int64_t row = 0; row < rows; count++) {
-        int64_t first = row++;
-        while (row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
-        if (block) block[count] = (cl_int)first;
-    }
-    if (block) block[count] = (cl_int)rows;
-    return count;
-}
-
-static kry_status make_runs(csr *A, const int64_t *row_ptr)
-{
-    enum { CPU_WORK = 16384, CPU_RUNS = 128 }; /* entries and rows worth a group of their own */
-    kry_status st = KRY_OK;
-    kry_device *dev = A->dev;
-    int tile = UNROLL * kry_group_size(dev);
-    int64_t groups = (A->nnz + A->rows) / CPU_WORK + 1;
-    cl_int *block = NULL;
-
-    if (dev->info.cpu_kernels) {
-        A->blocks = (cl_int)(groups < CPU_RUNS ? groups : CPU_RUNS);
-        A->groups = A->blocks;
-        snprintf(A->variant, sizeof A->variant, "chunked rows, %d chunks", A->blocks);
-    } else {
-        A->blocks = tiled_runs(row_ptr, A->rows, tile, NULL);
-        int64_t most = kry_groups_for_sums(dev, A->type, INT64_MAX / 2);
-        A->groups = A->blocks < most ? A->blocks : most;
-        if (A->groups < 1) A->groups = 1;
-        /* Every group has one run: launches cost more than the neighbours' second vector. */
-        A->fuses = A->blocks <= most;
-        snprintf(A->variant, sizeof A->variant, "tiled rows, tile=%d, %.1f rows to a run", tile,
-                 A->blocks ? (double)A->rows / A->blocks : 0.0);
-    }
-    TRY(kry_alloc((size_t)A->blocks + 1, sizeof *block, &block));
-    if (dev->info.cpu_kernels)
-        equal_runs(row_ptr, A->rows, block, A->blocks);
-    else
-        tiled_runs(row_ptr, A->rows, tile, block);
-    TRY(kry_buffer_create(dev, ((size_t)A->blocks + 1) * sizeof *block, &A->block));
-    TRY_CL(clEnqueueWriteBuffer(dev->queue, A->block, CL_TRUE, 0,
-                                ((size_t)A->blocks + 1) * sizeof *block, block, 0, NULL, NULL));
-done:
-    free(block);
-    return st;
-}
+/* ---- making one --------------------------------------------------------------------------- */
 
 static kry_status get_kernels(csr *A)
 {
@@ -210,7 +146,7 @@ static kry_status get_kernels(csr *A)
     kry_device *dev = A->dev;
     char plain[64], exact[96];
 
-    snprintf(plain, sizeof plain, "-DUNROLL=%d%s", UNROLL, A->wide ? " -DOFFSET=long" : "");
+    snprintf(plain, sizeof plain, "-DUNROLL=%d%s", KRY_CSR_UNROLL, A->wide ? " -DOFFSET=long" : "");
     /* The true residual of a single-precision solve is summed in double. */
     snprintf(exact, sizeof exact, "%s%s", plain,
              A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
@@ -221,8 +157,6 @@ static kry_status get_kernels(csr *A)
 done:
     return st;
 }
-
-/* ---- making one --------------------------------------------------------------------------- */
 
 kry_status kry_csr_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                 int64_t cols, const kry_csr_params *params)
@@ -285,7 +219,7 @@ static kry_status finish(csr **A, unsigned traits, const int64_t *row_ptr, kry_o
     kry_status st = KRY_OK;
     kry_op_shape shape = { (*A)->rows, (*A)->cols, (*A)->type, traits };
 
-    TRY(make_runs(*A, row_ptr));
+    TRY(kry_csr_runs_create((*A)->dev, (*A)->type, row_ptr, (*A)->rows, &(*A)->runs));
     TRY(get_kernels(*A));
     TRY(kry_op_create((*A)->dev, &csr_table, *A, &shape, op));
     *A = NULL; /* the operator's now */
