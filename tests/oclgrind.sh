@@ -10,10 +10,10 @@ trap 'rm -f "$log"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # Optimised kernels crash the check for uninitialised values of Oclgrind 21.10 (sums of vectors
-# become shuffles with lanes that do not matter), and the lines it names would be off. No cache of
-# binaries, so that none comes from other options.
+# become shuffles with lanes that do not matter), and the lines it names would be off. Binaries get
+# a cache of their own, so that none comes from other options.
 OCLGRIND_BUILD_OPTIONS=-cl-opt-disable
-KRY_CACHE_DIR=
+KRY_CACHE_DIR=${KRY_CACHE_DIR:+$KRY_CACHE_DIR/oclgrind}
 export OCLGRIND_BUILD_OPTIONS KRY_CACHE_DIR
 
 OCL_ICD_VENDORS=$platform OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 OCLGRIND_CHECK_API=1 \
