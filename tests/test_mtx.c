@@ -775,7 +775,7 @@ static int read_folder(const char *folder, int depth)
     DIR *dir = opendir(folder);
     int files = 0;
     for (struct dirent *d; dir && (d = readdir(dir));) {
-        char name[1024];
+        char name[4096];
         size_t length = strlen(d->d_name);
         if (d->d_name[0] == '.') continue;
         snprintf(name, sizeof name, "%s/%s", folder, d->d_name);

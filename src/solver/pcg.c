@@ -114,14 +114,17 @@ done:
 }
 
 /* ||b||, refusing what has none that can be worked with. */
-static kry_status norm_of_rhs(const kry_vec *b, double *norm)
+static kry_status norm_of_rhs(pcg *S, const kry_vec *b, double *norm)
 {
     kry_status st = KRY_OK;
     void *host = NULL;
     bool fp64 = b->dev->info.fp64;
     double least = fp64 ? 1e-140 : 1e-15, most = fp64 ? 1e140 : 1e15;
 
-    TRY(kry_vec_norm2(b, norm));
+    TRY(kry_vec_dot_sum(b, b, S->pq));
+    TRY(kry_sum_read(S->layout, S->pq, norm));
+    *norm = sqrt(*norm);
+    if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
     if (!isfinite(*norm)) {
         TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
         TRY(kry_vec_read(b, host));
@@ -162,7 +165,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
     kry_status st = KRY_OK;
     double norm_b, residual = 0;
 
-    TRY(norm_of_rhs(b, &norm_b));
+    TRY(norm_of_rhs(S, b, &norm_b));
     kry_watch_begin(&S->watch, norm_b);
     if (norm_b == 0) {
         TRY(kry_vec_fill(x, 0.0));
