@@ -1,0 +1,249 @@
+/*
+ * test_kernels.c - every kernel once, on sizes small enough for Oclgrind, which watches each
+ * access: vectors aligned and not, rows empty, short, shared by several lanes, and longer than a
+ * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
+ */
+#include "unit.h"
+#include <float.h>
+
+enum { N = 301, ROWS = 24, COLS = 700, MAX_NNZ = 2000 };
+
+static kry_device *dev;
+
+/* Objects stay until the end: Oclgrind 21.10 takes a buffer that got the place of a released one
+ * for uninitialised even after it was written. */
+static kry_op *ops[200];
+static kry_vec *vecs[200];
+static int op_count, vec_count;
+static void keep_op(kry_op *op) { ops[op_count++] = op; }
+static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
+
+static int open_device(void **state)
+{
+    (void)state;
+    return kry_device_open(NULL, &dev) < 0 ? -1 : 0;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    while (op_count) kry_op_release(&ops[--op_count]);
+    while (vec_count) kry_vec_release(&vecs[--vec_count]);
+    int leaked = dev->refs - 1;
+    kry_device_release(&dev);
+    return leaked;
+}
+
+static double entry(int64_t i) { return sin(1.0 + 0.7 * (double)i); }
+static double roundoff(kry_type type) { return type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON; }
+
+/* n numbers entry(shift), entry(shift+1), ... behind `first` others in a buffer of their own. */
+static kry_vec *vector(kry_type type, int64_t n, int64_t first, int64_t shift)
+{
+    kry_vec *all, *v;
+    double f64[COLS + 8];
+    float f32[COLS + 8];
+    for (int64_t i = 0; i < n + first; i++)
+        f64[i] = entry(i - first + shift), f32[i] = (float)f64[i];
+    OK(kry_vec_create(dev, type, n + first, 1, &all));
+    OK(kry_vec_write(all, type == KRY_F32 ? (void *)f32 : f64));
+    OK(kry_vec_wrap(dev, type, n, 1, all->buffer, first, &v));
+    keep_vec(all);
+    return v;
+}
+
+static void expect(const kry_vec *v, const double *want, double bound)
+{
+    double f64[COLS];
+    float f32[COLS];
+    OK(kry_vec_read(v, v->type == KRY_F32 ? (void *)f32 : f64));
+    for (int64_t i = 0; i < v->n; i++) {
+        double got = v->type == KRY_F32 ? f32[i] : f64[i];
+        if (!(fabs(got - want[i]) <= bound * (1 + fabs(want[i]))))
+            fail_msg("%g instead of %g at %lld", got, want[i], (long long)i);
+    }
+}
+
+static void vectors(kry_type type, int64_t first)
+{
+    double want[N], dot = 0, square = 0, pair[2], eps = 8 * roundoff(type);
+    kry_vec *x = vector(type, N, first, 0), *y = vector(type, N, first, 5),
+            *z = vector(type, N, first, 9);
+    kry_sum *sum;
+    OK(kry_vec_triad(3, x, y, z));
+    for (int i = 0; i < N; i++) want[i] = entry(i + 5) + 3 * entry(i);
+    expect(z, want, eps);
+    OK(kry_vec_mul(2, x, y, 0, z));
+    for (int i = 0; i < N; i++) want[i] = 2 * entry(i) * entry(i + 5);
+    expect(z, want, eps);
+    OK(kry_vec_axpby(2, x, -3, z));
+    for (int i = 0; i < N; i++) want[i] = 2 * entry(i) - 3 * want[i];
+    expect(z, want, 4 * eps);
+    OK(kry_vec_copy(z, x));
+    expect(x, want, 4 * eps);
+    OK(kry_vec_fill(x, 0.5));
+    for (int i = 0; i < N; i++) want[i] = 0.5, dot += 0.5 * entry(i + 5), square += 0.25;
+    expect(x, want, 0);
+    OK(kry_sum_create(dev, 2, &sum));
+    OK(kry_vec_dot_pair(x, y, sum));
+    OK(kry_sum_read(&dev->layout, sum, pair));
+    assert_true(fabs(pair[0] - dot) <= N * eps && fabs(pair[1] - square) <= N * eps);
+    OK(kry_vec_dot(x, y, pair));
+    assert_true(fabs(pair[0] - dot) <= N * eps);
+    kry_sum_release(&sum);
+    keep_vec(x);
+    keep_vec(y);
+    keep_vec(z);
+}
+
+/* Rows of 0, 1, 2, 3, ... entries, and one of 600, longer than any tile. */
+static void matrix(kry_type type, int64_t first)
+{
+    int64_t row_ptr[ROWS + 1] = { 0 }, k = 0;
+    static int32_t col[MAX_NNZ];
+    static double f64[MAX_NNZ];
+    static float f32[MAX_NNZ];
+    double product[ROWS], want[ROWS];
+    for (int64_t i = 0; i < ROWS; i++) {
+        int length = i == 11 ? 600 : (int)(i * i / 8);
+        product[i] = 0;
+        for (int j = 0; j < length; j++, k++) {
+            col[k] = (int32_t)((i + (int64_t)j * 697 / (length + 1)) % COLS);
+            f64[k] = entry(3 * k), f32[k] = (float)f64[k];
+            product[i] += f64[k] * entry(col[k]);
+        }
+        row_ptr[i + 1] = k;
+    }
+    kry_op *A;
+    OK(kry_csr_create(dev, type, ROWS, COLS, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64,
+                      KRY_CSR(.duplicates = KRY_SUM), &A));
+    kry_vec *x = vector(type, COLS, first, 0), *y = vector(type, ROWS, first, 2),
+            *r = vector(type, ROWS, first, 4);
+    double eps = 600 * roundoff(type);
+    OK(kry_op_apply(A, 2, x, 3, y));
+    for (int i = 0; i < ROWS; i++) want[i] = 2 * product[i] + 3 * entry(i + 2);
+    expect(y, want, eps);
+    OK(kry_op_residual(A, y, x, r));
+    for (int i = 0; i < ROWS; i++) want[i] -= product[i];
+    expect(r, want, 2 * eps);
+    keep_vec(x);
+    keep_vec(y);
+    keep_vec(r);
+    keep_op(A);
+}
+
+static kry_op *laplace(kry_type type, int64_t n)
+{
+    static int64_t row_ptr[N + 1];
+    static int32_t col[3 * N];
+    static double f64[3 * N];
+    static float f32[3 * N];
+    int64_t k = 0;
+    kry_op *A;
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t j = i - 1; j <= i + 1; j++)
+            if (j >= 0 && j < n) col[k] = j, f64[k] = j == i ? 2.5 + i % 2 : -1, k++;
+        row_ptr[i + 1] = k;
+    }
+    for (int64_t i = 0; i < k; i++) f32[i] = (float)f64[i];
+    OK(kry_csr_create(dev, type, n, n, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64, NULL,
+                      &A));
+    return A;
+}
+
+/* Shows only some of an operator's entries, so that the defaults of the others run. */
+typedef struct veil {
+    kry_op *inner;
+} veil;
+static kry_status veil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    veil *v = self;
+    return kry_op_apply(v->inner, alpha, x, beta, y);
+}
+static kry_status veil_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    veil *v = self;
+    return v->inner->table->apply_dot(v->inner->self, x, y, sum);
+}
+static const kry_op_table apply_only = { .struct_size = sizeof(kry_op_table),
+                                         .kind = "apply only",
+                                         .apply = veil_apply };
+static const kry_op_table apply_and_dot = { .struct_size = sizeof(kry_op_table),
+                                            .kind = "apply and dot",
+                                            .apply = veil_apply,
+                                            .apply_dot = veil_apply_dot };
+
+static int look(void *user, const kry_iteration *it)
+{
+    (void)it;
+    ++*(int *)user;
+    return 0;
+}
+
+/* The same system through every kind of step: counts agree. */
+static void steps(kry_type type, int64_t first)
+{
+    const int64_t n = 150;
+    kry_op *A = laplace(type, n), *M, *plain, *dotted, *VM, *S;
+    kry_vec *b = vector(type, n, 0, 3), *x = vector(type, n, first, 0);
+    kry_op_shape shape = { n, n, type, 0 };
+    int looks = 0;
+    OK(kry_jacobi_create(A, &M));
+    static veil kept[8];
+    static int used;
+    veil *va = &kept[used++], *vm = &kept[used++];
+    va->inner = A, vm->inner = M;
+    OK(kry_op_create(dev, &apply_only, va, &shape, &plain));
+    OK(kry_op_create(dev, &apply_and_dot, va, &shape, &dotted));
+    OK(kry_op_create(dev, &apply_only, vm, &shape, &VM));
+    const struct {
+        kry_op *A, *M;
+        int64_t check_every;
+    } ways[] = { { A, M, 0 }, { A, M, 4 }, { plain, VM, 0 }, { dotted, M, 0 }, { A, NULL, 0 } };
+    int64_t iterations[COUNT(ways)];
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        kry_result res;
+        OK(kry_pcg_create(ways[i].A,
+                          KRY_PCG(.precond = ways[i].M,
+                                  .stop = { .rtol = 1e-4, .check_every = ways[i].check_every },
+                                  .monitor = ways[i].check_every ? look : NULL,
+                                  .monitor_user = &looks),
+                          &S));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &res));
+        iterations[i] = res.iterations;
+        keep_op(S);
+    }
+    for (int i = 1; i < 4; i++) assert_int_equal(iterations[i], iterations[0]);
+    assert_true(looks >= 2);
+    keep_op(VM);
+    keep_op(dotted);
+    keep_op(plain);
+    keep_op(M);
+    keep_op(A);
+    keep_vec(b);
+    keep_vec(x);
+}
+
+static void both(void (*what)(kry_type type, int64_t first))
+{
+    what(KRY_F32, 0);
+    what(KRY_F32, 1);
+    if (!kry_device_get_info(dev)->fp64) return;
+    what(KRY_F64, 0);
+    what(KRY_F64, 3);
+}
+
+static void vec_kernels__against_plain_c(void **state) { (void)state, both(vectors); }
+static void csr_kernels__against_plain_c(void **state) { (void)state, both(matrix); }
+static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pcg_kernels__every_kind_of_step),
+        cmocka_unit_test(vec_kernels__against_plain_c),
+        cmocka_unit_test(csr_kernels__against_plain_c),
+    };
+    return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);
+}
