@@ -1,5 +1,6 @@
 /* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
 #include "internal.h"
+#include <math.h>
 #include <stdlib.h>
 
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
@@ -99,4 +100,38 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 done:
     kry_sum_release(&sum);
     return st;
+}
+
+/* The sum of squares leaves the range of double long before the norm does: then the host
+ * scales first. */
+static kry_status norm2_on_host(const kry_vec *x, double *norm)
+{
+    kry_status st = KRY_OK;
+    int64_t n = x->n * x->k;
+    void *host = NULL;
+    double largest = 0, sum = 0;
+
+    TRY(kry_alloc((size_t)n, kry_type_size(x->type), &host));
+    TRY(kry_vec_read(x, host));
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < n; i++) {
+            double v = fabs(x->type == KRY_F32 ? ((float *)host)[i] : ((double *)host)[i]);
+            if (pass == 0)
+                largest = v > largest || isnan(v) ? v : largest;
+            else
+                sum += (v / largest) * (v / largest);
+        }
+    *norm = largest == 0 || !isfinite(largest) ? largest : largest * sqrt(sum);
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_vec_norm2(const kry_vec *x, double *norm)
+{
+    kry_status st = kry_vec_dot(x, x, norm);
+    if (st < 0) return st;
+    double tiny = x->dev->info.fp64 ? 1e-290 : 1e-30;
+    if (*norm > tiny && isfinite(*norm)) return *norm = sqrt(*norm), KRY_OK;
+    return norm2_on_host(x, norm);
 }

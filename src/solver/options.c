@@ -1,6 +1,6 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "../core/internal.h"
-#include "../io/number.h"
+#include "../core/number.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
