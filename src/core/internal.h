@@ -79,6 +79,7 @@ typedef struct kry_kernel {
     unsigned char last[KRY_MAX_ARGS][8];
     unsigned char last_size[KRY_MAX_ARGS];
     unsigned generation;
+    bool launched; /* once at least, and finished */
     struct kry_kernel *next;
 } kry_kernel;
 

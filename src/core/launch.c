@@ -90,6 +90,11 @@ kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
           (size_t)groups, local, kry_cl_error_name(err), err);
+    /* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15
+     * crashes now and then if another program is built meanwhile (seen in LLVM's pass manager,
+     * under AddressSanitizer). Wait once, then never again. */
+    if (!kernel->launched && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    kernel->launched = true;
 done:
     return st;
 }

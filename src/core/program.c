@@ -170,6 +170,8 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
     kry_status st = KRY_OK;
     char *key = NULL;
 
+    /* A caller's own kernel may be compiling in PoCL's thread: see kry_launch. */
+    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
     TRY(disk_key(dev, options, source, &key));
     *program = build_from_binary(dev, key);
     if (!*program) {
