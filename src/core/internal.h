@@ -156,6 +156,8 @@ kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z);
 /* sum := (x.y, x.x), a pair */
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+/* A number type, and one that the device has. */
+kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type);
 /* Not NULL, the same size, type and device. */
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y);

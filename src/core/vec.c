@@ -7,7 +7,7 @@ const char *kry_type_name(kry_type type) { return type == KRY_F32 ? "single" : "
 
 /* ---- making and reaching ------------------------------------------------------------ */
 
-static kry_status check_type(const char *who, const kry_device *dev, kry_type type)
+kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
 
@@ -41,7 +41,7 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
     CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
           "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
-    TRY(check_type("kry_vec_create", dev, type));
+    TRY(kry_type_check("kry_vec_create", dev, type));
     TRY(vec_new(dev, type, n, k, &v));
     TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
     TRY(kry_vec_fill(v, 0.0));
@@ -64,7 +64,7 @@ kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl
     CHECK(n >= 0 && k >= 1 && first >= 0 && (n == 0 || k <= INT64_MAX / 16 / n), KRY_ERR_ARGUMENT,
           "kry_vec_wrap: %lld-by-%lld from %lld is not a size", (long long)n, (long long)k,
           (long long)first);
-    TRY(check_type("kry_vec_wrap", dev, type));
+    TRY(kry_type_check("kry_vec_wrap", dev, type));
     TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
     int64_t room = (int64_t)(bytes / kry_type_size(type));
     CHECK(first <= room && n * k <= room - first, KRY_ERR_SHAPE,

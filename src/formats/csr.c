@@ -166,10 +166,7 @@ kry_status kry_csr_check_params(const char *who, kry_device *dev, kry_type type,
     CHECK(dev, KRY_ERR_ARGUMENT, "%s: NULL device", who);
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_CSR",
           who);
-    CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT, "%s: %d is not a number type", who,
-          (int)type);
-    CHECK(type == KRY_F32 || dev->info.fp64, KRY_ERR_UNSUPPORTED,
-          "%s: '%s' has no double precision; use single", who, dev->info.name);
+    TRY(kry_type_check(who, dev, type));
     CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
           "%s: %lld-by-%lld is outside 0 ... 2^31-1", who, (long long)rows, (long long)cols);
     CHECK(params->storage == KRY_GENERAL || rows == cols, KRY_ERR_SHAPE,

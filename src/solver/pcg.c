@@ -66,7 +66,7 @@ static kry_status step(pcg *S, kry_vec *x)
 {
     kry_status st = KRY_OK;
     const kry_vec *d = diagonal_of(S->M);
-    bool aligned = S->dev->info.cpu_kernels || x->first % kry_vector_width(S->dev, x->type) == 0;
+    bool aligned = !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
     kry_arg args[] = { ARG(x->n),           ARG(S->watch.state),
                        ARG(S->watch.step),  ARG(S->pq->buffer),
                        ARG(S->pq->count),   ARG(S->p->buffer),
