@@ -2,52 +2,77 @@
 // Host: src/formats/csr.c.
 //
 // row_ptr (OFFSET: int or long) has rows+1 entries, col and val nnz. `block` cuts the rows into
-// `blocks` runs of consecutive rows, block[0] = 0 ... block[blocks] = rows:
+// `work` runs of consecutive rows, block[0] = 0 ... block[work] = rows:
 //   CPU   one run per group, equal in work; a plain loop over each row
-//   GPU   runs of at most TILE = UNROLL * WG entries, or a single longer row. A group loads a
+//   GPU   runs of at most TILE = UNROLL * WG entries, or of a single longer row. A group loads a
 //         run's entries side by side, whatever the row lengths, UNROLL to a work-item at once so
 //         that enough bytes are in flight, and puts the products in local memory; then as many
 //         lanes as there are to spare for each row add them up: one for short rows, a few for
 //         longer ones, the whole group for a row that exceeds the tile.
-// SUM is the type of a row's sum. The order of summation depends only on the pattern.
+// SPLIT: very long rows are cut into several runs. Run b begins at entry cut[b]; a negative
+// block[b] says that it begins inside a row. Its sum goes to partial[b], and split.cl adds it to
+// the row, of which the first run took care here. So no run has more work than another, whatever
+// the lengths of rows, and the order of summation depends only on the pattern.
 //
 // After J. L. Greathouse, M. Daga, Efficient sparse matrix-vector multiplication on GPUs using
-// the CSR storage format, SC14 (2014).
+// the CSR storage format, SC14 (2014); the split as in D. Merrill, M. Garland, Merge-based
+// parallel sparse matrix-vector multiplication, SC16 (2016), but found once, on the host.
 
 #ifndef OFFSET
 #define OFFSET int
-#endif
-#ifndef SUM
-#define SUM REAL
 #endif
 #ifndef UNROLL
 #define UNROLL 4
 #endif
 #define TILE (UNROLL * WG)
 
-#define CSR_PARAMS                                                                        \
-    int blocks, global const int *restrict block, global const OFFSET *restrict row_ptr, \
-        global const int *restrict col, global const REAL *restrict val
+#define FORMAT csr
+#ifdef SPLIT
+#define MATRIX                                                                                \
+    int work, global const int *restrict block, global const OFFSET *restrict row_ptr,        \
+        global const int *restrict col, global const OFFSET *restrict cut,                    \
+        global SUM *restrict partial, global const VAL *restrict val
+#define FIRST_ROW(b)  (block[b] & 0x7fffffff)
+#define IN_A_ROW(b)   (block[b] < 0)
+#define CUT(b)        cut[b]
+#define ROW_BEGIN(i)  max(row_ptr[i], begin)
+#define ROW_END(i)    min(row_ptr[(i) + 1], end)
+#define FINISH(b, row, sum, DO)                     \
+    if (IN_A_ROW(b) && row == FIRST_ROW(b)) {       \
+        partial[b] = sum;                           \
+    } else {                                        \
+        DO(row, sum)                                \
+    }
+#else
+#define MATRIX                                                                         \
+    int work, global const int *restrict block, global const OFFSET *restrict row_ptr, \
+        global const int *restrict col, global const VAL *restrict val
+#define FIRST_ROW(b)  block[b]
+#define IN_A_ROW(b)   0
+#define CUT(b)        row_ptr[block[b]]
+#define ROW_BEGIN(i)  row_ptr[i]
+#define ROW_END(i)    row_ptr[(i) + 1]
+#define FINISH(b, row, sum, DO) DO(row, sum)
+#endif
 
 #ifdef KRY_CPU
 
-// DO(row, sum) for every row, sum = the row's products of val with GET(column).
-#define CSR_ROWS(GET, DO)                                               \
-    for (int b = get_group_id(0); b < blocks; b += get_num_groups(0)) { \
-        int row_end = block[b + 1];                                     \
-        OFFSET k = row_ptr[block[b]];                                   \
-        for (int row = block[b]; row < row_end; row++) {                \
-            OFFSET k_end = row_ptr[row + 1];                            \
-            SUM sum = 0;                                                \
+#define MATRIX_LOCALS
+#define MATRIX_ROWS(GET, DO)                                          \
+    for (int b = get_group_id(0); b < work; b += get_num_groups(0)) { \
+        int row = FIRST_ROW(b), row_end = FIRST_ROW(b + 1) + IN_A_ROW(b + 1); \
+        OFFSET k = CUT(b), end = CUT(b + 1);                          \
+        for (; row < row_end; row++) {                                \
+            OFFSET k_end = min(row_ptr[row + 1], end);                \
+            SUM sum = 0;                                              \
             for (; k < k_end; k++) sum += (SUM)val[k] * (SUM)GET(col[k]); \
-            DO(row, sum)                                                \
-        }                                                               \
+            FINISH(b, row, sum, DO)                                   \
+        }                                                             \
     }
-#define CSR_LOCALS
 
 #else
 
-#define CSR_LOCALS        \
+#define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
 
@@ -100,16 +125,17 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
 // A row that does not: each work-item adds up its share, and the tile holds WG sums.
 #define STAGE_LONG_ROW(GET)                                       \
     SUM share = 0;                                                \
-    for (OFFSET k = begin + l; k < row_ptr[first + 1]; k += WG)   \
+    for (OFFSET k = begin + l; k < end; k += WG)                  \
         share += (SUM)val[k] * (SUM)GET(col[k]);                  \
     tile[l] = share;
 
-#define CSR_ROWS(GET, DO)                                                          \
-    for (int b = get_group_id(0); b < blocks; b += get_num_groups(0)) {            \
-        int l = get_local_id(0), first = block[b], rows = block[b + 1] - first;    \
-        OFFSET begin = row_ptr[first];                                             \
-        int fits = row_ptr[first + rows] - begin <= TILE;                          \
-        int count = fits ? (int)(row_ptr[first + rows] - begin) : WG;              \
+#define MATRIX_ROWS(GET, DO)                                                       \
+    for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
+        int l = get_local_id(0), first = FIRST_ROW(b);                             \
+        int rows = FIRST_ROW(b + 1) - first + IN_A_ROW(b + 1);                     \
+        OFFSET begin = CUT(b), end = CUT(b + 1);                                   \
+        int fits = end - begin <= TILE;                                            \
+        int count = fits ? (int)(end - begin) : WG;                                \
         int lanes = lanes_per_row(rows);                                           \
         if (fits) {                                                                \
             STAGE_TILE(GET)                                                        \
@@ -121,80 +147,20 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
             int mine = base + l / lanes, lane_of_row = l & (lanes - 1);            \
             int from = 0, to = 0, row = first + mine;                              \
             if (mine < rows) {                                                     \
-                from = fits ? (int)(row_ptr[row] - begin) : 0;                     \
-                to = fits ? (int)(row_ptr[row + 1] - begin) : WG;                  \
+                from = fits ? (int)(ROW_BEGIN(row) - begin) : 0;                   \
+                to = fits ? (int)(ROW_END(row) - begin) : WG;                      \
             }                                                                      \
             SUM sum = row_sum(tile, from + lane_of_row, to, lanes, lane_sum);      \
-            if (mine < rows && lane_of_row == 0) { DO(row, sum) }                  \
+            if (mine < rows && lane_of_row == 0) { FINISH(b, row, sum, DO) }       \
         }                                                                          \
         barrier(CLK_LOCAL_MEM_FENCE); /* the next run overwrites the tile */       \
     }
 
 #endif
 
-#define GET_X(j) x[j]
-
-// y := alpha A x + beta y; with beta == 0, y is not read.
-kernel void csr_apply(CSR_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
-                      global REAL *restrict y, long y0)
-{
-    CSR_LOCALS
-    x += x0, y += y0;
-#define AXPBY(row, sum) \
-    y[row] = beta == 0 ? (REAL)((SUM)alpha * sum) : (REAL)((SUM)alpha * sum + (SUM)beta * y[row]);
-    CSR_ROWS(GET_X, AXPBY)
-}
-
-// r := b - A x; r may be b.
-kernel void csr_residual(CSR_PARAMS, global const REAL *b, long b0, global const REAL *restrict x,
-                         long x0, global REAL *r, long r0)
-{
-    CSR_LOCALS
-    global const REAL *rhs = b + b0;
-    x += x0, r += r0;
-#define RESIDUAL(row, sum) r[row] = (REAL)((SUM)rhs[row] - sum);
-    CSR_ROWS(GET_X, RESIDUAL)
-}
-
-// y := A x, part[group] := x.y
-kernel void csr_apply_dot(CSR_PARAMS, global const REAL *restrict x, long x0,
-                          global REAL *restrict y, long y0, global ACC *restrict part)
-{
-    CSR_LOCALS
-    local ACC lane[WG];
-    ACC dot = 0;
-    x += x0, y += y0;
-#define STORE_DOT(row, sum) y[row] = sum, dot += (ACC)x[row] * (ACC)sum;
-    CSR_ROWS(GET_X, STORE_DOT)
-    dot = group_sum(dot, lane);
-    if (get_local_id(0) == 0) part[get_group_id(0)] = dot;
-}
-
-// p := z + beta old, q := A p, part[group] := p.q in one pass: the neighbours' p is formed again
-// from z and old, so that p needs no pass of its own. Nothing is written once the solve stopped.
-kernel void csr_apply_direction(DIRECTION_PARAMS, CSR_PARAMS, global const REAL *restrict z,
-                                global const REAL *restrict old, global REAL *restrict p,
-                                global REAL *restrict q, global ACC *restrict part)
-{
-    CSR_LOCALS
-    local ACC2 lane[WG];
-    ACC b2, dot = 0;
-    int stop = begin_direction(DIRECTION_PASS, lane, &b2), rows_to_do = stop == GO_ON ? blocks : 0;
-    REAL beta = (REAL)b2;
-    blocks = rows_to_do; // not a return: the barriers below are for all
-#define GET_P(j) (z[j] + beta * old[j])
-#define STORE_P(row, sum)                     \
-    REAL p_row = GET_P(row);                  \
-    p[row] = p_row, q[row] = sum;             \
-    dot += (ACC)p_row * (ACC)sum;
-    CSR_ROWS(GET_P, STORE_P)
-    dot = group_sum(dot, (local ACC *)lane);
-    if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = dot;
-}
-
 // d := diagonal; entries of a row may stand in any order.
 kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
-                         global const int *restrict col, global const REAL *restrict val,
+                         global const int *restrict col, global const VAL *restrict val,
                          global REAL *restrict d, long d0)
 {
     d += d0;

@@ -33,7 +33,7 @@ static triples triples_of(const matrix *A)
 static void triples_release(triples *t) { free(t->row), free(t->col), free(t->val); }
 
 static kry_op *coo_of(const triples *t, kry_type type, int64_t rows, int64_t cols,
-                      const kry_csr_params *params)
+                      const kry_matrix_params *params)
 {
     kry_op *op = NULL;
     void *val = in_type(type, t->val, t->nnz);
@@ -114,7 +114,7 @@ static void coo__duplicates_are_summed(void **state)
         twice.val[k] = (k < t.nnz ? 1 : 3) * t.val[from];
     }
     for (int64_t k = 0; k < A.nnz; k++) A.val[k] *= 4;
-    kry_op *op = coo_of(&twice, type, A.rows, A.cols, KRY_CSR(.duplicates = KRY_SUM));
+    kry_op *op = coo_of(&twice, type, A.rows, A.cols, KRY_MATRIX(.duplicates = KRY_SUM));
     kry_op_info info;
     kry_op_describe(op, &info);
     assert_int_equal(info.nnz, A.nnz);
@@ -147,7 +147,7 @@ static void coo__symmetric_and_skew_halves(void **state)
                 t.val[t.nnz++] = flip && skew ? -v : v;
             }
         kry_op *op = coo_of(&t, type, N, N,
-                            KRY_CSR(.storage = skew ? KRY_SKEW_HALF : KRY_SYMMETRIC_HALF,
+                            KRY_MATRIX(.storage = skew ? KRY_SKEW_HALF : KRY_SYMMETRIC_HALF,
                                     .traits = skew ? 0 : KRY_SYMMETRIC));
         op_suite(op, &A);
         kry_op_release(&op);
@@ -177,19 +177,19 @@ static void coo_create__refusals(void **state)
     REFUSES(CREATE(3, 3, 4, row, low_col, val, NULL), KRY_ERR_ARGUMENT, "column -1 at entry 0");
     REFUSES(CREATE(0, 0, 4, row, col, val, NULL), KRY_ERR_ARGUMENT, "row 0 at entry 0");
     REFUSES(CREATE(3, 3, 4, row, col, val, NULL), KRY_ERR_ARGUMENT, "row 2, column 0");
-    REFUSES(CREATE(3, 3, 4, row, col, bad, KRY_CSR(.duplicates = KRY_SUM)), KRY_ERR_ARGUMENT,
+    REFUSES(CREATE(3, 3, 4, row, col, bad, KRY_MATRIX(.duplicates = KRY_SUM)), KRY_ERR_ARGUMENT,
             "entry 3");
-    REFUSES(CREATE(3, 3, 3, row, col, val, KRY_CSR(.storage = KRY_SKEW_HALF)), KRY_ERR_ARGUMENT,
+    REFUSES(CREATE(3, 3, 3, row, col, val, KRY_MATRIX(.storage = KRY_SKEW_HALF)), KRY_ERR_ARGUMENT,
             "entry 2 is on the diagonal");
-    REFUSES(CREATE(3, 4, 3, row, col, val, KRY_CSR(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_SHAPE,
+    REFUSES(CREATE(3, 4, 3, row, col, val, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_SHAPE,
             "3-by-4");
     REFUSES(CREATE(3, 3, -1, row, col, val, NULL), KRY_ERR_ARGUMENT, "nnz = -1");
     REFUSES(CREATE(3, 3, 4, NULL, col, val, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(3, 3, 4, row, NULL, val, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(3, 3, 4, row, col, NULL, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(-3, 3, 4, row, col, val, NULL), KRY_ERR_ARGUMENT, "-3-by-3");
-    REFUSES(CREATE(3, 3, 4, row, col, val, &(kry_csr_params){ .struct_size = 1 }), KRY_ERR_ARGUMENT,
-            "KRY_CSR");
+    REFUSES(CREATE(3, 3, 4, row, col, val, &(kry_matrix_params){ .struct_size = 1 }), KRY_ERR_ARGUMENT,
+            "KRY_MATRIX");
     assert_null(op);
 }
 

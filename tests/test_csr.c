@@ -108,7 +108,7 @@ static void csr__symmetric_trait_gives_transpose(void **state)
             A.val[first + j] = to_type(type, 1.0 / (double)(2 + (A.col[first + j] + i) % 7));
         }
     }
-    kry_op *op = csr_of(&A, type, KRY_CSR(.traits = KRY_POSITIVE));
+    kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
     assert_int_equal(kry_op_get_shape(op)->traits, KRY_POSITIVE | KRY_SYMMETRIC);
     op_suite(op, &A);
     kry_op_release(&op);
@@ -545,7 +545,7 @@ static void csr_wrap__refusals(void **state)
     REFUSES(kry_csr_wrap(dev, type, 10, 10, 30, false, NULL, w.col, w.val, NULL, &op),
             KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_csr_wrap(dev, type, 10, 10, 30, false, w.row_ptr, w.col, w.val,
-                         KRY_CSR(.storage = KRY_SYMMETRIC_HALF), &op),
+                         KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF), &op),
             KRY_ERR_UNSUPPORTED, "symmetric");
     REFUSES(kry_csr_wrap(dev, type, 10, 2, 30, false, w.row_ptr, w.col, w.val, NULL, &op),
             KRY_ERR_ARGUMENT, "row 0");
@@ -592,7 +592,7 @@ static void assert_dense(const kry_op *op, const double *want)
 /* Small integers, so that sums are exact in single precision too. */
 static void check_update(kry_type type, int64_t rows, int64_t cols, const int64_t *row_ptr,
                          const int32_t *col, const double *first, const double *second,
-                         const kry_csr_params *params, const double *want_first,
+                         const kry_matrix_params *params, const double *want_first,
                          const double *want_second)
 {
     int64_t nnz = row_ptr[rows];
@@ -651,7 +651,7 @@ static void csr_update__summed_duplicates(void **state)
     static const int32_t col[] = { 1, 0, 1, 1, 0, 0 };
     static const double first[] = { 1, 2, 3, 4, 5, 6 }, second[] = { -1, 1, 10, 20, 7, -7 };
     static const double want_first[] = { 2, 8, 11, 0 }, want_second[] = { 1, 29, 0, 0 };
-    check_update(type_of(state), 2, 2, row_ptr, col, first, second, KRY_CSR(.duplicates = KRY_SUM),
+    check_update(type_of(state), 2, 2, row_ptr, col, first, second, KRY_MATRIX(.duplicates = KRY_SUM),
                  want_first, want_second);
 }
 
@@ -664,7 +664,7 @@ static void csr_update__symmetric_half(void **state)
     static const double want_first[] = { 2, 3, 1, 3, 0, 4, 1, 4, 5 },
                         want_second[] = { 7, 8, 6, 8, 0, 9, 6, 9, 10 };
     check_update(type_of(state), 3, 3, row_ptr, col, first, second,
-                 KRY_CSR(.storage = KRY_SYMMETRIC_HALF), want_first, want_second);
+                 KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF), want_first, want_second);
 }
 
 static void csr_update__symmetric_half_summed(void **state)
@@ -675,7 +675,7 @@ static void csr_update__symmetric_half_summed(void **state)
     static const double first[] = { 1, 2, 3, 4 }, second[] = { 5, 6, 7, 8 };
     static const double want_first[] = { 0, 3, 3, 7 }, want_second[] = { 0, 11, 11, 15 };
     check_update(type_of(state), 2, 2, row_ptr, col, first, second,
-                 KRY_CSR(.storage = KRY_SYMMETRIC_HALF, .duplicates = KRY_SUM), want_first,
+                 KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF, .duplicates = KRY_SUM), want_first,
                  want_second);
 }
 
@@ -687,7 +687,7 @@ static void csr_update__skew_half(void **state)
     static const double want_first[] = { 0, -2, 1, 2, 0, 0, -1, 0, 0 },
                         want_second[] = { 0, -4, -3, 4, 0, 0, 3, 0, 0 };
     check_update(type_of(state), 3, 3, row_ptr, col, first, second,
-                 KRY_CSR(.storage = KRY_SKEW_HALF), want_first, want_second);
+                 KRY_MATRIX(.storage = KRY_SKEW_HALF), want_first, want_second);
 }
 
 /* ---- refusals
@@ -712,10 +712,10 @@ static void csr_create__sizes(void **state)
     REFUSES(CREATE(2, 2, NULL, col, val, NULL), KRY_ERR_ARGUMENT, "row_ptr");
     REFUSES(CREATE(2, 2, ptr, NULL, val, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(2, 2, ptr, col, NULL, NULL), KRY_ERR_ARGUMENT, "NULL");
-    REFUSES(CREATE(2, 3, ptr, col, val, KRY_CSR(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_SHAPE,
+    REFUSES(CREATE(2, 3, ptr, col, val, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_SHAPE,
             "2-by-3");
-    REFUSES(CREATE(2, 2, ptr, col, val, &(kry_csr_params){ .struct_size = 4 }), KRY_ERR_ARGUMENT,
-            "KRY_CSR");
+    REFUSES(CREATE(2, 2, ptr, col, val, &(kry_matrix_params){ .struct_size = 4 }), KRY_ERR_ARGUMENT,
+            "KRY_MATRIX");
     REFUSES(kry_csr_create(NULL, KRY_F32, 2, 2, ptr, col, val, NULL, &op), KRY_ERR_ARGUMENT,
             "device");
     REFUSES(kry_csr_create(device(), (kry_type)7, 2, 2, ptr, col, val, NULL, &op), KRY_ERR_ARGUMENT,
@@ -776,7 +776,7 @@ static void csr_create__duplicates_name_the_place(void **state)
     kry_op *op;
 
     REFUSES(CREATE(2, 2, ptr, col, val, NULL), KRY_ERR_ARGUMENT, "row 1, column 1");
-    REFUSES(CREATE(2, 2, half, both, val, KRY_CSR(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_ARGUMENT,
+    REFUSES(CREATE(2, 2, half, both, val, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_ARGUMENT,
             "row 0, column 1");
     assert_null(op);
 }
@@ -789,7 +789,7 @@ static void csr_create__skew_diagonal(void **state)
     static const float val[] = { 1, 2 };
     kry_op *op;
 
-    REFUSES(CREATE(2, 2, ptr, col, val, KRY_CSR(.storage = KRY_SKEW_HALF)), KRY_ERR_ARGUMENT,
+    REFUSES(CREATE(2, 2, ptr, col, val, KRY_MATRIX(.storage = KRY_SKEW_HALF)), KRY_ERR_ARGUMENT,
             "entry 1");
     assert_null(op);
 }

@@ -58,7 +58,7 @@ static kry_status session_run(kry_device *dev, session *s)
     TRY(kry_vec_fill(s->b, 1));
     TRY(kry_vec_norm2(s->b, &norm));
     s->A = POISONED(kry_op);
-    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, KRY_CSR(.traits = KRY_POSITIVE),
+    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, KRY_MATRIX(.traits = KRY_POSITIVE),
                         &s->A),
          s->A);
     s->coo = POISONED(kry_op);

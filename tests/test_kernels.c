@@ -116,7 +116,7 @@ static void matrix(kry_type type, int64_t first)
     }
     kry_op *A;
     OK(kry_csr_create(dev, type, ROWS, COLS, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64,
-                      KRY_CSR(.duplicates = KRY_SUM), &A));
+                      KRY_MATRIX(.duplicates = KRY_SUM), &A));
     kry_vec *x = vector(type, COLS, first, 0), *y = vector(type, ROWS, first, 2),
             *r = vector(type, ROWS, first, 4);
     double eps = 600 * roundoff(type);

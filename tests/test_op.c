@@ -285,7 +285,7 @@ static void check_defaults(kry_type type, int64_t n, bool jacobi)
     matrix A = tridiagonal_matrix(type, n);
     host_op h = { .A = &A, .type = type };
     kry_op *op[2] = { host_op_create(&h, KRY_POSITIVE),
-                      csr_of(&A, type, KRY_CSR(.traits = KRY_POSITIVE)) };
+                      csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE)) };
     kry_op *M = NULL;
     double *b = random_array(type, n), *x[2], norm_b;
     guarded B = guarded_create(type, n, 1, 1, b);

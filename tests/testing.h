@@ -307,7 +307,7 @@ MAYBE_UNUSED static long double row_bound(const matrix *A, int64_t i, kry_type t
     return (long double)(m + 6) * eps_of(type) * magnitude + least_of(type) * (m + 6);
 }
 
-MAYBE_UNUSED static kry_op *csr_of(const matrix *A, kry_type type, const kry_csr_params *params)
+MAYBE_UNUSED static kry_op *csr_of(const matrix *A, kry_type type, const kry_matrix_params *params)
 {
     kry_op *op = NULL;
     void *val = in_type(type, A->val, A->nnz);

@@ -32,7 +32,7 @@ int main(void)
 
     if ((st = kry_device_open(NULL, &device)) < 0) goto done;
     if ((st = kry_csr_create(device, KRY_F64, n, n, row_ptr, col, val,
-                             KRY_CSR(.traits = KRY_POSITIVE), &A)) < 0)
+                             KRY_MATRIX(.traits = KRY_POSITIVE), &A)) < 0)
         goto done;
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &b)) < 0) goto done;
     if ((st = kry_vec_create(device, KRY_F64, n, 1, &x)) < 0) goto done;

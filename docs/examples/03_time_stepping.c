@@ -67,7 +67,7 @@ int main(void)
     fill(1, dt, row_ptr, col, val);
     if ((st = kry_device_open(NULL, &device)) < 0) goto done;
     if ((st = kry_csr_create(device, KRY_F64, n, n, row_ptr, col, val,
-                             KRY_CSR(.traits = KRY_POSITIVE), &A)) < 0)
+                             KRY_MATRIX(.traits = KRY_POSITIVE), &A)) < 0)
         goto done;
     if ((st = kry_solver_create(A, "method=pcg precond=jacobi rtol=1e-10", NULL, NULL, &solver)) <
         0)

@@ -24,7 +24,7 @@ static kry_status solve_twice(cl_context context, cl_device_id id, cl_command_qu
 
     if ((st = kry_device_wrap(context, id, queue, &device)) < 0) goto done;
     if ((st = kry_csr_wrap(device, KRY_F32, n, n, nnz, false, matrix[0], matrix[1], matrix[2],
-                           KRY_CSR(.traits = KRY_POSITIVE), &A)) < 0)
+                           KRY_MATRIX(.traits = KRY_POSITIVE), &A)) < 0)
         goto done;
     if ((st = kry_vec_wrap(device, KRY_F32, n, 1, rhs, 0, &b)) < 0) goto done;
     if ((st = kry_vec_wrap(device, KRY_F32, n, 1, answer, 0, &x)) < 0) goto done;

@@ -1,5 +1,5 @@
 /*
- * formats.h - sparse matrices from host arrays.
+ * formats.h - sparse matrices from host arrays, and how they are stored.
  */
 #ifndef KRY_FORMATS_H
 #define KRY_FORMATS_H
@@ -22,16 +22,69 @@ typedef enum kry_duplicates {
     KRY_SUM         /* they are added up, as finite elements want */
 } kry_duplicates;
 
-typedef struct kry_csr_params {
+/* How the entries lie in memory; docs/formats.md tells which is good for what. */
+#define KRY_FORMAT_LIST(X)                                                               \
+    X(AUTO, "auto")     /* what is expected, or was measured, to be fastest here */      \
+    X(CSR, "csr")       /* compressed sparse rows: takes everything */                   \
+    X(DIA, "dia")       /* diagonals, no column indices */                               \
+    X(SYMDIA, "symdia") /* the upper diagonals of a symmetric matrix */                  \
+    X(ELL, "ell")       /* every row as long as the longest */                           \
+    X(SELL, "sell")     /* sliced ELL, SELL-C-sigma */                                   \
+    X(JDS, "jds")       /* jagged diagonals */                                           \
+    X(HYB, "hyb")       /* ELL with the rest in COO */                                   \
+    X(COO, "coo")       /* entries with both indices */
+
+typedef enum kry_format {
+#define X(name, text) KRY_FORMAT_##name,
+    KRY_FORMAT_LIST(X)
+#undef X
+        KRY_FORMAT_COUNT
+} kry_format;
+
+/* How the numbers of a double-precision matrix are kept. Products are computed in double. */
+typedef enum kry_values {
+    KRY_VALUES_COMPACT = 0, /* in single where that loses nothing, to the bit; else as given */
+    KRY_VALUES_AS_GIVEN,
+    KRY_VALUES_SINGLE       /* rounded to single: half the bytes, for preconditioners */
+} kry_values;
+
+/* How the kernels of KRY_FORMAT_JDS go about it (Cevahir, Nukada, Matsuoka 2009). */
+typedef enum kry_jds_product {
+    KRY_JDS_PROPOSED = 0, /* a row at a time, y written once */
+    KRY_JDS_BASIC,        /* a diagonal at a time through a temporary */
+    KRY_JDS_TEXTURE       /* as proposed, x read as an image; needs a device with images */
+} kry_jds_product;
+
+typedef struct kry_matrix_params {
     size_t struct_size;
     unsigned traits;           /* promises about A, see KRY_SYMMETRIC */
     kry_storage storage;       /* default KRY_GENERAL */
     kry_duplicates duplicates; /* default KRY_REFUSE */
-} kry_csr_params;
-#define KRY_CSR(...) (&(kry_csr_params){ .struct_size = sizeof(kry_csr_params), __VA_ARGS__ })
+    kry_format format;         /* default KRY_FORMAT_AUTO */
+    kry_values values;         /* default KRY_VALUES_COMPACT */
+    /* SELL; 0: what suits the device and the matrix */
+    int slice;                 /* rows in a slice: 4 ... 256, a power of two; CPUs: 8 */
+    int sigma;                 /* rows sorted by length in windows of so many; 1: not at all */
+    int index_bits;            /* of a column: 8, 16 or 32; refused if they do not fit */
+    kry_jds_product jds;       /* default KRY_JDS_PROPOSED */
+    double measure_seconds;    /* AUTO: time the candidates for so long at most; 0: predict */
+} kry_matrix_params;
+#define KRY_MATRIX(...) \
+    (&(kry_matrix_params){ .struct_size = sizeof(kry_matrix_params), __VA_ARGS__ })
+
+KRY_API const char *kry_format_name(kry_format format); /* "csr", ... */
 
 /*
- * A matrix in compressed sparse rows, copied from host arrays.
+ * A format as one word, as the program's --format takes it: "auto", "csr", "sell", "sell:slice=32,
+ * sigma=256,index=16", "jds:basic", "jds:texture", "measure" or "measure:seconds=0.5"; any may add
+ * "values=single", "values=given" or "values=compact". Changes only what the word names.
+ *
+ * Returns  KRY_ERR_PARSE naming the word it does not know.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_format_parse(const char *text, kry_matrix_params *params);
+
+/*
+ * A matrix from compressed sparse rows on the host, stored in the format that params asks for.
  *
  *   rows, cols  0 ... 2^31 - 1
  *   row_ptr     [in]  rows+1 entries, row_ptr[0] = 0, not decreasing; may pass 2^31
@@ -41,15 +94,16 @@ typedef struct kry_csr_params {
  * Everything is checked once on the host. Waits.
  *
  * Returns  KRY_ERR_ARGUMENT naming the first bad row or entry; KRY_ERR_UNSUPPORTED (double on a
- *          device without it); KRY_ERR_MEMORY; KRY_ERR_DEVICE; KRY_ERR_BUILD.
+ *          device without it; a format that does not suit the matrix, with the bytes it would
+ *          take); KRY_ERR_MEMORY; KRY_ERR_DEVICE; KRY_ERR_BUILD.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_csr_create(kry_device *device, kry_type type, int64_t rows,
                                                  int64_t cols, const int64_t *row_ptr,
                                                  const int32_t *col, const void *val,
-                                                 const kry_csr_params *params, kry_op **op);
+                                                 const kry_matrix_params *params, kry_op **op);
 
 /*
- * The same from coordinates: nnz triples in any order. The matrix is stored as CSR.
+ * The same from coordinates: nnz triples in any order.
  *
  *   row, col    [in]  nnz indices in [0, rows) and [0, cols)
  *   val         [in]  nnz finite numbers of `type`
@@ -57,7 +111,21 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_create(kry_device *device, kry_type ty
 KRY_API KRY_MUST_CHECK kry_status kry_coo_create(kry_device *device, kry_type type, int64_t rows,
                                                  int64_t cols, int64_t nnz, const int32_t *row,
                                                  const int32_t *col, const void *val,
-                                                 const kry_csr_params *params, kry_op **op);
+                                                 const kry_matrix_params *params, kry_op **op);
+
+/*
+ * The entries of a stored matrix, rows in order and columns ascending, to the bit what was given
+ * (after filling in and adding up; rounded with KRY_VALUES_SINGLE). Reads the format's own
+ * structure back, so it undoes any conversion. Waits.
+ *
+ *   row_ptr  [out]  rows+1
+ *   col      [out]  as many as kry_op_describe says in nnz
+ *   val      [out]  the same count, of the matrix's type
+ *
+ * Returns  KRY_ERR_UNSUPPORTED if op is not a matrix of one of these formats.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col,
+                                                  void *val);
 
 #ifdef __cplusplus
 }

@@ -58,7 +58,7 @@ KRY_API void kry_mtx_release(kry_mtx **mtx);
 /* A file's matrix as an operator: symmetric and skew storage expanded, duplicates refused
  * unless params say otherwise. traits: symmetric files get KRY_SYMMETRIC. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_matrix(kry_device *device, kry_type type,
-                                                 const kry_mtx *mtx, const kry_csr_params *params,
+                                                 const kry_mtx *mtx, const kry_matrix_params *params,
                                                  kry_op **op);
 /* A file's numbers as an n-by-k block: array files, and coordinate files of vectors. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_vec(kry_device *device, kry_type type,

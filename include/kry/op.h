@@ -40,7 +40,9 @@ typedef struct kry_op_shape {
 typedef struct kry_op_info {
     const char *kind;       /* "csr", "jacobi", "pcg", or what the author called it */
     const char *variant;    /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
-    int64_t nnz;            /* stored entries; -1 if the word makes no sense */
+    int64_t nnz;            /* entries; -1 if the word makes no sense */
+    int64_t slots;          /* numbers stored for them, padding included; 0: not known */
+    double bytes_stored;    /* numbers and structure; 0: not known */
     double bytes_per_apply; /* least bytes moved by y = A x, vectors included; 0: not known */
     double bytes_per_direction; /* the same for apply_direction; 0: not known, or not offered */
 } kry_op_info;

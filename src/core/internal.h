@@ -136,7 +136,7 @@ struct kry_vec {
     cl_mem buffer; /* retained */
 };
 
-enum { KRY_SUM_CAPACITY = 4096 };
+enum { KRY_SUM_CAPACITY = 8192 };
 
 struct kry_sum {
     kry_device *dev; /* borrowed */

@@ -62,23 +62,27 @@ done:
     return st;
 }
 
-/* kry.clh, direction.clh and <stem>.cl in one text: drivers' caches miss changed #includes. */
+/* kry.clh, direction.clh, <stem>.cl and product.clh in one text: drivers' caches miss changed
+ * #includes. */
 static kry_status assemble(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
     const char *dir = NULL;
-    char *common = NULL, *direction = NULL, *body = NULL, file[64];
+    char *common = NULL, *direction = NULL, *body = NULL, *product = NULL, file[64];
 
     *source = NULL;
     TRY(kernel_directory(&dir, &common));
     TRY(read_text(dir, "direction.clh", &direction));
     snprintf(file, sizeof file, "%s.cl", stem);
     TRY(read_text(dir, file, &body));
-    size_t size = strlen(common) + strlen(direction) + strlen(body) + 200;
+    TRY(read_text(dir, "product.clh", &product));
+    size_t size = strlen(common) + strlen(direction) + strlen(body) + strlen(product) + 200;
     TRY(kry_alloc(size, 1, source));
-    snprintf(*source, size, "%s#line 1 \"direction.clh\"\n%s#line 1 \"%s\"\n%s", common, direction,
-             file, body);
+    snprintf(*source, size,
+             "%s#line 1 \"direction.clh\"\n%s#line 1 \"%s\"\n%s#line 1 \"product.clh\"\n%s", common,
+             direction, file, body, product);
 done:
+    free(product);
     free(body);
     free(direction);
     free(common);

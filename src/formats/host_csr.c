@@ -172,7 +172,7 @@ done:
     return st;
 }
 
-static kry_status place_entries(const kry_entries *e, const kry_csr_params *params, kry_host_csr *A)
+static kry_status place_entries(const kry_entries *e, const kry_matrix_params *params, kry_host_csr *A)
 {
     kry_status st = KRY_OK;
     bool mirrored = params->storage != KRY_GENERAL;
@@ -199,7 +199,7 @@ done:
 }
 
 /* CSR that is sorted and free of duplicates already is only copied. */
-static bool is_canonical(const kry_entries *e, const kry_csr_params *params)
+static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
 {
     if (!e->row_ptr || params->storage != KRY_GENERAL) return false;
     for (int64_t i = 0; i < e->rows; i++)
@@ -254,7 +254,7 @@ done:
     return st;
 }
 
-kry_status kry_host_csr_create(const kry_entries *e, const kry_csr_params *params, kry_host_csr *A)
+kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params, kry_host_csr *A)
 {
     kry_status st = KRY_OK;
 

@@ -35,15 +35,14 @@ kry_status kry_entries_check(const kry_entries *e);
 /* Returns  KRY_ERR_ARGUMENT naming the first value that is not finite. */
 kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val);
 /* Check, expand, sort, merge. Returns  KRY_ERR_ARGUMENT naming the first bad place. */
-kry_status kry_host_csr_create(const kry_entries *e, const kry_csr_params *params, kry_host_csr *A);
+kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params, kry_host_csr *A);
 /* val := what new values for the given entries make of it. Returns  KRY_ERR_ARGUMENT for values
  * that are not finite; then val is unchanged. */
 kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void *values);
 void kry_host_csr_release(kry_host_csr *A);
 
-/* The operator around a finished host matrix; formats/csr.c. Takes A over. */
-kry_status kry_csr_from_host(kry_device *dev, kry_host_csr *A, unsigned traits, kry_op **op);
-kry_status kry_csr_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
-                                int64_t cols, const kry_csr_params *params);
+/* The parameters of every function that makes a matrix; formats/create.c. */
+kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
+                                int64_t cols, const kry_matrix_params *params);
 
 #endif

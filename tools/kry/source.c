@@ -60,7 +60,7 @@ kry_status source_matrix(const source *s, kry_device *device, kry_type type, kry
     }
     TRY(convert_values(type, p->nnz, p->val, &val, &owned));
     TRY(kry_csr_create(device, type, p->n, p->n, p->row_ptr, p->col, val,
-                       KRY_CSR(.traits = KRY_POSITIVE), A));
+                       KRY_MATRIX(.traits = KRY_POSITIVE), A));
 done:
     free(owned);
     return st;

@@ -1,0 +1,112 @@
+// jds.cl - jagged diagonals: rows sorted by falling length, the first entries of all rows side by
+// side, then the second ones ...
+// Host: src/formats/jds.c.
+//
+// Jagged diagonal d has an entry of the first jd[2 d + 1] positions, from place jd[2 d] on, a
+// multiple of 16; jd is in constant memory (JD_SPACE) where it fits. Position i holds row perm[i].
+//   proposed   jds_apply and its like: a position to a work-item, all its entries in one go, y
+//              written once through perm
+//   basic      jds_clear, jds_add for every diagonal, jds_reorder: a sum t per position goes to
+//              memory and back with each of them
+//
+// After A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs,
+// ICCS 2009, which calls the two the CSR-like and the basic product.
+
+#ifndef JD_SPACE
+#define JD_SPACE constant
+#endif
+
+#define FORMAT jds
+#define JD(d)      jd[2 * (d)]
+#define JD_ROWS(d) jd[2 * (d) + 1]
+
+#ifdef KRY_CPU
+
+#define MATRIX                                                                               \
+    int work, int diagonals, global const int *restrict block, JD_SPACE const int *jd,       \
+        global const int *restrict perm, global const int *restrict col,                     \
+        global const VAL *restrict val
+#define MATRIX_LOCALS
+#define ROW(i) perm[i]
+
+// A full vector of positions while all of them have entries, then one by one.
+#define MATRIX_ROWS(GET, DO)                                                                 \
+    for (int b = get_group_id(0); b < work; b += get_num_groups(0))                          \
+        for (int first = block[b]; first < block[b + 1]; first += VW) {                      \
+            int count = min(VW, block[b + 1] - first), d = 0;                                \
+            SUMV sums = 0;                                                                   \
+            SUM lane[VW];                                                                    \
+            for (; d < diagonals && first + VW <= JD_ROWS(d); d++) {                         \
+                int8 j = vload8(0, col + JD(d) + first);                                     \
+                sums += LOAD_SUMV(val + JD(d) + first) * GATHER_SUMV(x, j);                  \
+            }                                                                                \
+            vstore8(sums, 0, lane);                                                          \
+            for (; d < diagonals && first < JD_ROWS(d); d++)                                 \
+                for (int l = 0; l < VW && first + l < JD_ROWS(d); l++)                       \
+                    lane[l] += (SUM)val[JD(d) + first + l] * (SUM)x[col[JD(d) + first + l]]; \
+            for (int l = 0; l < count; l++) {                                                \
+                int row = ROW(first + l);                                                    \
+                SUM sum = lane[l];                                                           \
+                DO(row, sum)                                                                 \
+            }                                                                                \
+        }
+
+#else
+
+#define MATRIX                                                             \
+    int work, int diagonals, JD_SPACE const int *jd,                       \
+        global const int *restrict perm, global const int *restrict col,   \
+        global const VAL *restrict val
+#define MATRIX_LOCALS
+
+#define LOAD(u, GET)               \
+    int j##u = col[JD(d + u) + i]; \
+    SUM v##u = val[JD(d + u) + i];
+#define ADD(u, GET)  sum += v##u * (SUM)GET(j##u);
+#define FOUR(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+
+#define MATRIX_ROWS(GET, DO)                                                   \
+    for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {   \
+        int d = 0, row = perm[i];                                              \
+        SUM sum = 0;                                                           \
+        for (; d + 3 < diagonals && i < JD_ROWS(d + 3); d += 4) {              \
+            FOUR(LOAD, GET)                                                    \
+            FOUR(ADD, GET)                                                     \
+        }                                                                      \
+        for (; d < diagonals && i < JD_ROWS(d); d++) {                         \
+            LOAD(0, GET)                                                       \
+            ADD(0, GET)                                                        \
+        }                                                                      \
+        DO(row, sum)                                                           \
+    }
+
+#endif
+
+// ---- the basic product ----
+
+kernel void jds_clear(int rows, global SUM *restrict t)
+{
+    FOR_EACH(i, rows) t[i] = 0;
+}
+
+// t[i] += the entry of jagged diagonal d at position i times its x
+kernel void jds_add(int begin, int rows, global const int *restrict col,
+                    global const VAL *restrict val, global const REAL *restrict x, long x0,
+                    global SUM *restrict t)
+{
+    x += x0;
+    FOR_EACH(i, rows) t[i] += (SUM)val[begin + i] * (SUM)x[col[begin + i]];
+}
+
+// y := alpha t + beta y in the order of rows
+kernel void jds_reorder(int rows, global const int *restrict perm, global const SUM *restrict t,
+                        ACC alpha, ACC beta, global REAL *restrict y, long y0)
+{
+    y += y0;
+    FOR_EACH(i, rows)
+    {
+        int row = perm[i];
+        y[row] = beta == 0 ? (REAL)((SUM)alpha * t[i])
+                           : (REAL)((SUM)alpha * t[i] + (SUM)beta * y[row]);
+    }
+}

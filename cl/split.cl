@@ -1,0 +1,19 @@
+// split.cl - rows too long for one group: add up what the groups that share them have left.
+// Host: src/formats/matrix.c. The sums come from csr.cl and coo.cl.
+//
+// `split` has three numbers for each of the `work` rows: the row, and from which to below which
+// place its sums lie in `partial`.
+
+#define FORMAT split
+#define ADDS
+#define MATRIX        int work, global const int *restrict split, global const SUM *restrict partial
+#define MATRIX_LOCALS local ACC split_lane[WG];
+#define MATRIX_ROWS(GET, DO)                                                      \
+    for (int s = get_group_id(0); s < work; s += get_num_groups(0)) {             \
+        int row = split[3 * s], end = split[3 * s + 2];                           \
+        ACC total = 0;                                                            \
+        for (int b = split[3 * s + 1] + (int)get_local_id(0); b < end; b += WG)   \
+            total += partial[b];                                                  \
+        SUM sum = (SUM)group_sum(total, split_lane);                              \
+        if (get_local_id(0) == 0) { DO(row, sum) }                                \
+    }
