@@ -55,7 +55,7 @@
 #define LOAD(u, GET)                                 \
     int k##u = begin + min(PLACE(u), count - 1);     \
     int row##u = row_of[k##u], j##u = col[k##u];     \
-    SUM sum##u = val[k##u];
+    SUM sum##u = val[val0 + k##u];
 #define STAGE(u, GET)                                          \
     sum##u *= (SUM)GET(j##u);                                  \
     tile[PLACE(u)] = sum##u;                                   \
