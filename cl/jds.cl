@@ -8,6 +8,10 @@
 //              written once through perm
 //   basic      jds_clear, jds_add for every diagonal, jds_reorder: a sum t per position goes to
 //              memory and back with each of them
+//   texture    jds_apply_image, alone in its program: as proposed, but x is read as an image.
+//              X_IMAGE=1: an image1d_buffer_t over x's own buffer, x from texel x_at on (OpenCL C
+//              1.2). X_IMAGE=2: a copy in an image2d_t of 2^x_at columns. A texel is a number:
+//              one float or two words of 32 bits, or with X_BYTES four parts of its bytes
 //
 // After A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs,
 // ICCS 2009, which calls the two the CSR-like and the basic product.
@@ -16,7 +20,9 @@
 #define JD_SPACE constant
 #endif
 
+#ifndef X_IMAGE
 #define FORMAT jds
+#endif
 #define JD(d)      jd[2 * (d)]
 #define JD_ROWS(d) jd[2 * (d) + 1]
 
@@ -28,6 +34,9 @@
         global const VAL *restrict val
 #define MATRIX_LOCALS
 #define ROW(i) perm[i]
+#define GATHER(GET, j)                                                                       \
+    ((SUMV)((SUM)GET(j.s0), (SUM)GET(j.s1), (SUM)GET(j.s2), (SUM)GET(j.s3), (SUM)GET(j.s4),  \
+            (SUM)GET(j.s5), (SUM)GET(j.s6), (SUM)GET(j.s7)))
 
 // A full vector of positions while all of them have entries, then one by one.
 #define MATRIX_ROWS(GET, DO)                                                                 \
@@ -38,12 +47,12 @@
             SUM lane[VW];                                                                    \
             for (; d < diagonals && first + VW <= JD_ROWS(d); d++) {                         \
                 int8 j = vload8(0, col + JD(d) + first);                                     \
-                sums += LOAD_SUMV(val + JD(d) + first) * GATHER_SUMV(x, j);                  \
+                sums += LOAD_SUMV(val + JD(d) + first) * GATHER(GET, j);                     \
             }                                                                                \
             vstore8(sums, 0, lane);                                                          \
             for (; d < diagonals && first < JD_ROWS(d); d++)                                 \
                 for (int l = 0; l < VW && first + l < JD_ROWS(d); l++)                       \
-                    lane[l] += (SUM)val[JD(d) + first + l] * (SUM)x[col[JD(d) + first + l]]; \
+                    lane[l] += (SUM)val[JD(d) + first + l] * (SUM)GET(col[JD(d) + first + l]); \
             for (int l = 0; l < count; l++) {                                                \
                 int row = ROW(first + l);                                                    \
                 SUM sum = lane[l];                                                           \
@@ -82,6 +91,44 @@
 
 #endif
 
+#define UPDATE(row, sum) \
+    y[row] = beta == 0 ? (REAL)((SUM)alpha * (sum)) : (REAL)((SUM)alpha * (sum) + (SUM)beta * y[row]);
+
+#ifdef X_IMAGE
+
+// ---- x as an image ----
+
+#if X_IMAGE == 1
+#define IMAGE         image1d_buffer_t
+#define TEXEL(f, j)   f(x, (j) + x_at)
+#else
+#define IMAGE         image2d_t
+#define TEXEL(f, j)   f(x, exact, (int2)((j) & ((1 << x_at) - 1), (j) >> x_at))
+constant sampler_t exact =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+#endif
+
+#define KRY_AS      KRY_JOIN(as_, REAL)
+#ifdef X_BYTES // every device with images has CL_RGBA of 8 and of 16 bits
+#define CONVERT_float  convert_uchar4
+#define CONVERT_double convert_ushort4
+#define GET_TEXEL(j)   KRY_AS(KRY_JOIN(CONVERT_, REAL)(TEXEL(read_imageui, j)))
+#else
+#define TEXEL_float(j)  TEXEL(read_imagef, j).x
+#define TEXEL_double(j) as_double(TEXEL(read_imageui, j).xy)
+#define GET_TEXEL(j)    KRY_JOIN(TEXEL_, REAL)(j)
+#endif
+
+// y := alpha A x + beta y; with beta == 0, y is not read.
+kernel void jds_apply_image(MATRIX, ACC alpha, read_only IMAGE x, int x_at, ACC beta,
+                            global REAL *restrict y, long y0)
+{
+    y += y0;
+    MATRIX_ROWS(GET_TEXEL, UPDATE)
+}
+
+#else
+
 // ---- the basic product ----
 
 kernel void jds_clear(int rows, global SUM *restrict t)
@@ -106,7 +153,8 @@ kernel void jds_reorder(int rows, global const int *restrict perm, global const 
     FOR_EACH(i, rows)
     {
         int row = perm[i];
-        y[row] = beta == 0 ? (REAL)((SUM)alpha * t[i])
-                           : (REAL)((SUM)alpha * t[i] + (SUM)beta * y[row]);
+        UPDATE(row, t[i])
     }
 }
+
+#endif

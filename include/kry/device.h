@@ -37,7 +37,8 @@ typedef struct kry_device_info {
  *           first GPU, else the first device of any kind
  *
  * KRY_PROFILE, a list of words, makes the device look like a smaller one, for tests and
- * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512".
+ * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512",
+ * "opencl=1.1".
  *
  * Returns  KRY_ERR_ARGUMENT if nothing matches (the message lists what there is) or
  *          KRY_PROFILE is misspelt; KRY_ERR_DEVICE if there is no OpenCL platform or OpenCL

@@ -38,6 +38,7 @@ static bool has_word(const char *list, const char *word)
 static bool shrink(kry_device_info *info, const char *word)
 {
     long long value;
+    int major, minor;
     if (!strcmp(word, "no-fp64"))
         info->fp64 = false;
     else if (!strcmp(word, "no-images"))
@@ -50,6 +51,9 @@ static bool shrink(kry_device_info *info, const char *word)
         info->local_bytes = value < info->local_bytes ? value : info->local_bytes;
     else if (sscanf(word, "group=%lld", &value) == 1 && value > 0)
         info->max_group = value < info->max_group ? (int)value : info->max_group;
+    else if (sscanf(word, "opencl=%d.%d", &major, &minor) == 2 && major > 0 && minor >= 0)
+        info->opencl =
+            100 * major + 10 * minor < info->opencl ? 100 * major + 10 * minor : info->opencl;
     else
         return false;
     return true;
@@ -69,7 +73,7 @@ static kry_status apply_overrides(kry_device_info *info)
     for (char *word; (word = strtok_r(rest, " ,", &rest));)
         CHECK(shrink(info, word), KRY_ERR_ARGUMENT,
               "KRY_PROFILE: '%s' is none of no-fp64, no-images, gpu-kernels, cpu-kernels, "
-              "local=BYTES, group=ITEMS",
+              "local=BYTES, group=ITEMS, opencl=VERSION",
               word);
 done:
     return st;

@@ -89,10 +89,12 @@ done:
     return st;
 }
 
+/* OpenCL C 1.1, which every driver has, unless the defines name another one. */
 static void compile_options(const kry_device *dev, kry_type type, const char *defines, char *text,
                             size_t size)
 {
-    snprintf(text, size, "-cl-std=CL1.1 -w -DREAL=%s -DVW=%d -DWG=%d%s%s %s",
+    snprintf(text, size, "%s-w -DREAL=%s -DVW=%d -DWG=%d%s%s %s",
+             strstr(defines, "-cl-std=") ? "" : "-cl-std=CL1.1 ",
              type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
              dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
              defines);

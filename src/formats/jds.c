@@ -1,14 +1,37 @@
 /* jds.c - jagged diagonals (Cevahir, Nukada, Matsuoka 2009). Kernels: cl/jds.cl. */
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clCreateImage2D, for devices that have no other */
 #include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PAD = 16 }; /* entries: diagonals start at multiples, for coalesced loads */
 
+/* A->extra: what KRY_JDS_BASIC and KRY_JDS_TEXTURE need besides the stage. */
+typedef struct jds_extra {
+    kry_jds_product product;
+    /* basic */
+    kry_kernel *clear, *add, *reorder;
+    cl_mem t; /* rows sums, borrowed from A */
+    /* texture */
+    kry_kernel *apply_image;
+    bool wraps;             /* x's own buffer is the image; else x is copied */
+    bool bytes;             /* X_BYTES */
+    cl_image_format format; /* of a texel, which holds one number */
+    int64_t texels;         /* of an image1d_buffer at most */
+    int log_width;          /* of the 2-D image */
+    cl_mem *image;          /* a place in A->buffer */
+    cl_mem x;               /* whose image that is, not retained; compared only */
+    unsigned generation;    /* of the device at the time: later, x may be another buffer */
+    /* basic: jd on the host */
+    int64_t diagonals;
+    int32_t jd[];
+} jds_extra;
+
 typedef struct jagged {
     int64_t diagonals;
-    int32_t *perm;  /* rows, by falling length */
-    int32_t *jd;    /* pairs: where a diagonal begins, how many rows it has */
+    int32_t *perm; /* rows, by falling length */
+    int32_t *jd;   /* pairs: where a diagonal begins, how many rows it has */
     double slots;
 } jagged;
 
@@ -79,7 +102,8 @@ static kry_status shares_array(kry_matrix *A, kry_stage *s, const kry_host_csr *
     TRY(kry_alloc((size_t)vectors + 1, sizeof *begin, &begin));
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
     for (int64_t p = 0; p < A->rows; p++)
-        begin[p / lanes + 1] += (int32_t)(host->row_ptr[j->perm[p] + 1] - host->row_ptr[j->perm[p]]);
+        begin[p / lanes + 1] +=
+            (int32_t)(host->row_ptr[j->perm[p] + 1] - host->row_ptr[j->perm[p]]);
     for (int64_t v = 0; v < vectors; v++) begin[v + 1] += begin[v];
     kry_equal_shares(begin, vectors, share, pieces);
     for (int64_t b = 0; b <= pieces; b++)
@@ -90,6 +114,9 @@ done:
     free(begin);
     return st;
 }
+
+/* Which argument of the stage jd is; perm and col follow. */
+static int jd_argument(const kry_matrix *A) { return A->dev->info.cpu_kernels ? 3 : 2; }
 
 static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const jagged *j,
                              const int32_t *col)
@@ -118,6 +145,214 @@ done:
     return st;
 }
 
+/* ---- x as an image --------------------------------------------------------------------- */
+
+/* A texel that is one number: as it should be, or, where that is missing (PoCL 3.1 has no
+ * CL_RG), as bytes that every device with images has (OpenCL 1.1, table 5.8). */
+static kry_status choose_texel(const kry_matrix *A, jds_extra *e)
+{
+    enum { MOST = 256 };
+    static const cl_image_format single[] = { { CL_R, CL_FLOAT }, { CL_RGBA, CL_UNSIGNED_INT8 } },
+                                 twofold[] = { { CL_RG, CL_UNSIGNED_INT32 },
+                                               { CL_RGBA, CL_UNSIGNED_INT16 } };
+    kry_status st = KRY_OK;
+    const cl_image_format *wanted = A->type == KRY_F32 ? single : twofold;
+    cl_image_format known[MOST];
+    cl_uint count = 0;
+
+    TRY_CL(clGetSupportedImageFormats(
+        A->dev->context, CL_MEM_READ_ONLY,
+        e->wraps ? CL_MEM_OBJECT_IMAGE1D_BUFFER : CL_MEM_OBJECT_IMAGE2D, MOST, known, &count));
+    e->bytes = true;
+    for (cl_uint i = 0; i < count && i < MOST; i++)
+        if (!memcmp(&known[i], wanted, sizeof *wanted)) e->bytes = false;
+    e->format = wanted[e->bytes];
+done:
+    return st;
+}
+
+/* The image that x is copied to: as wide as the device allows, or as x is long; column j is at
+ * (j % width, j / width). */
+static kry_status create_image(kry_matrix *A, jds_extra *e)
+{
+    kry_status st = KRY_OK;
+    size_t width = 0, height = 0;
+    cl_int err;
+
+    TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof width, &width, NULL));
+    TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof height, &height, NULL));
+    while ((size_t)2 << e->log_width <= width && (int64_t)1 << e->log_width < A->cols)
+        e->log_width++;
+    width = (size_t)1 << e->log_width;
+    CHECK(
+        A->cols <= (int64_t)(width * height), KRY_ERR_UNSUPPORTED,
+        "jds:texture: x of %lld numbers fits into no image of '%s': %lld in one row, %zu x %zu in "
+        "two dimensions",
+        (long long)A->cols, A->dev->info.name, (long long)e->texels, width, height);
+    height = ((size_t)A->cols + width - 1) / width;
+    *e->image = clCreateImage2D(A->dev->context, CL_MEM_READ_ONLY, &e->format, width,
+                                height ? height : 1, 0, NULL, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for an image of %zu x %zu: %s",
+          A->dev->info.name, width, height, kry_cl_error_name(err));
+done:
+    return st;
+}
+
+static kry_status make_texture(kry_matrix *A, jds_extra *e)
+{
+    kry_status st = KRY_OK;
+    const kry_device_info *info = &A->dev->info;
+    size_t texels = 0;
+
+    CHECK(info->images, KRY_ERR_UNSUPPORTED,
+          "jds:texture reads x as an image, and '%s' has no images", info->name);
+    e->image = &A->buffer[A->buffers++];
+    if (info->opencl >= 120)
+        TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, sizeof texels, &texels,
+                               NULL));
+    e->texels = texels < INT32_MAX ? (int64_t)texels : INT32_MAX;
+    e->wraps = texels > 0 && A->cols <= e->texels;
+    TRY(choose_texel(A, e));
+    if (!e->wraps) {
+        TRY(create_image(A, e));
+        A->extra_bytes = 2.0 * (double)A->cols * (double)kry_type_size(A->type);
+    }
+done:
+    return st;
+}
+
+/* Make *e->image one of x's buffer, if it is not. It may hold on to the buffer until the next
+ * product with another x, or the end of the matrix. */
+static kry_status wrap_x(kry_matrix *A, jds_extra *e, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER };
+    size_t bytes = 0;
+    cl_int err;
+
+    if (*e->image && e->x == x->buffer && e->generation == dev->generation) return KRY_OK;
+    kry_buffer_release(dev, e->image);
+    TRY_CL(clGetMemObjectInfo(x->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    desc.image_width = bytes / kry_type_size(A->type);
+    if (desc.image_width > (size_t)e->texels) desc.image_width = (size_t)e->texels;
+    desc.buffer = x->buffer;
+    *e->image = clCreateImage(dev->context, CL_MEM_READ_ONLY, &e->format, &desc, NULL, &err);
+    TRY(kry_cl_check(err, __func__, "clCreateImage"));
+    e->x = x->buffer;
+    e->generation = dev->generation;
+done:
+    return st;
+}
+
+/* Whole rows of the image, then what is left. */
+static kry_status copy_x(kry_matrix *A, jds_extra *e, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    size_t number = kry_type_size(A->type), width = (size_t)1 << e->log_width;
+    size_t rows = (size_t)A->cols / width, rest = (size_t)A->cols % width;
+    size_t from = (size_t)x->first * number;
+    const size_t corner[3] = { 0, 0, 0 }, whole[3] = { width, rows, 1 };
+    const size_t below[3] = { 0, rows, 0 }, last[3] = { rest, 1, 1 };
+
+    if (rows)
+        TRY_CL(clEnqueueCopyBufferToImage(A->dev->queue, x->buffer, *e->image, from, corner, whole,
+                                          0, NULL, NULL));
+    if (rest)
+        TRY_CL(clEnqueueCopyBufferToImage(A->dev->queue, x->buffer, *e->image,
+                                          from + rows * width * number, below, last, 0, NULL,
+                                          NULL));
+done:
+    return st;
+}
+
+static kry_status texture_apply(kry_matrix *A, double alpha, const kry_vec *x, double beta,
+                                kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    jds_extra *e = A->extra;
+    const kry_stage *s = &A->stage[0];
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+
+    /* Nothing of x is read, or x begins where an image does not reach. */
+    if (!A->nnz || (e->wraps && x->first + A->cols > e->texels))
+        return kry_matrix_apply_stages(A, alpha, x, beta, y);
+    TRY(e->wraps ? wrap_x(A, e, x) : copy_x(A, e, x));
+    const cl_mem image = *e->image;
+    const cl_int x_at = e->wraps ? (cl_int)x->first : e->log_width;
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(image),     ARG(x_at),
+                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    TRY(kry_stage_launch(A, s, e->apply_image, s->groups, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* ---- a diagonal at a time ---------------------------------------------------------------- */
+
+/* t is read and written for every entry, cleared and read once more. */
+static kry_status make_basic(kry_matrix *A, jds_extra *e, const jagged *j)
+{
+    kry_status st = KRY_OK;
+    size_t number = kry_type_size(A->type);
+
+    if (j->diagonals) memcpy(e->jd, j->jd, (size_t)j->diagonals * 2 * sizeof *j->jd);
+    e->diagonals = j->diagonals;
+    A->extra_bytes = (2.0 * (double)A->nnz + 2.0 * (double)A->rows) * (double)number;
+    TRY(kry_matrix_buffer(A, (size_t)A->rows * number, &e->t));
+done:
+    return st;
+}
+
+static kry_status basic_apply(kry_matrix *A, double alpha, const kry_vec *x, double beta,
+                              kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    const jds_extra *e = A->extra;
+    kry_device *dev = A->dev;
+    cl_int rows = (cl_int)A->rows;
+    cl_mem perm = A->stage[0].value[jd_argument(A) + 1].buffer;
+    cl_mem col = A->stage[0].value[jd_argument(A) + 2].buffer;
+    kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+
+    const kry_arg clear[] = { ARG(rows), ARG(e->t) };
+    const kry_arg reorder[] = { ARG(rows),       ARG(perm),      ARG(e->t),    ARG_ACC(dev, a),
+                                ARG_ACC(dev, b), ARG(y->buffer), ARG(y->first) };
+    TRY(kry_launch(dev, e->clear, kry_groups_for(dev, A->type, rows), clear, COUNT(clear)));
+    for (int64_t d = 0; d < e->diagonals; d++) {
+        const int32_t *jd = &e->jd[2 * d]; /* begin, rows */
+        const kry_arg add[] = { ARG(jd[0]),     ARG(jd[1]),    ARG(col), ARG(A->val),
+                                ARG(x->buffer), ARG(x->first), ARG(e->t) };
+        TRY(kry_launch(dev, e->add, kry_groups_for(dev, A->type, jd[1]), add, COUNT(add)));
+    }
+    TRY(kry_launch(dev, e->reorder, kry_groups_for(dev, A->type, rows), reorder, COUNT(reorder)));
+done:
+    return st;
+}
+
+/* ---- the format ---------------------------------------------------------------------------- */
+
+static kry_status make_extra(kry_matrix *A, const jagged *j, kry_jds_product product)
+{
+    static const char *const names[] = {
+        [KRY_JDS_BASIC] = ", basic product", [KRY_JDS_TEXTURE] = ", x by image1d_buffer"
+    };
+    kry_status st = KRY_OK;
+    jds_extra *e;
+    size_t jd_bytes = product == KRY_JDS_BASIC ? (size_t)j->diagonals * 2 * sizeof *j->jd : 0;
+    size_t at = strlen(A->variant);
+
+    CHECK(product == KRY_JDS_BASIC || product == KRY_JDS_TEXTURE, KRY_ERR_ARGUMENT,
+          "kry_csr_create: jds = %d is no product", (int)product);
+    TRY(kry_alloc(1, sizeof *e + jd_bytes, &e));
+    A->extra = e;
+    e->product = product;
+    TRY(product == KRY_JDS_BASIC ? make_basic(A, e, j) : make_texture(A, e));
+    snprintf(A->variant + at, sizeof A->variant - at, "%s",
+             product == KRY_JDS_BASIC || e->wraps ? names[product] : ", x copied to a 2-D image");
+done:
+    return st;
+}
+
 static kry_status jds_build(kry_matrix *A, const kry_host_csr *host,
                             const kry_matrix_params *params)
 {
@@ -125,24 +360,55 @@ static kry_status jds_build(kry_matrix *A, const kry_host_csr *host,
     jagged j = { 0 };
     int32_t *col = NULL;
 
-    (void)params;
     TRY(sort_rows(host, &j));
     TRY(cut_diagonals(host, &j));
     TRY(kry_matrix_slots(A, j.slots, 4 * j.slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     fill_slots(A, host, &j, col);
     TRY(make_stage(A, host, &j, col));
+    if (params->jds != KRY_JDS_PROPOSED) TRY(make_extra(A, &j, params->jds));
 done:
     free(col);
     jagged_release(&j);
     return st;
 }
 
+static kry_status jds_kernels(kry_matrix *A, kry_type stored)
+{
+    kry_status st = KRY_OK;
+    jds_extra *e = A->extra;
+    kry_device *dev = A->dev;
+    char plain[160], image[224];
+
+    if (!e) return KRY_OK;
+    snprintf(plain, sizeof plain, "%s%s", A->stage[0].defines,
+             stored == A->type ? "" : " -DVAL=float");
+    snprintf(image, sizeof image, "%s -DX_IMAGE=%d%s%s", plain, e->wraps ? 1 : 2,
+             e->bytes ? " -DX_BYTES" : "", e->wraps ? " -cl-std=CL1.2" : "");
+    if (e->product == KRY_JDS_TEXTURE) {
+        TRY(kry_kernel_get(dev, "jds", A->type, image, "jds_apply_image", &e->apply_image));
+    } else {
+        TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_clear", &e->clear));
+        TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_add", &e->add));
+        TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_reorder", &e->reorder));
+    }
+done:
+    return st;
+}
+
+static kry_status jds_apply(kry_matrix *A, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    const jds_extra *e = A->extra;
+    if (!e) return kry_matrix_apply_stages(A, alpha, x, beta, y);
+    return e->product == KRY_JDS_BASIC ? basic_apply(A, alpha, x, beta, y)
+                                       : texture_apply(A, alpha, x, beta, y);
+}
+
 static kry_status jds_places(kry_matrix *A, kry_place *place)
 {
     kry_status st = KRY_OK;
     const kry_stage *s = &A->stage[0];
-    int at = A->dev->info.cpu_kernels ? 3 : 2; /* of jd */
+    int at = jd_argument(A);
     int64_t diagonals = s->value[1].number;
     int32_t *jd = NULL, *perm = NULL, *col = NULL;
 
@@ -167,4 +433,6 @@ const kry_format_table kry_jds_format = {
     .format = KRY_FORMAT_JDS,
     .build = jds_build,
     .places = jds_places,
+    .kernels = jds_kernels,
+    .apply = jds_apply,
 };

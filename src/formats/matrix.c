@@ -10,8 +10,8 @@
 
 enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and the numbers */
 
-static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
-                         const kry_arg *rest, size_t count)
+kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
+                            const kry_arg *rest, size_t count)
 {
     kry_arg args[KRY_STAGE_ARGS + 1 + REST];
     size_t n = 0;
@@ -24,21 +24,26 @@ static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, 
     return kry_launch(A->dev, kernel, groups, args, n + count);
 }
 
-static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+kry_status kry_matrix_apply_stages(kry_matrix *A, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
 
-    if (A->format->apply) return A->format->apply(A, alpha, x, beta, y);
     for (int i = 0; i < A->stages; i++) {
         const kry_stage *s = &A->stage[i];
-        TRY(launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
+        TRY(kry_stage_launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
     }
 done:
     return st;
+}
+
+static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_matrix *A = self;
+    return (A->format->apply ? A->format->apply : kry_matrix_apply_stages)(A, alpha, x, beta, y);
 }
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -50,7 +55,7 @@ static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x
 
     for (int i = 0; i < A->stages; i++) {
         const kry_stage *s = &A->stage[i];
-        TRY(launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
+        TRY(kry_stage_launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
     }
 done:
     return st;
@@ -66,7 +71,7 @@ static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry
         const kry_stage *s = &A->stage[i];
         const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),     ARG(y->buffer),
                                  ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
-        TRY(launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
+        TRY(kry_stage_launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
         sum->count += (cl_int)s->sum_groups;
     }
 done:
@@ -94,8 +99,8 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
         kry_arg first[REST];
         kry_direction_args(d, first);
         memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
-        TRY(launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
-                   s->adds ? COUNT(later) : COUNT(first)));
+        TRY(kry_stage_launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
+                             s->adds ? COUNT(later) : COUNT(first)));
         sum->count += (cl_int)s->sum_groups;
     }
 done:
@@ -319,10 +324,10 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->nnz = A->nnz;
     info->slots = A->slots;
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
-    info->bytes_per_apply = info->bytes_stored + (n + (double)A->cols) * number;
+    double plain = info->bytes_stored + (n + (double)A->cols) * number;
+    info->bytes_per_apply = plain + A->extra_bytes;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
-    info->bytes_per_direction =
-        info->bytes_per_apply + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
+    info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
 }
 
 void kry_matrix_destroy(void *self)
@@ -531,6 +536,7 @@ static kry_status get_kernels(kry_matrix *A, kry_type stored)
         snprintf(name, sizeof name, "%s_residual", s->stem);
         TRY(kry_kernel_get(dev, s->stem, A->type, exact, name, &s->residual));
     }
+    if (A->format->kernels) TRY(A->format->kernels(A, stored));
 done:
     return st;
 }

@@ -50,6 +50,8 @@ typedef struct kry_format_table {
     kry_status (*build)(kry_matrix *A, const kry_host_csr *host, const kry_matrix_params *params);
     /* The places of all slots, from the structure on the device. Waits. */
     kry_status (*places)(kry_matrix *A, kry_place *place);
+    /* Kernels besides those of the stages, for numbers stored so. NULL: none. */
+    kry_status (*kernels)(kry_matrix *A, kry_type stored);
     /* NULL: by the stages. */
     kry_status (*apply)(kry_matrix *A, double alpha, const kry_vec *x, double beta, kry_vec *y);
     /* NULL: by slots. */
@@ -71,6 +73,7 @@ struct kry_matrix {
     cl_mem buffer[KRY_MATRIX_BUFFERS]; /* owned or retained; the structure */
     int buffers;
     double structure_bytes; /* of the structure that a product reads */
+    double extra_bytes;     /* that a product of the format's own moves besides */
     char variant[96];       /* for kry_op_describe */
 
     cl_mem val;       /* `slots` numbers of `stored` */
@@ -99,6 +102,12 @@ kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_
 void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
 /* A group for each of n pieces of work, as many at once as the device holds. */
 void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
+/* Enqueue a kernel whose arguments are a stage's structure, the numbers and `rest`. */
+kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
+                            const kry_arg *rest, size_t count);
+/* y := alpha A x + beta y, stage by stage. */
+kry_status kry_matrix_apply_stages(kry_matrix *A, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
 kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
 kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer); /* owned by A */
