@@ -7,7 +7,8 @@
 //   CPU   one run per group
 //   GPU   runs of at most TILE entries. A group puts the products in local memory and adds them
 //         up by doubling distances (a segmented scan): 1, 2, 4 ... places back, as long as the
-//         row is the same. The last entry of each row then has the row's sum.
+//         row is the same, below longest[b], the most entries of a row in the run. The last
+//         entry of each row then has the row's sum.
 // No atomics: the order of summation depends only on the pattern.
 
 #ifndef UNROLL
@@ -18,7 +19,8 @@
 #define FORMAT coo
 #define ADDS
 #define MATRIX                                                                     \
-    int work, global const int *restrict run, global const int *restrict row_of,   \
+    int work, global const int *restrict run, global const int *restrict longest,  \
+        global const int *restrict row_of,                                         \
         global const int *restrict col, int val0, global SUM *restrict partial,    \
         global const VAL *restrict val
 #define BEGIN(b) (run[b] < 0 ? ~run[b] : run[b])
@@ -77,7 +79,7 @@
         EACH(LOAD, GET)                                                   \
         EACH(STAGE, GET)                                                  \
         barrier(CLK_LOCAL_MEM_FENCE);                                     \
-        for (int step = 1; step < TILE; step *= 2) {                      \
+        for (int step = 1, far = longest[b]; step < far; step *= 2) {     \
             EACH(LOOK_BACK, GET)                                          \
             barrier(CLK_LOCAL_MEM_FENCE);                                 \
             EACH(PUT_BACK, GET)                                           \

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORK, RUN, ROW_OF, COL, VAL0 }; /* the stage's arguments */
+enum { WORK, RUN, LONGEST, ROW_OF, COL, VAL0 }; /* the stage's arguments */
 
 /* row_ptr of what follows the first `skip` entries of each row. */
 static kry_status tail_row_ptr(const kry_host_csr *host, int64_t skip, int64_t **tail)
@@ -45,15 +45,24 @@ done:
 static kry_status runs_array(kry_matrix *A, kry_stage *s, const kry_runs *r, const int64_t *row_ptr)
 {
     kry_status st = KRY_OK;
-    int32_t *run = NULL;
+    int32_t *run = NULL, *longest = NULL;
 
     TRY(kry_alloc((size_t)r->count + 1, sizeof *run, &run));
+    TRY(kry_alloc((size_t)r->count, sizeof *longest, &longest));
     for (int64_t b = 0; b <= r->count; b++) {
         bool inside = b < r->count && r->cut[b] > row_ptr[r->row[b]];
         run[b] = (int32_t)(inside ? ~r->cut[b] : r->cut[b]);
     }
+    for (int64_t b = 0; b < r->count; b++)
+        for (int64_t i = r->row[b]; i <= r->row[b + 1] && i < A->rows; i++) {
+            int64_t begin = row_ptr[i] > r->cut[b] ? row_ptr[i] : r->cut[b];
+            int64_t end = row_ptr[i + 1] < r->cut[b + 1] ? row_ptr[i + 1] : r->cut[b + 1];
+            if (end - begin > longest[b]) longest[b] = (int32_t)(end - begin);
+        }
     TRY(kry_stage_array(A, s, run, (size_t)r->count + 1, sizeof *run));
+    TRY(kry_stage_array(A, s, longest, (size_t)r->count, sizeof *longest));
 done:
+    free(longest);
     free(run);
     return st;
 }

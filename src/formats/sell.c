@@ -121,19 +121,60 @@ done:
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* Slots of all entries, and the column in each; -1 where there is padding. */
-static void fill_slots(kry_matrix *A, const kry_host_csr *host, const slicing *s, int32_t *col)
+static void put(kry_matrix *A, const kry_host_csr *host, int64_t k, int64_t slot, int32_t *col)
 {
-    for (int64_t i = 0; i < A->slots; i++) col[i] = -1;
-    for (int64_t p = 0; p < s->slices * s->height; p++) {
-        if (s->perm[p] < 0) continue;
-        int64_t slot = s->slice_ptr[p / s->height] + p % s->height;
-        for (int64_t k = host->row_ptr[s->perm[p]]; k < host->row_ptr[s->perm[p] + 1]; k++) {
-            A->slot[k] = (int32_t)slot;
-            col[slot] = host->col[k];
-            slot += s->height;
+    A->slot[k] = (int32_t)slot;
+    col[slot] = host->col[k];
+}
+
+/* The distances column - row in a slice, ascending, if there are no more than `most`; else -1. */
+static int64_t distances_of(const kry_host_csr *host, const int32_t *rows, int height,
+                            int64_t most, int64_t *distance)
+{
+    int64_t count = 0;
+    for (int l = 0; l < height; l++) {
+        if (rows[l] < 0) continue;
+        int64_t at = 0;
+        for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
+            int64_t d = (int64_t)host->col[k] - rows[l];
+            while (at < count && distance[at] < d) at++;
+            if (at < count && distance[at] == d) continue;
+            if (count == most) return -1;
+            memmove(distance + at + 1, distance + at, (size_t)(count - at) * sizeof *distance);
+            distance[at] = d;
+            count++;
         }
     }
+    return count;
+}
+
+/* Slots of all entries, and the column in each; -1 where there is padding. A slice with no more
+ * distances than places has one place for each distance, so that columns side by side are close
+ * neighbours, and few bits tell them apart; other rows are packed to the left. */
+static kry_status fill_slots(kry_matrix *A, const kry_host_csr *host, const slicing *s,
+                             int32_t *col)
+{
+    kry_status st = KRY_OK;
+    int64_t *distance = NULL;
+
+    TRY(kry_alloc((size_t)kry_longest_row(host) + 1, sizeof *distance, &distance));
+    for (int64_t i = 0; i < A->slots; i++) col[i] = -1;
+    for (int64_t i = 0; i < s->slices; i++) {
+        const int32_t *rows = s->perm + i * s->height;
+        int64_t width = (s->slice_ptr[i + 1] - s->slice_ptr[i]) / s->height;
+        int64_t count = distances_of(host, rows, s->height, width, distance);
+        for (int l = 0; l < s->height; l++) {
+            int64_t place = 0, begin = s->slice_ptr[i] + l;
+            if (rows[l] < 0) continue;
+            for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
+                while (count >= 0 && distance[place] != (int64_t)host->col[k] - rows[l]) place++;
+                put(A, host, k, begin + place++ * s->height, col);
+            }
+        }
+    }
+done:
+    free(distance);
+    return st;
 }
 
 /* The least column of each C that lie side by side, and how far others are from it at most. */
@@ -272,7 +313,7 @@ static kry_status sell_build(kry_matrix *A, const kry_host_csr *host,
     kry_status st = KRY_OK;
     slicing c = { 0 };
     double slots;
-    int height, bits;
+    int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
     TRY(check_shape(A, params, &height));
@@ -280,7 +321,7 @@ static kry_status sell_build(kry_matrix *A, const kry_host_csr *host,
     TRY(kry_matrix_slots(A, slots, 2 * slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
-    fill_slots(A, host, &c, col);
+    TRY(fill_slots(A, host, &c, col));
     TRY(choose_bits(find_bases(col, A->slots, height, base), params->index_bits, &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
