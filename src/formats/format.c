@@ -12,16 +12,16 @@ static const char *const names[KRY_FORMAT_COUNT] = {
 #undef X
 };
 static const char *const all_names =
-#define X(name, text) text " "
+#define X(name, text) text ", "
     KRY_FORMAT_LIST(X) "measure";
 #undef X
 
 static const char *const values_names[] = { [KRY_VALUES_COMPACT] = "compact",
                                             [KRY_VALUES_AS_GIVEN] = "given",
                                             [KRY_VALUES_SINGLE] = "single" };
-static const char *const jds_names[] = { [KRY_JDS_PROPOSED] = "proposed",
-                                         [KRY_JDS_BASIC] = "basic",
-                                         [KRY_JDS_TEXTURE] = "texture" };
+static const char *const jds_names[] = {
+    [KRY_JDS_PROPOSED] = "proposed", [KRY_JDS_BASIC] = "basic", [KRY_JDS_TEXTURE] = "texture"
+};
 
 const char *kry_format_name(kry_format format)
 {
@@ -109,12 +109,13 @@ static kry_status read_setting(piece setting, bool measure, kry_matrix_params *p
     else if (equals && measure && is(key, "seconds"))
         TRY(read_seconds(value, &p->measure_seconds));
     else
-        CHECK(false, KRY_ERR_PARSE, "kry_format_parse: %s does not know '%.*s'; it takes %svalues=V",
+        CHECK(false, KRY_ERR_PARSE,
+              "kry_format_parse: %s does not know '%.*s'; it takes %svalues=V",
               measure ? "measure" : kry_format_name(p->format), PIECE(setting),
-              sell                            ? "slice=N, sigma=N, index=N, "
+              sell                          ? "slice=N, sigma=N, index=N, "
               : p->format == KRY_FORMAT_JDS ? "basic, texture, proposed, "
-              : measure                       ? "seconds=T, "
-                                              : "");
+              : measure                     ? "seconds=T, "
+                                            : "");
 done:
     return st;
 }
@@ -176,14 +177,15 @@ static void put_whole(line *l, const char *key, int value)
     put_setting(l, key, number);
 }
 
-/* The fewest digits that read back; a point in every locale. */
+/* The fewest digits that read back, with a point in every locale. */
 static void put_seconds(line *l, double seconds)
 {
     char number[40];
     double back = 0;
     for (int digits = 6; digits <= 17 && back != seconds; digits++) {
-        snprintf(number, sizeof number, "%.*e", digits - 1, seconds);
-        if (strcspn(number, "0123456789") == 0) number[1] = '.'; /* a decimal comma */
+        snprintf(number, sizeof number, "%.*g", digits, seconds);
+        char *comma = strchr(number, ',');
+        if (comma) *comma = '.';
         if (!kry_read_double(number, number + strlen(number), &back)) break;
     }
     put_setting(l, "seconds=", number);

@@ -158,6 +158,12 @@ kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t 
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
 
+/* ---- format.c ---------------------------------------------------------------------------- */
+
+/* The shortest word that kry_format_parse turns back into this choice of a storage; cut to
+ * `size` bytes. */
+void kry_format_print(const kry_matrix_params *params, char *text, size_t size);
+
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
 kry_status kry_choose(kry_device *dev, kry_host_csr *host, const kry_matrix_params *params,

@@ -1,0 +1,192 @@
+/* test_format.c - the one word that says how a matrix is to be stored, read and written. */
+#include "formats/matrix.h"
+#include "unit.h"
+#include <locale.h>
+
+static void format_name__every_format(void **state)
+{
+    (void)state;
+    assert_string_equal(kry_format_name(KRY_FORMAT_AUTO), "auto");
+    assert_string_equal(kry_format_name(KRY_FORMAT_COO), "coo");
+    assert_string_equal(kry_format_name(KRY_FORMAT_COUNT), "?");
+    assert_string_equal(kry_format_name((kry_format)-1), "?");
+    for (int f = 0; f < KRY_FORMAT_COUNT; f++) {
+        kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_COUNT);
+        OK(kry_format_parse(kry_format_name((kry_format)f), p));
+        assert_int_equal(p->format, f);
+    }
+}
+
+static void check_same(const kry_matrix_params *a, const kry_matrix_params *b)
+{
+    assert_int_equal(a->format, b->format);
+    assert_int_equal(a->values, b->values);
+    assert_int_equal(a->slice, b->slice);
+    assert_int_equal(a->sigma, b->sigma);
+    assert_int_equal(a->index_bits, b->index_bits);
+    assert_int_equal(a->jds, b->jds);
+    assert_true(a->measure_seconds == b->measure_seconds);
+}
+
+/* Words with what they mean; each is the shortest, so that it is printed again. */
+static void format_parse__words(void **state)
+{
+    (void)state;
+    const struct {
+        const char *word;
+        const kry_matrix_params *means;
+    } words[] = {
+        { "auto", KRY_MATRIX(.format = KRY_FORMAT_AUTO) },
+        { "csr", KRY_MATRIX(.format = KRY_FORMAT_CSR) },
+        { "symdia:values=given",
+          KRY_MATRIX(.format = KRY_FORMAT_SYMDIA, .values = KRY_VALUES_AS_GIVEN) },
+        { "auto:values=single", KRY_MATRIX(.values = KRY_VALUES_SINGLE) },
+        { "sell", KRY_MATRIX(.format = KRY_FORMAT_SELL) },
+        { "sell:slice=32,sigma=256,index=16",
+          KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32, .sigma = 256, .index_bits = 16) },
+        { "sell:sigma=1,values=given", KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1,
+                                                  .values = KRY_VALUES_AS_GIVEN) },
+        { "jds", KRY_MATRIX(.format = KRY_FORMAT_JDS) },
+        { "jds:basic", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC) },
+        { "jds:texture,values=single", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_TEXTURE,
+                                                  .values = KRY_VALUES_SINGLE) },
+        { "measure", KRY_MATRIX(.measure_seconds = 1) },
+        { "measure:seconds=0.5", KRY_MATRIX(.measure_seconds = 0.5) },
+        { "measure:seconds=0.1,values=given",
+          KRY_MATRIX(.measure_seconds = 0.1, .values = KRY_VALUES_AS_GIVEN) },
+        { "measure:seconds=0.30000000000000004", KRY_MATRIX(.measure_seconds = 0.1 + 0.2) },
+    };
+    for (size_t i = 0; i < COUNT(words); i++) {
+        char text[64];
+        kry_matrix_params *p = KRY_MATRIX(.traits = 0);
+        OK(kry_format_parse(words[i].word, p));
+        check_same(p, words[i].means);
+        kry_format_print(p, text, sizeof text);
+        assert_string_equal(text, words[i].word);
+    }
+}
+
+static void format_parse__longer_words_are_printed_short(void **state)
+{
+    (void)state;
+    const char *const words[][2] = {
+        { "csr:values=compact", "csr" },
+        { "jds:proposed", "jds" },
+        { "measure:seconds=1.0", "measure" },
+        { "jds:values=given,basic", "jds:basic,values=given" },
+        { "sell:index=+8,slice=004", "sell:slice=4,index=8" },
+    };
+    for (size_t i = 0; i < COUNT(words); i++) {
+        char text[64];
+        kry_matrix_params *p = KRY_MATRIX(.traits = 0);
+        OK(kry_format_parse(words[i][0], p));
+        kry_format_print(p, text, sizeof text);
+        assert_string_equal(text, words[i][1]);
+    }
+}
+
+static void format_parse__changes_only_what_is_named(void **state)
+{
+    (void)state;
+    kry_matrix_params *p = KRY_MATRIX(.traits = KRY_POSITIVE, .storage = KRY_SYMMETRIC_HALF,
+                                      .duplicates = KRY_SUM, .slice = 64, .sigma = 4,
+                                      .values = KRY_VALUES_SINGLE);
+    OK(kry_format_parse("sell:sigma=8", p));
+    assert_int_equal(p->traits, KRY_POSITIVE);
+    assert_int_equal(p->storage, KRY_SYMMETRIC_HALF);
+    assert_int_equal(p->duplicates, KRY_SUM);
+    assert_int_equal(p->format, KRY_FORMAT_SELL);
+    assert_int_equal(p->slice, 64);
+    assert_int_equal(p->sigma, 8);
+    assert_int_equal(p->values, KRY_VALUES_SINGLE);
+}
+
+static void format_parse__names_the_bad_word(void **state)
+{
+    (void)state;
+    const char *const bad[][2] = {
+        { "", "symdia" },
+        { "ELL", "'ELL' is no format; there are auto, csr" },
+        { "csrr", "measure" },
+        { " csr", "' csr'" },
+        { "csr ", "'csr '" },
+        { ":csr", "''" },
+        { "csr:", "''" },
+        { "csr:slice=4", "csr does not know 'slice=4'" },
+        { "csr:basic", "'basic'" },
+        { "auto:seconds=1", "'seconds=1'" },
+        { "measure:basic", "measure does not know 'basic'" },
+        { "measure:seconds", "'seconds'" },
+        { "measure:seconds=", "''" },
+        { "measure:seconds=0", "'0'" },
+        { "measure:seconds=-1", "'-1'" },
+        { "measure:seconds=1s", "'1s'" },
+        { "measure:seconds=inf", "'inf'" },
+        { "jds:fast", "'fast'" },
+        { "jds:basic,", "''" },
+        { "jds:values=none", "'none' is none of compact, given, single" },
+        { "jds:values", "'values'" },
+        { "sell:slice", "'slice'" },
+        { "sell:slice=", "no whole number for slice" },
+        { "sell:slice=0", "'0'" },
+        { "sell:slice=-4", "'-4'" },
+        { "sell:slice=4.0", "'4.0'" },
+        { "sell:slice=4,,sigma=1", "''" },
+        { "sell:sigma=4294967297", "'4294967297'" },
+        { "sell:index=99999999999999999999", "index" },
+        { "sell:=4", "'=4'" },
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_HYB, .slice = 16, .sigma = 2);
+        assert_int_equal(kry_format_parse(bad[i][0], p), KRY_ERR_PARSE);
+        assert_non_null(strstr(kry_last_error(), bad[i][1]));
+        check_same(p, KRY_MATRIX(.format = KRY_FORMAT_HYB, .slice = 16, .sigma = 2));
+    }
+    assert_int_equal(kry_format_parse(NULL, KRY_MATRIX(.traits = 0)), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_format_parse("csr", NULL), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_format_parse("csr", &(kry_matrix_params){ 0 }), KRY_ERR_ARGUMENT);
+}
+
+/* Where numbers have a comma; German is not installed everywhere. */
+static void format_print__decimal_comma(void **state)
+{
+    (void)state;
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) SKIP("no locale with a decimal comma");
+    char text[64];
+    kry_format_print(KRY_MATRIX(.measure_seconds = 0.25), text, sizeof text);
+    assert_string_equal(text, "measure:seconds=0.25");
+    kry_matrix_params *p = KRY_MATRIX(.traits = 0);
+    OK(kry_format_parse(text, p));
+    assert_true(p->measure_seconds == 0.25);
+    setlocale(LC_NUMERIC, "C");
+}
+
+static void format_print__cut(void **state)
+{
+    (void)state;
+    const kry_matrix_params *p = KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32);
+    static const char whole[] = "sell:slice=32";
+    for (size_t size = 1; size <= sizeof whole + 1; size++) {
+        char text[32];
+        memset(text, '#', sizeof text);
+        kry_format_print(p, text, size);
+        size_t length = size - 1 < strlen(whole) ? size - 1 : strlen(whole);
+        assert_int_equal(strlen(text), length);
+        assert_memory_equal(text, whole, length);
+        assert_int_equal(text[size], '#');
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(format_name__every_format),
+        cmocka_unit_test(format_parse__words),
+        cmocka_unit_test(format_parse__longer_words_are_printed_short),
+        cmocka_unit_test(format_parse__changes_only_what_is_named),
+        cmocka_unit_test(format_parse__names_the_bad_word),
+        cmocka_unit_test(format_print__decimal_comma),
+        cmocka_unit_test(format_print__cut),
+    };
+    return cmocka_run_group_tests_name("format", tests, NULL, NULL);
+}
