@@ -49,7 +49,7 @@ for option in $options; do
 done
 
 # A link in a document leads to a file.
-for page in ./*.md docs/*.md; do
+for page in ./*.md docs/*.md docs/*/*.md; do
     for link in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/](\(.*\))/\1/'); do
         check "$page links to $link, which is not there" test -e "$(dirname "$page")/$link"
     done

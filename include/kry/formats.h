@@ -22,7 +22,7 @@ typedef enum kry_duplicates {
     KRY_SUM         /* they are added up, as finite elements want */
 } kry_duplicates;
 
-/* How the entries lie in memory; docs/formats.md tells which is good for what. */
+/* How the entries lie in memory; docs/formats/README.md tells which is good for what. */
 #define KRY_FORMAT_LIST(X)                                                               \
     X(AUTO, "auto")     /* what is expected, or was measured, to be fastest here */      \
     X(CSR, "csr")       /* compressed sparse rows: takes everything */                   \
