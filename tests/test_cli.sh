@@ -96,7 +96,14 @@ expect 2 'needs one matrix' solve a.mtx b.mtx
 expect 2 'needs one matrix' solve a.mtx --problem poisson2d:4
 expect 2 'none|jacobi' solve --problem poisson2d:4 --precond ilu
 expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
-expect 2 'auto|csr' solve --problem poisson2d:4 --format ell
+expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
+expect 2 "'slice=8'" solve --problem poisson2d:4 --format csr:slice=8
+expect 2 "'fast'" solve --problem poisson2d:4 --format jds:fast
+expect 2 "'0'" solve --problem poisson2d:4 --format measure:seconds=0
+expect 2 "'hybrid' is no format" bench spmv --problem poisson2d:4 --format hybrid
+expect 2 'stream takes no --format' bench stream --format csr
+expect 2 'cg takes neither --hot' bench cg --hot
+expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
 expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4
 expect 2 'cg|pcg' solve --problem poisson2d:4 --method gmres
 expect 2 'whole number N' solve --problem poisson2d:0
@@ -210,6 +217,21 @@ wang 64 96 7.7811e-04
 wang 128 192 1.9765e-04
 wang 512 783 1.2494e-05
 
+# Every way to store the matrix, the same iterations.
+for format in auto csr dia symdia ell sell sell:slice=8,sigma=16,index=32 jds hyb coo \
+    dia:values=given measure:seconds=0.02 measure; do
+    expect 0 '"converged": true' solve --problem poisson2d:32 --method cg --rtol 1e-6 --json \
+        --format "$format"
+    same iterations 48
+    same_digits error_inf 3.0128e-03
+    case $format in
+    auto | measure*) ;;
+    *) same format "${format%%:*}" ;;
+    esac
+done
+expect 0 '^format     symdia: 3 upper diagonals' solve --problem poisson2d:32 --format symdia
+expect 2 'does not suit' solve --problem random_spd:2000:5 --format dia
+
 expect 1 '"reason": "iteration_limit"' solve --problem poisson2d:32 --maxit 5 --json
 same iterations 5
 same converged false
@@ -225,7 +247,19 @@ same iterations 48
 same nnz 4992
 expect 0 '"converged": true' solve "$dir/p.mtx.gz" --rhs manufactured --json
 expect 0 '"gbytes_per_s"' bench stream --n 1000 --json
-expect 0 '"fraction_of_copy"' bench spmv --n 1000 --problem poisson2d:16 --json
+expect 0 '"requested": "auto"' bench spmv --n 1000 --problem poisson2d:16 --json --svg "$dir/bars.svg"
+[ "$(grep -c '"fraction_of_copy": [0-9].*"copies": 64' "$dir/out")" -eq 9 ] || fail "not nine formats"
+[ "$(grep -c '<rect' "$dir/bars.svg")" -eq 10 ] || fail "not nine bars on a page"
+grep -q '</svg>' "$dir/bars.svg" || fail "the chart is not whole"
+expect 0 '"refused": "format dia' bench spmv --n 1000 --problem random_spd:2000:5 --hot --json
+expect 0 'does not suit' bench spmv --n 1000 --problem random_spd:2000:5 --hot
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 2 'does not suit' bench spmv --n 1000 --problem random_spd:2000:5 --format symdia --json
+expect 0 '"copies": 1' bench spmv --n 1000 --problem poisson2d:16 --hot --format jds:basic --json
+same requested jds:basic
+same precision double
+expect 0 '"variant": "slices of' bench cg --n 1000 --problem poisson2d:64 --format sell --json
+expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --hot --svg "$dir/no/such.svg"
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"mtx_parse"' bench mtx --n 1000 --json
 

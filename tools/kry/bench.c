@@ -62,6 +62,22 @@ done:
 
 /* ---- results ---------------------------------------------------------------------- */
 
+static void json_matrix(json *j, const bench *b, const bench_result *r)
+{
+    json_text(j, "requested", r->requested);
+    json_text(j, "format", r->format);
+    json_text(j, "variant", r->variant);
+    if (r->refused) json_text(j, "refused", r->refused);
+    json_real(j, "padding", r->refused ? NAN : (double)r->slots / (double)r->nnz);
+    if (r->setup_seconds <= 0) return;
+    json_real(j, "gflops", r->refused ? NAN : 2 * (double)r->nnz / r->seconds / 1e9);
+    json_real(j, "setup_s", r->setup_seconds);
+    json_real(j, "convert_mbytes_per_s",
+              r->refused ? NAN : r->input_bytes / r->setup_seconds / 1e6);
+    json_text(j, "cache", b->o->hot ? "hot" : "cold");
+    json_whole(j, "copies", r->copies);
+}
+
 static void print_json(const bench *b, const bench_result *r)
 {
     json j = json_begin(stdout);
@@ -73,12 +89,13 @@ static void print_json(const bench *b, const bench_result *r)
     json_text(&j, "precision", kry_type_name(b->type));
     json_whole(&j, "n", r->n);
     json_whole(&j, "nnz", r->nnz);
-    json_real(&j, "bytes", r->bytes);
-    json_real(&j, "seconds", r->seconds);
+    json_real(&j, "bytes", r->refused ? NAN : r->bytes);
+    json_real(&j, "seconds", r->refused ? NAN : r->seconds);
     json_real(&j, "gbytes_per_s", r->bytes / r->seconds / 1e9);
     json_real(&j, "fraction_of_copy", b->copy > 0 ? r->bytes / r->seconds / b->copy : NAN);
     if (b->host_triad > 0)
         json_real(&j, "fraction_of_host_triad", r->bytes / r->seconds / b->host_triad);
+    if (r->format) json_matrix(&j, b, r);
     json_end(&j);
 }
 
@@ -169,6 +186,9 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
           o->words[0]);
     CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "%s takes no matrix", o->words[0]);
+    CHECK((*found)->sources || !o->format, KRY_ERR_PARSE, "%s takes no --format", o->words[0]);
+    CHECK((*found)->run == bench_spmv || (!o->hot && !o->svg), KRY_ERR_PARSE,
+          "%s takes neither --hot nor --svg", o->words[0]);
 done:
     return st;
 }

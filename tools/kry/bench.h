@@ -4,6 +4,7 @@
 #ifndef KRY_BENCH_H
 #define KRY_BENCH_H
 
+#include "bars.h"
 #include "options.h"
 #include "source.h"
 
@@ -15,12 +16,20 @@ typedef struct bench {
     int64_t seed;
     double copy;       /* bytes per second of y := x; measured first, or by stream itself */
     double host_triad; /* the same of a triad in plain C on all cores; 0: not measured */
+    bars *bars;        /* where --svg collects; borrowed */
 } bench;
 
 typedef struct bench_result {
     const char *name, *problem; /* problem: NULL if there is none */
     int64_t n, nnz;             /* nnz: 0 if the word makes no sense */
     double bytes, seconds;      /* of one pass */
+    /* of a product with a stored matrix; NULL format: none */
+    const char *requested, *format, *variant;
+    const char *refused;  /* why it was not measured, or NULL */
+    int64_t slots;        /* numbers stored, padding included */
+    double setup_seconds; /* to store it; 0: not measured */
+    double input_bytes;   /* of what was stored then */
+    int copies;           /* that took turns; 0: the word makes no sense */
 } bench_result;
 
 /* Enqueue pass number `turn`; successive turns use different data. */

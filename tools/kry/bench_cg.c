@@ -52,9 +52,11 @@ static kry_status cg_run(const bench *b, const source *s)
     kry_op *A = NULL;
     kry_vec *rhs = NULL;
     kry_op_info info;
+    kry_matrix_params params;
     timing few, many;
     bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
-    TRY(source_matrix(s, b->device, b->type, &A));
+    TRY(options_matrix(b->o, KRY_VALUES_AS_GIVEN, &params));
+    TRY(source_matrix(s, b->device, b->type, &params, &A));
     TRY(bench_vec(b, s->rows, 0, &rhs));
     TRY(time_solves(b, A, rhs, FEW, &few));
     TRY(time_solves(b, A, rhs, MANY, &many));
@@ -64,6 +66,10 @@ static kry_status cg_run(const bench *b, const source *s)
           FEW);
     kry_op_describe(A, &info);
     r.nnz = info.nnz;
+    r.slots = info.slots;
+    r.requested = b->o->format ? b->o->format : "auto";
+    r.format = info.kind;
+    r.variant = info.variant;
     r.seconds = (many.seconds - few.seconds) / iterations;
     r.bytes = (many.bytes - few.bytes) / iterations;
     bench_print(b, &r);

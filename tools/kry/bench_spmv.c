@@ -1,48 +1,136 @@
 /*
- * bench_spmv.c - kry bench spmv: y := A x.
+ * bench_spmv.c - kry bench spmv: y := A x in every format that takes the matrix.
  *
- * bytes = nnz (size + 4) + rows (2 size + 4): every value and column, x, y and the row pointers
- * once.
+ * bytes are those of the operator's own model: its numbers and structure, x and y once.
  */
-#include "bench.h"
+#include "bars.h"
+#include "product.h"
+#include "text.h"
+#include <stdio.h>
+#include <string.h>
 
-enum { PAIRS = 3 };
+enum { BEFORE_VARIANT = 73, LINE = 100 };
 
-typedef struct product {
-    kry_op *A;
-    kry_vec *x[PAIRS], *y[PAIRS];
-} product;
+/* ---- a line of the table ------------------------------------------------------------ */
 
-static kry_status product_pass(void *user, int64_t turn)
+static void print_heading(const bench *b, const product_input *in)
 {
-    const product *p = user;
-    return kry_op_apply(p->A, 1, p->x[turn % PAIRS], 0, p->y[turn % PAIRS]);
+    char n[32], nnz[32];
+    if (b->o->json) return;
+    printf("\n%s: n %s, nnz %s, %s, %s\n", in->name, text_whole(in->A.rows, n, sizeof n),
+           text_whole(in->A.nnz, nnz, sizeof nnz), kry_type_name(b->type),
+           b->o->hot ? "hot: one copy" : "cold: copies take turns until no cache holds them");
+    printf("%-8s %9s %8s %7s %7s %8s %9s %9s  %s\n", "format", "time", "GB/s", "of copy", "GFLOP/s",
+           "padding", "bytes", "set-up", "variant");
 }
 
-static kry_status product_run(const bench *b, const source *s)
+/* `word` is what was asked for: "auto", "sell", "sell:slice=32", ... */
+static void print_line(const bench *b, const char *word, const product_timing *t, double nnz)
+{
+    char name[10], seconds[32], setup[32], bytes[32], variant[160];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ":"), word);
+    if (t->refused[0]) {
+        printf("%-8s ", name);
+        text_wrapped(t->refused, LINE - 9, 9);
+        return;
+    }
+    bool automatic = strcmp(name, t->format) != 0;
+    snprintf(variant, sizeof variant, "%s%s%s%s", automatic ? "took " : "",
+             automatic ? t->format : "", automatic ? ": " : "", t->variant);
+    printf("%-8s %9s %8.2f %5.1f %% %7.2f %8.3f %9s %9s  ", name,
+           text_seconds(t->seconds, seconds, sizeof seconds), t->bytes / t->seconds / 1e9,
+           100 * t->bytes / t->seconds / b->copy, 2 * nnz / t->seconds / 1e9,
+           (double)t->slots / nnz, text_bytes(t->bytes, bytes, sizeof bytes),
+           text_seconds(t->setup_seconds, setup, sizeof setup));
+    text_wrapped(variant, LINE - BEFORE_VARIANT, BEFORE_VARIANT);
+    fflush(stdout);
+}
+
+static void print_json(const bench *b, const product_input *in, const char *name,
+                       const product_timing *t)
+{
+    bool refused = t->refused[0] != 0;
+    bench_print(b, &(bench_result){ .name = "spmv",
+                                    .problem = in->name,
+                                    .n = in->A.rows,
+                                    .nnz = in->A.nnz,
+                                    .bytes = t->bytes,
+                                    .seconds = t->seconds,
+                                    .requested = name,
+                                    .format = refused ? name : t->format,
+                                    .variant = refused ? NULL : t->variant,
+                                    .refused = refused ? t->refused : NULL,
+                                    .slots = t->slots,
+                                    .setup_seconds = t->setup_seconds,
+                                    .input_bytes = in->bytes,
+                                    .copies = t->copies });
+}
+
+/* ---- formats ------------------------------------------------------------------------ */
+
+static kry_status time_format(const bench *b, const product_input *in, const char *name,
+                              const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
-    product p = { 0 };
-    kry_op_info info;
-    double size = (double)kry_type_size(b->type);
-    bench_result r = { .name = "spmv", .problem = s->name, .n = s->rows };
-    TRY(source_matrix(s, b->device, b->type, &p.A));
-    for (int i = 0; i < PAIRS; i++) {
-        TRY(bench_vec(b, s->cols, (uint64_t)i, &p.x[i]));
-        TRY(bench_vec(b, s->rows, (uint64_t)i, &p.y[i]));
-    }
-    kry_op_describe(p.A, &info);
-    r.nnz = info.nnz;
-    r.bytes = (double)r.nnz * (size + 4) + (double)r.n * (2 * size + 4);
-    TRY(bench_time(b, product_pass, &p, &r.seconds));
-    bench_print(b, &r);
+    product_timing t;
+    TRY(product_time(b, in, params, &t));
+    CHECK(!t.refused[0] || !b->o->format, KRY_ERR_UNSUPPORTED, "%s", t.refused);
+    if (b->o->json)
+        print_json(b, in, name, &t);
+    else
+        print_line(b, name, &t, (double)in->A.nnz);
+    if (b->o->svg && !t.refused[0])
+        TRY(bars_add(b->bars, in->name, name, t.bytes / t.seconds / b->copy,
+                     t.bytes / t.seconds / 1e9));
 done:
-    for (int i = 0; i < PAIRS; i++) {
-        kry_vec_release(&p.x[i]);
-        kry_vec_release(&p.y[i]);
-    }
-    kry_op_release(&p.A);
     return st;
 }
 
-kry_status bench_spmv(bench *b) { return bench_sources(b, product_run); }
+/* Numbers as wide as given, so that the formats compare; "auto" does what a solver would get. */
+static kry_status time_all(const bench *b, const product_input *in)
+{
+    kry_status st = KRY_OK;
+    for (int f = KRY_FORMAT_AUTO + 1; f < KRY_FORMAT_COUNT; f++) {
+        kry_format format = (kry_format)f;
+        TRY(time_format(b, in, kry_format_name(format),
+                        KRY_MATRIX(.format = format, .values = KRY_VALUES_AS_GIVEN)));
+    }
+    TRY(time_format(b, in, "auto", KRY_MATRIX(.format = KRY_FORMAT_AUTO)));
+done:
+    return st;
+}
+
+static kry_status time_source(const bench *b, const source *s)
+{
+    kry_status st = KRY_OK;
+    product_input in = { 0 };
+    kry_matrix_params params;
+    TRY(options_matrix(b->o, KRY_VALUES_AS_GIVEN, &params));
+    TRY(product_input_create(b, s, &in));
+    CHECK(in.A.nnz > 0, KRY_ERR_UNSUPPORTED, "%s has no entries to multiply with", s->name);
+    print_heading(b, &in);
+    if (b->o->format)
+        TRY(time_format(b, &in, b->o->format, &params));
+    else
+        TRY(time_all(b, &in));
+done:
+    product_input_release(&in);
+    return st;
+}
+
+kry_status bench_spmv(bench *b)
+{
+    kry_status st = KRY_OK;
+    bars *chart = NULL;
+    char subtitle[200];
+    snprintf(subtitle, sizeof subtitle, "%s, %s precision, %s", b->info->name,
+             kry_type_name(b->type), b->o->hot ? "hot: caches may hold the data" : "cold");
+    if (b->o->svg) TRY(bars_create("y := A x, of the device's copy bandwidth", subtitle, &chart));
+    b->bars = chart;
+    TRY(bench_sources(b, time_source));
+    if (b->o->svg) TRY(bars_write(chart, b->o->svg));
+done:
+    b->bars = NULL;
+    bars_release(&chart);
+    return st;
+}

@@ -33,7 +33,8 @@ static const struct option {
     { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE, "none", true, "deflation" },
     { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH, "single|double", true,
       "numbers on the device (default double)" },
-    { "format", 0, TEXT, AT(format), FOR_SOLVE, "auto|csr", true, "storage of the matrix" },
+    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH, "WORD", false,
+      "storage of the matrix: auto, measure, csr, dia, symdia, ell, sell, jds, hyb, coo" },
     { "rtol", 0, REAL, AT(rtol), FOR_SOLVE, "T", false, "stop at ||r|| <= T ||b||" },
     { "atol", 0, REAL, AT(atol), FOR_SOLVE, "T", false, "stop at ||r|| <= T" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most; 0: chosen" },
@@ -43,6 +44,9 @@ static const struct option {
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
       "length of the vectors that are copied, added, ...; number of entries (mtx)" },
+    { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
+      "one copy of the matrix and the vectors, which caches may hold (spmv)" },
+    { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv)" },
     { "device", 0, TEXT, AT(device), FOR_SOLVE | FOR_BENCH, "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
@@ -237,6 +241,19 @@ void options_help(const command *cmd)
 int64_t options_whole(const char *text, int64_t fallback)
 {
     return text ? strtoll(text, NULL, 10) : fallback;
+}
+
+kry_status options_matrix(const options *o, kry_values values, kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+    *params = *KRY_MATRIX(.traits = 0);
+    if (!o->format) goto done;
+    TRY(kry_format_parse(o->format, params));
+    if (params->format == KRY_FORMAT_AUTO) goto done;
+    *params = *KRY_MATRIX(.values = values);
+    TRY(kry_format_parse(o->format, params));
+done:
+    return st;
 }
 
 kry_type options_type(const options *o)

@@ -14,8 +14,8 @@ typedef struct options {
     int word_count, problem_count;
     const char *rhs, *method, *precond, *deflation, *precision, *format, *device;
     const char *rtol, *atol, *maxit, *check_every, *seed, *n;
-    const char *out, *plot, *solution;
-    bool json, help;
+    const char *out, *plot, *svg, *solution;
+    bool json, hot, help;
 } options;
 
 typedef struct command {
@@ -41,6 +41,9 @@ void options_help(const command *cmd);
 /* A number the parser has checked, or the fallback where none was given. */
 int64_t options_whole(const char *text, int64_t fallback);
 kry_type options_type(const options *o);
+/* What --format says. `values`: how an explicit format keeps its numbers if the word does not say;
+ * "auto" and "measure" are the library's to decide. Returns  KRY_ERR_PARSE. */
+kry_status options_matrix(const options *o, kry_values values, kry_matrix_params *params);
 
 /* The nearest of `count` names to a misspelt one; NULL if none is near. */
 const char *nearest_name(const char *word, const char *const *names, size_t count);

@@ -2,8 +2,8 @@
  * plot.c - a picture of a convergence history, as SVG.
  */
 #include "plot.h"
+#include "svg.h"
 #include "text.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 enum { WIDTH = 860, HEIGHT = 540, LEFT = 84, RIGHT = 34, TOP = 104, BOTTOM = 62 };
 
 static const char *const curve_colour = "#1f5fa8", *const target_colour = "#b5651d",
-                         *const true_colour = "#a61c3c", *const ink = "#222", *const faint = "#666";
+                         *const true_colour = "#a61c3c";
 
 typedef struct chart {
     FILE *file;
@@ -34,32 +34,12 @@ static bool drawable(double value) { return value > 0 && isfinite(value); }
 
 /* ---- pieces ----------------------------------------------------------------------- */
 
-static void escaped(FILE *f, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '&')
-            fputs("&amp;", f);
-        else if (*text == '<')
-            fputs("&lt;", f);
-        else if (*text == '>')
-            fputs("&gt;", f);
-        else if ((unsigned char)*text >= 0x20)
-            fputc(*text, f);
-    }
-}
-
-static void line(FILE *f, double x1, double y1, double x2, double y2, const char *style)
-{
-    fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
-            style);
-}
-
 static void power_label(FILE *f, double x, double y, int power)
 {
     fprintf(f,
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">10<tspan dy=\"-6\" "
             "font-size=\"10\">%s%d</tspan></text>\n",
-            x, y, ink, power < 0 ? "\u2212" : "", power < 0 ? -power : power);
+            x, y, svg_ink, power < 0 ? "\u2212" : "", power < 0 ? -power : power);
 }
 
 /* ---- axes ------------------------------------------------------------------------- */
@@ -86,47 +66,38 @@ static chart chart_fit(const report *r)
     return c;
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most `ticks` of them fit into `range`. */
-static int64_t nice_step(int64_t range, int64_t ticks)
-{
-    static const int mantissa[] = { 1, 2, 5 };
-    for (int64_t power = 1;; power *= 10)
-        for (int i = 0; i < 3; i++)
-            if (range / (mantissa[i] * power) <= ticks) return mantissa[i] * power;
-}
-
 static void vertical_axis(const chart *c)
 {
     int step = (c->high - c->low + 9) / 10;
     for (int power = c->low; power <= c->high; power++) {
         double y = down(c, pow(10, power));
         bool labelled = (c->high - power) % step == 0;
-        line(c->file, LEFT, y, WIDTH - RIGHT, y,
-             labelled ? "stroke=\"#ddd\"" : "stroke=\"#f0f0f0\"");
+        svg_line(c->file, LEFT, y, WIDTH - RIGHT, y,
+                 labelled ? "stroke=\"#ddd\"" : "stroke=\"#f0f0f0\"");
         if (labelled) power_label(c->file, LEFT - 10, y + 5, power);
     }
     fprintf(c->file,
             "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" "
             "fill=\"%s\">relative residual \u2016r\u2016 / \u2016b\u2016</text>\n",
-            (TOP + HEIGHT - BOTTOM) / 2.0, ink);
+            (TOP + HEIGHT - BOTTOM) / 2.0, svg_ink);
 }
 
 static void horizontal_axis(const chart *c)
 {
     char text[32];
     double bottom = HEIGHT - BOTTOM;
-    int64_t step = nice_step(c->last, 8);
+    int64_t step = svg_nice_step(c->last, 8);
     for (int64_t i = 0; i <= c->last; i += step) {
         double x = across(c, (double)i);
-        line(c->file, x, TOP, x, bottom, "stroke=\"#eee\"");
-        line(c->file, x, bottom, x, bottom + 5, "stroke=\"#222\"");
+        svg_line(c->file, x, TOP, x, bottom, "stroke=\"#eee\"");
+        svg_line(c->file, x, bottom, x, bottom + 5, "stroke=\"#222\"");
         fprintf(c->file,
                 "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">%s</text>\n", x,
-                bottom + 21, ink, text_whole(i, text, sizeof text));
+                bottom + 21, svg_ink, text_whole(i, text, sizeof text));
     }
     fprintf(c->file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">iteration</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, ink);
+            (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, svg_ink);
 }
 
 static void frame(const chart *c)
@@ -177,7 +148,7 @@ static void marks(const chart *c, const report *r)
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
              target_colour);
     if (drawable(target))
-        line(c->file, LEFT, down(c, target), WIDTH - RIGHT, down(c, target), style);
+        svg_line(c->file, LEFT, down(c, target), WIDTH - RIGHT, down(c, target), style);
     if (drawable(residual))
         fprintf(
             c->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"white\"/>\n",
@@ -193,13 +164,13 @@ static void legend(const chart *c, const report *r)
     char style[120];
     double y = TOP - 18;
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\"", curve_colour);
-    line(f, LEFT, y, LEFT + 28, y, style);
+    svg_line(f, LEFT, y, LEFT + 28, y, style);
     snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.4\" stroke-dasharray=\"7 5\"",
              target_colour);
-    line(f, LEFT + 240, y, LEFT + 268, y, style);
+    svg_line(f, LEFT + 240, y, LEFT + 268, y, style);
     fprintf(f, "<circle cx=\"%d\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"/>\n", LEFT + 422, y,
             true_colour);
-    fprintf(f, "<g font-size=\"12\" fill=\"%s\">\n", ink);
+    fprintf(f, "<g font-size=\"12\" fill=\"%s\">\n", svg_ink);
     fprintf(f, "<text x=\"%d\" y=\"%.1f\">carried by the recurrence</text>\n", LEFT + 36, y + 4);
     fprintf(f, "<text x=\"%d\" y=\"%.1f\">target, %.3g</text>\n", LEFT + 276, y + 4,
             report_relative(r, r->result.target));
@@ -212,18 +183,16 @@ static void heading(const chart *c, const report *r)
     FILE *f = c->file;
     const char *slash = strrchr(r->src->name, '/');
     char n[32], nnz[32];
-    fprintf(f, "<text x=\"%d\" y=\"34\" font-size=\"19\" font-weight=\"bold\" fill=\"%s\">", LEFT,
-            ink);
-    escaped(f, slash ? slash + 1 : r->src->name);
+    svg_title(f, LEFT, slash ? slash + 1 : r->src->name);
     fprintf(f, ": %s in %" PRId64 " iterations</text>\n",
             r->status == KRY_OK ? "converged" : "not converged", r->result.iterations);
-    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, faint);
-    escaped(f, r->method);
+    fprintf(f, "<text x=\"%d\" y=\"58\" fill=\"%s\">", LEFT, svg_faint);
+    svg_escaped(f, r->method);
     if (strcmp(r->precond, "none")) fputs(", ", f);
-    if (strcmp(r->precond, "none")) escaped(f, r->precond);
+    if (strcmp(r->precond, "none")) svg_escaped(f, r->precond);
     fprintf(f, ", %s precision, n = %s, %s nonzeros, ", kry_type_name(r->type),
             text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz));
-    escaped(f, r->device->name);
+    svg_escaped(f, r->device->name);
     fputs("</text>\n", f);
 }
 
@@ -231,13 +200,7 @@ kry_status plot_write(const char *path, const report *r)
 {
     kry_status st = KRY_OK;
     chart c = chart_fit(r);
-    c.file = fopen(path, "w");
-    CHECK(c.file, KRY_ERR_FILE, "cannot write %s: %s", path, strerror(errno));
-    fprintf(c.file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
-            "font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-            WIDTH, HEIGHT, WIDTH, HEIGHT);
+    TRY(svg_open(path, WIDTH, HEIGHT, &c.file));
     heading(&c, r);
     vertical_axis(&c);
     horizontal_axis(&c);
@@ -245,11 +208,7 @@ kry_status plot_write(const char *path, const report *r)
     frame(&c);
     marks(&c, r);
     legend(&c, r);
-    fputs("</svg>\n", c.file);
-    bool failed = ferror(c.file) != 0;
-    failed |= fclose(c.file) != 0;
-    if (failed) remove(path);
-    CHECK(!failed, KRY_ERR_FILE, "cannot write %s to its end", path);
+    TRY(svg_close(path, &c.file));
 done:
     return st;
 }

@@ -14,6 +14,11 @@ double report_relative(const report *r, double residual)
     return residual == 0 ? 0 : residual / r->result.norm_b;
 }
 
+static double padding(const report *r)
+{
+    return r->matrix.nnz > 0 ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;
+}
+
 static double per_iteration(const report *r, double total)
 {
     return r->result.iterations > 0 ? total / (double)r->result.iterations : NAN;
@@ -34,7 +39,10 @@ static void json_setting(json *j, const report *r)
     json_text(j, "deflation", "none");
     json_text(j, "precision", kry_type_name(r->type));
     json_text(j, "format", r->matrix.kind);
-    json_text(j, "variant", r->matrix.variant);
+    json_text(j, "variant", r->matrix.variant); /* its older name */
+    json_text(j, "format_variant", r->matrix.variant);
+    json_real(j, "padding", padding(r));
+    json_real(j, "matrix_bytes", r->matrix.bytes_stored);
     json_text(j, "device", r->device->name);
     json_text(j, "platform", r->device->platform);
     json_text(j, "driver", r->device->driver);
@@ -84,13 +92,23 @@ static void text_outcome(const report *r)
                r->error_rel);
 }
 
+static void text_storage(const report *r)
+{
+    const kry_op_info *m = &r->matrix;
+    char slots[32], bytes[32];
+    printf("format     %s%s%s\n", m->kind, m->variant[0] ? ": " : "", m->variant);
+    printf("           %s numbers stored, %.3f for each nonzero, %s in all\n",
+           text_whole(m->slots, slots, sizeof slots), padding(r),
+           text_bytes(m->bytes_stored, bytes, sizeof bytes));
+}
+
 void report_text(const report *r)
 {
     char n[32], nnz[32], t[5][32];
-    printf("matrix     %s: n = %s, %s nonzeros, %s, %s\n", r->src->name,
+    printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
-           r->matrix.variant && r->matrix.variant[0] ? r->matrix.variant : r->matrix.kind,
            kry_type_name(r->type));
+    text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
     printf("method     %s, preconditioner %s\n", r->method, r->precond);
     printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");

@@ -218,6 +218,8 @@ static kry_status prepare(solve *s)
     kry_status st = KRY_OK;
     report *r = &s->report;
     const options *o = s->o;
+    kry_matrix_params params;
+    TRY(options_matrix(o, KRY_VALUES_COMPACT, &params));
     r->src = &s->src;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
@@ -230,7 +232,7 @@ static kry_status prepare(solve *s)
     TRY(check_matrix(&s->src));
     TRY(make_rhs(s));
     double start = kry_now();
-    TRY(source_matrix(&s->src, s->device, r->type, &s->A));
+    TRY(source_matrix(&s->src, s->device, r->type, &params, &s->A));
     TRY(kry_device_finish(s->device));
     r->matrix_seconds = kry_now() - start;
     kry_op_describe(s->A, &r->matrix);

@@ -48,19 +48,27 @@ done:
     return st;
 }
 
-kry_status source_matrix(const source *s, kry_device *device, kry_type type, kry_op **A)
+unsigned source_traits(const source *s)
+{
+    if (s->problem) return KRY_POSITIVE;
+    return s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0;
+}
+
+kry_status source_matrix(const source *s, kry_device *device, kry_type type,
+                         const kry_matrix_params *params, kry_op **A)
 {
     kry_status st = KRY_OK;
     const kry_problem *p = s->problem;
     float *owned = NULL;
     const void *val = NULL;
+    kry_matrix_params with_traits = *params;
+    with_traits.traits |= source_traits(s);
     if (s->mtx) {
-        st = kry_mtx_matrix(device, type, s->mtx, NULL, A);
+        st = kry_mtx_matrix(device, type, s->mtx, &with_traits, A);
         goto done;
     }
     TRY(convert_values(type, p->nnz, p->val, &val, &owned));
-    TRY(kry_csr_create(device, type, p->n, p->n, p->row_ptr, p->col, val,
-                       KRY_MATRIX(.traits = KRY_POSITIVE), A));
+    TRY(kry_csr_create(device, type, p->n, p->n, p->row_ptr, p->col, val, &with_traits, A));
 done:
     free(owned);
     return st;

@@ -18,7 +18,8 @@ typedef struct source {
 /* Exactly one of `file` and `spec` is given. */
 kry_status source_open(const char *file, const char *spec, uint64_t seed, source *s);
 void source_release(source *s);
-kry_status source_matrix(const source *s, kry_device *device, kry_type type, kry_op **A);
+kry_status source_matrix(const source *s, kry_device *device, kry_type type,
+                         const kry_matrix_params *params, kry_op **A);
 
 /* A matrix on the host in CSR, all entries given, rows ascending. */
 typedef struct sparse {
@@ -30,6 +31,7 @@ typedef struct sparse {
 } sparse;
 
 kry_status sparse_of_source(const source *s, sparse *A);
+unsigned source_traits(const source *s); /* what file or problem promise about A */
 kry_status sparse_transpose(const sparse *A, sparse *T);
 void sparse_release(sparse *A);
 

@@ -36,3 +36,26 @@ const char *text_whole(int64_t value, char *text, size_t size)
     text[used] = '\0';
     return text;
 }
+
+const char *text_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB" };
+    size_t u = 0;
+    for (; bytes >= 999.5 && u + 1 < sizeof unit / sizeof *unit; u++) bytes /= 1000;
+    int digits = u == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+    snprintf(text, size, "%.*f %s", digits, bytes, unit[u]);
+    return text;
+}
+
+void text_wrapped(const char *text, int width, int indent)
+{
+    while (strlen(text) > (size_t)width) {
+        int length = width;
+        while (length > 0 && text[length] != ' ') length--;
+        if (length == 0) length = (int)strcspn(text, " "); /* a word too long */
+        if (!text[length]) break;
+        printf("%.*s\n%*s", length, text, indent, "");
+        text += length + 1;
+    }
+    printf("%s\n", text);
+}

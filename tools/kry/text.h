@@ -9,6 +9,11 @@
 
 /* Each writes into the caller's `text` and returns it. */
 const char *text_seconds(double seconds, char *text, size_t size); /* "1.23 ms" */
+const char *text_bytes(double bytes, char *text, size_t size);     /* "1.23 MB" */
 const char *text_whole(int64_t value, char *text, size_t size);    /* "1 048 576" */
+
+/* Print `text` in lines of at most `width` characters, broken at spaces; all lines but the first
+ * follow `indent` spaces. Ends the last line. */
+void text_wrapped(const char *text, int width, int indent);
 
 #endif

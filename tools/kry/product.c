@@ -1,0 +1,149 @@
+/*
+ * product.c - y := A x in one storage format after the other, timed.
+ */
+#include "product.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COPIES = 64 };
+static const double least_cache = 64e6; /* bytes; some GPUs tell of their smallest cache only */
+static const double create_again_below = 0.5; /* seconds */
+
+/* ---- the matrix on the host --------------------------------------------------------- */
+
+kry_status product_input_create(const bench *b, const source *s, product_input *in)
+{
+    kry_status st = KRY_OK;
+    *in = (product_input){ .name = s->name, .traits = source_traits(s) };
+    TRY(sparse_of_source(s, &in->A));
+    TRY(convert_values(b->type, in->A.nnz, in->A.val, &in->val, &in->owned));
+    in->bytes = (double)in->A.nnz * (double)(kry_type_size(b->type) + sizeof(int32_t)) +
+                ((double)in->A.rows + 1) * sizeof(int64_t);
+done:
+    return st;
+}
+
+void product_input_release(product_input *in)
+{
+    sparse_release(&in->A);
+    free(in->owned);
+    *in = (product_input){ 0 };
+}
+
+/* ---- copies that take turns --------------------------------------------------------- */
+
+typedef struct product {
+    struct {
+        kry_op *A;
+        kry_vec *x, *y;
+    } copy[MAX_COPIES];
+    int copies;
+} product;
+
+static kry_status product_pass(void *user, int64_t turn)
+{
+    const product *p = user;
+    int i = (int)(turn % p->copies);
+    return kry_op_apply(p->copy[i].A, 1, p->copy[i].x, 0, p->copy[i].y);
+}
+
+static void product_release(product *p)
+{
+    for (int i = 0; i < MAX_COPIES; i++) {
+        kry_vec_release(&p->copy[i].x);
+        kry_vec_release(&p->copy[i].y);
+        kry_op_release(&p->copy[i].A);
+    }
+}
+
+/* So many that together they are twice as large as the device's cache. */
+static int copies_wanted(const bench *b, double bytes)
+{
+    cl_ulong reported = 0;
+    double cache = least_cache;
+    if (b->o->hot) return 1;
+    if (clGetDeviceInfo(kry_device_id(b->device), CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof reported,
+                        &reported, NULL) == CL_SUCCESS &&
+        (double)reported > cache)
+        cache = (double)reported;
+    double copies = ceil(2 * cache / (bytes > 1 ? bytes : 1));
+    return copies > MAX_COPIES ? MAX_COPIES : copies < 1 ? 1 : (int)copies;
+}
+
+/* The operator; *seconds becomes less if this time it took less. */
+static kry_status create_matrix(const bench *b, const product_input *in,
+                                const kry_matrix_params *params, kry_op **A, double *seconds)
+{
+    kry_status st = KRY_OK;
+    kry_matrix_params p = *params;
+    double start = kry_now();
+    p.traits |= in->traits;
+    TRY(kry_csr_create(b->device, b->type, in->A.rows, in->A.cols, in->A.row_ptr, in->A.col,
+                       in->val, &p, A));
+    TRY(kry_device_finish(b->device));
+    double taken = kry_now() - start;
+    if (taken < *seconds) *seconds = taken;
+done:
+    return st;
+}
+
+static kry_status create_copies(const bench *b, const product_input *in,
+                                const kry_matrix_params *params, product *p, product_timing *t)
+{
+    kry_status st = KRY_OK;
+    for (; p->copies < t->copies; p->copies++) {
+        int i = p->copies;
+        if (!p->copy[i].A) TRY(create_matrix(b, in, params, &p->copy[i].A, &t->setup_seconds));
+        TRY(bench_vec(b, in->A.cols, (uint64_t)i, &p->copy[i].x));
+        TRY(bench_vec(b, in->A.rows, (uint64_t)i, &p->copy[i].y));
+    }
+done:
+    return st;
+}
+
+/* ---- timing ------------------------------------------------------------------------- */
+
+/* Is this a word about the format, and not a failure of the device? */
+static bool is_refusal(kry_status st)
+{
+    return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE ||
+           st == KRY_ERR_MEMORY;
+}
+
+static void describe(const kry_op *A, product_timing *t)
+{
+    kry_op_info info;
+    kry_op_describe(A, &info);
+    snprintf(t->format, sizeof t->format, "%s", info.kind);
+    snprintf(t->variant, sizeof t->variant, "%s", info.variant);
+    t->slots = info.slots;
+    t->bytes = info.bytes_per_apply;
+}
+
+kry_status product_time(const bench *b, const product_input *in, const kry_matrix_params *params,
+                        product_timing *t)
+{
+    kry_status st = KRY_OK;
+    product p = { .copies = 0 };
+    *t = (product_timing){ .setup_seconds = INFINITY };
+    st = create_matrix(b, in, params, &p.copy[0].A, &t->setup_seconds);
+    if (is_refusal(st)) {
+        snprintf(t->refused, sizeof t->refused, "%s", kry_last_error());
+        st = KRY_OK;
+        goto done;
+    }
+    TRY(st);
+    describe(p.copy[0].A, t);
+    t->copies = copies_wanted(b, t->bytes);
+    if (t->copies == 1 && t->setup_seconds < create_again_below) { /* the first one compiled */
+        kry_op_release(&p.copy[0].A);
+        TRY(create_matrix(b, in, params, &p.copy[0].A, &t->setup_seconds));
+    }
+    TRY(create_copies(b, in, params, &p, t));
+    TRY(bench_time(b, product_pass, &p, &t->seconds));
+done:
+    product_release(&p);
+    return st;
+}

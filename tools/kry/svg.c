@@ -1,0 +1,72 @@
+/*
+ * svg.c - what the pictures are made of.
+ */
+#include "svg.h"
+#include <errno.h>
+#include <string.h>
+
+const char svg_ink[] = "#222", svg_faint[] = "#666";
+
+kry_status svg_open(const char *path, int width, int height, FILE **file)
+{
+    kry_status st = KRY_OK;
+    *file = fopen(path, "w");
+    CHECK(*file, KRY_ERR_FILE, "cannot write %s: %s", path, strerror(errno));
+    fprintf(*file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
+            "font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+            width, height, width, height);
+done:
+    return st;
+}
+
+kry_status svg_close(const char *path, FILE **file)
+{
+    kry_status st = KRY_OK;
+    fputs("</svg>\n", *file);
+    bool failed = ferror(*file) != 0;
+    failed |= fclose(*file) != 0;
+    *file = NULL;
+    if (failed) remove(path);
+    CHECK(!failed, KRY_ERR_FILE, "cannot write %s to its end", path);
+done:
+    return st;
+}
+
+void svg_escaped(FILE *f, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '&')
+            fputs("&amp;", f);
+        else if (*text == '<')
+            fputs("&lt;", f);
+        else if (*text == '>')
+            fputs("&gt;", f);
+        else if ((unsigned char)*text >= 0x20)
+            fputc(*text, f);
+    }
+}
+
+void svg_line(FILE *f, double x1, double y1, double x2, double y2, const char *style)
+{
+    fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2,
+            style);
+}
+
+void svg_title(FILE *f, double x, const char *text)
+{
+    fprintf(f, "<text x=\"%.0f\" y=\"34\" font-size=\"19\" font-weight=\"bold\" fill=\"%s\">", x,
+            svg_ink);
+    svg_escaped(f, text);
+}
+
+void svg_end_text(FILE *f) { fputs("</text>\n", f); }
+
+int64_t svg_nice_step(int64_t range, int64_t ticks)
+{
+    static const int mantissa[] = { 1, 2, 5 };
+    for (int64_t power = 1;; power *= 10)
+        for (int i = 0; i < 3; i++)
+            if (range / (mantissa[i] * power) <= ticks) return mantissa[i] * power;
+}

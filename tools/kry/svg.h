@@ -1,0 +1,25 @@
+/*
+ * svg.h - what the pictures are made of.
+ */
+#ifndef KRY_SVG_H
+#define KRY_SVG_H
+
+#include "core/internal.h"
+#include <stdio.h>
+
+extern const char svg_ink[], svg_faint[]; /* colours of text */
+
+/* A file with a white page of this size on it. Returns  KRY_ERR_FILE. */
+kry_status svg_open(const char *path, int width, int height, FILE **file);
+/* End the page. Takes *file over; a file that could not be written whole is removed. */
+kry_status svg_close(const char *path, FILE **file);
+
+void svg_escaped(FILE *f, const char *text); /* text that may have < and & in it */
+void svg_line(FILE *f, double x1, double y1, double x2, double y2, const char *style);
+void svg_title(FILE *f, double x, const char *text); /* bold, at the top; ended by svg_end_text */
+void svg_end_text(FILE *f);
+
+/* 1, 2 or 5 times a power of ten, so that at most `ticks` of them fit into `range`. */
+int64_t svg_nice_step(int64_t range, int64_t ticks);
+
+#endif
