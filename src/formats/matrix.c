@@ -1,6 +1,7 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, values slot by slot.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
 #include "matrix.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,10 +151,11 @@ done:
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
+/* Below FLT_MIN devices may take a single for 0. */
 static bool all_are_singles(const double *v, int64_t count)
 {
     for (int64_t k = 0; k < count; k++)
-        if ((double)(float)v[k] != v[k]) return false;
+        if ((double)(float)v[k] != v[k] || (v[k] != 0 && fabs(v[k]) < FLT_MIN)) return false;
     return true;
 }
 
@@ -240,6 +242,8 @@ static kry_status store_values(kry_matrix *A, const char *who, const void *sorte
         A->stored = stored;
     }
 done:
+    /* The old numbers stay, and so do their kernels: those are at hand, so this cannot fail. */
+    if (val && A->val) (void)get_kernels(A, A->stored);
     kry_buffer_release(A->dev, &val);
     free(placed);
     return st;
