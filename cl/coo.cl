@@ -54,8 +54,9 @@
 
 #define EACH(X, GET)   X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 #define PLACE(u)       (l + u * WG)
+// Past the end, and in a run of empty rows, an entry next to it, whose product is not used.
 #define LOAD(u, GET)                                 \
-    int k##u = begin + min(PLACE(u), count - 1);     \
+    int k##u = max(begin + min(PLACE(u), count - 1), 0); \
     int row##u = row_of[k##u], j##u = col[k##u];     \
     SUM sum##u = val[val0 + k##u];
 #define STAGE(u, GET)                                          \
