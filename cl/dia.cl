@@ -5,103 +5,98 @@
 // hold 0. No column is stored: with p diagonals in double a row takes 8 p bytes, half of that
 // symmetric, where it also reads the mirror image a(row - offset, row), which the row above has
 // just brought into the cache.
-// Rows at least `reach` from both ends have all their columns inside and need no tests.
-//   GPU   a row to a work-item. A group takes the same WG places of PLANES blocks of `march` rows,
-//         one after the other: with march the farthest offset, what one row reads above itself the
-//         next one finds in the nearest cache (3.4 TB/s become 4 on an H200, whose second-level
-//         cache is the limit otherwise).
+// Rows at least `reach` from both ends have all their columns inside and need no tests. DIAGONALS,
+// their number if it is small, lets the compiler have all loads of a row in flight at once.
+//   GPU   a row to a work-item: every load of a group is one contiguous piece
 //   CPU   VW rows at a time
 //
 // After R. Gupta, M. van Gijzen, C. Vuik, and N. Bell, M. Garland, Implementing sparse
 // matrix-vector multiplication on throughput-oriented processors, SC09 (2009).
 
 #define FORMAT dia
-#define MATRIX_LOCALS
-#define PLACES                                                            \
-    int rows, int cols, int reach, int diagonals, int stride, constant int *offset, \
+#define MATRIX                                                                          \
+    int work, int cols, int reach, int diagonals, int stride, constant int *offset,     \
         global const VAL *restrict val
+#define MATRIX_LOCALS
+#ifdef DIAGONALS
+#define COUNT DIAGONALS
+#else
+#define COUNT diagonals
+#endif
 
 // A row's sum near the ends, where columns may lie outside: entries there are 0, and x is read
 // inside.
 #define INSIDE(j) clamp((int)(j), 0, cols - 1)
-#define BORDER_SUM(row, GET)                                                                      \
-    for (int d = FIRST_PAIR; d < diagonals; d++) {                                                \
-        int above = INSIDE(row + offset[d]), below = INSIDE(row - offset[d]);                     \
-        sum += (SUM)val[(long)d * stride + row] * (SUM)GET(above);                                \
-        if (FIRST_PAIR && row >= offset[d])                                                       \
-            sum += (SUM)val[(long)d * stride + below] * (SUM)GET(below);                          \
+#define BORDER_SUM(row, GET)                                                 \
+    for (int d = FIRST_PAIR; d < diagonals; d++) {                           \
+        int above = INSIDE(row + offset[d]), below = INSIDE(row - offset[d]); \
+        sum += (SUM)val[(long)d * stride + row] * (SUM)GET(above);           \
+        if (FIRST_PAIR && row >= offset[d])                                  \
+            sum += (SUM)val[(long)d * stride + below] * (SUM)GET(below);     \
     }
 
 #ifdef SYMMETRIC // diagonal 0 is the main one
 #define FIRST_PAIR 1
-#define INNER_SUM(row, GET)                                           \
-    for (int d = 1; d < diagonals; d++) {                             \
-        int o = offset[d];                                            \
-        v += stride;                                                  \
+#define INNER_SUM(row, GET)                                                    \
+    for (int d = 1; d < COUNT; d++) {                                          \
+        int o = offset[d];                                                     \
+        v += stride;                                                           \
         sum += (SUM)v[0] * (SUM)GET(row + o) + (SUM)v[-o] * (SUM)GET(row - o); \
     }
 #else
 #define FIRST_PAIR 0
-#define INNER_SUM(row, GET)                       \
-    for (int d = 0; d < diagonals; d++) {         \
+#define INNER_SUM(row, GET)                           \
+    for (int d = 0; d < COUNT; d++) {                 \
         sum += (SUM)v[0] * (SUM)GET(row + offset[d]); \
-        v += stride;                              \
+        v += stride;                                  \
     }
 #endif
 
-#define ROW_SUM(row, GET)                                        \
-    global const VAL *v = val + row;                             \
-    SUM sum = FIRST_PAIR ? (SUM)v[0] * (SUM)GET(row) : (SUM)0;   \
-    if (row >= reach && row < rows - reach) {                    \
-        INNER_SUM(row, GET)                                      \
-    } else {                                                     \
-        BORDER_SUM(row, GET)                                     \
+#define ROW_SUM(row, GET)                                      \
+    global const VAL *v = val + row;                           \
+    SUM sum = FIRST_PAIR ? (SUM)v[0] * (SUM)GET(row) : (SUM)0; \
+    if (row >= reach && row < (int)work - reach) {             \
+        INNER_SUM(row, GET)                                    \
+    } else {                                                   \
+        BORDER_SUM(row, GET)                                   \
     }
 
 #ifndef KRY_CPU
 
-#define MATRIX int work, int strips, int march, PLACES
-#define MATRIX_ROWS(GET, DO)                                                      \
-    for (int t = get_group_id(0); t < work; t += get_num_groups(0)) {             \
-        int place = t % strips * WG + (int)get_local_id(0);                       \
-        long block = (long)(t / strips) * PLANES * march;                         \
-        int end = place < march ? (int)min(block + (long)PLANES * march, (long)rows) : 0; \
-        for (long at = block + place; at < end; at += march) {                    \
-            int row = (int)at;                                                    \
-            ROW_SUM(row, GET)                                                     \
-            DO(row, sum)                                                          \
-        }                                                                         \
+#define MATRIX_ROWS(GET, DO)                                                       \
+    for (int row = get_global_id(0); row < work; row += (int)get_global_size(0)) { \
+        ROW_SUM(row, GET)                                                          \
+        DO(row, sum)                                                               \
     }
 
 #else
 
-#define MATRIX int work, PLACES
 #ifdef SYMMETRIC
 #define ROWS_SUM(row)                                                                      \
     SUMV sums = LOAD_SUMV(val + row) * LOAD_SUMV(x + row);                                 \
-    for (int d = 1; d < diagonals; d++)                                                    \
+    for (int d = 1; d < COUNT; d++)                                                        \
         sums += LOAD_SUMV(val + (long)d * stride + row) * LOAD_SUMV(x + row + offset[d]) + \
                 LOAD_SUMV(val + (long)d * stride + row - offset[d]) *                      \
                     LOAD_SUMV(x + row - offset[d]);
 #else
-#define ROWS_SUM(row)                   \
-    SUMV sums = 0;                      \
-    for (int d = 0; d < diagonals; d++) \
+#define ROWS_SUM(row)               \
+    SUMV sums = 0;                  \
+    for (int d = 0; d < COUNT; d++) \
         sums += LOAD_SUMV(val + (long)d * stride + row) * LOAD_SUMV(x + row + offset[d]);
 #endif
 
-#define MATRIX_ROWS(GET, DO)                                                   \
-    long row_end = chunk_end(work), high = min(row_end, (long)rows - reach);   \
-    for (long row = chunk_begin(work); row < row_end;) {                       \
-        if (row >= reach && row + VW <= high) {                                \
-            ROWS_SUM(row)                                                      \
-            EACH_LANE(DO, AS_IT_IS, row, sums)                                 \
-            row += VW;                                                         \
-        } else {                                                               \
-            ROW_SUM(row, GET)                                                  \
-            DO(row, sum)                                                       \
-            row++;                                                             \
-        }                                                                      \
+#define MATRIX_ROWS(GET, DO)                                                 \
+    long row_end = chunk_end(work), high = min(row_end, (long)work - reach); \
+    for (long row = chunk_begin(work); row < row_end;) {                     \
+        if (row >= reach && row + VW <= high) {                              \
+            ROWS_SUM(row)                                                    \
+            EACH_LANE(DO, AS_IT_IS, row, sums)                               \
+            row += VW;                                                       \
+        } else {                                                             \
+            ROW_SUM(row, GET)                                                \
+            DO(row, sum)                                                     \
+            row++;                                                           \
+        }                                                                    \
     }
 
 #endif

@@ -167,6 +167,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     dev->id = id;
     kry_layout_init_single(&dev->layout, dev);
     TRY(kry_profile_query(id, &dev->info));
+    dev->shape = kry_shape_default(&dev->info);
     TRY_CL(clRetainContext(context));
     dev->context = context;
     TRY_CL(clRetainCommandQueue(queue));
@@ -190,6 +191,7 @@ void kry_device_release(kry_device **device)
     *device = NULL;
     if (!dev || --dev->refs) return;
     kry_programs_release(dev);
+    kry_tuning_release(dev);
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
     free(dev);

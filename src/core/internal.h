@@ -55,6 +55,14 @@ void kry_layout_init_single(kry_layout *layout, kry_device *dev);
 
 struct kry_program; /* program.c */
 
+/* How kernels are launched: what suits most devices, or what kry tune found to suit this one. It
+ * decides the order of sums, and with it their last bits. */
+typedef struct kry_shape {
+    int group;    /* work-items per group; 1 on CPUs */
+    int per_unit; /* groups to a compute unit in launches that leave sums */
+} kry_shape;
+kry_shape kry_shape_default(const kry_device_info *info); /* launch.c */
+
 struct kry_device {
     int refs;
     cl_context context;
@@ -63,6 +71,8 @@ struct kry_device {
     kry_device_info info;
     kry_layout layout;
     struct kry_program *programs; /* cache in memory, a list */
+    kry_shape shape;              /* of launches */
+    char *tuning;                 /* what the tuning file says; NULL: not read yet */
     unsigned generation;          /* counts released buffers: see kry_launch */
 };
 
@@ -88,10 +98,29 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
 
+/* FNV-1a, 64 bits: the hash of what was hashed to h and `bytes`. */
+#define KRY_HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t kry_hash(uint64_t h, const void *bytes, size_t size);
+bool kry_cache_directory(char *dir, size_t size);      /* false: there is none */
+void kry_cache_make_directories(const char *path);     /* those above the file `path` */
+
 /* The cache on disk. It only ever saves time: what cannot be read, written or trusted is
  * passed over in silence. `key` is all that the binary depends on. */
 bool kry_disk_load(const char *key, unsigned char **binary, size_t *size);
 void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
+
+/* ---- tuning.c: what was measured on a device, by name; one small text file for each device and
+ *      driver in the cache directory. Like the cache it only ever saves time: what cannot be read
+ *      or written is passed over in silence, and values are checked by those who use them. ---- */
+
+bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
+void kry_tuning_set(kry_device *dev, const char *name, const char *value); /* one line; no blanks
+                                                                              in the name */
+/* Call `line` for each entry; and where they are kept, "" if nowhere. */
+void kry_tuning_each(kry_device *dev, void (*line)(const char *name, const char *value, void *user),
+                     void *user);
+const char *kry_tuning_path(kry_device *dev, char *path, size_t size);
+void kry_tuning_release(kry_device *dev);
 
 typedef struct kry_arg {
     size_t size;

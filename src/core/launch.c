@@ -4,14 +4,19 @@
 #include <string.h>
 
 /* 128 fills every GPU from Tesla on, keeps barriers cheap (CSR on an H200: 4.1 against 3.85 TB/s
- * with 256) and needs less than 16 KB of local memory in every kernel. */
-int kry_group_size(const kry_device *dev)
+ * with 256) and needs less than 16 KB of local memory in every kernel.
+ * As many groups as fit on the device at once, for sums: no second wave, and few partial sums. On
+ * an H200 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41.
+ * CPUs: 128 chunks in all, whatever the number of cores. */
+kry_shape kry_shape_default(const kry_device_info *info)
 {
-    int size = 128;
-    if (dev->info.cpu_kernels) return 1;
-    while (size > dev->info.max_group) size /= 2;
-    return size;
+    kry_shape shape = { .group = 128, .per_unit = 16 };
+    if (info->cpu_kernels) shape = (kry_shape){ .group = 1, .per_unit = 0 };
+    while (shape.group > info->max_group) shape.group /= 2;
+    return shape;
 }
+
+int kry_group_size(const kry_device *dev) { return dev->shape.group; }
 
 /* 16-byte loads pay on GPUs (4.29 against 3.93 TB/s of copy on an H200); a CPU's registers
  * take 32 bytes, and two of them in flight hide the latency of the sums. */
@@ -36,12 +41,10 @@ static int64_t groups_up_to(const kry_device *dev, kry_type type, int64_t n, int
     return groups > 0 ? groups : 1;
 }
 
-/* As many groups as fit on the device at once: no second wave, and few partial sums. On an H200
- * 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
 {
-    enum { PER_UNIT = 16 };
-    int64_t most = (int64_t)PER_UNIT * dev->info.compute_units, room = KRY_SUM_CAPACITY / 2;
+    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units,
+            room = KRY_SUM_CAPACITY / 2;
     return groups_up_to(dev, type, n, most < room ? most : room);
 }
 

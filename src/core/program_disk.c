@@ -21,17 +21,15 @@ typedef struct header {
 } header;
 static const char magic[8] = "krybin1";
 
-/* FNV-1a, 64 bits */
-static uint64_t hash(uint64_t h, const void *bytes, size_t size)
+uint64_t kry_hash(uint64_t h, const void *bytes, size_t size)
 {
     const unsigned char *b = bytes;
     for (size_t i = 0; i < size; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
     return h;
 }
-static const uint64_t hash_start = UINT64_C(0xcbf29ce484222325);
 
 /* $KRY_CACHE_DIR (empty: no cache), else $XDG_CACHE_HOME/kry, else ~/.cache/kry */
-static bool cache_directory(char *dir, size_t size)
+bool kry_cache_directory(char *dir, size_t size)
 {
     const char *own = getenv("KRY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
@@ -48,12 +46,12 @@ static bool cache_directory(char *dir, size_t size)
 static bool file_name(const char *key, char *path, size_t size)
 {
     char dir[512];
-    uint64_t h = hash(hash_start, key, strlen(key));
-    return cache_directory(dir, sizeof dir) &&
+    uint64_t h = kry_hash(KRY_HASH_START, key, strlen(key));
+    return kry_cache_directory(dir, sizeof dir) &&
            snprintf(path, size, "%s/%016llx.bin", dir, (unsigned long long)h) < (int)size;
 }
 
-static void make_directories(const char *path)
+void kry_cache_make_directories(const char *path)
 {
     char part[600];
     if (strlen(path) >= sizeof part) return;
@@ -88,7 +86,7 @@ bool kry_disk_load(const char *key, unsigned char **binary, size_t *size)
     if (kry_alloc(h.key_size, 1, &stored) < 0 || kry_alloc(h.binary_size, 1, &bytes) < 0) goto done;
     good = fread(stored, 1, h.key_size, f) == h.key_size && !memcmp(stored, key, h.key_size) &&
            fread(bytes, 1, h.binary_size, f) == h.binary_size &&
-           hash(hash_start, bytes, h.binary_size) == h.checksum;
+           kry_hash(KRY_HASH_START, bytes, h.binary_size) == h.checksum;
 done:
     if (f) fclose(f);
     free(stored);
@@ -103,11 +101,11 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
     char path[600], temporary[700];
     header h = { .key_size = strlen(key),
                  .binary_size = size,
-                 .checksum = hash(hash_start, binary, size) };
+                 .checksum = kry_hash(KRY_HASH_START, binary, size) };
 
     memcpy(h.magic, magic, sizeof magic);
     if (!file_name(key, path, sizeof path)) return;
-    make_directories(path);
+    kry_cache_make_directories(path);
     snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
     FILE *f = fopen(temporary, "wb");
     if (!f) return;

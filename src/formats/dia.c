@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How a GPU walks the rows: cl/dia.cl. */
-typedef struct walk {
-    int64_t march, strips, planes, tiles;
-} walk;
+/* The stage's arguments, and up to how many diagonals the kernel is compiled for their number. */
+enum { WORK, COLS, REACH, DIAGONALS, STRIDE, OFFSET, UNROLLED = 16 };
 
 /* Diagonal `offset` is the number[offset + rows - 1]-th of those with entries, or it is -1. */
 typedef struct diagonals {
@@ -74,24 +72,6 @@ done:
     return st;
 }
 
-/* By the farthest offset if the matrix is many such blocks high, else straight on. As many planes
- * to a group as still leave the device several rounds of groups. */
-static walk choose_walk(const kry_matrix *A, int64_t reach)
-{
-    enum { MOST = 8, ROUNDS = 4, WORTH_IT = 1024, BLOCKS = 16 };
-    int64_t size = kry_group_size(A->dev), blocks;
-    int64_t resident = kry_groups_for_sums(A->dev, A->type, INT64_MAX / 2);
-    walk w = { .march = size, .planes = A->rows / (size * resident * ROUNDS) };
-
-    if (reach >= WORTH_IT && A->rows / reach >= BLOCKS) w.march = reach;
-    if (w.planes > MOST) w.planes = MOST;
-    if (w.planes < 1) w.planes = 1;
-    w.strips = (w.march + size - 1) / size;
-    blocks = (A->rows + w.march - 1) / w.march;
-    w.tiles = w.strips * ((blocks + w.planes - 1) / w.planes);
-    return w;
-}
-
 /* Rows this far from both ends have all their columns inside the matrix. */
 static int64_t reach_of(const kry_host_csr *host, const diagonals *d, bool symmetric)
 {
@@ -107,27 +87,19 @@ static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const diag
                              int64_t stride)
 {
     kry_status st = KRY_OK;
-    bool cpu = A->dev->info.cpu_kernels;
-    int64_t reach = reach_of(host, d, A->shared);
-    walk w = choose_walk(A, reach);
-    char defines[64];
+    char defines[64], unrolled[32] = "";
 
-    snprintf(defines, sizeof defines, "-DPLANES=%d%s", cpu ? 1 : (int)w.planes,
-             A->shared ? " -DSYMMETRIC" : "");
+    if (d->count <= UNROLLED)
+        snprintf(unrolled, sizeof unrolled, "-DDIAGONALS=%d ", (int)d->count);
+    snprintf(defines, sizeof defines, "%s%s", unrolled, A->shared ? "-DSYMMETRIC" : "");
     kry_stage *s = kry_matrix_stage(A, "dia", defines);
-    kry_stage_int(s, cpu ? A->rows : w.tiles);
-    if (!cpu) kry_stage_int(s, w.strips);
-    if (!cpu) kry_stage_int(s, w.march);
     kry_stage_int(s, host->rows);
     kry_stage_int(s, host->cols);
-    kry_stage_int(s, reach);
+    kry_stage_int(s, reach_of(host, d, A->shared));
     kry_stage_int(s, d->count);
     kry_stage_int(s, stride);
     TRY(kry_stage_array(A, s, d->offset, (size_t)d->count, sizeof *d->offset));
-    if (cpu)
-        kry_stage_rows(A, s, A->rows);
-    else
-        kry_stage_rows(A, s, w.tiles * kry_group_size(A->dev));
+    kry_stage_rows(A, s, host->rows);
     snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)d->count,
              A->shared ? " upper" : "");
 done:
@@ -175,12 +147,11 @@ static kry_status dia_places(kry_matrix *A, kry_place *place)
 {
     kry_status st = KRY_OK;
     const kry_stage *s = &A->stage[0];
-    int at = A->dev->info.cpu_kernels ? 4 : 6; /* of the number of diagonals */
-    int64_t count = s->value[at].number, stride = s->value[at + 1].number;
+    int64_t count = s->value[DIAGONALS].number, stride = s->value[STRIDE].number;
     int32_t *offset = NULL;
 
     TRY(kry_alloc((size_t)count, sizeof *offset, &offset));
-    TRY(kry_stage_read(A, s, at + 2, (size_t)count * sizeof *offset, offset));
+    TRY(kry_stage_read(A, s, OFFSET, (size_t)count * sizeof *offset, offset));
     for (int64_t d = 0; d < count; d++)
         for (int64_t i = 0; i < stride; i++) {
             int64_t j = i + offset[d];

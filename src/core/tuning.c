@@ -1,0 +1,147 @@
+/* tuning.c - what was measured on a device, kept in a text file for each device and driver. */
+#include "internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST = 256 * 1024 }; /* bytes; beyond it the older half is dropped */
+
+const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
+{
+    const kry_device_info *d = &dev->info;
+    const char *part[] = { d->platform, d->name, d->version, d->driver };
+    char dir[512];
+    uint64_t h = KRY_HASH_START;
+
+    for (size_t i = 0; i < COUNT(part); i++) h = kry_hash(h, part[i], strlen(part[i]) + 1);
+    h = kry_hash(h, &d->cpu_kernels, sizeof d->cpu_kernels); /* KRY_PROFILE may say otherwise */
+    h = kry_hash(h, &d->max_group, sizeof d->max_group);
+    if (!kry_cache_directory(dir, sizeof dir) ||
+        snprintf(path, size, "%s/tuning-%016llx.txt", dir, (unsigned long long)h) >= (int)size)
+        path[0] = 0;
+    return path;
+}
+
+/* ---- the text: lines of a name, a blank and a value; # begins a comment --------------------- */
+
+static char *read_file(const char *path)
+{
+    char *text = NULL;
+    FILE *f = fopen(path, "rb");
+
+    if (f && kry_alloc(LARGEST + 1, 1, &text) == KRY_OK) {
+        size_t size = fread(text, 1, LARGEST, f);
+        text[size] = 0;
+        char *end = strrchr(text, '\n'); /* an unfinished last line does not count */
+        if (end)
+            end[1] = 0;
+        else
+            text[0] = 0;
+    }
+    if (f) fclose(f);
+    return text;
+}
+
+/* The text in memory, read at first; NULL only if there is no memory for it. */
+static const char *text_of(kry_device *dev)
+{
+    char path[600];
+
+    if (!dev->tuning && *kry_tuning_path(dev, path, sizeof path)) dev->tuning = read_file(path);
+    if (!dev->tuning) kry_alloc(1, 1, &dev->tuning);
+    return dev->tuning;
+}
+
+static const char *find_line(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; line && *line; line = strchr(line, '\n') + 1)
+        if (!strncmp(line, name, length) && line[length] == ' ') return line;
+    return NULL;
+}
+
+bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
+{
+    const char *text = text_of(dev), *line = text ? find_line(text, name) : NULL;
+    if (!line) return false;
+    line += strlen(name) + 1;
+    return snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size;
+}
+
+void kry_tuning_each(kry_device *dev, void (*each)(const char *name, const char *value, void *user),
+                     void *user)
+{
+    char name[128], value[256];
+    for (const char *line = text_of(dev); line && *line; line = strchr(line, '\n') + 1)
+        if (*line != '#' && sscanf(line, "%127s %255[^\n]", name, value) == 2)
+            each(name, value, user);
+}
+
+/* ---- writing: read again, for another process may have written; replace by rename ---------- */
+
+static void write_file(const char *path, const char *text)
+{
+    char temporary[640];
+    FILE *f;
+
+    if (snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid()) >=
+        (int)sizeof temporary)
+        return;
+    kry_cache_make_directories(path);
+    f = fopen(temporary, "wb");
+    if (!f) return;
+    bool written = fputs(text, f) >= 0;
+    written = !fclose(f) && written;
+    if (!written || rename(temporary, path)) remove(temporary);
+}
+
+/* `old` without the line of that name, and with a new one at its end. */
+static char *with_line(kry_device *dev, const char *old, const char *name, const char *value)
+{
+    const kry_device_info *d = &dev->info;
+    size_t room = strlen(old) + strlen(name) + strlen(value) + 512, used = 0;
+    const char *line = find_line(old, name);
+    char *text = NULL;
+
+    if (kry_alloc(room, 1, &text) < 0) return NULL;
+    if (!*old)
+        used = (size_t)snprintf(text, room, "# kry on %s, %s, driver %s\n", d->name, d->platform,
+                                d->driver);
+    if (line) {
+        memcpy(text + used, old, (size_t)(line - old));
+        used += (size_t)(line - old);
+        old = strchr(line, '\n') + 1;
+    }
+    snprintf(text + used, room - used, "%s%s %s\n", old, name, value);
+    return text;
+}
+
+static const char *newer_half(const char *text)
+{
+    size_t size = strlen(text);
+    if (size < LARGEST - 1024) return text;
+    const char *middle = strchr(text + size / 2, '\n');
+    return middle ? middle + 1 : "";
+}
+
+void kry_tuning_set(kry_device *dev, const char *name, const char *value)
+{
+    char path[600], *fresh = NULL, *text;
+    bool kept = *kry_tuning_path(dev, path, sizeof path) != 0;
+
+    if (kept) fresh = read_file(path);
+    const char *old = fresh ? fresh : text_of(dev);
+    text = old ? with_line(dev, newer_half(old), name, value) : NULL;
+    free(fresh);
+    if (!text) return;
+    if (kept) write_file(path, text);
+    free(dev->tuning);
+    dev->tuning = text;
+}
+
+void kry_tuning_release(kry_device *dev)
+{
+    free(dev->tuning);
+    dev->tuning = NULL;
+}
