@@ -1,0 +1,296 @@
+/*
+ * step_suite.h - the fused passes that stored matrices offer to solvers: a product with its inner
+ * product, and the beginning of a conjugate-gradient step.
+ *
+ *     step_suite(op, &A, why);
+ *     step_suite_stops(op, &A);
+ *
+ * hold apply_dot and apply_direction of a square `op` against the same matrix on the host.
+ */
+#ifndef KRY_STEP_SUITE_H
+#define KRY_STEP_SUITE_H
+
+#include "formats/matrix.h"
+#include "testing.h"
+
+/* ---- a product and its sum ------------------------------------------------------------------ */
+
+/* How far a sum of n products of type ACC may be off. */
+static long double dot_bound(const double *x, const double *y, int64_t n)
+{
+    long double size = 0;
+    for (int64_t i = 0; i < n; i++) size += fabsl((long double)x[i] * y[i]);
+    return (long double)(n + 2) * eps_of(acc_type()) * size;
+}
+static long double dot_of(const double *x, const double *y, int64_t n)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (long double)x[i] * y[i];
+    return sum;
+}
+
+/* A matrix of several stages rounds its product once more with each, its sum x.y not: how much
+ * the two may come apart. */
+static long double stages_bound(const kry_op *op, const matrix *A, const double *x)
+{
+    int later = kry_matrix_of(op)->stages - 1;
+    long double size = 0, m;
+    for (int64_t i = 0; i < A->rows; i++) {
+        row_times(A, i, x, NULL, &m);
+        size += fabsl((long double)x[i]) * m;
+    }
+    return 2 * later * (eps_of(kry_op_get_shape(op)->type) + A->rows * eps_of(acc_type())) * size;
+}
+
+/* y = A x and x.y, twice the same bits. */
+static void step_suite_dot(const kry_op *op, const matrix *A, const char *why)
+{
+    kry_type type = kry_op_get_shape(op)->type;
+    kry_sum *sum = NULL;
+    double *x = random_array(type, A->rows), dot[2];
+    guarded X = guarded_create(type, A->rows, 1, 1, x),
+            Y = guarded_create(type, A->rows, 1, 3, NULL);
+
+    OK(kry_sum_create(device(), 1, &sum));
+    for (int run = 0; run < 2; run++) {
+        poison(&Y);
+        OK(op->table->apply_dot(op->self, X.v, Y.v, sum));
+        assert_in_range(sum->count, 1, KRY_SUM_CAPACITY);
+        OK(kry_sum_read(&device()->layout, sum, &dot[run]));
+        double *y = guarded_read(&Y);
+        for (int64_t i = 0; i < A->rows; i++) {
+            long double m, want = row_times(A, i, x, NULL, &m);
+            NEAR(y[i], want, row_bound(A, i, type, m), "%s: row %lld", why, (long long)i);
+        }
+        NEAR(dot[run], dot_of(x, y, A->rows), dot_bound(x, y, A->rows) + stages_bound(op, A, x),
+             "%s: x.y", why);
+        free(y);
+    }
+    assert_same_bits(&dot[0], &dot[1], 1);
+    free(x);
+    guarded_release(&X), guarded_release(&Y);
+    kry_sum_release(&sum);
+}
+
+/* ---- a direction ------------------------------------------------------------------------------
+ */
+
+/* Everything that a direction reads and writes, and the numbers it was given. */
+typedef struct step {
+    const kry_op *op;
+    const matrix *A;
+    kry_type type;
+    double *z, *old; /* n */
+    cl_mem in, out, history;
+    kry_sum *rho, *pq;
+    kry_direction d;
+} step;
+
+enum { PARTS = 5, SLOT = 2, SLOTS = 4, ITERATION = 7 };
+
+static void acc_write(cl_mem buffer, const double *numbers, int64_t n)
+{
+    void *host = in_type(acc_type(), numbers, n);
+    assert_int_equal(clEnqueueWriteBuffer(kry_device_queue(device()), buffer, CL_TRUE, 0,
+                                          (size_t)n * kry_type_size(acc_type()), host, 0, NULL,
+                                          NULL),
+                     CL_SUCCESS);
+    free(host);
+}
+
+static cl_mem acc_buffer(const double *numbers, int64_t n)
+{
+    cl_int err;
+    cl_mem buffer = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
+                                   (size_t)n * kry_type_size(acc_type()), NULL, &err);
+    assert_int_equal(err, CL_SUCCESS);
+    acc_write(buffer, numbers, n);
+    return buffer;
+}
+
+static void acc_read(cl_mem buffer, double *numbers, int64_t n)
+{
+    double raw[64];
+    assert_in_range(n, 0, 64);
+    assert_int_equal(clEnqueueReadBuffer(kry_device_queue(device()), buffer, CL_TRUE, 0,
+                                         (size_t)n * kry_type_size(acc_type()), raw, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (int64_t i = 0; i < n; i++) numbers[i] = at(acc_type(), raw, i);
+}
+
+/* A step with r.z = rho and r.r = rr in PARTS partial sums, after one that had r.z = old_rho. */
+static step step_create(const kry_op *op, const matrix *A, double rho, double rr, double old_rho,
+                        double target2)
+{
+    step s = { .op = op, .A = A, .type = kry_op_get_shape(op)->type };
+    double before[STATE_SIZE] = { 0 }, poisoned[STATE_SIZE], parts[2 * PARTS];
+
+    s.z = random_array(s.type, A->rows), s.old = random_array(s.type, A->rows);
+    before[STATE_RHO] = old_rho;
+    before[STATE_RESIDUAL2] = 11, before[STATE_ITERATION] = ITERATION - 1, before[STATE_VALUE] = 12;
+    for (int i = 0; i < STATE_SIZE; i++) poisoned[i] = NAN;
+    s.in = acc_buffer(before, STATE_SIZE);
+    s.out = acc_buffer(poisoned, STATE_SIZE);
+    s.history = acc_buffer(poisoned, SLOTS);
+    OK(kry_sum_create(device(), 2, &s.rho));
+    OK(kry_sum_create(device(), 1, &s.pq));
+    for (int i = 0; i < PARTS; i++) parts[2 * i] = rho / PARTS, parts[2 * i + 1] = rr / PARTS;
+    acc_write(s.rho->buffer, parts, 2 * PARTS);
+    s.rho->count = PARTS;
+    s.d = (kry_direction){ .rho = s.rho,
+                           .step_state = s.in,
+                           .state = s.out,
+                           .history = s.history,
+                           .iteration = ITERATION,
+                           .slot = SLOT,
+                           .target2 = kry_scalar_of(device(), target2) };
+    return s;
+}
+
+static void step_release(step *s)
+{
+    kry_sum_release(&s->rho);
+    kry_sum_release(&s->pq);
+    clReleaseMemObject(s->in);
+    clReleaseMemObject(s->out);
+    clReleaseMemObject(s->history);
+    free(s->z), free(s->old);
+}
+
+static kry_vec *whole_vector(kry_type type, int64_t n, const double *numbers)
+{
+    kry_vec *v;
+    OK(kry_vec_create(device(), type, n, 1, &v));
+    if (numbers) {
+        void *host = in_type(type, numbers, n);
+        OK(kry_vec_write(v, host));
+        free(host);
+    } else {
+        OK(kry_vec_fill(v, (double)NAN));
+    }
+    return v;
+}
+
+static void whole_read(const kry_vec *v, double *numbers)
+{
+    void *host = in_type(v->type, numbers, v->n);
+    OK(kry_vec_read(v, host));
+    for (int64_t i = 0; i < v->n; i++) numbers[i] = at(v->type, host, i);
+    free(host);
+}
+
+/* The kernels want vectors that start at element 0: views into guarded buffers do not, so the
+ * vectors here are whole buffers, and out-of-range writes are left to the other tests. */
+static void step_run(step *s, double *p, double *q, double *pq)
+{
+    int64_t n = s->A->rows;
+    double *old_after = calloc((size_t)n + 1, sizeof *old_after);
+    kry_vec *z = whole_vector(s->type, n, s->z), *old = whole_vector(s->type, n, s->old),
+            *P = whole_vector(s->type, n, NULL), *Q = whole_vector(s->type, n, NULL);
+
+    assert_non_null(old_after);
+    s->d.z = z, s->d.old = old;
+    OK(s->op->table->apply_direction(s->op->self, &s->d, P, Q, s->pq));
+    whole_read(P, p);
+    whole_read(Q, q);
+    whole_read(old, old_after);
+    assert_same_bits(old_after, s->old, n);
+    OK(kry_sum_read(&device()->layout, s->pq, pq));
+    free(old_after);
+    kry_vec_release(&z), kry_vec_release(&old), kry_vec_release(&P), kry_vec_release(&Q);
+}
+
+/* p = z + beta old, q = A p, p.q, and what the step tells the next one. */
+static void step_suite_direction(const kry_op *op, const matrix *A, double rho, double old_rho,
+                                 const char *why)
+{
+    const double rr = 1.75;
+    kry_type type = kry_op_get_shape(op)->type;
+    long double beta = old_rho > 0 ? (long double)rho / old_rho : 0;
+    step s = step_create(op, A, rho, rr, old_rho, 1e-3);
+    int64_t n = A->rows;
+    double *p = calloc((size_t)n + 1, 8), *q = calloc((size_t)n + 1, 8),
+           *p2 = calloc((size_t)n + 1, 8), *q2 = calloc((size_t)n + 1, 8),
+           *size = calloc((size_t)n + 1, 8), pq, pq2, state[STATE_SIZE], history[SLOTS];
+    /* beta: PARTS roundings of its sum, a division, its own type */
+    long double eps = eps_of(type) > eps_of(acc_type()) ? eps_of(type) : eps_of(acc_type());
+    long double p_eps = (PARTS + 5) * eps;
+
+    assert_true(p && q && p2 && q2 && size);
+    step_run(&s, p, q, &pq);
+    for (int64_t i = 0; i < n; i++) {
+        long double want = s.z[i] + beta * s.old[i];
+        size[i] = (double)(fabsl((long double)s.z[i]) + fabsl(beta * s.old[i]));
+        NEAR(p[i], want, p_eps * size[i], "%s: p[%lld]", why, (long long)i);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        long double m, want = row_times(A, i, p, size, &m);
+        NEAR(q[i], want, row_bound(A, i, type, m) + 2 * p_eps * m, "%s: q[%lld]", why,
+             (long long)i);
+    }
+    NEAR(pq, dot_of(p, q, n), dot_bound(p, q, n) + stages_bound(op, A, p), "%s: p.q", why);
+    acc_read(s.out, state, STATE_SIZE);
+    acc_read(s.history, history, SLOTS);
+    assert_true(state[STATE_STOP] == 0);
+    NEAR(state[STATE_RHO], rho, PARTS * eps_of(acc_type()) * rho, "rho");
+    NEAR(state[STATE_RESIDUAL2], rr, PARTS * eps_of(acc_type()) * rr, "r.r");
+    NEAR(history[SLOT], rr, PARTS * eps_of(acc_type()) * rr, "history");
+    assert_true(state[STATE_ITERATION] == ITERATION);
+    for (int i = 0; i < SLOTS; i++) assert_true(i == SLOT || isnan(history[i]));
+    step_run(&s, p2, q2, &pq2);
+    assert_same_bits(p, p2, n);
+    assert_same_bits(q, q2, n);
+    assert_same_bits(&pq, &pq2, 1);
+    free(p), free(q), free(p2), free(q2), free(size);
+    step_release(&s);
+}
+
+static void step_suite(const kry_op *op, const matrix *A, const char *why)
+{
+    step_suite_dot(op, A, why);
+    step_suite_direction(op, A, 0.8125, 1.3, why);
+    step_suite_direction(op, A, 0.8125, 0, why); /* the first step has no beta */
+}
+
+/* Once there is a reason to stop, p stays as it is and the state says why. */
+MAYBE_UNUSED static void step_suite_stops(const kry_op *op, const matrix *A)
+{
+    static const struct {
+        double rho, rr, target2, stop;
+    } cases[] = { { 0.5, 0.25, 0.26, 1 },         /* converged */
+                  { -0.5, 0.25, 0.01, 2 },        /* M is indefinite */
+                  { 0.0, 0.25, 0.01, 2 },         /* or singular */
+                  { (double)NAN, 0.25, 0.01, 4 }, /* not finite */
+                  { 0.5, (double)INFINITY, 0.01, 4 } };
+    static const double stopped[STATE_SIZE] = { 3, 1, 11, ITERATION - 1, 12 };
+    int64_t n = A->rows;
+    double *p = calloc((size_t)n + 1, 8), *q = calloc((size_t)n + 1, 8), pq, after[STATE_SIZE],
+           history[SLOTS];
+
+    assert_true(p && q);
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        step s = step_create(op, A, cases[c].rho, cases[c].rr, 1.0, cases[c].target2);
+        step_run(&s, p, q, &pq);
+        for (int64_t i = 0; i < n; i++) assert_true(isnan(p[i]));
+        acc_read(s.out, after, STATE_SIZE);
+        assert_true(after[STATE_STOP] == cases[c].stop);
+        acc_read(s.history, history, SLOTS); /* the last residual is told, too */
+        NEAR(history[SLOT] == cases[c].rr ? 0 : history[SLOT] - cases[c].rr, 0,
+             PARTS * eps_of(acc_type()), "history");
+        assert_true(after[STATE_ITERATION] == ITERATION);
+
+        /* A stop that was decided before keeps its reason, its iteration and its value. */
+        acc_write(s.in, stopped, STATE_SIZE);
+        step_run(&s, p, q, &pq);
+        for (int64_t i = 0; i < n; i++) assert_true(isnan(p[i]));
+        acc_read(s.out, after, STATE_SIZE);
+        assert_true(after[STATE_STOP] == 3);
+        assert_true(after[STATE_RESIDUAL2] == 11);
+        assert_true(after[STATE_ITERATION] == ITERATION - 1);
+        assert_true(after[STATE_VALUE] == 12);
+        step_release(&s);
+    }
+    free(p), free(q);
+}
+
+#endif
