@@ -35,8 +35,9 @@
 #define FIRST_ROW(b)  (block[b] & 0x7fffffff)
 #define IN_A_ROW(b)   (block[b] < 0)
 #define CUT(b)        cut[b]
+#define RUN_END(b)    cut[(b) + 1]
 #define ROW_BEGIN(i)  max(row_ptr[i], begin)
-#define ROW_END(i)    min(row_ptr[(i) + 1], end)
+#define ROW_END(i)    min(row_ptr[(i) + 1], RUN_END(b))
 #define FINISH(b, row, sum, DO)                     \
     if (IN_A_ROW(b) && row == FIRST_ROW(b)) {       \
         partial[b] = sum;                           \
@@ -50,6 +51,7 @@
 #define FIRST_ROW(b)  block[b]
 #define IN_A_ROW(b)   0
 #define CUT(b)        row_ptr[block[b]]
+#define RUN_END(b)    row_ptr[first + rows] // not kept: one register more costs a quarter of the groups
 #define ROW_BEGIN(i)  row_ptr[i]
 #define ROW_END(i)    row_ptr[(i) + 1]
 #define FINISH(b, row, sum, DO) DO(row, sum)
@@ -125,7 +127,7 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
 // A row that does not: each work-item adds up its share, and the tile holds WG sums.
 #define STAGE_LONG_ROW(GET)                                       \
     SUM share = 0;                                                \
-    for (OFFSET k = begin + l; k < end; k += WG)                  \
+    for (OFFSET k = begin + l; k < RUN_END(b); k += WG)           \
         share += (SUM)val[k] * (SUM)GET(col[k]);                  \
     tile[l] = share;
 
@@ -133,9 +135,9 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
         int l = get_local_id(0), first = FIRST_ROW(b);                             \
         int rows = FIRST_ROW(b + 1) - first + IN_A_ROW(b + 1);                     \
-        OFFSET begin = CUT(b), end = CUT(b + 1);                                   \
-        int fits = end - begin <= TILE;                                            \
-        int count = fits ? (int)(end - begin) : WG;                                \
+        OFFSET begin = CUT(b);                                                     \
+        int fits = RUN_END(b) - begin <= TILE;                                     \
+        int count = fits ? (int)(RUN_END(b) - begin) : WG;                         \
         int lanes = lanes_per_row(rows);                                           \
         if (fits) {                                                                \
             STAGE_TILE(GET)                                                        \

@@ -90,7 +90,7 @@
     for (long row = chunk_begin(work); row < row_end;) {                     \
         if (row >= reach && row + VW <= high) {                              \
             ROWS_SUM(row)                                                    \
-            EACH_LANE(DO, AS_IT_IS, row, sums)                               \
+            EACH_LANE(DO, row, sums)                                         \
             row += VW;                                                       \
         } else {                                                             \
             ROW_SUM(row, GET)                                                \

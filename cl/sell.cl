@@ -6,9 +6,11 @@
 // length within windows, and position i holds row perm[i]. COLUMN is the type of the stored
 // columns: int, or ushort and uchar relative to base[k / C], the least of the C columns that
 // are stored side by side. NONE as a column marks padding, which touches neither x nor the sum.
-// ONE_SLICE: ELL, one slice of all rows, `stride` of them with padding.
+// ELL: all slices `width` wide; on GPUs one slice of all rows, `stride` of them with padding.
 //   GPU   a row to a work-item, four entries in flight
-//   CPU   a slice is a vector (C = VW); block[b] is the first slice of the b-th group's share
+//   CPU   VW rows to a slice (C = VW), each with a sum of its own: plain loads of columns beat
+//         vectors, whose lanes would have to be taken apart for the gather. block[b] is the first
+//         slice of the b-th group's share; below full[s] there is no padding to be looked for
 //
 // After M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, A unified sparse matrix data
 // format for efficient general sparse matrix-vector multiplication on modern processors with
@@ -16,16 +18,21 @@
 
 #define FORMAT sell
 
-#ifdef ONE_SLICE
-#define SHAPE      int stride, int width,
-#define BEGIN(s)   ((s) * C)
-#define END(s)     (width * stride)
-#define STEP       stride
+#if defined(ELL) && defined(KRY_CPU)
+#define SHAPE    int width,
+#define BEGIN(s) ((s) * width * C)
+#define END(s)   (((s) + 1) * width * C)
+#define STEP     C
+#elif defined(ELL)
+#define SHAPE    int stride, int width,
+#define BEGIN(s) (s)
+#define END(s)   (width * stride)
+#define STEP     stride
 #else
-#define SHAPE      global const int *restrict slice_ptr,
-#define BEGIN(s)   slice_ptr[s]
-#define END(s)     slice_ptr[(s) + 1]
-#define STEP       C
+#define SHAPE    global const int *restrict slice_ptr,
+#define BEGIN(s) slice_ptr[s]
+#define END(s)   slice_ptr[(s) + 1]
+#define STEP     C
 #endif
 
 #ifdef PERM
@@ -46,40 +53,42 @@
 
 #ifdef KRY_CPU
 
-#define MATRIX                                                                          \
-    int work, int rows, global const int *restrict block, SHAPE ORDER COLUMNS           \
-        global const VAL *restrict val
+#define MATRIX                                                                       \
+    int work, int rows, global const int *restrict block, global const int *restrict full, \
+        SHAPE ORDER COLUMNS global const VAL *restrict val
 #define MATRIX_LOCALS
 
-#define PAIR(lane) \
-    if (j.lane != NONE) sums.lane += (SUM)val[k + LANE_##lane] * (SUM)x[least + j.lane];
-enum { LANE_s0, LANE_s1, LANE_s2, LANE_s3, LANE_s4, LANE_s5, LANE_s6, LANE_s7 };
-#define PAIRS PAIR(s0) PAIR(s1) PAIR(s2) PAIR(s3) PAIR(s4) PAIR(s5) PAIR(s6) PAIR(s7)
-#define MATRIX_ROWS(GET, DO)                                                    \
-    for (int b = get_group_id(0); b < work; b += get_num_groups(0))             \
-        for (int s = block[b]; s < block[b + 1]; s++) {                         \
-            int first = s * C, end = END(s);                                    \
-            SUMV sums = 0;                                                      \
-            for (int k = BEGIN(s); k < end; k += STEP) {                        \
-                int8 j = convert_int8(vload8(0, col + k));                      \
-                int least = OFFSET_OF(k);                                       \
-                if (any(j == NONE)) {                                           \
-                    PAIRS                                                       \
-                } else {                                                        \
-                    sums += LOAD_SUMV(val + k) * GATHER_SUMV(x + least, j);     \
-                }                                                               \
-            }                                                                   \
-            if (first + C <= rows) {                                            \
-                EACH_LANE(DO, ROW, first, sums)                                  \
-            } else {                                                            \
-                SUM last[VW];                                                   \
-                vstore8(sums, 0, last);                                         \
-                for (int l = 0; first + l < rows; l++) {                        \
-                    int row = ROW(first + l);                                   \
-                    SUM sum = last[l];                                          \
-                    DO(row, sum)                                                \
-                }                                                               \
-            }                                                                   \
+#define LANES(X, Y) X(0, Y) X(1, Y) X(2, Y) X(3, Y) X(4, Y) X(5, Y) X(6, Y) X(7, Y)
+#define START(l, Y) SUM sum##l = 0;
+#define ADD(l, Y)   sum##l += (SUM)val[k + l] * (SUM)x[least + (int)col[k + l]];
+#define TRY_ADD(l, Y) \
+    if (col[k + l] != NONE) ADD(l, Y)
+#define WRITE(l, DO)              \
+    {                             \
+        int row = ROW(first + l); \
+        DO(row, sum##l)           \
+    }
+#define TRY_WRITE(l, DO) \
+    if (first + l < rows) WRITE(l, DO)
+
+#define MATRIX_ROWS(GET, DO)                                        \
+    for (int b = get_group_id(0); b < work; b += get_num_groups(0)) \
+        for (int s = block[b]; s < block[b + 1]; s++) {             \
+            int first = s * C, k = BEGIN(s), end = full[s];         \
+            LANES(START, )                                          \
+            for (; k < end; k += STEP) {                            \
+                int least = OFFSET_OF(k);                           \
+                LANES(ADD, )                                        \
+            }                                                       \
+            for (end = END(s); k < end; k += STEP) {                \
+                int least = OFFSET_OF(k);                           \
+                LANES(TRY_ADD, )                                    \
+            }                                                       \
+            if (first + C <= rows) {                                \
+                LANES(WRITE, DO)                                    \
+            } else {                                                \
+                LANES(TRY_WRITE, DO)                                \
+            }                                                       \
         }
 
 #else

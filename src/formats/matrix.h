@@ -131,12 +131,15 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
 /* Read an array of the structure back: argument `at` of a stage. Waits. */
 kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host);
 
-/* ---- for HYB, which is made of the two ------------------------------------------------------ */
+/* ---- for formats made of parts of others ------------------------------------------------------- */
 
 /* ELL of the first `width` entries of each row; slots from 0 on. */
 kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width);
 int64_t kry_ell_stride(int64_t rows);
 kry_status kry_ell_places(kry_matrix *A, kry_place *place);
+/* The arguments of sell.cl that only CPUs take, and its groups; col: -1 for padding. */
+kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
+                               int64_t slices, int height, const int32_t *col);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
 kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, int64_t first);
 kry_status kry_coo_places(kry_matrix *A, int stage, kry_place *place);

@@ -240,18 +240,35 @@ done:
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* CPU: shares of slices, equal in work. */
-static kry_status shares_array(kry_matrix *A, kry_stage *s, const slicing *c, int64_t pieces)
+/* Where the first column with padding begins in each slice. */
+static void find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
+                      int32_t *full)
+{
+    for (int64_t i = 0; i < slices; i++) {
+        int64_t k = slice_ptr[i];
+        while (k < slice_ptr[i + 1] && col[k] >= 0) k++;
+        full[i] = (int32_t)(k - (k - slice_ptr[i]) % height);
+    }
+}
+
+kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
+                               int64_t slices, int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
-    int32_t *share = NULL;
+    int64_t pieces = kry_cpu_pieces(slice_ptr[slices] + A->rows);
+    int32_t *share = NULL, *full = NULL;
 
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
-    kry_equal_shares(c->slice_ptr, c->slices, share, pieces);
+    TRY(kry_alloc((size_t)slices, sizeof *full, &full));
+    kry_equal_shares(slice_ptr, slices, share, pieces);
+    find_full(slice_ptr, slices, height, col, full);
     kry_stage_int(s, pieces);
-    kry_stage_int(s, c->rows);
+    kry_stage_int(s, A->rows);
     TRY(kry_stage_array(A, s, share, (size_t)pieces + 1, sizeof *share));
+    TRY(kry_stage_array(A, s, full, (size_t)slices, sizeof *full));
+    kry_stage_pieces(A, s, pieces);
 done:
+    free(full);
     free(share);
     return st;
 }
@@ -268,23 +285,20 @@ static kry_status make_stage(kry_matrix *A, const slicing *c, const int32_t *col
 {
     kry_status st = KRY_OK;
     bool cpu = A->dev->info.cpu_kernels;
-    int64_t pieces = kry_cpu_pieces(A->slots + A->rows);
     char defines[128];
 
     snprintf(defines, sizeof defines, "-DC=%d %s%s", c->height, column_type(bits),
              c->sigma > 1 ? " -DPERM" : "");
     kry_stage *s = kry_matrix_stage(A, "sell", defines);
-    if (cpu)
-        TRY(shares_array(A, s, c, pieces));
-    else
+    if (cpu) {
+        TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->slices, c->height, col));
+    } else {
         kry_stage_int(s, A->rows);
+        kry_stage_rows(A, s, A->rows);
+    }
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->slices + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));
-    if (cpu)
-        kry_stage_pieces(A, s, pieces);
-    else
-        kry_stage_rows(A, s, A->rows);
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              c->height, c->sigma, bits);
 done:
@@ -343,7 +357,7 @@ static kry_status sell_places(kry_matrix *A, kry_place *place)
 {
     kry_status st = KRY_OK;
     const kry_stage *s = &A->stage[0];
-    int at = A->dev->info.cpu_kernels ? 3 : 1; /* of slice_ptr */
+    int at = A->dev->info.cpu_kernels ? 4 : 1; /* of slice_ptr */
     int64_t height = atoi(number_after(s->defines, "-DC="));
     int64_t slices = (A->rows + height - 1) / height;
     bool sorted = strstr(s->defines, "PERM") != NULL;
