@@ -237,6 +237,10 @@ same iterations 5
 same converged false
 expect 0 '"error_rel"' solve --problem random_spd:500:6 --seed 3 --json
 same seed 3
+expect 0 '"seed": 5' solve --problem powerlaw_spd:900:8 --seed 5 --json
+expect 0 '"converged": true' solve --problem banded_spd:300:40 --json
+expect 0 '"converged": true' solve --problem block_spd:300:3 --json
+expect 2 'whole number B from 1 to N' solve --problem block_spd:300:0
 expect 0 'converged' solve --problem poisson3d:8 --plot "$dir/plot.svg"
 grep -q '</svg>' "$dir/plot.svg" || fail "the plot is not whole"
 

@@ -191,6 +191,106 @@ static void random_spd__seed_decides(void **state)
     kry_problem_release(&c);
 }
 
+/* ---- powerlaw_spd, banded_spd, block_spd ------------------------------------------ */
+
+static void check_dominant_and_solved(const kry_problem *p)
+{
+    check_rows_ascend_and_are_symmetric(p);
+    assert_true(p->discrete);
+    for (int64_t i = 0; i < p->n; i++) {
+        double others = 0, b = 0;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            if (p->col[e] != i) others += fabs(p->val[e]);
+            b += p->val[e] * p->solution[p->col[e]];
+        }
+        assert_true(entry(p, i, i) > others);
+        assert_true(fabs(p->rhs[i] - b) <= 1e-14 * (1 + others));
+    }
+}
+
+static void stand_ins__dominant_and_solved(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "powerlaw_spd:1:0",  "powerlaw_spd:2:1",     "powerlaw_spd:3:2", "powerlaw_spd:50:49",
+        "powerlaw_spd:90:5", "powerlaw_spd:3000:0",  "banded_spd:1:0",   "banded_spd:2:1",
+        "banded_spd:70:69",  "banded_spd:100:7",     "block_spd:1:1",    "block_spd:5:5",
+        "block_spd:5:4",     "block_spd:81:3",       "block_spd:100:3",  "block_spd:64:1",
+        "block_spd:65:1",    "powerlaw_spd:1000:30",
+    };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 7), *again = make(specs[s], 7);
+        check_dominant_and_solved(p);
+        assert_int_equal(p->nnz, again->nnz);
+        assert_memory_equal(p->col, again->col, (size_t)p->nnz * sizeof *p->col);
+        assert_memory_equal(p->val, again->val, (size_t)p->nnz * sizeof *p->val);
+        kry_problem_release(&p);
+        kry_problem_release(&again);
+    }
+}
+
+static int64_t row_length(const kry_problem *p, int64_t i)
+{
+    return p->row_ptr[i + 1] - p->row_ptr[i];
+}
+
+static void powerlaw_spd__lengths_follow_the_law(void **state)
+{
+    (void)state;
+    enum { K = 8 };
+    kry_problem *p = make("powerlaw_spd:100000:8", 1);
+    int64_t most = 0, thousands = 0, hundreds = 0, short_rows = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t length = row_length(p, i);
+        most = length > most ? length : most;
+        thousands += length >= 1000;
+        hundreds += length >= 100;
+        short_rows += length <= 2 * K;
+    }
+    double mean = (double)p->nnz / (double)p->n - 1;
+    assert_true(fabs(mean - K) < 0.15 * K);
+    assert_in_range(most, 1500, 25000);
+    assert_in_range(thousands, 2, 20);
+    /* ten times the length, 10^1.4 = 25 times as rare */
+    assert_in_range(hundreds, 10 * thousands, 60 * thousands);
+    assert_true(short_rows > p->n * 9 / 10);
+    kry_problem_release(&p);
+}
+
+static void banded_spd__a_third_of_the_band(void **state)
+{
+    (void)state;
+    enum { N = 20000, W = 15 };
+    kry_problem *p = make("banded_spd:20000:15", 1);
+    for (int64_t i = 0; i < p->n; i++) {
+        assert_true(p->col[p->row_ptr[i]] >= i - W);
+        assert_true(p->col[p->row_ptr[i + 1] - 1] <= i + W);
+    }
+    double mean = (double)(p->nnz - N) / N;
+    assert_true(fabs(mean - 2 * W / 3.0) < 0.02 * W);
+    kry_problem_release(&p);
+}
+
+/* 4 x 4 x 4 nodes of three unknowns: nodes are coupled if they touch. */
+static void block_spd__dense_blocks_of_neighbours(void **state)
+{
+    (void)state;
+    enum { SIDE = 4, B = 3 };
+    kry_problem *p = make("block_spd:192:3", 1);
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            int64_t a = i / B, b = j / B;
+            bool near = true;
+            for (int axis = 0; axis < 3; axis++, a /= SIDE, b /= SIDE)
+                near = near && llabs(a % SIDE - b % SIDE) <= 1;
+            assert_true((entry(p, i, j) != 0) == near);
+        }
+    }
+    assert_int_equal(row_length(p, 0), 8 * B);
+    assert_int_equal(row_length(p, (1 + SIDE * (1 + SIDE)) * B), 27 * B);
+    kry_problem_release(&p);
+}
+
 /* ---- specs ------------------------------------------------------------------------ */
 
 static void problem_create__bad_specs_are_named(void **state)
@@ -227,6 +327,16 @@ static void problem_create__bad_specs_are_named(void **state)
         "random_spd:5:",
         "random_spd:5:1:1",
         "random_spd:2147483648:3",
+        "powerlaw_spd:5",
+        "powerlaw_spd:5:5",
+        "powerlaw_spd:2147483648:3",
+        "banded_spd:5:",
+        "banded_spd:5:5",
+        "banded_spd:5:-1",
+        "block_spd:5",
+        "block_spd:5:0",
+        "block_spd:5:6",
+        "block_spd:5:1:1",
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         kry_problem *p = (kry_problem *)&state;
@@ -234,6 +344,7 @@ static void problem_create__bad_specs_are_named(void **state)
         assert_null(p);
         assert_non_null(strstr(kry_last_error(), bad[i]));
         assert_non_null(strstr(kry_last_error(), "random_spd:N:K"));
+        assert_non_null(strstr(kry_last_error(), "block_spd:N:B"));
     }
 }
 
@@ -252,7 +363,8 @@ static void problem_create__long_spec(void **state)
 static void problem_create__out_of_memory(void **state)
 {
     (void)state;
-    static const char *const specs[] = { "poisson2d:3", "random_spd:9:4" };
+    static const char *const specs[] = { "poisson2d:3", "random_spd:9:4", "powerlaw_spd:9:4",
+                                         "block_spd:9:4" };
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *p = NULL;
         int fail_at = 0;
@@ -275,6 +387,10 @@ int main(void)
         cmocka_unit_test(random_spd__dominant_and_solved),
         cmocka_unit_test(random_spd__about_k_entries_off_the_diagonal),
         cmocka_unit_test(random_spd__seed_decides),
+        cmocka_unit_test(stand_ins__dominant_and_solved),
+        cmocka_unit_test(powerlaw_spd__lengths_follow_the_law),
+        cmocka_unit_test(banded_spd__a_third_of_the_band),
+        cmocka_unit_test(block_spd__dense_blocks_of_neighbours),
         cmocka_unit_test(problem_create__bad_specs_are_named),
         cmocka_unit_test(problem_create__long_spec),
         cmocka_unit_test(problem_create__out_of_memory),

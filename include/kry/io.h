@@ -83,8 +83,16 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
  *   poisson3d:N            the same in the unit cube, seven points (diagonal 6), N^3 unknowns,
  *                          u = sin^2(pi x) sin^2(pi y) sin^2(pi z)
  *   anisotropic2d:N:EPS    -u_xx - EPS u_yy, EPS > 0, same u
- *   random_spd:N:K         N rows with about K entries off the diagonal each at random symmetric
- *                          places, diagonally dominant; b = A x for a random x; seeded
+ *
+ * Random ones, seeded, symmetric, positive definite by diagonal dominance, b = A x for a random x;
+ * N rows each:
+ *
+ *   random_spd:N:K         about K entries off the diagonal in a row, anywhere
+ *   powerlaw_spd:N:K       about K on average; the lengths of rows follow a power law: of 100 000
+ *                          a few have more than 1000; near places more often than far ones
+ *   banded_spd:N:W         about a third of the places within W of the diagonal
+ *   block_spd:N:B          dense B-by-B blocks, 27 in a row of blocks, as of B unknowns on each node
+ *                          of a cube of finite elements (B = 3: elasticity)
  */
 typedef struct kry_problem {
     char name[64];            /* the spec it was made from */
@@ -94,7 +102,7 @@ typedef struct kry_problem {
     double *val;              /* nnz */
     double *rhs;              /* n */
     double *solution;         /* n: the exact solution of the differential equation (or of the
-                                 system for random_spd) at the unknowns; NULL: not known */
+                                 system for random ones) at the unknowns; NULL: not known */
     bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
 } kry_problem;
 

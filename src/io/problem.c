@@ -1,28 +1,24 @@
 /*
- * problem.c - model problems from a spec: grids with the five- and seven-point stencils, and random
- * diagonally dominant matrices.
+ * problem.c - model problems from a spec: grids with the five- and seven-point stencils here,
+ * random matrices in problem_random.c.
  *
  * Grids: N interior points a side, h = 1/(N+1), x fastest, everything scaled by h^2. With weights
  * w_a on the axes the equation is -sum_a w_a u_aa = f, and
  *     u = prod_a sin^2(pi x_a),   u_aa = 2 pi^2 cos(2 pi x_a) prod_{b != a} sin^2(pi x_b).
  */
-#include "../core/internal.h"
-#include "random.h"
+#include "problem.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMS "poisson2d:N, poisson3d:N, anisotropic2d:N:EPS and random_spd:N:K"
+#define FORMS                                                                           \
+    "poisson2d:N, poisson3d:N, anisotropic2d:N:EPS, random_spd:N:K, powerlaw_spd:N:K, " \
+    "banded_spd:N:W and block_spd:N:B"
 
 static const double pi = 3.14159265358979323846;
 
-typedef struct spec {
-    int64_t size; /* N */
-    double eps;   /* weight of the second axis */
-    int64_t k;    /* entries off the diagonal in a row, about */
-    uint64_t seed;
-} spec;
+typedef kry_problem_spec spec;
 
 /* ---- grids ------------------------------------------------------------------------ */
 
@@ -127,127 +123,6 @@ static kry_status anisotropic2d(const spec *s, kry_problem *p)
     return grid_create(&(grid){ .axes = 2, .size = s->size, .weight = { 1, s->eps } }, p);
 }
 
-/* ---- random_spd ------------------------------------------------------------------- */
-
-enum { STREAM_PLACE, STREAM_VALUE, STREAM_DIAGONAL, STREAM_SOLUTION };
-
-/* Row i draws k/2 partners; with an odd k every other row draws one more. */
-static int64_t draws(const spec *s, int64_t i) { return s->k / 2 + (s->k % 2) * (i % 2); }
-
-static int64_t partner(const spec *s, int64_t i, int64_t t)
-{
-    uint64_t place = (uint64_t)i * (uint64_t)(s->k / 2 + 1) + (uint64_t)t;
-    double u = kry_random_unit(s->seed, STREAM_PLACE, place);
-    int64_t j = (int64_t)(u * (double)(s->size - 1));
-    return j < i ? j : j + 1;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort_row(int32_t *col, int64_t count)
-{
-    if (count > 64) {
-        qsort(col, (size_t)count, sizeof *col, by_number);
-        return;
-    }
-    for (int64_t a = 1; a < count; a++) {
-        int32_t c = col[a];
-        int64_t b = a;
-        for (; b > 0 && col[b - 1] > c; b--) col[b] = col[b - 1];
-        col[b] = c;
-    }
-}
-
-/* The pattern, with both places of every drawn pair and the diagonal; pairs drawn twice kept. */
-static kry_status random_pattern(const spec *s, kry_problem *p, int64_t *next)
-{
-    kry_status st = KRY_OK;
-    for (int64_t i = 0; i < p->n; i++) {
-        next[i]++;
-        for (int64_t t = 0; t < draws(s, i); t++) {
-            next[i]++;
-            next[partner(s, i, t)]++;
-        }
-    }
-    for (int64_t i = 0; i < p->n; i++) {
-        p->row_ptr[i + 1] = p->row_ptr[i] + next[i];
-        next[i] = p->row_ptr[i];
-    }
-    TRY(kry_alloc((size_t)p->row_ptr[p->n], sizeof(int32_t), &p->col));
-    for (int64_t i = 0; i < p->n; i++) {
-        p->col[next[i]++] = (int32_t)i;
-        for (int64_t t = 0; t < draws(s, i); t++) {
-            int64_t j = partner(s, i, t);
-            p->col[next[i]++] = (int32_t)j;
-            p->col[next[j]++] = (int32_t)i;
-        }
-    }
-done:
-    return st;
-}
-
-/* Sort every row and drop what stands there twice, moving the rows together. */
-static void compact_rows(kry_problem *p)
-{
-    int64_t out = 0, begin = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        int64_t end = p->row_ptr[i + 1], first = out;
-        sort_row(p->col + begin, end - begin);
-        for (int64_t e = begin; e < end; e++)
-            if (out == first || p->col[out - 1] != p->col[e]) p->col[out++] = p->col[e];
-        begin = end;
-        p->row_ptr[i + 1] = out;
-    }
-    p->nnz = out;
-}
-
-/* a_ij in [-1, 1) by the pair alone, so that A = A'; a_ii = sum |a_ij| + something in [0.1, 1.1).
- */
-static void random_values(const spec *s, kry_problem *p)
-{
-    for (int64_t i = 0; i < p->n; i++) {
-        double sum = 0;
-        int64_t diagonal = p->row_ptr[i];
-        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
-            uint64_t j = (uint64_t)p->col[e], k = (uint64_t)i;
-            uint64_t pair = j < k ? j << 32 | k : k << 32 | j;
-            if (j == k) diagonal = e;
-            if (j == k) continue;
-            p->val[e] = 2 * kry_random_unit(s->seed, STREAM_VALUE, pair) - 1;
-            sum += fabs(p->val[e]);
-        }
-        p->val[diagonal] = sum + 0.1 + kry_random_unit(s->seed, STREAM_DIAGONAL, (uint64_t)i);
-    }
-}
-
-static kry_status random_spd(const spec *s, kry_problem *p)
-{
-    kry_status st = KRY_OK;
-    int64_t *next = NULL; /* n: counts, then places */
-    p->n = s->size;
-    p->discrete = true;
-    TRY(kry_alloc((size_t)p->n, sizeof(int64_t), &next));
-    TRY(kry_alloc((size_t)p->n + 1, sizeof(int64_t), &p->row_ptr));
-    TRY(random_pattern(s, p, next));
-    compact_rows(p);
-    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &p->val));
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
-    random_values(s, p);
-    for (int64_t i = 0; i < p->n; i++)
-        p->solution[i] = kry_random_unit(s->seed, STREAM_SOLUTION, (uint64_t)i);
-    for (int64_t i = 0; i < p->n; i++)
-        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
-            p->rhs[i] += p->val[e] * p->solution[p->col[e]];
-done:
-    free(next);
-    return st;
-}
-
 /* ---- specs ------------------------------------------------------------------------ */
 
 enum field { FIELD_NONE, FIELD_EPS, FIELD_K };
@@ -256,12 +131,17 @@ static const struct kind {
     const char *name;
     int64_t max_size; /* so that the unknowns can be counted in 31 bits */
     enum field field; /* what stands behind N */
+    char letter;      /* of FIELD_K, which runs from `least` to N-1+least */
+    int least;
     kry_status (*create)(const spec *s, kry_problem *p);
 } kinds[] = {
-    { "poisson2d", 46340, FIELD_NONE, poisson2d },
-    { "poisson3d", 1290, FIELD_NONE, poisson3d },
-    { "anisotropic2d", 46340, FIELD_EPS, anisotropic2d },
-    { "random_spd", INT32_MAX, FIELD_K, random_spd },
+    { "poisson2d", 46340, FIELD_NONE, 0, 0, poisson2d },
+    { "poisson3d", 1290, FIELD_NONE, 0, 0, poisson3d },
+    { "anisotropic2d", 46340, FIELD_EPS, 0, 0, anisotropic2d },
+    { "random_spd", INT32_MAX, FIELD_K, 'K', 0, kry_problem_random },
+    { "powerlaw_spd", INT32_MAX, FIELD_K, 'K', 0, kry_problem_powerlaw },
+    { "banded_spd", INT32_MAX, FIELD_K, 'W', 0, kry_problem_banded },
+    { "block_spd", INT32_MAX, FIELD_K, 'B', 1, kry_problem_block },
 };
 
 /* The whole number at *text, -1 if there is none; *text moves behind it. */
@@ -297,9 +177,9 @@ static kry_status read_spec(const char *text, const struct kind **kind, spec *s)
     }
     if ((*kind)->field == FIELD_K) {
         s->k = read_whole(&at);
-        CHECK(!*at && s->k >= 0 && s->k < s->size, KRY_ERR_PARSE,
-              "kry_problem_create: \"%s\" needs a whole number K from 0 to N-1; there are " FORMS,
-              text);
+        CHECK(!*at && s->k >= (*kind)->least && s->k < s->size + (*kind)->least, KRY_ERR_PARSE,
+              "kry_problem_create: \"%s\" needs a whole number %c from %s; there are " FORMS, text,
+              (*kind)->letter, (*kind)->least ? "1 to N" : "0 to N-1");
     }
 done:
     return st;

@@ -106,7 +106,7 @@ static kry_status make_rhs(solve *s)
     r->rhs = own ? "problem" : s->o->rhs ? s->o->rhs : "random";
     bool random = !strcmp(r->rhs, "random"), manufactured = !strcmp(r->rhs, "manufactured");
     r->seeded = random || manufactured ||
-                (s->src.problem && !strncmp(s->src.name, "random", strlen("random")));
+                (s->src.problem && s->src.problem->discrete);
     TRY(kry_alloc((size_t)n, sizeof(double), &s->b));
     if (own)
         TRY(own_rhs(s));

@@ -1,0 +1,23 @@
+/*
+ * problem.h - what the makers of model problems share.
+ */
+#ifndef KRY_PROBLEM_H
+#define KRY_PROBLEM_H
+
+#include "../core/internal.h"
+
+typedef struct kry_problem_spec {
+    int64_t size; /* N */
+    double eps;   /* weight of the second axis */
+    int64_t k;    /* K, W or B */
+    uint64_t seed;
+} kry_problem_spec;
+
+/* ---- problem_random.c: symmetric, diagonally dominant, b = A x for a random x ---- */
+
+kry_status kry_problem_random(const kry_problem_spec *s, kry_problem *p);
+kry_status kry_problem_powerlaw(const kry_problem_spec *s, kry_problem *p);
+kry_status kry_problem_banded(const kry_problem_spec *s, kry_problem *p);
+kry_status kry_problem_block(const kry_problem_spec *s, kry_problem *p);
+
+#endif
