@@ -40,6 +40,8 @@ typedef struct kry_op_shape {
 typedef struct kry_op_info {
     const char *kind;       /* "csr", "jacobi", "pcg", or what the author called it */
     const char *variant;    /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
+    const char *chosen;     /* who chose a matrix's format: "asked for", "predicted", "measured",
+                               "kept" from an earlier measurement; "" for other operators */
     int64_t nnz;            /* entries; -1 if the word makes no sense */
     int64_t slots;          /* numbers stored for them, padding included; 0: not known */
     double bytes_stored;    /* numbers and structure; 0: not known */

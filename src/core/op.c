@@ -52,7 +52,7 @@ kry_device *kry_op_device(const kry_op *op) { return op->dev; }
 
 void kry_op_describe(const kry_op *op, kry_op_info *info)
 {
-    *info = (kry_op_info){ .kind = op->table->kind, .variant = "", .nnz = -1 };
+    *info = (kry_op_info){ .kind = op->table->kind, .variant = "", .chosen = "", .nnz = -1 };
     if (op->table->describe) op->table->describe(op->self, info);
 }
 

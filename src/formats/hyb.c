@@ -23,18 +23,28 @@ done:
     return st;
 }
 
+kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail)
+{
+    kry_status st = KRY_OK;
+
+    TRY(choose_width(host, width));
+    *tail = 0;
+    for (int64_t i = 0; i < host->rows; i++) {
+        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
+        if (length > *width) *tail += length - *width;
+    }
+done:
+    return st;
+}
+
 static kry_status hyb_build(kry_matrix *A, const kry_host_csr *host,
                             const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
-    int64_t width, tail = 0;
+    int64_t width, tail;
 
     (void)params;
-    TRY(choose_width(host, &width));
-    for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
-        if (length > width) tail += length - width;
-    }
+    TRY(kry_hyb_estimate(host, &width, &tail));
     double ell = (double)width * (double)kry_ell_stride(host->rows);
     TRY(kry_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
     TRY(kry_ell_stage(A, host, width));

@@ -159,22 +159,26 @@ static bool all_are_singles(const double *v, int64_t count)
     return true;
 }
 
-/* What the numbers are to be stored as. Those too large for single stay what they are, if that
- * is allowed. */
+kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count)
+{
+    bool narrow = type == KRY_F64 && (values == KRY_VALUES_SINGLE ||
+                                      (values == KRY_VALUES_COMPACT && all_are_singles(val, count)));
+    return narrow ? KRY_F32 : type;
+}
+
+/* The same, unless rounding to single was asked for and some number is too large. */
 static kry_status choose_stored(const kry_matrix *A, const char *who, const void *sorted,
                                 kry_type *stored)
 {
     kry_status st = KRY_OK;
     const double *v = sorted;
 
-    *stored = A->type;
-    if (A->type == KRY_F32 || A->values == KRY_VALUES_AS_GIVEN) return KRY_OK;
-    if (A->values == KRY_VALUES_SINGLE)
+    *stored = kry_stored_type(A->type, A->values, sorted, A->nnz);
+    if (A->type == KRY_F64 && A->values == KRY_VALUES_SINGLE)
         for (int64_t k = 0; k < A->nnz; k++)
             CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
                   "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
                   v[k], (long long)k);
-    if (A->values == KRY_VALUES_SINGLE || all_are_singles(v, A->nnz)) *stored = KRY_F32;
 done:
     return st;
 }
@@ -325,6 +329,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     double number = (double)kry_type_size(A->type), n = (double)A->rows;
 
     info->variant = A->variant;
+    info->chosen = A->chosen;
     info->nnz = A->nnz;
     info->slots = A->slots;
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
@@ -557,7 +562,8 @@ kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t 
                             .rows = rows,
                             .cols = cols,
                             .nnz = nnz,
-                            .slots = nnz };
+                            .slots = nnz,
+                            .chosen = "asked for" };
     return st;
 }
 
@@ -580,7 +586,7 @@ static const kry_format_table *const formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_HYB] = &kry_hyb_format,       [KRY_FORMAT_COO] = &kry_coo_format,
 };
 
-kry_status kry_matrix_in_format(kry_device *dev, kry_host_csr *host,
+kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -594,20 +600,31 @@ kry_status kry_matrix_in_format(kry_device *dev, kry_host_csr *host,
     TRY(find_diagonal(A, host));
     TRY(store_values(A, "kry_csr_create", host->val));
     TRY(kry_matrix_finish(&A, params->traits, op));
-    kry_matrix *made = (*op)->self;
-    made->host = *host; /* place and mirror are kept for new values, the rest has done its work */
-    memset(host, 0, sizeof *host);
-    free(made->host.row_ptr), made->host.row_ptr = NULL;
-    free(made->host.col), made->host.col = NULL;
-    if (made->host.identity) free(made->host.val), made->host.val = NULL;
 done:
     kry_matrix_destroy(A);
     return st;
 }
 
+/* Place and mirror are kept for new values, the rest of host has done its work. */
+static void adopt(kry_matrix *A, kry_host_csr *host)
+{
+    A->host = *host;
+    memset(host, 0, sizeof *host);
+    free(A->host.row_ptr), A->host.row_ptr = NULL;
+    free(A->host.col), A->host.col = NULL;
+    if (A->host.identity) free(A->host.val), A->host.val = NULL;
+}
+
 kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
                                 const kry_matrix_params *params, kry_op **op)
 {
-    if (params->format == KRY_FORMAT_AUTO) return kry_choose(dev, host, params, op);
-    return kry_matrix_in_format(dev, host, params, op);
+    kry_status st = KRY_OK;
+
+    if (params->format == KRY_FORMAT_AUTO)
+        TRY(kry_choose(dev, host, params, op));
+    else
+        TRY(kry_matrix_in_format(dev, host, params, op));
+    adopt((*op)->self, host);
+done:
+    return st;
 }

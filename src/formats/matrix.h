@@ -84,6 +84,7 @@ struct kry_matrix {
     void *extra;      /* a format's own, one block of kry_alloc */
     bool wrapped;     /* the buffers are the caller's */
     kry_values values; /* how numbers may be stored */
+    const char *chosen; /* by whom the format was; static */
     int32_t *diagonal_slot; /* rows: of the diagonal entry, or -1; NULL once it is on the device */
     cl_mem diagonal;  /* the same there, made when first asked for */
     kry_host_csr host; /* what new values need: place and mirror of the entries that were given */
@@ -150,8 +151,8 @@ int64_t kry_longest_row(const kry_host_csr *host);
 /* The operator of a finished host matrix in the format that params asks for. Takes host over. */
 kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
                                 const kry_matrix_params *params, kry_op **op);
-/* The same in one format, never AUTO. Takes host over only if it succeeds. */
-kry_status kry_matrix_in_format(kry_device *dev, kry_host_csr *host,
+/* The same in one format, never AUTO, and without what new values need from host. */
+kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
                                 const kry_matrix_params *params, kry_op **op);
 /* Kernels and the operator around a matrix that is built; takes *A over. */
 kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op);
@@ -169,8 +170,14 @@ void kry_format_print(const kry_matrix_params *params, char *text, size_t size);
 
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
-kry_status kry_choose(kry_device *dev, kry_host_csr *host, const kry_matrix_params *params,
+kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matrix_params *params,
                       kry_op **op);
+/* What the formats would make of a matrix, without making it. */
+kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
+                             const kry_matrix_params *params, double *slots, bool *sorted);
+kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail);
+/* What numbers are stored as: their own type, or single. */
+kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
 
 /* ---- runs.c: the runs that csr.cl and coo.cl walk -------------------------------------- */
 

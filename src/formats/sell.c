@@ -305,19 +305,35 @@ done:
     return st;
 }
 
-static kry_status check_shape(const kry_matrix *A, const kry_matrix_params *p, int *height)
+static kry_status check_shape(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                              int *height)
 {
     kry_status st = KRY_OK;
-    int native = A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->type) : 32;
+    int native = dev->info.cpu_kernels ? kry_vector_width(dev, type) : 32;
 
     *height = p->slice ? p->slice : native;
     CHECK(*height >= 4 && *height <= 256 && (*height & (*height - 1)) == 0, KRY_ERR_ARGUMENT,
           "format sell: slices of %d rows; a power of two from 4 to 256 is needed", *height);
-    CHECK(!A->dev->info.cpu_kernels || *height == native, KRY_ERR_UNSUPPORTED,
+    CHECK(!dev->info.cpu_kernels || *height == native, KRY_ERR_UNSUPPORTED,
           "format sell: slices of %d rows; on CPUs a slice is a vector of %d", *height, native);
     CHECK(p->sigma >= 0 && (p->sigma <= 1 || p->sigma % *height == 0), KRY_ERR_ARGUMENT,
           "format sell: sigma = %d must be 1 or a multiple of the slice, %d", p->sigma, *height);
 done:
+    return st;
+}
+
+kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
+                             const kry_matrix_params *params, double *slots, bool *sorted)
+{
+    kry_status st = KRY_OK;
+    slicing c = { 0 };
+    int height;
+
+    TRY(check_shape(dev, host->type, params, &height));
+    TRY(choose_slicing(host, height, params->sigma, &c, slots));
+    *sorted = c.sigma > 1;
+done:
+    slicing_release(&c);
     return st;
 }
 
@@ -330,7 +346,7 @@ static kry_status sell_build(kry_matrix *A, const kry_host_csr *host,
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
-    TRY(check_shape(A, params, &height));
+    TRY(check_shape(A->dev, A->type, params, &height));
     TRY(choose_slicing(host, height, params->sigma, &c, &slots));
     TRY(kry_matrix_slots(A, slots, 2 * slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
