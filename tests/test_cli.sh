@@ -112,6 +112,8 @@ expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
 expect 2 'precision can give' solve --problem poisson2d:4 --rtol 1e-20
 expect 2 'needs -o' generate poisson2d:4
 expect 2 'stream, spmv' bench frobnicate
+expect 2 'name of a paper' reproduce
+expect 2 'there is cevahir' reproduce knuth
 
 # ---- bad matrix files -------------------------------------------------------------------------
 : >"$dir/empty.mtx"
@@ -157,6 +159,11 @@ expect 0 '"numerically_symmetric": false' info "$dir/lopsided.mtx" --json
 expect 0 '"zero_diagonal": 2' info "$dir/zero_diagonal.mtx" --json
 expect 0 '"cols": 3' info "$dir/wide.mtx" --json
 expect 0 'row lengths' info "$dir/good.mtx"
+expect 0 '"row_deviation": 0, .*"diagonals": 3, "csr_bytes": 60, ' info "$dir/good.mtx" --json
+expect 0 '"symdia_bytes": null' info "$dir/lopsided.mtx" --json
+expect 0 'storage      csr' info "$dir/good.mtx"
+matrix none.mtx "$head" '0 0 0'
+expect 0 '"diagonals": 0' info "$dir/none.mtx" --json
 
 matrix long_b.mtx '%%MatrixMarket matrix array real general' '3 1' 1 2 3
 matrix nan_b.mtx '%%MatrixMarket matrix array real general' '2 1' 1 nan
@@ -264,6 +271,21 @@ same requested jds:basic
 same precision double
 expect 0 '"variant": "slices of' bench cg --n 1000 --problem poisson2d:64 --format sell --json
 expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --hot --svg "$dir/no/such.svg"
+expect 0 '^theirs, average  *1.37  *2.70  *6.52' reproduce cevahir --problem poisson2d:9
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 0 '"row": "average", "column": "jds", "theirs": 6.52' reproduce cevahir "$dir/good.mtx" --json
+[ "$(grep -c '"paper": "cevahir", .*"golden": null, "unit": "GFLOP/s"' "$dir/out")" -eq 8 ] || fail "not eight cells"
+KRY_PROFILE=no-images
+export KRY_PROFILE
+expect 0 '"ours": null, .*"refused": "' reproduce cevahir "$dir/good.mtx" --json
+unset KRY_PROFILE
+if command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    "$kry" bench spmv --n 1000 --problem random_spd:900:5 --hot --json >"$dir/out" 2>"$dir/err"
+    "$kry" info --problem poisson2d:4 --json >>"$dir/out" 2>>"$dir/err"
+    python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)' <"$dir/out" 2>>"$dir/err" || fail "no valid JSON"
+fi
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"mtx_parse"' bench mtx --n 1000 --json
 

@@ -149,18 +149,24 @@ done:
     return st;
 }
 
-kry_status bench_sources(const bench *b, bench_on_source run)
+kry_status bench_sources(const bench *b, const char *const *specs, size_t count,
+                         bench_on_source run)
 {
-    static const char *const large[] = { "poisson2d:4096", "poisson3d:192" }; /* for GPUs */
-    static const char *const small[] = { "poisson2d:1024", "poisson3d:96" };
     kry_status st = KRY_OK;
     const options *o = b->o;
     for (int i = 1; i < o->word_count; i++) TRY(on_source(b, run, o->words[i], NULL));
     for (int i = 0; i < o->problem_count; i++) TRY(on_source(b, run, NULL, o->problems[i]));
-    for (size_t i = 0; i < COUNT(small) && o->word_count + o->problem_count == 1; i++)
-        TRY(on_source(b, run, NULL, b->info->gpu ? large[i] : small[i]));
+    for (size_t i = 0; i < count && o->word_count + o->problem_count == 1; i++)
+        TRY(on_source(b, run, NULL, specs[i]));
 done:
     return st;
+}
+
+kry_status bench_grids(const bench *b, bench_on_source run)
+{
+    static const char *const large[] = { "poisson2d:4096", "poisson3d:192" }; /* for GPUs */
+    static const char *const small[] = { "poisson2d:1024", "poisson3d:96" };
+    return bench_sources(b, b->info->gpu ? large : small, COUNT(large), run);
 }
 
 /* ---- the command ------------------------------------------------------------------ */

@@ -4,7 +4,6 @@
 #ifndef KRY_BENCH_H
 #define KRY_BENCH_H
 
-#include "bars.h"
 #include "options.h"
 #include "source.h"
 
@@ -16,7 +15,7 @@ typedef struct bench {
     int64_t seed;
     double copy;       /* bytes per second of y := x; measured first, or by stream itself */
     double host_triad; /* the same of a triad in plain C on all cores; 0: not measured */
-    bars *bars;        /* where --svg collects; borrowed */
+    void *user;        /* of the benchmark that runs */
 } bench;
 
 typedef struct bench_result {
@@ -40,9 +39,12 @@ kry_status bench_time(const bench *b, bench_pass pass, void *user, double *secon
 double bench_median(double *values, int count); /* sorts them */
 void bench_print(const bench *b, const bench_result *r);
 
-/* Call `run` for every file and spec given, or for the defaults of the kind of device. */
+/* Call `run` for every file and spec that was given behind the first word; if there is none, for
+ * each of the `count` specs. */
 typedef kry_status (*bench_on_source)(const bench *b, const source *s);
-kry_status bench_sources(const bench *b, bench_on_source run);
+kry_status bench_sources(const bench *b, const char *const *specs, size_t count,
+                         bench_on_source run);
+kry_status bench_grids(const bench *b, bench_on_source run); /* with grids that suit the device */
 
 kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec); /* random */
 

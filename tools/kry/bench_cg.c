@@ -79,4 +79,4 @@ done:
     return st;
 }
 
-kry_status bench_cg(bench *b) { return bench_sources(b, cg_run); }
+kry_status bench_cg(bench *b) { return bench_grids(b, cg_run); }

@@ -80,7 +80,7 @@ static kry_status time_format(const bench *b, const product_input *in, const cha
     else
         print_line(b, name, &t, (double)in->A.nnz);
     if (b->o->svg && !t.refused[0])
-        TRY(bars_add(b->bars, in->name, name, t.bytes / t.seconds / b->copy,
+        TRY(bars_add(b->user, in->name, name, t.bytes / t.seconds / b->copy,
                      t.bytes / t.seconds / 1e9));
 done:
     return st;
@@ -126,11 +126,11 @@ kry_status bench_spmv(bench *b)
     snprintf(subtitle, sizeof subtitle, "%s, %s precision, %s", b->info->name,
              kry_type_name(b->type), b->o->hot ? "hot: caches may hold the data" : "cold");
     if (b->o->svg) TRY(bars_create("y := A x, of the device's copy bandwidth", subtitle, &chart));
-    b->bars = chart;
-    TRY(bench_sources(b, time_source));
+    b->user = chart;
+    TRY(bench_grids(b, time_source));
     if (b->o->svg) TRY(bars_write(chart, b->o->svg));
 done:
-    b->bars = NULL;
+    b->user = NULL;
     bars_release(&chart);
     return st;
 }

@@ -14,5 +14,6 @@ kry_status solve_run(const options *o);
 kry_status info_run(const options *o);
 kry_status generate_run(const options *o);
 kry_status bench_run(const options *o);
+kry_status reproduce_run(const options *o);
 
 #endif

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "json.h"
 #include "source.h"
+#include "storage.h"
 #include "text.h"
 #include <inttypes.h>
 #include <math.h>
@@ -15,6 +16,8 @@ typedef struct facts {
     asymmetry asymmetry; /* of a square matrix */
     int64_t bandwidth;   /* largest |i - j| */
     int64_t row_min, row_max, empty_rows, duplicates;
+    double row_squares; /* sum of squared lengths */
+    storage storage;
     int64_t histogram[BUCKETS]; /* [0] empty rows, [k] rows of 2^(k-1) to 2^k - 1 entries */
     int buckets;
     int64_t missing_diagonal; /* no entry there, or a zero */
@@ -31,6 +34,7 @@ static void count_length(facts *f, int64_t length)
     if (length < f->row_min) f->row_min = length;
     if (length > f->row_max) f->row_max = length;
     f->empty_rows += length == 0;
+    f->row_squares += (double)length * (double)length;
 }
 
 static void look_at_row(facts *f, const sparse *A, int64_t i)
@@ -59,7 +63,10 @@ static kry_status facts_of(const sparse *A, facts *f)
     kry_status st = KRY_OK;
     *f = (facts){ .row_min = A->rows ? INT64_MAX : 0 };
     for (int64_t i = 0; i < A->rows; i++) look_at_row(f, A, i);
-    if (A->rows == A->cols) TRY(sparse_asymmetry(A, &f->asymmetry));
+    bool square = A->rows == A->cols;
+    if (square) TRY(sparse_asymmetry(A, &f->asymmetry));
+    TRY(storage_estimate(A, square && !f->asymmetry.unmatched && f->asymmetry.difference == 0,
+                         &f->storage));
 done:
     return st;
 }
@@ -72,7 +79,7 @@ typedef struct view {
     const facts *f;
     const char *layout, *field, *declared;
     bool square, pattern_symmetric, symmetric, positive_diagonal;
-    double mean, weakly, strictly, relative_asymmetry;
+    double mean, deviation, weakly, strictly, relative_asymmetry;
 } view;
 
 static view view_of(const source *s, const sparse *A, const facts *f)
@@ -80,6 +87,7 @@ static view view_of(const source *s, const sparse *A, const facts *f)
     static const char *const field[] = { "real", "integer", "pattern" };
     static const char *const symmetry[] = { "general", "symmetric", "skew-symmetric" };
     double rows = A->rows ? (double)A->rows : 1;
+    double mean = (double)A->nnz / rows;
     bool square = A->rows == A->cols;
     return (view){
         .src = s,
@@ -92,7 +100,8 @@ static view view_of(const source *s, const sparse *A, const facts *f)
         .pattern_symmetric = square && f->asymmetry.unmatched == 0,
         .symmetric = square && f->asymmetry.difference == 0,
         .positive_diagonal = square && f->missing_diagonal + f->negative_diagonal == 0,
-        .mean = (double)A->nnz / rows,
+        .mean = mean,
+        .deviation = sqrt(fmax(0, f->row_squares / rows - mean * mean)),
         .weakly = (double)f->weakly / rows,
         .strictly = (double)f->strictly / rows,
         .relative_asymmetry =
@@ -118,6 +127,7 @@ static void print_json(const view *v)
     json_whole(&j, "row_min", v->f->row_min);
     json_real(&j, "row_mean", v->mean);
     json_whole(&j, "row_max", v->f->row_max);
+    json_real(&j, "row_deviation", v->deviation);
     json_wholes(&j, "row_histogram", v->f->histogram, v->f->buckets);
     json_whole(&j, "empty_rows", v->f->empty_rows);
     json_whole(&j, "duplicates", v->f->duplicates);
@@ -125,6 +135,12 @@ static void print_json(const view *v)
     json_bool(&j, "positive_diagonal", v->positive_diagonal);
     json_real(&j, "weakly_dominant_rows", v->weakly);
     json_real(&j, "strictly_dominant_rows", v->strictly);
+    json_whole(&j, "diagonals", v->f->storage.diagonals);
+    for (int f = KRY_FORMAT_AUTO + 1; f < KRY_FORMAT_COUNT; f++) {
+        char key[24];
+        snprintf(key, sizeof key, "%s_bytes", kry_format_name((kry_format)f));
+        json_real(&j, key, v->f->storage.bytes[f]);
+    }
     json_real(&j, "read_s", v->src->seconds);
     json_end(&j);
 }
@@ -147,6 +163,23 @@ static void print_histogram(const facts *f)
         printf("  %15s entries  %12s rows  %.*s\n", range,
                text_whole(f->histogram[k], count, sizeof count), length ? length : 1, bar);
     }
+}
+
+/* What each format would take, in double. */
+static void print_storage(const storage *s)
+{
+    char t[32];
+    printf("diagonals    %s with entries\nstorage     ", text_whole(s->diagonals, t, sizeof t));
+    for (int f = KRY_FORMAT_AUTO + 1, printed = 0; f < KRY_FORMAT_COUNT; f++) {
+        if (isnan(s->bytes[f])) continue;
+        printf("%s %-6s %9s",
+               !printed      ? ""
+               : printed % 4 ? "   "
+                             : "\n            ",
+               kry_format_name((kry_format)f), text_bytes(s->bytes[f], t, sizeof t));
+        printed++;
+    }
+    printf("\n");
 }
 
 static void print_text(const view *v)
@@ -173,9 +206,11 @@ static void print_text(const view *v)
            v->f->negative_diagonal);
     printf("dominance    %.4g %% of the rows weakly, %.4g %% strictly\n", 100 * v->weakly,
            100 * v->strictly);
-    printf("row lengths  min %" PRId64 ", mean %.2f, max %" PRId64 ", %" PRId64 " empty\n",
-           v->f->row_min, v->mean, v->f->row_max, v->f->empty_rows);
+    printf("row lengths  min %" PRId64 ", mean %.2f, max %" PRId64
+           ", standard deviation %.2f, %" PRId64 " empty\n",
+           v->f->row_min, v->mean, v->f->row_max, v->deviation, v->f->empty_rows);
     print_histogram(v->f);
+    print_storage(&v->f->storage);
 }
 
 kry_status info_run(const options *o)

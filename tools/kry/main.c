@@ -34,6 +34,11 @@ static const command commands[] = {
       FOR_BENCH,
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
       bench_run },
+    { "reproduce", "cevahir [FILE...] [--problem SPEC]... [options]",
+      "Measure what a paper measured: its tables beside ours.", FOR_REPRODUCE,
+      "cevahir   figure 4: products in single precision, csr and jagged diagonals, over the\n"
+      "          matrices given or stand-ins for theirs.\n\n" PROBLEMS,
+      reproduce_run },
 };
 
 static void print_help(void)
@@ -70,11 +75,11 @@ static kry_status find_command(const char *name, const command **cmd)
     }
     if (*cmd) return KRY_OK;
     const char *near = nearest_name(name, names, COUNT(names));
-    return near
-               ? kry_fail(KRY_ERR_PARSE, "unknown command \"%s\"; did you mean %s?", name, near)
-               : kry_fail(KRY_ERR_PARSE,
-                          "unknown command \"%s\"; there are solve, info, generate, devices, bench",
-                          name);
+    return near ? kry_fail(KRY_ERR_PARSE, "unknown command \"%s\"; did you mean %s?", name, near)
+                : kry_fail(KRY_ERR_PARSE,
+                           "unknown command \"%s\"; there are solve, info, generate, devices, "
+                           "bench, reproduce",
+                           name);
 }
 
 static kry_status run(int argc, char **argv, const command **cmd)

@@ -20,8 +20,8 @@ static const struct option {
     const char *help;
 } table[] = {
 #define AT(field) offsetof(options, field)
-    { "problem", 0, LIST, AT(problems), FOR_SOLVE | FOR_INFO | FOR_BENCH, "SPEC", false,
-      "a generated problem, see below" },
+    { "problem", 0, LIST, AT(problems), FOR_SOLVE | FOR_INFO | FOR_BENCH | FOR_REPRODUCE, "SPEC",
+      false, "a generated problem, see below" },
     { "rhs", 0, TEXT, AT(rhs), FOR_SOLVE, "FILE|ones|random|manufactured", false,
       "right-hand side; manufactured: A times a random x, so that the error is known" },
     { "rhs", 0, TEXT, AT(rhs), FOR_GENERATE, "FILE", false, "write the right-hand side too" },
@@ -40,14 +40,14 @@ static const struct option {
     { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most; 0: chosen" },
     { "check-every", 0, WHOLE, AT(check_every), FOR_SOLVE, "N", false,
       "iterations between two looks of the host; 0: chosen" },
-    { "seed", 0, WHOLE, AT(seed), FOR_SOLVE | FOR_INFO | FOR_GENERATE | FOR_BENCH, "S", false,
+    { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
       "length of the vectors that are copied, added, ...; number of entries (mtx)" },
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv)" },
     { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv)" },
-    { "device", 0, TEXT, AT(device), FOR_SOLVE | FOR_BENCH, "SEL", false,
+    { "device", 0, TEXT, AT(device), FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE, "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
     { "out", 'o', TEXT, AT(out), FOR_GENERATE, "FILE", false, "the matrix; gzip'd if .gz" },

@@ -31,7 +31,8 @@ enum {
     FOR_INFO = 4,
     FOR_GENERATE = 8,
     FOR_BENCH = 16,
-    FOR_ALL = 31
+    FOR_REPRODUCE = 32,
+    FOR_ALL = 63
 };
 
 /* Fill `o` from the arguments behind the command's name. Returns  KRY_ERR_PARSE. */

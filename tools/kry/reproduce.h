@@ -1,0 +1,22 @@
+/*
+ * reproduce.h - a paper's tables beside ours.
+ */
+#ifndef KRY_REPRODUCE_H
+#define KRY_REPRODUCE_H
+
+#include "bench.h"
+
+/* One number of a table. NaN: not known. */
+typedef struct cell {
+    const char *table, *row, *column, *unit;
+    double theirs, ours;
+    double golden;       /* what a recomputation gives, where numbers do not depend on a machine */
+    const char *refused; /* why there is none of ours, or NULL */
+} cell;
+
+void reproduce_json(const char *paper, const cell *c);
+
+/* Each opens what it needs; `b` has the options, the device and the seed. */
+kry_status reproduce_cevahir(bench *b);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * storage.c - what a matrix would take in each format, without a device.
+ *
+ * Estimates: SELL in slices of 32 rows as they stand with 32-bit columns, where devices and sorting
+ * often need less; padding of columns to whole vectors is left out.
+ */
+#include "storage.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { SLICE = 32 };
+static const double number = sizeof(double), column = sizeof(int32_t);
+
+static int64_t length_of(const sparse *A, int64_t i) { return A->row_ptr[i + 1] - A->row_ptr[i]; }
+
+/* All diagonals with an entry, and those of them on or above the main one. */
+static kry_status count_diagonals(const sparse *A, int64_t *all, int64_t *upper)
+{
+    kry_status st = KRY_OK;
+    char *seen = NULL;
+    int64_t places = A->rows + A->cols;
+    *all = *upper = 0;
+    TRY(kry_alloc((size_t)places, 1, &seen));
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            seen[A->col[e] - i + A->rows] = 1;
+    for (int64_t d = 0; d < places; d++) {
+        *all += seen[d];
+        *upper += d >= A->rows && seen[d];
+    }
+done:
+    free(seen);
+    return st;
+}
+
+static int64_t longest_row(const sparse *A, int64_t begin, int64_t end)
+{
+    int64_t most = 0;
+    for (int64_t i = begin; i < end && i < A->rows; i++)
+        if (length_of(A, i) > most) most = length_of(A, i);
+    return most;
+}
+
+static double sell_slots(const sparse *A)
+{
+    double slots = 0;
+    for (int64_t i = 0; i < A->rows; i += SLICE)
+        slots += SLICE * (double)longest_row(A, i, i + SLICE);
+    return slots;
+}
+
+/* ELL as wide as at least a third of the rows are long (Bell and Garland), COO behind it. */
+static kry_status hyb_bytes(const sparse *A, double *bytes)
+{
+    kry_status st = KRY_OK;
+    int64_t *with = NULL, longest = longest_row(A, 0, A->rows), rows = 0, width = longest;
+    double tail = 0;
+    TRY(kry_alloc((size_t)longest + 1, sizeof *with, &with));
+    for (int64_t i = 0; i < A->rows; i++) with[length_of(A, i)]++;
+    for (; width > 0 && 3 * (rows + with[width]) < A->rows; width--) rows += with[width];
+    for (int64_t i = 0; i < A->rows; i++)
+        if (length_of(A, i) > width) tail += (double)(length_of(A, i) - width);
+    *bytes = (double)A->rows * (double)width * (number + column) + tail * (number + 2 * column);
+done:
+    free(with);
+    return st;
+}
+
+kry_status storage_estimate(const sparse *A, bool symmetric, storage *s)
+{
+    kry_status st = KRY_OK;
+    int64_t upper;
+    double rows = (double)A->rows, nnz = (double)A->nnz, *bytes = s->bytes;
+    double longest = (double)longest_row(A, 0, A->rows);
+    *s = (storage){ .bytes[KRY_FORMAT_AUTO] = NAN };
+    TRY(count_diagonals(A, &s->diagonals, &upper));
+    TRY(hyb_bytes(A, &bytes[KRY_FORMAT_HYB]));
+    bytes[KRY_FORMAT_CSR] = nnz * (number + column) + (rows + 1) * column;
+    bytes[KRY_FORMAT_DIA] = (double)s->diagonals * (rows * number + column);
+    bytes[KRY_FORMAT_SYMDIA] = symmetric ? (double)upper * (rows * number + column) : NAN;
+    bytes[KRY_FORMAT_ELL] = longest * rows * (number + column);
+    bytes[KRY_FORMAT_SELL] = sell_slots(A) * (number + column) + (rows / SLICE + 1) * column;
+    bytes[KRY_FORMAT_JDS] = nnz * (number + column) + (rows + longest + 1) * column;
+    bytes[KRY_FORMAT_COO] = nnz * (number + 2 * column);
+done:
+    return st;
+}
