@@ -37,11 +37,11 @@ static void print_line(const bench *b, const char *word, const product_timing *t
     bool automatic = strcmp(name, t->format) != 0;
     snprintf(variant, sizeof variant, "%s%s%s%s", automatic ? "took " : "",
              automatic ? t->format : "", automatic ? ": " : "", t->variant);
-    printf("%-8s %9s %8.2f %5.1f %% %7.2f %8.3f %9s %9s  ", name,
+    printf("%-8s %9s %8.2f %5.1f %% %7.2f %8.3f %9s %9s%s", name,
            text_seconds(t->seconds, seconds, sizeof seconds), t->bytes / t->seconds / 1e9,
            100 * t->bytes / t->seconds / b->copy, 2 * nnz / t->seconds / 1e9,
            (double)t->slots / nnz, text_bytes(t->bytes, bytes, sizeof bytes),
-           text_seconds(t->setup_seconds, setup, sizeof setup));
+           text_seconds(t->setup_seconds, setup, sizeof setup), variant[0] ? "  " : "");
     text_wrapped(variant, LINE - BEFORE_VARIANT, BEFORE_VARIANT);
     fflush(stdout);
 }
@@ -125,7 +125,7 @@ kry_status bench_spmv(bench *b)
     char subtitle[200];
     snprintf(subtitle, sizeof subtitle, "%s, %s precision, %s", b->info->name,
              kry_type_name(b->type), b->o->hot ? "hot: caches may hold the data" : "cold");
-    if (b->o->svg) TRY(bars_create("y := A x, of the device's copy bandwidth", subtitle, &chart));
+    if (b->o->svg) TRY(bars_create("y := A x: bandwidth beside that of a copy", subtitle, &chart));
     b->user = chart;
     TRY(bench_grids(b, time_source));
     if (b->o->svg) TRY(bars_write(chart, b->o->svg));

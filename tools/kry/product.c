@@ -9,7 +9,6 @@
 
 enum { MAX_COPIES = 64 };
 static const double least_cache = 64e6; /* bytes; some GPUs tell of their smallest cache only */
-static const double create_again_below = 0.5; /* seconds */
 
 /* ---- the matrix on the host --------------------------------------------------------- */
 
@@ -137,7 +136,7 @@ kry_status product_time(const bench *b, const product_input *in, const kry_matri
     TRY(st);
     describe(p.copy[0].A, t);
     t->copies = copies_wanted(b, t->bytes);
-    if (t->copies == 1 && t->setup_seconds < create_again_below) { /* the first one compiled */
+    if (t->copies == 1) { /* again, for the first time compiled */
         kry_op_release(&p.copy[0].A);
         TRY(create_matrix(b, in, params, &p.copy[0].A, &t->setup_seconds));
     }
