@@ -167,7 +167,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     dev->id = id;
     kry_layout_init_single(&dev->layout, dev);
     TRY(kry_profile_query(id, &dev->info));
-    dev->shape = kry_shape_default(&dev->info);
+    kry_shape_load(dev);
     TRY_CL(clRetainContext(context));
     dev->context = context;
     TRY_CL(clRetainCommandQueue(queue));

@@ -59,9 +59,13 @@ struct kry_program; /* program.c */
  * decides the order of sums, and with it their last bits. */
 typedef struct kry_shape {
     int group;    /* work-items per group; 1 on CPUs */
-    int per_unit; /* groups to a compute unit in launches that leave sums */
+    int per_unit; /* GPUs: groups to a compute unit in launches that leave sums */
+    int chunks;   /* CPUs: groups in all */
 } kry_shape;
-kry_shape kry_shape_default(const kry_device_info *info); /* launch.c */
+/* launch.c: the usual one; what the tuning file has, if it fits the device; how it is kept. */
+kry_shape kry_shape_default(const kry_device_info *info);
+void kry_shape_load(kry_device *dev);
+void kry_shape_keep(kry_device *dev);
 
 struct kry_device {
     int refs;

@@ -1,6 +1,7 @@
 /* launch.c - launching kernels: how many groups of what size, and arguments set only when they
  * change (setting twenty of them costs as much as a launch). */
 #include "internal.h"
+#include <stdio.h>
 #include <string.h>
 
 /* 128 fills every GPU from Tesla on, keeps barriers cheap (CSR on an H200: 4.1 against 3.85 TB/s
@@ -10,10 +11,38 @@
  * CPUs: 128 chunks in all, whatever the number of cores. */
 kry_shape kry_shape_default(const kry_device_info *info)
 {
-    kry_shape shape = { .group = 128, .per_unit = 16 };
-    if (info->cpu_kernels) shape = (kry_shape){ .group = 1, .per_unit = 0 };
+    kry_shape shape = { .group = 128, .per_unit = 16, .chunks = 128 };
+    if (info->cpu_kernels) shape.group = 1;
     while (shape.group > info->max_group) shape.group /= 2;
     return shape;
+}
+
+static bool fits(const kry_device *dev, kry_shape s)
+{
+    bool group = dev->info.cpu_kernels
+                     ? s.group == 1
+                     : s.group >= 8 && s.group <= dev->info.max_group && !(s.group & (s.group - 1));
+    return group && s.per_unit >= 1 && s.per_unit <= 64 && s.chunks >= 1 && s.chunks <= 4096;
+}
+
+void kry_shape_load(kry_device *dev)
+{
+    kry_shape s = { 0 };
+    char text[64];
+
+    dev->shape = kry_shape_default(&dev->info);
+    if (kry_tuning_get(dev, "shape", text, sizeof text) &&
+        sscanf(text, "group=%d per-unit=%d chunks=%d", &s.group, &s.per_unit, &s.chunks) == 3 &&
+        fits(dev, s))
+        dev->shape = s;
+}
+
+void kry_shape_keep(kry_device *dev)
+{
+    char text[64];
+    snprintf(text, sizeof text, "group=%d per-unit=%d chunks=%d", dev->shape.group,
+             dev->shape.per_unit, dev->shape.chunks);
+    kry_tuning_set(dev, "shape", text);
 }
 
 int kry_group_size(const kry_device *dev) { return dev->shape.group; }
@@ -26,17 +55,17 @@ int kry_vector_width(const kry_device *dev, kry_type type)
     return type == KRY_F64 ? 2 : 4;
 }
 
-/* CPUs: chunks of at least 4096 numbers, 128 of them at most. GPUs: a vector for each work-item,
+/* CPUs: chunks of at least 4096 numbers. GPUs: a vector for each work-item,
  * `most` groups at most. Nothing but n and the device decides, so sums keep their order. */
 static int64_t groups_up_to(const kry_device *dev, kry_type type, int64_t n, int64_t most)
 {
-    enum { CPU_CHUNK = 4096, CPU_GROUPS = 128 };
+    enum { CPU_CHUNK = 4096 };
     int64_t per_group = dev->info.cpu_kernels
                             ? CPU_CHUNK
                             : (int64_t)kry_group_size(dev) * kry_vector_width(dev, type);
     int64_t groups = n / per_group + (n % per_group != 0);
 
-    if (dev->info.cpu_kernels) most = CPU_GROUPS;
+    if (dev->info.cpu_kernels) most = dev->shape.chunks;
     if (groups > most) groups = most;
     return groups > 0 ? groups : 1;
 }

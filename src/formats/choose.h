@@ -16,6 +16,7 @@ typedef struct kry_structure {
     bool symmetric;        /* pattern and numbers; only looked at if there are few diagonals */
     double sell_slots;     /* numbers of SELL, padding included */
     bool sell_sorted;      /* it sorts the rows */
+    double sell_index;     /* bytes of its columns, from a sample */
     int64_t ell_tail;      /* entries that HYB leaves to COO */
     int64_t ell_width;     /* columns of its ELL */
     uint64_t hash;         /* of a sample of the pattern */

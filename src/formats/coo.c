@@ -81,6 +81,7 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, 
     kry_stage *s = kry_matrix_stage(A, "coo", defines);
     kry_stage_int(s, r.count);
     TRY(runs_array(A, s, &r, row_ptr));
+    for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
     TRY(entries_arrays(A, s, host, skip, first, (size_t)row_ptr[host->rows]));
     kry_stage_int(s, first);
     TRY(kry_matrix_buffer(A, (size_t)r.count * 8, &partial));

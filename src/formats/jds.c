@@ -125,7 +125,7 @@ static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const jagg
     cl_ulong constant = 0;
     size_t jd_bytes = (size_t)j->diagonals * 2 * sizeof *j->jd;
     bool cpu = A->dev->info.cpu_kernels;
-    int64_t pieces = kry_cpu_pieces(A->slots + A->rows);
+    int64_t pieces = kry_cpu_pieces(A->dev, A->slots + A->rows);
 
     TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant,
                            &constant, NULL));

@@ -333,7 +333,8 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->nnz = A->nnz;
     info->slots = A->slots;
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
-    double plain = info->bytes_stored + (n + (double)A->cols) * number;
+    double plain =
+        info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
     info->bytes_per_apply = plain + A->extra_bytes;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
@@ -439,10 +440,11 @@ static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
 void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
 {
     int64_t size = kry_group_size(A->dev), all = (n + size - 1) / size, most = most_sums(A, s);
+    int64_t limit = A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* of Fermi and before */
 
     s->groups = s->sum_groups = kry_groups_for(A->dev, A->type, n);
     if (A->dev->info.cpu_kernels) return;
-    s->groups = all < 1 ? 1 : all < 65535 ? all : 65535;
+    s->groups = all < 1 ? 1 : all < limit ? all : limit;
     s->sum_groups = s->groups < most ? s->groups : most;
     s->fuses = all <= most;
 }
@@ -483,11 +485,11 @@ int64_t kry_longest_row(const kry_host_csr *host)
     return longest;
 }
 
-int64_t kry_cpu_pieces(int64_t work)
+int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
 {
-    enum { WORTH_A_GROUP = 16384, MOST = 128 };
+    enum { WORTH_A_GROUP = 16384 };
     int64_t pieces = work / WORTH_A_GROUP + 1;
-    return pieces < MOST ? pieces : MOST;
+    return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
 }
 
 void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces)

@@ -73,6 +73,7 @@ struct kry_matrix {
     cl_mem buffer[KRY_MATRIX_BUFFERS]; /* owned or retained; the structure */
     int buffers;
     double structure_bytes; /* of the structure that a product reads */
+    int64_t rewritten;      /* rows of y that a later stage reads and writes once more */
     double extra_bytes;     /* that a product of the format's own moves besides */
     char variant[96];       /* for kry_op_describe */
 
@@ -116,7 +117,7 @@ kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer); /* ow
 /* CPU: cut 0 ... count-1 into shares of equal work, where begin[i + 1] - begin[i] is that of i
  * besides itself; share has pieces+1 entries. */
 void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces);
-int64_t kry_cpu_pieces(int64_t work);
+int64_t kry_cpu_pieces(const kry_device *dev, int64_t work);
 
 /* ---- for formats: slots ------------------------------------------------------------------ */
 
@@ -174,7 +175,8 @@ kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matri
                       kry_op **op);
 /* What the formats would make of a matrix, without making it. */
 kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
-                             const kry_matrix_params *params, double *slots, bool *sorted);
+                             const kry_matrix_params *params, double *slots, bool *sorted,
+                             double *index_bytes);
 kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail);
 /* What numbers are stored as: their own type, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);

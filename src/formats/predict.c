@@ -21,9 +21,9 @@ typedef struct cost {
 } cost;
 
 static const cost gpu[KRY_FORMAT_COUNT] = {
-    [KRY_FORMAT_CSR] = { 4.1e-6, 0.93, 0.80, 0, 0 },
-    [KRY_FORMAT_DIA] = { 3.0e-6, 1.04, 0.96, 0.28e-6, 24 },
-    [KRY_FORMAT_SYMDIA] = { 2.9e-6, 0.90, 0.80, 0.38e-6, 12 },
+    [KRY_FORMAT_CSR] = { 3.9e-6, 0.92, 0.80, 0, 0 },
+    [KRY_FORMAT_DIA] = { 3.0e-6, 1.04, 0.96, 0.15e-6, 8 },
+    [KRY_FORMAT_SYMDIA] = { 2.9e-6, 0.90, 0.80, 0.25e-6, 4 },
     [KRY_FORMAT_ELL] = { 3.0e-6, 1.05, 0.95, 0.083e-6, 12 },
     [KRY_FORMAT_SELL] = { 3.7e-6, 1.02, 0.92, 0.125e-6, 12 },
     [KRY_FORMAT_JDS] = { 3.9e-6, 0.85, 0.80, 0.125e-6, 12 },
@@ -44,6 +44,8 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
 
 static const double coo_tail = 5e-6;   /* seconds: more launches */
 static const double mispredicted = 8e-9; /* a row of csr on a core, where lengths vary */
+static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
+static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */
 
 /* Bytes per second of a copy: measured, or what a compute unit usually comes with. */
 static double bandwidth_of(const kry_device *dev)
@@ -71,7 +73,7 @@ static double matrix_bytes(const kry_structure *s, kry_format format, double *lo
         return s->few_diagonals && s->symmetric ? rows * (double)s->upper * v : INFINITY;
     case KRY_FORMAT_ELL: return rows * (double)s->longest * (v + 4);
     case KRY_FORMAT_SELL:
-        return s->sell_slots * (v + 4) + (s->sell_sorted ? 4 * rows : 0);
+        return s->sell_slots * (v + s->sell_index) + (s->sell_sorted ? 4 * rows : 0);
     case KRY_FORMAT_JDS: return nnz * (v + 4) + 4 * rows;
     case KRY_FORMAT_HYB:
         n = rows * (double)s->ell_width;
@@ -95,6 +97,8 @@ double kry_predict(const kry_device *dev, const kry_structure *s, kry_format for
     if (bytes < (double)cache_bytes / 3) bandwidth *= 2;
     steps = longest > c->free_entries ? (longest - c->free_entries) * c->per_entry : 0;
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;
+    if (format == KRY_FORMAT_SELL && s->sell_index < 4) bandwidth *= narrow_columns;
+    if (format == KRY_FORMAT_SELL && s->sell_sorted) steps += sorted_start;
     if (format == KRY_FORMAT_CSR && s->sell_sorted && dev->info.cpu_kernels)
         steps += mispredicted * (double)s->rows / dev->info.compute_units;
     return c->start + bytes / bandwidth + steps;

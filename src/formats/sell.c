@@ -223,10 +223,15 @@ done:
     return st;
 }
 
+static int bits_for(int64_t farthest)
+{
+    return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
+}
+
 static kry_status choose_bits(int64_t farthest, int asked, int *bits)
 {
     kry_status st = KRY_OK;
-    int needed = farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
+    int needed = bits_for(farthest);
 
     CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
           "format sell: columns of %d bits; there are 8, 16 and 32", asked);
@@ -255,7 +260,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
                                int64_t slices, int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
-    int64_t pieces = kry_cpu_pieces(slice_ptr[slices] + A->rows);
+    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->rows);
     int32_t *share = NULL, *full = NULL;
 
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
@@ -322,9 +327,29 @@ done:
     return st;
 }
 
-kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
-                             const kry_matrix_params *params, double *slots, bool *sorted)
+/* How far apart the columns are that would lie side by side in a slice packed to the left. */
+static int64_t farthest_in_slice(const kry_host_csr *host, const int32_t *rows, int height)
 {
+    int64_t farthest = 0, width = 0;
+    for (int l = 0; l < height; l++)
+        if (row_length(host, rows[l]) > width) width = row_length(host, rows[l]);
+    for (int64_t k = 0; k < width; k++) {
+        int64_t least = INT32_MAX, most = -1;
+        for (int l = 0; l < height; l++) {
+            if (row_length(host, rows[l]) <= k) continue;
+            int64_t col = host->col[host->row_ptr[rows[l]] + k];
+            least = col < least ? col : least, most = col > most ? col : most;
+        }
+        if (most - least > farthest) farthest = most - least;
+    }
+    return farthest;
+}
+
+kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
+                             const kry_matrix_params *params, double *slots, bool *sorted,
+                             double *index_bytes)
+{
+    enum { SAMPLES = 64 };
     kry_status st = KRY_OK;
     slicing c = { 0 };
     int height;
@@ -332,6 +357,12 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
     TRY(check_shape(dev, host->type, params, &height));
     TRY(choose_slicing(host, height, params->sigma, &c, slots));
     *sorted = c.sigma > 1;
+    int64_t farthest = 0, step = c.slices / SAMPLES + 1;
+    for (int64_t i = 0; i < c.slices; i += step) {
+        int64_t here = farthest_in_slice(host, c.perm + i * height, height);
+        if (here > farthest) farthest = here;
+    }
+    *index_bytes = bits_for(farthest) / 8.0;
 done:
     slicing_release(&c);
     return st;

@@ -81,7 +81,7 @@ kry_status kry_structure_of(const kry_device *dev, const kry_host_csr *host,
                           .longest = kry_longest_row(host) };
     TRY(count_diagonals(host, s));
     if (s->few_diagonals) TRY(find_symmetric(host, &s->symmetric));
-    TRY(kry_sell_estimate(dev, host, params, &s->sell_slots, &s->sell_sorted));
+    TRY(kry_sell_estimate(dev, host, params, &s->sell_slots, &s->sell_sorted, &s->sell_index));
     TRY(kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
     s->hash = hash_of(host, s);
 done:

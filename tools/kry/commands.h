@@ -15,5 +15,10 @@ kry_status info_run(const options *o);
 kry_status generate_run(const options *o);
 kry_status bench_run(const options *o);
 kry_status reproduce_run(const options *o);
+kry_status tune_run(const options *o);
+/* kry info --device without a matrix, and what it adds to that of a matrix. */
+struct sparse;
+kry_status info_device(const options *o);
+kry_status info_prediction(const options *o, const struct sparse *A);
 
 #endif

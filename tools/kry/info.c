@@ -219,6 +219,7 @@ kry_status info_run(const options *o)
     source s = { 0 };
     sparse A = { 0 };
     facts f;
+    if (o->device && o->word_count + o->problem_count == 0) return info_device(o);
     CHECK(o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);
@@ -231,6 +232,7 @@ kry_status info_run(const options *o)
         print_json(&v);
     else
         print_text(&v);
+    if (o->device) TRY(info_prediction(o, &A));
 done:
     sparse_release(&A);
     source_release(&s);

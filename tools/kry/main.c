@@ -39,6 +39,11 @@ static const command commands[] = {
       "cevahir   figure 4: products in single precision, csr and jagged diagonals, over the\n"
       "          matrices given or stand-ins for theirs.\n\n" PROBLEMS,
       reproduce_run },
+    { "tune", "[--device SEL] [--json]",
+      "Find the launches that suit a device, and keep them for later runs.", FOR_TUNE,
+      "Takes a minute. Sums are added up in an order that depends on what is found, so their last\n"
+      "bits may change. kry info --device SEL shows what is kept, and where.\n",
+      tune_run },
 };
 
 static void print_help(void)

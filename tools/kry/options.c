@@ -47,7 +47,7 @@ static const struct option {
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv)" },
     { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv)" },
-    { "device", 0, TEXT, AT(device), FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE, "SEL", false,
+    { "device", 0, TEXT, AT(device), FOR_ALL & ~(FOR_DEVICES | FOR_GENERATE), "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
     { "out", 'o', TEXT, AT(out), FOR_GENERATE, "FILE", false, "the matrix; gzip'd if .gz" },

@@ -32,7 +32,8 @@ enum {
     FOR_GENERATE = 8,
     FOR_BENCH = 16,
     FOR_REPRODUCE = 32,
-    FOR_ALL = 63
+    FOR_TUNE = 64,
+    FOR_ALL = 127
 };
 
 /* Fill `o` from the arguments behind the command's name. Returns  KRY_ERR_PARSE. */
