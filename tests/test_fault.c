@@ -221,13 +221,127 @@ static void update__failure_keeps_the_old_values(void **state)
     kry_op_release(&A);
 }
 
+/* ---- every format: made, multiplied with, given new values, read back ---- */
+
+typedef struct stored {
+    kry_op *A;
+    kry_vec *x, *y;
+    kry_sum *sum;
+} stored;
+
+static kry_status stored_run(kry_device *dev, kry_format format, stored *s)
+{
+    kry_status st = KRY_OK;
+    int64_t ptr[N + 1];
+    int32_t columns[3 * N];
+    float numbers[3 * N];
+
+    *s = (stored){ .A = POISONED(kry_op) };
+    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, KRY_MATRIX(.format = format), &s->A),
+         s->A);
+    TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->x));
+    TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->y));
+    TRY(kry_sum_create(dev, 1, &s->sum));
+    TRY(kry_vec_fill(s->x, 1));
+    TRY(kry_op_apply(s->A, 1, s->x, 0, s->y));
+    TRY(kry_op_residual(s->A, s->y, s->x, s->y));
+    TRY(s->A->table->apply_dot(s->A->self, s->x, s->y, s->sum));
+    TRY(kry_op_diagonal(s->A, s->y));
+    TRY(kry_op_update(s->A, val));
+    TRY(kry_matrix_read(s->A, ptr, columns, numbers));
+    assert_memory_equal(ptr, row_ptr, sizeof ptr);
+    assert_memory_equal(columns, col, (size_t)row_ptr[N] * sizeof *col);
+    assert_memory_equal(numbers, val, (size_t)row_ptr[N] * sizeof *val);
+done:
+    return st;
+}
+
+static bool stored_fails_cleanly(kry_device *dev, kry_format format, int k)
+{
+    stored s;
+    int refs = dev->refs;
+
+    kry_test_fail_at = k;
+    kry_status st = stored_run(dev, format, &s);
+    bool reached = k >= 0 && kry_test_fail_at < 0;
+    kry_test_fail_at = -1;
+    if (st < 0 && (st != KRY_ERR_MEMORY || !reached))
+        fail_msg("%s, request %d: %s", kry_format_name(format), k, kry_last_error());
+    kry_sum_release(&s.sum);
+    kry_vec_release(&s.y);
+    kry_vec_release(&s.x);
+    kry_op_release(&s.A);
+    assert_int_equal(dev->refs, refs);
+    return reached;
+}
+
+static void fault__every_request_of_every_format(void **state)
+{
+    (void)state;
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
+        int k = 0;
+        stored_fails_cleanly(device(), f, -1); /* compiles */
+        while (stored_fails_cleanly(device(), f, k)) k++;
+        assert_in_range(k, 12, 100000);
+        stored_fails_cleanly(device(), f, -1);
+    }
+}
+
+/* Numbers that need double where single was enough: either all of it happens or nothing does, on a
+ * device that has yet to compile for them, too. */
+static void check_widening(kry_device *dev, kry_format format, int k, bool *reached)
+{
+    static double narrow[3 * N], wide[3 * N];
+    double y[N];
+    kry_op *A;
+    kry_vec *x, *Ax;
+
+    for (int64_t e = 0; e < row_ptr[N]; e++) narrow[e] = val[e], wide[e] = val[e] / 3.0;
+    OK(kry_csr_create(dev, KRY_F64, N, N, row_ptr, col, narrow, KRY_MATRIX(.format = format), &A));
+    OK(kry_vec_create(dev, KRY_F64, N, 1, &x));
+    OK(kry_vec_create(dev, KRY_F64, N, 1, &Ax));
+    OK(kry_vec_fill(x, 3));
+    kry_test_fail_at = k;
+    kry_status st = kry_op_update(A, wide);
+    *reached = kry_test_fail_at < 0;
+    kry_test_fail_at = -1;
+    assert_true(st == KRY_OK || (*reached && st == KRY_ERR_MEMORY));
+    OK(kry_op_apply(A, 1, x, 0, Ax));
+    OK(kry_vec_read(Ax, y));
+    for (int i = 0; i < N; i++) { /* rows 3 -1, -1 4 -1 and so on, times 3 or 1 */
+        double want = (i == 0 || i == N - 1 ? 3 : 2) * (st < 0 ? 3.0 : 1.0);
+        assert_true(fabs(y[i] - want) < 1e-12);
+    }
+    kry_vec_release(&Ax);
+    kry_vec_release(&x);
+    kry_op_release(&A);
+}
+
+static void update__failure_to_widen_keeps_the_old_values(void **state)
+{
+    (void)state;
+    if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
+        bool reached = true;
+        for (int k = 0; reached; k++) {
+            kry_device *dev;
+            OK(kry_device_open(NULL, &dev));
+            check_widening(dev, f, k, &reached);
+            assert_int_equal(dev->refs, 1);
+            kry_device_release(&dev);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
         cmocka_unit_test(fault__every_request_of_a_new_device),
+        cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),
         cmocka_unit_test(update__failure_keeps_the_old_values),
+        cmocka_unit_test(update__failure_to_widen_keeps_the_old_values),
     };
     return cmocka_run_group_tests(tests, setup, close_device);
 }

@@ -8,12 +8,12 @@
 
 enum { N = 301, ROWS = 24, COLS = 700, MAX_NNZ = 2000 };
 
-static kry_device *dev;
+static kry_device *dev, *small_groups;
 
 /* Objects stay until the end: Oclgrind 21.10 takes a buffer that got the place of a released one
  * for uninitialised even after it was written. */
-static kry_op *ops[200];
-static kry_vec *vecs[200];
+static kry_op *ops[400];
+static kry_vec *vecs[600];
 static int op_count, vec_count;
 static void keep_op(kry_op *op) { ops[op_count++] = op; }
 static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
@@ -30,6 +30,8 @@ static int close_device(void **state)
     while (op_count) kry_op_release(&ops[--op_count]);
     while (vec_count) kry_vec_release(&vecs[--vec_count]);
     int leaked = dev->refs - 1;
+    if (small_groups) leaked += small_groups->refs - 1;
+    kry_device_release(&small_groups);
     kry_device_release(&dev);
     return leaked;
 }
@@ -225,6 +227,93 @@ static void steps(kry_type type, int64_t first)
     keep_vec(x);
 }
 
+/* ---- every format ---- */
+
+/* Empty rows, more than a tile of them; a row and a column that are full, so long that GPUs split
+ * the row; three diagonals. Symmetric, and positive definite but for the empty rows. */
+enum { ARROW = 80, EMPTY = 10 };
+static bool arrow_has(int i, int j)
+{
+    if (i < EMPTY || j < EMPTY) return false;
+    return i == EMPTY || j == EMPTY || (i - j <= 1 && j - i <= 1);
+}
+
+static kry_op *arrow(kry_type type, const kry_matrix_params *params, double *product)
+{
+    static int64_t row_ptr[ARROW + 1];
+    static int32_t col[6 * ARROW];
+    static double f64[6 * ARROW];
+    static float f32[6 * ARROW];
+    int64_t k = 0;
+    kry_op *A;
+    for (int i = 0; i < ARROW; i++) {
+        product[i] = 0;
+        for (int j = 0; j < ARROW; j++) {
+            if (!arrow_has(i, j)) continue;
+            col[k] = j, f64[k] = i == j ? 4 + 1.0 / 3 : 0.125, f32[k] = (float)f64[k];
+            product[i] += f64[k++] * entry(j);
+        }
+        row_ptr[i + 1] = k;
+    }
+    OK(kry_csr_create(dev, type, ARROW, ARROW, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64,
+                      params, &A));
+    keep_op(A);
+    return A;
+}
+
+/* Product, residual and diagonal; apply_dot and apply_direction, of A and of its veil, in solves.
+ */
+static void format_kernels(kry_type type, int64_t first, const kry_matrix_params *params)
+{
+    double product[ARROW], want[ARROW], eps = ARROW * roundoff(type);
+    kry_op *A = arrow(type, params, product), *S;
+    kry_vec *x = vector(type, ARROW, first, 0), *y = vector(type, ARROW, first, 2),
+            *r = vector(type, ARROW, first, 4);
+    kry_sum *sum;
+    double dot, pq = 0;
+    if (params->values == KRY_VALUES_SINGLE) eps = ARROW * roundoff(KRY_F32);
+    OK(kry_op_apply(A, 2, x, 3, y));
+    for (int i = 0; i < ARROW; i++) want[i] = 2 * product[i] + 3 * entry(i + 2);
+    expect(y, want, eps);
+    OK(kry_op_residual(A, y, x, r));
+    for (int i = 0; i < ARROW; i++) want[i] -= product[i];
+    expect(r, want, 2 * eps);
+    OK(kry_sum_create(dev, 1, &sum));
+    OK(A->table->apply_dot(A->self, x, y, sum));
+    expect(y, product, eps);
+    OK(kry_sum_read(&dev->layout, sum, &dot));
+    for (int i = 0; i < ARROW; i++) pq += entry(i) * product[i];
+    assert_true(fabs(dot - pq) <= ARROW * eps * (1 + fabs(pq)));
+    OK(kry_op_diagonal(A, r));
+    for (int i = 0; i < ARROW; i++) want[i] = i < EMPTY ? 0 : 4 + 1.0 / 3;
+    expect(r, want, eps);
+    OK(kry_pcg_create(A, KRY_PCG(.stop = { .rtol = 1e-3, .max_iter = 12 }), &S));
+    keep_op(S);
+    OK(kry_op_apply(A, 1, x, 0, y)); /* so that the system has a solution */
+    OK(kry_vec_fill(r, 0));
+    OK(kry_solve(S, y, r, NULL));
+    kry_sum_release(&sum);
+    keep_vec(x);
+    keep_vec(y);
+    keep_vec(r);
+}
+
+/* Alignment is the same for all formats: each type has one. */
+static void every_format(kry_type type, int64_t first)
+{
+    if ((type == KRY_F32) == (first > 0)) return;
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        format_kernels(type, first,
+                       KRY_MATRIX(.format = f, .values = type == KRY_F64 ? KRY_VALUES_SINGLE
+                                                                         : KRY_VALUES_COMPACT));
+    if (type == KRY_F64) return;
+    format_kernels(type, first,
+                   KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 32, .index_bits = 16));
+    format_kernels(type, first,
+                   KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1, .index_bits = 32));
+    format_kernels(type, first, KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC));
+}
+
 static void both(void (*what)(kry_type type, int64_t first))
 {
     what(KRY_F32, 0);
@@ -236,6 +325,19 @@ static void both(void (*what)(kry_type type, int64_t first))
 
 static void vec_kernels__against_plain_c(void **state) { (void)state, both(vectors); }
 static void csr_kernels__against_plain_c(void **state) { (void)state, both(matrix); }
+static void format_kernels__on_small_groups(void **state)
+{
+    (void)state;
+    kry_device *large = dev;
+    const char *given = getenv("KRY_PROFILE");
+    char profile[256];
+    snprintf(profile, sizeof profile, "%s group=2", given ? given : "");
+    setenv("KRY_PROFILE", profile, 1);
+    OK(kry_device_open(NULL, &small_groups));
+    dev = small_groups;
+    both(every_format);
+    dev = large;
+}
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
 int main(void)
@@ -244,6 +346,7 @@ int main(void)
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
         cmocka_unit_test(vec_kernels__against_plain_c),
         cmocka_unit_test(csr_kernels__against_plain_c),
+        cmocka_unit_test(format_kernels__on_small_groups),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);
 }

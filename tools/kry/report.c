@@ -41,6 +41,7 @@ static void json_setting(json *j, const report *r)
     json_text(j, "format", r->matrix.kind);
     json_text(j, "variant", r->matrix.variant); /* its older name */
     json_text(j, "format_variant", r->matrix.variant);
+    json_text(j, "format_chosen", r->matrix.chosen);
     json_real(j, "padding", padding(r));
     json_real(j, "matrix_bytes", r->matrix.bytes_stored);
     json_text(j, "device", r->device->name);
@@ -96,7 +97,7 @@ static void text_storage(const report *r)
 {
     const kry_op_info *m = &r->matrix;
     char slots[32], bytes[32];
-    printf("format     %s%s%s\n", m->kind, m->variant[0] ? ": " : "", m->variant);
+    printf("format     %s (%s)%s%s\n", m->kind, m->chosen, m->variant[0] ? ": " : "", m->variant);
     printf("           %s numbers stored, %.3f for each nonzero, %s in all\n",
            text_whole(m->slots, slots, sizeof slots), padding(r),
            text_bytes(m->bytes_stored, bytes, sizeof bytes));
