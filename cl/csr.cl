@@ -4,12 +4,11 @@
 // row_ptr (OFFSET: int or long) has rows+1 entries, col and val nnz. `block` cuts the rows into
 // `work` runs of consecutive rows, block[0] = 0 ... block[work] = rows:
 //   CPU   one run per group, equal in work; a plain loop over each row
-//   GPU   runs of at most TILE = UNROLL * WG entries, or of a single longer row. A group loads a
-//         run's entries side by side, whatever the row lengths, UNROLL to a work-item at once so
-//         that enough bytes are in flight, and puts the products in local memory; then as many
-//         lanes as there are to spare for each row add them up: one for short rows, a few for
-//         longer ones, the whole group for a row that exceeds the tile.
-// SPLIT: very long rows are cut into several runs. Run b begins at entry cut[b]; a negative
+//   GPU   runs of at most TILE = UNROLL * WG entries. A group loads a run's entries side by side,
+//         whatever the row lengths, UNROLL to a work-item at once so that enough bytes are in
+//         flight, and puts the products in local memory; then as many lanes as there are to spare
+//         for each row add them up: one for short rows, the whole group for one that fills the run.
+// SPLIT: rows too long for a run are cut into several. Run b begins at entry cut[b]; a negative
 // block[b] says that it begins inside a row. Its sum goes to partial[b], and split.cl adds it to
 // the row, of which the first run took care here. So no run has more work than another, whatever
 // the lengths of rows, and the order of summation depends only on the pattern.
@@ -51,7 +50,7 @@
 #define FIRST_ROW(b)  block[b]
 #define IN_A_ROW(b)   0
 #define CUT(b)        row_ptr[block[b]]
-#define RUN_END(b)    row_ptr[first + rows] // not kept: one register more costs a quarter of the groups
+#define RUN_END(b)    row_ptr[first + rows]
 #define ROW_BEGIN(i)  row_ptr[i]
 #define ROW_END(i)    row_ptr[(i) + 1]
 #define FINISH(b, row, sum, DO) DO(row, sum)
@@ -116,7 +115,7 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
 #define STORE_ENTRY(u, GET) \
     if (l + u * WG < count) tile[l + u * WG] = val##u;
 
-// A run that fits: all loads first, then all gathers, then all stores.
+// All loads first, then all gathers, then all stores.
 #define STAGE_TILE(GET)           \
     if (count > 0) {              \
         EACH(LOAD_ENTRY, GET)     \
@@ -124,33 +123,20 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
         EACH(STORE_ENTRY, GET)    \
     }
 
-// A row that does not: each work-item adds up its share, and the tile holds WG sums.
-#define STAGE_LONG_ROW(GET)                                       \
-    SUM share = 0;                                                \
-    for (OFFSET k = begin + l; k < RUN_END(b); k += WG)           \
-        share += (SUM)val[k] * (SUM)GET(col[k]);                  \
-    tile[l] = share;
-
 #define MATRIX_ROWS(GET, DO)                                                       \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
         int l = get_local_id(0), first = FIRST_ROW(b);                             \
         int rows = FIRST_ROW(b + 1) - first + IN_A_ROW(b + 1);                     \
         OFFSET begin = CUT(b);                                                     \
-        int fits = RUN_END(b) - begin <= TILE;                                     \
-        int count = fits ? (int)(RUN_END(b) - begin) : WG;                         \
-        int lanes = lanes_per_row(rows);                                           \
-        if (fits) {                                                                \
-            STAGE_TILE(GET)                                                        \
-        } else {                                                                   \
-            STAGE_LONG_ROW(GET)                                                    \
-        }                                                                          \
+        int count = (int)(RUN_END(b) - begin), lanes = lanes_per_row(rows);        \
+        STAGE_TILE(GET)                                                            \
         barrier(CLK_LOCAL_MEM_FENCE);                                              \
         for (int base = 0; base < rows; base += WG / lanes) {                      \
             int mine = base + l / lanes, lane_of_row = l & (lanes - 1);            \
             int from = 0, to = 0, row = first + mine;                              \
             if (mine < rows) {                                                     \
-                from = fits ? (int)(ROW_BEGIN(row) - begin) : 0;                   \
-                to = fits ? (int)(ROW_END(row) - begin) : WG;                      \
+                from = (int)(ROW_BEGIN(row) - begin);                              \
+                to = (int)(ROW_END(row) - begin);                                  \
             }                                                                      \
             SUM sum = row_sum(tile, from + lane_of_row, to, lanes, lane_sum);      \
             if (mine < rows && lane_of_row == 0) { FINISH(b, row, sum, DO) }       \

@@ -12,8 +12,11 @@
     for (int s = get_group_id(0); s < work; s += get_num_groups(0)) {             \
         int row = split[3 * s], end = split[3 * s + 2];                           \
         ACC total = 0;                                                            \
-        for (int b = split[3 * s + 1] + (int)get_local_id(0); b < end; b += WG)   \
-            total += partial[b];                                                  \
+        int b = split[3 * s + 1] + (int)get_local_id(0);                          \
+        for (; b + 3 * WG < end; b += 4 * WG)                                     \
+            total += ((ACC)partial[b] + (ACC)partial[b + WG]) +                   \
+                     ((ACC)partial[b + 2 * WG] + (ACC)partial[b + 3 * WG]);       \
+        for (; b < end; b += WG) total += partial[b];                             \
         SUM sum = (SUM)group_sum(total, split_lane);                              \
         if (get_local_id(0) == 0) { DO(row, sum) }                                \
     }

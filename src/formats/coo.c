@@ -76,7 +76,7 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, 
     char defines[32];
 
     TRY(tail_row_ptr(host, skip, &row_ptr));
-    TRY(kry_runs_create(A->dev, row_ptr, host->rows, true, &r));
+    TRY(kry_runs_create(A->dev, row_ptr, host->rows, &r));
     snprintf(defines, sizeof defines, "-DUNROLL=%d", KRY_UNROLL);
     kry_stage *s = kry_matrix_stage(A, "coo", defines);
     kry_stage_int(s, r.count);

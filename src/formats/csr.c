@@ -52,7 +52,7 @@ static kry_status build_stages(kry_matrix *A, const int64_t *row_ptr, const int3
     cl_mem partial = NULL;
     char defines[96];
 
-    TRY(kry_runs_create(A->dev, row_ptr, A->rows, false, &r));
+    TRY(kry_runs_create(A->dev, row_ptr, A->rows, &r));
     snprintf(defines, sizeof defines, "-DUNROLL=%d%s%s", KRY_UNROLL, wide ? " -DOFFSET=long" : "",
              r.splits ? " -DSPLIT" : "");
     kry_stage *s = kry_matrix_stage(A, "csr", defines);

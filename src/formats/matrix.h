@@ -14,8 +14,7 @@ enum {
     KRY_STAGE_ARGS = 10,
     KRY_MAX_STAGES = 3,
     KRY_MATRIX_BUFFERS = 16,
-    KRY_UNROLL = 4, /* entries a work-item of a GPU loads at once in csr.cl and coo.cl */
-    KRY_SPLIT_FROM = 8 /* tiles; a longer row is shared by several groups */
+    KRY_UNROLL = 4 /* entries a work-item of a GPU loads at once in csr.cl and coo.cl */
 };
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
@@ -192,9 +191,9 @@ typedef struct kry_runs {
 } kry_runs;
 
 /* Cut the entries into runs of whole rows that suit the device; a row that is too long for that
- * is cut itself. `short_rows`: no row of more than a tile in one run. */
+ * is cut itself. */
 kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows,
-                           bool short_rows, kry_runs *runs);
+                           kry_runs *runs);
 void kry_runs_release(kry_runs *runs);
 
 #endif

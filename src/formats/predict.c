@@ -24,7 +24,7 @@ static const cost gpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_CSR] = { 3.9e-6, 0.92, 0.80, 0, 0 },
     [KRY_FORMAT_DIA] = { 3.0e-6, 1.04, 0.96, 0.15e-6, 8 },
     [KRY_FORMAT_SYMDIA] = { 2.9e-6, 0.90, 0.80, 0.25e-6, 4 },
-    [KRY_FORMAT_ELL] = { 3.0e-6, 1.05, 0.95, 0.083e-6, 12 },
+    [KRY_FORMAT_ELL] = { 3.0e-6, 1.05, 0.95, 0.083e-6, 15 },
     [KRY_FORMAT_SELL] = { 3.7e-6, 1.02, 0.92, 0.125e-6, 12 },
     [KRY_FORMAT_JDS] = { 3.9e-6, 0.85, 0.80, 0.125e-6, 12 },
     [KRY_FORMAT_HYB] = { 3.1e-6, 1.03, 0.93, 0.083e-6, 12 },
@@ -42,6 +42,8 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_COO] = { 40e-6, 0.65, 0.55, 0, 0 },
 };
 
+/* What the device says of its caches is of little use: NVIDIA tells the first level's size. */
+static const double cached = 120e3;     /* bytes to a compute unit, so few that they stay there */
 static const double coo_tail = 5e-6;   /* seconds: more launches */
 static const double mispredicted = 8e-9; /* a row of csr on a core, where lengths vary */
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
@@ -88,13 +90,10 @@ double kry_predict(const kry_device *dev, const kry_structure *s, kry_format for
 {
     const cost *c = dev->info.cpu_kernels ? &cpu[format] : &gpu[format];
     double longest, bytes = matrix_bytes(s, format, &longest), bandwidth, steps;
-    cl_ulong cache_bytes = 0;
 
     bytes += ((double)s->rows + (double)s->cols) * s->number;
     bandwidth = bandwidth_of(dev) * (s->value < 8 ? c->narrow : c->efficiency);
-    clGetDeviceInfo(dev->id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache_bytes, &cache_bytes,
-                    NULL);
-    if (bytes < (double)cache_bytes / 3) bandwidth *= 2;
+    if (bytes < cached * dev->info.compute_units) bandwidth *= 2;
     steps = longest > c->free_entries ? (longest - c->free_entries) * c->per_entry : 0;
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;
     if (format == KRY_FORMAT_SELL && s->sell_index < 4) bandwidth *= narrow_columns;

@@ -34,35 +34,17 @@ static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry
     }
 }
 
-/* ---- GPU: at most `tile` entries and as many rows; a longer row stands alone, and is cut
- *      into pieces of `longest` ----------------------------------------------------------- */
+/* ---- GPU: at most `tile` entries and as many rows; a longer row stands alone, in pieces ------ */
 
-/* How many entries one of the `size` work-items of a group has to add up for a row of this length
- * if the run has so many rows: csr.cl shares them out evenly, a power of two to each row. */
-static int64_t serial_steps(int64_t length, int64_t rows, int64_t size)
+static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_runs *r)
 {
-    int64_t lanes = 1;
-    while (2 * lanes * rows <= size) lanes *= 2;
-    return length / lanes;
-}
-
-static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t size, int64_t longest,
-                       kry_runs *r)
-{
-    enum { TOO_SERIAL = 24 }; /* a long row among many short ones would hold up the group */
-    int64_t tile = KRY_UNROLL * size;
-
     for (int64_t row = 0; row < rows;) {
-        int64_t first = row++, most = row_ptr[row] - row_ptr[first];
+        int64_t first = row++;
         begin_run(r, first, row_ptr[first]);
-        for (int64_t k = row_ptr[first] + longest; k < row_ptr[row]; k += longest)
+        for (int64_t k = row_ptr[first] + tile; k < row_ptr[row]; k += tile)
             begin_run(r, first, k);
-        if (most > tile) continue;
-        for (; row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile; row++) {
-            int64_t length = row_ptr[row + 1] - row_ptr[row];
-            if (length > most) most = length;
-            if (serial_steps(most, row + 1 - first, size) > TOO_SERIAL) break;
-        }
+        if (row_ptr[row] - row_ptr[first] > tile) continue;
+        while (row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
     }
 }
 
@@ -90,11 +72,10 @@ done:
 }
 
 kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows,
-                           bool short_rows, kry_runs *r)
+                           kry_runs *r)
 {
     kry_status st = KRY_OK;
-    int64_t size = kry_group_size(dev), tile = KRY_UNROLL * size;
-    int64_t longest = short_rows ? tile : tile * KRY_SPLIT_FROM;
+    int64_t tile = (int64_t)KRY_UNROLL * kry_group_size(dev);
 
     *r = (kry_runs){ 0 };
     for (int pass = 0; pass < 2; pass++) { /* count, then fill in */
@@ -102,7 +83,7 @@ kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_
         if (dev->info.cpu_kernels)
             equal_runs(row_ptr, rows, kry_cpu_pieces(dev, row_ptr[rows] + rows), r);
         else
-            tiled_runs(row_ptr, rows, size, longest, r);
+            tiled_runs(row_ptr, rows, tile, r);
         CHECK(r->count < INT32_MAX, KRY_ERR_UNSUPPORTED, "a matrix of %lld runs is too large",
               (long long)r->count);
         if (pass) break;
