@@ -250,6 +250,10 @@ kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void 
         SCATTER(float);
     else
         SCATTER(double);
+    for (int64_t k = 0; k < A->nnz; k++)
+        CHECK(isfinite(value_at(A->type, A->val, k)), KRY_ERR_ARGUMENT,
+              "%s: entries in one place add up to %g, number %lld of the sorted matrix", who,
+              value_at(A->type, A->val, k), (long long)k);
 done:
     return st;
 }

@@ -134,8 +134,8 @@ static kry_status matrix_diagonal(void *self, kry_vec *d)
     size_t bytes = (size_t)A->rows * sizeof *A->diagonal_slot;
 
     if (A->format->diagonal) return A->format->diagonal(A, d);
-    if (!A->diagonal) {
-        TRY(kry_matrix_buffer(A, bytes, &A->diagonal));
+    if (A->diagonal_slot) { /* the buffer counts once it is written */
+        if (!A->diagonal) TRY(kry_matrix_buffer(A, bytes, &A->diagonal));
         TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->diagonal, CL_TRUE, 0, bytes,
                                     A->diagonal_slot, 0, NULL, NULL));
         free(A->diagonal_slot), A->diagonal_slot = NULL;
@@ -183,17 +183,17 @@ done:
     return st;
 }
 
-/* Entries to slots. In shared slots the second must be equal to the first: NaN marks slots that
- * nothing came to. */
+/* Entries to slots. In shared slots the second must be the same as the first, to the bit: NaN marks
+ * slots that nothing came to. */
 #define TO_SLOTS(FROM, TO)                                                        \
     do {                                                                          \
         const FROM *from = sorted;                                                \
         TO *to = *out;                                                            \
         for (int64_t s = 0; s < A->slots && A->shared; s++) to[s] = (TO)NAN;      \
         for (int64_t k = 0; k < A->nnz; k++) {                                    \
-            TO *place = &to[kry_matrix_slot(A, k)];                               \
-            if (A->shared && !isnan(*place) && *place != (TO)from[k]) differs = k; \
-            *place = (TO)from[k];                                                 \
+            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];              \
+            if (A->shared && !isnan(*place) && memcmp(place, &v, sizeof v)) differs = k; \
+            *place = v;                                                           \
         }                                                                         \
         for (int64_t s = 0; s < A->slots && A->shared; s++)                       \
             if (isnan(to[s])) to[s] = 0;                                          \

@@ -25,10 +25,10 @@ enum { COLUMNS = COUNT(columns) };
 
 /* Of the sizes and rows of G3_circuit, thermal2, F1, crankseg_2 and nd24k, which are too large to
  * ship; and the same made small for CPUs. */
-static const char *const large[] = { "powerlaw_spd:1585478:4", "powerlaw_spd:1228045:6",
+static const char *const large[] = { "banded_spd:1585478:6", "banded_spd:1228045:9",
                                      "block_spd:343791:3", "block_spd:63838:8",
                                      "block_spd:72000:15" };
-static const char *const small[] = { "powerlaw_spd:158000:4", "powerlaw_spd:122000:6",
+static const char *const small[] = { "banded_spd:158000:6", "banded_spd:122000:9",
                                      "block_spd:34000:3", "block_spd:6400:8", "block_spd:7200:15" };
 
 typedef struct sums {
