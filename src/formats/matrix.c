@@ -485,9 +485,10 @@ int64_t kry_longest_row(const kry_host_csr *host)
     return longest;
 }
 
+/* Small pieces: PoCL hands a core half of what is left at a time, and few pieces do not balance. */
 int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
 {
-    enum { WORTH_A_GROUP = 16384 };
+    enum { WORTH_A_GROUP = 2048 }; /* entries and rows */
     int64_t pieces = work / WORTH_A_GROUP + 1;
     return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
 }
