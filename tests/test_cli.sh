@@ -114,6 +114,8 @@ expect 2 'needs -o' generate poisson2d:4
 expect 2 'stream, spmv' bench frobnicate
 expect 2 'name of a paper' reproduce
 expect 2 'there is cevahir' reproduce knuth
+expect 2 'takes no "extra"' tune extra
+expect 2 'needs one matrix' info
 
 # ---- bad matrix files -------------------------------------------------------------------------
 : >"$dir/empty.mtx"
@@ -236,8 +238,34 @@ for format in auto csr dia symdia ell sell sell:slice=8,sigma=16,index=32 jds hy
     *) same format "${format%%:*}" ;;
     esac
 done
-expect 0 '^format     symdia: 3 upper diagonals' solve --problem poisson2d:32 --format symdia
+expect 0 '^format     symdia (asked for): 3 upper diagonals' solve --problem poisson2d:32 --format symdia
 expect 2 'does not suit' solve --problem random_spd:2000:5 --format dia
+
+# ---- what is measured on a device, and kept -----------------------------------------------------
+sel=${KRY_DEVICE:-$("$kry" devices --json | sed -n '1s/^{"device": "\([^"]*\)".*/\1/p')}
+expect 0 '^kept in ' info --device "$sel"
+expect 0 '"tuning_file": "' info --device "$sel" --json
+expect 0 '^product      expected on ' info --problem poisson2d:16 --device "$sel"
+expect 0 '"format": "csr", "predicted_seconds": ' info --problem poisson2d:16 --device "$sel" --json
+expect 2 'no device matches' info --device 'no such device'
+KRY_CACHE_DIR=$dir/kept
+expect 0 '^kept in *.*/kept/tuning-' info --device "$sel"
+expect 0 '^format .*(predicted)' solve --problem poisson2d:24 --device "$sel"
+expect 0 '^format .*(measured)' solve --problem poisson2d:24 --device "$sel" --format measure
+kept=$(sed -n 's/^format  *\([a-z]*\) .*/\1/p' "$dir/out")
+expect 0 "^  format/[0-9a-f]*  *$kept .* 576-by-576 nnz 2784\$" info --device "$sel"
+expect 0 "^format     $kept (kept)" solve --problem poisson2d:24 --device "$sel"
+expect 0 "^format     $kept (kept)" solve --problem poisson2d:24 --device "$sel" --format measure
+expect 0 '^format     csr (asked for)' solve --problem poisson2d:24 --device "$sel" --format csr
+expect 0 '"format_chosen": "predicted"' solve --problem poisson2d:23 --device "$sel" --json
+expect 0 '"best": true' tune --device "$sel" --json
+expect 0 '^  copy-bandwidth  *[0-9]' info --device "$sel"
+grep -q '^  shape  *group=' "$dir/out" || fail "kry tune keeps no shape"
+expect 0 '"converged": true' solve --problem poisson2d:32 --method cg --rtol 1e-6 --device "$sel" --json
+same iterations 48
+KRY_CACHE_DIR=
+expect 0 'nothing is kept' info --device "$sel"
+KRY_CACHE_DIR=$dir/cache
 
 expect 1 '"reason": "iteration_limit"' solve --problem poisson2d:32 --maxit 5 --json
 same iterations 5

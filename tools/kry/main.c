@@ -23,9 +23,11 @@ static const command commands[] = {
       "with its own; rtol 1e-8 (double) or 1e-5 (single).\n\n" PROBLEMS
       "\nExit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure.\n",
       solve_run },
-    { "info", "FILE.mtx[.gz] | --problem SPEC [--json]",
+    { "info", "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--json]",
       "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
-      PROBLEMS, info_run },
+      "With --device also the time that a product in each format should take there. --device\n"
+      "without a matrix shows what was measured there, and where it is kept.\n\n" PROBLEMS,
+      info_run },
     { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
