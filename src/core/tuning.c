@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST = 256 * 1024 }; /* bytes; beyond it the older half is dropped */
+enum { LARGEST = 256 * 1024 }; /* bytes; beyond it older decisions are dropped */
 
 const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
 {
@@ -117,12 +117,20 @@ static char *with_line(kry_device *dev, const char *old, const char *name, const
     return text;
 }
 
-static const char *newer_half(const char *text)
+/* Beyond the largest size the older half goes, but for what kry tune found: in place. */
+static void drop_older_half(char *text)
 {
-    size_t size = strlen(text);
-    if (size < LARGEST - 1024) return text;
-    const char *middle = strchr(text + size / 2, '\n');
-    return middle ? middle + 1 : "";
+    size_t size = strlen(text), kept = 0;
+    char *middle = text + size / 2;
+
+    if (size < LARGEST - 1024) return;
+    for (char *line = text, *next; *line; line = next) {
+        next = strchr(line, '\n') + 1;
+        if (line < middle && !strncmp(line, "format/", 7)) continue;
+        memmove(text + kept, line, (size_t)(next - line));
+        kept += (size_t)(next - line);
+    }
+    text[kept] = 0;
 }
 
 void kry_tuning_set(kry_device *dev, const char *name, const char *value)
@@ -131,8 +139,10 @@ void kry_tuning_set(kry_device *dev, const char *name, const char *value)
     bool kept = *kry_tuning_path(dev, path, sizeof path) != 0;
 
     if (kept) fresh = read_file(path);
-    const char *old = fresh ? fresh : text_of(dev);
-    text = old ? with_line(dev, newer_half(old), name, value) : NULL;
+    if (!fresh) text_of(dev);
+    char *old = fresh ? fresh : dev->tuning;
+    if (old) drop_older_half(old);
+    text = old ? with_line(dev, old, name, value) : NULL;
     free(fresh);
     if (!text) return;
     if (kept) write_file(path, text);

@@ -85,7 +85,7 @@ static kry_status find_command(const char *name, const command **cmd)
     return near ? kry_fail(KRY_ERR_PARSE, "unknown command \"%s\"; did you mean %s?", name, near)
                 : kry_fail(KRY_ERR_PARSE,
                            "unknown command \"%s\"; there are solve, info, generate, devices, "
-                           "bench, reproduce",
+                           "bench, reproduce, tune",
                            name);
 }
 
