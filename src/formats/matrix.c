@@ -1,9 +1,6 @@
-/* matrix.c - the operator of every stored matrix: products stage by stage, values slot by slot.
+/* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
 #include "matrix.h"
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,109 +146,7 @@ done:
     return st;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------ */
-
-/* Below FLT_MIN devices may take a single for 0. */
-static bool all_are_singles(const double *v, int64_t count)
-{
-    for (int64_t k = 0; k < count; k++)
-        if ((double)(float)v[k] != v[k] || (v[k] != 0 && fabs(v[k]) < FLT_MIN)) return false;
-    return true;
-}
-
-kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count)
-{
-    bool narrow = type == KRY_F64 && (values == KRY_VALUES_SINGLE ||
-                                      (values == KRY_VALUES_COMPACT && all_are_singles(val, count)));
-    return narrow ? KRY_F32 : type;
-}
-
-/* The same, unless rounding to single was asked for and some number is too large. */
-static kry_status choose_stored(const kry_matrix *A, const char *who, const void *sorted,
-                                kry_type *stored)
-{
-    kry_status st = KRY_OK;
-    const double *v = sorted;
-
-    *stored = kry_stored_type(A->type, A->values, sorted, A->nnz);
-    if (A->type == KRY_F64 && A->values == KRY_VALUES_SINGLE)
-        for (int64_t k = 0; k < A->nnz; k++)
-            CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
-                  "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
-                  v[k], (long long)k);
-done:
-    return st;
-}
-
-/* Entries to slots. In shared slots the second must be the same as the first, to the bit: NaN marks
- * slots that nothing came to. */
-#define TO_SLOTS(FROM, TO)                                                        \
-    do {                                                                          \
-        const FROM *from = sorted;                                                \
-        TO *to = *out;                                                            \
-        for (int64_t s = 0; s < A->slots && A->shared; s++) to[s] = (TO)NAN;      \
-        for (int64_t k = 0; k < A->nnz; k++) {                                    \
-            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];              \
-            if (A->shared && !isnan(*place) && memcmp(place, &v, sizeof v)) differs = k; \
-            *place = v;                                                           \
-        }                                                                         \
-        for (int64_t s = 0; s < A->slots && A->shared; s++)                       \
-            if (isnan(to[s])) to[s] = 0;                                          \
-    } while (0)
-
-static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,
-                           const void *sorted, void **out)
-{
-    kry_status st = KRY_OK;
-    int64_t differs = -1;
-
-    TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), out));
-    if (A->type == KRY_F32)
-        TO_SLOTS(float, float);
-    else if (stored == KRY_F32)
-        TO_SLOTS(double, float);
-    else
-        TO_SLOTS(double, double);
-    CHECK(differs < 0, KRY_ERR_ARGUMENT,
-          "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
-          "for both",
-          who, (long long)differs, kry_format_name(A->format->format));
-done:
-    return st;
-}
-
-static kry_status get_kernels(kry_matrix *A, kry_type stored);
-
-/* Numbers in the order of the sorted matrix to the device. On failure the old ones stay. */
-static kry_status store_values(kry_matrix *A, const char *who, const void *sorted)
-{
-    kry_status st = KRY_OK;
-    kry_type stored;
-    void *placed = NULL;
-    cl_mem val = NULL;
-
-    TRY(choose_stored(A, who, sorted, &stored));
-    if (A->slot || stored != A->type) TRY(to_slots(A, who, stored, sorted, &placed));
-    size_t bytes = (size_t)A->slots * kry_type_size(stored);
-    if (!A->val || stored != A->stored) {
-        TRY(kry_buffer_create(A->dev, bytes, &val));
-        TRY(get_kernels(A, stored));
-    }
-    if (bytes)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, val ? val : A->val, CL_TRUE, 0, bytes,
-                                    placed ? placed : sorted, 0, NULL, NULL));
-    if (val) {
-        kry_buffer_release(A->dev, &A->val);
-        A->val = val, val = NULL;
-        A->stored = stored;
-    }
-done:
-    /* The old numbers stay, and so do their kernels: those are at hand, so this cannot fail. */
-    if (val && A->val) (void)get_kernels(A, A->stored);
-    kry_buffer_release(A->dev, &val);
-    free(placed);
-    return st;
-}
+/* ---- new values --------------------------------------------------------------------------- */
 
 static kry_status matrix_update(void *self, const void *values)
 {
@@ -266,58 +161,8 @@ static kry_status matrix_update(void *self, const void *values)
         TRY(kry_values_check(who, A->type, A->nnz, values));
     else
         TRY(kry_host_csr_set_values(&A->host, who, values));
-    TRY(store_values(A, who, A->host.identity ? values : A->host.val));
+    TRY(kry_matrix_store(A, who, A->host.identity ? values : A->host.val));
 done:
-    return st;
-}
-
-/* ---- reading back -------------------------------------------------------------------------- */
-
-static kry_status read_values(kry_matrix *A, void *val)
-{
-    kry_status st = KRY_OK;
-    size_t size = kry_type_size(A->stored);
-    char *placed = NULL;
-
-    TRY(kry_alloc((size_t)A->slots, size, &placed));
-    TRY_CL(clEnqueueReadBuffer(A->dev->queue, A->val, CL_TRUE, 0, (size_t)A->slots * size, placed,
-                               0, NULL, NULL));
-    for (int64_t k = 0; k < A->nnz; k++) {
-        const void *from = placed + size * (size_t)kry_matrix_slot(A, k);
-        if (A->type == KRY_F32)
-            ((float *)val)[k] = *(const float *)from;
-        else
-            ((double *)val)[k] =
-                A->stored == KRY_F32 ? (double)*(const float *)from : *(const double *)from;
-    }
-done:
-    free(placed);
-    return st;
-}
-
-kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
-{
-    kry_status st = KRY_OK;
-    kry_place *place = NULL;
-    kry_matrix *A = op ? kry_matrix_of(op) : NULL;
-
-    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
-    CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    memset(row_ptr, 0, ((size_t)A->rows + 1) * sizeof *row_ptr);
-    if (A->nnz == 0) return KRY_OK;
-    TRY(kry_alloc((size_t)A->slots, sizeof *place, &place));
-    TRY(A->format->places(A, place));
-    for (int64_t k = 0; k < A->nnz; k++) {
-        const kry_place *p = &place[kry_matrix_slot(A, k)];
-        bool mirrored = A->slot && A->slot[k] < 0;
-        row_ptr[(mirrored ? p->col : p->row) + 1]++;
-        col[k] = mirrored ? p->row : p->col;
-    }
-    for (int64_t i = 0; i < A->rows; i++) row_ptr[i + 1] += row_ptr[i];
-    TRY(read_values(A, val));
-done:
-    free(place);
     return st;
 }
 
@@ -377,181 +222,7 @@ kry_matrix *kry_matrix_of(const kry_op *op)
     return op->table->destroy == kry_matrix_destroy ? op->self : NULL;
 }
 
-/* ---- building stages ------------------------------------------------------------------------ */
-
-kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines)
-{
-    kry_stage *s = &A->stage[A->stages];
-    *s = (kry_stage){ .stem = stem, .adds = A->stages > 0 };
-    snprintf(s->defines, sizeof s->defines, "%s", defines);
-    A->stages++;
-    return s;
-}
-
-void kry_stage_int(kry_stage *s, int64_t number) { s->value[s->count++].number = (cl_int)number; }
-
-void kry_stage_buffer(kry_stage *s, cl_mem buffer)
-{
-    s->is_buffer[s->count] = true;
-    s->value[s->count++].buffer = buffer;
-}
-
-kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer)
-{
-    kry_status st = kry_buffer_create(A->dev, bytes, buffer);
-    if (st == KRY_OK) A->buffer[A->buffers++] = *buffer;
-    return st;
-}
-
-kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
-                           size_t size)
-{
-    kry_status st = KRY_OK;
-    cl_mem buffer = NULL;
-
-    TRY(kry_matrix_buffer(A, count * size, &buffer));
-    if (count)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, count * size, array, 0,
-                                    NULL, NULL));
-    kry_stage_buffer(s, buffer);
-    A->structure_bytes += (double)(count * size);
-done:
-    return st;
-}
-
-kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host)
-{
-    kry_status st = KRY_OK;
-    if (bytes)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, s->value[at].buffer, CL_TRUE, 0, bytes, host, 0,
-                                   NULL, NULL));
-done:
-    return st;
-}
-
-/* Partial sums of all stages share one buffer: later stages get what the first one leaves. */
-static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
-{
-    enum { LATER = KRY_SUM_CAPACITY / 8 };
-    int64_t most = kry_groups_for_sums(A->dev, A->type, INT64_MAX / 2);
-    return s->adds && most > LATER ? LATER : most;
-}
-
-void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
-{
-    int64_t size = kry_group_size(A->dev), all = (n + size - 1) / size, most = most_sums(A, s);
-    int64_t limit = A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* of Fermi and before */
-
-    s->groups = s->sum_groups = kry_groups_for(A->dev, A->type, n);
-    if (A->dev->info.cpu_kernels) return;
-    s->groups = all < 1 ? 1 : all < limit ? all : limit;
-    s->sum_groups = s->groups < most ? s->groups : most;
-    s->fuses = all <= most;
-}
-
-void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n)
-{
-    int64_t most = most_sums(A, s);
-
-    s->groups = n < 1 ? 1 : n < most ? n : most;
-    s->sum_groups = s->groups;
-    /* Where every group has one piece, launches cost more than the neighbours' second vector. */
-    s->fuses = !A->dev->info.cpu_kernels && n <= most;
-}
-
-kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial)
-{
-    kry_status st = KRY_OK;
-    kry_stage *s;
-
-    if (!rows) return KRY_OK;
-    s = kry_matrix_stage(A, "split", "");
-    s->no_values = true;
-    kry_stage_int(s, rows);
-    TRY(kry_stage_array(A, s, split, (size_t)rows * 3, sizeof *split));
-    kry_stage_buffer(s, partial);
-    kry_stage_pieces(A, s, rows);
-done:
-    return st;
-}
-
-int64_t kry_longest_row(const kry_host_csr *host)
-{
-    int64_t longest = 0;
-    for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
-        if (length > longest) longest = length;
-    }
-    return longest;
-}
-
-/* Small pieces: PoCL hands a core half of what is left at a time, and few pieces do not balance. */
-int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
-{
-    enum { WORTH_A_GROUP = 2048 }; /* entries and rows */
-    int64_t pieces = work / WORTH_A_GROUP + 1;
-    return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
-}
-
-void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces)
-{
-    int64_t work = begin[count] + count, i = 0;
-    for (int64_t b = 0; b < pieces; b++) {
-        while (i < count && begin[i] + i < work / pieces * b) i++;
-        share[b] = (int32_t)i;
-    }
-    share[0] = 0, share[pieces] = (int32_t)count;
-}
-
-kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
-{
-    enum { WORST = 4, ALLOWANCE = 1 << 20 }; /* times CSR, and bytes that are never too many */
-    kry_status st = KRY_OK;
-    double number = (double)kry_type_size(A->type), bytes = slots * number + index_bytes;
-    double csr = (double)A->nnz * (number + 4) + 4.0 * (double)A->rows;
-
-    CHECK(bytes <= WORST * csr + ALLOWANCE, KRY_ERR_UNSUPPORTED,
-          "format %s does not suit this matrix: it would take %.3g MB for %.3g numbers, csr takes "
-          "%.3g MB for %lld",
-          kry_format_name(A->format->format), bytes * 1e-6, slots, csr * 1e-6, (long long)A->nnz);
-    CHECK(slots <= INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "format %s takes up to 2^31-1 numbers, padding included, this matrix needs %.0f; csr "
-          "takes more",
-          kry_format_name(A->format->format), slots);
-    A->slots = (int64_t)slots;
-    TRY(kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
-done:
-    return st;
-}
-
 /* ---- making one ------------------------------------------------------------------------------ */
-
-static kry_status get_kernels(kry_matrix *A, kry_type stored)
-{
-    kry_status st = KRY_OK;
-    kry_device *dev = A->dev;
-
-    for (int i = 0; i < A->stages; i++) {
-        kry_stage *s = &A->stage[i];
-        char plain[160], exact[176], name[32];
-        snprintf(plain, sizeof plain, "%s%s", s->defines, stored == A->type ? "" : " -DVAL=float");
-        /* The true residual of a single-precision solve is summed in double. */
-        snprintf(exact, sizeof exact, "%s%s", plain,
-                 A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
-        snprintf(name, sizeof name, "%s_apply", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply));
-        snprintf(name, sizeof name, "%s_apply_dot", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply_dot));
-        snprintf(name, sizeof name, "%s_apply_direction", s->stem);
-        if (!dev->info.cpu_kernels)
-            TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply_direction));
-        snprintf(name, sizeof name, "%s_residual", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->type, exact, name, &s->residual));
-    }
-    if (A->format->kernels) TRY(A->format->kernels(A, stored));
-done:
-    return st;
-}
 
 kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
                           const kry_format_table *format, kry_matrix **A)
@@ -575,7 +246,7 @@ kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op)
     kry_status st = KRY_OK;
     kry_op_shape shape = { (*A)->rows, (*A)->cols, (*A)->type, traits };
 
-    TRY(get_kernels(*A, (*A)->stored));
+    TRY(kry_matrix_kernels(*A, (*A)->stored));
     TRY(kry_op_create((*A)->dev, &op_tables[(*A)->format->format], *A, &shape, op));
     *A = NULL; /* the operator's now */
 done:
@@ -601,7 +272,7 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
     A->values = params->values;
     TRY(A->format->build(A, host, params));
     TRY(find_diagonal(A, host));
-    TRY(store_values(A, "kry_csr_create", host->val));
+    TRY(kry_matrix_store(A, "kry_csr_create", host->val));
     TRY(kry_matrix_finish(&A, params->traits, op));
 done:
     kry_matrix_destroy(A);

@@ -168,6 +168,13 @@ kry_matrix *kry_matrix_of(const kry_op *op);
  * `size` bytes. */
 void kry_format_print(const kry_matrix_params *params, char *text, size_t size);
 
+/* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
+
+/* The kernels of all stages for numbers stored as `stored`. */
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored);
+/* Numbers in the order of the sorted matrix to the device. On failure the old ones stay. */
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const void *sorted);
+
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
 kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matrix_params *params,
