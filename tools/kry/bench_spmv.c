@@ -37,10 +37,11 @@ static void print_line(const bench *b, const char *word, const product_timing *t
     bool automatic = strcmp(name, t->format) != 0;
     snprintf(variant, sizeof variant, "%s%s%s%s", automatic ? "took " : "",
              automatic ? t->format : "", automatic ? ": " : "", t->variant);
-    printf("%-8s %9s %8.2f %5.1f %% %7.2f %8.3f %9s %9s%s", name,
+    double percent = 100 * t->bytes / t->seconds / b->copy; /* any number where the copy is tiny */
+    printf("%-8s %9s %8.2f %5.*f %% %7.2f %8.3f %9s %9s%s", name,
            text_seconds(t->seconds, seconds, sizeof seconds), t->bytes / t->seconds / 1e9,
-           100 * t->bytes / t->seconds / b->copy, 2 * nnz / t->seconds / 1e9,
-           (double)t->slots / nnz, text_bytes(t->bytes, bytes, sizeof bytes),
+           percent < 999.95, percent, 2 * nnz / t->seconds / 1e9, (double)t->slots / nnz,
+           text_bytes(t->bytes, bytes, sizeof bytes),
            text_seconds(t->setup_seconds, setup, sizeof setup), variant[0] ? "  " : "");
     text_wrapped(variant, LINE - BEFORE_VARIANT, BEFORE_VARIANT);
     fflush(stdout);
