@@ -85,19 +85,10 @@ static kry_status csr_build(kry_matrix *A, const kry_host_csr *host,
                             const kry_matrix_params *params)
 {
     (void)params;
-    return build_stages(A, host->row_ptr, host->col, NULL, NULL,
-                        A->nnz > INT32_MAX);
+    return build_stages(A, host->row_ptr, host->col, NULL, NULL, A->nnz > INT32_MAX);
 }
 
 /* ---- reading back, the diagonal -------------------------------------------------------------- */
-
-static kry_status read_buffer(kry_matrix *A, cl_mem buffer, size_t bytes, void *host)
-{
-    if (!bytes) return KRY_OK;
-    return kry_cl_check(
-        clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL),
-        "kry_matrix_read", "clEnqueueReadBuffer");
-}
 
 /* Row pointers of either width, widened in place from the back. */
 static kry_status read_row_ptr(kry_matrix *A, cl_mem buffer, bool wide, int64_t *row_ptr)
@@ -105,7 +96,7 @@ static kry_status read_row_ptr(kry_matrix *A, cl_mem buffer, bool wide, int64_t 
     kry_status st = KRY_OK;
     size_t n = (size_t)A->rows + 1;
 
-    TRY(read_buffer(A, buffer, n * (wide ? 8 : 4), row_ptr));
+    TRY(kry_matrix_fetch(A, buffer, n * (wide ? 8 : 4), row_ptr));
     for (size_t i = n; i-- > 0 && !wide;) {
         cl_int narrow;
         memcpy(&narrow, (char *)row_ptr + 4 * i, 4);
@@ -126,7 +117,7 @@ static kry_status csr_places(kry_matrix *A, kry_place *place)
     TRY(kry_alloc((size_t)A->rows + 1, sizeof *row_ptr, &row_ptr));
     TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
     TRY(read_row_ptr(A, A->stage[0].value[ROW_PTR].buffer, stored_wide(A), row_ptr));
-    TRY(read_buffer(A, A->stage[0].value[COL].buffer, (size_t)A->nnz * sizeof *col, col));
+    TRY(kry_stage_read(A, &A->stage[0], COL, (size_t)A->nnz * sizeof *col, col));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t k = row_ptr[i]; k < row_ptr[i + 1]; k++)
             place[k] = (kry_place){ (int32_t)i, col[k] };
@@ -190,7 +181,7 @@ static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool w
     TRY(kry_alloc((size_t)A->rows + 1, sizeof **row_ptr, row_ptr));
     TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
     TRY(read_row_ptr(A, ptr, wide, *row_ptr));
-    TRY(read_buffer(A, columns, (size_t)A->nnz * sizeof *col, col));
+    TRY(kry_matrix_fetch(A, columns, (size_t)A->nnz * sizeof *col, col));
     CHECK((*row_ptr)[A->rows] == A->nnz, KRY_ERR_ARGUMENT,
           "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)(*row_ptr)[A->rows],
           (long long)A->nnz);

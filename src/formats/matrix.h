@@ -129,7 +129,8 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
     int64_t slot = A->slot ? A->slot[k] : k;
     return slot < 0 ? ~slot : slot;
 }
-/* Read an array of the structure back: argument `at` of a stage. Waits. */
+/* Read a buffer back, or an array of the structure: argument `at` of a stage. Waits. */
+kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host);
 kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host);
 
 /* ---- for formats made of parts of others ------------------------------------------------------- */

@@ -43,14 +43,18 @@ done:
     return st;
 }
 
-kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host)
+kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host)
 {
     kry_status st = KRY_OK;
     if (bytes)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, s->value[at].buffer, CL_TRUE, 0, bytes, host, 0,
-                                   NULL, NULL));
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
 done:
     return st;
+}
+
+kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host)
+{
+    return kry_matrix_fetch(A, s->value[at].buffer, bytes, host);
 }
 
 /* Partial sums of all stages share one buffer: later stages get what the first one leaves. */

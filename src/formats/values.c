@@ -117,8 +117,7 @@ static kry_status read_values(kry_matrix *A, void *val)
     char *placed = NULL;
 
     TRY(kry_alloc((size_t)A->slots, size, &placed));
-    TRY_CL(clEnqueueReadBuffer(A->dev->queue, A->val, CL_TRUE, 0, (size_t)A->slots * size, placed,
-                               0, NULL, NULL));
+    TRY(kry_matrix_fetch(A, A->val, (size_t)A->slots * size, placed));
     for (int64_t k = 0; k < A->nnz; k++) {
         const void *from = placed + size * (size_t)kry_matrix_slot(A, k);
         if (A->type == KRY_F32)

@@ -5,6 +5,7 @@
  * often need less; padding of columns to whole vectors is left out.
  */
 #include "storage.h"
+#include "formats/matrix.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,20 +50,16 @@ static double sell_slots(const sparse *A)
     return slots;
 }
 
-/* ELL as wide as at least a third of the rows are long (Bell and Garland), COO behind it. */
+/* Cut as the library would cut it. */
 static kry_status hyb_bytes(const sparse *A, double *bytes)
 {
     kry_status st = KRY_OK;
-    int64_t *with = NULL, longest = longest_row(A, 0, A->rows), rows = 0, width = longest;
-    double tail = 0;
-    TRY(kry_alloc((size_t)longest + 1, sizeof *with, &with));
-    for (int64_t i = 0; i < A->rows; i++) with[length_of(A, i)]++;
-    for (; width > 0 && 3 * (rows + with[width]) < A->rows; width--) rows += with[width];
-    for (int64_t i = 0; i < A->rows; i++)
-        if (length_of(A, i) > width) tail += (double)(length_of(A, i) - width);
-    *bytes = (double)A->rows * (double)width * (number + column) + tail * (number + 2 * column);
+    const kry_host_csr host = { .rows = A->rows, .nnz = A->nnz, .row_ptr = A->row_ptr };
+    int64_t width, tail;
+    TRY(kry_hyb_estimate(&host, &width, &tail));
+    *bytes = (double)A->rows * (double)width * (number + column) +
+             (double)tail * (number + 2 * column);
 done:
-    free(with);
     return st;
 }
 
