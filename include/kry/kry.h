@@ -30,6 +30,7 @@
 #include <kry/precond.h>
 #include <kry/solver.h>
 #include <kry/status.h>
+#include <kry/stencil.h>
 #include <kry/vec.h>
 
 /* The version of these headers; kry_version() is the version of the library that runs. */

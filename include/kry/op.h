@@ -26,8 +26,9 @@ typedef struct kry_direction kry_direction;
 enum {
     KRY_SYMMETRIC = 1u << 0,
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
-    KRY_VARYING = 1u << 2   /* not the same linear map twice, e.g. an inner iteration:
+    KRY_VARYING = 1u << 2,  /* not the same linear map twice, e.g. an inner iteration:
                                allowed as preconditioner of flexible methods only */
+    KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero */
 };
 
 typedef struct kry_op_shape {

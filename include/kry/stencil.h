@@ -1,0 +1,95 @@
+/*
+ * stencil.h - grid operators that store no matrix: -div(k grad u) by five points in the plane and
+ * seven in space.
+ */
+#ifndef KRY_STENCIL_H
+#define KRY_STENCIL_H
+
+#include <kry/formats.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What lies beyond a side of the grid. h: the spacing across that side. */
+typedef enum kry_side {
+    KRY_DIRICHLET,      /* a given value at distance h from the last unknowns: points on a grid */
+    KRY_DIRICHLET_FACE, /* a given value at distance h/2, on the face of the last cells */
+    KRY_NEUMANN,        /* a given flux through the face of the last cells */
+    KRY_PERIODIC        /* the other side; both sides of an axis or none */
+} kry_side;
+
+/* How the kernels reach x: enumerator and name. */
+#define KRY_STENCIL_PATH_LIST(X)                                                                  \
+    X(KRY_PATH_MARCH, "march")         /* a queue in registers that marches along the last axis */ \
+    X(KRY_PATH_GLOBAL, "global")       /* every neighbour from global memory */                   \
+    X(KRY_PATH_LOCAL, "local")         /* tiles with their borders in local memory */             \
+    X(KRY_PATH_TEXTURE1D, "texture1d") /* an image of one row, or where there is none, of many */ \
+    X(KRY_PATH_TEXTURE2D, "texture2d") /* an image whose border colour is the boundary value 0 */
+
+typedef enum kry_stencil_path {
+#define KRY_STENCIL_PATH_ENUM(name, word) name,
+    KRY_STENCIL_PATH_LIST(KRY_STENCIL_PATH_ENUM)
+#undef KRY_STENCIL_PATH_ENUM
+    KRY_STENCIL_PATH_COUNT
+} kry_stencil_path;
+
+KRY_API const char *kry_stencil_path_name(kry_stencil_path path); /* never NULL */
+/* Returns  KRY_ERR_PARSE naming the paths. */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_path_parse(const char *word, kry_stencil_path *path);
+
+/* Unknown (i, j, k) is number i + nx (j + ny k). */
+typedef struct kry_stencil_params {
+    size_t struct_size;
+    int64_t size[3];      /* unknowns along x, y, z; size[2] = 0: two axes */
+    double spacing[3];    /* h > 0; default 1 */
+    double diffusion[3];  /* factor of the second derivative along each axis, > 0; default 1 */
+    kry_side low[3], high[3]; /* sides at the first and at the last unknowns of each axis */
+    const double *coefficient; /* n numbers > 0, k of each cell; at a face the harmonic mean of
+                                  its two cells counts. Host, copied. NULL: k = 1 */
+    kry_stencil_path path;
+} kry_stencil_params;
+#define KRY_STENCIL(...) \
+    (&(kry_stencil_params){ .struct_size = sizeof(kry_stencil_params), __VA_ARGS__ })
+
+/*
+ * A x = sum over faces f (x_i - x_j), f = diffusion k_f / h^2, zero values or fluxes outside.
+ *
+ * Symmetric; positive definite if a side has given values, KRY_SINGULAR (constants give zero) if
+ * none has. kry_op_update takes n new coefficients, in double.
+ *
+ * Returns  KRY_ERR_ARGUMENT for sizes, spacings or coefficients that are not positive, 2^31 or
+ *          more unknowns, a periodic side without its partner; KRY_ERR_UNSUPPORTED for a path the
+ *          device, the number type or the grid does not allow (the message names another one).
+ * Source   J. Wang, N. Gobbert, ... (paths); see docs/stencils.md.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
+                                                     const kry_stencil_params *params,
+                                                     kry_op **A);
+
+/* What is given on a side: an array over its unknowns, first axis fastest, on the host, or one
+ * number. Dirichlet: values of u. Neumann: outward fluxes k du/dn. */
+typedef struct kry_side_values {
+    const double *array; /* NULL: `constant` everywhere */
+    double constant;
+} kry_side_values;
+
+/*
+ * b += what the values on the sides contribute to the right-hand side
+ *
+ *   low, high  three each; those of periodic sides are not looked at
+ *   b          n-by-1
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_boundary(const kry_op *A,
+                                                       const kry_side_values low[3],
+                                                       const kry_side_values high[3], kry_vec *b);
+
+/* The same operator as a stored matrix. Waits. */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_matrix(const kry_op *A,
+                                                     const kry_matrix_params *params,
+                                                     kry_op **matrix);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
