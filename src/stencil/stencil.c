@@ -37,66 +37,96 @@ done:
 
 /* ---- launches ------------------------------------------------------------------------------ */
 
-enum { GRID_ARGS = 12, REST = 16 };
+enum { GRID_ARGS = 13, REST = 16 };
 
-/* Points in a work-item's column: long ones read less twice, many of them fill the device. */
-static void share_columns(kry_stencil *A)
+/* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
+ * may load one, else a point. */
+static int lanes_of(const kry_stencil *A)
 {
-    enum { SHORTEST = 4 };
-    int64_t last = A->size[A->axes - 1], columns = A->n / last;
-    int64_t room = (int64_t)A->dev->shape.per_unit * A->dev->info.compute_units *
-                   kry_group_size(A->dev);
-    int64_t pieces = room / columns, most = (last + SHORTEST - 1) / SHORTEST;
-
-    if (pieces > most) pieces = most;
-    if (pieces < 1) pieces = 1;
-    A->length = (cl_int)((last + pieces - 1) / pieces);
-    A->work = (cl_int)(columns * ((last + A->length - 1) / A->length));
+    int lanes = kry_vector_width(A->dev, A->type);
+    if (A->path != KRY_PATH_MARCH || A->dev->info.cpu_kernels) return 1;
+    while (A->size[0] % lanes) lanes /= 2;
+    return lanes;
 }
 
-static int64_t tiles(const kry_stencil *A)
+static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
+
+/* The groups that fit on the device at once: no second wave, and few partial sums. */
+static int64_t most_groups(const kry_device *dev)
+{
+    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units;
+    return most < KRY_SUM_CAPACITY / 2 ? most : KRY_SUM_CAPACITY / 2;
+}
+
+/* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the
+ * more of them a tile has, but a load wants to be whole. */
+static int tile_width(const kry_stencil *A, int lanes)
+{
+    int group = kry_group_size(A->dev), width = 1;
+    int64_t across = A->size[0] / lanes;
+    while (2 * width <= group && width < 32 && width < across) width *= 2;
+    return width;
+}
+
+/* Points in a column: long ones read less twice, many of them fill the device. `count` columns,
+ * or tiles of them, of which `most` fit on the device. */
+static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t most)
+{
+    enum { SHORTEST = 4 };
+    int64_t last = A->size[A->axes - 1];
+    int64_t pieces = most / count, worth = pieces_of(last, SHORTEST);
+
+    if (pieces > worth) pieces = worth;
+    if (pieces < 1) pieces = 1;
+    s->length = (cl_int)pieces_of(last, pieces);
+    s->work = (cl_int)(count * pieces_of(last, s->length));
+}
+
+static int64_t tiles_of(const kry_stencil *A)
 {
     static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of stencil.cl */
     int64_t count = 1;
-    for (int a = 0; a < 3; a++) {
-        int side = tile[A->axes == 3][a];
-        count *= (A->size[a] + side - 1) / side;
-    }
+    for (int a = 0; a < 3; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
     return count;
 }
 
-/* What a sweep goes over, and by how many groups. The same groups whether sums are left or not. */
-static void plan(kry_stencil *A)
+/* What a sweep goes over, and by how many groups. */
+static kry_sweep plan(const kry_stencil *A, int lanes)
 {
     const kry_device *dev = A->dev;
-    int64_t group = kry_group_size(dev);
-    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units;
+    int64_t group = kry_group_size(dev), most = most_groups(dev), per_group = group;
+    kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
 
-    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
-    A->work = (cl_int)A->n;
-    A->length = 1;
     if (A->path == KRY_PATH_LOCAL) {
-        A->work = (cl_int)tiles(A);
-        group = 1; /* a tile is for a group */
-    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels) {
-        share_columns(A);
+        s.work = (cl_int)tiles_of(A), per_group = 1;
+    } else if (dev->info.cpu_kernels) {
+        return s.groups = kry_groups_for_sums(dev, A->type, A->n), s;
+    } else if (A->path == KRY_PATH_MARCH && A->axes == 2) {
+        cut_columns(A, &s, A->size[0] / lanes, most * group);
+    } else if (A->path == KRY_PATH_MARCH) {
+        s.width = tile_width(A, lanes), per_group = 1;
+        cut_columns(A, &s,
+                    pieces_of(A->size[0] / lanes, s.width) *
+                        pieces_of(A->size[1], group / s.width),
+                    most);
     }
-    A->groups = (A->work + group - 1) / group;
-    if (A->groups > most) A->groups = most;
-    if (dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)
-        A->groups = kry_groups_for_sums(dev, A->type, A->n);
+    s.groups = pieces_of(s.work, per_group);
+    if (s.groups > most) s.groups = most;
+    return s;
 }
 
 /* Enqueue a kernel whose arguments are the grid and `rest`. */
-static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest, size_t count)
+static kry_status launch(kry_stencil *A, const kry_sweep *s, kry_kernel *kernel,
+                         const kry_arg *rest, size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
 
-    args[n++] = (kry_arg)ARG(A->work);
-    args[n++] = (kry_arg)ARG(A->length);
+    args[n++] = (kry_arg)ARG(s->work);
+    args[n++] = (kry_arg)ARG(s->length);
+    args[n++] = (kry_arg)ARG(s->width);
     for (int a = 0; a < 3; a++) {
         size[a] = (cl_int)A->size[a];
         args[n++] = (kry_arg)ARG(size[a]);
@@ -110,7 +140,7 @@ static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, A->groups, args, n + count);
+    return kry_launch(A->dev, kernel, s->groups, args, n + count);
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -121,7 +151,9 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
-    return launch(A, A->apply, rest, COUNT(rest));
+    bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
+    return launch(A, aligned ? &A->fast : &A->plain, aligned ? A->apply : A->apply_anywhere, rest,
+                  COUNT(rest));
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -129,7 +161,7 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-    return launch(A, A->residual, rest, COUNT(rest));
+    return launch(A, &A->plain, A->residual, rest, COUNT(rest));
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -144,9 +176,9 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
     rest[n++] = (kry_arg)ARG(d->old->buffer);
     rest[n++] = (kry_arg)ARG(p->buffer);
     rest[n++] = (kry_arg)ARG(sum->buffer);
-    sum->count = (cl_int)A->groups;
     (void)q;
-    return launch(A, A->direction, rest, n);
+    sum->count = (cl_int)A->fast.groups;
+    return launch(A, &A->fast, A->direction, rest, n);
 }
 
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
@@ -167,22 +199,20 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
     rest[n++] = (kry_arg)ARG(d->buffer);
     rest[n++] = (kry_arg)ARG(s->z->buffer);
-    sum->count = (cl_int)A->groups;
-    return launch(A, A->step, rest, n);
+    sum->count = (cl_int)A->fast.groups;
+    return launch(A, &A->fast, A->step, rest, n);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
-    return launch(A, A->diagonal, rest, COUNT(rest));
+    return launch(A, &A->plain, A->diagonal, rest, COUNT(rest));
 }
 
 /* Faces from the coefficients that are on the device. */
 static kry_status make_faces(kry_stencil *A)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
     kry_scalar weight[3];
     cl_int size[3];
     for (int a = 0; a < 3; a++) {
@@ -199,10 +229,7 @@ static kry_status make_faces(kry_stencil *A)
                              ARG(A->face[0]),
                              ARG(A->face[1]),
                              ARG(A->face[A->axes == 3 ? 2 : 0]) };
-    TRY(kry_kernel_get(A->dev, "stencil", A->type, A->defines, "stencil_faces", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args)));
-done:
-    return st;
+    return kry_launch(A->dev, A->faces, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args));
 }
 
 /* Coefficients to the device, and faces of them. Refused, nothing has changed. Waits. */
@@ -365,28 +392,33 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
              ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
              ghost_define(A->high[2]), p->coefficient ? " -DVARIABLE" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
-    plan(A);
+    A->lanes = lanes_of(A);
+    A->fast = plan(A, A->lanes);
+    A->plain = plan(A, 1);
 }
 
-static kry_status make_kernels(kry_stencil *A)
+static kry_status make_kernels(kry_stencil *A, bool variable)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    char exact[192];
+    char fast[192], anywhere[192];
     const struct {
         const char *defines, *name;
         kry_kernel **kernel;
     } table[] = {
-        { A->defines, "stencil_apply", &A->apply },
-        { A->defines, "stencil_direction", &A->direction },
-        { A->defines, "stencil_step", &A->step },
-        { A->defines, "stencil_diagonal", &A->diagonal },
-        { exact, "stencil_residual", &A->residual },
+        { fast, "stencil_apply", &A->apply },
+        { fast, "stencil_direction", &A->direction },
+        { fast, "stencil_step", &A->step },
+        { anywhere, "stencil_apply", &A->apply_anywhere },
+        { anywhere, "stencil_residual", &A->residual },
+        { anywhere, "stencil_diagonal", &A->diagonal },
+        { anywhere, "stencil_faces", &A->faces },
     };
+    snprintf(fast, sizeof fast, "%s -DLANES=%d", A->defines, A->lanes);
     /* The true residual of a single-precision solve is summed in double. */
-    snprintf(exact, sizeof exact, "%s%s", A->defines,
-             A->type == KRY_F32 && dev->info.fp64 ? " -DEXACT -DSUM=ACC" : "");
-    for (size_t i = 0; i < COUNT(table); i++)
+    snprintf(anywhere, sizeof anywhere, "%s -DLANES=1 -DANYWHERE%s", A->defines,
+             A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
+    for (size_t i = 0; i + !variable < COUNT(table); i++)
         TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
                            table[i].kernel));
 done:
@@ -414,7 +446,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     A->dev = dev;
     A->type = type;
     describe_grid(A, params);
-    TRY(make_kernels(A));
+    TRY(make_kernels(A, params->coefficient != NULL));
     if (params->coefficient) {
         size_t bytes = (size_t)A->n * kry_type_size(type);
         TRY(kry_buffer_create(dev, bytes, &A->coefficient));

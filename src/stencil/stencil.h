@@ -7,6 +7,12 @@
 #include "../core/internal.h"
 #include <kry/stencil.h>
 
+/* How a sweep of cl/stencil.cl is launched: see GRID there. */
+typedef struct kry_sweep {
+    cl_int work, length, width;
+    int64_t groups;
+} kry_sweep;
+
 /*
  * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
  *
@@ -28,9 +34,9 @@ typedef struct kry_stencil {
     cl_mem face[3];     /* n numbers of `type` each */
     char defines[160];  /* for cl/stencil.cl */
     char variant[48];   /* for kry_op_describe */
-    cl_int work, length; /* of a sweep: see GRID in stencil.cl */
-    int64_t groups;      /* to launch */
-    kry_kernel *apply, *residual, *direction, *step, *diagonal;
+    int lanes;             /* points that a work-item takes at once from aligned vectors */
+    kry_sweep fast, plain; /* for those, and for all */
+    kry_kernel *apply, *apply_anywhere, *residual, *direction, *step, *diagonal, *faces;
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
