@@ -4,7 +4,7 @@
 #ifndef KRY_IO_H
 #define KRY_IO_H
 
-#include <kry/formats.h>
+#include <kry/stencil.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -104,6 +104,8 @@ typedef struct kry_problem {
     double *solution;         /* n: the exact solution of the differential equation (or of the
                                  system for random ones) at the unknowns; NULL: not known */
     bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
+    const kry_stencil_params *grid; /* owned; the first three problems: what kry_stencil_create
+                                       takes to make the same A without entries; else NULL */
 } kry_problem;
 
 /*
@@ -116,6 +118,15 @@ typedef struct kry_problem {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t seed,
                                                      kry_problem **problem);
+
+/*
+ * A problem on a grid without the entries of its matrix: row_ptr, col and val are NULL, all else is
+ * what kry_problem_create makes, to the bit. kry_stencil_create(device, type, problem->grid, &A)
+ * makes the operator.
+ *
+ * Returns  also KRY_ERR_UNSUPPORTED for a problem that has no grid.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, kry_problem **problem);
 KRY_API void kry_problem_release(kry_problem **problem);
 
 #ifdef __cplusplus
