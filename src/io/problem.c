@@ -144,8 +144,7 @@ static kry_status poisson2d(const spec *s, kry_problem *p)
 
 static kry_status poisson3d(const spec *s, kry_problem *p)
 {
-    return grid_create(&(grid){ .axes = 3, .size = s->size, .weight = { 1, 1, 1 } }, s->entries,
-                       p);
+    return grid_create(&(grid){ .axes = 3, .size = s->size, .weight = { 1, 1, 1 } }, s->entries, p);
 }
 
 static kry_status anisotropic2d(const spec *s, kry_problem *p)

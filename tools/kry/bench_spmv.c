@@ -53,21 +53,21 @@ static void print_json(const bench *b, const product_input *in, const char *name
                        const product_timing *t)
 {
     bool refused = t->refused[0] != 0;
-    bench_print(b, &(bench_result){ .name = b->o->words[0],
-                                    .problem = in->name,
-                                    .n = in->A.rows,
-                                    .nnz = in->A.nnz,
-                                    .bytes = t->bytes,
-                                    .seconds = t->seconds,
-                                    .requested = name,
-                                    .format = refused ? b->form.stencil ? "stencil" : name
-                                                      : t->format,
-                                    .variant = refused ? NULL : t->variant,
-                                    .refused = refused ? t->refused : NULL,
-                                    .slots = t->slots,
-                                    .setup_seconds = t->setup_seconds,
-                                    .input_bytes = in->bytes,
-                                    .copies = t->copies });
+    bench_print(b,
+                &(bench_result){ .name = b->o->words[0],
+                                 .problem = in->name,
+                                 .n = in->A.rows,
+                                 .nnz = in->A.nnz,
+                                 .bytes = t->bytes,
+                                 .seconds = t->seconds,
+                                 .requested = name,
+                                 .format = refused ? b->form.stencil ? "stencil" : name : t->format,
+                                 .variant = refused ? NULL : t->variant,
+                                 .refused = refused ? t->refused : NULL,
+                                 .slots = t->slots,
+                                 .setup_seconds = t->setup_seconds,
+                                 .input_bytes = in->bytes,
+                                 .copies = t->copies });
 }
 
 /* ---- forms -------------------------------------------------------------------------- */

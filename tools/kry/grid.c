@@ -37,8 +37,8 @@ kry_status grid_apply(const kry_stencil_params *grid, kry_type type, const doubl
         double sum = 0;
         for (int a = 0; a < axes; a++) {
             int64_t last = grid->size[a] - 1, row = i - at[a] * stride[a];
-            double below = neighbour(x, i, -stride[a], at[a] > 0, grid->low[a],
-                                     row + last * stride[a]);
+            double below =
+                neighbour(x, i, -stride[a], at[a] > 0, grid->low[a], row + last * stride[a]);
             double above = neighbour(x, i, stride[a], at[a] < last, grid->high[a], row);
             sum += weight[a] * ((x[i] - below) + (x[i] - above));
         }

@@ -34,7 +34,8 @@ static const struct option {
     { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH, "single|double", true,
       "numbers on the device (default double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH, "WORD", false,
-      "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, ..." },
+      "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
+      "..." },
     { "stencil-path", 0, TEXT, AT(stencil_path), FOR_SOLVE | FOR_BENCH, "PATH", false,
       "how a stencil reaches x: march (default), global, local, texture1d, texture2d" },
     { "resident", 0, TEXT, AT(resident), FOR_SOLVE | FOR_BENCH, "auto|on|off", true,

@@ -11,7 +11,7 @@ typedef struct product_input {
     const char *name;               /* the file or the spec; borrowed */
     const kry_stencil_params *grid; /* borrowed; NULL: none */
     sparse A;                       /* its arrays are NULL if there is only the grid */
-    const void *val; /* nnz numbers of the bench's type; borrowed from A, or owned */
+    const void *val;                /* nnz numbers of the bench's type; borrowed from A, or owned */
     float *owned;
     unsigned traits;
     double bytes; /* of row_ptr, col and val */

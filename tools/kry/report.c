@@ -20,10 +20,7 @@ static double padding(const report *r)
     return makes_sense ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;
 }
 
-int64_t report_nonzeros(const report *r)
-{
-    return r->matrix_free ? r->src->given : r->matrix.nnz;
-}
+int64_t report_nonzeros(const report *r) { return r->matrix_free ? r->src->given : r->matrix.nnz; }
 
 static double per_iteration(const report *r, double total)
 {

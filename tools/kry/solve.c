@@ -20,7 +20,8 @@ typedef struct solve {
     report report;
     kry_device *device;
     kry_op *A, *solver;
-    const double *b, *exact; /* n each; borrowed from the source, or owned below; exact may be NULL */
+    const double *b,
+        *exact; /* n each; borrowed from the source, or owned below; exact may be NULL */
     double *made_b, *made_exact;
     double *x; /* n */
     progress progress;
