@@ -73,7 +73,7 @@ static void json_matrix(json *j, const bench *b, const bench_result *r)
     json_real(j, "gflops", r->refused ? NAN : 2 * (double)r->nnz / r->seconds / 1e9);
     json_real(j, "setup_s", r->setup_seconds);
     json_real(j, "convert_mbytes_per_s",
-              r->refused ? NAN : r->input_bytes / r->setup_seconds / 1e6);
+              r->slots > 0 ? r->input_bytes / r->setup_seconds / 1e6 : NAN);
     json_text(j, "cache", b->o->hot ? "hot" : "cold");
     json_whole(j, "copies", r->copies);
 }

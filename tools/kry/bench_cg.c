@@ -62,6 +62,7 @@ kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r)
           "%s is solved to the last digit within %d iterations: too easy to be timed", r->problem,
           FEW);
     kry_op_describe(A, &info);
+    r->nnz = info.nnz;
     r->slots = info.slots;
     r->format = info.kind;
     r->variant = info.variant;
@@ -77,11 +78,8 @@ static kry_status cg_run(const bench *b, const source *s)
     kry_status st = KRY_OK;
     kry_op *A = NULL;
     bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
-    kry_op_info info;
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     TRY(bench_cg_time(b, A, &r));
-    kry_op_describe(A, &info);
-    r.nnz = source_matrix_free(s) ? s->given : info.nnz;
     r.requested = b->o->format ? b->o->format : source_matrix_free(s) ? "stencil" : "auto";
     bench_print(b, &r);
 done:

@@ -8,16 +8,16 @@
 
 typedef struct lines lines;
 
-/* Text is copied. */
 typedef struct lines_axis {
     const char *label;
-    bool log; /* in powers of ten; what is not positive is left out then */
+    bool log; /* then points that are not positive are left out */
 } lines_axis;
 
+/* Text is copied. */
 kry_status lines_create(const char *title, const char *subtitle, const lines_axis *x,
                         const lines_axis *y, lines **l);
-/* One point more of a curve; those that are not finite are left out. Curves are told by their
- * names, and drawn through their points in the order in which these come.
+/* One point more of the curve of this name, which is drawn through its points in the order in which
+ * they come; those that are not finite are left out.
  * Returns  KRY_ERR_UNSUPPORTED for more than eight curves. */
 kry_status lines_add(lines *l, const char *curve, double x, double y);
 kry_status lines_write(const lines *l, const char *path);

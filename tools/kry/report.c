@@ -16,11 +16,8 @@ double report_relative(const report *r, double residual)
 
 static double padding(const report *r)
 {
-    bool makes_sense = r->matrix.nnz > 0 && r->matrix.slots > 0;
-    return makes_sense ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;
+    return r->matrix.slots > 0 ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;
 }
-
-int64_t report_nonzeros(const report *r) { return r->matrix_free ? r->src->given : r->matrix.nnz; }
 
 static double per_iteration(const report *r, double total)
 {
@@ -36,7 +33,7 @@ static void json_setting(json *j, const report *r)
 {
     json_text(j, "source", r->src->name);
     json_whole(j, "n", r->src->rows);
-    json_whole(j, "nnz", report_nonzeros(r));
+    json_whole(j, "nnz", r->matrix.nnz);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
     json_text(j, "deflation", "none");
@@ -101,7 +98,7 @@ static void text_storage(const report *r)
     const kry_op_info *m = &r->matrix;
     char slots[32], bytes[32];
     printf("format     %s (%s)%s%s\n", m->kind, m->chosen, m->variant[0] ? ": " : "", m->variant);
-    if (r->matrix_free) return;
+    if (m->slots == 0) return; /* a stencil */
     printf("           %s numbers stored, %.3f for each nonzero, %s in all\n",
            text_whole(m->slots, slots, sizeof slots), padding(r),
            text_bytes(m->bytes_stored, bytes, sizeof bytes));
@@ -111,7 +108,7 @@ void report_text(const report *r)
 {
     char n[32], nnz[32], t[5][32];
     printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
-           text_whole(r->src->rows, n, sizeof n), text_whole(report_nonzeros(r), nnz, sizeof nnz),
+           text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
            kry_type_name(r->type));
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);

@@ -10,7 +10,6 @@ typedef struct report {
     const source *src;
     const kry_device_info *device;
     kry_op_info matrix;
-    bool matrix_free; /* a stencil on a grid */
     kry_type type;
     const char *method, *precond, *rhs; /* rhs: "problem", "ones", a file, ... */
     bool seeded;                        /* something was random */
@@ -27,6 +26,5 @@ void report_text(const report *r);
 
 /* A residual divided by ||b||; zero over zero is zero. */
 double report_relative(const report *r, double residual);
-int64_t report_nonzeros(const report *r); /* of A, stored or not */
 
 #endif

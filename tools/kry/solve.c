@@ -253,8 +253,7 @@ static kry_status prepare(solve *s)
     TRY(kry_device_finish(s->device));
     r->matrix_seconds = kry_now() - start;
     kry_op_describe(s->A, &r->matrix);
-    r->matrix_free = source_matrix_free(&s->src);
-    if (r->matrix_free) r->matrix.chosen = f.stencil ? "asked for" : "default";
+    if (source_matrix_free(&s->src)) r->matrix.chosen = f.stencil ? "asked for" : "default";
 done:
     return st;
 }

@@ -41,7 +41,7 @@ static void colour(double height, char *text, size_t size)
         { 49, 54, 122 }, { 36, 123, 150 }, { 88, 178, 120 }, { 250, 221, 90 }
     };
     enum { LAST = COUNT(stops) - 1 };
-    double place = (height < 0 ? 0 : height > 1 ? 1 : height) * LAST;
+    double place = (!(height > 0) ? 0 : height > 1 ? 1 : height) * LAST;
     int below = place >= LAST ? LAST - 1 : (int)place, rgb[3];
     for (int i = 0; i < 3; i++)
         rgb[i] = (int)lround(stops[below][i] +
