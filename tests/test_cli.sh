@@ -376,6 +376,10 @@ for figure in solution error paths; do
     head -c 5 "$dir/wang-$figure.svg" | grep -q '^<svg ' && tail -n 1 "$dir/wang-$figure.svg" |
         grep -q '^</svg>$' || fail "wang-$figure.svg is not whole"
 done
+KRY_PROFILE=no-fp64
+export KRY_PROFILE
+expect 2 'no double precision' reproduce wang --max-n 32
+unset KRY_PROFILE
 expect 2 'cannot write' reproduce wang --max-n 32 --svg "$dir/no/such"
 expect 0 '^theirs, average  *1.37  *2.70  *6.52' reproduce cevahir --problem poisson2d:9
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"

@@ -77,6 +77,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
 /*
  * A generated system on the host: a matrix in CSR, a right-hand side, the solution if known.
  *
+ * On a grid, x first:
+ *
  *   poisson2d:N            -div grad u = f on the unit square, u = 0 around, N-by-N interior
  *                          points, five-point stencil scaled by h^2 (diagonal 4), h = 1/(N+1),
  *                          u = sin^2(pi x) sin^2(pi y); Wang et al., section 2
@@ -97,15 +99,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
 typedef struct kry_problem {
     char name[64];            /* the spec it was made from */
     int64_t n, nnz;
-    int64_t *row_ptr;         /* n+1 */
+    int64_t *row_ptr;         /* n+1; NULL, as col and val: made without entries */
     int32_t *col;             /* nnz, ascending in a row */
     double *val;              /* nnz */
     double *rhs;              /* n */
     double *solution;         /* n: the exact solution of the differential equation (or of the
                                  system for random ones) at the unknowns; NULL: not known */
     bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
-    const kry_stencil_params *grid; /* owned; the first three problems: what kry_stencil_create
-                                       takes to make the same A without entries; else NULL */
+    const kry_stencil_params *grid; /* owned; what kry_stencil_create takes to make the same A
+                                       without entries; NULL: the unknowns are on no grid */
 } kry_problem;
 
 /*
