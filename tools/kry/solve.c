@@ -20,10 +20,9 @@ typedef struct solve {
     report report;
     kry_device *device;
     kry_op *A, *solver;
-    const double *b,
-        *exact; /* n each; borrowed from the source, or owned below; exact may be NULL */
-    double *made_b, *made_exact;
-    double *x; /* n */
+    const double *b;     /* n; borrowed from the problem, or made_b */
+    const double *exact; /* n; the same; NULL: not known */
+    double *made_b, *made_exact, *x;
     progress progress;
 } solve;
 

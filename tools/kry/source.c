@@ -8,11 +8,10 @@
 
 static kry_status no_grid(const char *name)
 {
-    return kry_fail(
-        KRY_ERR_UNSUPPORTED,
-        "%s has no grid, which --format stencil and --stencil-path need, as poisson2d:N "
-        "has it",
-        name);
+    return kry_fail(KRY_ERR_UNSUPPORTED,
+                    "%s has no grid, which --format stencil and --stencil-path need (as "
+                    "poisson2d:N has it)",
+                    name);
 }
 
 /* A grid's entries are left out unless a stored matrix is wanted. */
