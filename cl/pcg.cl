@@ -25,31 +25,19 @@ kernel void pcg_check(DIRECTION_PARAMS)
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
-kernel void pcg_step(long n, global const ACC *restrict state, global ACC *restrict step,
-                     global const ACC *restrict pq_part, int pq_count,
-                     global const REAL *restrict p, global const REAL *restrict q,
-                     global REAL *restrict x, long x0, global REAL *restrict r,
-                     global ACC2 *restrict part
+kernel void pcg_step(long n, STEP_PARAMS, global const REAL *restrict p,
+                     global const REAL *restrict q, global REAL *restrict x, long x0,
+                     global REAL *restrict r, global ACC2 *restrict part
 #ifdef DIAGONAL
                      , global const REAL *restrict d, global REAL *restrict z
 #endif
 )
 {
     local ACC2 lane[WG];
-    ACC pq = finish_sum(pq_part, pq_count, (local ACC *)lane);
-    int stop = (int)state[STATE_STOP], fresh = stop == GO_ON;
-
-    if (fresh && !(pq > 0)) stop = isfinite(pq) ? STOP_MATRIX : STOP_NOT_FINITE;
-    if (get_global_id(0) == 0) {
-        step[STATE_STOP] = stop;
-        step[STATE_RHO] = state[STATE_RHO];
-        step[STATE_RESIDUAL2] = state[STATE_RESIDUAL2];
-        step[STATE_ITERATION] = state[STATE_ITERATION];
-        step[STATE_VALUE] = fresh ? pq : state[STATE_VALUE];
-    }
+    step_scalars s;
+    int stop = begin_step(STEP_PASS, lane, &s);
+    REAL alpha = (REAL)s.alpha;
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
-
-    REAL alpha = n ? (REAL)(state[STATE_RHO] / pq) : 0;
     ACCV srz = 0, srr = 0;
     ACC trz = 0, trr = 0;
     x += x0;
@@ -76,4 +64,13 @@ kernel void pcg_step(long n, global const ACC *restrict state, global ACC *restr
 
     ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+}
+
+// x += alpha p with the alpha of the last step, which x has waited for.
+kernel void pcg_add_last(long n, global const ACC *restrict step, global const REAL *restrict p,
+                         global REAL *restrict x, long x0)
+{
+    REAL alpha = (REAL)step[STATE_ALPHA];
+    x += x0;
+    FOR_EACH(i, n) x[i] += alpha * p[i];
 }

@@ -21,6 +21,8 @@ typedef struct kry_sum kry_sum;
 /* The direction p := z + beta p of a Krylov step, beta and all still on the device. Opaque: the
  * library's own formats use it; other operators leave apply_direction NULL. */
 typedef struct kry_direction kry_direction;
+/* The step along it: x += alpha p, r -= alpha A p. Opaque too. */
+typedef struct kry_step kry_step;
 
 /* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
 enum {
@@ -48,6 +50,7 @@ typedef struct kry_op_info {
     double bytes_stored;    /* numbers and structure; 0: not known */
     double bytes_per_apply; /* least bytes moved by y = A x, vectors included; 0: not known */
     double bytes_per_direction; /* the same for apply_direction; 0: not known, or not offered */
+    double bytes_per_step;      /* the same for apply_step, with x updated every second time */
 } kry_op_info;
 
 /*
@@ -70,9 +73,14 @@ typedef struct kry_op_table {
     kry_status (*apply_dot)(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum);
 
     /* Default: the direction, then apply_dot. p := z + beta p, q := A p and sum := p.q in one
-     * pass; d carries z, beta and the old p. */
+     * pass; d carries z, beta and the old p. Where there is apply_step, q is NULL and not asked
+     * for. */
     kry_status (*apply_direction)(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
                                   kry_sum *sum);
+
+    /* No default; with apply_direction only. A p costs less to form again than to store: s carries
+     * p and alpha; x += alpha p, r -= alpha A p and sum := the pair (r.z, r.r) in one pass. */
+    kry_status (*apply_step)(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
 
     /* Default: copy and apply. r := b - A x, summed as accurately as the device can. */
     kry_status (*residual)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);

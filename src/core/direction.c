@@ -1,5 +1,5 @@
 /* direction.c - p := z + beta p with beta, and the decision to go on, still on the device.
- * Kernels: begin_direction in cl/direction.clh, used by the formats too. */
+ * Kernels: begin_direction and begin_step in cl/direction.clh, used by operators too. */
 #include "internal.h"
 
 void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS])
@@ -39,4 +39,11 @@ kry_status kry_direction_check(const kry_direction *d)
     TRY(kry_launch(d->z->dev, kernel, 1, args, COUNT(args)));
 done:
     return st;
+}
+
+void kry_step_args(const kry_step *s, kry_arg args[KRY_STEP_ARGS])
+{
+    const kry_arg all[KRY_STEP_ARGS] = { ARG(s->update), ARG(s->state), ARG(s->step),
+                                         ARG(s->pq->buffer), ARG(s->pq->count) };
+    for (int i = 0; i < KRY_STEP_ARGS; i++) args[i] = all[i];
 }

@@ -211,7 +211,16 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
 
 /* Where the scalars of a running recurrence lie: STATE_* numbers of type ACC, one block written
  * by the direction, one by the step that follows it, so that no launch writes what it reads. */
-enum { STATE_STOP, STATE_RHO, STATE_RESIDUAL2, STATE_ITERATION, STATE_VALUE, STATE_SIZE = 8 };
+enum {
+    STATE_STOP,
+    STATE_RHO,
+    STATE_RESIDUAL2,
+    STATE_ITERATION,
+    STATE_VALUE,
+    STATE_BETA,
+    STATE_ALPHA,
+    STATE_SIZE
+};
 
 struct kry_direction {
     const kry_vec *z, *old; /* p := z + beta old; old may be p itself in the default */
@@ -229,5 +238,21 @@ void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]
 kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
 /* The stopping test and the history entry alone. */
 kry_status kry_direction_check(const kry_direction *d);
+
+/* What becomes of x in a step: see begin_step in direction.clh. */
+enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH };
+
+/* alpha := rho / p.Ap and what follows, for the p of the direction before */
+struct kry_step {
+    const kry_vec *p, *old;
+    const kry_sum *pq;  /* p.Ap */
+    cl_mem state, step; /* as in kry_direction, the other way round */
+    cl_int update;      /* KRY_X_... */
+    const kry_vec *d;   /* z := d .* r, or NULL */
+    kry_vec *z;
+};
+enum { KRY_STEP_ARGS = 5 };
+/* The arguments that begin_step() takes, in its order. */
+void kry_step_args(const kry_step *s, kry_arg args[KRY_STEP_ARGS]);
 
 #endif

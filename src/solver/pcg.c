@@ -6,8 +6,9 @@
  *   x := x + alpha p,  r := r - alpha q,  z := M r,           one pass if M is diagonal
  *   rho' := r'z,  beta := rho' / rho
  *
- * Storage     r, p, old p, q: 4 n numbers; z with a preconditioner
- * Per step    matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
+ * Storage     r, p, old p, q: 4 n numbers; z with a preconditioner; no q where A repeats
+ * Per step    grids without a matrix 7 words (cl/stencil.cl); else
+ *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
  *             fuses the direction (reads z, old, writes p, q; reads x, p, r, q, writes x, r);
  *             11 and 13 otherwise
  * Waits       none per step: alpha, beta and the stopping test live on the device (docs/pcg.md)
@@ -17,16 +18,20 @@
 #include "stop.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct pcg {
     kry_op *A, *M;      /* retained; M may be NULL */
     kry_device *dev;    /* borrowed from A */
     kry_layout *layout; /* borrowed */
-    kry_vec *r, *z, *q; /* z is r itself without a preconditioner */
+    kry_vec *r, *z, *q; /* z is r itself without a preconditioner; q is NULL if A repeats */
     kry_vec *p, *old;   /* change places where A fuses the direction */
     bool fuses;
+    bool repeats; /* A forms A p again in its own step instead of storing q */
+    bool lazy;    /* which updates x every second time */
     kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+    kry_kernel *add_last;
     kry_watch watch;
     double setup_seconds;
 } pcg;
@@ -61,24 +66,58 @@ static const kry_vec *diagonal_of(const kry_op *M)
     return M && M->table->as_diagonal ? M->table->as_diagonal(M->self) : NULL;
 }
 
+/* x += alpha p,  r -= alpha q, by a pass over vectors */
+static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    bool aligned = !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
+    kry_arg args[KRY_STEP_ARGS + 9] = { ARG(x->n) };
+    const kry_arg rest[] = { ARG(s->p->buffer), ARG(S->q->buffer),   ARG(x->buffer),
+                             ARG(x->first),     ARG(S->r->buffer),   ARG(S->rho->buffer),
+                             s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
+                             ARG(S->z->buffer) };
+
+    kry_step_args(s, args + 1);
+    memcpy(args + 1 + KRY_STEP_ARGS, rest, sizeof rest);
+    S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
+    TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args,
+                   COUNT(args) - (s->d ? 0 : 2)));
+done:
+    return st;
+}
+
 /* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r,  rho := (r'z, r'r) */
-static kry_status step(pcg *S, kry_vec *x)
+static kry_status step(pcg *S, kry_vec *x, int64_t done)
 {
     kry_status st = KRY_OK;
     const kry_vec *d = diagonal_of(S->M);
-    bool aligned = !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
-    kry_arg args[] = { ARG(x->n),           ARG(S->watch.state),
-                       ARG(S->watch.step),  ARG(S->pq->buffer),
-                       ARG(S->pq->count),   ARG(S->p->buffer),
-                       ARG(S->q->buffer),   ARG(x->buffer),
-                       ARG(x->first),       ARG(S->r->buffer),
-                       ARG(S->rho->buffer), d ? (kry_arg)ARG(d->buffer) : (kry_arg){ 0 },
-                       ARG(S->z->buffer) };
+    kry_step s = { .p = S->p,
+                   .old = S->old,
+                   .pq = S->pq,
+                   .state = S->watch.state,
+                   .step = S->watch.step,
+                   .update = !S->lazy ? KRY_X_ADDS : done % 2 ? KRY_X_ADDS_BOTH : KRY_X_WAITS,
+                   .d = d,
+                   .z = S->z };
 
-    S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
-    TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args,
-                   COUNT(args) - (d ? 0 : 2)));
+    if (S->repeats)
+        TRY(S->A->table->apply_step(S->A->self, &s, x, S->r, S->rho));
+    else
+        TRY(run_step(S, &s, x));
     if (S->M && !d) TRY(precondition(S));
+done:
+    return st;
+}
+
+/* What x still waits for after `done` steps, the first of which used the direction `first`. */
+static kry_status catch_up(pcg *S, kry_vec *x, kry_vec *first, int64_t done)
+{
+    kry_status st = KRY_OK;
+    const kry_arg args[] = { ARG(x->n), ARG(S->watch.step), ARG(first->buffer), ARG(x->buffer),
+                             ARG(x->first) };
+
+    if (!S->lazy || done % 2 == 0) return KRY_OK;
+    TRY(kry_launch(S->dev, S->add_last, kry_groups_for(S->dev, x->type, x->n), args, COUNT(args)));
 done:
     return st;
 }
@@ -93,6 +132,8 @@ static kry_status iterate(pcg *S, kry_vec *x)
                         .state = S->watch.state,
                         .history = S->watch.history,
                         .target2 = kry_scalar_of(S->dev, S->watch.target * S->watch.target) };
+    int64_t start = S->watch.iteration;
+    kry_vec *first = S->p;
     bool go;
 
     TRY(kry_watch_cycle(&S->watch));
@@ -103,12 +144,13 @@ static kry_status iterate(pcg *S, kry_vec *x)
         d.old = S->fuses ? S->old : S->p;
         TRY(kry_op_run_direction(S->A, &d, S->p, S->q, S->pq));
         TRY(S->layout->reduce(S->layout, &S->pq, 1));
-        TRY(step(S, x));
+        TRY(step(S, x, d.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
             S->p = S->old, S->old = t;
         }
     }
+    TRY(catch_up(S, x, first, S->watch.iteration - start));
 done:
     return st;
 }
@@ -151,7 +193,9 @@ static double bytes_per_step(const pcg *S)
     kry_op_describe(S->A, &A);
     if (A.bytes_per_apply <= 0) return 0;
     double bytes = A.bytes_per_direction + 6 * word;
-    if (A.bytes_per_direction <= 0)
+    if (S->repeats)
+        bytes = A.bytes_per_direction + A.bytes_per_step + (S->lazy ? 0 : word);
+    else if (A.bytes_per_direction <= 0)
         bytes = A.bytes_per_apply + (S->A->table->apply_dot ? 9 : 11) * word;
     if (!S->M) return bytes;
     if (diagonal_of(S->M)) return bytes + 2 * word;
@@ -244,6 +288,10 @@ static kry_status check_operators(const kry_op *A, const kry_op *M)
 
     CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "kry_pcg_create: '%s' is %lld-by-%lld",
           A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
+          "kry_pcg_create: '%s' is singular: it maps constants to zero, so x is known but for a "
+          "constant; give a value on one side, or in one unknown",
+          A->table->kind);
     if (!M) return KRY_OK;
     CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
           "kry_pcg_create: A has %lld rows, the preconditioner '%s' is %lld-by-%lld",
@@ -271,7 +319,7 @@ static kry_status allocate(pcg *S)
     kry_kernel *compiled;
 
     TRY(kry_vec_create(S->dev, type, n, 1, &S->r));
-    TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
+    if (!S->repeats) TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
     TRY(kry_vec_create(S->dev, type, n, 1, &S->p));
     if (S->fuses) TRY(kry_vec_create(S->dev, type, n, 1, &S->old));
     if (S->M)
@@ -284,6 +332,7 @@ static kry_status allocate(pcg *S)
     /* Found again by the solve, which must not fail for want of them. */
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_direction", &compiled));
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_check", &compiled));
+    TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_add_last", &S->add_last));
     if (S->dev->info.cpu_kernels) return KRY_OK;
     for (int i = 0; diagonal[i]; i++) unaligned[16 + i] = diagonal[i], unaligned[17 + i] = 0;
     TRY(kry_kernel_get(S->dev, "pcg", type, unaligned, "pcg_step", &S->step_unaligned));
@@ -312,6 +361,9 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     S->dev = A->dev;
     S->layout = &A->dev->layout;
     S->fuses = A->table->apply_direction != NULL;
+    S->repeats = A->table->apply_step != NULL;
+    /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
+    S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
     TRY(kry_device_finish(S->dev));

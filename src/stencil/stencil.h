@@ -27,6 +27,10 @@ typedef struct kry_stencil {
     cl_mem coefficient; /* n numbers of `type`; NULL: constant */
     cl_mem face[3];     /* n numbers of `type` each */
     char defines[160];  /* for cl/stencil.cl */
+    char variant[48];   /* for kry_op_describe */
+    cl_int work, length; /* of a sweep: see GRID in stencil.cl */
+    int64_t groups;      /* to launch */
+    kry_kernel *apply, *residual, *direction, *step, *diagonal;
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */

@@ -1,0 +1,431 @@
+/*
+ * stencil.c - grid operators without a matrix: the operator and its products.
+ * Kernels: cl/stencil.cl; images: image.c; sides and stored matrices: sides.c, export.c.
+ */
+#include "stencil.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static const char *const path_names[] = {
+#define PATH_NAME(name, word) [name] = word,
+    KRY_STENCIL_PATH_LIST(PATH_NAME)
+#undef PATH_NAME
+};
+
+const char *kry_stencil_path_name(kry_stencil_path path)
+{
+    return (unsigned)path < KRY_STENCIL_PATH_COUNT ? path_names[path] : "unknown";
+}
+
+kry_status kry_stencil_path_parse(const char *word, kry_stencil_path *path)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(word && path, KRY_ERR_ARGUMENT, "kry_stencil_path_parse: NULL");
+    for (int i = 0; i < KRY_STENCIL_PATH_COUNT; i++)
+        if (!strcmp(word, path_names[i])) return *path = (kry_stencil_path)i, KRY_OK;
+    CHECK(false, KRY_ERR_PARSE,
+          "kry_stencil_path_parse: '%s' is none of march, global, local, texture1d, texture2d",
+          word);
+done:
+    return st;
+}
+
+/* ---- launches ------------------------------------------------------------------------------ */
+
+enum { GRID_ARGS = 12, REST = 16 };
+
+/* Points in a work-item's column: long ones read less twice, many of them fill the device. */
+static void share_columns(kry_stencil *A)
+{
+    enum { SHORTEST = 4 };
+    int64_t last = A->size[A->axes - 1], columns = A->n / last;
+    int64_t room = (int64_t)A->dev->shape.per_unit * A->dev->info.compute_units *
+                   kry_group_size(A->dev);
+    int64_t pieces = room / columns, most = (last + SHORTEST - 1) / SHORTEST;
+
+    if (pieces > most) pieces = most;
+    if (pieces < 1) pieces = 1;
+    A->length = (cl_int)((last + pieces - 1) / pieces);
+    A->work = (cl_int)(columns * ((last + A->length - 1) / A->length));
+}
+
+static int64_t tiles(const kry_stencil *A)
+{
+    static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of stencil.cl */
+    int64_t count = 1;
+    for (int a = 0; a < 3; a++) {
+        int side = tile[A->axes == 3][a];
+        count *= (A->size[a] + side - 1) / side;
+    }
+    return count;
+}
+
+/* What a sweep goes over, and by how many groups. The same groups whether sums are left or not. */
+static void plan(kry_stencil *A)
+{
+    const kry_device *dev = A->dev;
+    int64_t group = kry_group_size(dev);
+    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units;
+
+    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
+    A->work = (cl_int)A->n;
+    A->length = 1;
+    if (A->path == KRY_PATH_LOCAL) {
+        A->work = (cl_int)tiles(A);
+        group = 1; /* a tile is for a group */
+    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels) {
+        share_columns(A);
+    }
+    A->groups = (A->work + group - 1) / group;
+    if (A->groups > most) A->groups = most;
+    if (dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)
+        A->groups = kry_groups_for_sums(dev, A->type, A->n);
+}
+
+/* Enqueue a kernel whose arguments are the grid and `rest`. */
+static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest, size_t count)
+{
+    kry_arg args[GRID_ARGS + REST];
+    cl_int size[3];
+    kry_scalar weight[3];
+    size_t n = 0;
+
+    args[n++] = (kry_arg)ARG(A->work);
+    args[n++] = (kry_arg)ARG(A->length);
+    for (int a = 0; a < 3; a++) {
+        size[a] = (cl_int)A->size[a];
+        args[n++] = (kry_arg)ARG(size[a]);
+    }
+    for (int a = 0; a < 3; a++) {
+        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
+        args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
+    }
+    if (A->coefficient) {
+        args[n++] = (kry_arg)ARG(A->coefficient);
+        for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
+    }
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kry_launch(A->dev, kernel, A->groups, args, n + count);
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_stencil *A = self;
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    return launch(A, A->apply, rest, COUNT(rest));
+}
+
+static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_stencil *A = self;
+    const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
+                             ARG(x->first),  ARG(r->buffer), ARG(r->first) };
+    return launch(A, A->residual, rest, COUNT(rest));
+}
+
+static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                    kry_sum *sum)
+{
+    kry_stencil *A = self;
+    kry_arg rest[REST];
+    size_t n = KRY_DIRECTION_ARGS;
+
+    kry_direction_args(d, rest);
+    rest[n++] = (kry_arg)ARG(d->z->buffer);
+    rest[n++] = (kry_arg)ARG(d->old->buffer);
+    rest[n++] = (kry_arg)ARG(p->buffer);
+    rest[n++] = (kry_arg)ARG(sum->buffer);
+    sum->count = (cl_int)A->groups;
+    (void)q;
+    return launch(A, A->direction, rest, n);
+}
+
+static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+{
+    kry_stencil *A = self;
+    kry_arg rest[KRY_STEP_ARGS + 9];
+    size_t n = KRY_STEP_ARGS;
+    const cl_int scaled = s->d != NULL;
+
+    kry_step_args(s, rest);
+    rest[n++] = (kry_arg)ARG(s->p->buffer);
+    rest[n++] = (kry_arg)ARG(s->old->buffer);
+    rest[n++] = (kry_arg)ARG(x->buffer);
+    rest[n++] = (kry_arg)ARG(x->first);
+    rest[n++] = (kry_arg)ARG(r->buffer);
+    rest[n++] = (kry_arg)ARG(sum->buffer);
+    rest[n++] = (kry_arg)ARG(scaled);
+    const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
+    rest[n++] = (kry_arg)ARG(d->buffer);
+    rest[n++] = (kry_arg)ARG(s->z->buffer);
+    sum->count = (cl_int)A->groups;
+    return launch(A, A->step, rest, n);
+}
+
+static kry_status stencil_diagonal(void *self, kry_vec *d)
+{
+    kry_stencil *A = self;
+    const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
+    return launch(A, A->diagonal, rest, COUNT(rest));
+}
+
+/* Faces from the coefficients that are on the device. */
+static kry_status make_faces(kry_stencil *A)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_scalar weight[3];
+    cl_int size[3];
+    for (int a = 0; a < 3; a++) {
+        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
+        size[a] = (cl_int)A->size[a];
+    }
+    const kry_arg args[] = { ARG(size[0]),
+                             ARG(size[1]),
+                             ARG(size[2]),
+                             ARG_ACC(A->dev, weight[0]),
+                             ARG_ACC(A->dev, weight[1]),
+                             ARG_ACC(A->dev, weight[2]),
+                             ARG(A->coefficient),
+                             ARG(A->face[0]),
+                             ARG(A->face[1]),
+                             ARG(A->face[A->axes == 3 ? 2 : 0]) };
+    TRY(kry_kernel_get(A->dev, "stencil", A->type, A->defines, "stencil_faces", &kernel));
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args)));
+done:
+    return st;
+}
+
+/* Coefficients to the device, and faces of them. Refused, nothing has changed. Waits. */
+static kry_status take_coefficients(kry_stencil *A, const char *who, const double *k)
+{
+    kry_status st = KRY_OK;
+    float *single = NULL;
+    const void *host = k;
+
+    if (A->type == KRY_F32) {
+        TRY(kry_alloc((size_t)A->n, sizeof *single, &single));
+        host = single;
+    }
+    for (int64_t i = 0; i < A->n; i++) {
+        double v = A->type == KRY_F32 ? (double)(float)k[i] : k[i];
+        CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
+              "%s: coefficient %lld is %g; it must be positive and finite", who, (long long)i,
+              k[i]);
+        if (single) single[i] = (float)k[i];
+    }
+    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->coefficient, CL_TRUE, 0,
+                                (size_t)A->n * kry_type_size(A->type), host, 0, NULL, NULL));
+    TRY(make_faces(A));
+done:
+    free(single);
+    return st;
+}
+
+static kry_status stencil_update(void *self, const void *values)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+
+    CHECK(!values || A->coefficient, KRY_ERR_UNSUPPORTED,
+          "kry_op_update: this stencil was made without coefficients, and takes none");
+    if (values) TRY(take_coefficients(A, "kry_op_update", values));
+done:
+    return st;
+}
+
+/* Entries of a row along an axis besides the diagonal, for all rows. */
+static int64_t entries_along(const kry_stencil *A, int a)
+{
+    int64_t size = A->size[a];
+    if (A->low[a] == KRY_PERIODIC) return (size > 2 ? 2 : size - 1) * A->n;
+    return 2 * A->n - 2 * (A->n / size);
+}
+
+static void stencil_describe(void *self, kry_op_info *info)
+{
+    const kry_stencil *A = self;
+    double word = (double)A->n * (double)kry_type_size(A->type);
+    double faces = A->coefficient ? A->axes * word : 0;
+
+    info->variant = A->variant;
+    info->nnz = A->n;
+    for (int a = 0; a < A->axes; a++) info->nnz += entries_along(A, a);
+    info->bytes_stored = A->coefficient ? faces + word : 0;
+    info->bytes_per_apply = 2 * word + faces;
+    info->bytes_per_direction = 3 * word + faces;
+    info->bytes_per_step = 4 * word + faces;
+}
+
+static void stencil_destroy(void *self)
+{
+    kry_stencil *A = self;
+    if (!A) return;
+    for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
+    kry_buffer_release(A->dev, &A->coefficient);
+    free(A);
+}
+
+static const kry_op_table stencil_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "stencil",
+    .apply = stencil_apply,
+    .apply_transpose = stencil_apply,
+    .apply_direction = stencil_direction,
+    .apply_step = stencil_step,
+    .residual = stencil_residual,
+    .diagonal = stencil_diagonal,
+    .update = stencil_update,
+    .describe = stencil_describe,
+    .destroy = stencil_destroy,
+};
+
+kry_stencil *kry_stencil_of(const kry_op *op)
+{
+    return op && op->table == &stencil_table ? op->self : NULL;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static kry_status check_axis(const kry_stencil_params *p, int a)
+{
+    static const char name[] = "xyz";
+    kry_status st = KRY_OK;
+
+    CHECK(p->size[a] > 0, KRY_ERR_ARGUMENT, "kry_stencil_create: %lld unknowns along %c",
+          (long long)p->size[a], name[a]);
+    CHECK(p->spacing[a] >= 0 && isfinite(p->spacing[a]), KRY_ERR_ARGUMENT,
+          "kry_stencil_create: the spacing along %c is %g", name[a], p->spacing[a]);
+    CHECK(p->diffusion[a] >= 0 && isfinite(p->diffusion[a]), KRY_ERR_ARGUMENT,
+          "kry_stencil_create: the diffusion along %c is %g", name[a], p->diffusion[a]);
+    CHECK((unsigned)p->low[a] <= KRY_PERIODIC && (unsigned)p->high[a] <= KRY_PERIODIC,
+          KRY_ERR_ARGUMENT, "kry_stencil_create: the sides of %c are %d and %d, which are none",
+          name[a], (int)p->low[a], (int)p->high[a]);
+    CHECK((p->low[a] == KRY_PERIODIC) == (p->high[a] == KRY_PERIODIC), KRY_ERR_ARGUMENT,
+          "kry_stencil_create: one side of %c is periodic and the other is not", name[a]);
+done:
+    return st;
+}
+
+static kry_status check_params(const kry_device *dev, kry_type type, const kry_stencil_params *p)
+{
+    kry_status st = KRY_OK;
+    int64_t n = 1;
+
+    CHECK(dev && p, KRY_ERR_ARGUMENT, "kry_stencil_create: NULL");
+    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
+          "kry_stencil_create: params not made by KRY_STENCIL");
+    TRY(kry_type_check("kry_stencil_create", dev, type));
+    CHECK((unsigned)p->path < KRY_STENCIL_PATH_COUNT, KRY_ERR_ARGUMENT,
+          "kry_stencil_create: path = %d is none", (int)p->path);
+    for (int a = 0; a < (p->size[2] ? 3 : 2); a++) {
+        TRY(check_axis(p, a));
+        CHECK(p->size[a] <= INT32_MAX / n, KRY_ERR_ARGUMENT,
+              "kry_stencil_create: %lld x %lld x %lld unknowns are 2^31 or more",
+              (long long)p->size[0], (long long)p->size[1], (long long)p->size[2]);
+        n *= p->size[a];
+    }
+done:
+    return st;
+}
+
+static double or_one(double value) { return value > 0 ? value : 1; }
+
+/* What the sides' ghosts are to the kernels. */
+static int ghost_define(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
+
+static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
+{
+    static const int kernel_path[] = { [KRY_PATH_MARCH] = 0, [KRY_PATH_GLOBAL] = 1,
+                                       [KRY_PATH_LOCAL] = 2, [KRY_PATH_TEXTURE1D] = 1,
+                                       [KRY_PATH_TEXTURE2D] = 1 };
+    A->axes = p->size[2] ? 3 : 2;
+    A->n = 1;
+    for (int a = 0; a < 3; a++) {
+        A->size[a] = a < A->axes ? p->size[a] : 1;
+        A->spacing[a] = or_one(p->spacing[a]);
+        A->weight[a] = or_one(p->diffusion[a]) / (A->spacing[a] * A->spacing[a]);
+        A->low[a] = a < A->axes ? p->low[a] : KRY_NEUMANN;
+        A->high[a] = a < A->axes ? p->high[a] : KRY_NEUMANN;
+        A->n *= A->size[a];
+    }
+    A->path = p->path;
+    snprintf(A->defines, sizeof A->defines,
+             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s", A->axes,
+             kernel_path[A->path], ghost_define(A->low[0]), ghost_define(A->high[0]),
+             ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
+             ghost_define(A->high[2]), p->coefficient ? " -DVARIABLE" : "");
+    snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
+    plan(A);
+}
+
+static kry_status make_kernels(kry_stencil *A)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    char exact[192];
+    const struct {
+        const char *defines, *name;
+        kry_kernel **kernel;
+    } table[] = {
+        { A->defines, "stencil_apply", &A->apply },
+        { A->defines, "stencil_direction", &A->direction },
+        { A->defines, "stencil_step", &A->step },
+        { A->defines, "stencil_diagonal", &A->diagonal },
+        { exact, "stencil_residual", &A->residual },
+    };
+    /* The true residual of a single-precision solve is summed in double. */
+    snprintf(exact, sizeof exact, "%s%s", A->defines,
+             A->type == KRY_F32 && dev->info.fp64 ? " -DEXACT -DSUM=ACC" : "");
+    for (size_t i = 0; i < COUNT(table); i++)
+        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
+                           table[i].kernel));
+done:
+    return st;
+}
+
+static unsigned traits_of(const kry_stencil *A)
+{
+    for (int a = 0; a < A->axes; a++)
+        if (A->low[a] == KRY_DIRICHLET || A->low[a] == KRY_DIRICHLET_FACE ||
+            A->high[a] == KRY_DIRICHLET || A->high[a] == KRY_DIRICHLET_FACE)
+            return KRY_SYMMETRIC | KRY_POSITIVE;
+    return KRY_SYMMETRIC | KRY_SINGULAR;
+}
+
+kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                              kry_op **out)
+{
+    kry_status st = KRY_OK;
+    kry_stencil *A = NULL;
+
+    *out = NULL;
+    TRY(check_params(dev, type, params));
+    TRY(kry_alloc(1, sizeof *A, &A));
+    A->dev = dev;
+    A->type = type;
+    describe_grid(A, params);
+    TRY(make_kernels(A));
+    if (params->coefficient) {
+        size_t bytes = (size_t)A->n * kry_type_size(type);
+        TRY(kry_buffer_create(dev, bytes, &A->coefficient));
+        for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(dev, bytes, &A->face[a]));
+        TRY(take_coefficients(A, "kry_stencil_create", params->coefficient));
+    }
+    TRY(kry_device_finish(dev));
+    const kry_op_shape shape = { A->n, A->n, type, traits_of(A) };
+    TRY(kry_op_create(dev, &stencil_table, A, &shape, out));
+    A = NULL;
+done:
+    stencil_destroy(A);
+    return st;
+}

@@ -1,0 +1,144 @@
+/*
+ * grids.h - grids of all kinds, and their operators as plain matrices: what a stencil is held
+ * against.
+ */
+#ifndef KRY_GRIDS_H
+#define KRY_GRIDS_H
+
+#include "testing.h"
+
+typedef struct grid {
+    const char *name;
+    int64_t size[3];
+    kry_side low[3], high[3];
+    bool variable;
+    double spacing[3], diffusion[3];
+} grid;
+
+#define D KRY_DIRICHLET
+#define F KRY_DIRICHLET_FACE
+#define N KRY_NEUMANN
+#define P KRY_PERIODIC
+/* Few mixes of sides, for each is compiled; sizes around vectors, tiles and segments. */
+static const grid grids[] = {
+    { "Poisson 1 x 1", { 1, 1 }, { D, D }, { D, D } },
+    { "Poisson 5 x 1", { 5, 1 }, { D, D }, { D, D } },
+    { "Poisson 1 x 9", { 1, 9 }, { D, D }, { D, D } },
+    { "Poisson 9 x 8", { 9, 8 }, { D, D }, { D, D } },
+    { "Poisson 33 x 17", { 33, 17 }, { D, D }, { D, D }, .spacing = { 0.5, 0.25 } },
+    { "Poisson 131 x 40", { 131, 40 }, { D, D }, { D, D }, .diffusion = { 1, 0.01 } },
+    { "Poisson 64 x 64", { 64, 64 }, { D, D }, { D, D } },
+    { "mixed sides 2 x 2", { 2, 2 }, { N, F }, { D, N } },
+    { "mixed sides 35 x 18", { 35, 18 }, { N, F }, { D, N }, .spacing = { 0.1, 0.3 } },
+    { "a tube 1 x 4", { 1, 4 }, { P, N }, { P, F }, true },
+    { "a tube 2 x 5", { 2, 5 }, { P, N }, { P, F }, true },
+    { "a tube 37 x 34", { 37, 34 }, { P, N }, { P, F }, true, { 0.2, 0.4 }, { 1, 2 } },
+    { "cells 20 x 19", { 20, 19 }, { N, N }, { N, N }, true },
+    { "Poisson 1 x 1 x 1", { 1, 1, 1 }, { D, D, D }, { D, D, D } },
+    { "Poisson 3 x 1 x 2", { 3, 1, 2 }, { D, D, D }, { D, D, D } },
+    { "Poisson 33 x 9 x 5", { 33, 9, 5 }, { D, D, D }, { D, D, D }, .spacing = { 1, 0.5, 0.25 } },
+    { "Poisson 16 x 17 x 18", { 16, 17, 18 }, { D, D, D }, { D, D, D } },
+    { "a box 10 x 7 x 6", { 10, 7, 6 }, { F, P, N }, { N, P, D }, true, { 0.5, 1, 2 } },
+    { "a box 2 x 1 x 9", { 2, 1, 9 }, { F, P, N }, { N, P, D }, true },
+    { "a ring 12 x 11 x 10", { 12, 11, 10 }, { P, P, P }, { P, P, P } },
+};
+#undef D
+#undef F
+#undef N
+#undef P
+
+static int64_t grid_points(const grid *g)
+{
+    return g->size[0] * g->size[1] * (g->size[2] ? g->size[2] : 1);
+}
+
+/* Cell coefficients over four decades, to be freed; NULL: none. */
+MAYBE_UNUSED static double *grid_coefficients(const grid *g, kry_type type)
+{
+    if (!g->variable) return NULL;
+    double *k = random_array(type, grid_points(g));
+    for (int64_t i = 0; i < grid_points(g); i++) k[i] = to_type(type, exp(4.6 * k[i]));
+    return k;
+}
+
+MAYBE_UNUSED static kry_stencil_params grid_params(const grid *g, const double *k,
+                                                   kry_stencil_path path)
+{
+    kry_stencil_params p = *KRY_STENCIL(.coefficient = k, .path = path);
+    memcpy(p.size, g->size, sizeof p.size);
+    memcpy(p.low, g->low, sizeof p.low);
+    memcpy(p.high, g->high, sizeof p.high);
+    memcpy(p.spacing, g->spacing, sizeof p.spacing);
+    memcpy(p.diffusion, g->diffusion, sizeof p.diffusion);
+    return p;
+}
+
+/* One face of cell i, at[]: the neighbour, -1 if there is none, and its weight. */
+static int64_t grid_face(const grid *g, const double *k, const int64_t *at, int axis, int up,
+                         double *weight)
+{
+    int64_t size[3] = { g->size[0], g->size[1], g->size[2] ? g->size[2] : 1 };
+    int64_t to[3] = { at[0], at[1], at[2] };
+    int64_t i = at[0] + size[0] * (at[1] + size[1] * at[2]);
+    double h = g->spacing[axis] > 0 ? g->spacing[axis] : 1;
+    bool periodic = g->low[axis] == KRY_PERIODIC;
+
+    *weight = (g->diffusion[axis] > 0 ? g->diffusion[axis] : 1) / (h * h);
+    to[axis] += up ? 1 : -1;
+    if (periodic) to[axis] = (to[axis] + size[axis]) % size[axis];
+    bool inside = to[axis] >= 0 && to[axis] < size[axis];
+    int64_t j = inside ? to[0] + size[0] * (to[1] + size[1] * to[2]) : -1;
+    if (k) *weight *= inside ? 2 * k[i] * k[j] / (k[i] + k[j]) : k[i];
+    return j;
+}
+
+static void grid_add(matrix *A, int64_t row, int64_t col, double v)
+{
+    for (int64_t e = A->row_ptr[row]; e < A->nnz; e++)
+        if (A->col[e] == col) {
+            A->val[e] += v;
+            return;
+        }
+    A->col[A->nnz] = (int32_t)col, A->val[A->nnz++] = v;
+}
+
+/* The operator written down face by face. */
+MAYBE_UNUSED static matrix grid_matrix(const grid *g, const double *k)
+{
+    int axes = g->size[2] ? 3 : 2;
+    int64_t n = grid_points(g), at[3];
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc((size_t)n * 7, sizeof *A.col);
+    A.val = calloc((size_t)n * 7, sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        at[0] = i % g->size[0], at[1] = i / g->size[0] % g->size[1];
+        at[2] = i / (g->size[0] * g->size[1]);
+        A.row_ptr[i] = A.nnz;
+        grid_add(&A, i, i, 0);
+        for (int f = 0; f < 2 * axes; f++) {
+            double w;
+            int64_t j = grid_face(g, k, at, f / 2, f % 2, &w);
+            kry_side side = f % 2 ? g->high[f / 2] : g->low[f / 2];
+            if (j < 0 && side == KRY_NEUMANN) continue;
+            grid_add(&A, i, i, j < 0 && side == KRY_DIRICHLET_FACE ? 2 * w : w);
+            if (j >= 0) grid_add(&A, i, j, -w);
+        }
+    }
+    A.row_ptr[n] = A.nnz;
+    return A;
+}
+
+MAYBE_UNUSED static bool grid_singular(const grid *g)
+{
+    for (int a = 0; a < (g->size[2] ? 3 : 2); a++)
+        for (int up = 0; up < 2; up++) {
+            kry_side side = up ? g->high[a] : g->low[a];
+            if (side == KRY_DIRICHLET || side == KRY_DIRICHLET_FACE) return false;
+        }
+    return true;
+}
+
+#endif
