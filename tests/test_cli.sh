@@ -351,7 +351,7 @@ same requested jds:basic
 same precision double
 expect 0 '"variant": "slices of' bench cg --n 1000 --problem poisson2d:64 --format sell --json
 expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --hot --svg "$dir/no/such.svg"
-expect 0 '^march  ' bench stencil --n 1000 --problem poisson2d:16 --problem poisson3d:5 --hot
+expect 0 '^march  ' bench stencil --n 1000 --problem poisson2d:16 --problem anisotropic2d:9:0.5 --hot
 [ "$(grep -c '^global  \|^local  \|^texture1d \|^texture2d ' "$dir/out")" -eq 8 ] || fail "not five paths"
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 expect 0 '"name": "stencil", .*"fraction_of_copy": [0-9].*"format": "stencil"' bench stencil --n 1000 \
