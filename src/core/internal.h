@@ -90,6 +90,7 @@ enum { KRY_MAX_ARGS = 32 };
 typedef struct kry_kernel {
     cl_kernel handle;
     const char *name;
+    uint64_t hash; /* of the program's text and options */
     unsigned char last[KRY_MAX_ARGS][8];
     unsigned char last_size[KRY_MAX_ARGS];
     unsigned generation;
@@ -139,6 +140,9 @@ typedef struct kry_arg {
 /* Enqueue `groups` work-groups of the profile's size. */
 kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
                       size_t count);
+/* The same with groups of `size` work-items. */
+kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+                           const kry_arg *args, size_t count);
 
 /* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
 typedef union kry_scalar {
@@ -157,6 +161,30 @@ int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per l
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
+
+/* ---- barrier.c: kernels whose groups wait for each other, written as cl/barrier.clh says. Their
+ *      first parameter is the control buffer: args[0] is filled in here. ---- */
+
+typedef struct kry_barrier kry_barrier;
+
+/* Find out how many groups of `size` work-items can wait for each other in this kernel: by a probe
+ * with these arguments (nothing is read or written through them), or from what an earlier one
+ * found. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if the kernel takes no groups of that size. */
+kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry_arg *args,
+                              size_t count, kry_barrier **barrier);
+void kry_barrier_release(kry_barrier **barrier);
+/* How many; 0: none, do it another way. Becomes 0 once a launch was aborted. */
+int kry_barrier_groups(const kry_barrier *barrier);
+/* Enqueue. Returns  KRY_ERR_UNSUPPORTED for more groups than can wait for each other. */
+kry_status kry_barrier_launch(kry_barrier *barrier, int groups, kry_arg *args, size_t count);
+/* Whether every group of the last launch came to its end; if not, what it wrote is worthless.
+ * Waits. */
+kry_status kry_barrier_finished(kry_barrier *barrier, bool *finished);
+
+/* For tests: launch number kry_test_abort_at from now is aborted (< 0: none); so many messages of
+ * a probe count as stale, beside those that are. */
+extern int kry_test_abort_at, kry_test_stale_messages;
 
 /* ---- vec.c, reduce.c ---- */
 
