@@ -140,19 +140,18 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
     int sides[PER];
 
     resident_begin(&me, RESIDENT_PASS);
-    if (!me.groups) n = 0; // a probe
-    int l = get_local_id(0), base = GROUP * PER * me.group, go = n > 0;
+    int l = get_local_id(0), base = GROUP * PER * me.group, step = 0, go;
 #define UNKNOWN (base + l + k * GROUP)
 #pragma unroll
     EACH {
-        int i = UNKNOWN, valid = i < n, old = valid && !fresh;
-        sides[k] = valid ? place(i, base, n0, n1, n2) : 0;
+        int i = min(UNKNOWN, n - 1), valid = UNKNOWN < n && me.groups, old = valid && !fresh;
+        sides[k] = place(i, base, n0, n1, n2) & (valid ? ~0 : ~(VALID | PUBLISH));
         x[k] = valid ? from[i] : 0;
         r[k] = valid ? from[i + pitch] : 0;
         p[k] = old ? from[i + 2 * pitch] : 0;
         s[k] = old ? from[i + 3 * pitch] : 0;
     }
-    for (int step = 0; go; step++) {
+    do {
 #pragma unroll
         EACH {
 #ifdef SHARED
@@ -173,7 +172,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             dots += (ACC2)((ACC)own * (ACC)own, (ACC)own * (ACC)w[k]);
         }
         tree(dots, GROUP, lane, row);
-        if (l == 0) part[me.group] = row_sum(row);
+        if (l == 0 && me.groups) part[me.group] = row_sum(row);
         resident_meet(&me);
 
         dots = 0;
@@ -188,8 +187,9 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             alpha_beta[0] = dots.x / next;
             alpha_beta[1] = beta;
             if (!last[0]) gamma = dots.x, pq = next;
-            if (me.group == 0) out[OUT_HISTORY + step] = dots.x;
-            if (me.group == 0 && last[0]) {
+            int tells = me.groups && me.group == 0;
+            if (tells) out[OUT_HISTORY + step] = dots.x;
+            if (tells && last[0]) {
                 out[OUT_STOP] = stop;
                 out[OUT_DONE] = step;
                 out[OUT_VALUE] = stop == STOP_CONVERGED || !isfinite(dots.x) ? dots.x : next;
@@ -199,7 +199,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         REAL alpha = (REAL)alpha_beta[0], beta = (REAL)alpha_beta[1];
-        go = !last[0] && !me.aborted;
+        go = !last[0] && me.groups && !me.aborted;
         if (go) {
 #pragma unroll
             EACH {
@@ -209,7 +209,8 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
                 r[k] -= alpha * s[k];
             }
         }
-    }
+        step++;
+    } while (go);
 #pragma unroll
     EACH {
         if (sides[k] & VALID) {

@@ -245,7 +245,10 @@ static void compare(const spec *s, kry_type type, int *resident)
 /* ---- every kind of grid ------------------------------------------------------------------------
  */
 
-enum { D = KRY_DIRICHLET, F = KRY_DIRICHLET_FACE, N = KRY_NEUMANN, P = KRY_PERIODIC };
+#define D KRY_DIRICHLET
+#define F KRY_DIRICHLET_FACE
+#define N KRY_NEUMANN
+#define P KRY_PERIODIC
 
 static void resident__grids(void **state)
 {
