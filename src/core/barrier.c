@@ -101,7 +101,7 @@ static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
     if (launched > KRY_BARRIER_MOST) launched = KRY_BARRIER_MOST;
     memset(b->words, 0, sizeof b->words);
     b->words[CONTROL_LAUNCHED] = launched;
-    b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 21; /* some 10 ms */
+    b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 24; /* 10 to 30 ms */
     b->words[CONTROL_POLLS] = polls_of(b->dev);
     b->words[CONTROL_ROUNDS] = info->gpu ? 500 : 20;
     TRY(launch(b, launched, args, count));
