@@ -8,8 +8,8 @@
 // WRAP0, ...   1: the axis is periodic; else LOW0 and HIGH0, ... say what lies outside its sides,
 //              in units of the number beside them (0, 1 or -1)
 // COEFFICIENT  the fluxes through faces come from arrays (src/stencil/stencil.h)
-// SHARED       neighbours of the same group come from local memory, and only what another group
-//              needs is published
+// SHARED       r is in local memory: neighbours of the same group read it there, and only what
+//              another group needs is published
 //
 // Each group adds in a fixed tree, and all groups add the partial sums in the same order: n, GROUP
 // and PER decide it. Each then decides alike.
@@ -63,15 +63,20 @@ enum { VALID = 64, PUBLISH = 128 }; // beside the bits of the six sides
 
 #define INSIDE(j) ((uint)((j) - base) < GROUP * PER)
 #ifdef SHARED
+#define R       mine[l + k * GROUP]
 #define R_AT(j) (INSIDE(j) ? mine[(j) - base] : published[j])
 #else
+#define R       r[k]
 #define R_AT(j) published[j]
 #endif
 
 // Which sides unknown i lies at, and whether a neighbour belongs to another group.
 int place(int i, int base, int n0, int n1, int n2)
 {
-    int c0 = i % n0, c1 = i / n0 % n1, c2 = i / n0 / n1, at = VALID, others = 0;
+    int c0 = i % n0, c1 = i / n0 % n1, at = VALID, others = 0;
+#if AXES == 3
+    int c2 = i / n0 / n1;
+#endif
 #define SIDES(a, size, stride) at |= (c##a == 0) * AT_LOW(a) | (c##a == size - 1) * AT_HIGH(a);
 #define OTHERS(a, size, stride) \
     others |= !INSIDE(BELOW(a, size, stride)) | !INSIDE(ABOVE(a, size, stride));
@@ -131,12 +136,14 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
     RESIDENT_LOCALS
     local ACC2 lane[GROUP], row[TREE];
     local ACC alpha_beta[2];
-    local int last[1];
+    local int last[1], first[1];
 #ifdef SHARED
     local REAL mine[GROUP * PER];
+#else
+    REAL r[PER];
 #endif
     resident me;
-    REAL x[PER], r[PER], p[PER], s[PER], w[PER];
+    REAL x[PER], p[PER], s[PER], w[PER];
     int sides[PER];
 
     resident_begin(&me, RESIDENT_PASS);
@@ -147,26 +154,25 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         int i = min(UNKNOWN, n - 1), valid = UNKNOWN < n && me.groups, old = valid && !fresh;
         sides[k] = place(i, base, n0, n1, n2) & (valid ? ~0 : ~(VALID | PUBLISH));
         x[k] = valid ? from[i] : 0;
-        r[k] = valid ? from[i + pitch] : 0;
+        R = valid ? from[i + pitch] : 0;
         p[k] = old ? from[i + 2 * pitch] : 0;
         s[k] = old ? from[i + 3 * pitch] : 0;
     }
     do {
 #pragma unroll
-        EACH {
-#ifdef SHARED
-            mine[l + k * GROUP] = r[k];
-#endif
-            if (sides[k] & PUBLISH) published[UNKNOWN] = r[k];
-        }
+        EACH if (sides[k] & PUBLISH) published[UNKNOWN] = R;
+        // Out of the compiler's sight for a moment: it would keep the addresses of all neighbours,
+        // and push x, p and s out of the registers for them.
+        if (l == 0) first[0] = base;
         resident_wait(&me);
+        base = first[0];
 
         // w := A r, and the partial sums of r'r and r'w
         ACC2 dots = 0;
 #pragma unroll
         EACH {
             int at = sides[k], i = min(UNKNOWN, n - 1);
-            REAL own = r[k], sum = 0;
+            REAL own = R, sum = 0;
             EACH_AXIS(AXIS)
             w[k] = at & VALID ? sum : 0;
             dots += (ACC2)((ACC)own * (ACC)own, (ACC)own * (ACC)w[k]);
@@ -203,10 +209,10 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         if (go) {
 #pragma unroll
             EACH {
-                p[k] = r[k] + beta * p[k];
+                p[k] = R + beta * p[k];
                 s[k] = w[k] + beta * s[k];
                 x[k] += alpha * p[k];
-                r[k] -= alpha * s[k];
+                R -= alpha * s[k];
             }
         }
         step++;
@@ -215,7 +221,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
     EACH {
         if (sides[k] & VALID) {
             to[UNKNOWN] = x[k];
-            to[UNKNOWN + pitch] = r[k];
+            to[UNKNOWN + pitch] = R;
             to[UNKNOWN + 2 * pitch] = p[k];
             to[UNKNOWN + 3 * pitch] = s[k];
         }
