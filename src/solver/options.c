@@ -99,7 +99,8 @@ static kry_status to_resident(const char *word, kry_resident *resident)
 
     for (size_t i = 0; i < COUNT(words); i++)
         if (!strcmp(words[i], word)) return *resident = (kry_resident)i, KRY_OK;
-    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: resident '%s' is none of auto, off, on", word);
+    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: resident '%s' is none of auto, off, on",
+                    word);
 }
 
 kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
