@@ -23,6 +23,9 @@ typedef struct kry_sum kry_sum;
 typedef struct kry_direction kry_direction;
 /* The step along it: x += alpha p, r -= alpha A p. Opaque too. */
 typedef struct kry_step kry_step;
+/* Many iterations of conjugate gradients in one launch. Opaque: the library's own grid operators
+ * use it; other operators leave run_cg NULL. */
+typedef struct kry_cg_run kry_cg_run;
 
 /* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
 enum {
@@ -107,6 +110,10 @@ typedef struct kry_op_table {
 
     /* Default: nothing. Called once, when the last reference goes. */
     void (*destroy)(void *self);
+
+    /* Default: a launch for each step. Iterations of conjugate gradients that stay on the chip;
+     * docs/resident.md. A failure leaves x as the last call that succeeded left it. */
+    kry_status (*run_cg)(void *self, kry_cg_run *run);
 } kry_op_table;
 
 /*

@@ -99,8 +99,14 @@ size_t kry_acc_size(const kry_device *dev) { return dev->info.fp64 ? 8 : 4; }
 kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
                       size_t count)
 {
+    return kry_launch_size(dev, kernel, groups, kry_group_size(dev), args, count);
+}
+
+kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+                           const kry_arg *args, size_t count)
+{
     kry_status st = KRY_OK;
-    size_t local = (size_t)kry_group_size(dev), global = (size_t)groups * local;
+    size_t local = (size_t)size, global = (size_t)groups * local;
 
     /* A new buffer may get the handle of one that is gone, but not its memory. */
     if (kernel->generation != dev->generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);

@@ -7,7 +7,8 @@
 
 struct kry_program {
     struct kry_program *next;
-    char *key; /* owned: stem, type and defines, one to a line */
+    char *key;     /* owned: stem, type and defines, one to a line */
+    uint64_t hash; /* of text and options */
     cl_program handle;
     kry_kernel *kernels; /* owned, a list */
 };
@@ -63,12 +64,13 @@ done:
 }
 
 /* kry.clh, direction.clh, <stem>.cl and product.clh in one text: drivers' caches miss changed
- * #includes. */
+ * #includes. barrier.clh, too, where groups wait for each other. */
 static kry_status assemble(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
     const char *dir = NULL;
-    char *common = NULL, *direction = NULL, *body = NULL, *product = NULL, file[64];
+    char *common = NULL, *direction = NULL, *barrier = NULL, *body = NULL, *product = NULL;
+    char file[64];
 
     *source = NULL;
     TRY(kernel_directory(&dir, &common));
@@ -76,14 +78,19 @@ static kry_status assemble(const char *stem, char **source)
     snprintf(file, sizeof file, "%s.cl", stem);
     TRY(read_text(dir, file, &body));
     TRY(read_text(dir, "product.clh", &product));
-    size_t size = strlen(common) + strlen(direction) + strlen(body) + strlen(product) + 200;
+    bool waits = strstr(body, "RESIDENT_PARAMS") != NULL;
+    if (waits) TRY(read_text(dir, "barrier.clh", &barrier));
+    size_t size = strlen(common) + strlen(direction) + strlen(body) + strlen(product) +
+                  (waits ? strlen(barrier) : 0) + 200;
     TRY(kry_alloc(size, 1, source));
     snprintf(*source, size,
-             "%s#line 1 \"direction.clh\"\n%s#line 1 \"%s\"\n%s#line 1 \"product.clh\"\n%s", common,
-             direction, file, body, product);
+             "%s#line 1 \"direction.clh\"\n%s%s%s#line 1 \"%s\"\n%s#line 1 \"product.clh\"\n%s",
+             common, direction, waits ? "#line 1 \"barrier.clh\"\n" : "", waits ? barrier : "",
+             file, body, product);
 done:
     free(product);
     free(body);
+    free(barrier);
     free(direction);
     free(common);
     return st;
@@ -230,6 +237,8 @@ static kry_status program_get(kry_device *dev, const char *stem, kry_type type, 
     TRY(assemble(stem, &source));
     compile_options(dev, type, defines, options, sizeof options);
     TRY(build(dev, stem, source, options, &p->handle));
+    p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
+    p->hash = kry_hash(p->hash, source, strlen(source));
     p->next = dev->programs;
     *found = dev->programs = p;
     p = NULL;
@@ -259,6 +268,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in %s.cl: %s", name, stem,
           kry_cl_error_name(err));
     k->name = copy;
+    k->hash = p->hash;
     copy = NULL;
     k->next = p->kernels;
     *kernel = p->kernels = k;

@@ -297,6 +297,7 @@ static void stencil_destroy(void *self)
 {
     kry_stencil *A = self;
     if (!A) return;
+    kry_stencil_resident_release(A);
     for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
     kry_buffer_release(A->dev, &A->coefficient);
     free(A);
@@ -309,6 +310,7 @@ static const kry_op_table stencil_table = {
     .apply_transpose = stencil_apply,
     .apply_direction = stencil_direction,
     .apply_step = stencil_step,
+    .run_cg = kry_stencil_run_cg,
     .residual = stencil_residual,
     .diagonal = stencil_diagonal,
     .update = stencil_update,
