@@ -266,7 +266,15 @@ int wrapped(int at, int size, int side)
         }                                                                                 \
     }
 
-#elif AXES == 2
+#else
+
+#ifdef cl_nv_pragma_unroll // left alone, NVIDIA's compiler unrolls, and spends the registers
+#define ROLLED _Pragma("unroll 1")
+#else
+#define ROLLED
+#endif
+
+#if AXES == 2
 
 // Neighbouring work-items own neighbouring columns, each cut into pieces.
 #define MARCH_ALONG(K, GET, BODY)                                                         \
@@ -276,6 +284,7 @@ int wrapped(int at, int size, int side)
         const int end = min(first + length, ny);                                          \
         int i = ix + nx * first, iy = first;                                              \
         T_##K c = GET(K, i), c_s = SOUTH(K, GET, c);                                      \
+        ROLLED                                                                            \
         for (; iy < end; iy++) {                                                          \
             T_##K c_n = NORTH(K, GET, c);                                                 \
             T_##K c_w = WEST_##K(GET, c), c_e = EAST_##K(GET, c);                         \
@@ -300,6 +309,7 @@ int wrapped(int at, int size, int side)
         int i = ix + nx * iy + plane * first, iz = first;                                 \
         T_##K c = 0, c_b = 0;                                                             \
         if (iz < end) c = GET(K, i), c_b = BELOW(K, GET, c);                              \
+        ROLLED                                                                            \
         for (; iz < end; iz++) {                                                          \
             T_##K c_a = ABOVE(K, GET, c);                                                 \
             T_##K c_w = WEST_##K(GET, c), c_e = EAST_##K(GET, c);                         \
@@ -312,12 +322,12 @@ int wrapped(int at, int size, int side)
 
 #endif
 
-#ifdef MARCH_ALONG
 #if LANES > 1
 #define SWEEP(GET, BODY) MARCH_ALONG(MANY, GET, BODY)
 #else
 #define SWEEP(GET, BODY) MARCH_ALONG(ONE, GET, BODY)
 #endif
+
 #endif
 
 // ---- sums over all points ----

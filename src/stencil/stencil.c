@@ -51,13 +51,6 @@ static int lanes_of(const kry_stencil *A)
 
 static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
-/* The groups that fit on the device at once: no second wave, and few partial sums. */
-static int64_t most_groups(const kry_device *dev)
-{
-    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units;
-    return most < KRY_SUM_CAPACITY / 2 ? most : KRY_SUM_CAPACITY / 2;
-}
-
 /* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the
  * more of them a tile has, but a load wants to be whole. */
 static int tile_width(const kry_stencil *A, int lanes)
@@ -68,17 +61,23 @@ static int tile_width(const kry_stencil *A, int lanes)
     return width;
 }
 
-/* Points in a column: long ones read less twice, many of them fill the device. `count` columns,
- * or tiles of them, of which `most` fit on the device. */
-static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t most)
+/* Points in a column: long ones read less twice. Where `count` columns, or tiles of them, are not
+ * what fits on the device at once, or nearly a multiple of it, they are cut. */
+static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t fit)
 {
-    enum { SHORTEST = 4 };
-    int64_t last = A->size[A->axes - 1];
-    int64_t pieces = most / count, worth = pieces_of(last, SHORTEST);
+    enum { SHORTEST = 4, WAVES = 4 };
+    int64_t last = A->size[A->axes - 1], best = 1;
+    double used = 0;
 
-    if (pieces > worth) pieces = worth;
-    if (pieces < 1) pieces = 1;
-    s->length = (cl_int)pieces_of(last, pieces);
+    for (int64_t waves = 1; waves <= WAVES; waves++) {
+        int64_t pieces = fit * waves / count;
+        if (pieces < 1) pieces = 1;
+        if (pieces > pieces_of(last, SHORTEST)) pieces = pieces_of(last, SHORTEST);
+        double all = (double)(pieces_of(count * pieces, fit) * fit);
+        double full = (double)(count * pieces) / all;
+        if (full > used + 0.04) best = pieces, used = full;
+    }
+    s->length = (cl_int)pieces_of(last, best);
     s->work = (cl_int)(count * pieces_of(last, s->length));
 }
 
@@ -90,34 +89,37 @@ static int64_t tiles_of(const kry_stencil *A)
     return count;
 }
 
-/* What a sweep goes over, and by how many groups. */
-static kry_sweep plan(const kry_stencil *A, int lanes)
+/* What a kernel's sweep goes over, and by how many groups. */
+static kry_status plan(const kry_stencil *A, const kry_kernel *kernel, int lanes, kry_sweep *s)
 {
+    kry_status st = KRY_OK;
     const kry_device *dev = A->dev;
-    int64_t group = kry_group_size(dev), most = most_groups(dev), per_group = group;
-    kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
+    int64_t group = kry_group_size(dev), per_group = group, most;
 
+    *s = (kry_sweep){ .work = (cl_int)A->n, .length = 1, .width = 1 };
+    TRY(kry_groups_resident(dev, kernel, &most));
+    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
     if (A->path == KRY_PATH_LOCAL) {
-        s.work = (cl_int)tiles_of(A), per_group = 1;
-    } else if (dev->info.cpu_kernels) {
-        return s.groups = kry_groups_for_sums(dev, A->type, A->n), s;
-    } else if (A->path == KRY_PATH_MARCH && A->axes == 2) {
-        cut_columns(A, &s, A->size[0] / lanes, most * group);
-    } else if (A->path == KRY_PATH_MARCH) {
-        s.width = tile_width(A, lanes), per_group = 1;
-        cut_columns(A, &s,
-                    pieces_of(A->size[0] / lanes, s.width) *
-                        pieces_of(A->size[1], group / s.width),
+        s->work = (cl_int)tiles_of(A), per_group = 1;
+    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels && A->axes == 2) {
+        cut_columns(A, s, A->size[0] / lanes, most * group);
+    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels) {
+        s->width = tile_width(A, lanes), per_group = 1;
+        cut_columns(A, s,
+                    pieces_of(A->size[0] / lanes, s->width) *
+                        pieces_of(A->size[1], group / s->width),
                     most);
     }
-    s.groups = pieces_of(s.work, per_group);
-    if (s.groups > most) s.groups = most;
-    return s;
+    s->groups = pieces_of(s->work, per_group);
+    if (s->groups > most) s->groups = most;
+    if (dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)
+        s->groups = kry_groups_for_sums(dev, A->type, A->n);
+done:
+    return st;
 }
 
 /* Enqueue a kernel whose arguments are the grid and `rest`. */
-static kry_status launch(kry_stencil *A, const kry_sweep *s, kry_kernel *kernel,
-                         const kry_arg *rest, size_t count)
+static kry_status launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
     cl_int size[3];
@@ -140,7 +142,7 @@ static kry_status launch(kry_stencil *A, const kry_sweep *s, kry_kernel *kernel,
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, s->groups, args, n + count);
+    return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -152,8 +154,7 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
     bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
-    return launch(A, aligned ? &A->fast : &A->plain, aligned ? A->apply : A->apply_anywhere, rest,
-                  COUNT(rest));
+    return launch(A, aligned ? &A->apply : &A->apply_anywhere, rest, COUNT(rest));
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -161,7 +162,7 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-    return launch(A, &A->plain, A->residual, rest, COUNT(rest));
+    return launch(A, &A->residual, rest, COUNT(rest));
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -177,8 +178,8 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
     rest[n++] = (kry_arg)ARG(p->buffer);
     rest[n++] = (kry_arg)ARG(sum->buffer);
     (void)q;
-    sum->count = (cl_int)A->fast.groups;
-    return launch(A, &A->fast, A->direction, rest, n);
+    sum->count = (cl_int)A->direction.groups;
+    return launch(A, &A->direction, rest, n);
 }
 
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
@@ -199,15 +200,15 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
     rest[n++] = (kry_arg)ARG(d->buffer);
     rest[n++] = (kry_arg)ARG(s->z->buffer);
-    sum->count = (cl_int)A->fast.groups;
-    return launch(A, &A->fast, A->step, rest, n);
+    sum->count = (cl_int)A->step.groups;
+    return launch(A, &A->step, rest, n);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
-    return launch(A, &A->plain, A->diagonal, rest, COUNT(rest));
+    return launch(A, &A->diagonal, rest, COUNT(rest));
 }
 
 /* Faces from the coefficients that are on the device. */
@@ -395,8 +396,6 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
              ghost_define(A->high[2]), p->coefficient ? " -DVARIABLE" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
     A->lanes = lanes_of(A);
-    A->fast = plan(A, A->lanes);
-    A->plain = plan(A, 1);
 }
 
 static kry_status make_kernels(kry_stencil *A, bool variable)
@@ -406,23 +405,28 @@ static kry_status make_kernels(kry_stencil *A, bool variable)
     char fast[192], anywhere[192];
     const struct {
         const char *defines, *name;
-        kry_kernel **kernel;
+        int lanes;
+        kry_sweep *sweep;
     } table[] = {
-        { fast, "stencil_apply", &A->apply },
-        { fast, "stencil_direction", &A->direction },
-        { fast, "stencil_step", &A->step },
-        { anywhere, "stencil_apply", &A->apply_anywhere },
-        { anywhere, "stencil_residual", &A->residual },
-        { anywhere, "stencil_diagonal", &A->diagonal },
-        { anywhere, "stencil_faces", &A->faces },
+        { fast, "stencil_apply", A->lanes, &A->apply },
+        { fast, "stencil_direction", A->lanes, &A->direction },
+        { fast, "stencil_step", A->lanes, &A->step },
+        { anywhere, "stencil_apply", 1, &A->apply_anywhere },
+        { anywhere, "stencil_residual", 1, &A->residual },
+        { anywhere, "stencil_diagonal", 1, &A->diagonal },
     };
     snprintf(fast, sizeof fast, "%s -DLANES=%d", A->defines, A->lanes);
     /* The true residual of a single-precision solve is summed in double. */
     snprintf(anywhere, sizeof anywhere, "%s -DLANES=1 -DANYWHERE%s", A->defines,
              A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
-    for (size_t i = 0; i + !variable < COUNT(table); i++)
-        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
-                           table[i].kernel));
+    for (size_t i = 0; i < COUNT(table); i++) {
+        kry_kernel *kernel;
+        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name, &kernel));
+        TRY(plan(A, kernel, table[i].lanes, table[i].sweep));
+        table[i].sweep->kernel = kernel;
+    }
+    if (variable)
+        TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
 done:
     return st;
 }

@@ -7,8 +7,9 @@
 #include "../core/internal.h"
 #include <kry/stencil.h>
 
-/* How a sweep of cl/stencil.cl is launched: see GRID there. */
+/* A kernel of cl/stencil.cl and how its sweep is launched: see GRID there. */
 typedef struct kry_sweep {
+    kry_kernel *kernel;
     cl_int work, length, width;
     int64_t groups;
 } kry_sweep;
@@ -35,8 +36,9 @@ typedef struct kry_stencil {
     char defines[160];  /* for cl/stencil.cl */
     char variant[48];   /* for kry_op_describe */
     int lanes;             /* points that a work-item takes at once from aligned vectors */
-    kry_sweep fast, plain; /* for those, and for all */
-    kry_kernel *apply, *apply_anywhere, *residual, *direction, *step, *diagonal, *faces;
+    kry_sweep apply, direction, step;           /* on those */
+    kry_sweep apply_anywhere, residual, diagonal; /* on all */
+    kry_kernel *faces;
     struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
 } kry_stencil;
 
