@@ -425,6 +425,7 @@ static kry_status make_kernels(kry_stencil *A, bool variable)
         TRY(plan(A, kernel, table[i].lanes, table[i].sweep));
         table[i].sweep->kernel = kernel;
     }
+    TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_side", &A->side));
     if (variable)
         TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
 done:

@@ -38,7 +38,7 @@ typedef struct kry_stencil {
     int lanes;             /* points that a work-item takes at once from aligned vectors */
     kry_sweep apply, direction, step;           /* on those */
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
-    kry_kernel *faces;
+    kry_kernel *side, *faces;
     struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
 } kry_stencil;
 
