@@ -45,17 +45,19 @@ laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
         int j = tile / tiles_x % tiles_y * INNER_Y - T + row;
         int k0 = tile / tiles_x / tiles_y * depth, k1 = min(k0 + depth, nz);
         bool column = i >= 0 && i < nx, writes = column && lane >= T && lane < TX - T;
-        global const REAL *from[R];
+        int column_at[R]; // of a slice
         // here: newest slice of sweep s; part: its mean so far, all but the slice above
         REAL here[T][R], part[T][R], v[R], ahead[R];
         EACH(r, R)
         {
-            from[r] = w + first + clamp(i, -1, nx) + (long)pitch * clamp(j + r, -1, ny);
-            ahead[r] = from[r][slab * clamp(k0 - T, -1, nz)];
+            column_at[r] = clamp(i, -1, nx) + pitch * clamp(j + r, -1, ny);
+            ahead[r] = (w + first + slab * clamp(k0 - T, -1, nz))[column_at[r]];
             EACH(s, T) here[s][r] = part[s][r] = 0;
         }
         for (int k = k0 - T; k < k1 + T; k++) {
             local REAL *to = slice + (BUFFERS > 1 ? turn * T * SLICE : 0) + mine;
+            global const REAL *from = w + first + slab * clamp(k + 1, -1, nz);
+            global REAL *out = next + first + slab * (k - T);
             turn = !turn;
 #if BUFFERS == 1
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -63,7 +65,7 @@ laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
             EACH(r, R)
             {
                 v[r] = ahead[r]; // sweep 0, slice k
-                ahead[r] = from[r][slab * clamp(k + 1, -1, nz)];
+                ahead[r] = from[column_at[r]];
             }
             EACH(s, T)
             {
@@ -72,7 +74,7 @@ laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
                 EACH(r, R)
                 {
                     REAL mean = (part[s][r] + v[r]) * SIXTH;
-                    bool moves = between && column && j + r >= 0 && j + r < ny;
+                    bool moves = between && column && (uint)(j + r) < (uint)ny;
                     to[s * SLICE + r * TX] = v[r];
                     part[s][r] = here[s][r];
                     here[s][r] = v[r];
@@ -81,7 +83,7 @@ laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
             }
             EACH(r, R)
             if (writes && k - T >= k0 && row + r >= T && row + r < TY - T && j + r < ny)
-                next[first + i + (long)pitch * (j + r) + slab * (k - T)] = v[r];
+                out[column_at[r]] = v[r];
             barrier(CLK_LOCAL_MEM_FENCE);
             EACH(s, T)
             {

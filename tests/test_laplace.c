@@ -203,8 +203,7 @@ static const struct view {
     { "gpu-kernels", NULL },
     { "opencl=1.1", "k5 k6 k7" },
     { "gpu-kernels opencl=1.1", "k5 k7" },
-    { "gpu-kernels local=16384 group=128", "stream block k3 k3a" },
-    { "gpu-kernels local=49152 group=64", "stream block k1a" },
+    { "gpu-kernels local=16384 group=128", "block k3a" },
 };
 
 static bool has_word(const char *words, const char *word)
@@ -231,7 +230,9 @@ static bool runs_here(kry_laplace_kernel k)
 
 static void check_kernel(kry_type type, kry_laplace_kernel kernel)
 {
-    for (size_t s = 0; s < COUNT(sizes); s++) {
+    /* Each number of diagonals is a kernel of its own, and formats have tests of theirs. */
+    size_t step = kernel == KRY_LAPLACE_K8 ? 4 : 1;
+    for (size_t s = 0; s < COUNT(sizes); s += step) {
         box b = box_create(type, sizes[s][0], sizes[s][1], sizes[s][2]);
         kry_laplace_params p = params_of(&b, kernel);
         kry_laplace *L = NULL;

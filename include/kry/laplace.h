@@ -63,7 +63,7 @@ typedef struct kry_laplace kry_laplace;
  * Returns  KRY_ERR_ARGUMENT for sizes below 1, 2^31 points or more, and values on a side that
  *          are no finite numbers of `type`; KRY_ERR_UNSUPPORTED if the device cannot run the
  *          kernel (the message names another one); KRY_ERR_MEMORY.
- * Source   M. S. Akhtar et al.; see docs/laplace.md. Since 0.1
+ * Source   Akhtar et al.; see docs/laplace.md
  */
 KRY_API KRY_MUST_CHECK kry_status kry_laplace_create(kry_device *device, kry_type type,
                                                      const kry_laplace_params *params,

@@ -113,9 +113,10 @@ static kry_status get_stream(kry_laplace *L, march *m)
     m->group = 256, m->depth = 16;
     if (tuned(L, "stream", text, sizeof text))
         sscanf(text, "group=%d x=%d depth=%d", &m->group, &across, &m->depth);
-    if (L->dev->info.cpu_kernels) m->group = 1;
+    if (L->dev->info.cpu_kernels) m->group = across = 1;
     while (m->group > L->dev->info.max_group) m->group /= 2;
-    while (across > m->group || (across > 1 && across / 2 >= vectors)) across /= 2;
+    if (vectors <= 4 && across > 4) across = 4; /* not more kernels than two */
+    while (across > m->group) across /= 2;
     m->groups = shares(vectors, across) * shares(L->size[1], m->group / across) *
                 shares(L->size[2], m->depth);
     if (m->groups > 65535) m->groups = 65535;

@@ -25,15 +25,18 @@ void reproduce_json(const char *paper, const cell *c)
 static const struct paper {
     const char *name;
     kry_status (*run)(bench *b);
-} papers[] = { { "cevahir", reproduce_cevahir } };
+} papers[] = {
+    { "akhtar", reproduce_akhtar },
+    { "cevahir", reproduce_cevahir },
+};
 
 static kry_status find_paper(const options *o, const struct paper **found)
 {
     kry_status st = KRY_OK;
-    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a paper: cevahir");
+    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a paper: akhtar, cevahir");
     for (size_t i = 0; i < COUNT(papers); i++)
         if (!strcmp(o->words[0], papers[i].name)) *found = &papers[i];
-    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there is cevahir", o->words[0]);
+    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are akhtar, cevahir", o->words[0]);
 done:
     return st;
 }
