@@ -6,7 +6,7 @@
 // first + i + pitch (j + (ny + 2) k); `first` and `pitch` are multiples of 128 bytes on GPUs.
 //   GPU   groups of TX x TY work-items, VW points along x each, march `depth` slices along z with
 //         the slices below, here and above in registers; neighbours along x and y come from L1
-//   CPU   rows by vectors; three slices stay in the cache
+//   CPU   rows by vectors, `depth` of them for each slice, so that three slices stay in the cache
 
 #pragma OPENCL FP_CONTRACT OFF
 #define SIXTH ((REAL)1 / (REAL)6)
@@ -74,21 +74,27 @@ kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
 
 #else
 
+#define NEAR(offset) vload8(0, at + i + (offset))
+
 kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
                            global REAL *restrict next)
 {
-    long slab = (long)pitch * (ny + 2), row_end = chunk_end((long)ny * nz);
-    for (long row = chunk_begin((long)ny * nz); row < row_end; row++) {
-        long start = first + pitch * (row % ny) + slab * (row / ny);
-        global const REAL *at = w + start;
-        int i = 0;
-#define NEAR(offset) vload8(0, at + i + (offset))
-        for (; i + VW <= nx; i += VW)
-            vstore8(MEAN(NEAR(-1), NEAR(1), NEAR(-pitch), NEAR(pitch), NEAR(-slab), NEAR(slab)), 0,
-                    next + start + i);
-        for (; i < nx; i++)
-            next[start + i] = MEAN(at[i - 1], at[i + 1], at[i - pitch], at[i + pitch],
-                                   at[i - slab], at[i + slab]);
+    long slab = (long)pitch * (ny + 2);
+    int strips = (ny + depth - 1) / depth, end = chunk_end((long)strips * nz);
+    for (int piece = chunk_begin((long)strips * nz); piece < end; piece++) {
+        int j0 = piece / nz * depth, j1 = min(j0 + depth, ny);
+        long start = first + (long)pitch * j0 + slab * (piece % nz);
+        for (int j = j0; j < j1; j++, start += pitch) {
+            global const REAL *at = w + start;
+            global REAL *to = next + start;
+            int i = 0;
+            for (; i + VW <= nx; i += VW)
+                vstore8(MEAN(NEAR(-1), NEAR(1), NEAR(-pitch), NEAR(pitch), NEAR(-slab), NEAR(slab)),
+                        0, to + i);
+            for (; i < nx; i++)
+                to[i] = MEAN(at[i - 1], at[i + 1], at[i - pitch], at[i + pitch], at[i - slab],
+                             at[i + slab]);
+        }
     }
 }
 

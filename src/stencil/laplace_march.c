@@ -101,6 +101,18 @@ static bool tuned(const kry_laplace *L, const char *what, char *value, size_t si
     return kry_tuning_get(L->dev, name, value, size);
 }
 
+/* Three slices of so many rows stay in the cache that a core has for itself. Each of the few groups
+ * walks far, for it must bring in two slices before it writes the first number. */
+static void suit_cpu(const kry_laplace *L, march *m)
+{
+    enum { CACHE_BYTES = 192 << 10, LEAST_ROWS = 8 };
+    int64_t rows = CACHE_BYTES / (3 * (int64_t)kry_type_size(L->type) * m->pitch);
+
+    m->group = 1;
+    m->depth = (cl_int)(rows > LEAST_ROWS ? rows : LEAST_ROWS);
+    if (m->depth > L->size[1]) m->depth = L->size[1];
+}
+
 /* Groups of 32 x 8 work-items with 16 bytes each: of three numbers that a tile reads along y two
  * are in L1 already. Half as deep marches would read a quarter more slices from L2. */
 static kry_status get_stream(kry_laplace *L, march *m)
@@ -113,14 +125,14 @@ static kry_status get_stream(kry_laplace *L, march *m)
     m->group = 256, m->depth = 16;
     if (tuned(L, "stream", text, sizeof text))
         sscanf(text, "group=%d x=%d depth=%d", &m->group, &across, &m->depth);
-    if (L->dev->info.cpu_kernels) m->group = across = 1;
+    if (L->dev->info.cpu_kernels) suit_cpu(L, m), across = 1;
     while (m->group > L->dev->info.max_group) m->group /= 2;
     if (vectors <= 4 && across > 4) across = 4; /* not more kernels than two */
     while (across > m->group) across /= 2;
     m->groups = shares(vectors, across) * shares(L->size[1], m->group / across) *
                 shares(L->size[2], m->depth);
     if (m->groups > 65535) m->groups = 65535;
-    if (L->dev->info.cpu_kernels) m->groups = kry_groups_for(L->dev, L->type, L->n);
+    if (L->dev->info.cpu_kernels) m->groups = 4 * L->dev->info.compute_units;
     snprintf(defines, sizeof defines, "-DTX=%d -DTY=%d", across, m->group / across);
     snprintf(L->variant, sizeof L->variant, "%s",
              L->dev->info.cpu_kernels ? "rows by vectors" : "a queue in registers along z");
