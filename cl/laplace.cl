@@ -13,12 +13,7 @@
 // each; y low and y high, row k of x; z low and z high, row j of x. FACES_IMAGE: an image2d_t.
 // TEXEL_BYTES: a texel is four parts of a number's bytes, else a float or two words of 32 bits.
 // BORDER: neighbours outside are read too, as the sampler's 0, before the face replaces them.
-//
-// The order of additions is the same in laplace_march.cl and laplace_block.cl.
-
-#pragma OPENCL FP_CONTRACT OFF
-#define SIXTH ((REAL)1 / (REAL)6)
-#define MEAN(xm, xp, ym, yp, zm, zp) (((((xm) + (xp)) + ((ym) + (yp))) + (zm) + (zp)) * SIXTH)
+// laplace.clh is put in front.
 
 // ---- images of numbers ----
 
@@ -127,7 +122,7 @@ constant sampler_t field_sampler =
         POINT(i, j, k)                                                                      \
         for (i = 1; i + VW < nx; i += VW) {                                                 \
             global const REAL *at = w + AT(i, j, k);                                        \
-            vstore8(MEAN(LOAD(-1), LOAD(1), LOAD(-nx), LOAD(nx), LOAD(-nx * ny), LOAD(nx * ny)), \
+            vstore8(MEANS(LOAD(-1), LOAD(1), LOAD(-nx), LOAD(nx), LOAD(-nx * ny), LOAD(nx * ny)), \
                     0, next + AT(i, j, k));                                                 \
         }                                                                                   \
     }

@@ -9,13 +9,10 @@
 //         registers
 //   CPU   whole rows, `depth_y` of them; three slices of each sweep in a ring of the group's own
 //         that stays in the cache
+// laplace.clh is put in front.
 //
 // After A. Nguyen, N. Satish, J. Chhugani, C. Kim, P. Dubey, 3.5-D blocking optimization for stencil
 // computations on modern CPUs and GPUs, SC10 (2010).
-
-#pragma OPENCL FP_CONTRACT OFF
-#define SIXTH ((REAL)1 / (REAL)6)
-#define MEAN(xm, xp, ym, yp, zm, zp) (((((xm) + (xp)) + ((ym) + (yp))) + (zm) + (zp)) * SIXTH)
 
 #define BOX int nx, int ny, int nz, int pitch, long first
 
@@ -73,7 +70,7 @@ laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
                 bool between = k - s - 1 >= 0 && k - s - 1 < nz;
                 EACH(r, R)
                 {
-                    REAL mean = (part[s][r] + v[r]) * SIXTH;
+                    REAL mean = sixth(part[s][r] + v[r]);
                     bool moves = between && column && (uint)(j + r) < (uint)ny;
                     to[s * SLICE + r * TX] = v[r];
                     part[s][r] = here[s][r];
@@ -108,7 +105,7 @@ void sweep_row(int nx, int pitch, global const REAL *below, global const REAL *h
 {
     int i = 0;
     for (; i + VW <= nx; i += VW)
-        vstore8(MEAN(vload8(0, here + i - 1), vload8(0, here + i + 1), vload8(0, here + i - pitch),
+        vstore8(MEANS(vload8(0, here + i - 1), vload8(0, here + i + 1), vload8(0, here + i - pitch),
                      vload8(0, here + i + pitch), vload8(0, below + i), vload8(0, above + i)),
                 0, next + i);
     for (; i < nx; i++)

@@ -7,10 +7,7 @@
 //   GPU   groups of TX x TY work-items, VW points along x each, march `depth` slices along z with
 //         the slices below, here and above in registers; neighbours along x and y come from L1
 //   CPU   rows by vectors, `depth` of them for each slice, so that three slices stay in the cache
-
-#pragma OPENCL FP_CONTRACT OFF
-#define SIXTH ((REAL)1 / (REAL)6)
-#define MEAN(xm, xp, ym, yp, zm, zp) (((((xm) + (xp)) + ((ym) + (yp))) + (zm) + (zp)) * SIXTH)
+// laplace.clh is put in front.
 
 #define BOX int nx, int ny, int nz, int pitch, long first
 
@@ -64,7 +61,7 @@ kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
 #pragma unroll 4
         for (; k < end; k++) {
             VEC above = LOAD(w + at + slab);
-            VEC mean = MEAN(X_LOW(w + at, here), X_HIGH(w + at, here), LOAD(w + at - pitch),
+            VEC mean = MEANS(X_LOW(w + at, here), X_HIGH(w + at, here), LOAD(w + at - pitch),
                             LOAD(w + at + pitch), below, above);
             *(global VEC *)(next + at) = select(here, mean, inside); // beyond nx: as it was
             below = here, here = above, at += slab;
@@ -89,7 +86,7 @@ kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
             global REAL *to = next + start;
             int i = 0;
             for (; i + VW <= nx; i += VW)
-                vstore8(MEAN(NEAR(-1), NEAR(1), NEAR(-pitch), NEAR(pitch), NEAR(-slab), NEAR(slab)),
+                vstore8(MEANS(NEAR(-1), NEAR(1), NEAR(-pitch), NEAR(pitch), NEAR(-slab), NEAR(slab)),
                         0, to + i);
             for (; i < nx; i++)
                 to[i] = MEAN(at[i - 1], at[i + 1], at[i - pitch], at[i + pitch], at[i - slab],

@@ -95,7 +95,7 @@ static double mean_single(const double v[6])
 static double mean_of(kry_type type, const double v[6])
 {
     if (type == KRY_F32) return mean_single(v);
-    return (((v[0] + v[1]) + (v[2] + v[3])) + v[4] + v[5]) * (1.0 / 6.0);
+    return (((v[0] + v[1]) + (v[2] + v[3])) + v[4] + v[5]) / 6;
 }
 
 static void box_sweep(box *b)

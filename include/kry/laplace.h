@@ -75,7 +75,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_laplace_create(kry_device *device, kry_typ
  *   change2  [out]  sum of (new - old)^2 over the last sweep, 0 if steps is 0; NULL allowed
  *
  * All kernels but k8 add the neighbours in one order and so give the same bits:
- * ((((x- + x+) + (y- + y+)) + z-) + z+) * (1/6).
+ * ((((x- + x+) + (y- + y+)) + z-) + z+) / 6, in single times the number next to 1/6.
  * Cost  waits if change2 is asked for, and in k1a to k4a
  */
 KRY_API KRY_MUST_CHECK kry_status kry_laplace_run(kry_laplace *laplace, int64_t steps,
