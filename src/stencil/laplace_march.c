@@ -10,6 +10,7 @@
 #include "laplace.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct march {
     cl_int pitch;   /* numbers from row to row */
@@ -93,7 +94,7 @@ static kry_status march_transfer(const kry_laplace *L, void *host, bool write)
 
 /* What was found to suit a device is kept as
  *     laplace-stream-single  group=256 x=32 depth=16
- *     laplace-block-single   sweeps=3 x=64 y=32 rows=4 buffers=2 depth=84 */
+ *     laplace-block-single   sweeps=3 x=64 y=32 rows=4 buffers=2 depth=84 registers=64 */
 static bool tuned(const kry_laplace *L, const char *what, char *value, size_t size)
 {
     char name[64];
@@ -120,7 +121,7 @@ static kry_status get_stream(kry_laplace *L, march *m)
     kry_status st = KRY_OK;
     int vector = kry_vector_width(L->dev, L->type), across = 32;
     int64_t vectors = shares(L->size[0], vector);
-    char text[64], defines[64];
+    char text[96], defines[64];
 
     m->group = 256, m->depth = 16;
     if (tuned(L, "stream", text, sizeof text))
@@ -157,19 +158,22 @@ static kry_status stream_pass(kry_laplace *L)
 
 typedef struct tile {
     int sweeps, x, y, rows, buffers; /* T, TX, TY, R, BUFFERS */
+    int registers;                   /* of a work-item, at most; 0: as the compiler likes */
 } tile;
 
-/* The first that fits is taken: larger tiles compute less twice. */
-static const tile single_tiles[] = { { 3, 64, 32, 4, 2 },
-                                     { 3, 32, 32, 4, 2 },
-                                     { 2, 32, 16, 4, 2 },
-                                     { 2, 16, 16, 4, 2 },
-                                     { 2, 8, 8, 4, 1 } };
-static const tile double_tiles[] = { { 3, 32, 32, 4, 2 },
-                                     { 2, 32, 32, 4, 1 },
-                                     { 2, 32, 16, 4, 1 },
-                                     { 2, 16, 16, 4, 1 },
-                                     { 2, 8, 8, 4, 1 } };
+/* The first that fits is taken: larger tiles compute less twice. 64 registers let two groups of 512
+ * onto a multiprocessor, so that one computes while the other waits; ptxas for sm_90 takes 90 if it
+ * may, and spills four with 64. */
+static const tile single_tiles[] = { { 3, 64, 32, 4, 2, 64 },
+                                     { 3, 32, 32, 4, 2, 0 },
+                                     { 2, 32, 16, 4, 2, 0 },
+                                     { 2, 16, 16, 4, 2, 0 },
+                                     { 2, 8, 8, 4, 1, 0 } };
+static const tile double_tiles[] = { { 3, 32, 32, 4, 2, 0 },
+                                     { 2, 32, 32, 4, 1, 0 },
+                                     { 2, 32, 16, 4, 1, 0 },
+                                     { 2, 16, 16, 4, 1, 0 },
+                                     { 2, 8, 8, 4, 1, 0 } };
 
 static int items_of(const tile *t) { return t->x * t->y / t->rows; }
 
@@ -185,15 +189,29 @@ static bool tile_fits(const kry_laplace *L, const tile *t)
            items_of(t) <= L->dev->info.max_group;
 }
 
+/* The compiler's option, for compilers that know it. */
+static void limit_registers(const kry_laplace *L, int registers, char *option, size_t size)
+{
+    char extensions[16384] = "";
+
+    *option = 0;
+    if (registers <= 0 || clGetDeviceInfo(L->dev->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1,
+                                          extensions, NULL) != CL_SUCCESS)
+        return;
+    if (strstr(extensions, "cl_nv_compiler_options"))
+        snprintf(option, size, " -cl-nv-maxrregcount=%d", registers);
+}
+
 /* The kernel for a tile; *fits: its registers allow groups of that size. */
 static kry_status get_tile(kry_laplace *L, march *m, const tile *t, bool *fits)
 {
     kry_status st = KRY_OK;
-    char defines[96];
+    char defines[160], limit[40];
     size_t most = 0;
 
-    snprintf(defines, sizeof defines, "-DT=%d -DTX=%d -DTY=%d -DR=%d -DBUFFERS=%d", t->sweeps, t->x,
-             t->y, t->rows, t->buffers);
+    limit_registers(L, t->registers, limit, sizeof limit);
+    snprintf(defines, sizeof defines, "-DT=%d -DTX=%d -DTY=%d -DR=%d -DBUFFERS=%d%s", t->sweeps,
+             t->x, t->y, t->rows, t->buffers, limit);
     TRY(kry_kernel_get(L->dev, "laplace_block", L->type, defines, "laplace_block", &m->block));
     TRY_CL(clGetKernelWorkGroupInfo(m->block->handle, L->dev->id, CL_KERNEL_WORK_GROUP_SIZE,
                                     sizeof most, &most, NULL));
@@ -229,11 +247,11 @@ static kry_status get_block_gpu(kry_laplace *L, march *m)
     tile given = { 0 };
     bool fits = false;
     int depth = 0;
-    char text[96];
+    char text[128];
 
     if (tuned(L, "block", text, sizeof text) &&
-        sscanf(text, "sweeps=%d x=%d y=%d rows=%d buffers=%d depth=%d", &given.sweeps, &given.x,
-               &given.y, &given.rows, &given.buffers, &depth) >= 5 &&
+        sscanf(text, "sweeps=%d x=%d y=%d rows=%d buffers=%d depth=%d registers=%d", &given.sweeps,
+               &given.x, &given.y, &given.rows, &given.buffers, &depth, &given.registers) >= 5 &&
         tile_fits(L, &given))
         TRY(get_tile(L, m, &given, &fits));
     for (size_t i = 0; i < COUNT(single_tiles) && !fits; i++) {
