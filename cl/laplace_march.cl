@@ -38,8 +38,8 @@ kernel void laplace_sides(BOX, global const REAL *restrict faces, global REAL *r
 #define LANES         (long2)(0, 1)
 #define MASK          long2
 #else
-#define X_LOW(at, v)  (VEC)((at)[-1], (v).s012)
-#define X_HIGH(at, v) (VEC)((v).s123, (at)[VW])
+#define X_LOW(at, v)  (VEC)((at)[-1], (v).s0, (v).s1, (v).s2)
+#define X_HIGH(at, v) (VEC)((v).s1, (v).s2, (v).s3, (at)[VW])
 #define LANES         (int4)(0, 1, 2, 3)
 #define MASK          int4
 #endif

@@ -53,10 +53,10 @@ static void cell(FILE *file, double x, double y, double width, double height, in
 {
     int rgb[3];
     colour_of(level, rgb);
-    /* a little larger, so that no page shines through between cells */
     fprintf(file,
-            "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#%02x%02x%02x\"/>\n",
-            x, y, width + 0.3, height + 0.3, rgb[0], rgb[1], rgb[2]);
+            "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#%02x%02x%02x\" "
+            "shape-rendering=\"crispEdges\"/>\n",
+            x, y, width, height, rgb[0], rgb[1], rgb[2]);
 }
 
 /* The slice through the middle of axis `across`; cells of one level in a row are one piece. */

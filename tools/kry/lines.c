@@ -71,9 +71,9 @@ static int find_name(lines *l, const char *name)
 kry_status lines_add(lines *l, const char *name, double x, double y)
 {
     kry_status st = KRY_OK;
+    if (!isfinite(y) || (l->powers && y <= 0)) goto done;
     int index = find_name(l, name);
     CHECK(index < MOST_NAMES, KRY_ERR_ARGUMENT, "more than %d lines in a picture", MOST_NAMES);
-    if (!isfinite(y) || (l->powers && y <= 0)) goto done;
     if (l->count == l->room) {
         TRY(kry_realloc((size_t)l->room * 2 + 32, sizeof *l->point, &l->point));
         l->room = l->room * 2 + 32;
