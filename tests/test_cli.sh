@@ -124,10 +124,11 @@ expect 2 'precision can give' solve --problem poisson2d:4 --rtol 1e-20
 expect 2 'needs -o' generate poisson2d:4
 expect 2 'stream, spmv' bench frobnicate
 expect 2 'name of a paper' reproduce
-expect 2 'there are wang, cevahir' reproduce knuth
+expect 2 'there are wang, akhtar, cevahir' reproduce knuth
 expect 2 'wang takes no matrix' reproduce wang --problem poisson2d:4
-expect 2 'cevahir takes neither --max-n' reproduce cevahir --max-n 4
+expect 2 'cevahir takes no --max-n' reproduce cevahir --max-n 4
 expect 2 'at least 32, not 31' reproduce wang --max-n 31
+expect 2 '1 to 1290 points' reproduce akhtar --n 1291
 expect 2 'takes no "extra"' tune extra
 expect 2 'needs one matrix' info
 
@@ -389,6 +390,15 @@ KRY_PROFILE=no-images
 export KRY_PROFILE
 expect 0 '"ours": null, .*"refused": "' reproduce cevahir "$dir/good.mtx" --json
 unset KRY_PROFILE
+expect 0 '"table": "figure 16", "row": "block", "column": "9", "theirs": null, "ours": [0-9]' \
+    reproduce akhtar --n 9 --json --svg "$dir/akhtar"
+[ "$(grep -c '"table": "table 1", .*"refused": "' "$dir/out")" -eq 8 ] || fail "table 1 is not refused"
+[ "$(grep -c '"paper": "akhtar"' "$dir/out")" -eq 79 ] || fail "not 79 cells"
+for figure in 12 13 16 23 24; do
+    tail -1 "$dir/akhtar-fig$figure.svg" | grep -q '^</svg>' || fail "no figure $figure"
+done
+expect 0 '^stream  *[0-9]' reproduce akhtar --n 9
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 if command -v python3 >/dev/null; then
     checks=$((checks + 1))
     "$kry" bench spmv --n 1000 --problem random_spd:900:5 --hot --json >"$dir/out" 2>"$dir/err"

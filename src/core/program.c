@@ -63,36 +63,50 @@ done:
     return st;
 }
 
-/* kry.clh, direction.clh, <stem>.cl and product.clh in one text: drivers' caches miss changed
- * #includes. barrier.clh, too, where groups wait for each other. */
+/* What stands between kry.clh and a file: always, or if it has a word. */
+static const struct {
+    const char *file, *word;
+} before[] = { { "direction.clh", "" },
+               { "barrier.clh", "RESIDENT_PARAMS" },
+               { "laplace.clh", "laplace.clh" } };
+
+/* *text := *text, `more`; messages of compilers name `file`. */
+static kry_status append(char **text, const char *file, const char *more)
+{
+    size_t old = strlen(*text), size = old + strlen(more) + strlen(file) + 20;
+    kry_status st = kry_realloc(size, 1, text);
+
+    if (st == KRY_OK) snprintf(*text + old, size - old, "#line 1 \"%s\"\n%s", file, more);
+    return st;
+}
+
+/* kry.clh, what else stands before it, <stem>.cl and product.clh in one text: drivers' caches miss
+ * changed #includes. */
 static kry_status assemble(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
     const char *dir = NULL;
-    char *common = NULL, *direction = NULL, *barrier = NULL, *body = NULL, *product = NULL;
-    char file[64];
+    char *text = NULL, *body = NULL, *piece = NULL, file[64];
 
     *source = NULL;
-    TRY(kernel_directory(&dir, &common));
-    TRY(read_text(dir, "direction.clh", &direction));
+    TRY(kernel_directory(&dir, &text));
     snprintf(file, sizeof file, "%s.cl", stem);
     TRY(read_text(dir, file, &body));
-    TRY(read_text(dir, "product.clh", &product));
-    bool waits = strstr(body, "RESIDENT_PARAMS") != NULL;
-    if (waits) TRY(read_text(dir, "barrier.clh", &barrier));
-    size_t size = strlen(common) + strlen(direction) + strlen(body) + strlen(product) +
-                  (waits ? strlen(barrier) : 0) + 200;
-    TRY(kry_alloc(size, 1, source));
-    snprintf(*source, size,
-             "%s#line 1 \"direction.clh\"\n%s%s%s#line 1 \"%s\"\n%s#line 1 \"product.clh\"\n%s",
-             common, direction, waits ? "#line 1 \"barrier.clh\"\n" : "", waits ? barrier : "",
-             file, body, product);
+    for (size_t i = 0; i < COUNT(before); i++) {
+        if (!strstr(body, before[i].word)) continue;
+        TRY(read_text(dir, before[i].file, &piece));
+        TRY(append(&text, before[i].file, piece));
+        free(piece), piece = NULL;
+    }
+    TRY(append(&text, file, body));
+    TRY(read_text(dir, "product.clh", &piece));
+    TRY(append(&text, "product.clh", piece));
+    *source = text;
+    text = NULL;
 done:
-    free(product);
+    free(piece);
     free(body);
-    free(barrier);
-    free(direction);
-    free(common);
+    free(text);
     return st;
 }
 

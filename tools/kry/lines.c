@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 860, HEIGHT = 540, LEFT = 84, RIGHT = 34, TOP = 104, BOTTOM = 62 };
-enum { CURVES = 8, TICKS = 10 };
+enum { WIDTH = 860, HEIGHT = 580, LEFT = 84, RIGHT = 34, TOP = 144, BOTTOM = 62 };
+enum { CURVES = 16, COLOURS = 8, TICKS = 10 };
 
-static const char *const colours[CURVES] = { "#1f5fa8", "#b5651d", "#2f7d4f", "#a61c3c",
+static const char *const colours[COLOURS] = { "#1f5fa8", "#b5651d", "#2f7d4f", "#a61c3c",
                                              "#6b4fa0", "#0f8b8d", "#8a7a00", "#444444" };
 
 typedef struct point {
@@ -213,12 +213,16 @@ static void horizontal_axis(FILE *f, const lines *l)
 
 /* ---- contents ----------------------------------------------------------------------- */
 
+/* Beyond the colours, dashed. */
+static const char *dashes(int c) { return c < COLOURS ? "none" : "7 4"; }
+
 static void curve(FILE *f, const lines *l, int c)
 {
     bool started = false;
     fprintf(f,
-            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\" d=\"",
-            colours[c]);
+            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\" "
+            "stroke-dasharray=\"%s\" d=\"",
+            colours[c % COLOURS], dashes(c));
     for (int i = 0; i < l->count; i++) {
         if (l->at[i].curve != c) continue;
         fprintf(f, "%s%.2f %.2f", started ? " L" : "M", across(l, l->at[i].x), down(l, l->at[i].y));
@@ -228,20 +232,22 @@ static void curve(FILE *f, const lines *l, int c)
     for (int i = 0; i < l->count; i++)
         if (l->at[i].curve == c)
             fprintf(f, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3.5\" fill=\"%s\" stroke=\"white\"/>\n",
-                    across(l, l->at[i].x), down(l, l->at[i].y), colours[c]);
+                    across(l, l->at[i].x), down(l, l->at[i].y), colours[c % COLOURS]);
 }
 
-/* A row between heading and chart, where no curve can run into it. */
+/* Rows between heading and chart, where no curve can run into them. */
 static void legend(FILE *f, const lines *l)
 {
-    double y = TOP - 18, step = (double)(WIDTH - LEFT - RIGHT) / (l->curves > 5 ? l->curves : 5);
-    char style[80];
+    enum { IN_ROW = 6, ROW = 20 };
+    double step = (double)(WIDTH - LEFT - RIGHT) / IN_ROW;
+    char style[100];
     for (int c = 0; c < l->curves; c++) {
-        double x = LEFT + c * step;
-        snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\"", colours[c]);
+        double x = LEFT + c % IN_ROW * step, y = TOP - 58 + c / IN_ROW * ROW;
+        snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\"",
+                 colours[c % COLOURS], dashes(c));
         svg_line(f, x, y, x + 26, y, style);
         fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x + 13, y,
-                colours[c]);
+                colours[c % COLOURS]);
         fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"%s\">", x + 32, y + 4,
                 svg_ink);
         svg_escaped(f, l->name[c]);

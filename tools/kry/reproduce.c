@@ -22,15 +22,16 @@ void reproduce_json(const char *paper, const cell *c)
     json_end(&j);
 }
 
-#define NAMES "wang, cevahir"
+#define NAMES "wang, akhtar, cevahir"
 
 static const struct paper {
     const char *name;
     kry_status (*run)(bench *b);
     bool sources; /* of matrices to go over */
-    bool sizes;   /* --max-n, and --svg */
+    bool max_n, n, svg;
 } papers[] = {
-    { "wang", reproduce_wang, .sizes = true },
+    { "wang", reproduce_wang, .max_n = true, .svg = true },
+    { "akhtar", reproduce_akhtar, .n = true, .svg = true },
     { "cevahir", reproduce_cevahir, .sources = true },
 };
 
@@ -44,8 +45,15 @@ static kry_status find_paper(const options *o, const struct paper **found)
     CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are " NAMES, word);
     CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "%s takes no matrix", word);
-    CHECK((*found)->sizes || (!o->max_n && !o->svg), KRY_ERR_PARSE,
-          "%s takes neither --max-n nor --svg", word);
+    const struct {
+        const char *name, *value;
+        bool takes;
+    } given[] = { { "--max-n", o->max_n, (*found)->max_n },
+                  { "--n", o->n, (*found)->n },
+                  { "--svg", o->svg, (*found)->svg } };
+    for (size_t i = 0; i < COUNT(given); i++)
+        CHECK(given[i].takes || !given[i].value, KRY_ERR_PARSE, "%s takes no %s", word,
+              given[i].name);
 done:
     return st;
 }
