@@ -21,6 +21,9 @@ typedef struct kry_sum kry_sum;
 /* The direction p := z + beta p of a Krylov step, beta and all still on the device. Opaque: the
  * library's own formats use it; other operators leave apply_direction NULL. */
 typedef struct kry_direction kry_direction;
+/* Many iterations of conjugate gradients in one launch. Opaque: the library's own grid operators
+ * use it; other operators leave run_cg NULL. */
+typedef struct kry_cg_run kry_cg_run;
 
 /* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
 enum {
@@ -99,6 +102,10 @@ typedef struct kry_op_table {
 
     /* Default: nothing. Called once, when the last reference goes. */
     void (*destroy)(void *self);
+
+    /* Default: a launch for each step. Iterations of conjugate gradients that stay on the chip;
+     * docs/resident.md. A failure leaves x as the last call that succeeded left it. */
+    kry_status (*run_cg)(void *self, kry_cg_run *run);
 } kry_op_table;
 
 /*

@@ -20,7 +20,6 @@ enum {
     CONTROL_FOUND = 128,
     CONTROL_STALE = 160,
     CONTROL_SLOTS = 192,
-    CONTROL_MOST = 1024,
     CONTROL_HIGH = 1 << 30
 };
 
@@ -29,7 +28,7 @@ struct kry_barrier {
     kry_kernel *kernel; /* borrowed */
     int size;           /* work-items per group */
     int groups;         /* that may wait for each other */
-    cl_mem control;     /* CONTROL_SLOTS + 2 CONTROL_MOST words */
+    cl_mem control;     /* CONTROL_SLOTS + 2 KRY_BARRIER_MOST words */
     cl_int words[CONTROL_SLOTS];
 };
 
@@ -97,12 +96,12 @@ static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
 {
     kry_status st = KRY_OK;
     const kry_device_info *info = &b->dev->info;
-    int launched = info->gpu ? CONTROL_MOST : 2 * info->compute_units;
+    int launched = info->gpu ? KRY_BARRIER_MOST : 2 * info->compute_units;
 
-    if (launched > CONTROL_MOST) launched = CONTROL_MOST;
+    if (launched > KRY_BARRIER_MOST) launched = KRY_BARRIER_MOST;
     memset(b->words, 0, sizeof b->words);
     b->words[CONTROL_LAUNCHED] = launched;
-    b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 21; /* some 10 ms */
+    b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 24; /* 10 to 30 ms */
     b->words[CONTROL_POLLS] = polls_of(b->dev);
     b->words[CONTROL_ROUNDS] = info->gpu ? 500 : 20;
     TRY(launch(b, launched, args, count));
@@ -132,7 +131,8 @@ static kry_status count_groups(kry_barrier *b, kry_arg *args, size_t count)
 
     probe_name(b, name, sizeof name);
     if (kry_tuning_get(b->dev, name, value, sizeof value) &&
-        sscanf(value, "groups=%d", &b->groups) == 1 && b->groups >= 0 && b->groups <= CONTROL_MOST)
+        sscanf(value, "groups=%d", &b->groups) == 1 && b->groups >= 0 &&
+        b->groups <= KRY_BARRIER_MOST)
         return KRY_OK;
     b->groups = 0;
     TRY(probe(b, args, count, &sure));
@@ -166,7 +166,8 @@ kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry
     TRY(kry_alloc(1, sizeof *b, &b));
     *b = (kry_barrier){ .dev = dev, .kernel = kernel, .size = size };
     TRY(check_size(b));
-    TRY(kry_buffer_create(dev, (CONTROL_SLOTS + 2 * CONTROL_MOST) * sizeof(cl_int), &b->control));
+    TRY(kry_buffer_create(dev, (CONTROL_SLOTS + 2 * KRY_BARRIER_MOST) * sizeof(cl_int),
+                          &b->control));
     TRY(count_groups(b, args, count));
     *barrier = b;
     b = NULL;

@@ -166,6 +166,7 @@ int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
  *      first parameter is the control buffer: args[0] is filled in here. ---- */
 
 typedef struct kry_barrier kry_barrier;
+enum { KRY_BARRIER_MOST = 1024 }; /* groups */
 
 /* Find out how many groups of `size` work-items can wait for each other in this kernel: by a probe
  * with these arguments (nothing is read or written through them), or from what an earlier one
@@ -234,6 +235,32 @@ struct kry_op {
 };
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
+
+/* ---- kry_op_table.run_cg: iterations of conjugate gradients that stay on the chip. A solver
+ *      calls it with KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then
+ *      with KRY_CG_GO_ON while there is neither a reason to stop nor a failure. ---- */
+
+typedef enum kry_cg_action {
+    KRY_CG_PREPARE, /* compile, allocate, find out whether it can be done; nothing else is set */
+    KRY_CG_BEGIN,   /* from x and its residual r */
+    KRY_CG_GO_ON    /* from where the last call ended */
+} kry_cg_action;
+
+enum { KRY_CG_CHUNK = 2048 }; /* iterations in one call: some 10 ms, and no more than that is lost */
+
+struct kry_cg_run {
+    kry_cg_action action;
+    const kry_vec *r;   /* [in] b - A x */
+    kry_vec *x;         /* [in,out] */
+    double target2;     /* stop when r.r <= target2 */
+    int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
+    unsigned ticket;    /* the operator's: whose recurrence it keeps */
+    double *history;    /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
+                           the last stands at 0 of the next call again */
+    int done;           /* [out] iterations of this call */
+    int stop;           /* [out] the reason to stop, as in direction.clh; 0: none */
+    double value;       /* [out] that decided */
+};
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct options {
-    char method[16], precond[16];
+    char method[16], precond[16], resident[16];
     kry_stop stop;
 } options;
 
@@ -39,6 +39,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
         { "method", WORD, o->method },           { "precond", WORD, o->precond },
         { "rtol", REAL, &o->stop.rtol },         { "atol", REAL, &o->stop.atol },
         { "maxit", COUNTER, &o->stop.max_iter }, { "check-every", COUNTER, &o->stop.check_every },
+        { "resident", WORD, o->resident },
     };
     kry_status st = KRY_OK;
 
@@ -51,7 +52,8 @@ static kry_status set_option(options *o, const char *name, const char *value)
         return KRY_OK;
     }
     CHECK(false, KRY_ERR_PARSE,
-          "kry_solver_create: '%s' is none of method, precond, rtol, atol, maxit, check-every",
+          "kry_solver_create: '%s' is none of method, precond, rtol, atol, maxit, check-every, "
+          "resident",
           name);
 done:
     return st;
@@ -91,12 +93,23 @@ done:
     return st;
 }
 
+static kry_status to_resident(const char *word, kry_resident *resident)
+{
+    static const char *const words[] = { "auto", "off", "on" }; /* in the order of kry_resident */
+
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (!strcmp(words[i], word)) return *resident = (kry_resident)i, KRY_OK;
+    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: resident '%s' is none of auto, off, on",
+                    word);
+}
+
 kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
                              void *monitor_user, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *M = NULL;
-    options o = { .method = "cg" };
+    options o = { .method = "cg", .resident = "auto" };
+    kry_resident resident = KRY_RESIDENT_AUTO;
 
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
@@ -105,10 +118,12 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     CHECK(pcg || !strcmp(o.method, "cg"), KRY_ERR_PARSE,
           "kry_solver_create: method '%s' is none of cg, pcg", o.method);
     if (!o.precond[0]) strcpy(o.precond, pcg ? "jacobi" : "none");
+    TRY(to_resident(o.resident, &resident));
     TRY(make_precond(A, o.precond, &M));
-    TRY(kry_pcg_create(
-        A, KRY_PCG(.precond = M, .stop = o.stop, .monitor = monitor, .monitor_user = monitor_user),
-        solver));
+    TRY(kry_pcg_create(A,
+                       KRY_PCG(.precond = M, .stop = o.stop, .monitor = monitor,
+                               .monitor_user = monitor_user, .resident = resident),
+                       solver));
 done:
     kry_op_release(&M);
     return st;

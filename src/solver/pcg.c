@@ -14,7 +14,7 @@
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
-#include "stop.h"
+#include "resident.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,6 +28,7 @@ typedef struct pcg {
     kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_watch watch;
+    kry_chip chip; /* iterations that stay on it, where A offers them */
     double setup_seconds;
 } pcg;
 
@@ -113,6 +114,23 @@ done:
     return st;
 }
 
+/* A cycle of the recurrence: on the chip where that can be done, and if it ends there too early,
+ * on from the x it has come to. */
+static kry_status cycle(pcg *S, const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    int64_t before = S->watch.iteration;
+    bool complete;
+    double residual;
+
+    TRY(kry_chip_iterate(&S->chip, &S->watch, S->r, x, &complete));
+    if (complete) return KRY_OK;
+    if (S->watch.iteration > before) TRY(begin(S, b, x, &residual));
+    TRY(iterate(S, x));
+done:
+    return st;
+}
+
 /* ||b||, refusing what has none that can be worked with. */
 static kry_status norm_of_rhs(pcg *S, const kry_vec *b, double *norm)
 {
@@ -167,6 +185,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
 
     TRY(norm_of_rhs(S, b, &norm_b));
     kry_watch_begin(&S->watch, norm_b);
+    S->chip.iterations = 0;
     if (norm_b == 0) {
         TRY(kry_vec_fill(x, 0.0));
         kry_watch_end(&S->watch, KRY_CONVERGED_ZERO, 0.0, "b is zero, and so is x", res);
@@ -177,12 +196,13 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
               "overflows",
               residual);
         while (kry_watch_judge(&S->watch, residual, res)) {
-            TRY(iterate(S, x));
+            TRY(cycle(S, b, x));
             TRY(begin(S, b, x, &residual));
         }
     }
     res->setup_seconds = S->setup_seconds;
-    res->bytes = bytes_per_step(S) * (double)res->iterations;
+    res->resident_iterations = S->chip.iterations;
+    res->bytes = bytes_per_step(S) * (double)(res->iterations - res->resident_iterations);
     res->solve_seconds = kry_now() - S->watch.start;
     st = kry_reason_status(res->reason);
 done:
@@ -216,6 +236,7 @@ static void pcg_destroy(void *self)
 {
     pcg *S = self;
     if (!S) return;
+    kry_chip_release(&S->chip);
     kry_watch_release(&S->watch);
     kry_sum_release(&S->rho);
     kry_sum_release(&S->pq);
@@ -314,6 +335,7 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     S->fuses = A->table->apply_direction != NULL;
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
+    kry_chip_prepare(&S->chip, A, params);
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;

@@ -27,6 +27,7 @@ typedef struct kry_stencil {
     cl_mem coefficient; /* n numbers of `type`; NULL: constant */
     cl_mem face[3];     /* n numbers of `type` each */
     char defines[160];  /* for cl/stencil.cl */
+    struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
@@ -34,6 +35,11 @@ static inline int kry_ghost(kry_side side)
 {
     return side == KRY_NEUMANN ? 1 : side == KRY_DIRICHLET_FACE ? -1 : 0;
 }
+
+/* resident.c: run_cg of the operator's table, self is the stencil; and what it keeps. New
+ * coefficients in the same buffers need nothing; buffers that change, a release before. */
+kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
+void kry_stencil_resident_release(kry_stencil *A);
 
 /* The stencil behind an operator, or NULL. */
 kry_stencil *kry_stencil_of(const kry_op *op);
