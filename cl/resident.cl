@@ -21,16 +21,16 @@
 
 #define TREE (GROUP < 32 ? GROUP : 32) // lanes of the second step
 
-// Every work-item hands in v; lanes 0 ... used - 1 count. The sum of `row` is that of all.
+// Every work-item hands in v. The sum of `row` is that of all.
 // A sweep of few lanes over many numbers: two barriers instead of one for each halving.
-void tree(ACC2 v, int used, local ACC2 *lane, local ACC2 *row)
+void tree(ACC2 v, local ACC2 *lane, local ACC2 *row)
 {
     int l = get_local_id(0);
     lane[l] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (l < TREE) {
         ACC2 sum = 0;
-        for (int j = l; j < used; j += TREE) sum += lane[j];
+        for (int j = l; j < GROUP; j += TREE) sum += lane[j];
         row[l] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -135,8 +135,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
 {
     RESIDENT_LOCALS
     local ACC2 lane[GROUP], row[TREE];
-    local ACC alpha_beta[2];
-    local int last[1], first[1];
+    local int first[1];
 #ifdef SHARED
     local REAL mine[GROUP * PER];
 #else
@@ -177,25 +176,26 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             w[k] = at & VALID ? sum : 0;
             dots += (ACC2)((ACC)own * (ACC)own, (ACC)own * (ACC)w[k]);
         }
-        tree(dots, GROUP, lane, row);
+        tree(dots, lane, row);
         if (l == 0 && me.groups) part[me.group] = row_sum(row);
         resident_meet(&me);
 
-        dots = 0;
-        for (int j = l; j < me.groups; j += GROUP) dots += part[j];
-        tree(dots, min(me.groups, GROUP), lane, row);
-        if (l == 0) {
-            // p'A p without p: s = A p is conjugate to the p before
-            dots = row_sum(row);
-            ACC beta = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta * beta * pq;
-            int stop = judge(dots.x, next, target2, step < steps);
-            last[0] = stop != GO_ON || step >= steps;
-            alpha_beta[0] = dots.x / next;
-            alpha_beta[1] = beta;
-            if (!last[0]) gamma = dots.x, pq = next;
-            int tells = me.groups && me.group == 0;
-            if (tells) out[OUT_HISTORY + step] = dots.x;
-            if (tells && last[0]) {
+        if (l < TREE) {
+            dots = 0;
+            for (int j = l; j < me.groups; j += TREE) dots += part[j];
+            row[l] = dots;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        // All work-items find the same scalars: to compute them takes less time than to tell them.
+        // p'A p comes without p: s = A p is conjugate to the p before.
+        dots = row_sum(row);
+        ACC beta_ = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta_ * beta_ * pq;
+        REAL alpha = (REAL)(dots.x / next), beta = (REAL)beta_;
+        int stop = judge(dots.x, next, target2, step < steps), last = stop != GO_ON || step >= steps;
+        if (!last) gamma = dots.x, pq = next;
+        if (l == 0 && me.groups && me.group == 0) {
+            out[OUT_HISTORY + step] = dots.x;
+            if (last) {
                 out[OUT_STOP] = stop;
                 out[OUT_DONE] = step;
                 out[OUT_VALUE] = stop == STOP_CONVERGED || !isfinite(dots.x) ? dots.x : next;
@@ -203,9 +203,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
                 out[OUT_PQ] = pq;
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        REAL alpha = (REAL)alpha_beta[0], beta = (REAL)alpha_beta[1];
-        go = !last[0] && me.groups && !me.aborted;
+        go = !last && me.groups && !me.aborted;
         if (go) {
 #pragma unroll
             EACH {

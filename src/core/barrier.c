@@ -142,20 +142,6 @@ done:
     return st;
 }
 
-/* Whether the kernel takes groups of that size: its registers may not allow them. */
-static kry_status check_size(const kry_barrier *b)
-{
-    kry_status st = KRY_OK;
-    size_t most = 0;
-
-    TRY_CL(clGetKernelWorkGroupInfo(b->kernel->handle, b->dev->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                    sizeof most, &most, NULL));
-    CHECK((size_t)b->size <= most, KRY_ERR_UNSUPPORTED,
-          "kernel %s: groups of %d are wanted, %zu is the most", b->kernel->name, b->size, most);
-done:
-    return st;
-}
-
 kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry_arg *args,
                               size_t count, kry_barrier **barrier)
 {
@@ -165,7 +151,7 @@ kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry
     *barrier = NULL;
     TRY(kry_alloc(1, sizeof *b, &b));
     *b = (kry_barrier){ .dev = dev, .kernel = kernel, .size = size };
-    TRY(check_size(b));
+    TRY(kry_kernel_check_size(dev, kernel, size));
     TRY(kry_buffer_create(dev, (CONTROL_SLOTS + 2 * KRY_BARRIER_MOST) * sizeof(cl_int),
                           &b->control));
     TRY(count_groups(b, args, count));

@@ -161,6 +161,9 @@ int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per l
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
+/* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
+ * not allow them. */
+kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size);
 
 /* ---- barrier.c: kernels whose groups wait for each other, written as cl/barrier.clh says. Their
  *      first parameter is the control buffer: args[0] is filled in here. ---- */

@@ -77,6 +77,22 @@ int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
     return groups_up_to(dev, type, n, most < room ? most : room);
 }
 
+/* NVIDIA's driver says 256 of every kernel, even of one that was compiled for larger groups. */
+kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size)
+{
+    kry_status st = KRY_OK;
+    size_t most = 0, compiled[3] = { 0 };
+
+    TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                    sizeof most, &most, NULL));
+    TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                    sizeof compiled, compiled, NULL));
+    CHECK((size_t)size <= most || (size_t)size == compiled[0], KRY_ERR_UNSUPPORTED,
+          "kernel %s: groups of %d are wanted, %zu is the most", kernel->name, size, most);
+done:
+    return st;
+}
+
 /* Without sums more groups are better: 4.13 against 3.93 TB/s of copy. 65535 is the most that
  * devices before Kepler take. */
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n)

@@ -67,6 +67,7 @@ static kry_status plan(const kry_laplace *L, layout *at)
         TRY(image_limit(L, limits[a], &most));
         if (L->size[a] > most) at->dimensions = 2;
     }
+    if (L->size[2] < 2) at->dimensions = 2; /* no image of one slice, says OpenCL 1.1 */
     if (at->dimensions == 2) TRY(plan_flat(L, at));
     TRY(kry_texel_choose(L->dev, L->type, CL_MEM_READ_WRITE,
                          at->dimensions == 3 ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,

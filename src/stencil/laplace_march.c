@@ -206,16 +206,16 @@ static void limit_registers(const kry_laplace *L, int registers, char *option, s
 static kry_status get_tile(kry_laplace *L, march *m, const tile *t, bool *fits)
 {
     kry_status st = KRY_OK;
+    kry_status refused;
     char defines[160], limit[40];
-    size_t most = 0;
 
     limit_registers(L, t->registers, limit, sizeof limit);
     snprintf(defines, sizeof defines, "-DT=%d -DTX=%d -DTY=%d -DR=%d -DBUFFERS=%d%s", t->sweeps,
              t->x, t->y, t->rows, t->buffers, limit);
     TRY(kry_kernel_get(L->dev, "laplace_block", L->type, defines, "laplace_block", &m->block));
-    TRY_CL(clGetKernelWorkGroupInfo(m->block->handle, L->dev->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                    sizeof most, &most, NULL));
-    *fits = (size_t)items_of(t) <= most;
+    refused = kry_kernel_check_size(L->dev, m->block, items_of(t));
+    if (refused != KRY_ERR_UNSUPPORTED) TRY(refused);
+    *fits = refused == KRY_OK;
     if (!*fits) goto done;
     m->sweeps = t->sweeps;
     m->block_group = items_of(t);

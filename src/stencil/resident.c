@@ -50,8 +50,8 @@ typedef struct shape {
 } shape;
 enum { MAX_SHAPES = 12 };
 
-static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 }, { 512, 1, 1 }, { 512, 2, 1 },
-                                    { 512, 4, 1 }, { 512, 8, 1 }, { 256, 16, 1 } };
+static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 }, { 256, 2, 1 }, { 256, 4, 1 },
+                                    { 256, 8, 1 }, { 512, 8, 1 }, { 256, 16, 1 } };
 static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
 
 /* Local memory of a group. */
