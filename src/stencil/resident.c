@@ -41,17 +41,17 @@ typedef struct kry_stencil_resident {
     kry_scalar target2, gamma_arg, pq_arg, weight[3];
 } resident;
 
-/* ---- shapes: groups as small as a compute unit's share of n, for their barriers are cheap; one
- *      unknown per work-item as long as that goes, for latency counts; no more than 512, which
- *      leaves each 128 registers where there are 65536 ---- */
+/* ---- shapes: about a group to a compute unit. Small groups have cheap barriers of their own, few
+ *      groups cheap ones among each other; what an H200 liked best (docs/benchmarks.md). No more
+ *      than 512, which leaves each 128 registers where there are 65536 ---- */
 
 typedef struct shape {
     int group, per, shared;
 } shape;
 enum { MAX_SHAPES = 12 };
 
-static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 }, { 256, 2, 1 }, { 256, 4, 1 },
-                                    { 256, 8, 1 }, { 512, 8, 1 }, { 256, 16, 1 } };
+static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 },  { 256, 2, 1 }, { 256, 4, 1 },
+                                    { 512, 4, 1 }, { 256, 16, 1 }, { 512, 8, 1 } };
 static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
 
 /* Local memory of a group. */
