@@ -420,3 +420,224 @@ kernel void stencil_side(int count, int first, int across, int step, int stride,
 }
 
 #endif
+
+// ---- relaxation: programs of their own, for few need them. Host: src/stencil/relax.c ----
+
+#ifdef RELAX
+
+// y := c1 D^-1 b. With `sums` 1, part[group] := the sum of b.b; with 2, the pair (b.y, b.b).
+#define RELAX_PARAMS                                                                         \
+    GRID, ACC c1, global const REAL *restrict b, long b0, global REAL *y, long y0, int sums, \
+        global ACC *restrict part
+
+kernel void stencil_scale(RELAX_PARAMS)
+{
+    local ACC2 lane[WG];
+    WEIGHTS
+    SUMMED(by)
+    SUMMED(bb)
+    const SUM by_residual = (SUM)c1;
+    b += b0, y += y0;
+#define GET_NOTHING(K, i) ((T_##K)0)
+#define SCALE(K, i, c, sum, diagonal)                   \
+    {                                                   \
+        T_##K b_i = AT_##K(b, i);                       \
+        T_##K y_i = by_residual / diagonal * b_i;       \
+        PUT_##K(y_i, y, i);                             \
+        by_##K += ACC_##K(b_i) * ACC_##K(y_i);          \
+        bb_##K += ACC_##K(b_i) * ACC_##K(b_i);          \
+    }
+    SWEEP(GET_NOTHING, SCALE)
+    ACC2 total = group_sum2((ACC2)(SUM_OF(by), SUM_OF(bb)), lane);
+    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
+    if (get_local_id(0) == 0 && sums == 2) vstore2(total, get_group_id(0), part);
+}
+
+// y := x + c0 (x - old) + c1 D^-1 (b - A x); old counts as zero without has_old, and may be y.
+// With `sums` 1, part[group] := the squares of b - A x; with 2, the pair (b.y, b.b). 3 words, 4
+// with old.
+kernel void stencil_relax(RELAX_PARAMS, ACC c0, global const REAL *restrict x, long x0, int has_old,
+                          global const REAL *old, long old0)
+{
+    local ACC2 lane[WG];
+    WEIGHTS
+    SUMMED(by)
+    SUMMED(squares)
+    const SUM by_step = (SUM)c0, by_residual = (SUM)c1;
+    b += b0, x += x0, old += old0, y += y0;
+#define GET_RELAXED(K, i) AT_##K(x, i)
+#define RELAX_POINT(K, i, c, sum, diagonal)                                  \
+    {                                                                        \
+        T_##K b_i = AT_##K(b, i), r_i = b_i - sum;                           \
+        T_##K y_i = c + by_residual / diagonal * r_i;                        \
+        if (by_step != 0) y_i += by_step * (has_old ? c - AT_##K(old, i) : c); \
+        PUT_##K(y_i, y, i);                                                  \
+        if (sums == 2) {                                                     \
+            by_##K += ACC_##K(b_i) * ACC_##K(y_i);                           \
+            squares_##K += ACC_##K(b_i) * ACC_##K(b_i);                      \
+        } else if (sums == 1) {                                              \
+            squares_##K += ACC_##K(r_i) * ACC_##K(r_i);                      \
+        }                                                                    \
+    }
+    SWEEP(GET_RELAXED, RELAX_POINT)
+    ACC2 total = group_sum2((ACC2)(SUM_OF(by), SUM_OF(squares)), lane);
+    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
+    if (get_local_id(0) == 0 && sums == 2) vstore2(total, get_group_id(0), part);
+}
+
+#endif
+
+#ifdef COLOURS
+
+// x += omega D^-1 (b - A x) where ix + iy + iz + colour is even, in place: the neighbours of such a
+// point have the other colour. `work` counts rows on CPUs; else pairs of points, of which each
+// work-item takes one, so that those side by side read side by side.
+kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restrict b, long b0,
+                           global REAL *x, long x0)
+{
+    WEIGHTS
+    const int plane = nx * ny;
+    const SUM w = (SUM)omega;
+    b += b0, x += x0;
+#define RELAX_IN_PLACE(K, i, c, sum, diagonal) x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
+#ifdef KRY_CPU
+    FOR_EACH(row, work)
+    {
+        const int iy = (int)row % ny, iz = (int)row / ny;
+        for (int ix = (iy + iz + colour) & 1; ix < nx; ix += 2) {
+            const int i = ix + nx * (int)row;
+            POINT(ONE, GET_X, RELAX_IN_PLACE)
+        }
+    }
+#else
+    const int pairs = (nx + 1) / 2;
+    FOR_EACH(pair, work)
+    {
+        const int row = (int)pair / pairs, iy = row % ny, iz = row / ny;
+        const int ix = 2 * ((int)pair % pairs) + ((iy + iz + colour) & 1);
+        const int i = ix + nx * row;
+        if (ix < nx) {
+            POINT(ONE, GET_X, RELAX_IN_PLACE)
+        }
+    }
+#endif
+}
+
+#endif
+
+#ifdef POISSON
+
+// y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle of A: the
+// neighbours with smaller numbers. The vector in the middle is not stored: each point forms it for
+// itself and for its neighbours with larger numbers.
+//
+// SCALAR    D^-1 is the number `inverse`, else the vector d
+
+#ifdef SCALAR
+#define INVERSE(K, j) by_diagonal
+#else
+#define INVERSE(K, j) AT_##K(d, j)
+#endif
+#ifdef VARIABLE
+#define UPPER(K, f, w, j) AT_##K(f, j)
+#else
+#define UPPER(K, f, w, j) (w)
+#endif
+#define NOTHING(K) ((T_##K)0)
+
+// -L D^-1 x of point j along an axis where it is number `at` of `size`: the one before, and on an
+// axis that wraps the first for the last.
+#define LOWER_ALONG(K, j, at, size, step, side, f, w)                                         \
+    (((at) > 0 ? UPPER(K, f, w, (j) - (step)) * (INVERSE(K, (j) - (step)) * AT_##K(x, (j) - (step))) \
+               : NOTHING(K)) +                                                                \
+     ((side) == PERIODIC && (at) == (size) - 1 && (size) > 1                                  \
+          ? UPPER(K, f, w, j) * (INVERSE(K, (j) - (step) * ((size) - 1)) *                    \
+                                 AT_##K(x, (j) - (step) * ((size) - 1)))                      \
+          : NOTHING(K)))
+#if AXES == 3
+#define LOWER_Z(K, j, jz) + LOWER_ALONG(K, j, jz, nz, plane, ZH, fz, wz)
+#else
+#define LOWER_Z(K, j, jz)
+#endif
+// D^-1 K x at point j
+#define HALF_WAY(K, j, jx, jy, jz)                                                           \
+    (INVERSE(K, j) *                                                                         \
+     (AT_##K(x, j) + LOWER_ALONG(K, j, jx, nx, 1, XH, fx, wx) +                              \
+      LOWER_ALONG(K, j, jy, ny, nx, YH, fy, wy) LOWER_Z(K, j, jz)))
+
+// -L' times that, along an axis: NEXT is the point after, WRAPPED on an axis that wraps the last
+// one for the first.
+#define UPPER_ALONG(K, at, size, step, side, f, w, NEXT, WRAPPED)                            \
+    (((at) < (size) - 1 ? UPPER(K, f, w, i) * NEXT : NOTHING(K)) +                           \
+     ((side) == PERIODIC && (at) == 0 && (size) > 1                                          \
+          ? UPPER(K, f, w, i + (step) * ((size) - 1)) * WRAPPED                              \
+          : NOTHING(K)))
+#define UPPER_X(K)                                                                           \
+    UPPER_ALONG(K, ix, nx, 1, XL, fx, wx, HALF_WAY(K, i + 1, ix + 1, iy, iz),                \
+                HALF_WAY(K, i + nx - 1, nx - 1, iy, iz))
+#define UPPER_Y(K)                                                                           \
+    UPPER_ALONG(K, iy, ny, nx, YL, fy, wy, HALF_WAY(K, i + nx, ix, iy + 1, iz),              \
+                HALF_WAY(K, i + plane - nx, ix, ny - 1, iz))
+#if AXES == 3
+#define UPPER_Z(K)                                                                           \
+    UPPER_ALONG(K, iz, nz, plane, ZL, fz, wz, HALF_WAY(K, i + plane, ix, iy, iz + 1),        \
+                HALF_WAY(K, i + plane * (nz - 1), ix, iy, nz - 1))
+#else
+#define UPPER_Z(K) NOTHING(K)
+#endif
+
+#define INCOMPLETE(K)                                                                        \
+    {                                                                                        \
+        T_##K x_i = AT_##K(x, i);                                                            \
+        T_##K y_i = HALF_WAY(K, i, ix, iy, iz) +                                             \
+                    INVERSE(K, i) * (UPPER_X(K) + UPPER_Y(K) + UPPER_Z(K));                  \
+        if (sums) {                                                                          \
+            xy_##K += ACC_##K(x_i) * ACC_##K(y_i);                                           \
+            xx_##K += ACC_##K(x_i) * ACC_##K(x_i);                                           \
+        }                                                                                    \
+        PUT_##K(old == 0 ? by * y_i : by * y_i + old * AT_##K(y, i), y, i);                  \
+    }
+
+kernel void stencil_incomplete(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+                               global REAL *restrict y, long y0, ACC inverse,
+                               global const REAL *restrict d, long d0, int sums,
+                               global ACC *restrict part)
+{
+    local ACC2 lane[WG];
+    WEIGHTS
+    SUMMED(xy)
+    SUMMED(xx)
+    const int plane = nx * ny;
+    const SUM by = (SUM)alpha, old = (SUM)beta, by_diagonal = (SUM)inverse;
+    x += x0, y += y0, d += d0;
+#ifdef KRY_CPU
+    // As in the sweeps, but the point after a vector is inside, too: its lower neighbours are asked
+    // for.
+    const int last = (int)chunk_end(work);
+    for (int i = (int)chunk_begin(work); i < last;) {
+        const int iy = i / nx % ny, iz = i / plane, row = i - i % nx;
+        const int row_end = min(row + nx, last), inner_end = min(row_end, row + nx - 2);
+        while (i < row_end) {
+            if (i > row && i + VW <= inner_end) {
+                const int ix = 1;
+                INCOMPLETE(MANY)
+                i += VW;
+            } else {
+                const int ix = i - row;
+                INCOMPLETE(ONE)
+                i++;
+            }
+        }
+    }
+#else
+    FOR_EACH(point, work)
+    {
+        const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;
+        INCOMPLETE(ONE)
+    }
+#endif
+    ACC2 total = group_sum2((ACC2)(SUM_OF(xy), SUM_OF(xx)), lane);
+    if (get_local_id(0) == 0 && sums) vstore2(total, get_group_id(0), part);
+}
+
+#endif

@@ -206,6 +206,14 @@ struct kry_op {
 };
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
+/* z := op r and the pair (r.z, r.r) */
+kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
+
+/* What kry_op_table.relax is given. */
+struct kry_relax {
+    double c0, c1;
+    const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */
+};
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */
 

@@ -87,16 +87,16 @@ static void plan(kry_stencil *A)
         A->groups = kry_groups_for_sums(dev, A->type, A->n);
 }
 
-/* Enqueue a kernel whose arguments are the grid and `rest`. */
-static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest, size_t count)
+kry_status kry_stencil_launch(kry_stencil *A, kry_kernel *kernel, const kry_span *over,
+                              const kry_arg *rest, size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
 
-    args[n++] = (kry_arg)ARG(A->work);
-    args[n++] = (kry_arg)ARG(A->length);
+    args[n++] = (kry_arg)ARG(over->work);
+    args[n++] = (kry_arg)ARG(over->length);
     for (int a = 0; a < 3; a++) {
         size[a] = (cl_int)A->size[a];
         args[n++] = (kry_arg)ARG(size[a]);
@@ -110,7 +110,13 @@ static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, A->groups, args, n + count);
+    return kry_launch(A->dev, kernel, over->groups, args, n + count);
+}
+
+static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest, size_t count)
+{
+    const kry_span sweep = { A->work, A->length, A->groups };
+    return kry_stencil_launch(A, kernel, &sweep, rest, count);
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -287,6 +293,8 @@ static const kry_op_table stencil_table = {
     .update = stencil_update,
     .describe = stencil_describe,
     .destroy = stencil_destroy,
+    .relax = kry_stencil_relax,
+    .sweep_colour = kry_stencil_sweep_colour,
 };
 
 kry_stencil *kry_stencil_of(const kry_op *op)

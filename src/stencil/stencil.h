@@ -24,13 +24,14 @@ typedef struct kry_stencil {
     double weight[3];   /* diffusion / h^2 */
     double spacing[3];
     kry_side low[3], high[3];
-    cl_mem coefficient; /* n numbers of `type`; NULL: constant */
-    cl_mem face[3];     /* n numbers of `type` each */
-    char defines[160];  /* for cl/stencil.cl */
-    char variant[48];   /* for kry_op_describe */
+    cl_mem coefficient;  /* n numbers of `type`; NULL: constant */
+    cl_mem face[3];      /* n numbers of `type` each */
+    char defines[160];   /* for cl/stencil.cl */
+    char variant[48];    /* for kry_op_describe */
     cl_int work, length; /* of a sweep: see GRID in stencil.cl */
     int64_t groups;      /* to launch */
     kry_kernel *apply, *residual, *direction, *step, *diagonal;
+    kry_kernel *relax, *scale, *colour, *poisson; /* NULL until asked for: see relax.c */
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
@@ -41,5 +42,33 @@ static inline int kry_ghost(kry_side side)
 
 /* The stencil behind an operator, or NULL. */
 kry_stencil *kry_stencil_of(const kry_op *op);
+
+/* What a launch goes over: see GRID in stencil.cl. */
+typedef struct kry_span {
+    cl_int work, length;
+    int64_t groups;
+} kry_span;
+/* Enqueue a kernel whose arguments are the grid and `rest`, at most 16. */
+kry_status kry_stencil_launch(kry_stencil *A, kry_kernel *kernel, const kry_span *over,
+                              const kry_arg *rest, size_t count);
+
+/* ---- relax.c ---- */
+
+/* Entries of the operator's table. */
+kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
+                                    kry_vec *x);
+
+/* The entry that all of the diagonal has in common, 0 if there is none. */
+double kry_stencil_diagonal_entry(const kry_stencil *A);
+
+/* y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle. */
+typedef struct kry_incomplete {
+    double alpha, beta;
+    const kry_vec *inverse; /* D^-1; not read where the diagonal is one number */
+} kry_incomplete;
+/* With sum: the pair (x.y, x.x), of alpha = 1, beta = 0. x NULL: get ready, and no more. */
+kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
+                                  kry_vec *y, kry_sum *sum);
 
 #endif

@@ -1,0 +1,164 @@
+/*
+ * relax.c - what relaxation methods and preconditioners ask of grid operators: sweeps that use the
+ * diagonal without storing it, red-black sweeps in place, and the incomplete Poisson inverse.
+ * Kernels: the last section of cl/stencil.cl, a program of their own each, compiled on demand.
+ */
+#include "stencil.h"
+#include <stdio.h>
+#include <string.h>
+
+/* With defines of its own, for one section of stencil.cl. `path` < 0: as the operator's. */
+static kry_status get_kernel(kry_stencil *A, const char *section, int path, const char *name,
+                             kry_kernel **kernel)
+{
+    kry_status st = KRY_OK;
+    char defines[224];
+
+    if (*kernel) return KRY_OK;
+    snprintf(defines, sizeof defines, "%s -DEXACT -D%s", A->defines, section);
+    if (path >= 0) strstr(defines, "-DPATH=")[7] = (char)('0' + path);
+    TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, name, kernel));
+done:
+    return st;
+}
+
+/* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
+
+/* Never read nor written, where the kernel wants a buffer. */
+static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
+
+kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+    const kry_span sweep = { A->work, A->length, A->groups };
+
+    TRY(get_kernel(A, "RELAX", -1, "stencil_relax", &A->relax));
+    TRY(get_kernel(A, "RELAX", -1, "stencil_scale", &A->scale));
+    if (!s) return KRY_OK;
+    kry_scalar c0 = kry_scalar_of(A->dev, s->c0), c1 = kry_scalar_of(A->dev, s->c1);
+    const cl_int has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
+    const kry_vec *old = or_else(has_old ? s->old : NULL, s->b), *x = or_else(s->x, s->b);
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    const kry_arg rest[] = { ARG_ACC(A->dev, c1), ARG(s->b->buffer),   ARG(s->b->first),
+                             ARG(y->buffer),      ARG(y->first),       ARG(sums),
+                             ARG(part),           ARG_ACC(A->dev, c0), ARG(x->buffer),
+                             ARG(x->first),       ARG(has_old),        ARG(old->buffer),
+                             ARG(old->first) };
+    if (sum) sum->count = (cl_int)A->groups;
+    TRY(kry_stencil_launch(A, s->x ? A->relax : A->scale, &sweep, rest,
+                           COUNT(rest) - (s->x ? 0 : 6)));
+done:
+    return st;
+}
+
+/* ---- red and black ------------------------------------------------------------------------- */
+
+/* Neighbours along an axis that closes on itself must differ in colour, too. */
+static kry_status check_colours(const kry_stencil *A)
+{
+    static const char name[] = "xyz";
+    kry_status st = KRY_OK;
+
+    for (int a = 0; a < A->axes; a++)
+        CHECK(A->low[a] != KRY_PERIODIC || A->size[a] == 1 || A->size[a] % 2 == 0,
+              KRY_ERR_UNSUPPORTED,
+              "a red-black sweep needs an even number of unknowns along a periodic axis: %c has "
+              "%lld",
+              name[a], (long long)A->size[a]);
+done:
+    return st;
+}
+
+/* Work-items own points of the colour, pairs of neighbours in x side by side; CPUs own rows. */
+static kry_span colour_span(const kry_stencil *A)
+{
+    int64_t rows = A->size[1] * A->size[2], pairs = (A->size[0] + 1) / 2;
+    kry_span over = { (cl_int)rows, 1, 0 };
+
+    if (!A->dev->info.cpu_kernels) over.work = (cl_int)(rows * pairs);
+    over.groups = A->dev->info.cpu_kernels ? kry_groups_for_sums(A->dev, A->type, A->n)
+                                           : kry_groups_for(A->dev, A->type, over.work);
+    return over;
+}
+
+kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
+                                    kry_vec *x)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(get_kernel(A, "COLOURS", 1, "stencil_colour", &A->colour));
+    TRY(check_colours(A));
+    if (!b) return KRY_OK;
+    const kry_span over = colour_span(A);
+    const cl_int which = colour;
+    kry_scalar w = kry_scalar_of(A->dev, omega);
+    const kry_arg rest[] = { ARG(which),    ARG_ACC(A->dev, w), ARG(b->buffer),
+                             ARG(b->first), ARG(x->buffer),     ARG(x->first) };
+    TRY(kry_stencil_launch(A, A->colour, &over, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* ---- the incomplete Poisson inverse --------------------------------------------------------- */
+
+/* What the diagonal of a point inside and of one beside a side of this kind have in common. */
+static bool same_beside(const kry_stencil *A, int a)
+{
+    kry_side low = A->low[a], high = A->high[a];
+    return A->size[a] == 1 || low == KRY_PERIODIC ||
+           (low == KRY_DIRICHLET && high == KRY_DIRICHLET);
+}
+
+double kry_stencil_diagonal_entry(const kry_stencil *A)
+{
+    double d = 0;
+
+    if (A->coefficient) return 0;
+    for (int a = 0; a < A->axes; a++) {
+        if (!same_beside(A, a)) return 0;
+        bool loop = A->low[a] == KRY_PERIODIC;
+        if (A->size[a] > 1 || !loop)
+            d += A->weight[a] * (loop ? 2 : 2 - kry_ghost(A->low[a]) - kry_ghost(A->high[a]));
+    }
+    return d;
+}
+
+/* CPUs walk shares of rows, GPUs points. */
+static kry_span point_span(const kry_stencil *A)
+{
+    return (kry_span){ (cl_int)A->n, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
+}
+
+kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
+                                  kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    double entry = kry_stencil_diagonal_entry(A);
+
+    TRY(get_kernel(A, entry > 0 ? "POISSON -DSCALAR" : "POISSON", 1, "stencil_incomplete",
+                   &A->poisson));
+    if (!x) return KRY_OK;
+    const kry_span over = point_span(A);
+    kry_scalar alpha = kry_scalar_of(A->dev, how->alpha), beta = kry_scalar_of(A->dev, how->beta),
+               inverse = kry_scalar_of(A->dev, entry > 0 ? 1 / entry : 0);
+    const kry_vec *d = or_else(how->inverse, x);
+    const cl_int sums = sum != NULL;
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    const kry_arg rest[] = { ARG_ACC(A->dev, alpha),
+                             ARG(x->buffer),
+                             ARG(x->first),
+                             ARG_ACC(A->dev, beta),
+                             ARG(y->buffer),
+                             ARG(y->first),
+                             ARG_ACC(A->dev, inverse),
+                             ARG(d->buffer),
+                             ARG(d->first),
+                             ARG(sums),
+                             ARG(part) };
+    if (sum) sum->count = (cl_int)over.groups;
+    TRY(kry_stencil_launch(A, A->poisson, &over, rest, COUNT(rest)));
+done:
+    return st;
+}
