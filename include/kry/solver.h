@@ -60,8 +60,8 @@ typedef struct kry_pcg_params {
     size_t struct_size;
     const kry_op *precond; /* M, about inverse(A), symmetric positive definite; NULL: identity */
     kry_stop stop;
-    kry_monitor monitor; /* NULL: none */
-    void *monitor_user;  /* borrowed */
+    kry_monitor monitor;   /* NULL: none */
+    void *monitor_user;    /* borrowed */
 } kry_pcg_params;
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
@@ -137,18 +137,18 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
 /* What kry_solve found. Residuals are 2-norms in units of b. */
 struct kry_result {
     kry_reason reason;
-    char why[200]; /* one sentence with the value that decided */
+    char why[200];        /* one sentence with the value that decided */
     int64_t iterations;
-    int restarts; /* times the recurrence was continued from the true residual */
+    int restarts;         /* times the recurrence was continued from the true residual */
     double norm_b;
-    double target;         /* max(rtol * norm_b, atol) */
-    double residual;       /* as carried by the recurrence at the end */
-    double true_residual;  /* ||b - A x||, computed afresh from the x that is returned */
-    double setup_seconds;  /* kry_pcg_create, with the compilation of its kernels */
-    double solve_seconds;  /* this kry_solve */
-    double bytes;          /* moved by the solve's iterations, by the model; 0: not known */
-    const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the
-                              solver, valid until its next solve or its release */
+    double target;        /* max(rtol * norm_b, atol) */
+    double residual;      /* as carried by the recurrence at the end */
+    double true_residual; /* ||b - A x||, computed afresh from the x that is returned */
+    double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
+    double solve_seconds; /* this kry_solve */
+    double bytes;         /* moved by the solve's iterations, by the model; 0: not known */
+    const double *history;   /* residual of the recurrence at iteration 0, 1, ...; owned by the
+                                solver, valid until its next solve or its release */
     int64_t history_count;
     int64_t history_every; /* iterations between two entries; the last one is the end's. 1 but
                               for relaxations */

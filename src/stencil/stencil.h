@@ -24,10 +24,10 @@ typedef struct kry_stencil {
     double weight[3];   /* diffusion / h^2 */
     double spacing[3];
     kry_side low[3], high[3];
-    cl_mem coefficient;  /* n numbers of `type`; NULL: constant */
-    cl_mem face[3];      /* n numbers of `type` each */
-    char defines[160];   /* for cl/stencil.cl */
-    char variant[48];    /* for kry_op_describe */
+    cl_mem coefficient; /* n numbers of `type`; NULL: constant */
+    cl_mem face[3];     /* n numbers of `type` each */
+    char defines[160];  /* for cl/stencil.cl */
+    char variant[48];   /* for kry_op_describe */
     cl_int work, length; /* of a sweep: see GRID in stencil.cl */
     int64_t groups;      /* to launch */
     kry_kernel *apply, *residual, *direction, *step, *diagonal;
