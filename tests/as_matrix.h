@@ -92,7 +92,8 @@ MAYBE_UNUSED static void check_dots(const kry_op *M, const char *why)
     guarded_release(&R), guarded_release(&Z);
 }
 
-/* ---- conjugate gradients in plain C ----------------------------------------------------------- */
+/* ---- conjugate gradients in plain C -----------------------------------------------------------
+ */
 
 /* Iterations to ||r|| <= rtol ||b|| from zero. apply == NULL: no preconditioner. */
 MAYBE_UNUSED static int plain_pcg(const matrix *A, const double *b, plain_apply *apply,

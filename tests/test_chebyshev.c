@@ -72,7 +72,7 @@ static void chebyshev__equals_the_polynomial(void **state)
  * side; counts are those of plain C, and a fraction of those without. */
 static void chebyshev__saves_iterations(void **state)
 {
-    const interval defaults = { 4, 2, 30 };
+    const interval defaults = { 4, 2, 60 };
     kry_type type = type_of(state);
     const grid *g = &grids[6];
     matrix A = grid_matrix(g, NULL);

@@ -105,9 +105,9 @@ static void ip_update__follows_new_coefficients(void **state)
 
 static void ip_create__refusals(void **state)
 {
-    static const grid loop = {
-        .size = { 1, 1 }, .low = { KRY_PERIODIC, KRY_PERIODIC }, .high = { KRY_PERIODIC, KRY_PERIODIC }
-    };
+    static const grid loop = { .size = { 1, 1 },
+                               .low = { KRY_PERIODIC, KRY_PERIODIC },
+                               .high = { KRY_PERIODIC, KRY_PERIODIC } };
     kry_type type = type_of(state);
     matrix A = grid_matrix(&grids[3], NULL);
     kry_op *csr = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR)), *ip = csr;

@@ -39,7 +39,7 @@ typedef struct kry_chebyshev_params {
     int degree;     /* products with A, 1 ... 1000; default 4 */
     double highest; /* no eigenvalue of D^-1 A may be larger; default: 2 for grid operators, else
                        1.1 times an estimate by 12 steps of conjugate gradients */
-    double ratio;   /* of the interval's ends, > 1; default 30. Eigenvalues below it are left to
+    double ratio;   /* of the interval's ends, > 1; default 60. Eigenvalues below it are left to
                        the Krylov method */
 } kry_chebyshev_params;
 #define KRY_CHEBYSHEV(...) \

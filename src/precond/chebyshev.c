@@ -76,6 +76,9 @@ static kry_status tridiagonalise(krylov *k, tridiagonal *T)
     for (T->n = 0; T->n < STEPS; T->n++) {
         TRY(kry_op_apply(k->M, 1, k->r, 0, k->z));
         TRY(kry_vec_dot(k->r, k->z, &rho));
+        CHECK(rho >= 0, KRY_ERR_ARGUMENT,
+              "kry_chebyshev_create: '%s' is not positive definite: its diagonal is not",
+              k->A->table->kind);
         if (T->n == 0) first = rho;
         if (!(rho > 1e-10 * first)) break; /* solved: nothing new to learn */
         double beta = T->n ? rho / last : 0;
@@ -273,7 +276,7 @@ kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *par
     kry_op_shape shape = A->shape;
     TRY(kry_alloc(1, sizeof *M, &M));
     M->degree = params->degree ? params->degree : 4;
-    M->ratio = params->ratio > 0 ? params->ratio : 30;
+    M->ratio = params->ratio > 0 ? params->ratio : 60;
     M->given = params->highest;
     TRY(kry_relaxer_create("kry_chebyshev_create", A, &M->sweep));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
