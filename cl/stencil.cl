@@ -453,24 +453,25 @@ kernel void stencil_scale(RELAX_PARAMS)
     if (get_local_id(0) == 0 && sums == 2) vstore2(total, get_group_id(0), part);
 }
 
-// y := x + c0 (x - old) + c1 D^-1 (b - A x); old counts as zero without has_old, and may be y.
-// With `sums` 1, part[group] := the squares of b - A x; with 2, the pair (b.y, b.b). 3 words, 4
-// with old.
-kernel void stencil_relax(RELAX_PARAMS, ACC c0, global const REAL *restrict x, long x0, int has_old,
-                          global const REAL *old, long old0)
+// y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
+// old counts as zero without has_old, and may be y. With `sums` 1, part[group] := the squares of
+// b - A x; with 2, the pair (b.y, b.b). 3 words, 4 with old; 1 less for each of x and old that is b.
+kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *restrict x, long x0,
+                          int has_old, ACC old_scale, global const REAL *old, long old0)
 {
     local ACC2 lane[WG];
     WEIGHTS
     SUMMED(by)
     SUMMED(squares)
-    const SUM by_step = (SUM)c0, by_residual = (SUM)c1;
+    const SUM by_step = (SUM)c0, by_residual = (SUM)c1, by_x = (SUM)x_scale;
+    const SUM by_old = (SUM)old_scale;
     b += b0, x += x0, old += old0, y += y0;
-#define GET_RELAXED(K, i) AT_##K(x, i)
+#define GET_RELAXED(K, i) (by_x * AT_##K(x, i))
 #define RELAX_POINT(K, i, c, sum, diagonal)                                  \
     {                                                                        \
         T_##K b_i = AT_##K(b, i), r_i = b_i - sum;                           \
         T_##K y_i = c + by_residual / diagonal * r_i;                        \
-        if (by_step != 0) y_i += by_step * (has_old ? c - AT_##K(old, i) : c); \
+        if (by_step != 0) y_i += by_step * (has_old ? c - by_old * AT_##K(old, i) : c); \
         PUT_##K(y_i, y, i);                                                  \
         if (sums == 2) {                                                     \
             by_##K += ACC_##K(b_i) * ACC_##K(y_i);                           \

@@ -55,8 +55,8 @@ typedef struct kry_chebyshev_params {
  * if A is and `highest` is a bound. Keeps A. kry_op_update(M, NULL) reads the diagonal and
  * estimates again. Waits.
  *
- * Cost     degree products with A; 4 degree + 1 words per unknown on grids, else products and
- *          6 degree + 2
+ * Cost     degree products with A; 4 degree + 1 words per unknown on grids, 4 degree - 3 (at
+ *          least 2) where their diagonal is one number; else products and 6 degree + 2
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_UNSUPPORTED if A offers no diagonal;
  *          KRY_ERR_SINGULAR if an entry of it is zero; KRY_ERR_ARGUMENT for parameters out of their
  *          range, or if the estimate finds that A is not positive definite.

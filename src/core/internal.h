@@ -213,6 +213,8 @@ kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_s
 struct kry_relax {
     double c0, c1;
     const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */
+    double x_scale, old_scale;  /* 0: none; else x stands for x_scale x, old for old_scale old. For
+                                   operators that offer relax: saves writing down a multiple of b */
 };
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */

@@ -8,10 +8,11 @@
  *   rho_0 = 1 / sigma,  rho_k = 1 / (2 sigma - rho_k-1)
  *
  * Storage     2 n numbers, one for the last iterate but one; and those of relax.h
- * Per use     degree products; on grids 2 words, 3, then 4 for each further product
- * Positive    as long as no eigenvalue of D^-1 A is above the interval
- * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1;
- *             the largest eigenvalue from the coefficients of conjugate gradients: section 6.7.3
+ * Per use     degree products; on grids 2 words for z_1, 3, then 4 for each further product; if
+ * their diagonal is one number 2, 3, then 4, for z_1 is not written down Positive    as long as no
+ * eigenvalue of D^-1 A is above the interval Source      Y. Saad, Iterative methods for sparse
+ * linear systems, 2nd ed. (2003), algorithm 12.1; the largest eigenvalue from the coefficients of
+ * conjugate gradients: section 6.7.3
  */
 #include "../io/random.h"
 #include "../stencil/stencil.h"
@@ -25,6 +26,7 @@ typedef struct chebyshev {
     kry_relaxer sweep;
     kry_vec *work, *product; /* every second iterate; M x where y is not simply M x */
     int degree;
+    double entry;          /* that all of a grid's diagonal has in common, or 0 */
     double given;          /* upper end of the interval, if it is the caller's; else 0 */
     double ratio, highest; /* the interval is highest / ratio ... highest */
     char variant[64];
@@ -161,23 +163,31 @@ done:
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* Iterates change places between z and `work` such that the last one is z. */
+/* z_k+1, the last of which is z: every second iterate lies there. */
+static kry_vec *place(const chebyshev *M, int k, kry_vec *z)
+{
+    return (M->degree - k) % 2 ? M->work : z;
+}
+
+/* Where the diagonal is one number, z_1 is a multiple of r, and never written down. */
 static kry_status run(chebyshev *M, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     double low = M->highest / M->ratio, theta = (M->highest + low) / 2,
            delta = (M->highest - low) / 2, sigma = theta / delta, rho = 1 / sigma;
-    kry_vec *x = M->degree % 2 ? M->work : z, *y = M->degree % 2 ? z : M->work;
+    const double multiple = M->entry > 0 ? 1 / (theta * M->entry) : 0;
 
-    TRY(kry_relaxer_run(&M->sweep, &(kry_relax){ .c1 = 1 / theta, .b = r }, x, NULL));
+    if (!multiple)
+        TRY(kry_relaxer_run(&M->sweep, &(kry_relax){ .c1 = 1 / theta, .b = r }, place(M, 0, z),
+                            NULL));
     for (int k = 1; k <= M->degree; k++) {
         double next = 1 / (2 * sigma - rho);
-        const kry_relax s = {
-            .c0 = rho * next, .c1 = 2 * next / delta, .b = r, .x = x, .old = k > 1 ? y : NULL
-        };
-        TRY(kry_relaxer_run(&M->sweep, &s, y, k == M->degree ? sum : NULL));
-        kry_vec *t = x;
-        x = y, y = t, rho = next;
+        kry_relax s = { .c0 = rho * next, .c1 = 2 * next / delta, .b = r, .x = place(M, k - 1, z) };
+        if (k > 1) s.old = place(M, k - 2, z);
+        if (multiple && k == 1) s.x = r, s.x_scale = multiple;
+        if (multiple && k == 2) s.old = r, s.old_scale = multiple;
+        TRY(kry_relaxer_run(&M->sweep, &s, place(M, k, z), k == M->degree ? sum : NULL));
+        rho = next;
     }
 done:
     return st;
@@ -220,9 +230,12 @@ static void chebyshev_describe(void *self, kry_op_info *info)
            sweep = kry_relaxer_bytes(&M->sweep);
 
     info->variant = M->variant;
-    if (sweep > 0)
-        info->bytes_per_apply =
-            (M->sweep.jacobi ? 3 : 2) * word + M->degree * sweep + (M->degree - 1) * word;
+    if (sweep <= 0) return;
+    double first = M->sweep.jacobi ? 3
+                   : M->entry > 0  ? -1
+                                   : 2, /* less, for what is r itself */
+        olds = M->entry > 0 && M->degree > 1 ? M->degree - 2 : M->degree - 1;
+    info->bytes_per_apply = M->degree * sweep + (first + olds) * word;
 }
 
 static void chebyshev_destroy(void *self)
@@ -278,6 +291,7 @@ kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *par
     M->degree = params->degree ? params->degree : 4;
     M->ratio = params->ratio > 0 ? params->ratio : 60;
     M->given = params->highest;
+    if (kry_stencil_of(A)) M->entry = kry_stencil_diagonal_entry(kry_stencil_of(A));
     TRY(kry_relaxer_create("kry_chebyshev_create", A, &M->sweep));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->product));

@@ -37,17 +37,29 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
     TRY(get_kernel(A, "RELAX", -1, "stencil_scale", &A->scale));
     if (!s) return KRY_OK;
     kry_scalar c0 = kry_scalar_of(A->dev, s->c0), c1 = kry_scalar_of(A->dev, s->c1);
+    kry_scalar x_scale = kry_scalar_of(A->dev, s->x_scale != 0 ? s->x_scale : 1),
+               old_scale = kry_scalar_of(A->dev, s->old_scale != 0 ? s->old_scale : 1);
     const cl_int has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
     const kry_vec *old = or_else(has_old ? s->old : NULL, s->b), *x = or_else(s->x, s->b);
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    const kry_arg rest[] = { ARG_ACC(A->dev, c1), ARG(s->b->buffer),   ARG(s->b->first),
-                             ARG(y->buffer),      ARG(y->first),       ARG(sums),
-                             ARG(part),           ARG_ACC(A->dev, c0), ARG(x->buffer),
-                             ARG(x->first),       ARG(has_old),        ARG(old->buffer),
+    const kry_arg rest[] = { ARG_ACC(A->dev, c1),
+                             ARG(s->b->buffer),
+                             ARG(s->b->first),
+                             ARG(y->buffer),
+                             ARG(y->first),
+                             ARG(sums),
+                             ARG(part),
+                             ARG_ACC(A->dev, c0),
+                             ARG_ACC(A->dev, x_scale),
+                             ARG(x->buffer),
+                             ARG(x->first),
+                             ARG(has_old),
+                             ARG_ACC(A->dev, old_scale),
+                             ARG(old->buffer),
                              ARG(old->first) };
     if (sum) sum->count = (cl_int)A->groups;
     TRY(kry_stencil_launch(A, s->x ? A->relax : A->scale, &sweep, rest,
-                           COUNT(rest) - (s->x ? 0 : 6)));
+                           COUNT(rest) - (s->x ? 0 : 8)));
 done:
     return st;
 }
