@@ -491,8 +491,8 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
 #ifdef COLOURS
 
 // x += omega D^-1 (b - A x) where ix + iy + iz + colour is even, in place: the neighbours of such a
-// point have the other colour. `work` counts rows on CPUs; else pairs of points, of which each
-// work-item takes one, so that those side by side read side by side.
+// point have the other colour. CPUs: `work` rows. GPUs: `work` pieces of columns that are two points
+// wide, so that work-items side by side read side by side.
 kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restrict b, long b0,
                            global REAL *x, long x0)
 {
@@ -500,7 +500,8 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
     const int plane = nx * ny;
     const SUM w = (SUM)omega;
     b += b0, x += x0;
-#define RELAX_IN_PLACE(K, i, c, sum, diagonal) x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
+#define RELAX_IN_PLACE(K, i, c, sum, diagonal) \
+    x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
 #ifdef KRY_CPU
     FOR_EACH(row, work)
     {
@@ -512,13 +513,25 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
     }
 #else
     const int pairs = (nx + 1) / 2;
-    FOR_EACH(pair, work)
+#if AXES == 3
+    const int columns = pairs * ny;
+#define COLUMN_END(first) min(first + length, nz)
+#define ALONG         iy = base / pairs, iz = at
+#else
+    const int columns = pairs;
+#define COLUMN_END(first) min(first + length, ny)
+#define ALONG         iy = at, iz = 0
+#endif
+    FOR_EACH(column, work)
     {
-        const int row = (int)pair / pairs, iy = row % ny, iz = row / ny;
-        const int ix = 2 * ((int)pair % pairs) + ((iy + iz + colour) & 1);
-        const int i = ix + nx * row;
-        if (ix < nx) {
-            POINT(ONE, GET_X, RELAX_IN_PLACE)
+        const int base = (int)column % columns, left = base % pairs * 2;
+        const int first = (int)column / columns * length, end = COLUMN_END(first);
+        for (int at = first; at < end; at++) {
+            const int ALONG, ix = left + ((iy + iz + colour) & 1);
+            const int i = ix + nx * iy + plane * iz;
+            if (ix < nx) {
+                POINT(ONE, GET_X, RELAX_IN_PLACE)
+            }
         }
     }
 #endif
@@ -540,20 +553,20 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
 #define INVERSE(K, j) AT_##K(d, j)
 #endif
 #ifdef VARIABLE
-#define UPPER(K, f, w, j) AT_##K(f, j)
+#define FACE_OF(K, f, w, j) AT_##K(f, j)
 #else
-#define UPPER(K, f, w, j) (w)
+#define FACE_OF(K, f, w, j) (w)
 #endif
 #define NOTHING(K) ((T_##K)0)
+
+#define SCALED(K, j) (INVERSE(K, j) * AT_##K(x, j))
 
 // -L D^-1 x of point j along an axis where it is number `at` of `size`: the one before, and on an
 // axis that wraps the first for the last.
 #define LOWER_ALONG(K, j, at, size, step, side, f, w)                                         \
-    (((at) > 0 ? UPPER(K, f, w, (j) - (step)) * (INVERSE(K, (j) - (step)) * AT_##K(x, (j) - (step))) \
-               : NOTHING(K)) +                                                                \
+    (((at) > 0 ? FACE_OF(K, f, w, (j) - (step)) * SCALED(K, (j) - (step)) : NOTHING(K)) +     \
      ((side) == PERIODIC && (at) == (size) - 1 && (size) > 1                                  \
-          ? UPPER(K, f, w, j) * (INVERSE(K, (j) - (step) * ((size) - 1)) *                    \
-                                 AT_##K(x, (j) - (step) * ((size) - 1)))                      \
+          ? FACE_OF(K, f, w, j) * SCALED(K, (j) - (step) * ((size) - 1))                      \
           : NOTHING(K)))
 #if AXES == 3
 #define LOWER_Z(K, j, jz) + LOWER_ALONG(K, j, jz, nz, plane, ZH, fz, wz)
@@ -569,35 +582,41 @@ kernel void stencil_colour(GRID, int colour, ACC omega, global const REAL *restr
 // -L' times that, along an axis: NEXT is the point after, WRAPPED on an axis that wraps the last
 // one for the first.
 #define UPPER_ALONG(K, at, size, step, side, f, w, NEXT, WRAPPED)                            \
-    (((at) < (size) - 1 ? UPPER(K, f, w, i) * NEXT : NOTHING(K)) +                           \
+    (((at) < (size) - 1 ? FACE_OF(K, f, w, i) * NEXT : NOTHING(K)) +                         \
      ((side) == PERIODIC && (at) == 0 && (size) > 1                                          \
-          ? UPPER(K, f, w, i + (step) * ((size) - 1)) * WRAPPED                              \
+          ? FACE_OF(K, f, w, i + (step) * ((size) - 1)) * WRAPPED                            \
           : NOTHING(K)))
 #define UPPER_X(K)                                                                           \
     UPPER_ALONG(K, ix, nx, 1, XL, fx, wx, HALF_WAY(K, i + 1, ix + 1, iy, iz),                \
                 HALF_WAY(K, i + nx - 1, nx - 1, iy, iz))
-#define UPPER_Y(K)                                                                           \
-    UPPER_ALONG(K, iy, ny, nx, YL, fy, wy, HALF_WAY(K, i + nx, ix, iy + 1, iz),              \
-                HALF_WAY(K, i + plane - nx, ix, ny - 1, iz))
-#if AXES == 3
-#define UPPER_Z(K)                                                                           \
-    UPPER_ALONG(K, iz, nz, plane, ZL, fz, wz, HALF_WAY(K, i + plane, ix, iy, iz + 1),        \
+#define UPPER_Y(K, NEXT)                                                                     \
+    UPPER_ALONG(K, iy, ny, nx, YL, fy, wy, NEXT, HALF_WAY(K, i + plane - nx, ix, ny - 1, iz))
+#define UPPER_Z(K, NEXT)                                                                     \
+    UPPER_ALONG(K, iz, nz, plane, ZL, fz, wz, NEXT,                                          \
                 HALF_WAY(K, i + plane * (nz - 1), ix, iy, nz - 1))
-#else
-#define UPPER_Z(K) NOTHING(K)
-#endif
 
-#define INCOMPLETE(K)                                                                        \
+// Half way at the point itself is `here`; at the next one along the last axis, if there is one,
+// AHEAD.
+#define HALF_NORTH(K) HALF_WAY(K, i + nx, ix, iy + 1, iz)
+#if AXES == 3
+#define HALF_AHEAD(K)   HALF_WAY(K, i + plane, ix, iy, iz + 1)
+#define UPPER(K, AHEAD) UPPER_X(K) + UPPER_Y(K, HALF_NORTH(K)) + UPPER_Z(K, AHEAD)
+#else
+#define HALF_AHEAD(K)   HALF_NORTH(K)
+#define UPPER(K, AHEAD) UPPER_X(K) + UPPER_Y(K, AHEAD)
+#endif
+#define INCOMPLETE(K, HERE, AHEAD)                                                           \
     {                                                                                        \
         T_##K x_i = AT_##K(x, i);                                                            \
-        T_##K y_i = HALF_WAY(K, i, ix, iy, iz) +                                             \
-                    INVERSE(K, i) * (UPPER_X(K) + UPPER_Y(K) + UPPER_Z(K));                  \
+        T_##K y_i = HERE + INVERSE(K, i) * (UPPER(K, AHEAD));                                \
         if (sums) {                                                                          \
             xy_##K += ACC_##K(x_i) * ACC_##K(y_i);                                           \
             xx_##K += ACC_##K(x_i) * ACC_##K(x_i);                                           \
         }                                                                                    \
         PUT_##K(old == 0 ? by * y_i : by * y_i + old * AT_##K(y, i), y, i);                  \
     }
+// A point by itself.
+#define INCOMPLETE_POINT(K) INCOMPLETE(K, HALF_WAY(K, i, ix, iy, iz), HALF_AHEAD(K))
 
 kernel void stencil_incomplete(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
                                global REAL *restrict y, long y0, ACC inverse,
@@ -621,20 +640,34 @@ kernel void stencil_incomplete(GRID, ACC alpha, global const REAL *restrict x, l
         while (i < row_end) {
             if (i > row && i + VW <= inner_end) {
                 const int ix = 1;
-                INCOMPLETE(MANY)
+                INCOMPLETE_POINT(MANY)
                 i += VW;
             } else {
                 const int ix = i - row;
-                INCOMPLETE(ONE)
+                INCOMPLETE_POINT(ONE)
                 i++;
             }
         }
     }
 #else
-    FOR_EACH(point, work)
-    {
-        const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;
-        INCOMPLETE(ONE)
+    // Pieces of columns, as in the sweeps: what was ahead of a point is here at the next.
+#if AXES == 3
+    const int columns = plane, last = nz, stride = plane;
+#define AT_COLUMN iy = base / nx, iz = at
+#else
+    const int columns = nx, last = ny, stride = nx;
+#define AT_COLUMN iy = at, iz = 0
+#endif
+    for (int column = get_global_id(0); column < work; column += (int)get_global_size(0)) {
+        const int base = column % columns, ix = base % nx, first = column / columns * length;
+        const int end = min(first + length, last);
+        SUM here = 0, ahead = 0;
+        for (int at = first, i = base + stride * first; at < end; at++, i += stride) {
+            const int AT_COLUMN;
+            here = at > first ? ahead : HALF_WAY(ONE, i, ix, iy, iz);
+            if (at < last - 1) ahead = HALF_AHEAD(ONE);
+            INCOMPLETE(ONE, here, ahead)
+        }
     }
 #endif
     ACC2 total = group_sum2((ACC2)(SUM_OF(xy), SUM_OF(xx)), lane);

@@ -64,6 +64,17 @@ done:
     return st;
 }
 
+/* ---- columns -------------------------------------------------------------------------------- */
+
+/* CPUs: shares of all points. GPUs: pieces of columns, as long as those of a sweep that marches, or
+ * points. */
+static kry_span columns_of(const kry_stencil *A)
+{
+    if (A->path == KRY_PATH_MARCH && !A->dev->info.cpu_kernels)
+        return (kry_span){ A->work, A->length, A->groups };
+    return (kry_span){ (cl_int)A->n, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
+}
+
 /* ---- red and black ------------------------------------------------------------------------- */
 
 /* Neighbours along an axis that closes on itself must differ in colour, too. */
@@ -82,15 +93,19 @@ done:
     return st;
 }
 
-/* Work-items own points of the colour, pairs of neighbours in x side by side; CPUs own rows. */
+/* Half as many points as a sweep has, in columns half as long. CPUs own rows. */
 static kry_span colour_span(const kry_stencil *A)
 {
-    int64_t rows = A->size[1] * A->size[2], pairs = (A->size[0] + 1) / 2;
-    kry_span over = { (cl_int)rows, 1, 0 };
+    enum { MOST_GROUPS = 65535 };
+    int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
+    int64_t columns = (A->size[0] + 1) / 2 * (rows / last), length = (columns_of(A).length + 1) / 2;
+    kry_span over = { (cl_int)rows, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
 
-    if (!A->dev->info.cpu_kernels) over.work = (cl_int)(rows * pairs);
-    over.groups = A->dev->info.cpu_kernels ? kry_groups_for_sums(A->dev, A->type, A->n)
-                                           : kry_groups_for(A->dev, A->type, over.work);
+    if (A->dev->info.cpu_kernels) return over;
+    over.length = (cl_int)length;
+    over.work = (cl_int)(columns * ((last + length - 1) / length));
+    over.groups = (over.work + kry_group_size(A->dev) - 1) / kry_group_size(A->dev);
+    if (over.groups > MOST_GROUPS) over.groups = MOST_GROUPS;
     return over;
 }
 
@@ -137,12 +152,6 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
     return d;
 }
 
-/* CPUs walk shares of rows, GPUs points. */
-static kry_span point_span(const kry_stencil *A)
-{
-    return (kry_span){ (cl_int)A->n, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
-}
-
 kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
                                   kry_vec *y, kry_sum *sum)
 {
@@ -152,7 +161,7 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
     TRY(get_kernel(A, entry > 0 ? "POISSON -DSCALAR" : "POISSON", 1, "stencil_incomplete",
                    &A->poisson));
     if (!x) return KRY_OK;
-    const kry_span over = point_span(A);
+    const kry_span over = columns_of(A);
     kry_scalar alpha = kry_scalar_of(A->dev, how->alpha), beta = kry_scalar_of(A->dev, how->beta),
                inverse = kry_scalar_of(A->dev, entry > 0 ? 1 / entry : 0);
     const kry_vec *d = or_else(how->inverse, x);
