@@ -105,6 +105,17 @@ expect 2 "'fast'" solve --problem poisson2d:4 --format jds:fast
 expect 2 "'0'" solve --problem poisson2d:4 --format measure:seconds=0
 expect 2 "'hybrid' is no format" bench spmv --problem poisson2d:4 --format hybrid
 expect 2 'stream takes no --format' bench stream --format csr
+expect 2 'stencil takes no --format' bench stencil --format csr
+expect 2 'mtx takes no --stencil-path' bench mtx --stencil-path local
+expect 2 'spmv takes no --resident' bench spmv --resident on
+expect 2 'auto|on|off' solve --problem poisson2d:4 --resident maybe
+expect 2 "'texture3d'.*march, global, local, texture1d, texture2d" solve --problem poisson2d:4 \
+    --stencil-path texture3d
+expect 2 'not with --format csr' solve --problem poisson2d:4 --format csr --stencil-path local
+expect 2 'not with --format auto' bench cg --problem poisson2d:4 --format auto --stencil-path local
+expect 2 'random_spd:9:2 has no grid' solve --problem random_spd:9:2 --format stencil
+expect 2 'random_spd:9:2 has no grid' solve --problem random_spd:9:2 --stencil-path march
+expect 2 'random_spd:9:2 has no grid' bench spmv --n 1000 --problem random_spd:9:2 --format stencil
 expect 2 'cg takes neither --hot' bench cg --hot
 expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
 expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4
@@ -116,7 +127,11 @@ expect 2 'precision can give' solve --problem poisson2d:4 --rtol 1e-20
 expect 2 'needs -o' generate poisson2d:4
 expect 2 'stream, spmv' bench frobnicate
 expect 2 'name of a paper' reproduce
-expect 2 'there is cevahir' reproduce knuth
+expect 2 'there are wang, akhtar, cevahir' reproduce knuth
+expect 2 'wang takes no matrix' reproduce wang --problem poisson2d:4
+expect 2 'cevahir takes no --max-n' reproduce cevahir --max-n 4
+expect 2 'at least 32, not 31' reproduce wang --max-n 31
+expect 2 '1 to 1290 points' reproduce akhtar --n 1291
 expect 2 'takes no "extra"' tune extra
 expect 2 'needs one matrix' info
 
@@ -173,6 +188,8 @@ expect 0 '"diagonals": 0' info "$dir/none.mtx" --json
 matrix long_b.mtx '%%MatrixMarket matrix array real general' '3 1' 1 2 3
 matrix nan_b.mtx '%%MatrixMarket matrix array real general' '2 1' 1 nan
 matrix b.mtx '%%MatrixMarket matrix array real general' '2 1' 3 3
+expect 2 'good.mtx has no grid' solve "$dir/good.mtx" --format stencil
+expect 2 'good.mtx has no grid' bench stencil --n 1000 "$dir/good.mtx"
 expect 2 '3 by 1' solve "$dir/good.mtx" --rhs "$dir/long_b.mtx"
 expect 2 'nan_b.mtx' solve "$dir/good.mtx" --rhs "$dir/nan_b.mtx"
 expect 2 'no_b.mtx' solve "$dir/good.mtx" --rhs "$dir/no_b.mtx"
@@ -196,7 +213,7 @@ cl_path=${KRY_CL_PATH-}
 KRY_CL_PATH=$dir/nothing
 export KRY_CL_PATH
 KRY_CACHE_DIR=$dir/cache2
-expect 3 'vec.cl\|csr.cl\|kry.clh\|direction.clh' $small
+expect 3 'vec.cl\|csr.cl\|stencil.cl\|kry.clh\|direction.clh' $small
 unset KRY_CL_PATH
 [ -z "$cl_path" ] || export KRY_CL_PATH="$cl_path"
 
@@ -229,8 +246,8 @@ wang 64 96 7.7811e-04
 wang 128 192 1.9765e-04
 wang 512 783 1.2494e-05
 
-# Every way to store the matrix, the same iterations.
-for format in auto csr dia symdia ell sell sell:slice=8,sigma=16,index=32 jds hyb coo \
+# Every way to hold the matrix, the same iterations.
+for format in auto stencil csr dia symdia ell sell sell:slice=8,sigma=16,index=32 jds hyb coo \
     dia:values=given measure:seconds=0.02 measure; do
     expect 0 '"converged": true' solve --problem poisson2d:32 --method cg --rtol 1e-6 --json \
         --format "$format"
@@ -244,6 +261,42 @@ done
 expect 0 '^format     symdia (asked for): 3 upper diagonals' solve --problem poisson2d:32 --format symdia
 expect 2 'does not suit' solve --problem random_spd:2000:5 --format dia
 
+# Grids need no matrix: the default.
+expect 0 '^format     stencil (default)' solve --problem poisson2d:32
+expect 0 '^format     stencil (asked for)' solve --problem anisotropic2d:20:0.1 --format stencil
+expect 0 '"format": "stencil".*"format_chosen": "default", "padding": null' solve \
+    --problem poisson3d:8 --json
+same nnz 3200
+expect 0 '^format     [a-z]* (predicted)' solve --problem random_spd:500:6
+for path in march global local texture1d texture2d; do
+    checks=$((checks + 1))
+    "$kry" solve --problem poisson2d:32 --rtol 1e-6 --stencil-path "$path" --json \
+        >"$dir/out" 2>"$dir/err"
+    case $? in
+    0)
+        same iterations 48
+        same_digits error_inf 3.0128e-03
+        same format stencil
+        ;;
+    2) grep -q 'march\|global\|local' "$dir/err" || fail "$path: no other path is named" ;;
+    *) fail "--stencil-path $path" ;;
+    esac
+done
+# A times x on the host, from the grid and from the entries of the matrix.
+for spec in poisson2d:20 poisson3d:9 anisotropic2d:20:0.1; do
+    for format in stencil csr; do
+        expect 0 '"converged": true' solve --problem "$spec" --rhs manufactured --format "$format" \
+            --rtol 1e-11 --json
+        checks=$((checks + 1))
+        value error_rel | awk '{ exit !($1 < 1e-8) }' || fail "$spec, $format: $(value error_rel)"
+        [ "$format" = csr ] || norm=$(value norm_b | awk '{ printf "%.12e", $1 }')
+    done
+    same_norm=$(value norm_b | awk '{ printf "%.12e", $1 }')
+    [ "$same_norm" = "$norm" ] || fail "$spec: norm of b $norm, from the entries $same_norm"
+done
+expect 0 '"converged": true' solve --problem poisson2d:20 --rhs manufactured --precision single --json
+expect 0 '"converged": true' solve --problem poisson2d:20 --precond jacobi --json
+
 # ---- what is measured on a device, and kept -----------------------------------------------------
 sel=${KRY_DEVICE:-$("$kry" devices --json | sed -n '1s/^{"device": "\([^"]*\)".*/\1/p')}
 expect 0 '^kept in ' info --device "$sel"
@@ -253,18 +306,18 @@ expect 0 '"format": "csr", "predicted_seconds": ' info --problem poisson2d:16 --
 expect 2 'no device matches' info --device 'no such device'
 KRY_CACHE_DIR=$dir/kept
 expect 0 '^kept in *.*/kept/tuning-' info --device "$sel"
-expect 0 '^format .*(predicted)' solve --problem poisson2d:24 --device "$sel"
+expect 0 '^format .*(predicted)' solve --problem poisson2d:24 --format auto --device "$sel"
 expect 0 '^format .*(measured)' solve --problem poisson2d:24 --device "$sel" --format measure
 kept=$(sed -n 's/^format  *\([a-z]*\) .*/\1/p' "$dir/out")
 expect 0 "^  format/[0-9a-f]*  *$kept .* 576-by-576 nnz 2784\$" info --device "$sel"
-expect 0 "^format     $kept (kept)" solve --problem poisson2d:24 --device "$sel"
+expect 0 "^format     $kept (kept)" solve --problem poisson2d:24 --format auto --device "$sel"
 expect 0 "^format     $kept (kept)" solve --problem poisson2d:24 --device "$sel" --format measure
 expect 0 '^format     csr (asked for)' solve --problem poisson2d:24 --device "$sel" --format csr
-expect 0 '"format_chosen": "predicted"' solve --problem poisson2d:23 --device "$sel" --json
+expect 0 '"format_chosen": "predicted"' solve --problem poisson2d:23 --format auto --device "$sel" --json
 expect 0 '"best": true' tune --device "$sel" --json
 expect 0 '^  copy-bandwidth  *[0-9]' info --device "$sel"
 grep -q '^  shape  *group=' "$dir/out" || fail "kry tune keeps no shape"
-expect 0 '"converged": true' solve --problem poisson2d:32 --method cg --rtol 1e-6 --device "$sel" --json
+expect 0 '"converged": true' solve --problem poisson2d:32 --method cg --rtol 1e-6 --format auto --device "$sel" --json
 same iterations 48
 KRY_CACHE_DIR=
 expect 0 'nothing is kept' info --device "$sel"
@@ -290,8 +343,8 @@ same nnz 4992
 expect 0 '"converged": true' solve "$dir/p.mtx.gz" --rhs manufactured --json
 expect 0 '"gbytes_per_s"' bench stream --n 1000 --json
 expect 0 '"requested": "auto"' bench spmv --n 1000 --problem poisson2d:16 --json --svg "$dir/bars.svg"
-[ "$(grep -c '"fraction_of_copy": [0-9].*"copies": 64' "$dir/out")" -eq 9 ] || fail "not nine formats"
-[ "$(grep -c '<rect' "$dir/bars.svg")" -eq 10 ] || fail "not nine bars on a page"
+[ "$(grep -c '"fraction_of_copy": [0-9].*"copies": 64' "$dir/out")" -eq 10 ] || fail "not ten forms"
+[ "$(grep -c '<rect' "$dir/bars.svg")" -eq 11 ] || fail "not ten bars on a page"
 grep -q '</svg>' "$dir/bars.svg" || fail "the chart is not whole"
 expect 0 '"refused": "format dia' bench spmv --n 1000 --problem random_spd:2000:5 --hot --json
 expect 0 'does not suit' bench spmv --n 1000 --problem random_spd:2000:5 --hot
@@ -302,6 +355,36 @@ same requested jds:basic
 same precision double
 expect 0 '"variant": "slices of' bench cg --n 1000 --problem poisson2d:64 --format sell --json
 expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --hot --svg "$dir/no/such.svg"
+expect 0 '^march  ' bench stencil --n 1000 --problem poisson2d:16 --problem anisotropic2d:9:0.5 --hot
+[ "$(grep -c '^global  \|^local  \|^texture1d \|^texture2d ' "$dir/out")" -eq 8 ] || fail "not five paths"
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 0 '"name": "stencil", .*"fraction_of_copy": [0-9].*"format": "stencil"' bench stencil --n 1000 \
+    --problem poisson2d:16 --stencil-path global --precision single --json
+same requested global
+expect 0 '"name": "spmv", .*"format": "stencil"' bench spmv --n 1000 --problem poisson2d:16 --hot \
+    --format stencil --json
+expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --stencil-path global --json
+expect 0 '^ *32  *48  *48  3.0128e-03 3.0128e-03 ' reproduce wang --max-n 32
+expect 0 '"row": "32", "column": "iterations", "theirs": 48, "ours": 48, "golden": 48,' \
+    reproduce wang --max-n 64 --json --svg "$dir/wang"
+grep -q '"row": "64", "column": "iterations", "theirs": 96, "ours": 96, ' "$dir/out" ||
+    fail "not 96 iterations"
+[ "$(grep -c '"paper": "wang"' "$dir/out")" -eq 20 ] || fail "not twenty cells"
+checks=$((checks + 1))
+sed -n 's/.*"error_inf", "theirs": \([^,]*\), "ours": \([^,]*\), "golden": \([^,]*\),.*/\1 \2 \3/p' \
+    "$dir/out" | awk 'sprintf("%.4e", $1) != sprintf("%.4e", $2) ||
+        sprintf("%.6e", $2) != sprintf("%.6e", $3) { bad = 1 } END { exit bad || NR != 2 }' ||
+    fail "other errors than theirs"
+for figure in solution error paths; do
+    checks=$((checks + 1))
+    head -c 5 "$dir/wang-$figure.svg" | grep -q '^<svg ' && tail -n 1 "$dir/wang-$figure.svg" |
+        grep -q '^</svg>$' || fail "wang-$figure.svg is not whole"
+done
+KRY_PROFILE=no-fp64
+export KRY_PROFILE
+expect 2 'no double precision' reproduce wang --max-n 32
+unset KRY_PROFILE
+expect 2 'cannot write' reproduce wang --max-n 32 --svg "$dir/no/such"
 expect 0 '^theirs, average  *1.37  *2.70  *6.52' reproduce cevahir --problem poisson2d:9
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 expect 0 '"row": "average", "column": "jds", "theirs": 6.52' reproduce cevahir "$dir/good.mtx" --json
@@ -310,6 +393,15 @@ KRY_PROFILE=no-images
 export KRY_PROFILE
 expect 0 '"ours": null, .*"refused": "' reproduce cevahir "$dir/good.mtx" --json
 unset KRY_PROFILE
+expect 0 '"table": "figure 16", "row": "block", "column": "9", "theirs": null, "ours": [0-9]' \
+    reproduce akhtar --n 9 --json --svg "$dir/akhtar"
+[ "$(grep -c '"table": "table 1", .*"refused": "' "$dir/out")" -eq 8 ] || fail "table 1 is not refused"
+[ "$(grep -c '"paper": "akhtar"' "$dir/out")" -eq 79 ] || fail "not 79 cells"
+for figure in 12 13 16 23 24; do
+    tail -1 "$dir/akhtar-fig$figure.svg" | grep -q '^</svg>' || fail "no figure $figure"
+done
+expect 0 '^stream  *[0-9]' reproduce akhtar --n 9
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 if command -v python3 >/dev/null; then
     checks=$((checks + 1))
     "$kry" bench spmv --n 1000 --problem random_spd:900:5 --hot --json >"$dir/out" 2>"$dir/err"

@@ -14,7 +14,8 @@ static kry_device *dev, *small_groups;
  * for uninitialised even after it was written. */
 static kry_op *ops[400];
 static kry_vec *vecs[600];
-static int op_count, vec_count;
+static kry_laplace *laplaces[16];
+static int op_count, vec_count, laplace_count;
 static void keep_op(kry_op *op) { ops[op_count++] = op; }
 static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
 
@@ -27,6 +28,7 @@ static int open_device(void **state)
 static int close_device(void **state)
 {
     (void)state;
+    while (laplace_count) kry_laplace_release(&laplaces[--laplace_count]);
     while (op_count) kry_op_release(&ops[--op_count]);
     while (vec_count) kry_vec_release(&vecs[--vec_count]);
     int leaked = dev->refs - 1;
@@ -314,6 +316,54 @@ static void every_format(kry_type type, int64_t first)
     format_kernels(type, first, KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC));
 }
 
+/* ---- the Laplace equation: what reads no images, which Oclgrind takes for uninitialised, and what
+ *      does not wait for other groups, which it runs one after the other ---- */
+
+enum { NX = 9, NY = 5, NZ = 4, POINTS = NX * NY * NZ, SWEEPS = 5 };
+
+/* w[i + 1][j + 1][k + 1]: the points and the sides around them. */
+static void laplace_sweep(double w[NX + 2][NY + 2][NZ + 2])
+{
+    static double old[NX + 2][NY + 2][NZ + 2];
+    memcpy(old, w, sizeof old);
+    for (int i = 1; i <= NX; i++)
+        for (int j = 1; j <= NY; j++)
+            for (int k = 1; k <= NZ; k++)
+                w[i][j][k] = (old[i - 1][j][k] + old[i + 1][j][k] + old[i][j - 1][k] +
+                              old[i][j + 1][k] + old[i][j][k - 1] + old[i][j][k + 1]) /
+                             6;
+}
+
+static void laplace_kernel(kry_type type, kry_laplace_kernel kernel)
+{
+    static double w[NX + 2][NY + 2][NZ + 2];
+    double side[NY * NZ], f64[POINTS], change2;
+    float f32[POINTS];
+    memset(w, 0, sizeof w);
+    for (int p = 0; p < NY * NZ; p++)
+        side[p] = entry(p), w[NX + 1][p % NY + 1][p / NY + 1] = side[p];
+    kry_laplace **L = &laplaces[laplace_count++];
+    OK(kry_laplace_create(
+        dev, type, KRY_LAPLACE(.size = { NX, NY, NZ }, .face[KRY_X_HIGH] = side, .kernel = kernel),
+        L));
+    OK(kry_laplace_run(*L, SWEEPS, &change2));
+    assert_true(change2 > 0);
+    OK(kry_laplace_read(*L, type == KRY_F32 ? (void *)f32 : f64));
+    for (int s = 0; s < SWEEPS; s++) laplace_sweep(w);
+    for (int p = 0; p < POINTS; p++) {
+        double got = type == KRY_F32 ? f32[p] : f64[p];
+        double want = w[p % NX + 1][p / NX % NY + 1][p / NX / NY + 1];
+        assert_true(fabs(got - want) <= 16 * SWEEPS * roundoff(type));
+    }
+}
+
+static void laplace_kernels(kry_type type, int64_t first)
+{
+    static const kry_laplace_kernel some[] = { KRY_LAPLACE_STREAM, KRY_LAPLACE_BLOCK,
+                                               KRY_LAPLACE_K1, KRY_LAPLACE_K3, KRY_LAPLACE_K8 };
+    for (size_t i = 0; i < COUNT(some) && first == 0; i++) laplace_kernel(type, some[i]);
+}
+
 static void both(void (*what)(kry_type type, int64_t first))
 {
     what(KRY_F32, 0);
@@ -340,12 +390,15 @@ static void format_kernels__on_small_groups(void **state)
 }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
+static void laplace_kernels__against_plain_c(void **state) { (void)state, both(laplace_kernels); }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
         cmocka_unit_test(vec_kernels__against_plain_c),
         cmocka_unit_test(csr_kernels__against_plain_c),
+        cmocka_unit_test(laplace_kernels__against_plain_c),
         cmocka_unit_test(format_kernels__on_small_groups),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);

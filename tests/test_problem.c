@@ -139,6 +139,82 @@ static void poisson2d__row_sums_vanish_inside(void **state)
     kry_problem_release(&p);
 }
 
+/* a_ij by the description of the grid. */
+static double described(const kry_stencil_params *g, int axes, int64_t i, int64_t j)
+{
+    int axis = shared_axis((int)g->size[0], i, j);
+    double diagonal = 0;
+    for (int a = 0; a < axes; a++)
+        diagonal += 2 * g->diffusion[a] / (g->spacing[a] * g->spacing[a]);
+    return i == j ? diagonal : axis < 0 ? 0 : -g->diffusion[axis] / pow(g->spacing[axis], 2);
+}
+
+static void grids__described_as_their_matrix_is(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "poisson2d:5", "poisson3d:4", "poisson2d:1",
+                                         "anisotropic2d:4:0.3", "poisson3d:1" };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 0);
+        const kry_stencil_params *g = p->grid;
+        assert_non_null(g);
+        int axes = g->size[2] ? 3 : 2;
+        assert_int_equal(g->struct_size, sizeof *g);
+        assert_int_equal(p->n, g->size[0] * g->size[1] * (axes == 3 ? g->size[2] : 1));
+        assert_null(g->coefficient);
+        for (int a = 0; a < axes; a++) {
+            assert_int_equal(g->size[a], g->size[0]); /* as shared_axis takes it */
+            assert_int_equal(g->low[a], KRY_DIRICHLET);
+            assert_int_equal(g->high[a], KRY_DIRICHLET);
+        }
+        for (int64_t i = 0; i < p->n; i++)
+            for (int64_t j = 0; j < p->n; j++)
+                assert_true(entry(p, i, j) == described(g, axes, i, j));
+        kry_problem_release(&p);
+    }
+}
+
+static void problem_create_grid__the_same_without_entries(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "poisson2d:1", "poisson2d:17", "poisson3d:6",
+                                         "anisotropic2d:9:1e-3" };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *whole = make(specs[s], 0), *p = NULL;
+        assert_int_equal(kry_problem_create_grid(specs[s], &p), KRY_OK);
+        assert_true(!p->row_ptr && !p->col && !p->val);
+        assert_string_equal(p->name, specs[s]);
+        assert_int_equal(p->n, whole->n);
+        assert_int_equal(p->nnz, whole->nnz);
+        assert_int_equal(p->discrete, whole->discrete);
+        assert_memory_equal(p->rhs, whole->rhs, (size_t)p->n * sizeof *p->rhs);
+        assert_memory_equal(p->solution, whole->solution, (size_t)p->n * sizeof *p->solution);
+        assert_memory_equal(p->grid, whole->grid, sizeof *p->grid);
+        kry_problem_release(&p);
+        kry_problem_release(&whole);
+    }
+}
+
+static void problem_create_grid__refuses_what_has_no_grid(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "random_spd:9:3", "powerlaw_spd:9:3", "banded_spd:9:3",
+                                         "block_spd:9:3" };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 1);
+        assert_null(p->grid);
+        kry_problem_release(&p);
+        assert_int_equal(kry_problem_create_grid(specs[s], &p), KRY_ERR_UNSUPPORTED);
+        assert_null(p);
+        assert_non_null(strstr(kry_last_error(), specs[s]));
+    }
+    kry_problem *p = NULL;
+    assert_int_equal(kry_problem_create_grid("poisson2d:x", &p), KRY_ERR_PARSE);
+    assert_non_null(strstr(kry_last_error(), "kry_problem_create_grid: "));
+    assert_int_equal(kry_problem_create_grid(NULL, &p), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_problem_create_grid("poisson2d:4", NULL), KRY_ERR_ARGUMENT);
+}
+
 /* ---- random_spd ------------------------------------------------------------------- */
 
 static void random_spd__dominant_and_solved(void **state)
@@ -360,23 +436,27 @@ static void problem_create__long_spec(void **state)
 }
 
 /* Fail the k-th request for memory until nothing fails. */
+static void sweep_memory(const char *spec, bool entries)
+{
+    kry_problem *p = NULL;
+    int fail_at = 0;
+    for (kry_status st = KRY_ERR_MEMORY; st != KRY_OK; fail_at++) {
+        kry_test_fail_at = fail_at;
+        st = entries ? kry_problem_create(spec, 0, &p) : kry_problem_create_grid(spec, &p);
+        kry_test_fail_at = -1;
+        assert_true(st == KRY_OK ? p != NULL : st == KRY_ERR_MEMORY && !p);
+    }
+    assert_true(fail_at > 5);
+    kry_problem_release(&p);
+}
+
 static void problem_create__out_of_memory(void **state)
 {
     (void)state;
     static const char *const specs[] = { "poisson2d:3", "random_spd:9:4", "powerlaw_spd:9:4",
                                          "block_spd:9:4" };
-    for (size_t s = 0; s < COUNT(specs); s++) {
-        kry_problem *p = NULL;
-        int fail_at = 0;
-        for (kry_status st = KRY_ERR_MEMORY; st != KRY_OK; fail_at++) {
-            kry_test_fail_at = fail_at;
-            st = kry_problem_create(specs[s], 0, &p);
-            kry_test_fail_at = -1;
-            assert_true(st == KRY_OK ? p != NULL : st == KRY_ERR_MEMORY && !p);
-        }
-        assert_true(fail_at > 5);
-        kry_problem_release(&p);
-    }
+    for (size_t s = 0; s < COUNT(specs); s++) sweep_memory(specs[s], true);
+    sweep_memory(specs[0], false);
 }
 
 int main(void)
@@ -384,6 +464,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grids__small_sizes),
         cmocka_unit_test(poisson2d__row_sums_vanish_inside),
+        cmocka_unit_test(grids__described_as_their_matrix_is),
+        cmocka_unit_test(problem_create_grid__the_same_without_entries),
+        cmocka_unit_test(problem_create_grid__refuses_what_has_no_grid),
         cmocka_unit_test(random_spd__dominant_and_solved),
         cmocka_unit_test(random_spd__about_k_entries_off_the_diagonal),
         cmocka_unit_test(random_spd__seed_decides),

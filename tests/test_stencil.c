@@ -60,6 +60,151 @@ static void stencil__march(void **state) { check_path(type_of(state), KRY_PATH_M
 static void stencil__global(void **state) { check_path(type_of(state), KRY_PATH_GLOBAL, 4); }
 static void stencil__local(void **state) { check_path(type_of(state), KRY_PATH_LOCAL, 4); }
 
+/* ---- sides ------------------------------------------------------------------------------------ */
+
+/* b for values on all sides, face by face: what a ghost of the given value adds. */
+static double *expected_sides(const grid *g, const double *k, double *const given[6])
+{
+    double *b = calloc((size_t)grid_points(g), sizeof *b);
+    assert_non_null(b);
+    for (int64_t i = 0; i < grid_points(g); i++) {
+        int64_t size[3] = { g->size[0], g->size[1], g->size[2] ? g->size[2] : 1 };
+        int64_t at[3] = { i % size[0], i / size[0] % size[1], i / (size[0] * size[1]) };
+        for (int f = 0; f < (g->size[2] ? 6 : 4); f++) {
+            int a = f / 2, u = a == 0 ? 1 : 0, v = a == 2 ? 1 : 2;
+            kry_side side = f % 2 ? g->high[a] : g->low[a];
+            double w, h = g->spacing[a] > 0 ? g->spacing[a] : 1;
+            if (grid_face(g, k, at, a, f % 2, &w) >= 0 || side == KRY_PERIODIC) continue;
+            double q = given[f][at[u] + size[u] * at[v]];
+            if (side == KRY_NEUMANN) w *= h / (k ? k[i] : 1);
+            b[i] += (side == KRY_DIRICHLET_FACE ? 2 : 1) * w * q;
+        }
+    }
+    return b;
+}
+
+static void stencil__sides(void **state)
+{
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        const grid *g = &grids[i];
+        int64_t n = grid_points(g);
+        double *k = grid_coefficients(g, type), *given[6];
+        kry_side_values low[3], high[3];
+        kry_op *A = stencil_of(g, type, k, KRY_PATH_MARCH);
+        double *before = random_array(type, n);
+        guarded B = guarded_create(type, n, 1, 3, before);
+
+        for (int f = 0; f < 6; f++) {
+            given[f] = random_array(type, n);
+            *(f % 2 ? &high[f / 2] : &low[f / 2]) = (kry_side_values){ .array = given[f] };
+        }
+        for (int64_t j = 0; j < n; j++) given[3][j] = 0.75; /* one of them by its constant */
+        high[1] = (kry_side_values){ .constant = 0.75 };
+        OK(kry_stencil_boundary(A, low, high, B.v));
+        double *b = guarded_read(&B), *want = expected_sides(g, k, given);
+        for (int64_t j = 0; j < n; j++)
+            NEAR(b[j], before[j] + want[j], 60 * eps_of(type) * (1 + fabs(want[j]) + 100),
+                 "%s: b[%lld]", g->name, (long long)j);
+        given[0][0] = (double)NAN;
+        if (g->low[0] != KRY_PERIODIC)
+            REFUSES(kry_stencil_boundary(A, low, high, B.v), KRY_ERR_ARGUMENT, "value 0");
+        double *after = guarded_read(&B);
+        assert_same_bits(after, b, n);
+        free(after), free(b), free(want), free(before), free(k);
+        for (int f = 0; f < 6; f++) free(given[f]);
+        guarded_release(&B);
+        kry_op_release(&A);
+    }
+}
+
+/* ---- a stored matrix of it --------------------------------------------------------------------- */
+
+static void stencil__matrix(void **state)
+{
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        double *k = grid_coefficients(&grids[i], type);
+        kry_op *A = stencil_of(&grids[i], type, k, KRY_PATH_MARCH), *stored = NULL;
+        matrix want = grid_matrix(&grids[i], k);
+        kry_op_info ours, theirs;
+
+        OK(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &stored));
+        assert_int_equal(kry_op_get_shape(stored)->traits, kry_op_get_shape(A)->traits);
+        kry_op_describe(stored, &ours), kry_op_describe(A, &theirs);
+        assert_int_equal(ours.nnz, theirs.nnz);
+        op_suite(stored, &want);
+        kry_op_release(&stored);
+        kry_op_release(&A);
+        matrix_release(&want);
+        free(k);
+    }
+}
+
+/* New coefficients: what a fresh operator would be, to the bit; refused ones change nothing. */
+static void stencil__update(void **state)
+{
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        const grid *g = &grids[i];
+        int64_t n = grid_points(g);
+        double *first = grid_coefficients(g, type), *second = grid_coefficients(g, type);
+        double *b = random_array(type, n), *got = calloc((size_t)n, 8), *want = calloc((size_t)n, 8);
+        kry_op *A = stencil_of(g, type, first, KRY_PATH_MARCH),
+               *B = stencil_of(g, type, second, KRY_PATH_MARCH);
+        kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
+
+        if (!second) {
+            REFUSES(kry_op_update(A, b), KRY_ERR_UNSUPPORTED, "without coefficients");
+        } else {
+            OK(kry_op_update(A, second));
+            second[n - 1] = i % 2 ? 0 : (double)INFINITY;
+            REFUSES(kry_op_update(A, second), KRY_ERR_ARGUMENT, "coefficient");
+        }
+        OK(kry_op_apply(A, 1, x, 0, y));
+        whole_read(y, got);
+        OK(kry_op_apply(B, 1, x, 0, y));
+        whole_read(y, want);
+        assert_same_bits(got, want, n);
+        kry_vec_release(&x), kry_vec_release(&y);
+        kry_op_release(&A), kry_op_release(&B);
+        free(first), free(second), free(b), free(got), free(want);
+    }
+}
+
+/* ---- bad input ----------------------------------------------------------------------------------- */
+
+static void stencil__refusals(void **state)
+{
+    static const double zero[4] = { 1, 0, 1, 1 };
+    kry_type type = KRY_F32;
+    kry_op *A = (kry_op *)1;
+    kry_stencil_path path;
+    (void)state;
+#define BAD(status, text, ...)                                                        \
+    REFUSES(kry_stencil_create(device(), type, KRY_STENCIL(__VA_ARGS__), &A), status, text); \
+    assert_null(A);
+    BAD(KRY_ERR_ARGUMENT, "0 unknowns along x", .size = { 0, 2 })
+    BAD(KRY_ERR_ARGUMENT, "-3 unknowns along y", .size = { 2, -3 })
+    BAD(KRY_ERR_ARGUMENT, "-1 unknowns along z", .size = { 2, 2, -1 })
+    BAD(KRY_ERR_ARGUMENT, "2^31", .size = { 65536, 65536 })
+    BAD(KRY_ERR_ARGUMENT, "2^31", .size = { INT64_MAX, 2, INT64_MAX })
+    BAD(KRY_ERR_ARGUMENT, "spacing along y", .size = { 2, 2 }, .spacing = { 1, -1 })
+    BAD(KRY_ERR_ARGUMENT, "spacing along x", .size = { 2, 2 }, .spacing = { (double)NAN, 1 })
+    BAD(KRY_ERR_ARGUMENT, "diffusion along x", .size = { 2, 2 }, .diffusion = { -2 })
+    BAD(KRY_ERR_ARGUMENT, "periodic", .size = { 2, 2 }, .low = { KRY_PERIODIC })
+    BAD(KRY_ERR_ARGUMENT, "sides of y", .size = { 2, 2 }, .low = { 0, (kry_side)9 })
+    BAD(KRY_ERR_ARGUMENT, "path", .size = { 2, 2 }, .path = KRY_STENCIL_PATH_COUNT)
+    BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero)
+    REFUSES(kry_stencil_create(device(), type, NULL, &A), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_stencil_path_parse("shared", &path), KRY_ERR_PARSE, "texture2d");
+    for (int p = 0; p < KRY_STENCIL_PATH_COUNT; p++) {
+        OK(kry_stencil_path_parse(kry_stencil_path_name((kry_stencil_path)p), &path));
+        assert_int_equal(path, p);
+    }
+    assert_string_equal(kry_stencil_path_name(KRY_STENCIL_PATH_COUNT), "unknown");
+}
+
 /* ---- solves -------------------------------------------------------------------------------- */
 
 /* x after `limit` iterations, to be freed. */
@@ -144,7 +289,11 @@ int main(void)
         BOTH(stencil__march),
         BOTH(stencil__global),
         BOTH(stencil__local),
+        BOTH(stencil__sides),
+        BOTH(stencil__matrix),
+        BOTH(stencil__update),
         BOTH(stencil__solves),
+        cmocka_unit_test(stencil__refusals),
         cmocka_unit_test(stencil__singular),
     };
     return cmocka_run_group_tests_name("stencil", tests, NULL, close_device);

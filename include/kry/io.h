@@ -4,7 +4,7 @@
 #ifndef KRY_IO_H
 #define KRY_IO_H
 
-#include <kry/formats.h>
+#include <kry/stencil.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +77,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
 /*
  * A generated system on the host: a matrix in CSR, a right-hand side, the solution if known.
  *
+ * On a grid, x first:
+ *
  *   poisson2d:N            -div grad u = f on the unit square, u = 0 around, N-by-N interior
  *                          points, five-point stencil scaled by h^2 (diagonal 4), h = 1/(N+1),
  *                          u = sin^2(pi x) sin^2(pi y); Wang et al., section 2
@@ -97,13 +99,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
 typedef struct kry_problem {
     char name[64];            /* the spec it was made from */
     int64_t n, nnz;
-    int64_t *row_ptr;         /* n+1 */
+    int64_t *row_ptr;         /* n+1; NULL, as col and val: made without entries */
     int32_t *col;             /* nnz, ascending in a row */
     double *val;              /* nnz */
     double *rhs;              /* n */
     double *solution;         /* n: the exact solution of the differential equation (or of the
                                  system for random ones) at the unknowns; NULL: not known */
     bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
+    const kry_stencil_params *grid; /* owned; what kry_stencil_create takes to make the same A
+                                       without entries; NULL: the unknowns are on no grid */
 } kry_problem;
 
 /*
@@ -116,6 +120,15 @@ typedef struct kry_problem {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t seed,
                                                      kry_problem **problem);
+
+/*
+ * A problem on a grid without the entries of its matrix: row_ptr, col and val are NULL, all else is
+ * what kry_problem_create makes, to the bit. kry_stencil_create(device, type, problem->grid, &A)
+ * makes the operator.
+ *
+ * Returns  also KRY_ERR_UNSUPPORTED for a problem that has no grid.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, kry_problem **problem);
 KRY_API void kry_problem_release(kry_problem **problem);
 
 #ifdef __cplusplus

@@ -23,6 +23,9 @@ typedef struct kry_sum kry_sum;
 typedef struct kry_direction kry_direction;
 /* The step along it: x += alpha p, r -= alpha A p. Opaque too. */
 typedef struct kry_step kry_step;
+/* Many iterations of conjugate gradients in one launch. Opaque: the library's own grid operators
+ * use it; other operators leave run_cg NULL. */
+typedef struct kry_cg_run kry_cg_run;
 /* A sweep of a relaxation, y := x + c0 (x - old) + c1 D^-1 (b - A x). Opaque too. */
 typedef struct kry_relax kry_relax;
 
@@ -109,6 +112,10 @@ typedef struct kry_op_table {
 
     /* Default: nothing. Called once, when the last reference goes. */
     void (*destroy)(void *self);
+
+    /* Default: a launch for each step. Iterations of conjugate gradients that stay on the chip;
+     * docs/resident.md. A failure leaves x as the last call that succeeded left it. */
+    kry_status (*run_cg)(void *self, kry_cg_run *run);
 
     /* Default: residual, then a pass over vectors, if there is a diagonal. y := x + c0 (x - old) +
      * c1 D^-1 (b - A x) in one pass, D the diagonal; s carries c0, c1, b, x and old. x NULL: zero,

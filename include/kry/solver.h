@@ -56,12 +56,21 @@ typedef struct kry_stop {
                             looking costs nothing. Counts and iterates never depend on it. */
 } kry_stop;
 
+/* Whether iterations may stay on the chip, in one launch whose work-groups wait for each other:
+ * for grids that fit into the registers (docs/resident.md). Where they cannot, they do not. */
+typedef enum kry_resident {
+    KRY_RESIDENT_AUTO, /* on GPUs, without a preconditioner and without check_every */
+    KRY_RESIDENT_OFF,
+    KRY_RESIDENT_ON    /* on CPUs and with check_every, too */
+} kry_resident;
+
 typedef struct kry_pcg_params {
     size_t struct_size;
     const kry_op *precond; /* M, about inverse(A), symmetric positive definite; NULL: identity */
     kry_stop stop;
     kry_monitor monitor;   /* NULL: none */
     void *monitor_user;    /* borrowed */
+    kry_resident resident;
 } kry_pcg_params;
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
@@ -121,12 +130,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
 
 /*
  * A solver from a string, as the program and every binding take it:
- *     "method=pcg precond=jacobi rtol=1e-8 atol=0 maxit=500 check-every=0"
+ *     "method=pcg precond=jacobi rtol=1e-8 atol=0 maxit=500 check-every=0 resident=auto"
  *
  *   options  words name=value separated by blanks; NULL or "": plain CG with the defaults.
  *            method   cg, pcg (the same with precond=jacobi unless said otherwise);
  *                     jacobi, sor (kry_relaxation_create), which take no precond but omega=W
  *            precond  none, jacobi, chebyshev, chebyshev:DEGREE, ip (precond.h)
+ *            resident auto, off, on
  *
  * Returns  KRY_ERR_PARSE naming the word, or what the constructors return.
  */
@@ -139,6 +149,7 @@ struct kry_result {
     kry_reason reason;
     char why[200];        /* one sentence with the value that decided */
     int64_t iterations;
+    int64_t resident_iterations; /* of them on the chip; see kry_resident */
     int restarts;         /* times the recurrence was continued from the true residual */
     double norm_b;
     double target;        /* max(rtol * norm_b, atol) */

@@ -90,6 +90,7 @@ enum { KRY_MAX_ARGS = 32 };
 typedef struct kry_kernel {
     cl_kernel handle;
     const char *name;
+    uint64_t hash; /* of the program's text and options */
     unsigned char last[KRY_MAX_ARGS][8];
     unsigned char last_size[KRY_MAX_ARGS];
     unsigned generation;
@@ -139,6 +140,9 @@ typedef struct kry_arg {
 /* Enqueue `groups` work-groups of the profile's size. */
 kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
                       size_t count);
+/* The same with groups of `size` work-items. */
+kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+                           const kry_arg *args, size_t count);
 
 /* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
 typedef union kry_scalar {
@@ -157,6 +161,33 @@ int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per l
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
+/* Groups of a kernel that surely run at once, if they do not share the device. */
+kry_status kry_groups_resident(const kry_device *dev, const kry_kernel *kernel, int64_t *groups);
+
+/* ---- barrier.c: kernels whose groups wait for each other, written as cl/barrier.clh says. Their
+ *      first parameter is the control buffer: args[0] is filled in here. ---- */
+
+typedef struct kry_barrier kry_barrier;
+enum { KRY_BARRIER_MOST = 1024 }; /* groups */
+
+/* Find out how many groups of `size` work-items can wait for each other in this kernel: by a probe
+ * with these arguments (nothing is read or written through them), or from what an earlier one
+ * found. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if the kernel takes no groups of that size. */
+kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry_arg *args,
+                              size_t count, kry_barrier **barrier);
+void kry_barrier_release(kry_barrier **barrier);
+/* How many; 0: none, do it another way. Becomes 0 once a launch was aborted. */
+int kry_barrier_groups(const kry_barrier *barrier);
+/* Enqueue. Returns  KRY_ERR_UNSUPPORTED for more groups than can wait for each other. */
+kry_status kry_barrier_launch(kry_barrier *barrier, int groups, kry_arg *args, size_t count);
+/* Whether every group of the last launch came to its end; if not, what it wrote is worthless.
+ * Waits. */
+kry_status kry_barrier_finished(kry_barrier *barrier, bool *finished);
+
+/* For tests: launch number kry_test_abort_at from now is aborted (< 0: none); so many messages of
+ * a probe count as stale, beside those that are. */
+extern int kry_test_abort_at, kry_test_stale_messages;
 
 /* ---- vec.c, reduce.c ---- */
 
@@ -215,6 +246,32 @@ struct kry_relax {
     const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */
     double x_scale, old_scale;  /* 0: none; else x stands for x_scale x, old for old_scale old. For
                                    operators that offer relax: saves writing down a multiple of b */
+};
+
+/* ---- kry_op_table.run_cg: iterations of conjugate gradients that stay on the chip. A solver
+ *      calls it with KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then
+ *      with KRY_CG_GO_ON while there is neither a reason to stop nor a failure. ---- */
+
+typedef enum kry_cg_action {
+    KRY_CG_PREPARE, /* compile, allocate, find out whether it can be done; nothing else is set */
+    KRY_CG_BEGIN,   /* from x and its residual r */
+    KRY_CG_GO_ON    /* from where the last call ended */
+} kry_cg_action;
+
+enum { KRY_CG_CHUNK = 2048 }; /* iterations in one call: some 10 ms, and no more than that is lost */
+
+struct kry_cg_run {
+    kry_cg_action action;
+    const kry_vec *r;   /* [in] b - A x */
+    kry_vec *x;         /* [in,out] */
+    double target2;     /* stop when r.r <= target2 */
+    int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
+    unsigned ticket;    /* the operator's: whose recurrence it keeps */
+    double *history;    /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
+                           the last stands at 0 of the next call again */
+    int done;           /* [out] iterations of this call */
+    int stop;           /* [out] the reason to stop, as in direction.clh; 0: none */
+    double value;       /* [out] that decided */
 };
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */

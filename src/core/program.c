@@ -7,7 +7,8 @@
 
 struct kry_program {
     struct kry_program *next;
-    char *key; /* owned: stem, type and defines, one to a line */
+    char *key;     /* owned: stem, type and defines, one to a line */
+    uint64_t hash; /* of text and options */
     cl_program handle;
     kry_kernel *kernels; /* owned, a list */
 };
@@ -62,30 +63,50 @@ done:
     return st;
 }
 
-/* kry.clh, direction.clh, <stem>.cl and product.clh in one text: drivers' caches miss changed
- * #includes. */
+/* What stands between kry.clh and a file: always, or if it has a word. */
+static const struct {
+    const char *file, *word;
+} before[] = { { "direction.clh", "" },
+               { "barrier.clh", "RESIDENT_PARAMS" },
+               { "laplace.clh", "laplace.clh" } };
+
+/* *text := *text, `more`; messages of compilers name `file`. */
+static kry_status append(char **text, const char *file, const char *more)
+{
+    size_t old = strlen(*text), size = old + strlen(more) + strlen(file) + 20;
+    kry_status st = kry_realloc(size, 1, text);
+
+    if (st == KRY_OK) snprintf(*text + old, size - old, "#line 1 \"%s\"\n%s", file, more);
+    return st;
+}
+
+/* kry.clh, what else stands before it, <stem>.cl and product.clh in one text: drivers' caches miss
+ * changed #includes. */
 static kry_status assemble(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
     const char *dir = NULL;
-    char *common = NULL, *direction = NULL, *body = NULL, *product = NULL, file[64];
+    char *text = NULL, *body = NULL, *piece = NULL, file[64];
 
     *source = NULL;
-    TRY(kernel_directory(&dir, &common));
-    TRY(read_text(dir, "direction.clh", &direction));
+    TRY(kernel_directory(&dir, &text));
     snprintf(file, sizeof file, "%s.cl", stem);
     TRY(read_text(dir, file, &body));
-    TRY(read_text(dir, "product.clh", &product));
-    size_t size = strlen(common) + strlen(direction) + strlen(body) + strlen(product) + 200;
-    TRY(kry_alloc(size, 1, source));
-    snprintf(*source, size,
-             "%s#line 1 \"direction.clh\"\n%s#line 1 \"%s\"\n%s#line 1 \"product.clh\"\n%s", common,
-             direction, file, body, product);
+    for (size_t i = 0; i < COUNT(before); i++) {
+        if (!strstr(body, before[i].word)) continue;
+        TRY(read_text(dir, before[i].file, &piece));
+        TRY(append(&text, before[i].file, piece));
+        free(piece), piece = NULL;
+    }
+    TRY(append(&text, file, body));
+    TRY(read_text(dir, "product.clh", &piece));
+    TRY(append(&text, "product.clh", piece));
+    *source = text;
+    text = NULL;
 done:
-    free(product);
+    free(piece);
     free(body);
-    free(direction);
-    free(common);
+    free(text);
     return st;
 }
 
@@ -230,6 +251,8 @@ static kry_status program_get(kry_device *dev, const char *stem, kry_type type, 
     TRY(assemble(stem, &source));
     compile_options(dev, type, defines, options, sizeof options);
     TRY(build(dev, stem, source, options, &p->handle));
+    p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
+    p->hash = kry_hash(p->hash, source, strlen(source));
     p->next = dev->programs;
     *found = dev->programs = p;
     p = NULL;
@@ -259,6 +282,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in %s.cl: %s", name, stem,
           kry_cl_error_name(err));
     k->name = copy;
+    k->hash = p->hash;
     copy = NULL;
     k->next = p->kernels;
     *kernel = p->kernels = k;

@@ -71,14 +71,44 @@ static void grid_fill(const grid *g, kry_problem *p)
 {
     int64_t at[3] = { 0, 0, 0 }, entry = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        entry = grid_row(g, i, at, entry, p);
-        p->row_ptr[i + 1] = entry;
+        if (p->row_ptr) {
+            entry = grid_row(g, i, at, entry, p);
+            p->row_ptr[i + 1] = entry;
+        }
         grid_point(g, at, &p->solution[i], &p->rhs[i]);
         for (int a = 0; a < g->axes && ++at[a] == g->size && a + 1 < g->axes; a++) at[a] = 0;
     }
 }
 
-static kry_status grid_create(grid *g, kry_problem *p)
+/* The matrix as a stencil: everything is scaled by h^2, so points are 1 apart. */
+static kry_status grid_describe(const grid *g, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    kry_stencil_params *stencil = NULL;
+    TRY(kry_alloc(1, sizeof *stencil, &stencil));
+    *stencil = *KRY_STENCIL(.path = KRY_PATH_MARCH);
+    for (int a = 0; a < g->axes; a++) {
+        stencil->size[a] = g->size;
+        stencil->spacing[a] = 1;
+        stencil->diffusion[a] = g->weight[a];
+        stencil->low[a] = stencil->high[a] = KRY_DIRICHLET;
+    }
+    p->grid = stencil;
+done:
+    return st;
+}
+
+static kry_status entries_create(kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_alloc((size_t)p->n + 1, sizeof(int64_t), &p->row_ptr));
+    TRY(kry_alloc((size_t)p->nnz, sizeof(int32_t), &p->col));
+    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &p->val));
+done:
+    return st;
+}
+
+static kry_status grid_create(grid *g, bool entries, kry_problem *p)
 {
     kry_status st = KRY_OK;
     int64_t points = 1;
@@ -91,9 +121,8 @@ static kry_status grid_create(grid *g, kry_problem *p)
     p->nnz = (2 * g->axes + 1) * points - 2 * g->axes * (points / g->size);
     TRY(kry_alloc((size_t)g->size, sizeof(double), &g->sin2));
     TRY(kry_alloc((size_t)g->size, sizeof(double), &g->cos2));
-    TRY(kry_alloc((size_t)p->n + 1, sizeof(int64_t), &p->row_ptr));
-    TRY(kry_alloc((size_t)p->nnz, sizeof(int32_t), &p->col));
-    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &p->val));
+    TRY(grid_describe(g, p));
+    if (entries) TRY(entries_create(p));
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
     for (int64_t i = 0; i < g->size; i++) {
@@ -110,17 +139,18 @@ done:
 
 static kry_status poisson2d(const spec *s, kry_problem *p)
 {
-    return grid_create(&(grid){ .axes = 2, .size = s->size, .weight = { 1, 1 } }, p);
+    return grid_create(&(grid){ .axes = 2, .size = s->size, .weight = { 1, 1 } }, s->entries, p);
 }
 
 static kry_status poisson3d(const spec *s, kry_problem *p)
 {
-    return grid_create(&(grid){ .axes = 3, .size = s->size, .weight = { 1, 1, 1 } }, p);
+    return grid_create(&(grid){ .axes = 3, .size = s->size, .weight = { 1, 1, 1 } }, s->entries, p);
 }
 
 static kry_status anisotropic2d(const spec *s, kry_problem *p)
 {
-    return grid_create(&(grid){ .axes = 2, .size = s->size, .weight = { 1, s->eps } }, p);
+    return grid_create(&(grid){ .axes = 2, .size = s->size, .weight = { 1, s->eps } }, s->entries,
+                       p);
 }
 
 /* ---- specs ------------------------------------------------------------------------ */
@@ -133,15 +163,16 @@ static const struct kind {
     enum field field; /* what stands behind N */
     char letter;      /* of FIELD_K, which runs from `least` to N-1+least */
     int least;
+    bool grid;
     kry_status (*create)(const spec *s, kry_problem *p);
 } kinds[] = {
-    { "poisson2d", 46340, FIELD_NONE, 0, 0, poisson2d },
-    { "poisson3d", 1290, FIELD_NONE, 0, 0, poisson3d },
-    { "anisotropic2d", 46340, FIELD_EPS, 0, 0, anisotropic2d },
-    { "random_spd", INT32_MAX, FIELD_K, 'K', 0, kry_problem_random },
-    { "powerlaw_spd", INT32_MAX, FIELD_K, 'K', 0, kry_problem_powerlaw },
-    { "banded_spd", INT32_MAX, FIELD_K, 'W', 0, kry_problem_banded },
-    { "block_spd", INT32_MAX, FIELD_K, 'B', 1, kry_problem_block },
+    { "poisson2d", 46340, FIELD_NONE, 0, 0, true, poisson2d },
+    { "poisson3d", 1290, FIELD_NONE, 0, 0, true, poisson3d },
+    { "anisotropic2d", 46340, FIELD_EPS, 0, 0, true, anisotropic2d },
+    { "random_spd", INT32_MAX, FIELD_K, 'K', 0, false, kry_problem_random },
+    { "powerlaw_spd", INT32_MAX, FIELD_K, 'K', 0, false, kry_problem_powerlaw },
+    { "banded_spd", INT32_MAX, FIELD_K, 'W', 0, false, kry_problem_banded },
+    { "block_spd", INT32_MAX, FIELD_K, 'B', 1, false, kry_problem_block },
 };
 
 /* The whole number at *text, -1 if there is none; *text moves behind it. */
@@ -160,51 +191,63 @@ static kry_status read_spec(const char *text, const struct kind **kind, spec *s)
     for (size_t i = 0; i < COUNT(kinds); i++)
         if (strlen(kinds[i].name) == length && !strncmp(text, kinds[i].name, length))
             *kind = &kinds[i];
-    CHECK(*kind, KRY_ERR_PARSE, "kry_problem_create: unknown problem \"%s\"; there are " FORMS,
-          text);
+    CHECK(*kind, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are " FORMS, s->func, text);
     const char *at = text + length + (text[length] == ':');
     s->size = read_whole(&at);
     bool more = (*kind)->field != FIELD_NONE;
     CHECK(s->size >= 1 && s->size <= (*kind)->max_size && *at == (more ? ':' : '\0'), KRY_ERR_PARSE,
-          "kry_problem_create: \"%s\" needs a whole number N from 1 to %lld%s; there are " FORMS,
-          text, (long long)(*kind)->max_size, more ? " and one number more" : " and nothing more");
+          "%s: \"%s\" needs a whole number N from 1 to %lld%s; there are " FORMS, s->func, text,
+          (long long)(*kind)->max_size, more ? " and one number more" : " and nothing more");
     at += more;
     if ((*kind)->field == FIELD_EPS) {
         char *end = NULL;
         s->eps = strtod(at, &end);
         CHECK(end > at && !*end && s->eps > 0 && isfinite(s->eps), KRY_ERR_PARSE,
-              "kry_problem_create: \"%s\" needs a number EPS > 0; there are " FORMS, text);
+              "%s: \"%s\" needs a number EPS > 0; there are " FORMS, s->func, text);
     }
     if ((*kind)->field == FIELD_K) {
         s->k = read_whole(&at);
         CHECK(!*at && s->k >= (*kind)->least && s->k < s->size + (*kind)->least, KRY_ERR_PARSE,
-              "kry_problem_create: \"%s\" needs a whole number %c from %s; there are " FORMS, text,
+              "%s: \"%s\" needs a whole number %c from %s; there are " FORMS, s->func, text,
               (*kind)->letter, (*kind)->least ? "1 to N" : "0 to N-1");
     }
 done:
     return st;
 }
 
-kry_status kry_problem_create(const char *text, uint64_t seed, kry_problem **problem)
+static kry_status create(const char *text, spec *s, kry_problem **problem)
 {
     kry_status st = KRY_OK;
     const struct kind *kind = NULL;
-    spec s = { .seed = seed };
     kry_problem *p = NULL;
-    CHECK(problem, KRY_ERR_ARGUMENT, "kry_problem_create: problem is NULL");
+    CHECK(problem, KRY_ERR_ARGUMENT, "%s: problem is NULL", s->func);
     *problem = NULL;
-    CHECK(text, KRY_ERR_ARGUMENT, "kry_problem_create: spec is NULL");
+    CHECK(text, KRY_ERR_ARGUMENT, "%s: spec is NULL", s->func);
     CHECK(strlen(text) < sizeof p->name, KRY_ERR_PARSE,
-          "kry_problem_create: a spec of %zu characters; there are " FORMS, strlen(text));
-    TRY(read_spec(text, &kind, &s));
+          "%s: a spec of %zu characters; there are " FORMS, s->func, strlen(text));
+    TRY(read_spec(text, &kind, s));
+    CHECK(s->entries || kind->grid, KRY_ERR_UNSUPPORTED,
+          "%s: \"%s\" has no grid; kry_problem_create makes it with its entries", s->func, text);
     TRY(kry_alloc(1, sizeof *p, &p));
     strcpy(p->name, text);
-    TRY(kind->create(&s, p));
+    TRY(kind->create(s, p));
     *problem = p;
     p = NULL;
 done:
     kry_problem_release(&p);
     return st;
+}
+
+kry_status kry_problem_create(const char *text, uint64_t seed, kry_problem **problem)
+{
+    spec s = { .seed = seed, .func = "kry_problem_create", .entries = true };
+    return create(text, &s, problem);
+}
+
+kry_status kry_problem_create_grid(const char *text, kry_problem **problem)
+{
+    spec s = { .func = "kry_problem_create_grid" };
+    return create(text, &s, problem);
 }
 
 void kry_problem_release(kry_problem **problem)
@@ -216,6 +259,7 @@ void kry_problem_release(kry_problem **problem)
     free(p->val);
     free(p->rhs);
     free(p->solution);
+    free((void *)p->grid);
     free(p);
     *problem = NULL;
 }

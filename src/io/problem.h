@@ -11,6 +11,8 @@ typedef struct kry_problem_spec {
     double eps;   /* weight of the second axis */
     int64_t k;    /* K, W or B */
     uint64_t seed;
+    const char *func; /* who is asked, for messages */
+    bool entries;     /* of the matrix are wanted */
 } kry_problem_spec;
 
 /* ---- problem_random.c: symmetric, diagonally dominant, b = A x for a random x ---- */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct options {
-    char method[16], precond[16];
+    char method[16], precond[16], resident[16];
     double omega; /* 0: not given */
     kry_stop stop;
 } options;
@@ -45,6 +45,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
         { "maxit", COUNTER, &o->stop.max_iter },
         { "check-every", COUNTER, &o->stop.check_every },
         { "omega", REAL, &o->omega },
+        { "resident", WORD, o->resident },
     };
     kry_status st = KRY_OK;
 
@@ -58,7 +59,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
     }
     CHECK(false, KRY_ERR_PARSE,
           "kry_solver_create: '%s' is none of method, precond, rtol, atol, maxit, check-every, "
-          "omega",
+          "omega, resident",
           name);
 done:
     return st;
@@ -116,18 +117,30 @@ typedef struct watcher {
     void *user;
 } watcher;
 
+static kry_status to_resident(const char *word, kry_resident *resident)
+{
+    static const char *const words[] = { "auto", "off", "on" }; /* in the order of kry_resident */
+
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (!strcmp(words[i], word)) return *resident = (kry_resident)i, KRY_OK;
+    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: resident '%s' is none of auto, off, on",
+                    word);
+}
+
 static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *M = NULL;
+    kry_resident resident = KRY_RESIDENT_AUTO;
 
     CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
     if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
+    TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
     TRY(make_precond(A, o->precond, &M));
-    TRY(kry_pcg_create(
-        A,
-        KRY_PCG(.precond = M, .stop = o->stop, .monitor = watch.call, .monitor_user = watch.user),
-        solver));
+    TRY(kry_pcg_create(A,
+                       KRY_PCG(.precond = M, .stop = o->stop, .monitor = watch.call,
+                               .monitor_user = watch.user, .resident = resident),
+                       solver));
 done:
     kry_op_release(&M);
     return st;
@@ -138,6 +151,8 @@ static kry_status make_relaxation(const kry_op *A, options *o, watcher watch, kr
     kry_status st = KRY_OK;
     bool sor = !strcmp(o->method, "sor");
 
+    CHECK(!o->resident[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no resident",
+          o->method);
     CHECK(!o->precond[0] || !strcmp(o->precond, "none"), KRY_ERR_PARSE,
           "kry_solver_create: method '%s' takes no preconditioner, and so not '%s'", o->method,
           o->precond);

@@ -15,7 +15,7 @@
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
-#include "stop.h"
+#include "resident.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,7 @@ typedef struct pcg {
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last;
     kry_watch watch;
+    kry_chip chip; /* iterations that stay on it, where A offers them */
     double setup_seconds;
 } pcg;
 
@@ -163,6 +164,23 @@ done:
     return st;
 }
 
+/* A cycle of the recurrence: on the chip where that can be done, and if it ends there too early,
+ * on from the x it has come to. */
+static kry_status cycle(pcg *S, const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    int64_t before = S->watch.iteration;
+    bool complete;
+    double residual;
+
+    TRY(kry_chip_iterate(&S->chip, &S->watch, S->r, x, &complete));
+    if (complete) return KRY_OK;
+    if (S->watch.iteration > before) TRY(begin(S, b, x, &residual));
+    TRY(iterate(S, x));
+done:
+    return st;
+}
+
 /* By the model: the direction with its product, then x, p, r, q read and x, r written. */
 static double bytes_per_step(const pcg *S)
 {
@@ -191,6 +209,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
 
     TRY(kry_rhs_norm(b, S->pq, &norm_b));
     kry_watch_begin(&S->watch, norm_b);
+    S->chip.iterations = 0;
     if (norm_b == 0) {
         TRY(kry_vec_fill(x, 0.0));
         kry_watch_end(&S->watch, KRY_CONVERGED_ZERO, 0.0, "b is zero, and so is x", res);
@@ -198,12 +217,13 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
         TRY(begin(S, b, x, &residual));
         TRY(kry_guess_check(residual));
         while (kry_watch_judge(&S->watch, residual, res)) {
-            TRY(iterate(S, x));
+            TRY(cycle(S, b, x));
             TRY(begin(S, b, x, &residual));
         }
     }
     res->setup_seconds = S->setup_seconds;
-    res->bytes = bytes_per_step(S) * (double)res->iterations;
+    res->resident_iterations = S->chip.iterations;
+    res->bytes = bytes_per_step(S) * (double)(res->iterations - res->resident_iterations);
     res->solve_seconds = kry_now() - S->watch.start;
     st = kry_reason_status(res->reason);
 done:
@@ -226,6 +246,7 @@ static void pcg_destroy(void *self)
 {
     pcg *S = self;
     if (!S) return;
+    kry_chip_release(&S->chip);
     kry_watch_release(&S->watch);
     kry_sum_release(&S->rho);
     kry_sum_release(&S->pq);
@@ -332,6 +353,9 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
+    kry_pcg_params left = *params;
+    left.precond = S->M;
+    kry_chip_prepare(&S->chip, A, &left);
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;

@@ -262,6 +262,19 @@ done:
     return st;
 }
 
+kry_status kry_watch_take(kry_watch *w, const double *residual2, int done, int stop, double value)
+{
+    kry_status st = KRY_OK;
+
+    for (int k = 0; k <= done; k++) TRY(remember(w, w->iteration + k, sqrt(residual2[k])));
+    w->iteration += done;
+    w->device_stop = stop;
+    w->device_value = value;
+    tell_monitor(w, w->iteration);
+done:
+    return st;
+}
+
 /* ---- residuals that the host reads ----------------------------------------------------------- */
 
 int64_t kry_watch_until_look(const kry_watch *w)

@@ -56,6 +56,9 @@ void kry_watch_begin(kry_watch *w, double norm_b);
 kry_status kry_watch_cycle(kry_watch *w);
 /* Whether to enqueue another iteration; if so, d->iteration and d->slot are its. */
 kry_status kry_watch_next(kry_watch *w, kry_direction *d, bool *go);
+/* Take in iterations that ran without the host: `done` of them, r.r at 0 ... done, and what the
+ * device said at the end. */
+kry_status kry_watch_take(kry_watch *w, const double *residual2, int done, int stop, double value);
 /* For methods whose residual the host reads now and then: how many iterations until then, and the
  * residual at w->iteration, which may end them. */
 int64_t kry_watch_until_look(const kry_watch *w);

@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* With defines of its own, for one section of stencil.cl. `path` < 0: as the operator's. */
-static kry_status get_kernel(kry_stencil *A, const char *section, int path, const char *name,
+/* A kernel of a section of stencil.cl, with defines of its own. */
+static kry_status get_kernel(kry_stencil *A, const char *section, const char *name,
                              kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
     char defines[224];
 
-    if (*kernel) return KRY_OK;
-    snprintf(defines, sizeof defines, "%s -DEXACT -D%s", A->defines, section);
-    if (path >= 0) strstr(defines, "-DPATH=")[7] = (char)('0' + path);
+    snprintf(defines, sizeof defines, "%s %s", A->defines, section);
+    if (!strstr(section, "RELAX"))
+        strstr(defines, "-DPATH=")[7] = '1'; /* neighbours by themselves */
     TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, name, kernel));
 done:
     return st;
@@ -27,14 +27,30 @@ done:
 /* Never read nor written, where the kernel wants a buffer. */
 static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
 
+/* For aligned vectors and for all. */
+static kry_status make_sweeps(kry_stencil *A, const char *name, kry_sweep sweep[2])
+{
+    kry_status st = KRY_OK;
+    char section[48];
+    kry_kernel *kernel;
+
+    for (int i = 0; i < 2 && !sweep[i].kernel; i++) {
+        int lanes = i ? 1 : A->lanes;
+        snprintf(section, sizeof section, "-DRELAX -DLANES=%d", lanes);
+        TRY(get_kernel(A, section, name, &kernel));
+        TRY(kry_stencil_plan(A, kernel, lanes, &sweep[i]));
+    }
+done:
+    return st;
+}
+
 kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
 {
     kry_stencil *A = self;
     kry_status st = KRY_OK;
-    const kry_span sweep = { A->work, A->length, A->groups };
 
-    TRY(get_kernel(A, "RELAX", -1, "stencil_relax", &A->relax));
-    TRY(get_kernel(A, "RELAX", -1, "stencil_scale", &A->scale));
+    TRY(make_sweeps(A, "stencil_relax", A->relax));
+    TRY(make_sweeps(A, "stencil_scale", A->scale));
     if (!s) return KRY_OK;
     kry_scalar c0 = kry_scalar_of(A->dev, s->c0), c1 = kry_scalar_of(A->dev, s->c1);
     kry_scalar x_scale = kry_scalar_of(A->dev, s->x_scale != 0 ? s->x_scale : 1),
@@ -57,22 +73,37 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
                              ARG_ACC(A->dev, old_scale),
                              ARG(old->buffer),
                              ARG(old->first) };
-    if (sum) sum->count = (cl_int)A->groups;
-    TRY(kry_stencil_launch(A, s->x ? A->relax : A->scale, &sweep, rest,
-                           COUNT(rest) - (s->x ? 0 : 8)));
+    const bool anywhere = s->b->first % A->lanes || x->first % A->lanes || old->first % A->lanes ||
+                          y->first % A->lanes;
+    const kry_sweep *sweep = s->x ? &A->relax[anywhere] : &A->scale[anywhere];
+    if (sum) sum->count = (cl_int)sweep->groups;
+    TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest) - (s->x ? 0 : 8)));
 done:
     return st;
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* CPUs: shares of all points. GPUs: pieces of columns, as long as those of a sweep that marches, or
- * points. */
-static kry_span columns_of(const kry_stencil *A)
+/* `columns` of so many points along the last axis, or pieces of them. */
+static kry_status cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length,
+                      kry_sweep *s)
 {
-    if (A->path == KRY_PATH_MARCH && !A->dev->info.cpu_kernels)
-        return (kry_span){ A->work, A->length, A->groups };
-    return (kry_span){ (cl_int)A->n, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
+    kry_status st = KRY_OK;
+    int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev), most;
+
+    TRY(kry_groups_resident(A->dev, kernel, &most));
+    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
+    *s = (kry_sweep){ kernel, (cl_int)(columns * ((last + length - 1) / length)), (cl_int)length, 1,
+                      most };
+    if ((s->work + group - 1) / group < most) s->groups = (s->work + group - 1) / group;
+done:
+    return st;
+}
+
+/* CPUs walk shares of `work`, which stand for all points. */
+static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
+{
+    return (kry_sweep){ kernel, (cl_int)work, 1, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
 }
 
 /* ---- red and black ------------------------------------------------------------------------- */
@@ -94,19 +125,21 @@ done:
 }
 
 /* Half as many points as a sweep has, in columns half as long. CPUs own rows. */
-static kry_span colour_span(const kry_stencil *A)
+static kry_status make_colours(kry_stencil *A)
 {
-    enum { MOST_GROUPS = 65535 };
+    kry_status st = KRY_OK;
     int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
-    int64_t columns = (A->size[0] + 1) / 2 * (rows / last), length = (columns_of(A).length + 1) / 2;
-    kry_span over = { (cl_int)rows, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
+    kry_kernel *kernel;
 
-    if (A->dev->info.cpu_kernels) return over;
-    over.length = (cl_int)length;
-    over.work = (cl_int)(columns * ((last + length - 1) / length));
-    over.groups = (over.work + kry_group_size(A->dev) - 1) / kry_group_size(A->dev);
-    if (over.groups > MOST_GROUPS) over.groups = MOST_GROUPS;
-    return over;
+    if (A->colour.kernel) return KRY_OK;
+    TRY(get_kernel(A, "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
+    if (A->dev->info.cpu_kernels)
+        A->colour = shares(A, kernel, rows);
+    else
+        TRY(cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last), (A->residual.length + 1) / 2,
+                &A->colour));
+done:
+    return st;
 }
 
 kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
@@ -115,15 +148,14 @@ kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const 
     kry_stencil *A = self;
     kry_status st = KRY_OK;
 
-    TRY(get_kernel(A, "COLOURS", 1, "stencil_colour", &A->colour));
     TRY(check_colours(A));
+    TRY(make_colours(A));
     if (!b) return KRY_OK;
-    const kry_span over = colour_span(A);
     const cl_int which = colour;
     kry_scalar w = kry_scalar_of(A->dev, omega);
     const kry_arg rest[] = { ARG(which),    ARG_ACC(A->dev, w), ARG(b->buffer),
                              ARG(b->first), ARG(x->buffer),     ARG(x->first) };
-    TRY(kry_stencil_launch(A, A->colour, &over, rest, COUNT(rest)));
+    TRY(kry_stencil_launch(A, &A->colour, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -152,16 +184,30 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
     return d;
 }
 
+static kry_status make_poisson(kry_stencil *A, bool scalar)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+
+    if (A->poisson.kernel) return KRY_OK;
+    TRY(get_kernel(A, scalar ? "-DPOISSON -DSCALAR -DLANES=1" : "-DPOISSON -DLANES=1",
+                   "stencil_incomplete", &kernel));
+    if (A->dev->info.cpu_kernels)
+        A->poisson = shares(A, kernel, A->n);
+    else
+        TRY(cut(A, kernel, A->n / A->size[A->axes - 1], A->residual.length, &A->poisson));
+done:
+    return st;
+}
+
 kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
                                   kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     double entry = kry_stencil_diagonal_entry(A);
 
-    TRY(get_kernel(A, entry > 0 ? "POISSON -DSCALAR" : "POISSON", 1, "stencil_incomplete",
-                   &A->poisson));
+    TRY(make_poisson(A, entry > 0));
     if (!x) return KRY_OK;
-    const kry_span over = columns_of(A);
     kry_scalar alpha = kry_scalar_of(A->dev, how->alpha), beta = kry_scalar_of(A->dev, how->beta),
                inverse = kry_scalar_of(A->dev, entry > 0 ? 1 / entry : 0);
     const kry_vec *d = or_else(how->inverse, x);
@@ -178,8 +224,8 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
                              ARG(d->first),
                              ARG(sums),
                              ARG(part) };
-    if (sum) sum->count = (cl_int)over.groups;
-    TRY(kry_stencil_launch(A, A->poisson, &over, rest, COUNT(rest)));
+    if (sum) sum->count = (cl_int)A->poisson.groups;
+    TRY(kry_stencil_launch(A, &A->poisson, rest, COUNT(rest)));
 done:
     return st;
 }

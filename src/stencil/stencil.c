@@ -37,66 +37,98 @@ done:
 
 /* ---- launches ------------------------------------------------------------------------------ */
 
-enum { GRID_ARGS = 12, REST = 16 };
+enum { GRID_ARGS = 13, REST = 16 };
 
-/* Points in a work-item's column: long ones read less twice, many of them fill the device. */
-static void share_columns(kry_stencil *A)
+/* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
+ * may load one, else a point. */
+static int lanes_of(const kry_stencil *A)
 {
-    enum { SHORTEST = 4 };
-    int64_t last = A->size[A->axes - 1], columns = A->n / last;
-    int64_t room = (int64_t)A->dev->shape.per_unit * A->dev->info.compute_units *
-                   kry_group_size(A->dev);
-    int64_t pieces = room / columns, most = (last + SHORTEST - 1) / SHORTEST;
-
-    if (pieces > most) pieces = most;
-    if (pieces < 1) pieces = 1;
-    A->length = (cl_int)((last + pieces - 1) / pieces);
-    A->work = (cl_int)(columns * ((last + A->length - 1) / A->length));
+    int lanes = kry_vector_width(A->dev, A->type);
+    if (A->path != KRY_PATH_MARCH || A->dev->info.cpu_kernels) return 1;
+    while (A->size[0] % lanes) lanes /= 2;
+    return lanes;
 }
 
-static int64_t tiles(const kry_stencil *A)
+static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
+
+/* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the
+ * more of them a tile has, but a load wants to be whole. */
+static int tile_width(const kry_stencil *A, int lanes)
+{
+    int group = kry_group_size(A->dev), width = 1;
+    int64_t across = A->size[0] / lanes;
+    while (2 * width <= group && width < 32 && width < across) width *= 2;
+    return width;
+}
+
+/* Points in a column: long ones read less twice. Where `count` columns, or tiles of them, are not
+ * what fits on the device at once, or nearly a multiple of it, they are cut. */
+static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t fit)
+{
+    enum { SHORTEST = 4, WAVES = 4 };
+    int64_t last = A->size[A->axes - 1], best = 1;
+    double used = 0;
+
+    for (int64_t waves = 1; waves <= WAVES; waves++) {
+        int64_t pieces = fit * waves / count;
+        if (pieces < 1) pieces = 1;
+        if (pieces > pieces_of(last, SHORTEST)) pieces = pieces_of(last, SHORTEST);
+        double all = (double)(pieces_of(count * pieces, fit) * fit);
+        double full = (double)(count * pieces) / all;
+        if (full > used + 0.04) best = pieces, used = full;
+    }
+    s->length = (cl_int)pieces_of(last, best);
+    s->work = (cl_int)(count * pieces_of(last, s->length));
+}
+
+static int64_t tiles_of(const kry_stencil *A)
 {
     static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of stencil.cl */
     int64_t count = 1;
-    for (int a = 0; a < 3; a++) {
-        int side = tile[A->axes == 3][a];
-        count *= (A->size[a] + side - 1) / side;
-    }
+    for (int a = 0; a < 3; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
     return count;
 }
 
-/* What a sweep goes over, and by how many groups. The same groups whether sums are left or not. */
-static void plan(kry_stencil *A)
+/* What a kernel's sweep goes over, and by how many groups. */
+static kry_status plan(const kry_stencil *A, const kry_kernel *kernel, int lanes, kry_sweep *s)
 {
+    kry_status st = KRY_OK;
     const kry_device *dev = A->dev;
-    int64_t group = kry_group_size(dev);
-    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units;
+    int64_t group = kry_group_size(dev), per_group = group, most;
 
+    *s = (kry_sweep){ .work = (cl_int)A->n, .length = 1, .width = 1 };
+    TRY(kry_groups_resident(dev, kernel, &most));
     if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
-    A->work = (cl_int)A->n;
-    A->length = 1;
     if (A->path == KRY_PATH_LOCAL) {
-        A->work = (cl_int)tiles(A);
-        group = 1; /* a tile is for a group */
+        s->work = (cl_int)tiles_of(A), per_group = 1;
+    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels && A->axes == 2) {
+        cut_columns(A, s, A->size[0] / lanes, most * group);
     } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels) {
-        share_columns(A);
+        s->width = tile_width(A, lanes), per_group = 1;
+        cut_columns(A, s,
+                    pieces_of(A->size[0] / lanes, s->width) *
+                        pieces_of(A->size[1], group / s->width),
+                    most);
     }
-    A->groups = (A->work + group - 1) / group;
-    if (A->groups > most) A->groups = most;
+    s->groups = pieces_of(s->work, per_group);
+    if (s->groups > most) s->groups = most;
     if (dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)
-        A->groups = kry_groups_for_sums(dev, A->type, A->n);
+        s->groups = kry_groups_for_sums(dev, A->type, A->n);
+done:
+    return st;
 }
 
-kry_status kry_stencil_launch(kry_stencil *A, kry_kernel *kernel, const kry_span *over,
-                              const kry_arg *rest, size_t count)
+/* Enqueue a kernel whose arguments are the grid and `rest`. */
+static kry_status launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
 
-    args[n++] = (kry_arg)ARG(over->work);
-    args[n++] = (kry_arg)ARG(over->length);
+    args[n++] = (kry_arg)ARG(s->work);
+    args[n++] = (kry_arg)ARG(s->length);
+    args[n++] = (kry_arg)ARG(s->width);
     for (int a = 0; a < 3; a++) {
         size[a] = (cl_int)A->size[a];
         args[n++] = (kry_arg)ARG(size[a]);
@@ -110,13 +142,19 @@ kry_status kry_stencil_launch(kry_stencil *A, kry_kernel *kernel, const kry_span
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, over->groups, args, n + count);
+    return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
 }
 
-static kry_status launch(kry_stencil *A, kry_kernel *kernel, const kry_arg *rest, size_t count)
+kry_status kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, kry_sweep *s)
 {
-    const kry_span sweep = { A->work, A->length, A->groups };
-    return kry_stencil_launch(A, kernel, &sweep, rest, count);
+    kry_status st = plan(A, kernel, lanes, s);
+    s->kernel = kernel;
+    return st;
+}
+
+kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)
+{
+    return launch(A, s, rest, count);
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -127,7 +165,8 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
-    return launch(A, A->apply, rest, COUNT(rest));
+    bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
+    return launch(A, aligned ? &A->apply : &A->apply_anywhere, rest, COUNT(rest));
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -135,7 +174,7 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-    return launch(A, A->residual, rest, COUNT(rest));
+    return launch(A, &A->residual, rest, COUNT(rest));
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -150,9 +189,9 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
     rest[n++] = (kry_arg)ARG(d->old->buffer);
     rest[n++] = (kry_arg)ARG(p->buffer);
     rest[n++] = (kry_arg)ARG(sum->buffer);
-    sum->count = (cl_int)A->groups;
     (void)q;
-    return launch(A, A->direction, rest, n);
+    sum->count = (cl_int)A->direction.groups;
+    return launch(A, &A->direction, rest, n);
 }
 
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
@@ -173,22 +212,20 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
     rest[n++] = (kry_arg)ARG(d->buffer);
     rest[n++] = (kry_arg)ARG(s->z->buffer);
-    sum->count = (cl_int)A->groups;
-    return launch(A, A->step, rest, n);
+    sum->count = (cl_int)A->step.groups;
+    return launch(A, &A->step, rest, n);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
-    return launch(A, A->diagonal, rest, COUNT(rest));
+    return launch(A, &A->diagonal, rest, COUNT(rest));
 }
 
 /* Faces from the coefficients that are on the device. */
 static kry_status make_faces(kry_stencil *A)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
     kry_scalar weight[3];
     cl_int size[3];
     for (int a = 0; a < 3; a++) {
@@ -205,10 +242,7 @@ static kry_status make_faces(kry_stencil *A)
                              ARG(A->face[0]),
                              ARG(A->face[1]),
                              ARG(A->face[A->axes == 3 ? 2 : 0]) };
-    TRY(kry_kernel_get(A->dev, "stencil", A->type, A->defines, "stencil_faces", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args)));
-done:
-    return st;
+    return kry_launch(A->dev, A->faces, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args));
 }
 
 /* Coefficients to the device, and faces of them. Refused, nothing has changed. Waits. */
@@ -276,6 +310,7 @@ static void stencil_destroy(void *self)
 {
     kry_stencil *A = self;
     if (!A) return;
+    kry_stencil_resident_release(A);
     for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
     kry_buffer_release(A->dev, &A->coefficient);
     free(A);
@@ -288,6 +323,7 @@ static const kry_op_table stencil_table = {
     .apply_transpose = stencil_apply,
     .apply_direction = stencil_direction,
     .apply_step = stencil_step,
+    .run_cg = kry_stencil_run_cg,
     .residual = stencil_residual,
     .diagonal = stencil_diagonal,
     .update = stencil_update,
@@ -373,30 +409,39 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
              ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
              ghost_define(A->high[2]), p->coefficient ? " -DVARIABLE" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
-    plan(A);
+    A->lanes = lanes_of(A);
 }
 
-static kry_status make_kernels(kry_stencil *A)
+static kry_status make_kernels(kry_stencil *A, bool variable)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    char exact[192];
+    char fast[192], anywhere[192];
     const struct {
         const char *defines, *name;
-        kry_kernel **kernel;
+        int lanes;
+        kry_sweep *sweep;
     } table[] = {
-        { A->defines, "stencil_apply", &A->apply },
-        { A->defines, "stencil_direction", &A->direction },
-        { A->defines, "stencil_step", &A->step },
-        { A->defines, "stencil_diagonal", &A->diagonal },
-        { exact, "stencil_residual", &A->residual },
+        { fast, "stencil_apply", A->lanes, &A->apply },
+        { fast, "stencil_direction", A->lanes, &A->direction },
+        { fast, "stencil_step", A->lanes, &A->step },
+        { anywhere, "stencil_apply", 1, &A->apply_anywhere },
+        { anywhere, "stencil_residual", 1, &A->residual },
+        { anywhere, "stencil_diagonal", 1, &A->diagonal },
     };
+    snprintf(fast, sizeof fast, "%s -DLANES=%d", A->defines, A->lanes);
     /* The true residual of a single-precision solve is summed in double. */
-    snprintf(exact, sizeof exact, "%s%s", A->defines,
-             A->type == KRY_F32 && dev->info.fp64 ? " -DEXACT -DSUM=ACC" : "");
-    for (size_t i = 0; i < COUNT(table); i++)
-        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
-                           table[i].kernel));
+    snprintf(anywhere, sizeof anywhere, "%s -DLANES=1 -DANYWHERE%s", A->defines,
+             A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
+    for (size_t i = 0; i < COUNT(table); i++) {
+        kry_kernel *kernel;
+        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name, &kernel));
+        TRY(plan(A, kernel, table[i].lanes, table[i].sweep));
+        table[i].sweep->kernel = kernel;
+    }
+    TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_side", &A->side));
+    if (variable)
+        TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
 done:
     return st;
 }
@@ -422,7 +467,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     A->dev = dev;
     A->type = type;
     describe_grid(A, params);
-    TRY(make_kernels(A));
+    TRY(make_kernels(A, params->coefficient != NULL));
     if (params->coefficient) {
         size_t bytes = (size_t)A->n * kry_type_size(type);
         TRY(kry_buffer_create(dev, bytes, &A->coefficient));

@@ -7,6 +7,13 @@
 #include "../core/internal.h"
 #include <kry/stencil.h>
 
+/* A kernel of cl/stencil.cl and how its sweep is launched: see GRID there. */
+typedef struct kry_sweep {
+    kry_kernel *kernel;
+    cl_int work, length, width;
+    int64_t groups;
+} kry_sweep;
+
 /*
  * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
  *
@@ -28,10 +35,13 @@ typedef struct kry_stencil {
     cl_mem face[3];     /* n numbers of `type` each */
     char defines[160];  /* for cl/stencil.cl */
     char variant[48];   /* for kry_op_describe */
-    cl_int work, length; /* of a sweep: see GRID in stencil.cl */
-    int64_t groups;      /* to launch */
-    kry_kernel *apply, *residual, *direction, *step, *diagonal;
-    kry_kernel *relax, *scale, *colour, *poisson; /* NULL until asked for: see relax.c */
+    int lanes;             /* points that a work-item takes at once from aligned vectors */
+    kry_sweep apply, direction, step;           /* on those */
+    kry_sweep apply_anywhere, residual, diagonal; /* on all */
+    kry_kernel *side, *faces;
+    struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
+    kry_sweep relax[2], scale[2], colour, poisson; /* relax.c; no kernel until asked for. [1]: on
+                                                      vectors that start anywhere */
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
@@ -40,17 +50,21 @@ static inline int kry_ghost(kry_side side)
     return side == KRY_NEUMANN ? 1 : side == KRY_DIRICHLET_FACE ? -1 : 0;
 }
 
+/* resident.c: run_cg of the operator's table, self is the stencil; and what it keeps. New
+ * coefficients in the same buffers need nothing; buffers that change, a release before. */
+kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
+void kry_stencil_resident_release(kry_stencil *A);
+
 /* The stencil behind an operator, or NULL. */
 kry_stencil *kry_stencil_of(const kry_op *op);
 
-/* What a launch goes over: see GRID in stencil.cl. */
-typedef struct kry_span {
-    cl_int work, length;
-    int64_t groups;
-} kry_span;
+/* ---- stencil.c, for the other files ---- */
+
+/* What the sweep of a kernel made with LANES = lanes goes over, and by how many groups. */
+kry_status kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, kry_sweep *s);
 /* Enqueue a kernel whose arguments are the grid and `rest`, at most 16. */
-kry_status kry_stencil_launch(kry_stencil *A, kry_kernel *kernel, const kry_span *over,
-                              const kry_arg *rest, size_t count);
+kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
+                              size_t count);
 
 /* ---- relax.c ---- */
 

@@ -68,12 +68,12 @@ static void json_matrix(json *j, const bench *b, const bench_result *r)
     json_text(j, "format", r->format);
     json_text(j, "variant", r->variant);
     if (r->refused) json_text(j, "refused", r->refused);
-    json_real(j, "padding", r->refused ? NAN : (double)r->slots / (double)r->nnz);
+    json_real(j, "padding", r->slots > 0 ? (double)r->slots / (double)r->nnz : NAN);
     if (r->setup_seconds <= 0) return;
     json_real(j, "gflops", r->refused ? NAN : 2 * (double)r->nnz / r->seconds / 1e9);
     json_real(j, "setup_s", r->setup_seconds);
     json_real(j, "convert_mbytes_per_s",
-              r->refused ? NAN : r->input_bytes / r->setup_seconds / 1e6);
+              r->slots > 0 ? r->input_bytes / r->setup_seconds / 1e6 : NAN);
     json_text(j, "cache", b->o->hot ? "hot" : "cold");
     json_whole(j, "copies", r->copies);
 }
@@ -114,6 +114,7 @@ void bench_print(const bench *b, const bench_result *r)
     if (b->copy > 0) printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
     if (b->host_triad > 0)
         printf("  %5.1f %% of host triad", 100 * r->bytes / r->seconds / b->host_triad);
+    if (r->format) printf("  %s%s%s", r->format, r->variant[0] ? ", " : "", r->variant);
     printf("\n");
     fflush(stdout);
 }
@@ -142,7 +143,7 @@ static kry_status on_source(const bench *b, bench_on_source run, const char *fil
 {
     kry_status st = KRY_OK;
     source s = { 0 };
-    TRY(source_open(file, spec, (uint64_t)b->seed, &s));
+    TRY(source_open(file, spec, (uint64_t)b->seed, b->matrix_free ? &b->form : NULL, &s));
     TRY(run(b, &s));
 done:
     source_release(&s);
@@ -162,39 +163,49 @@ done:
     return st;
 }
 
-kry_status bench_grids(const bench *b, bench_on_source run)
+const char *const *bench_grids(const bench *b, size_t *count)
 {
     static const char *const large[] = { "poisson2d:4096", "poisson3d:192" }; /* for GPUs */
     static const char *const small[] = { "poisson2d:1024", "poisson3d:96" };
-    return bench_sources(b, b->info->gpu ? large : small, COUNT(large), run);
+    *count = COUNT(large);
+    return b->info->gpu ? large : small;
 }
 
 /* ---- the command ------------------------------------------------------------------ */
+
+#define NAMES "stream, spmv, stencil, cg, mtx"
 
 static const struct benchmark {
     const char *name;
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
+    bool format, path;          /* is --format, is --stencil-path a question there? */
+    bool table;                 /* of products: --hot, --svg */
+    bool iterates;              /* --resident */
 } benchmarks[] = {
-    { "stream", bench_stream, true, false, false },
-    { "spmv", bench_spmv, true, true, true },
-    { "cg", bench_cg, true, true, true },
-    { "mtx", bench_mtx, false, false, false },
+    { "stream", bench_stream, .device = true },
+    { "spmv", bench_spmv, true, true, true, .format = true, .path = true, .table = true },
+    { "stencil", bench_stencil, true, true, true, .path = true, .table = true },
+    { "cg", bench_cg, true, true, true, .format = true, .path = true, .iterates = true },
+    { "mtx", bench_mtx, .device = false },
 };
 
 static kry_status find_benchmark(const options *o, const struct benchmark **found)
 {
     kry_status st = KRY_OK;
-    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a benchmark: stream, spmv, cg, mtx");
+    const char *word = o->words[0];
+    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a benchmark: " NAMES);
     for (size_t i = 0; i < COUNT(benchmarks); i++)
-        if (!strcmp(o->words[0], benchmarks[i].name)) *found = &benchmarks[i];
-    CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are stream, spmv, cg, mtx",
-          o->words[0]);
-    CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
-          "%s takes no matrix", o->words[0]);
-    CHECK((*found)->sources || !o->format, KRY_ERR_PARSE, "%s takes no --format", o->words[0]);
-    CHECK((*found)->run == bench_spmv || (!o->hot && !o->svg), KRY_ERR_PARSE,
-          "%s takes neither --hot nor --svg", o->words[0]);
+        if (!strcmp(word, benchmarks[i].name)) *found = &benchmarks[i];
+    CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are " NAMES, word);
+    const struct benchmark *f = *found;
+    CHECK(f->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE, "%s takes no matrix",
+          word);
+    CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
+    CHECK(f->path || !o->stencil_path, KRY_ERR_PARSE, "%s takes no --stencil-path", word);
+    CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
+          word);
+    CHECK(f->iterates || !o->resident, KRY_ERR_PARSE, "%s takes no --resident", word);
 done:
     return st;
 }
@@ -205,6 +216,7 @@ kry_status bench_run(const options *o)
     const struct benchmark *found = NULL;
     bench b = { .o = o, .type = options_type(o), .seed = options_whole(o->seed, 1) };
     TRY(find_benchmark(o, &found));
+    TRY(options_form(o, KRY_VALUES_AS_GIVEN, &b.form));
     if (found->device) {
         TRY(kry_device_open(o->device, &b.device));
         b.info = kry_device_get_info(b.device);

@@ -12,6 +12,8 @@ typedef struct bench {
     kry_device *device;
     const kry_device_info *info;
     kry_type type;
+    form form;        /* what --format and --stencil-path say */
+    bool matrix_free; /* sources on a grid come without their entries, unless the form needs them */
     int64_t seed;
     double copy;       /* bytes per second of y := x; measured first, or by stream itself */
     double host_triad; /* the same of a triad in plain C on all cores; 0: not measured */
@@ -22,10 +24,10 @@ typedef struct bench_result {
     const char *name, *problem; /* problem: NULL if there is none */
     int64_t n, nnz;             /* nnz: 0 if the word makes no sense */
     double bytes, seconds;      /* of one pass */
-    /* of a product with a stored matrix; NULL format: none */
+    /* of what A is held as; NULL format: there is no A */
     const char *requested, *format, *variant;
     const char *refused;  /* why it was not measured, or NULL */
-    int64_t slots;        /* numbers stored, padding included */
+    int64_t slots;        /* numbers stored, padding included; 0: none */
     double setup_seconds; /* to store it; 0: not measured */
     double input_bytes;   /* of what was stored then */
     int copies;           /* that took turns; 0: the word makes no sense */
@@ -44,15 +46,19 @@ void bench_print(const bench *b, const bench_result *r);
 typedef kry_status (*bench_on_source)(const bench *b, const source *s);
 kry_status bench_sources(const bench *b, const char *const *specs, size_t count,
                          bench_on_source run);
-kry_status bench_grids(const bench *b, bench_on_source run); /* with grids that suit the device */
+const char *const *bench_grids(const bench *b, size_t *count); /* specs that suit the device */
 
 kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec); /* random */
 
 kry_status bench_copy(bench *b); /* sets b->copy */
 kry_status bench_stream(bench *b);
 kry_status bench_spmv(bench *b);
+kry_status bench_stencil(bench *b);
 kry_status bench_cg(bench *b);
 kry_status bench_mtx(bench *b);
+
+/* Seconds and bytes of one iteration of CG: sets both, and what A is held as. */
+kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r);
 double bench_host_triad(void); /* bytes per second; 0 if it cannot run */
 
 #endif

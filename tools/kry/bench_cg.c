@@ -25,11 +25,13 @@ static kry_status time_solves(const bench *b, const kry_op *A, const kry_vec *rh
     double seconds[REPEATS];
     char words[160];
     kry_result result;
-    const char *precond = b->o->precond                                  ? b->o->precond
-                          : b->o->method && !strcmp(b->o->method, "pcg") ? "jacobi"
-                                                                         : "none";
-    snprintf(words, sizeof words, "method=%s precond=%s atol=1e-300 maxit=%d",
-             b->o->method ? b->o->method : "cg", precond, limit);
+    const options *o = b->o;
+    const char *precond = o->precond                               ? o->precond
+                          : o->method && !strcmp(o->method, "pcg") ? "jacobi"
+                                                                   : "none";
+    snprintf(words, sizeof words, "method=%s precond=%s atol=1e-300 maxit=%d%s%s",
+             o->method ? o->method : "cg", precond, limit, o->resident ? " resident=" : "",
+             o->resident ? o->resident : "");
     TRY(kry_solver_create(A, words, NULL, NULL, &solver));
     TRY(kry_vec_create(b->device, b->type, kry_vec_rows(rhs), 1, &x));
     for (int i = -1; i < REPEATS; i++) { /* the first one warms up */
@@ -46,37 +48,49 @@ done:
     return st < 0 ? st : KRY_OK;
 }
 
-static kry_status cg_run(const bench *b, const source *s)
+kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r)
 {
     kry_status st = KRY_OK;
-    kry_op *A = NULL;
     kry_vec *rhs = NULL;
     kry_op_info info;
-    kry_matrix_params params;
     timing few, many;
-    bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
-    TRY(options_matrix(b->o, KRY_VALUES_AS_GIVEN, &params));
-    TRY(source_matrix(s, b->device, b->type, &params, &A));
-    TRY(bench_vec(b, s->rows, 0, &rhs));
+    TRY(bench_vec(b, kry_op_get_shape(A)->rows, 0, &rhs));
     TRY(time_solves(b, A, rhs, FEW, &few));
     TRY(time_solves(b, A, rhs, MANY, &many));
     double iterations = (double)(many.iterations - few.iterations);
     CHECK(iterations > 0, KRY_ERR_UNSUPPORTED,
-          "%s is solved to the last digit within %d iterations: too easy to be timed", s->name,
+          "%s is solved to the last digit within %d iterations: too easy to be timed", r->problem,
           FEW);
     kry_op_describe(A, &info);
-    r.nnz = info.nnz;
-    r.slots = info.slots;
-    r.requested = b->o->format ? b->o->format : "auto";
-    r.format = info.kind;
-    r.variant = info.variant;
-    r.seconds = (many.seconds - few.seconds) / iterations;
-    r.bytes = (many.bytes - few.bytes) / iterations;
-    bench_print(b, &r);
+    r->nnz = info.nnz;
+    r->slots = info.slots;
+    r->format = info.kind;
+    r->variant = info.variant;
+    r->seconds = (many.seconds - few.seconds) / iterations;
+    r->bytes = (many.bytes - few.bytes) / iterations;
 done:
     kry_vec_release(&rhs);
+    return st;
+}
+
+static kry_status cg_run(const bench *b, const source *s)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL;
+    bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
+    TRY(source_operator(s, b->device, b->type, &b->form, &A));
+    TRY(bench_cg_time(b, A, &r));
+    r.requested = b->o->format ? b->o->format : source_matrix_free(s) ? "stencil" : "auto";
+    bench_print(b, &r);
+done:
     kry_op_release(&A);
     return st;
 }
 
-kry_status bench_cg(bench *b) { return bench_grids(b, cg_run); }
+kry_status bench_cg(bench *b)
+{
+    size_t count;
+    const char *const *specs = bench_grids(b, &count);
+    b->matrix_free = true;
+    return bench_sources(b, specs, count, cg_run);
+}

@@ -51,7 +51,7 @@ kry_status generate_run(const options *o)
     CHECK(o->word_count == 1, KRY_ERR_PARSE, "needs one SPEC, but %d are given", o->word_count);
     CHECK(o->out, KRY_ERR_PARSE, "needs -o FILE.mtx");
     int64_t seed = options_whole(o->seed, 1);
-    TRY(source_open(NULL, o->words[0], (uint64_t)seed, &s));
+    TRY(source_open(NULL, o->words[0], (uint64_t)seed, NULL, &s));
     snprintf(comment, sizeof comment, "kry generate %s --seed %lld", s.name, (long long)seed);
     TRY(write_lower(o->out, s.problem, comment));
     if (o->rhs) TRY(write_vector(o->rhs, s.rows, s.problem->rhs, comment));

@@ -224,7 +224,7 @@ kry_status info_run(const options *o)
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0],
-                    (uint64_t)options_whole(o->seed, 1), &s));
+                    (uint64_t)options_whole(o->seed, 1), NULL, &s));
     TRY(sparse_of_source(&s, &A));
     TRY(facts_of(&A, &f));
     view v = view_of(&s, &A, &f);

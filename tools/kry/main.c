@@ -20,7 +20,8 @@ static const command commands[] = {
       "Solve A x = b, A symmetric positive definite, by conjugate gradients.", FOR_SOLVE,
       "Defaults: a file is solved by pcg with jacobi and a random right-hand side, a problem by "
       "cg\n"
-      "with its own; rtol 1e-8 (double) or 1e-5 (single).\n\n" PROBLEMS
+      "with its own; one on a grid as a stencil, without a matrix. rtol 1e-8 (double) or 1e-5\n"
+      "(single).\n\n" PROBLEMS
       "\nExit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure.\n",
       solve_run },
     { "info", "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--json]",
@@ -31,13 +32,17 @@ static const command commands[] = {
     { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
-    { "bench", "stream|spmv|cg|mtx [FILE...] [--problem SPEC]... [options]",
-      "Measure the device: vectors, products with a matrix, iterations, reading of files.",
+    { "bench", "stream|spmv|stencil|cg|mtx [FILE...] [--problem SPEC]... [options]",
+      "Measure the device: vectors, products, iterations, reading of files.",
       FOR_BENCH,
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
       bench_run },
-    { "reproduce", "cevahir [FILE...] [--problem SPEC]... [options]",
+    { "reproduce", "wang|akhtar|cevahir [FILE...] [--problem SPEC]... [options]",
       "Measure what a paper measured: its tables beside ours.", FOR_REPRODUCE,
+      "wang      table 1 and figures 8, 9, 11: CG for the Poisson equation on grids of N x N\n"
+      "          points, iterations, errors and times; an iteration by each memory path.\n"
+      "akhtar    table 1: temperatures in a cube; figures 12, 13, 16, 23, 24: the field, and how\n"
+      "          fast fourteen kernels sweep over it, in single precision unless told otherwise.\n"
       "cevahir   figure 4: products in single precision, csr and jagged diagonals, over the\n"
       "          matrices given or stand-ins for theirs.\n\n" PROBLEMS,
       reproduce_run },

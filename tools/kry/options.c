@@ -33,10 +33,15 @@ static const struct option {
       "preconditioner: none, jacobi, chebyshev, chebyshev:DEGREE, ip" },
     { "omega", 0, REAL, AT(omega), FOR_SOLVE, "W", false, "weight of a relaxation (default 1)" },
     { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE, "none", true, "deflation" },
-    { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH, "single|double", true,
+    { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE, "single|double", true,
       "numbers on the device (default double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH, "WORD", false,
-      "storage of the matrix: auto, measure, csr, dia, symdia, ell, sell, jds, hyb, coo" },
+      "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
+      "..." },
+    { "stencil-path", 0, TEXT, AT(stencil_path), FOR_SOLVE | FOR_BENCH, "PATH", false,
+      "how a stencil reaches x: march (default), global, local, texture1d, texture2d" },
+    { "resident", 0, TEXT, AT(resident), FOR_SOLVE | FOR_BENCH, "auto|on|off", true,
+      "the whole solve as one kernel that stays on the device (cg)" },
     { "rtol", 0, REAL, AT(rtol), FOR_SOLVE, "T", false, "stop at ||r|| <= T ||b||" },
     { "atol", 0, REAL, AT(atol), FOR_SOLVE, "T", false, "stop at ||r|| <= T" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most; 0: chosen" },
@@ -46,9 +51,14 @@ static const struct option {
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
       "length of the vectors that are copied, added, ...; number of entries (mtx)" },
+    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false, "points on a side of the cube (akhtar)" },
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
-      "one copy of the matrix and the vectors, which caches may hold (spmv)" },
-    { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv)" },
+      "one copy of the matrix and the vectors, which caches may hold (spmv, stencil)" },
+    { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv, stencil)" },
+    { "svg", 0, TEXT, AT(svg), FOR_REPRODUCE, "PREFIX", false,
+      "draw the figures: PREFIX-....svg (wang, akhtar)" },
+    { "max-n", 0, WHOLE, AT(max_n), FOR_REPRODUCE, "N", false,
+      "points along a side of the largest grid (wang; default: what suits the device)" },
     { "device", 0, TEXT, AT(device), FOR_ALL & ~(FOR_DEVICES | FOR_GENERATE), "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
@@ -245,15 +255,23 @@ int64_t options_whole(const char *text, int64_t fallback)
     return text ? strtoll(text, NULL, 10) : fallback;
 }
 
-kry_status options_matrix(const options *o, kry_values values, kry_matrix_params *params)
+kry_status options_form(const options *o, kry_values values, form *f)
 {
     kry_status st = KRY_OK;
-    *params = *KRY_MATRIX(.traits = 0);
-    if (!o->format) goto done;
-    TRY(kry_format_parse(o->format, params));
-    if (params->format == KRY_FORMAT_AUTO) goto done;
-    *params = *KRY_MATRIX(.values = values);
-    TRY(kry_format_parse(o->format, params));
+    bool named = o->format && !strcmp(o->format, "stencil");
+    *f = (form){ .stored = o->format && !named,
+                 .stencil = named || o->stencil_path,
+                 .matrix = *KRY_MATRIX(.traits = 0) };
+    CHECK(!f->stored || !f->stencil, KRY_ERR_PARSE,
+          "--stencil-path goes with --format stencil, which is the default on grids, not with "
+          "--format %s",
+          o->format);
+    if (o->stencil_path) TRY(kry_stencil_path_parse(o->stencil_path, &f->path));
+    if (!f->stored) goto done;
+    TRY(kry_format_parse(o->format, &f->matrix));
+    if (f->matrix.format == KRY_FORMAT_AUTO) goto done;
+    f->matrix = *KRY_MATRIX(.values = values);
+    TRY(kry_format_parse(o->format, &f->matrix));
 done:
     return st;
 }

@@ -13,7 +13,8 @@ typedef struct options {
     const char *words[MAX_WORDS], *problems[MAX_WORDS]; /* borrowed from argv */
     int word_count, problem_count;
     const char *rhs, *method, *precond, *omega, *deflation, *precision, *format, *device;
-    const char *rtol, *atol, *maxit, *check_every, *seed, *n;
+    const char *stencil_path, *resident;
+    const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
     bool json, hot, help;
 } options;
@@ -43,9 +44,18 @@ void options_help(const command *cmd);
 /* A number the parser has checked, or the fallback where none was given. */
 int64_t options_whole(const char *text, int64_t fallback);
 kry_type options_type(const options *o);
-/* What --format says. `values`: how an explicit format keeps its numbers if the word does not say;
- * "auto" and "measure" are the library's to decide. Returns  KRY_ERR_PARSE. */
-kry_status options_matrix(const options *o, kry_values values, kry_matrix_params *params);
+
+/* How A is to be held: what --format and --stencil-path say. */
+typedef struct form {
+    bool stored;  /* as a matrix, whatever A is */
+    bool stencil; /* without one; neither: without one where A lies on a grid */
+    kry_stencil_path path;
+    kry_matrix_params matrix;
+} form;
+
+/* `values`: how a format that is named keeps its numbers if the word does not say; "auto" and
+ * "measure" are the library's to decide. Returns  KRY_ERR_PARSE. */
+kry_status options_form(const options *o, kry_values values, form *f);
 
 /* The nearest of `count` names to a misspelt one; NULL if none is near. */
 const char *nearest_name(const char *word, const char *const *names, size_t count);

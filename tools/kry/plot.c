@@ -32,16 +32,6 @@ static double down(const chart *c, double value)
 
 static bool drawable(double value) { return value > 0 && isfinite(value); }
 
-/* ---- pieces ----------------------------------------------------------------------- */
-
-static void power_label(FILE *f, double x, double y, int power)
-{
-    fprintf(f,
-            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">10<tspan dy=\"-6\" "
-            "font-size=\"10\">%s%d</tspan></text>\n",
-            x, y, svg_ink, power < 0 ? "\u2212" : "", power < 0 ? -power : power);
-}
-
 /* ---- axes ------------------------------------------------------------------------- */
 
 static void widen(chart *c, double value)
@@ -74,7 +64,7 @@ static void vertical_axis(const chart *c)
         bool labelled = (c->high - power) % step == 0;
         svg_line(c->file, LEFT, y, WIDTH - RIGHT, y,
                  labelled ? "stroke=\"#ddd\"" : "stroke=\"#f0f0f0\"");
-        if (labelled) power_label(c->file, LEFT - 10, y + 5, power);
+        if (labelled) svg_power(c->file, LEFT - 10, y + 5, "end", power);
     }
     fprintf(c->file,
             "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" "

@@ -1,7 +1,8 @@
 /*
- * product.c - y := A x in one storage format after the other, timed.
+ * product.c - y := A x in one form after the other, timed.
  */
 #include "product.h"
+#include "grid.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,11 @@ static const double least_cache = 64e6; /* bytes; some GPUs tell of their smalle
 kry_status product_input_create(const bench *b, const source *s, product_input *in)
 {
     kry_status st = KRY_OK;
-    *in = (product_input){ .name = s->name, .traits = source_traits(s) };
+    *in = (product_input){ .name = s->name,
+                           .grid = s->problem ? s->problem->grid : NULL,
+                           .traits = source_traits(s) };
     TRY(sparse_of_source(s, &in->A));
+    if (source_matrix_free(s)) goto done;
     TRY(convert_values(b->type, in->A.nnz, in->A.val, &in->val, &in->owned));
     in->bytes = (double)in->A.nnz * (double)(kry_type_size(b->type) + sizeof(int32_t)) +
                 ((double)in->A.rows + 1) * sizeof(int64_t);
@@ -71,16 +75,25 @@ static int copies_wanted(const bench *b, double bytes)
     return copies > MAX_COPIES ? MAX_COPIES : copies < 1 ? 1 : (int)copies;
 }
 
+static kry_status stored_matrix(const bench *b, const product_input *in,
+                                const kry_matrix_params *params, kry_op **A)
+{
+    kry_matrix_params with_traits = *params;
+    with_traits.traits |= in->traits;
+    return kry_csr_create(b->device, b->type, in->A.rows, in->A.cols, in->A.row_ptr, in->A.col,
+                          in->val, &with_traits, A);
+}
+
 /* The operator; *seconds becomes less if this time it took less. */
-static kry_status create_matrix(const bench *b, const product_input *in,
-                                const kry_matrix_params *params, kry_op **A, double *seconds)
+static kry_status create_operator(const bench *b, const product_input *in, const form *f,
+                                  kry_op **A, double *seconds)
 {
     kry_status st = KRY_OK;
-    kry_matrix_params p = *params;
     double start = kry_now();
-    p.traits |= in->traits;
-    TRY(kry_csr_create(b->device, b->type, in->A.rows, in->A.cols, in->A.row_ptr, in->A.col,
-                       in->val, &p, A));
+    if (f->stencil)
+        TRY(grid_operator(in->grid, f->path, b->device, b->type, A));
+    else
+        TRY(stored_matrix(b, in, &f->matrix, A));
     TRY(kry_device_finish(b->device));
     double taken = kry_now() - start;
     if (taken < *seconds) *seconds = taken;
@@ -88,13 +101,13 @@ done:
     return st;
 }
 
-static kry_status create_copies(const bench *b, const product_input *in,
-                                const kry_matrix_params *params, product *p, product_timing *t)
+static kry_status create_copies(const bench *b, const product_input *in, const form *f, product *p,
+                                product_timing *t)
 {
     kry_status st = KRY_OK;
     for (; p->copies < t->copies; p->copies++) {
         int i = p->copies;
-        if (!p->copy[i].A) TRY(create_matrix(b, in, params, &p->copy[i].A, &t->setup_seconds));
+        if (!p->copy[i].A) TRY(create_operator(b, in, f, &p->copy[i].A, &t->setup_seconds));
         TRY(bench_vec(b, in->A.cols, (uint64_t)i, &p->copy[i].x));
         TRY(bench_vec(b, in->A.rows, (uint64_t)i, &p->copy[i].y));
     }
@@ -121,13 +134,12 @@ static void describe(const kry_op *A, product_timing *t)
     t->bytes = info.bytes_per_apply;
 }
 
-kry_status product_time(const bench *b, const product_input *in, const kry_matrix_params *params,
-                        product_timing *t)
+kry_status product_time(const bench *b, const product_input *in, const form *f, product_timing *t)
 {
     kry_status st = KRY_OK;
     product p = { .copies = 0 };
     *t = (product_timing){ .setup_seconds = INFINITY };
-    st = create_matrix(b, in, params, &p.copy[0].A, &t->setup_seconds);
+    st = create_operator(b, in, f, &p.copy[0].A, &t->setup_seconds);
     if (is_refusal(st)) {
         snprintf(t->refused, sizeof t->refused, "%s", kry_last_error());
         st = KRY_OK;
@@ -138,9 +150,9 @@ kry_status product_time(const bench *b, const product_input *in, const kry_matri
     t->copies = copies_wanted(b, t->bytes);
     if (t->copies == 1) { /* again, for the first time compiled */
         kry_op_release(&p.copy[0].A);
-        TRY(create_matrix(b, in, params, &p.copy[0].A, &t->setup_seconds));
+        TRY(create_operator(b, in, f, &p.copy[0].A, &t->setup_seconds));
     }
-    TRY(create_copies(b, in, params, &p, t));
+    TRY(create_copies(b, in, f, &p, t));
     TRY(bench_time(b, product_pass, &p, &t->seconds));
 done:
     product_release(&p);

@@ -16,7 +16,7 @@ double report_relative(const report *r, double residual)
 
 static double padding(const report *r)
 {
-    return r->matrix.nnz > 0 ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;
+    return r->matrix.slots > 0 ? (double)r->matrix.slots / (double)r->matrix.nnz : NAN;
 }
 
 static double per_iteration(const report *r, double total)
@@ -98,6 +98,7 @@ static void text_storage(const report *r)
     const kry_op_info *m = &r->matrix;
     char slots[32], bytes[32];
     printf("format     %s (%s)%s%s\n", m->kind, m->chosen, m->variant[0] ? ": " : "", m->variant);
+    if (m->slots == 0) return; /* a stencil */
     printf("           %s numbers stored, %.3f for each nonzero, %s in all\n",
            text_whole(m->slots, slots, sizeof slots), padding(r),
            text_bytes(m->bytes_stored, bytes, sizeof bytes));

@@ -22,18 +22,38 @@ void reproduce_json(const char *paper, const cell *c)
     json_end(&j);
 }
 
+#define NAMES "wang, akhtar, cevahir"
+
 static const struct paper {
     const char *name;
     kry_status (*run)(bench *b);
-} papers[] = { { "cevahir", reproduce_cevahir } };
+    bool sources; /* of matrices to go over */
+    bool max_n, n, svg;
+} papers[] = {
+    { "wang", reproduce_wang, .max_n = true, .svg = true },
+    { "akhtar", reproduce_akhtar, .n = true, .svg = true },
+    { "cevahir", reproduce_cevahir, .sources = true },
+};
 
 static kry_status find_paper(const options *o, const struct paper **found)
 {
     kry_status st = KRY_OK;
-    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a paper: cevahir");
+    const char *word = o->words[0];
+    CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a paper: " NAMES);
     for (size_t i = 0; i < COUNT(papers); i++)
-        if (!strcmp(o->words[0], papers[i].name)) *found = &papers[i];
-    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there is cevahir", o->words[0]);
+        if (!strcmp(word, papers[i].name)) *found = &papers[i];
+    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are " NAMES, word);
+    CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
+          "%s takes no matrix", word);
+    const struct {
+        const char *name, *value;
+        bool takes;
+    } given[] = { { "--max-n", o->max_n, (*found)->max_n },
+                  { "--n", o->n, (*found)->n },
+                  { "--svg", o->svg, (*found)->svg } };
+    for (size_t i = 0; i < COUNT(given); i++)
+        CHECK(given[i].takes || !given[i].value, KRY_ERR_PARSE, "%s takes no %s", word,
+              given[i].name);
 done:
     return st;
 }

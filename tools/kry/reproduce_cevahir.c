@@ -100,9 +100,9 @@ static kry_status time_row(const bench *b, const source *src)
     double ours[COLUMNS];
     TRY(product_input_create(b, src, &in));
     for (int c = 0; c < COLUMNS; c++) {
-        kry_matrix_params params = *KRY_MATRIX(.traits = 0);
-        TRY(kry_format_parse(columns[c].format, &params));
-        TRY(product_time(b, &in, &params, &timing[c]));
+        form f = { .matrix = *KRY_MATRIX(.traits = 0) };
+        TRY(kry_format_parse(columns[c].format, &f.matrix));
+        TRY(product_time(b, &in, &f, &timing[c]));
         ours[c] = NAN;
         if (timing[c].refused[0]) continue;
         ours[c] = 2 * (double)in.A.nnz / timing[c].seconds / 1e9;

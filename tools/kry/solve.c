@@ -1,7 +1,8 @@
 /*
- * solve.c - kry solve: a matrix, a right-hand side, a solver, and what came out.
+ * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
 #include "commands.h"
+#include "grid.h"
 #include "io/random.h"
 #include "plot.h"
 #include "progress.h"
@@ -19,16 +20,16 @@ typedef struct solve {
     report report;
     kry_device *device;
     kry_op *A, *solver;
-    double *b;     /* n */
-    double *exact; /* n; NULL: not known */
-    double *x;     /* n */
+    const double *b;     /* n; borrowed from the problem, or made_b */
+    const double *exact; /* n; the same; NULL: not known */
+    double *made_b, *made_exact, *x;
     progress progress;
 } solve;
 
 static void solve_release(solve *s)
 {
-    free(s->b);
-    free(s->exact);
+    free(s->made_b);
+    free(s->made_exact);
     free(s->x);
     kry_op_release(&s->solver);
     kry_op_release(&s->A);
@@ -65,34 +66,58 @@ static double rounded(kry_type type, double value)
     return type == KRY_F32 ? (double)(float)value : value;
 }
 
-/* b := A x for a random x in [0, 1), with A and x as the device has them, summed in double. */
-static kry_status manufacture(solve *s)
+/* y = A x for A as the device has it, summed in double. */
+static kry_status host_product(const solve *s, const double *x, double *y)
 {
     kry_status st = KRY_OK;
     sparse A = { 0 };
     kry_type type = s->report.type;
-    TRY(kry_alloc((size_t)s->src.rows, sizeof(double), &s->exact));
+    if (source_matrix_free(&s->src)) {
+        TRY(grid_apply(s->src.problem->grid, type, x, y));
+        goto done;
+    }
     TRY(sparse_of_source(&s->src, &A));
     for (int64_t i = 0; i < A.rows; i++)
-        s->exact[i] =
-            rounded(type, kry_random_unit((uint64_t)s->report.seed, STREAM_EXACT, (uint64_t)i));
-    for (int64_t i = 0; i < A.rows; i++)
         for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
-            s->b[i] += rounded(type, A.val[e]) * s->exact[A.col[e]];
+            y[i] += rounded(type, A.val[e]) * x[A.col[e]];
 done:
     sparse_release(&A);
     return st;
 }
 
-static kry_status own_rhs(solve *s)
+/* b := A x for a random x in [0, 1) that is a number of the device's. */
+static kry_status manufacture(solve *s)
 {
     kry_status st = KRY_OK;
-    const kry_problem *p = s->src.problem;
-    size_t bytes = (size_t)p->n * sizeof(double);
-    memcpy(s->b, p->rhs, bytes);
-    if (!p->solution) goto done;
-    TRY(kry_alloc((size_t)p->n, sizeof(double), &s->exact));
-    memcpy(s->exact, p->solution, bytes);
+    uint64_t seed = (uint64_t)s->report.seed;
+    int64_t n = s->src.rows;
+    TRY(kry_alloc((size_t)n, sizeof(double), &s->made_exact));
+    s->exact = s->made_exact;
+    for (int64_t i = 0; i < n; i++)
+        s->made_exact[i] =
+            rounded(s->report.type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
+    TRY(host_product(s, s->exact, s->made_b));
+done:
+    return st;
+}
+
+/* One that the problem does not bring along. */
+static kry_status other_rhs(solve *s, const char *word)
+{
+    kry_status st = KRY_OK;
+    uint64_t seed = (uint64_t)s->report.seed;
+    int64_t n = s->src.rows;
+    TRY(kry_alloc((size_t)n, sizeof(double), &s->made_b));
+    s->b = s->made_b;
+    if (!strcmp(word, "manufactured"))
+        TRY(manufacture(s));
+    else if (!strcmp(word, "random"))
+        for (int64_t i = 0; i < n; i++)
+            s->made_b[i] = 2 * kry_random_unit(seed, STREAM_RHS, (uint64_t)i) - 1;
+    else if (!strcmp(word, "ones"))
+        for (int64_t i = 0; i < n; i++) s->made_b[i] = 1;
+    else
+        TRY(read_vector(word, n, s->made_b));
 done:
     return st;
 }
@@ -101,24 +126,15 @@ static kry_status make_rhs(solve *s)
 {
     kry_status st = KRY_OK;
     report *r = &s->report;
-    int64_t n = s->src.rows;
-    bool own = !s->o->rhs && s->src.problem;
+    const kry_problem *p = s->src.problem;
+    bool own = !s->o->rhs && p;
     r->rhs = own ? "problem" : s->o->rhs ? s->o->rhs : "random";
-    bool random = !strcmp(r->rhs, "random"), manufactured = !strcmp(r->rhs, "manufactured");
-    r->seeded = random || manufactured ||
-                (s->src.problem && s->src.problem->discrete);
-    TRY(kry_alloc((size_t)n, sizeof(double), &s->b));
-    if (own)
-        TRY(own_rhs(s));
-    else if (manufactured)
-        TRY(manufacture(s));
-    else if (random)
-        for (int64_t i = 0; i < n; i++)
-            s->b[i] = 2 * kry_random_unit((uint64_t)r->seed, STREAM_RHS, (uint64_t)i) - 1;
-    else if (!strcmp(r->rhs, "ones"))
-        for (int64_t i = 0; i < n; i++) s->b[i] = 1;
-    else
-        TRY(read_vector(r->rhs, n, s->b));
+    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") || (p && p->discrete);
+    if (own) {
+        s->b = p->rhs;
+        s->exact = p->solution;
+    } else
+        TRY(other_rhs(s, r->rhs));
     r->has_error = s->exact != NULL;
 done:
     return st;
@@ -138,8 +154,8 @@ static kry_status create_solver(solve *s)
                  : o->method                              ? "none"
                                                           : def;
     r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
-    const char *names[] = { "rtol", "atol", "maxit", "check-every", "omega" };
-    const char *values[] = { o->rtol, o->atol, o->maxit, o->check_every, o->omega };
+    const char *names[] = { "rtol", "atol", "maxit", "check-every", "resident", "omega" };
+    const char *values[] = { o->rtol, o->atol, o->maxit, o->check_every, o->resident, o->omega };
     int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
     for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
         if (values[i])
@@ -218,8 +234,8 @@ static kry_status prepare(solve *s)
     kry_status st = KRY_OK;
     report *r = &s->report;
     const options *o = s->o;
-    kry_matrix_params params;
-    TRY(options_matrix(o, KRY_VALUES_COMPACT, &params));
+    form f;
+    TRY(options_form(o, KRY_VALUES_COMPACT, &f));
     r->src = &s->src;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
@@ -227,15 +243,16 @@ static kry_status prepare(solve *s)
     r->device = kry_device_get_info(s->device);
     CHECK(r->device->fp64 || r->type == KRY_F32, KRY_ERR_UNSUPPORTED,
           "%s has no double precision; --precision single works there", r->device->name);
-    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed,
+    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed, &f,
                     &s->src));
     TRY(check_matrix(&s->src));
     TRY(make_rhs(s));
     double start = kry_now();
-    TRY(source_matrix(&s->src, s->device, r->type, &params, &s->A));
+    TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
     TRY(kry_device_finish(s->device));
     r->matrix_seconds = kry_now() - start;
     kry_op_describe(s->A, &r->matrix);
+    if (source_matrix_free(&s->src)) r->matrix.chosen = f.stencil ? "asked for" : "default";
 done:
     return st;
 }

@@ -2,21 +2,39 @@
  * source.c - where a matrix comes from: a Matrix Market file or a generated problem.
  */
 #include "source.h"
+#include "grid.h"
 #include <math.h>
 #include <stdlib.h>
 
-kry_status source_open(const char *file, const char *spec, uint64_t seed, source *s)
+static kry_status no_grid(const char *name)
+{
+    return kry_fail(KRY_ERR_UNSUPPORTED,
+                    "%s has no grid, which --format stencil and --stencil-path need (as "
+                    "poisson2d:N has it)",
+                    name);
+}
+
+/* A grid's entries are left out unless a stored matrix is wanted. */
+static kry_status open_problem(const char *spec, uint64_t seed, const form *f, kry_problem **p)
+{
+    kry_status st = f && !f->stored ? kry_problem_create_grid(spec, p) : KRY_ERR_UNSUPPORTED;
+    if (st != KRY_ERR_UNSUPPORTED) return st;
+    return f && f->stencil ? no_grid(spec) : kry_problem_create(spec, seed, p);
+}
+
+kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s)
 {
     kry_status st = KRY_OK;
     double start = kry_now();
     s->name = file ? file : spec;
     if (file) {
+        if (f && f->stencil) TRY(no_grid(file));
         TRY(kry_mtx_read(file, &s->mtx));
         s->rows = s->mtx->rows;
         s->cols = s->mtx->cols;
         s->given = s->mtx->nnz;
     } else {
-        TRY(kry_problem_create(spec, seed, &s->problem));
+        TRY(open_problem(spec, seed, f, &s->problem));
         s->rows = s->cols = s->problem->n;
         s->given = s->problem->nnz;
     }
@@ -54,8 +72,8 @@ unsigned source_traits(const source *s)
     return s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0;
 }
 
-kry_status source_matrix(const source *s, kry_device *device, kry_type type,
-                         const kry_matrix_params *params, kry_op **A)
+static kry_status stored_matrix(const source *s, kry_device *device, kry_type type,
+                                const kry_matrix_params *params, kry_op **A)
 {
     kry_status st = KRY_OK;
     const kry_problem *p = s->problem;
@@ -72,6 +90,15 @@ kry_status source_matrix(const source *s, kry_device *device, kry_type type,
 done:
     free(owned);
     return st;
+}
+
+bool source_matrix_free(const source *s) { return s->problem && !s->problem->row_ptr; }
+
+kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
+                           kry_op **A)
+{
+    return source_matrix_free(s) ? grid_operator(s->problem->grid, f->path, device, type, A)
+                                 : stored_matrix(s, device, type, &f->matrix, A);
 }
 
 /* ---- matrices on the host --------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #ifndef KRY_SOURCE_H
 #define KRY_SOURCE_H
 
-#include "core/internal.h"
+#include "options.h"
 
 typedef struct source {
     const char *name; /* the file or the spec; borrowed */
@@ -15,11 +15,16 @@ typedef struct source {
     double seconds; /* to read or to generate */
 } source;
 
-/* Exactly one of `file` and `spec` is given. */
-kry_status source_open(const char *file, const char *spec, uint64_t seed, source *s);
+/* Exactly one of `file` and `spec` is given. `f`: how source_operator will hold A, so that
+ * a problem on a grid may come without entries, and what has no grid may be refused; NULL: the
+ * entries are needed. */
+kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s);
 void source_release(source *s);
-kry_status source_matrix(const source *s, kry_device *device, kry_type type,
-                         const kry_matrix_params *params, kry_op **A);
+
+/* Does it stand for a matrix whose entries were left out? */
+bool source_matrix_free(const source *s);
+kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
+                           kry_op **A);
 
 /* A matrix on the host in CSR, all entries given, rows ascending. */
 typedef struct sparse {
@@ -30,6 +35,7 @@ typedef struct sparse {
     bool borrowed;    /* from a problem */
 } sparse;
 
+/* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);
 unsigned source_traits(const source *s); /* what file or problem promise about A */
 kry_status sparse_transpose(const sparse *A, sparse *T);

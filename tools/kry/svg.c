@@ -3,6 +3,7 @@
  */
 #include "svg.h"
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 const char svg_ink[] = "#222", svg_faint[] = "#666";
@@ -62,6 +63,22 @@ void svg_title(FILE *f, double x, const char *text)
 }
 
 void svg_end_text(FILE *f) { fputs("</text>\n", f); }
+
+void svg_power(FILE *f, double x, double y, const char *anchor, int power)
+{
+    fprintf(f,
+            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">10<tspan dy=\"-6\" "
+            "font-size=\"10\">%s%d</tspan></text>\n",
+            x, y, anchor, svg_ink, power < 0 ? "\u2212" : "", power < 0 ? -power : power);
+}
+
+double svg_nice_real(double range, int ticks)
+{
+    static const double mantissa[] = { 1, 2, 5 };
+    for (double power = pow(10, floor(log10(range / ticks)));; power *= 10)
+        for (int i = 0; i < 3; i++)
+            if (range / (mantissa[i] * power) <= ticks) return mantissa[i] * power;
+}
 
 int64_t svg_nice_step(int64_t range, int64_t ticks)
 {

@@ -19,7 +19,11 @@ void svg_line(FILE *f, double x1, double y1, double x2, double y2, const char *s
 void svg_title(FILE *f, double x, const char *text); /* bold, at the top; ended by svg_end_text */
 void svg_end_text(FILE *f);
 
+/* 10 to the power, at the end, in the middle, ... ("end", "middle") of what stands at x. */
+void svg_power(FILE *f, double x, double y, const char *anchor, int power);
+
 /* 1, 2 or 5 times a power of ten, so that at most `ticks` of them fit into `range`. */
 int64_t svg_nice_step(int64_t range, int64_t ticks);
+double svg_nice_real(double range, int ticks); /* the same for any power of ten; range > 0 */
 
 #endif

@@ -52,12 +52,12 @@ static kry_status dia_dot_pass(void *user, int64_t turn)
 static kry_status work_create(const bench *b, const source *s, work *w)
 {
     kry_status st = KRY_OK;
-    kry_matrix_params p = *KRY_MATRIX(.traits = KRY_POSITIVE, .values = KRY_VALUES_AS_GIVEN);
+    form f = { .matrix = *KRY_MATRIX(.traits = KRY_POSITIVE, .values = KRY_VALUES_AS_GIVEN) };
 
-    p.format = KRY_FORMAT_CSR;
-    TRY(source_matrix(s, b->device, b->type, &p, &w->csr));
-    p.format = KRY_FORMAT_DIA;
-    TRY(source_matrix(s, b->device, b->type, &p, &w->dia));
+    f.matrix.format = KRY_FORMAT_CSR;
+    TRY(source_operator(s, b->device, b->type, &f, &w->csr));
+    f.matrix.format = KRY_FORMAT_DIA;
+    TRY(source_operator(s, b->device, b->type, &f, &w->dia));
     TRY(bench_vec(b, s->rows, 0, &w->x));
     TRY(bench_vec(b, s->rows, 1, &w->y));
     TRY(kry_sum_create(b->device, 1, &w->sum));
@@ -202,7 +202,7 @@ kry_status tune_run(const options *o)
     b.info = kry_device_get_info(b.device);
     if (!b.info->fp64) b.type = KRY_F32;
     if (!o->json) printf("%s, driver %s\n", b.info->name, b.info->driver);
-    TRY(source_open(NULL, b.info->gpu ? "poisson2d:2048" : "poisson2d:512", 1, &s));
+    TRY(source_open(NULL, b.info->gpu ? "poisson2d:2048" : "poisson2d:512", 1, NULL, &s));
     TRY(search_shapes(&b, &s, &found));
     TRY(keep(&b, &found));
 done:

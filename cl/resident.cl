@@ -1,0 +1,230 @@
+// resident.cl - conjugate gradients on a grid, many iterations to a launch: x, r, p = the direction
+// and s = A p stay in registers, two waits of all groups to an iteration.
+// Host: src/stencil/resident.c. Launch: as many groups of GROUP as hold n unknowns.
+//
+// GROUP, PER   work-items per group, unknowns per work-item: work-item l of group g has
+//              PER * GROUP * g + l, and PER - 1 more at distances of GROUP
+// AXES         2 or 3
+// WRAP0, ...   1: the axis is periodic; else LOW0 and HIGH0, ... say what lies outside its sides,
+//              in units of the number beside them (0, 1 or -1)
+// COEFFICIENT  the fluxes through faces come from arrays (src/stencil/stencil.h)
+// SHARED       r is in local memory: neighbours of the same group read it there, and only what
+//              another group needs is published
+//
+// Each group adds in a fixed tree, and all groups add the partial sums in the same order: n, GROUP
+// and PER decide it. Each then decides alike.
+//
+// Source: A. T. Chronopoulos, C. W. Gear, s-step iterative methods for symmetric linear systems,
+// J. Comput. Appl. Math. 25 (1989): both dot products of an iteration at once.
+
+// ---- a sum over the group, two numbers at a time ----
+
+#define TREE (GROUP < 32 ? GROUP : 32) // lanes of the second step
+
+// Every work-item hands in v; lanes 0 ... used - 1 count. The sum of `row` is that of all.
+// A sweep of few lanes over many numbers: two barriers instead of one for each halving.
+void tree(ACC2 v, int used, local ACC2 *lane, local ACC2 *row)
+{
+    int l = get_local_id(0);
+    lane[l] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l < TREE) {
+        ACC2 sum = 0;
+        for (int j = l; j < used; j += TREE) sum += lane[j];
+        row[l] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+ACC2 row_sum(local const ACC2 *row)
+{
+    ACC2 a = 0, b = 0, c = 0, d = 0;
+#pragma unroll
+    for (int j = 0; j < TREE; j += 4) a += row[j], b += row[j + 1], c += row[j + 2], d += row[j + 3];
+    return (a + c) + (b + d);
+}
+
+// ---- the grid ----
+
+enum { VALID = 64, PUBLISH = 128 }; // beside the bits of the six sides
+#define AT_LOW(a)  (1 << 2 * a)
+#define AT_HIGH(a) (2 << 2 * a)
+
+// The neighbours' numbers; a ghost counts as the unknown itself.
+#define BELOW(a, size, stride) (at & AT_LOW(a) ? (WRAP##a ? i + (size - 1) * stride : i) : i - stride)
+#define ABOVE(a, size, stride) (at & AT_HIGH(a) ? (WRAP##a ? i - (size - 1) * stride : i) : i + stride)
+
+#if AXES == 3
+#define EACH_AXIS(DO) DO(0, n0, 1) DO(1, n1, n0) DO(2, n2, n0 * n1)
+#else
+#define EACH_AXIS(DO) DO(0, n0, 1) DO(1, n1, n0)
+#endif
+#define EACH for (int k = 0; k < PER; k++)
+
+#define INSIDE(j) ((uint)((j) - base) < GROUP * PER)
+#ifdef SHARED
+#define R       mine[l + k * GROUP]
+#define R_AT(j) (INSIDE(j) ? mine[(j) - base] : published[j])
+#else
+#define R       r[k]
+#define R_AT(j) published[j]
+#endif
+
+// Which sides unknown i lies at, and whether a neighbour belongs to another group.
+int place(int i, int base, int n0, int n1, int n2)
+{
+    int c0 = i % n0, c1 = i / n0 % n1, at = VALID, others = 0;
+#if AXES == 3
+    int c2 = i / n0 / n1;
+#endif
+#define SIDES(a, size, stride) at |= (c##a == 0) * AT_LOW(a) | (c##a == size - 1) * AT_HIGH(a);
+#define OTHERS(a, size, stride) \
+    others |= !INSIDE(BELOW(a, size, stride)) | !INSIDE(ABOVE(a, size, stride));
+    EACH_AXIS(SIDES)
+    EACH_AXIS(OTHERS)
+#ifndef SHARED
+    others = 1;
+#endif
+    return at | (others ? PUBLISH : 0);
+}
+
+#ifdef COEFFICIENT
+#define GRID_PARAMS \
+    , global const REAL *restrict coefficient, global const REAL *restrict face0, \
+        global const REAL *restrict face1, global const REAL *restrict face2
+#define FLUX(a) \
+    (low && !WRAP##a ? weight##a * coefficient[i] : face##a[below]) * (own - lower) + \
+        face##a[i] * (own - upper)
+#else
+#define GRID_PARAMS
+#define FLUX(a) weight##a * ((own - lower) + (own - upper))
+#endif
+
+// sum += the axis' share of row i of A r
+#define AXIS(a, size, stride)                                             \
+    {                                                                     \
+        int low = at & AT_LOW(a), high = at & AT_HIGH(a);                 \
+        int below = BELOW(a, size, stride), above = ABOVE(a, size, stride); \
+        REAL lower = R_AT(below), upper = R_AT(above);                    \
+        if (low && !WRAP##a) lower = LOW##a * own;                        \
+        if (high && !WRAP##a) upper = HIGH##a * own;                      \
+        sum += FLUX(a);                                                   \
+    }
+
+// ---- the solve ----
+
+enum { OUT_STOP, OUT_DONE, OUT_VALUE, OUT_GAMMA, OUT_PQ, OUT_HISTORY = 8 };
+
+// Converged, broken down, or neither; `go`: another update is wanted.
+int judge(ACC gamma, ACC pq, ACC target2, int go)
+{
+    if (gamma <= target2) return STOP_CONVERGED;
+    if (!isfinite(gamma)) return STOP_NOT_FINITE;
+    if (!go || pq > 0) return GO_ON;
+    return isfinite(pq) ? STOP_MATRIX : STOP_NOT_FINITE;
+}
+
+// At most `steps` iterations from the set `from` (x, r, p, s at distances of `pitch`; p and s are
+// zero if fresh), left in the set `to`. gamma = r'r and pq = p'A p of the last update, 0 if fresh.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict from,
+                 global REAL *restrict to, volatile global REAL *published,
+                 volatile global ACC2 *part, global ACC *restrict out, int steps, int fresh,
+                 ACC target2, ACC gamma, ACC pq, int n0, int n1, int n2, REAL weight0,
+                 REAL weight1, REAL weight2 GRID_PARAMS)
+{
+    RESIDENT_LOCALS
+    local ACC2 lane[GROUP], row[TREE];
+    local ACC alpha_beta[2];
+    local int last[1], first[1];
+#ifdef SHARED
+    local REAL mine[GROUP * PER];
+#else
+    REAL r[PER];
+#endif
+    resident me;
+    REAL x[PER], p[PER], s[PER], w[PER];
+    int sides[PER];
+
+    resident_begin(&me, RESIDENT_PASS);
+    int l = get_local_id(0), base = GROUP * PER * me.group, step = 0, go;
+#define UNKNOWN (base + l + k * GROUP)
+#pragma unroll
+    EACH {
+        int i = min(UNKNOWN, n - 1), valid = UNKNOWN < n && me.groups, old = valid && !fresh;
+        sides[k] = place(i, base, n0, n1, n2) & (valid ? ~0 : ~(VALID | PUBLISH));
+        x[k] = valid ? from[i] : 0;
+        R = valid ? from[i + pitch] : 0;
+        p[k] = old ? from[i + 2 * pitch] : 0;
+        s[k] = old ? from[i + 3 * pitch] : 0;
+    }
+    do {
+#pragma unroll
+        EACH if (sides[k] & PUBLISH) published[UNKNOWN] = R;
+        // Out of the compiler's sight for a moment: it would keep the addresses of all neighbours,
+        // and push x, p and s out of the registers for them.
+        if (l == 0) first[0] = base;
+        resident_wait(&me);
+        base = first[0];
+
+        // w := A r, and the partial sums of r'r and r'w
+        ACC2 dots = 0;
+#pragma unroll
+        EACH {
+            int at = sides[k], i = min(UNKNOWN, n - 1);
+            REAL own = R, sum = 0;
+            EACH_AXIS(AXIS)
+            w[k] = at & VALID ? sum : 0;
+            dots += (ACC2)((ACC)own * (ACC)own, (ACC)own * (ACC)w[k]);
+        }
+        tree(dots, GROUP, lane, row);
+        if (l == 0 && me.groups) part[me.group] = row_sum(row);
+        resident_meet(&me);
+
+        dots = 0;
+        for (int j = l; j < me.groups; j += GROUP) dots += part[j];
+        tree(dots, min(me.groups, GROUP), lane, row);
+        if (l == 0) {
+            // p'A p without p: s = A p is conjugate to the p before
+            dots = row_sum(row);
+            ACC beta = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta * beta * pq;
+            int stop = judge(dots.x, next, target2, step < steps);
+            last[0] = stop != GO_ON || step >= steps;
+            alpha_beta[0] = dots.x / next;
+            alpha_beta[1] = beta;
+            if (!last[0]) gamma = dots.x, pq = next;
+            int tells = me.groups && me.group == 0;
+            if (tells) out[OUT_HISTORY + step] = dots.x;
+            if (tells && last[0]) {
+                out[OUT_STOP] = stop;
+                out[OUT_DONE] = step;
+                out[OUT_VALUE] = stop == STOP_CONVERGED || !isfinite(dots.x) ? dots.x : next;
+                out[OUT_GAMMA] = gamma;
+                out[OUT_PQ] = pq;
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        REAL alpha = (REAL)alpha_beta[0], beta = (REAL)alpha_beta[1];
+        go = !last[0] && me.groups && !me.aborted;
+        if (go) {
+#pragma unroll
+            EACH {
+                p[k] = R + beta * p[k];
+                s[k] = w[k] + beta * s[k];
+                x[k] += alpha * p[k];
+                R -= alpha * s[k];
+            }
+        }
+        step++;
+    } while (go);
+#pragma unroll
+    EACH {
+        if (sides[k] & VALID) {
+            to[UNKNOWN] = x[k];
+            to[UNKNOWN + pitch] = R;
+            to[UNKNOWN + 2 * pitch] = p[k];
+            to[UNKNOWN + 3 * pitch] = s[k];
+        }
+    }
+    resident_end(&me);
+}

@@ -1,0 +1,16 @@
+/*
+ * grid.h - problems on a grid, without a matrix.
+ */
+#ifndef KRY_GRID_H
+#define KRY_GRID_H
+
+#include "core/internal.h"
+
+kry_status grid_operator(const kry_stencil_params *grid, kry_stencil_path path, kry_device *device,
+                         kry_type type, kry_op **A);
+
+/* y = A x on the host, A as a device has it in `type`, summed in double; n numbers each.
+ * Returns  KRY_ERR_UNSUPPORTED for a coefficient that varies. */
+kry_status grid_apply(const kry_stencil_params *grid, kry_type type, const double *x, double *y);
+
+#endif
