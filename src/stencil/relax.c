@@ -1,23 +1,23 @@
 /*
  * relax.c - what relaxation methods and preconditioners ask of grid operators: sweeps that use the
  * diagonal without storing it, red-black sweeps in place, and the incomplete Poisson inverse.
- * Kernels: the last section of cl/stencil.cl, a program of their own each, compiled on demand.
+ * Kernels: cl/stencil_relax.cl, compiled on demand.
  */
 #include "stencil.h"
 #include <stdio.h>
 #include <string.h>
 
-/* A kernel of a section of stencil.cl, with defines of its own. */
+/* A kernel of a section of stencil_relax.cl. */
 static kry_status get_kernel(kry_stencil *A, const char *section, const char *name,
                              kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
     char defines[224];
 
-    snprintf(defines, sizeof defines, "%s %s", A->defines, section);
+    snprintf(defines, sizeof defines, "%s -DSWEEPS_ALONE %s", A->defines, section);
     if (!strstr(section, "RELAX"))
         strstr(defines, "-DPATH=")[7] = '1'; /* neighbours by themselves */
-    TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, name, kernel));
+    TRY(kry_kernel_get(A->dev, "stencil_relax", A->type, defines, name, kernel));
 done:
     return st;
 }
