@@ -97,6 +97,9 @@ expect 2 'needs one matrix' solve a.mtx --problem poisson2d:4
 expect 2 'none, jacobi' solve --problem poisson2d:4 --precond ilu
 expect 2 'no omega' solve --problem poisson2d:4 --omega 1.5
 expect 0 '"method": "jacobi"' solve --problem poisson2d:4 --method jacobi --omega 0.9 --json
+expect 0 '"method": "sor"' solve --problem poisson2d:4 --method sor --omega 1.2 --json
+expect 0 '"precond": "ip"' solve --problem poisson2d:4 --precond ip --json
+expect 2 'no red-black sweep' solve --problem poisson2d:4 --format csr --method sor
 expect 0 'chebyshev:3' solve --problem poisson2d:4 --precond chebyshev:3
 expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
 expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
