@@ -161,8 +161,6 @@ int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per l
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
-/* Groups of a kernel that surely run at once, if they do not share the device. */
-kry_status kry_groups_resident(const kry_device *dev, const kry_kernel *kernel, int64_t *groups);
 
 /* ---- barrier.c: kernels whose groups wait for each other, written as cl/barrier.clh says. Their
  *      first parameter is the control buffer: args[0] is filled in here. ---- */

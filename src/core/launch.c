@@ -77,23 +77,6 @@ int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
     return groups_up_to(dev, type, n, most < room ? most : room);
 }
 
-/* A kernel that needs many registers may not run in large groups, nor in as many small ones: with
- * more of them than fit, the last few would run alone. */
-kry_status kry_groups_resident(const kry_device *dev, const kry_kernel *kernel, int64_t *groups)
-{
-    kry_status st = KRY_OK;
-    size_t largest = 0;
-
-    TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                    sizeof largest, &largest, NULL));
-    int64_t per_unit = (int64_t)largest / kry_group_size(dev);
-    if (per_unit > dev->shape.per_unit) per_unit = dev->shape.per_unit;
-    if (per_unit < 1) per_unit = 1;
-    *groups = per_unit * dev->info.compute_units;
-done:
-    return st;
-}
-
 /* Without sums more groups are better: 4.13 against 3.93 TB/s of copy. 65535 is the most that
  * devices before Kepler take. */
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n)

@@ -89,33 +89,32 @@ static int64_t tiles_of(const kry_stencil *A)
     return count;
 }
 
-/* What a kernel's sweep goes over, and by how many groups. */
-static kry_status plan(const kry_stencil *A, const kry_kernel *kernel, int lanes, kry_sweep *s)
+/* What a kernel's sweep goes over, and by how many groups: those that fit on the device at once. */
+static kry_sweep plan(const kry_stencil *A, int lanes, int per_unit)
 {
-    kry_status st = KRY_OK;
     const kry_device *dev = A->dev;
-    int64_t group = kry_group_size(dev), per_group = group, most;
+    int64_t group = kry_group_size(dev), per_group = group;
+    int64_t most = (int64_t)per_unit * dev->info.compute_units;
+    kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
 
-    *s = (kry_sweep){ .work = (cl_int)A->n, .length = 1, .width = 1 };
-    TRY(kry_groups_resident(dev, kernel, &most));
     if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
     if (A->path == KRY_PATH_LOCAL) {
-        s->work = (cl_int)tiles_of(A), per_group = 1;
-    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels && A->axes == 2) {
-        cut_columns(A, s, A->size[0] / lanes, most * group);
-    } else if (A->path == KRY_PATH_MARCH && !dev->info.cpu_kernels) {
-        s->width = tile_width(A, lanes), per_group = 1;
-        cut_columns(A, s,
-                    pieces_of(A->size[0] / lanes, s->width) *
-                        pieces_of(A->size[1], group / s->width),
+        s.work = (cl_int)tiles_of(A), per_group = 1;
+    } else if (dev->info.cpu_kernels) {
+        s.groups = kry_groups_for_sums(dev, A->type, A->n);
+        return s;
+    } else if (A->path == KRY_PATH_MARCH && A->axes == 2) {
+        cut_columns(A, &s, A->size[0] / lanes, most * group);
+    } else if (A->path == KRY_PATH_MARCH) {
+        s.width = tile_width(A, lanes), per_group = 1;
+        cut_columns(A, &s,
+                    pieces_of(A->size[0] / lanes, s.width) *
+                        pieces_of(A->size[1], group / s.width),
                     most);
     }
-    s->groups = pieces_of(s->work, per_group);
-    if (s->groups > most) s->groups = most;
-    if (dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)
-        s->groups = kry_groups_for_sums(dev, A->type, A->n);
-done:
-    return st;
+    s.groups = pieces_of(s.work, per_group);
+    if (s.groups > most) s.groups = most;
+    return s;
 }
 
 /* Enqueue a kernel whose arguments are the grid and `rest`. */
@@ -417,27 +416,31 @@ static kry_status make_kernels(kry_stencil *A, bool variable)
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     char fast[192], anywhere[192];
+    /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
+     * room for six groups of 128. On an H200 more than fit cost 3 to 12 % (docs/benchmarks.md). */
+    enum { HEAVY_PER_UNIT = 6 };
+    const int many = dev->shape.per_unit, few = many < HEAVY_PER_UNIT ? many : HEAVY_PER_UNIT;
     const struct {
         const char *defines, *name;
-        int lanes;
+        int lanes, per_unit;
         kry_sweep *sweep;
     } table[] = {
-        { fast, "stencil_apply", A->lanes, &A->apply },
-        { fast, "stencil_direction", A->lanes, &A->direction },
-        { fast, "stencil_step", A->lanes, &A->step },
-        { anywhere, "stencil_apply", 1, &A->apply_anywhere },
-        { anywhere, "stencil_residual", 1, &A->residual },
-        { anywhere, "stencil_diagonal", 1, &A->diagonal },
+        { fast, "stencil_apply", A->lanes, many, &A->apply },
+        { fast, "stencil_direction", A->lanes, few, &A->direction },
+        { fast, "stencil_step", A->lanes, few, &A->step },
+        { anywhere, "stencil_apply", 1, many, &A->apply_anywhere },
+        { anywhere, "stencil_residual", 1, many, &A->residual },
+        { anywhere, "stencil_diagonal", 1, many, &A->diagonal },
     };
     snprintf(fast, sizeof fast, "%s -DLANES=%d", A->defines, A->lanes);
     /* The true residual of a single-precision solve is summed in double. */
     snprintf(anywhere, sizeof anywhere, "%s -DLANES=1 -DANYWHERE%s", A->defines,
              A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
     for (size_t i = 0; i < COUNT(table); i++) {
-        kry_kernel *kernel;
-        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name, &kernel));
-        TRY(plan(A, kernel, table[i].lanes, table[i].sweep));
-        table[i].sweep->kernel = kernel;
+        kry_sweep *sweep = table[i].sweep;
+        *sweep = plan(A, table[i].lanes, table[i].per_unit);
+        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
+                           &sweep->kernel));
     }
     TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_side", &A->side));
     if (variable)
