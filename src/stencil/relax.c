@@ -38,7 +38,7 @@ static kry_status make_sweeps(kry_stencil *A, const char *name, kry_sweep sweep[
         int lanes = i ? 1 : A->lanes;
         snprintf(section, sizeof section, "-DRELAX -DLANES=%d", lanes);
         TRY(get_kernel(A, section, name, &kernel));
-        TRY(kry_stencil_plan(A, kernel, lanes, &sweep[i]));
+        sweep[i] = kry_stencil_plan(A, kernel, lanes);
     }
 done:
     return st;
@@ -84,20 +84,15 @@ done:
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-/* `columns` of so many points along the last axis, or pieces of them. */
-static kry_status cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length,
-                      kry_sweep *s)
+/* `columns` of points along the last axis, in pieces of that length. */
+static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length)
 {
-    kry_status st = KRY_OK;
-    int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev), most;
+    int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev);
+    int64_t most = (int64_t)A->dev->shape.per_unit * A->dev->info.compute_units;
+    int64_t work = columns * ((last + length - 1) / length), groups = (work + group - 1) / group;
 
-    TRY(kry_groups_resident(A->dev, kernel, &most));
     if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
-    *s = (kry_sweep){ kernel, (cl_int)(columns * ((last + length - 1) / length)), (cl_int)length, 1,
-                      most };
-    if ((s->work + group - 1) / group < most) s->groups = (s->work + group - 1) / group;
-done:
-    return st;
+    return (kry_sweep){ kernel, (cl_int)work, (cl_int)length, 1, groups < most ? groups : most };
 }
 
 /* CPUs walk shares of `work`, which stand for all points. */
@@ -133,11 +128,9 @@ static kry_status make_colours(kry_stencil *A)
 
     if (A->colour.kernel) return KRY_OK;
     TRY(get_kernel(A, "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
-    if (A->dev->info.cpu_kernels)
-        A->colour = shares(A, kernel, rows);
-    else
-        TRY(cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last), (A->residual.length + 1) / 2,
-                &A->colour));
+    A->colour = A->dev->info.cpu_kernels ? shares(A, kernel, rows)
+                                         : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last),
+                                               (A->residual.length + 1) / 2);
 done:
     return st;
 }
@@ -192,10 +185,9 @@ static kry_status make_poisson(kry_stencil *A, bool scalar)
     if (A->poisson.kernel) return KRY_OK;
     TRY(get_kernel(A, scalar ? "-DPOISSON -DSCALAR -DLANES=1" : "-DPOISSON -DLANES=1",
                    "stencil_incomplete", &kernel));
-    if (A->dev->info.cpu_kernels)
-        A->poisson = shares(A, kernel, A->n);
-    else
-        TRY(cut(A, kernel, A->n / A->size[A->axes - 1], A->residual.length, &A->poisson));
+    A->poisson = A->dev->info.cpu_kernels
+                     ? shares(A, kernel, A->n)
+                     : cut(A, kernel, A->n / A->size[A->axes - 1], A->residual.length);
 done:
     return st;
 }

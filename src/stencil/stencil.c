@@ -144,11 +144,11 @@ static kry_status launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest
     return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
 }
 
-kry_status kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, kry_sweep *s)
+kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes)
 {
-    kry_status st = plan(A, kernel, lanes, s);
-    s->kernel = kernel;
-    return st;
+    kry_sweep s = plan(A, lanes, A->dev->shape.per_unit);
+    s.kernel = kernel;
+    return s;
 }
 
 kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)

@@ -61,7 +61,7 @@ kry_stencil *kry_stencil_of(const kry_op *op);
 /* ---- stencil.c, for the other files ---- */
 
 /* What the sweep of a kernel made with LANES = lanes goes over, and by how many groups. */
-kry_status kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, kry_sweep *s);
+kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes);
 /* Enqueue a kernel whose arguments are the grid and `rest`, at most 16. */
 kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count);
