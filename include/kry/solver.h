@@ -53,7 +53,8 @@ typedef struct kry_stop {
     double atol;         /* units of b; default 0 */
     int64_t max_iter;    /* default 10 n, at least 100, at most 100000 */
     int64_t check_every; /* iterations between two looks of the host; default 0: chosen so that
-                            looking costs nothing. Counts and iterates never depend on it. */
+                            looking costs nothing. Counts and iterates do not depend on it, but for
+                            relaxations. */
 } kry_stop;
 
 /* Whether iterations may stay on the chip, in one launch whose work-groups wait for each other:
