@@ -13,6 +13,7 @@
 //   LOCAL   a group copies a tile and its border to local memory (the same: shared memory)
 //
 // LANES     GPU: points in a row that a work-item takes at once, a divisor of nx; CPU: VW
+// SWEEPS_ALONE   no kernels: those of stencil_relax.cl follow
 // ANYWHERE  what works on vectors that start anywhere, with LANES 1; else what is fast
 //
 // SWEEP(GET, BODY) meets every point once: BODY(K, i, c, sum, diagonal) gets its number, its x, the
@@ -347,6 +348,8 @@ int wrapped(int at, int size, int side)
 #define SUM_OF(name) name##_ONE
 #endif
 
+#ifndef SWEEPS_ALONE
+
 // ---- products ----
 
 #define GET_X(K, i) AT_##K(x, i)
@@ -504,5 +507,7 @@ kernel void stencil_side(int count, int first, int across, int step, int stride,
         b[i] += (REAL)(f * (ACC)given[j]);
     }
 }
+
+#endif
 
 #endif

@@ -94,7 +94,13 @@ expect 2 'twice' solve --problem poisson2d:4 --rtol 1e-3 --rtol 1e-4
 expect 2 'needs one matrix' solve
 expect 2 'needs one matrix' solve a.mtx b.mtx
 expect 2 'needs one matrix' solve a.mtx --problem poisson2d:4
-expect 2 'none|jacobi' solve --problem poisson2d:4 --precond ilu
+expect 2 'none, jacobi' solve --problem poisson2d:4 --precond ilu
+expect 2 'no omega' solve --problem poisson2d:4 --omega 1.5
+expect 0 '"method": "jacobi"' solve --problem poisson2d:4 --method jacobi --omega 0.9 --json
+expect 0 '"method": "sor"' solve --problem poisson2d:4 --method sor --omega 1.2 --json
+expect 0 '"precond": "ip"' solve --problem poisson2d:4 --precond ip --json
+expect 2 'no red-black sweep' solve --problem poisson2d:4 --format csr --method sor
+expect 0 'chebyshev:3' solve --problem poisson2d:4 --precond chebyshev:3
 expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
 expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
 expect 2 "'slice=8'" solve --problem poisson2d:4 --format csr:slice=8
@@ -116,7 +122,7 @@ expect 2 'random_spd:9:2 has no grid' bench spmv --n 1000 --problem random_spd:9
 expect 2 'cg takes neither --hot' bench cg --hot
 expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
 expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4
-expect 2 'cg|pcg' solve --problem poisson2d:4 --method gmres
+expect 2 'cg|pcg|jacobi|sor' solve --problem poisson2d:4 --method gmres
 expect 2 'whole number N' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1

@@ -333,10 +333,79 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
     }
 }
 
+/* ---- relaxations and what is made of them ------------------------------------------------------ */
+
+typedef struct relaxed {
+    kry_vec *b, *x;
+    kry_op *grid, *A, *ip, *of_grid, *of_matrix, *sor, *jacobi, *pcg;
+} relaxed;
+
+static kry_status relaxed_run(kry_device *dev, relaxed *s)
+{
+    kry_status st = KRY_OK;
+
+    *s = (relaxed){ .b = NULL };
+    TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->b));
+    TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->x));
+    TRY(kry_vec_fill(s->b, 1));
+    TRY(kry_stencil_create(
+        dev, KRY_F32,
+        KRY_STENCIL(.size = { 10, N / 10 }, .low = { KRY_NEUMANN }, .high = { KRY_DIRICHLET }),
+        &s->grid));
+    TRY(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, NULL, &s->A));
+    s->ip = s->of_grid = s->of_matrix = s->sor = s->jacobi = s->pcg = POISONED(kry_op);
+    STEP(kry_incomplete_poisson_create(s->grid, &s->ip), s->ip);
+    STEP(kry_chebyshev_create(s->grid, NULL, &s->of_grid), s->of_grid);
+    STEP(kry_chebyshev_create(s->A, NULL, &s->of_matrix), s->of_matrix);
+    STEP(kry_relaxation_create(s->grid, KRY_RELAXATION(.method = KRY_SOR), &s->sor), s->sor);
+    STEP(kry_relaxation_create(s->A, NULL, &s->jacobi), s->jacobi);
+    STEP(kry_solver_create(s->A, "precond=chebyshev:2", NULL, NULL, &s->pcg), s->pcg);
+    TRY(kry_solve(s->jacobi, s->b, s->x, NULL));
+    TRY(kry_solve(s->sor, s->b, s->x, NULL));
+    TRY(kry_op_update(s->of_matrix, NULL));
+done:
+    return st;
+}
+
+static void relaxed_end(relaxed *s)
+{
+    kry_op **ops[] = { &s->pcg, &s->jacobi, &s->sor, &s->of_matrix, &s->of_grid, &s->ip };
+    for (size_t i = 0; i < COUNT(ops); i++)
+        if (*ops[i] != POISONED(kry_op)) kry_op_release(ops[i]);
+    kry_op_release(&s->A);
+    kry_op_release(&s->grid);
+    kry_vec_release(&s->x);
+    kry_vec_release(&s->b);
+}
+
+static void fault__every_request_of_relaxations(void **state)
+{
+    (void)state;
+    kry_device *dev = device();
+    bool reached = true;
+    relaxed s;
+    int k = 0;
+
+    OK(relaxed_run(dev, &s)); /* compiles */
+    relaxed_end(&s);
+    for (; reached; k++) {
+        kry_test_fail_at = k;
+        kry_status st = relaxed_run(dev, &s);
+        reached = kry_test_fail_at < 0;
+        kry_test_fail_at = -1;
+        assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+        relaxed_end(&s);
+        assert_int_equal(dev->refs, 1);
+    }
+    assert_in_range(k, 60, 100000);
+    print_message("# %d requests\n", k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
+        cmocka_unit_test(fault__every_request_of_relaxations),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),

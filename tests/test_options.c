@@ -34,7 +34,11 @@ static void solver_create__takes_every_option(void **state)
                                  "method=pcg precond=none",
                                  "method=cg precond=jacobi",
                                  "rtol=1e-4 atol=1e-9 maxit=17 check-every=3",
-                                 "\tmethod=pcg\n precond=jacobi  rtol=0.001 " };
+                                 "\tmethod=pcg\n precond=jacobi  rtol=0.001 ",
+                                 "precond=chebyshev",
+                                 "method=pcg precond=chebyshev:12",
+                                 "method=jacobi",
+                                 "method=jacobi precond=none omega=0.75 check-every=5" };
     for (size_t i = 0; i < COUNT(good); i++) {
         kry_op *S = NULL;
         OK(kry_solver_create(A, good[i], NULL, NULL, &S));
@@ -64,6 +68,16 @@ static void solver_create__names_the_bad_word(void **state)
         { "maxit=-3", "-3", KRY_ERR_ARGUMENT },
         { "rtol=-1", "-1", KRY_ERR_ARGUMENT },
         { "rtol=nan", "nan", KRY_ERR_PARSE },
+        { "omega=1.5", "'cg' takes no omega", KRY_ERR_PARSE },
+        { "method=jacobi omega=2", "omega = 2", KRY_ERR_ARGUMENT },
+        { "method=jacobi omega=x", "'x'", KRY_ERR_PARSE },
+        { "method=jacobi precond=jacobi", "no preconditioner", KRY_ERR_PARSE },
+        { "method=sor", "offers no red-black sweep", KRY_ERR_UNSUPPORTED },
+        { "precond=ip", "no grid operator", KRY_ERR_UNSUPPORTED },
+        { "precond=chebyshev:", "chebyshev:DEGREE", KRY_ERR_PARSE },
+        { "precond=chebyshev:0", "chebyshev:DEGREE", KRY_ERR_PARSE },
+        { "precond=chebyshev4", "chebyshev:DEGREE", KRY_ERR_PARSE },
+        { "precond=chebyshev:2000", "degree = 2000", KRY_ERR_ARGUMENT },
         { "rtol=1e-12", "1e-12", KRY_ERR_ARGUMENT }, /* out of reach for single precision */
     };
     for (size_t i = 0; i < COUNT(bad); i++) {

@@ -26,6 +26,8 @@ typedef struct kry_step kry_step;
 /* Many iterations of conjugate gradients in one launch. Opaque: the library's own grid operators
  * use it; other operators leave run_cg NULL. */
 typedef struct kry_cg_run kry_cg_run;
+/* A sweep of a relaxation, y := x + c0 (x - old) + c1 D^-1 (b - A x). Opaque too. */
+typedef struct kry_relax kry_relax;
 
 /* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
 enum {
@@ -114,6 +116,25 @@ typedef struct kry_op_table {
     /* Default: a launch for each step. Iterations of conjugate gradients that stay on the chip;
      * docs/resident.md. A failure leaves x as the last call that succeeded left it. */
     kry_status (*run_cg)(void *self, kry_cg_run *run);
+
+    /* Default: residual, then a pass over vectors, if there is a diagonal. y := x + c0 (x - old) +
+     * c1 D^-1 (b - A x) in one pass, D the diagonal; s carries c0, c1, b, x and old. x NULL: zero,
+     * so that y := c1 D^-1 b; old NULL: zero; old may be y. sum NULL: none; of width 1: of the
+     * squared b - A x; of width 2: the pair (b.y, b.b). s NULL: get ready for that, and no more. */
+    kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+
+    /* No default. x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 or 1; rows of one
+     * colour do not touch each other. b NULL: get ready for that, and no more.
+     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough. */
+    kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
+
+    /* Default: apply, then a dot product of pairs. z := A r and sum := (r.z, r.r): preconditioners
+     * that know their sums while they write z. */
+    kry_status (*apply_dots)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
+
+    /* Default: it is not. The operator is y = c x now and after every update: hand back c > 0, so
+     * that conjugate gradients leave it out. */
+    double (*as_scalar)(void *self);
 } kry_op_table;
 
 /*

@@ -20,7 +20,8 @@ extern "C" {
     X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)            \
     X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)          \
     X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN) \
-    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)
+    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                        \
+    X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)
 
 typedef enum kry_reason {
 #define KRY_REASON_ENUM(name, word, status) name,
@@ -52,7 +53,8 @@ typedef struct kry_stop {
     double atol;         /* units of b; default 0 */
     int64_t max_iter;    /* default 10 n, at least 100, at most 100000 */
     int64_t check_every; /* iterations between two looks of the host; default 0: chosen so that
-                            looking costs nothing. Counts and iterates never depend on it. */
+                            looking costs nothing. Counts and iterates do not depend on it, but for
+                            relaxations. */
 } kry_stop;
 
 /* Whether iterations may stay on the chip, in one launch whose work-groups wait for each other:
@@ -89,13 +91,52 @@ typedef struct kry_pcg_params {
 KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params,
                                                  kry_op **solver);
 
+/* The sweeps of a relaxation. */
+typedef enum kry_relaxation_method {
+    KRY_JACOBI_ITERATION, /* all rows at once; any operator with a diagonal */
+    KRY_SOR               /* red rows, then black ones, in place; grid operators */
+} kry_relaxation_method;
+
+typedef struct kry_relaxation_params {
+    size_t struct_size;
+    kry_relaxation_method method;
+    double omega;        /* weight of the correction, in (0, 2); default 1: the iterations of Jacobi
+                            and Gauss-Seidel. SOR on a Poisson problem of m unknowns across is
+                            fastest with 2 / (1 + sin(pi / (m + 1))) */
+    kry_stop stop;       /* check_every: sweeps between two looks at the residual, default 50: a
+                            solve ends at a multiple of it, or at max_iter */
+    kry_monitor monitor; /* called at the looks; NULL: none */
+    void *monitor_user;  /* borrowed */
+} kry_relaxation_params;
+#define KRY_RELAXATION(...) \
+    (&(kry_relaxation_params){ .struct_size = sizeof(kry_relaxation_params), __VA_ARGS__ })
+
 /*
- * The same from a string, as the program and every binding take it:
+ * Relaxation as a solver: the baseline that Krylov methods are measured against, and what smooths.
+ *
+ *   params  NULL: Jacobi's iteration with the defaults
+ *
+ * The residual is looked at every check_every sweeps; the result's is computed afresh. Allocates
+ * one n-vector, and three more for Jacobi's iteration of stored matrices. docs/relaxation.md.
+ *
+ * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_SINGULAR if it maps constants to zero or its
+ *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep,
+ *          or has an odd number of unknowns along a periodic axis (SOR); KRY_ERR_ARGUMENT as
+ *          kry_pcg_create.
+ * Source   D. M. Young, Iterative solution of large linear systems (1971).
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
+                                                        const kry_relaxation_params *params,
+                                                        kry_op **solver);
+
+/*
+ * A solver from a string, as the program and every binding take it:
  *     "method=pcg precond=jacobi rtol=1e-8 atol=0 maxit=500 check-every=0 resident=auto"
  *
  *   options  words name=value separated by blanks; NULL or "": plain CG with the defaults.
- *            method   cg, pcg (the same with precond=jacobi unless said otherwise)
- *            precond  none, jacobi
+ *            method   cg, pcg (the same with precond=jacobi unless said otherwise);
+ *                     jacobi, sor (kry_relaxation_create), which take no precond but omega=W
+ *            precond  none, jacobi, chebyshev, chebyshev:DEGREE, ip (precond.h)
  *            resident auto, off, on
  *
  * Returns  KRY_ERR_PARSE naming the word, or what the constructors return.
@@ -121,6 +162,8 @@ struct kry_result {
     const double *history;   /* residual of the recurrence at iteration 0, 1, ...; owned by the
                                 solver, valid until its next solve or its release */
     int64_t history_count;
+    int64_t history_every; /* iterations between two entries; the last one is the end's. 1 but
+                              for relaxations */
 };
 
 #ifdef __cplusplus

@@ -238,6 +238,16 @@ struct kry_op {
 };
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
+/* z := op r and the pair (r.z, r.r) */
+kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
+
+/* What kry_op_table.relax is given. */
+struct kry_relax {
+    double c0, c1;
+    const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */
+    double x_scale, old_scale;  /* 0: none; else x stands for x_scale x, old for old_scale old. For
+                                   operators that offer relax: saves writing down a multiple of b */
+};
 
 /* ---- kry_op_table.run_cg: iterations of conjugate gradients that stay on the chip. A solver
  *      calls it with KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then

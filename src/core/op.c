@@ -211,3 +211,13 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
 done:
     return st;
 }
+
+kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    if (op->table->apply_dots) return op->table->apply_dots(op->self, r, z, sum);
+    TRY(op->table->apply(op->self, 1.0, r, 0.0, z));
+    TRY(kry_vec_dot_pair(r, z, sum));
+done:
+    return st;
+}

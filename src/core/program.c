@@ -68,7 +68,8 @@ static const struct {
     const char *file, *word;
 } before[] = { { "direction.clh", "" },
                { "barrier.clh", "RESIDENT_PARAMS" },
-               { "laplace.clh", "laplace.clh" } };
+               { "laplace.clh", "laplace.clh" },
+               { "stencil.cl", "RELAX_PARAMS" } };
 
 /* *text := *text, `more`; messages of compilers name `file`. */
 static kry_status append(char **text, const char *file, const char *more)

@@ -1,5 +1,5 @@
 /* jacobi.c - M := inverse of the diagonal. Kernels: vec_invert and vec_mul in cl/vec.cl. */
-#include "../core/internal.h"
+#include "../stencil/stencil.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,6 +16,14 @@ static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, doubl
 }
 
 static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->d; }
+
+/* The diagonal of many a grid is one number, whatever its values: then M only scales. */
+static double jacobi_as_scalar(void *self)
+{
+    const kry_stencil *grid = kry_stencil_of(((jacobi *)self)->A);
+    double entry = grid ? kry_stencil_diagonal_entry(grid) : 0;
+    return entry > 0 ? 1 / entry : 0;
+}
 
 /* A zero pivot is named, not turned into an infinity. */
 static kry_status check_pivots(const kry_vec *d)
@@ -86,6 +94,7 @@ static const kry_op_table jacobi_table = {
     .update = jacobi_update,
     .describe = jacobi_describe,
     .destroy = jacobi_destroy,
+    .as_scalar = jacobi_as_scalar,
 };
 
 kry_status kry_jacobi_create(const kry_op *A, kry_op **out)

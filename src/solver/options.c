@@ -1,12 +1,14 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "../core/internal.h"
 #include "../core/number.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct options {
     char method[16], precond[16], resident[16];
+    double omega; /* 0: not given */
     kry_stop stop;
 } options;
 
@@ -36,9 +38,13 @@ static kry_status set_option(options *o, const char *name, const char *value)
         enum kind kind;
         void *field;
     } table[] = {
-        { "method", WORD, o->method },           { "precond", WORD, o->precond },
-        { "rtol", REAL, &o->stop.rtol },         { "atol", REAL, &o->stop.atol },
-        { "maxit", COUNTER, &o->stop.max_iter }, { "check-every", COUNTER, &o->stop.check_every },
+        { "method", WORD, o->method },
+        { "precond", WORD, o->precond },
+        { "rtol", REAL, &o->stop.rtol },
+        { "atol", REAL, &o->stop.atol },
+        { "maxit", COUNTER, &o->stop.max_iter },
+        { "check-every", COUNTER, &o->stop.check_every },
+        { "omega", REAL, &o->omega },
         { "resident", WORD, o->resident },
     };
     kry_status st = KRY_OK;
@@ -53,7 +59,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
     }
     CHECK(false, KRY_ERR_PARSE,
           "kry_solver_create: '%s' is none of method, precond, rtol, atol, maxit, check-every, "
-          "resident",
+          "omega, resident",
           name);
 done:
     return st;
@@ -79,19 +85,37 @@ done:
     return st;
 }
 
-/* M from its name; NULL for none. */
-static kry_status make_precond(const kry_op *A, const char *name, kry_op **M)
+/* "chebyshev" or "chebyshev:DEGREE". */
+static kry_status make_chebyshev(const kry_op *A, const char *name, kry_op **M)
 {
     kry_status st = KRY_OK;
+    const char *degree = name + strlen("chebyshev");
+    int64_t value = 0;
 
-    *M = NULL;
-    if (!strcmp(name, "none")) return KRY_OK;
-    CHECK(!strcmp(name, "jacobi"), KRY_ERR_PARSE,
-          "kry_solver_create: precond '%s' is none of none, jacobi", name);
-    TRY(kry_jacobi_create(A, M));
+    CHECK(!*degree ||
+              (*degree == ':' && to_int64(degree + 1, &value) && value > 0 && value <= INT_MAX),
+          KRY_ERR_PARSE, "kry_solver_create: precond '%s' is not chebyshev:DEGREE", name);
+    TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = (int)value), M));
 done:
     return st;
 }
+
+/* M from its name; NULL for none. */
+static kry_status make_precond(const kry_op *A, const char *name, kry_op **M)
+{
+    *M = NULL;
+    if (!strcmp(name, "none")) return KRY_OK;
+    if (!strcmp(name, "jacobi")) return kry_jacobi_create(A, M);
+    if (!strcmp(name, "ip")) return kry_incomplete_poisson_create(A, M);
+    if (!strncmp(name, "chebyshev", strlen("chebyshev"))) return make_chebyshev(A, name, M);
+    return kry_fail(KRY_ERR_PARSE,
+                    "kry_solver_create: precond '%s' is none of none, jacobi, chebyshev, ip", name);
+}
+
+typedef struct watcher {
+    kry_monitor call; /* NULL: none */
+    void *user;
+} watcher;
 
 static kry_status to_resident(const char *word, kry_resident *resident)
 {
@@ -103,28 +127,65 @@ static kry_status to_resident(const char *word, kry_resident *resident)
                     word);
 }
 
-kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
-                             void *monitor_user, kry_op **solver)
+static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *M = NULL;
-    options o = { .method = "cg", .resident = "auto" };
     kry_resident resident = KRY_RESIDENT_AUTO;
+
+    CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
+    if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
+    TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
+    TRY(make_precond(A, o->precond, &M));
+    TRY(kry_pcg_create(A,
+                       KRY_PCG(.precond = M, .stop = o->stop, .monitor = watch.call,
+                               .monitor_user = watch.user, .resident = resident),
+                       solver));
+done:
+    kry_op_release(&M);
+    return st;
+}
+
+static kry_status make_relaxation(const kry_op *A, options *o, watcher watch, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    bool sor = !strcmp(o->method, "sor");
+
+    CHECK(!o->resident[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no resident",
+          o->method);
+    CHECK(!o->precond[0] || !strcmp(o->precond, "none"), KRY_ERR_PARSE,
+          "kry_solver_create: method '%s' takes no preconditioner, and so not '%s'", o->method,
+          o->precond);
+    TRY(kry_relaxation_create(A,
+                              KRY_RELAXATION(.method = sor ? KRY_SOR : KRY_JACOBI_ITERATION,
+                                             .omega = o->omega, .stop = o->stop,
+                                             .monitor = watch.call, .monitor_user = watch.user),
+                              solver));
+done:
+    return st;
+}
+
+kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
+                             void *monitor_user, kry_op **solver)
+{
+    static const struct {
+        const char *word;
+        kry_status (*make)(const kry_op *A, options *o, watcher watch, kry_op **solver);
+    } methods[] = { { "cg", make_krylov },
+                    { "pcg", make_krylov },
+                    { "jacobi", make_relaxation },
+                    { "sor", make_relaxation } };
+    kry_status st = KRY_OK;
+    options o = { .method = "cg" };
+    size_t m = 0;
 
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
     TRY(parse(text ? text : "", &o));
-    bool pcg = !strcmp(o.method, "pcg");
-    CHECK(pcg || !strcmp(o.method, "cg"), KRY_ERR_PARSE,
-          "kry_solver_create: method '%s' is none of cg, pcg", o.method);
-    if (!o.precond[0]) strcpy(o.precond, pcg ? "jacobi" : "none");
-    TRY(to_resident(o.resident, &resident));
-    TRY(make_precond(A, o.precond, &M));
-    TRY(kry_pcg_create(A,
-                       KRY_PCG(.precond = M, .stop = o.stop, .monitor = monitor,
-                               .monitor_user = monitor_user, .resident = resident),
-                       solver));
+    while (m < COUNT(methods) && strcmp(methods[m].word, o.method)) m++;
+    CHECK(m < COUNT(methods), KRY_ERR_PARSE,
+          "kry_solver_create: method '%s' is none of cg, pcg, jacobi, sor", o.method);
+    TRY(methods[m].make(A, &o, (watcher){ monitor, monitor_user }, solver));
 done:
-    kry_op_release(&M);
     return st;
 }

@@ -27,8 +27,8 @@ typedef struct pcg {
     kry_vec *r, *z, *q; /* z is r itself without a preconditioner; q is NULL if A repeats */
     kry_vec *p, *old;   /* change places where A fuses the direction */
     bool fuses;
-    bool repeats; /* A forms A p again in its own step instead of storing q */
-    bool lazy;    /* which updates x every second time */
+    bool repeats;                      /* A forms A p again in its own step instead of storing q */
+    bool lazy;                         /* which updates x every second time */
     kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last;
@@ -40,11 +40,7 @@ typedef struct pcg {
 /* z := M r and rho := (r'z, r'r), by launches of their own */
 static kry_status precondition(pcg *S)
 {
-    kry_status st = KRY_OK;
-    if (S->M) TRY(S->M->table->apply(S->M->self, 1.0, S->r, 0.0, S->z));
-    TRY(kry_vec_dot_pair(S->r, S->z, S->rho));
-done:
-    return st;
+    return S->M ? kry_op_run_dots(S->M, S->r, S->z, S->rho) : kry_vec_dot_pair(S->r, S->z, S->rho);
 }
 
 /* r := b - A x, and the recurrence from there. Hands back the true residual. Waits. */
@@ -67,14 +63,24 @@ static const kry_vec *diagonal_of(const kry_op *M)
     return M && M->table->as_diagonal ? M->table->as_diagonal(M->self) : NULL;
 }
 
+/* z = c r takes the same steps as z = r. */
+static bool only_scales(const kry_op *M)
+{
+    return M->table->as_scalar && M->table->as_scalar(M->self) > 0;
+}
+
 /* x += alpha p,  r -= alpha q, by a pass over vectors */
 static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
 {
     kry_status st = KRY_OK;
     bool aligned = !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
     kry_arg args[KRY_STEP_ARGS + 9] = { ARG(x->n) };
-    const kry_arg rest[] = { ARG(s->p->buffer), ARG(S->q->buffer),   ARG(x->buffer),
-                             ARG(x->first),     ARG(S->r->buffer),   ARG(S->rho->buffer),
+    const kry_arg rest[] = { ARG(s->p->buffer),
+                             ARG(S->q->buffer),
+                             ARG(x->buffer),
+                             ARG(x->first),
+                             ARG(S->r->buffer),
+                             ARG(S->rho->buffer),
                              s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
                              ARG(S->z->buffer) };
 
@@ -97,7 +103,9 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
                    .pq = S->pq,
                    .state = S->watch.state,
                    .step = S->watch.step,
-                   .update = !S->lazy ? KRY_X_ADDS : done % 2 ? KRY_X_ADDS_BOTH : KRY_X_WAITS,
+                   .update = !S->lazy   ? KRY_X_ADDS
+                             : done % 2 ? KRY_X_ADDS_BOTH
+                                        : KRY_X_WAITS,
                    .d = d,
                    .z = S->z };
 
@@ -173,35 +181,6 @@ done:
     return st;
 }
 
-/* ||b||, refusing what has none that can be worked with. */
-static kry_status norm_of_rhs(pcg *S, const kry_vec *b, double *norm)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-    bool fp64 = b->dev->info.fp64;
-    double least = fp64 ? 1e-140 : 1e-15, most = fp64 ? 1e140 : 1e15;
-
-    TRY(kry_vec_dot_sum(b, b, S->pq));
-    TRY(kry_sum_read(S->layout, S->pq, norm));
-    *norm = sqrt(*norm);
-    if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
-    if (!isfinite(*norm)) {
-        TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
-        TRY(kry_vec_read(b, host));
-        for (int64_t i = 0; i < b->n; i++) {
-            double v = b->type == KRY_F32 ? (double)((float *)host)[i] : ((double *)host)[i];
-            CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g", (long long)i, v);
-        }
-    }
-    CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
-          "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
-          "system",
-          *norm, least, most);
-done:
-    free(host);
-    return st;
-}
-
 /* By the model: the direction with its product, then x, p, r, q read and x, r written. */
 static double bytes_per_step(const pcg *S)
 {
@@ -218,7 +197,8 @@ static double bytes_per_step(const pcg *S)
     if (!S->M) return bytes;
     if (diagonal_of(S->M)) return bytes + 2 * word;
     kry_op_describe(S->M, &M);
-    return M.bytes_per_apply > 0 ? bytes + M.bytes_per_apply + 2 * word : 0;
+    if (M.bytes_per_apply <= 0) return 0;
+    return bytes + M.bytes_per_apply + (S->M->table->apply_dots ? 0 : 2 * word);
 }
 
 static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
@@ -227,7 +207,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
     kry_status st = KRY_OK;
     double norm_b, residual = 0;
 
-    TRY(norm_of_rhs(S, b, &norm_b));
+    TRY(kry_rhs_norm(b, S->pq, &norm_b));
     kry_watch_begin(&S->watch, norm_b);
     S->chip.iterations = 0;
     if (norm_b == 0) {
@@ -235,10 +215,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
         kry_watch_end(&S->watch, KRY_CONVERGED_ZERO, 0.0, "b is zero, and so is x", res);
     } else {
         TRY(begin(S, b, x, &residual));
-        CHECK(isfinite(residual), KRY_ERR_ARGUMENT,
-              "kry_solve: the guess has a residual of %g: x holds NaN or infinities, or A x "
-              "overflows",
-              residual);
+        TRY(kry_guess_check(residual));
         while (kry_watch_judge(&S->watch, residual, res)) {
             TRY(cycle(S, b, x));
             TRY(begin(S, b, x, &residual));
@@ -253,20 +230,9 @@ done:
     return st;
 }
 
-/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. */
 static kry_status pcg_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    kry_status st = KRY_OK;
-    kry_vec *t = NULL;
-    kry_result res = { 0 };
-
-    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
-    TRY(pcg_solve(self, x, t, &res));
-    TRY(kry_vec_axpby(alpha, t, beta, y));
-    st = KRY_OK; /* an inner solve that ran its iterations has done its part */
-done:
-    kry_vec_release(&t);
-    return st;
+    return kry_apply_by_solve(pcg_solve, self, &(kry_scaling){ alpha, beta }, x, y);
 }
 
 static kry_status pcg_update(void *self, const void *values)
@@ -378,7 +344,7 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     TRY(kry_stop_check("kry_pcg_create", A->shape.type, A->shape.rows, &stop));
     TRY(kry_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
-    if (params->precond) S->M = kry_op_retain(params->precond);
+    if (params->precond && !only_scales(params->precond)) S->M = kry_op_retain(params->precond);
     S->dev = A->dev;
     S->layout = &A->dev->layout;
     S->fuses = A->table->apply_direction != NULL;
@@ -387,7 +353,9 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
-    kry_chip_prepare(&S->chip, A, params);
+    kry_pcg_params left = *params;
+    left.precond = S->M;
+    kry_chip_prepare(&S->chip, A, &left);
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The device's reasons, as in cl/direction.clh. */
-enum { GO_ON, STOP_CONVERGED, STOP_PRECOND, STOP_MATRIX, STOP_NOT_FINITE };
+/* The device's reasons, as in cl/direction.clh, and one of the host's. */
+enum { GO_ON, STOP_CONVERGED, STOP_PRECOND, STOP_MATRIX, STOP_NOT_FINITE, STOP_DIVERGED };
 
 const char *kry_reason_word(kry_reason reason)
 {
@@ -84,7 +84,9 @@ kry_status kry_watch_create(kry_device *dev, const kry_stop *stop, kry_monitor m
     enum { HISTORY = 1 << 20 }; /* more grows as it comes */
     cl_int err;
 
-    *w = (kry_watch){ .dev = dev, .stop = *stop, .monitor = monitor, .monitor_user = user };
+    *w = (kry_watch){
+        .dev = dev, .stop = *stop, .monitor = monitor, .monitor_user = user, .every = 1
+    };
     /* Now, for once iterations have changed x it is too late to be out of memory. */
     TRY(reserve_history(w, stop->max_iter < HISTORY ? stop->max_iter + 1 : HISTORY));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->state));
@@ -273,6 +275,35 @@ done:
     return st;
 }
 
+/* ---- residuals that the host reads ----------------------------------------------------------- */
+
+int64_t kry_watch_until_look(const kry_watch *w)
+{
+    int64_t left = w->stop.max_iter - w->iteration, count = w->every - w->iteration % w->every;
+    return count < left ? count : left;
+}
+
+kry_status kry_watch_measured(kry_watch *w, double residual, bool *go)
+{
+    const double diverged = 1e10; /* times the first residual */
+    kry_status st = KRY_OK;
+
+    *go = false;
+    if (w->iteration == 0) w->first_residual = residual;
+    TRY(remember(w, (w->iteration + w->every - 1) / w->every, residual));
+    tell_monitor(w, w->iteration);
+    w->device_value = residual;
+    if (residual <= w->target)
+        w->device_stop = STOP_CONVERGED;
+    else if (!isfinite(residual))
+        w->device_stop = STOP_NOT_FINITE;
+    else if (residual > diverged * w->first_residual)
+        w->device_stop = STOP_DIVERGED;
+    *go = !w->device_stop && !w->monitor_stopped && w->iteration < w->stop.max_iter;
+done:
+    return st;
+}
+
 /* ---- the story of a solve -------------------------------------------------------------------- */
 
 void kry_watch_begin(kry_watch *w, double norm_b)
@@ -317,6 +348,7 @@ void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const 
     res->true_residual = true_residual;
     res->history = w->host_history;
     res->history_count = w->history_count;
+    res->history_every = w->every;
     res->solve_seconds = kry_now() - w->start;
 }
 
@@ -345,6 +377,13 @@ static kry_reason breakdown(const kry_watch *w, char *why, size_t size)
                  "positive definite",
                  w->device_value, k);
         return KRY_INDEFINITE_PRECOND;
+    }
+    if (w->device_stop == STOP_DIVERGED) {
+        snprintf(why, size,
+                 "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
+                 "take a smaller omega or another method",
+                 w->first_residual, w->device_value, k);
+        return KRY_DIVERGED;
     }
     snprintf(why, size, "the recurrence ran into %g at iteration %lld", w->device_value, k);
     return KRY_NOT_FINITE;

@@ -39,6 +39,8 @@ typedef struct kry_watch {
     int restarts;
     double *host_history; /* owned */
     int64_t history_count, history_capacity;
+    int64_t every; /* iterations between two entries of the history; 1 unless a method looks less
+                      often */
 } kry_watch;
 
 /* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
@@ -57,6 +59,10 @@ kry_status kry_watch_next(kry_watch *w, kry_direction *d, bool *go);
 /* Take in iterations that ran without the host: `done` of them, r.r at 0 ... done, and what the
  * device said at the end. */
 kry_status kry_watch_take(kry_watch *w, const double *residual2, int done, int stop, double value);
+/* For methods whose residual the host reads now and then: how many iterations until then, and the
+ * residual at w->iteration, which may end them. */
+int64_t kry_watch_until_look(const kry_watch *w);
+kry_status kry_watch_measured(kry_watch *w, double residual, bool *go);
 /* Between cycles: whether another one is worth it, given the true residual; if not, res says why.
  */
 bool kry_watch_judge(kry_watch *w, double true_residual, kry_result *res);
@@ -64,5 +70,20 @@ bool kry_watch_judge(kry_watch *w, double true_residual, kry_result *res);
 void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const char *why,
                    kry_result *res);
 kry_status kry_reason_status(kry_reason reason);
+
+/* ---- solve.c: around the iterations ---- */
+
+/* ||b||, refusing what has none that can be worked with. Waits. */
+kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm);
+/* Refuses a guess whose residual is not finite. */
+kry_status kry_guess_check(double residual);
+
+typedef kry_status kry_solve_fn(void *self, const kry_vec *b, kry_vec *x, kry_result *result);
+typedef struct kry_scaling {
+    double alpha, beta;
+} kry_scaling;
+/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. */
+kry_status kry_apply_by_solve(kry_solve_fn *solve, void *self, const kry_scaling *by,
+                              const kry_vec *x, kry_vec *y);
 
 #endif

@@ -144,6 +144,18 @@ static kry_status launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest
     return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
 }
 
+kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes)
+{
+    kry_sweep s = plan(A, lanes, A->dev->shape.per_unit);
+    s.kernel = kernel;
+    return s;
+}
+
+kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)
+{
+    return launch(A, s, rest, count);
+}
+
 /* ---- the table --------------------------------------------------------------------------- */
 
 static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -316,6 +328,8 @@ static const kry_op_table stencil_table = {
     .update = stencil_update,
     .describe = stencil_describe,
     .destroy = stencil_destroy,
+    .relax = kry_stencil_relax,
+    .sweep_colour = kry_stencil_sweep_colour,
 };
 
 kry_stencil *kry_stencil_of(const kry_op *op)

@@ -40,6 +40,8 @@ typedef struct kry_stencil {
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
     kry_kernel *side, *faces;
     struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
+    kry_sweep relax[2], scale[2], colour, poisson; /* relax.c; no kernel until asked for. [1]: on
+                                                      vectors that start anywhere */
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
@@ -55,5 +57,32 @@ void kry_stencil_resident_release(kry_stencil *A);
 
 /* The stencil behind an operator, or NULL. */
 kry_stencil *kry_stencil_of(const kry_op *op);
+
+/* ---- stencil.c, for the other files ---- */
+
+/* What the sweep of a kernel made with LANES = lanes goes over, and by how many groups. */
+kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes);
+/* Enqueue a kernel whose arguments are the grid and `rest`, at most 16. */
+kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
+                              size_t count);
+
+/* ---- relax.c ---- */
+
+/* Entries of the operator's table. */
+kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
+                                    kry_vec *x);
+
+/* The entry that all of the diagonal has in common, 0 if there is none. */
+double kry_stencil_diagonal_entry(const kry_stencil *A);
+
+/* y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle. */
+typedef struct kry_incomplete {
+    double alpha, beta;
+    const kry_vec *inverse; /* D^-1; not read where the diagonal is one number */
+} kry_incomplete;
+/* With sum: the pair (x.y, x.x), of alpha = 1, beta = 0. x NULL: get ready, and no more. */
+kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
+                                  kry_vec *y, kry_sum *sum);
 
 #endif

@@ -52,7 +52,7 @@ static chart chart_fit(const report *r)
     widen(&c, report_relative(r, result->true_residual));
     if (c.low > c.high) c.low = c.high = 0;
     if (c.low == c.high) c.low--;
-    c.last = result->history_count > 1 ? result->history_count - 1 : 1;
+    c.last = result->iterations > 1 ? result->iterations : 1;
     return c;
 }
 
@@ -102,9 +102,10 @@ static void frame(const chart *c)
 
 static void point(const chart *c, const report *r, int64_t i, bool *started)
 {
-    double value = report_relative(r, r->result.history[i]);
+    double value = report_relative(r, r->result.history[i]),
+           at = fmin((double)(i * r->result.history_every), (double)r->result.iterations);
     if (!drawable(value)) return;
-    fprintf(c->file, "%s%.2f %.2f", *started ? " L" : "M", across(c, (double)i), down(c, value));
+    fprintf(c->file, "%s%.2f %.2f", *started ? " L" : "M", across(c, at), down(c, value));
     *started = true;
 }
 

@@ -150,12 +150,12 @@ static kry_status create_solver(solve *s)
     char words[512];
     const char *def = s->src.problem ? "none" : "jacobi";
     r->precond = o->precond                               ? o->precond
-                 : o->method && !strcmp(o->method, "cg")  ? "none"
                  : o->method && !strcmp(o->method, "pcg") ? "jacobi"
+                 : o->method                              ? "none"
                                                           : def;
     r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
-    const char *names[] = { "rtol", "atol", "maxit", "check-every", "resident" };
-    const char *values[] = { o->rtol, o->atol, o->maxit, o->check_every, o->resident };
+    const char *names[] = { "rtol", "atol", "maxit", "check-every", "resident", "omega" };
+    const char *values[] = { o->rtol, o->atol, o->maxit, o->check_every, o->resident, o->omega };
     int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
     for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
         if (values[i])

@@ -1,0 +1,38 @@
+// relax.cl - the vector work of a relaxation with an operator that has no sweep of its own.
+// Host: src/precond/relax.c. Launch: kry_groups_for_sums(n) groups of WG.
+
+// y := x + c0 (x - old) + c1 d .* r, where r = b - A x and d = D^-1. x counts as zero without
+// has_x, old without has_old; old may be y, and r b. With `sums` 1, part[group] := the sum of r.r;
+// with 2, the pair (b.y, b.b).
+kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, int has_x,
+                        global const REAL *x, long x0, int has_old, global const REAL *old,
+                        long old0, global const REAL *restrict d, global const REAL *r, long r0,
+                        global REAL *y, long y0, int sums, global ACC *restrict part)
+{
+    local ACC2 lane[WG];
+    const REAL by_step = (REAL)c0, by_residual = (REAL)c1;
+    ACCV svy = 0, svv = 0;
+    ACC tvy = 0, tvv = 0;
+    b += b0, x += x0, old += old0, r += r0, y += y0;
+#define SWEEP_AT(TYPE, LOAD, STORE, TO, vy, vv)                       \
+    {                                                                 \
+        TYPE r_i = LOAD(r), x_i = 0, step = 0;                        \
+        if (has_x) x_i = LOAD(x);                                     \
+        if (by_step != 0) step = has_old ? x_i - LOAD(old) : x_i;     \
+        TYPE y_i = x_i + by_step * step + by_residual * LOAD(d) * r_i; \
+        TYPE v_i = sums == 2 ? LOAD(b) : r_i;                         \
+        STORE(y_i, y);                                                \
+        vy += TO(v_i) * TO(y_i);                                      \
+        vv += TO(v_i) * TO(v_i);                                      \
+    }
+#define VLOAD(a)     LDV(a, i)
+#define VSTORE(v, a) STV(v, i, a)
+#define SLOAD(a)     (a)[i]
+#define SSTORE(v, a) (a)[i] = (v)
+    FOR_VEC(i, n) SWEEP_AT(VEC, VLOAD, VSTORE, TO_ACCV, svy, svv)
+    FOR_TAIL(i, n) SWEEP_AT(REAL, SLOAD, SSTORE, (ACC), tvy, tvv)
+
+    ACC2 total = group_sum2((ACC2)(LANES_SUM(svy) + tvy, LANES_SUM(svv) + tvv), lane);
+    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
+    if (get_local_id(0) == 0 && sums == 2) vstore2(total, get_group_id(0), part);
+}

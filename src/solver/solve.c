@@ -1,0 +1,66 @@
+/* solve.c - what all solvers do around their iterations: look at b and at the guess, and be
+ * operators. */
+#include "stop.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Names an entry that is not finite. */
+static kry_status check_finite(const kry_vec *b)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
+    TRY(kry_vec_read(b, host));
+    for (int64_t i = 0; i < b->n; i++) {
+        double v = b->type == KRY_F32 ? (double)((float *)host)[i] : ((double *)host)[i];
+        CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g", (long long)i, v);
+    }
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm)
+{
+    kry_status st = KRY_OK;
+    bool fp64 = b->dev->info.fp64;
+    double least = fp64 ? 1e-140 : 1e-15, most = fp64 ? 1e140 : 1e15;
+
+    TRY(kry_vec_dot_sum(b, b, sum));
+    TRY(kry_sum_read(b->layout, sum, norm));
+    *norm = sqrt(*norm);
+    if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
+    if (!isfinite(*norm)) TRY(check_finite(b));
+    CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
+          "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
+          "system",
+          *norm, least, most);
+done:
+    return st;
+}
+
+kry_status kry_guess_check(double residual)
+{
+    if (isfinite(residual)) return KRY_OK;
+    return kry_fail(KRY_ERR_ARGUMENT,
+                    "kry_solve: the guess has a residual of %g: x holds NaN or infinities, or A x "
+                    "overflows",
+                    residual);
+}
+
+kry_status kry_apply_by_solve(kry_solve_fn *solve, void *self, const kry_scaling *by,
+                              const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_vec *t = NULL;
+    kry_result res = { 0 };
+
+    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
+    TRY(solve(self, x, t, &res));
+    TRY(kry_vec_axpby(by->alpha, t, by->beta, y));
+    st = KRY_OK; /* an inner solve that ran its iterations has done its part */
+done:
+    kry_vec_release(&t);
+    return st;
+}

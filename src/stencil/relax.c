@@ -1,0 +1,223 @@
+/*
+ * relax.c - what relaxation methods and preconditioners ask of grid operators: sweeps that use the
+ * diagonal without storing it, red-black sweeps in place, and the incomplete Poisson inverse.
+ * Kernels: cl/stencil_relax.cl, compiled on demand.
+ */
+#include "stencil.h"
+#include <stdio.h>
+#include <string.h>
+
+/* A kernel of a section of stencil_relax.cl. */
+static kry_status get_kernel(kry_stencil *A, const char *section, const char *name,
+                             kry_kernel **kernel)
+{
+    kry_status st = KRY_OK;
+    char defines[224];
+
+    snprintf(defines, sizeof defines, "%s -DSWEEPS_ALONE %s", A->defines, section);
+    if (!strstr(section, "RELAX"))
+        strstr(defines, "-DPATH=")[7] = '1'; /* neighbours by themselves */
+    TRY(kry_kernel_get(A->dev, "stencil_relax", A->type, defines, name, kernel));
+done:
+    return st;
+}
+
+/* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
+
+/* Never read nor written, where the kernel wants a buffer. */
+static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
+
+/* For aligned vectors and for all. */
+static kry_status make_sweeps(kry_stencil *A, const char *name, kry_sweep sweep[2])
+{
+    kry_status st = KRY_OK;
+    char section[48];
+    kry_kernel *kernel;
+
+    for (int i = 0; i < 2 && !sweep[i].kernel; i++) {
+        int lanes = i ? 1 : A->lanes;
+        snprintf(section, sizeof section, "-DRELAX -DLANES=%d", lanes);
+        TRY(get_kernel(A, section, name, &kernel));
+        sweep[i] = kry_stencil_plan(A, kernel, lanes);
+    }
+done:
+    return st;
+}
+
+kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(make_sweeps(A, "stencil_relax", A->relax));
+    TRY(make_sweeps(A, "stencil_scale", A->scale));
+    if (!s) return KRY_OK;
+    kry_scalar c0 = kry_scalar_of(A->dev, s->c0), c1 = kry_scalar_of(A->dev, s->c1);
+    kry_scalar x_scale = kry_scalar_of(A->dev, s->x_scale != 0 ? s->x_scale : 1),
+               old_scale = kry_scalar_of(A->dev, s->old_scale != 0 ? s->old_scale : 1);
+    const cl_int has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
+    const kry_vec *old = or_else(has_old ? s->old : NULL, s->b), *x = or_else(s->x, s->b);
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    const kry_arg rest[] = { ARG_ACC(A->dev, c1),
+                             ARG(s->b->buffer),
+                             ARG(s->b->first),
+                             ARG(y->buffer),
+                             ARG(y->first),
+                             ARG(sums),
+                             ARG(part),
+                             ARG_ACC(A->dev, c0),
+                             ARG_ACC(A->dev, x_scale),
+                             ARG(x->buffer),
+                             ARG(x->first),
+                             ARG(has_old),
+                             ARG_ACC(A->dev, old_scale),
+                             ARG(old->buffer),
+                             ARG(old->first) };
+    const bool anywhere = s->b->first % A->lanes || x->first % A->lanes || old->first % A->lanes ||
+                          y->first % A->lanes;
+    const kry_sweep *sweep = s->x ? &A->relax[anywhere] : &A->scale[anywhere];
+    if (sum) sum->count = (cl_int)sweep->groups;
+    TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest) - (s->x ? 0 : 8)));
+done:
+    return st;
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+/* `columns` of points along the last axis, in pieces of that length. */
+static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length)
+{
+    int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev);
+    int64_t most = (int64_t)A->dev->shape.per_unit * A->dev->info.compute_units;
+    int64_t work = columns * ((last + length - 1) / length), groups = (work + group - 1) / group;
+
+    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
+    return (kry_sweep){ kernel, (cl_int)work, (cl_int)length, 1, groups < most ? groups : most };
+}
+
+/* CPUs walk shares of `work`, which stand for all points. */
+static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
+{
+    return (kry_sweep){ kernel, (cl_int)work, 1, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
+}
+
+/* ---- red and black ------------------------------------------------------------------------- */
+
+/* Neighbours along an axis that closes on itself must differ in colour, too. */
+static kry_status check_colours(const kry_stencil *A)
+{
+    static const char name[] = "xyz";
+    kry_status st = KRY_OK;
+
+    for (int a = 0; a < A->axes; a++)
+        CHECK(A->low[a] != KRY_PERIODIC || A->size[a] == 1 || A->size[a] % 2 == 0,
+              KRY_ERR_UNSUPPORTED,
+              "a red-black sweep needs an even number of unknowns along a periodic axis: %c has "
+              "%lld",
+              name[a], (long long)A->size[a]);
+done:
+    return st;
+}
+
+/* Half as many points as a sweep has, in columns half as long. CPUs own rows. */
+static kry_status make_colours(kry_stencil *A)
+{
+    kry_status st = KRY_OK;
+    int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
+    kry_kernel *kernel;
+
+    if (A->colour.kernel) return KRY_OK;
+    TRY(get_kernel(A, "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
+    A->colour = A->dev->info.cpu_kernels ? shares(A, kernel, rows)
+                                         : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last),
+                                               (A->residual.length + 1) / 2);
+done:
+    return st;
+}
+
+kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
+                                    kry_vec *x)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(check_colours(A));
+    TRY(make_colours(A));
+    if (!b) return KRY_OK;
+    const cl_int which = colour;
+    kry_scalar w = kry_scalar_of(A->dev, omega);
+    const kry_arg rest[] = { ARG(which),    ARG_ACC(A->dev, w), ARG(b->buffer),
+                             ARG(b->first), ARG(x->buffer),     ARG(x->first) };
+    TRY(kry_stencil_launch(A, &A->colour, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* ---- the incomplete Poisson inverse --------------------------------------------------------- */
+
+/* What the diagonal of a point inside and of one beside a side of this kind have in common. */
+static bool same_beside(const kry_stencil *A, int a)
+{
+    kry_side low = A->low[a], high = A->high[a];
+    return A->size[a] == 1 || low == KRY_PERIODIC ||
+           (low == KRY_DIRICHLET && high == KRY_DIRICHLET);
+}
+
+double kry_stencil_diagonal_entry(const kry_stencil *A)
+{
+    double d = 0;
+
+    if (A->coefficient) return 0;
+    for (int a = 0; a < A->axes; a++) {
+        if (!same_beside(A, a)) return 0;
+        bool loop = A->low[a] == KRY_PERIODIC;
+        if (A->size[a] > 1 || !loop)
+            d += A->weight[a] * (loop ? 2 : 2 - kry_ghost(A->low[a]) - kry_ghost(A->high[a]));
+    }
+    return d;
+}
+
+static kry_status make_poisson(kry_stencil *A, bool scalar)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+
+    if (A->poisson.kernel) return KRY_OK;
+    TRY(get_kernel(A, scalar ? "-DPOISSON -DSCALAR -DLANES=1" : "-DPOISSON -DLANES=1",
+                   "stencil_incomplete", &kernel));
+    A->poisson = A->dev->info.cpu_kernels
+                     ? shares(A, kernel, A->n)
+                     : cut(A, kernel, A->n / A->size[A->axes - 1], A->residual.length);
+done:
+    return st;
+}
+
+kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
+                                  kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    double entry = kry_stencil_diagonal_entry(A);
+
+    TRY(make_poisson(A, entry > 0));
+    if (!x) return KRY_OK;
+    kry_scalar alpha = kry_scalar_of(A->dev, how->alpha), beta = kry_scalar_of(A->dev, how->beta),
+               inverse = kry_scalar_of(A->dev, entry > 0 ? 1 / entry : 0);
+    const kry_vec *d = or_else(how->inverse, x);
+    const cl_int sums = sum != NULL;
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    const kry_arg rest[] = { ARG_ACC(A->dev, alpha),
+                             ARG(x->buffer),
+                             ARG(x->first),
+                             ARG_ACC(A->dev, beta),
+                             ARG(y->buffer),
+                             ARG(y->first),
+                             ARG_ACC(A->dev, inverse),
+                             ARG(d->buffer),
+                             ARG(d->first),
+                             ARG(sums),
+                             ARG(part) };
+    if (sum) sum->count = (cl_int)A->poisson.groups;
+    TRY(kry_stencil_launch(A, &A->poisson, rest, COUNT(rest)));
+done:
+    return st;
+}
