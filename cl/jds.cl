@@ -96,28 +96,7 @@
 
 #ifdef X_IMAGE
 
-// ---- x as an image ----
-
-#if X_IMAGE == 1
-#define IMAGE         image1d_buffer_t
-#define TEXEL(f, j)   f(x, (j) + x_at)
-#else
-#define IMAGE         image2d_t
-#define TEXEL(f, j)   f(x, exact, (int2)((j) & ((1 << x_at) - 1), (j) >> x_at))
-constant sampler_t exact =
-    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
-#endif
-
-#define KRY_AS      KRY_JOIN(as_, REAL)
-#ifdef X_BYTES // every device with images has CL_RGBA of 8 and of 16 bits
-#define CONVERT_float  convert_uchar4
-#define CONVERT_double convert_ushort4
-#define GET_TEXEL(j)   KRY_AS(KRY_JOIN(CONVERT_, REAL)(TEXEL(read_imageui, j)))
-#else
-#define TEXEL_float(j)  TEXEL(read_imagef, j).x
-#define TEXEL_double(j) as_double(TEXEL(read_imageui, j).xy)
-#define GET_TEXEL(j)    KRY_JOIN(TEXEL_, REAL)(j)
-#endif
+// ---- x as an image: image.clh ----
 
 // y := alpha A x + beta y; with beta == 0, y is not read.
 kernel void jds_apply_image(MATRIX, ACC alpha, read_only IMAGE x, int x_at, ACC beta,

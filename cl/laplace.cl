@@ -11,26 +11,8 @@
 // image2d_t where slice k is the one in column k % cols, row k / cols of slices.
 // `faces` has the values on the sides, rows of max(nx, ny) numbers: x low and x high, row k of y
 // each; y low and y high, row k of x; z low and z high, row j of x. FACES_IMAGE: an image2d_t.
-// TEXEL_BYTES: a texel is four parts of a number's bytes, else a float or two words of 32 bits.
 // BORDER: neighbours outside are read too, as the sampler's 0, before the face replaces them.
-// laplace.clh is put in front.
-
-// ---- images of numbers ----
-
-#ifdef TEXEL_BYTES
-#define BYTES_float              uchar4
-#define BYTES_double             ushort4
-#define BYTES                    KRY_JOIN(BYTES_, REAL)
-#define TEXEL(image, how, at)    KRY_JOIN(as_, REAL)(KRY_JOIN(convert_, BYTES)(read_imageui(image, how, at)))
-#define SET_TEXEL(image, at, v)  write_imageui(image, at, convert_uint4(KRY_JOIN(as_, BYTES)(v)))
-#else
-#define TEXEL_float(image, how, at)     read_imagef(image, how, at).x
-#define TEXEL_double(image, how, at)    as_double(read_imageui(image, how, at).xy)
-#define SET_TEXEL_float(image, at, v)   write_imagef(image, at, (float4)(v, 0, 0, 0))
-#define SET_TEXEL_double(image, at, v)  write_imageui(image, at, (uint4)(as_uint2(v), 0, 0))
-#define TEXEL(image, how, at)           KRY_JOIN(TEXEL_, REAL)(image, how, at)
-#define SET_TEXEL(image, at, v)         KRY_JOIN(SET_TEXEL_, REAL)(image, at, v)
-#endif
+// laplace.clh and image.clh are put in front.
 
 #if defined(FIELD_IMAGE) || defined(FACES_IMAGE)
 constant sampler_t inside_only = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;

@@ -11,6 +11,8 @@
 //           hold the rows beside
 //   GLOBAL  a work-item owns a point and reads its neighbours (Wang et al.: direct global memory)
 //   LOCAL   a group copies a tile and its border to local memory (the same: shared memory)
+// X_IMAGE   with GLOBAL: x is an image, see image.clh (the same: 1D texture)
+// X_PLANE   it has the rows of the grid, and its sampler stands for the sides (the same: 2D texture)
 //
 // LANES     GPU: points in a row that a work-item takes at once, a divisor of nx; CPU: VW
 // SWEEPS_ALONE   no kernels: those of stencil_relax.cl follow
@@ -170,6 +172,21 @@
     BODY(K, i, c, sum, diagonal)
 
 // ---- sweeps ----
+
+#ifdef X_PLANE // all sides alike: 0 beyond them, or what is beside them
+constant sampler_t sides = CLK_NORMALIZED_COORDS_FALSE | CLK_FILTER_NEAREST |
+                           (XL == 0 ? CLK_ADDRESS_CLAMP : CLK_ADDRESS_CLAMP_TO_EDGE);
+#define FROM_PLANE(dx, dy) ((SUM)TEXEL(x, sides, (int2)(ix + (dx), iy + (dy))))
+#define GET_PLANE(K, i)    FROM_PLANE(0, 0)
+#undef WEST_ONE
+#undef EAST_ONE
+#undef SOUTH
+#undef NORTH
+#define WEST_ONE(GET, c) FROM_PLANE(-1, 0)
+#define EAST_ONE(GET, c) FROM_PLANE(1, 0)
+#define SOUTH(K, GET, c) FROM_PLANE(0, -1)
+#define NORTH(K, GET, c) FROM_PLANE(0, 1)
+#endif
 
 #if PATH == GLOBAL
 
@@ -353,6 +370,27 @@ int wrapped(int at, int size, int side)
 // ---- products ----
 
 #define GET_X(K, i) AT_##K(x, i)
+#define UPDATE(K, i, c, sum, diagonal) \
+    PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
+
+#ifdef X_IMAGE
+
+// y := alpha A x + beta y; with beta == 0, y is not read.
+kernel void stencil_apply_image(GRID, ACC alpha, read_only IMAGE x, int x_at, ACC beta,
+                                global REAL *restrict y, long y0)
+{
+    WEIGHTS
+    const SUM by = (SUM)alpha, old = (SUM)beta;
+    y += y0;
+#ifdef X_PLANE
+    SWEEP(GET_PLANE, UPDATE)
+#else
+#define GET_IMAGE(K, i) ((SUM)GET_TEXEL(i))
+    SWEEP(GET_IMAGE, UPDATE)
+#endif
+}
+
+#else
 
 // y := alpha A x + beta y; with beta == 0, y is not read.
 kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
@@ -361,8 +399,6 @@ kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x
     WEIGHTS
     const SUM by = (SUM)alpha, old = (SUM)beta;
     x += x0, y += y0;
-#define UPDATE(K, i, c, sum, diagonal) \
-    PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
     SWEEP(GET_X, UPDATE)
 }
 
@@ -511,3 +547,5 @@ kernel void stencil_side(int count, int first, int across, int step, int stride,
 #endif
 
 #endif
+
+#endif // X_IMAGE

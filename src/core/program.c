@@ -68,6 +68,7 @@ static const struct {
     const char *file, *word;
 } before[] = { { "direction.clh", "" },
                { "barrier.clh", "RESIDENT_PARAMS" },
+               { "image.clh", "image.clh" },
                { "laplace.clh", "laplace.clh" },
                { "stencil.cl", "RELAX_PARAMS" } };
 

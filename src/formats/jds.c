@@ -1,6 +1,6 @@
 /* jds.c - jagged diagonals (Cevahir, Nukada, Matsuoka 2009). Kernels: cl/jds.cl. */
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clCreateImage2D, for devices that have no other */
 #include "matrix.h"
+#include "../core/image.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,7 @@ typedef struct jds_extra {
     cl_mem t; /* rows sums, borrowed from A */
     /* texture */
     kry_kernel *apply_image;
-    bool wraps;             /* x's own buffer is the image; else x is copied */
-    bool bytes;             /* X_BYTES */
-    cl_image_format format; /* of a texel, which holds one number */
-    int64_t texels;         /* of an image1d_buffer at most */
-    int log_width;          /* of the 2-D image */
-    cl_mem *image;          /* a place in A->buffer */
-    cl_mem x;               /* whose image that is, not retained; compared only */
-    unsigned generation;    /* of the device at the time: later, x may be another buffer */
+    kry_image image;
     /* basic: jd on the host */
     int64_t diagonals;
     int32_t jd[];
@@ -147,121 +140,12 @@ done:
 
 /* ---- x as an image --------------------------------------------------------------------- */
 
-/* A texel that is one number: as it should be, or, where that is missing (PoCL 3.1 has no
- * CL_RG), as bytes that every device with images has (OpenCL 1.1, table 5.8). */
-static kry_status choose_texel(const kry_matrix *A, jds_extra *e)
-{
-    enum { MOST = 256 };
-    static const cl_image_format single[] = { { CL_R, CL_FLOAT }, { CL_RGBA, CL_UNSIGNED_INT8 } },
-                                 twofold[] = { { CL_RG, CL_UNSIGNED_INT32 },
-                                               { CL_RGBA, CL_UNSIGNED_INT16 } };
-    kry_status st = KRY_OK;
-    const cl_image_format *wanted = A->type == KRY_F32 ? single : twofold;
-    cl_image_format known[MOST];
-    cl_uint count = 0;
-
-    TRY_CL(clGetSupportedImageFormats(
-        A->dev->context, CL_MEM_READ_ONLY,
-        e->wraps ? CL_MEM_OBJECT_IMAGE1D_BUFFER : CL_MEM_OBJECT_IMAGE2D, MOST, known, &count));
-    e->bytes = true;
-    for (cl_uint i = 0; i < count && i < MOST; i++)
-        if (!memcmp(&known[i], wanted, sizeof *wanted)) e->bytes = false;
-    e->format = wanted[e->bytes];
-done:
-    return st;
-}
-
-/* The image that x is copied to: as wide as the device allows, or as x is long; column j is at
- * (j % width, j / width). */
-static kry_status create_image(kry_matrix *A, jds_extra *e)
-{
-    kry_status st = KRY_OK;
-    size_t width = 0, height = 0;
-    cl_int err;
-
-    TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof width, &width, NULL));
-    TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof height, &height, NULL));
-    while ((size_t)2 << e->log_width <= width && (int64_t)1 << e->log_width < A->cols)
-        e->log_width++;
-    width = (size_t)1 << e->log_width;
-    CHECK(
-        A->cols <= (int64_t)(width * height), KRY_ERR_UNSUPPORTED,
-        "jds:texture: x of %lld numbers fits into no image of '%s': %lld in one row, %zu x %zu in "
-        "two dimensions",
-        (long long)A->cols, A->dev->info.name, (long long)e->texels, width, height);
-    height = ((size_t)A->cols + width - 1) / width;
-    *e->image = clCreateImage2D(A->dev->context, CL_MEM_READ_ONLY, &e->format, width,
-                                height ? height : 1, 0, NULL, &err);
-    CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for an image of %zu x %zu: %s",
-          A->dev->info.name, width, height, kry_cl_error_name(err));
-done:
-    return st;
-}
-
 static kry_status make_texture(kry_matrix *A, jds_extra *e)
 {
     kry_status st = KRY_OK;
-    const kry_device_info *info = &A->dev->info;
-    size_t texels = 0;
 
-    CHECK(info->images, KRY_ERR_UNSUPPORTED,
-          "jds:texture reads x as an image, and '%s' has no images", info->name);
-    e->image = &A->buffer[A->buffers++];
-    if (info->opencl >= 120)
-        TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, sizeof texels, &texels,
-                               NULL));
-    e->texels = texels < INT32_MAX ? (int64_t)texels : INT32_MAX;
-    e->wraps = texels > 0 && A->cols <= e->texels;
-    TRY(choose_texel(A, e));
-    if (!e->wraps) {
-        TRY(create_image(A, e));
-        A->extra_bytes = 2.0 * (double)A->cols * (double)kry_type_size(A->type);
-    }
-done:
-    return st;
-}
-
-/* Make *e->image one of x's buffer, if it is not. It may hold on to the buffer until the next
- * product with another x, or the end of the matrix. */
-static kry_status wrap_x(kry_matrix *A, jds_extra *e, const kry_vec *x)
-{
-    kry_status st = KRY_OK;
-    kry_device *dev = A->dev;
-    cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER };
-    size_t bytes = 0;
-    cl_int err;
-
-    if (*e->image && e->x == x->buffer && e->generation == dev->generation) return KRY_OK;
-    kry_buffer_release(dev, e->image);
-    TRY_CL(clGetMemObjectInfo(x->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
-    desc.image_width = bytes / kry_type_size(A->type);
-    if (desc.image_width > (size_t)e->texels) desc.image_width = (size_t)e->texels;
-    desc.buffer = x->buffer;
-    *e->image = clCreateImage(dev->context, CL_MEM_READ_ONLY, &e->format, &desc, NULL, &err);
-    TRY(kry_cl_check(err, __func__, "clCreateImage"));
-    e->x = x->buffer;
-    e->generation = dev->generation;
-done:
-    return st;
-}
-
-/* Whole rows of the image, then what is left. */
-static kry_status copy_x(kry_matrix *A, jds_extra *e, const kry_vec *x)
-{
-    kry_status st = KRY_OK;
-    size_t number = kry_type_size(A->type), width = (size_t)1 << e->log_width;
-    size_t rows = (size_t)A->cols / width, rest = (size_t)A->cols % width;
-    size_t from = (size_t)x->first * number;
-    const size_t corner[3] = { 0, 0, 0 }, whole[3] = { width, rows, 1 };
-    const size_t below[3] = { 0, rows, 0 }, last[3] = { rest, 1, 1 };
-
-    if (rows)
-        TRY_CL(clEnqueueCopyBufferToImage(A->dev->queue, x->buffer, *e->image, from, corner, whole,
-                                          0, NULL, NULL));
-    if (rest)
-        TRY_CL(clEnqueueCopyBufferToImage(A->dev->queue, x->buffer, *e->image,
-                                          from + rows * width * number, below, last, 0, NULL,
-                                          NULL));
+    TRY(kry_image_create(A->dev, A->type, A->cols, "jds:texture", "use jds", &e->image));
+    if (!e->image.wraps) A->extra_bytes = 2.0 * (double)A->cols * (double)kry_type_size(A->type);
 done:
     return st;
 }
@@ -273,15 +157,14 @@ static kry_status texture_apply(kry_matrix *A, double alpha, const kry_vec *x, d
     jds_extra *e = A->extra;
     const kry_stage *s = &A->stage[0];
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    cl_int x_at;
 
     /* Nothing of x is read, or x begins where an image does not reach. */
-    if (!A->nnz || (e->wraps && x->first + A->cols > e->texels))
+    if (!A->nnz || !kry_image_reaches(&e->image, x))
         return kry_matrix_apply_stages(A, alpha, x, beta, y);
-    TRY(e->wraps ? wrap_x(A, e, x) : copy_x(A, e, x));
-    const cl_mem image = *e->image;
-    const cl_int x_at = e->wraps ? (cl_int)x->first : e->log_width;
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(image),     ARG(x_at),
-                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    TRY(kry_image_take(&e->image, x, &x_at));
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(e->image.image), ARG(x_at),
+                             ARG_ACC(A->dev, b), ARG(y->buffer),      ARG(y->first) };
     TRY(kry_stage_launch(A, s, e->apply_image, s->groups, rest, COUNT(rest)));
 done:
     return st;
@@ -348,7 +231,7 @@ static kry_status make_extra(kry_matrix *A, const jagged *j, kry_jds_product pro
     e->product = product;
     TRY(product == KRY_JDS_BASIC ? make_basic(A, e, j) : make_texture(A, e));
     snprintf(A->variant + at, sizeof A->variant - at, "%s",
-             product == KRY_JDS_BASIC || e->wraps ? names[product] : ", x copied to a 2-D image");
+             product == KRY_JDS_BASIC || e->image.wraps ? names[product] : ", x copied to a 2-D image");
 done:
     return st;
 }
@@ -378,14 +261,14 @@ static kry_status jds_kernels(kry_matrix *A, kry_type stored)
     kry_status st = KRY_OK;
     jds_extra *e = A->extra;
     kry_device *dev = A->dev;
-    char plain[160], image[224];
+    char plain[160], how[64], image[256];
 
     if (!e) return KRY_OK;
     snprintf(plain, sizeof plain, "%s%s", A->stage[0].defines,
              stored == A->type ? "" : " -DVAL=float");
-    snprintf(image, sizeof image, "%s -DX_IMAGE=%d%s%s", plain, e->wraps ? 1 : 2,
-             e->bytes ? " -DX_BYTES" : "", e->wraps ? " -cl-std=CL1.2" : "");
     if (e->product == KRY_JDS_TEXTURE) {
+        kry_image_defines(&e->image, how, sizeof how);
+        snprintf(image, sizeof image, "%s %s", plain, how);
         TRY(kry_kernel_get(dev, "jds", A->type, image, "jds_apply_image", &e->apply_image));
     } else {
         TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_clear", &e->clear));
@@ -402,6 +285,12 @@ static kry_status jds_apply(kry_matrix *A, double alpha, const kry_vec *x, doubl
     if (!e) return kry_matrix_apply_stages(A, alpha, x, beta, y);
     return e->product == KRY_JDS_BASIC ? basic_apply(A, alpha, x, beta, y)
                                        : texture_apply(A, alpha, x, beta, y);
+}
+
+static void jds_release(kry_matrix *A)
+{
+    jds_extra *e = A->extra;
+    if (e) kry_image_release(&e->image);
 }
 
 static kry_status jds_places(kry_matrix *A, kry_place *place)
@@ -435,4 +324,5 @@ const kry_format_table kry_jds_format = {
     .places = jds_places,
     .kernels = jds_kernels,
     .apply = jds_apply,
+    .release = jds_release,
 };

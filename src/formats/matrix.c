@@ -189,6 +189,7 @@ void kry_matrix_destroy(void *self)
 {
     kry_matrix *A = self;
     if (!A) return;
+    if (A->format->release) A->format->release(A);
     for (int i = 0; i < A->buffers; i++) kry_buffer_release(A->dev, &A->buffer[i]);
     kry_buffer_release(A->dev, &A->val);
     kry_host_csr_release(&A->host);

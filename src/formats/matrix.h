@@ -55,6 +55,8 @@ typedef struct kry_format_table {
     kry_status (*apply)(kry_matrix *A, double alpha, const kry_vec *x, double beta, kry_vec *y);
     /* NULL: by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
+    /* NULL: nothing. What `extra` holds besides its block; called once, a build that failed too. */
+    void (*release)(kry_matrix *A);
 } kry_format_table;
 
 extern const kry_format_table kry_csr_format, kry_dia_format, kry_symdia_format, kry_ell_format,

@@ -5,7 +5,7 @@
 #define KRY_STENCIL_LAPLACE_H
 
 #include "../core/internal.h"
-#include "../core/texel.h"
+#include "../core/image.h"
 #include <kry/laplace.h>
 
 /* One kind of iteration. All may be called after a build that failed halfway. */

@@ -158,9 +158,30 @@ kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg 
 
 /* ---- the table --------------------------------------------------------------------------- */
 
+static bool uses_image(const kry_stencil *A)
+{
+    return A->path == KRY_PATH_TEXTURE1D || A->path == KRY_PATH_TEXTURE2D;
+}
+
+static kry_status apply_image(kry_stencil *A, double alpha, const kry_vec *x, double beta,
+                              kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    cl_int x_at;
+
+    TRY(kry_image_take(&A->image, x, &x_at));
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(A->image.image), ARG(x_at),
+                             ARG_ACC(A->dev, b), ARG(y->buffer),      ARG(y->first) };
+    TRY(launch(A, &A->apply_image, rest, COUNT(rest)));
+done:
+    return st;
+}
+
 static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_stencil *A = self;
+    if (uses_image(A) && kry_image_reaches(&A->image, x)) return apply_image(A, alpha, x, beta, y);
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
@@ -301,6 +322,8 @@ static void stencil_describe(void *self, kry_op_info *info)
     for (int a = 0; a < A->axes; a++) info->nnz += entries_along(A, a);
     info->bytes_stored = A->coefficient ? faces + word : 0;
     info->bytes_per_apply = 2 * word + faces;
+    if (uses_image(A) && !A->image.wraps) info->bytes_per_apply += 2 * word;
+    if (uses_image(A)) return;
     info->bytes_per_direction = 3 * word + faces;
     info->bytes_per_step = 4 * word + faces;
 }
@@ -310,31 +333,30 @@ static void stencil_destroy(void *self)
     kry_stencil *A = self;
     if (!A) return;
     kry_stencil_resident_release(A);
+    kry_image_release(&A->image);
     for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
     kry_buffer_release(A->dev, &A->coefficient);
     free(A);
 }
 
-static const kry_op_table stencil_table = {
-    .struct_size = sizeof(kry_op_table),
-    .kind = "stencil",
-    .apply = stencil_apply,
-    .apply_transpose = stencil_apply,
-    .apply_direction = stencil_direction,
-    .apply_step = stencil_step,
-    .run_cg = kry_stencil_run_cg,
-    .residual = stencil_residual,
-    .diagonal = stencil_diagonal,
-    .update = stencil_update,
-    .describe = stencil_describe,
-    .destroy = stencil_destroy,
-    .relax = kry_stencil_relax,
-    .sweep_colour = kry_stencil_sweep_colour,
-};
+/* Solvers reach x by the path in their own steps, too, but for images, which must be made first. */
+#define TABLE                                                                             \
+    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,       \
+    .apply_transpose = stencil_apply, .residual = stencil_residual,                       \
+    .diagonal = stencil_diagonal, .update = stencil_update, .describe = stencil_describe, \
+    .destroy = stencil_destroy, .relax = kry_stencil_relax,                               \
+    .sweep_colour = kry_stencil_sweep_colour
+
+static const kry_op_table image_table = { TABLE };
+static const kry_op_table stencil_table = { TABLE,
+                                            .apply_direction = stencil_direction,
+                                            .apply_step = stencil_step,
+                                            .run_cg = kry_stencil_run_cg };
 
 kry_stencil *kry_stencil_of(const kry_op *op)
 {
-    return op && op->table == &stencil_table ? op->self : NULL;
+    bool is = op && (op->table == &stencil_table || op->table == &image_table);
+    return is ? op->self : NULL;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -449,6 +471,46 @@ done:
     return st;
 }
 
+static kry_status check_plane(const kry_stencil *A)
+{
+    kry_status st = KRY_OK;
+    kry_side side = A->low[0];
+
+    CHECK(A->axes == 2, KRY_ERR_UNSUPPORTED,
+          "kry_stencil_create: path texture2d is for two axes; use texture1d");
+    for (int a = 0; a < 2; a++)
+        CHECK((side == KRY_DIRICHLET || side == KRY_NEUMANN) && A->low[a] == side &&
+                  A->high[a] == side,
+              KRY_ERR_UNSUPPORTED,
+              "kry_stencil_create: in path texture2d a sampler stands for the sides, which must all "
+              "be Dirichlet on points or all Neumann; use texture1d");
+done:
+    return st;
+}
+
+static kry_status make_image(kry_stencil *A)
+{
+    static const char instead[] = "use path march or global";
+    kry_status st = KRY_OK;
+    bool plane = A->path == KRY_PATH_TEXTURE2D;
+    char how[64], defines[256];
+
+    if (plane) TRY(check_plane(A));
+    TRY(plane ? kry_image_create_plane(A->dev, A->type, A->size[0], A->size[1],
+                                       "kry_stencil_create: path texture2d", instead, &A->image)
+              : kry_image_create(A->dev, A->type, A->n, "kry_stencil_create: path texture1d",
+                                 instead, &A->image));
+    kry_image_defines(&A->image, how, sizeof how);
+    snprintf(defines, sizeof defines, "%s -DLANES=1 %s%s", A->defines, how,
+             plane ? " -DX_PLANE" : "");
+    A->apply_image = plan(A, 1, A->dev->shape.per_unit);
+    TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, "stencil_apply_image",
+                       &A->apply_image.kernel));
+    if (!plane && !A->image.wraps) strcat(A->variant, ", x copied to a 2-D image");
+done:
+    return st;
+}
+
 static unsigned traits_of(const kry_stencil *A)
 {
     for (int a = 0; a < A->axes; a++)
@@ -471,6 +533,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     A->type = type;
     describe_grid(A, params);
     TRY(make_kernels(A, params->coefficient != NULL));
+    if (uses_image(A)) TRY(make_image(A));
     if (params->coefficient) {
         size_t bytes = (size_t)A->n * kry_type_size(type);
         TRY(kry_buffer_create(dev, bytes, &A->coefficient));
@@ -479,7 +542,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     }
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type, traits_of(A) };
-    TRY(kry_op_create(dev, &stencil_table, A, &shape, out));
+    TRY(kry_op_create(dev, uses_image(A) ? &image_table : &stencil_table, A, &shape, out));
     A = NULL;
 done:
     stencil_destroy(A);

@@ -4,7 +4,7 @@
 #ifndef KRY_STENCIL_INTERNAL_H
 #define KRY_STENCIL_INTERNAL_H
 
-#include "../core/internal.h"
+#include "../core/image.h"
 #include <kry/stencil.h>
 
 /* A kernel of cl/stencil.cl and how its sweep is launched: see GRID there. */
@@ -39,6 +39,8 @@ typedef struct kry_stencil {
     kry_sweep apply, direction, step;           /* on those */
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
     kry_kernel *side, *faces;
+    kry_image image;       /* texture paths */
+    kry_sweep apply_image; /* from it */
     struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
     kry_sweep relax[2], scale[2], colour, poisson; /* relax.c; no kernel until asked for. [1]: on
                                                       vectors that start anywhere */
