@@ -4,9 +4,14 @@
 //
 // A group loads more than it writes: T points on each side in x and y, T slices on each end in z,
 // which its neighbours compute as well. A point on a side of the box keeps its value in all sweeps.
-//   GPU   TX x TY columns, R along y to a work-item; a slice of each sweep in local memory, BUFFERS
-//         times: with two of them one barrier to a slice is enough. What comes along z stays in
-//         registers
+//   GPU   TX x TY columns, a patch of C x R to a work-item, in registers with what comes along z.
+//         Work-items pass on the borders of their patches through local memory, a slice of each
+//         sweep, BUFFERS times: with two of them one barrier to a slice is enough. Numbers that
+//         neighbours read at once lie side by side, the first columns of all patches of a row, then
+//         the second columns, so that no banks collide. C divides what a tile loads beyond its own,
+//         rounded up from T, and so rows of patches are aligned vectors in the array.
+//         UNROLL slices to a round: numbers move from sweep to sweep every slice, and without 2 T
+//         to a round from register to register too
 //   CPU   whole rows, `depth_y` of them; three slices of each sweep in a ring of the group's own
 //         that stays in the cache
 // laplace.clh is put in front.
@@ -18,79 +23,133 @@
 
 #ifndef KRY_CPU
 
-#define SLICE   (TX * TY)
-#define INNER_X (TX - 2 * T)
-#define INNER_Y (TY - 2 * T)
+#define ROW        KRY_JOIN(REAL, C)
+#define LX         (TX / C)                           // patches side by side
+#define BORDER     (R == 1 ? C : 2 * C + 2 * (R - 2)) // numbers on the border of a patch
+#define PATCH_ROW  ((BORDER | 1) * LX)                // odd: no two rows on the same banks
+#define SLICE      (TY / R * PATCH_ROW)
+#define HALO_X     ((T + C - 1) / C * C) // whole rows of patches are loaded
+#define INNER_X    (TX - 2 * HALO_X)
+#define INNER_Y    (TY - 2 * T)
 #define EACH(r, n) _Pragma("unroll") for (int r = 0; r < (n); r++)
 
-kernel __attribute__((reqd_work_group_size(TX *TY / R, 1, 1))) void
+// Number (c, r) of a patch's border in local memory, from that of the patch on.
+#define AT(c, r) \
+    (LX * ((r) == 0 ? (c) : (r) == R - 1 ? BORDER - C + (c) : C + 2 * (r) - 2 + ((c) > 0)))
+#define PUT(at, c, r, number) \
+    if (r == 0 || r == R - 1 || c == 0 || c == C - 1) (at)[AT(c, r)] = number
+#define LOAD(p) (*(global const ROW *)(p))
+#if C == 2
+#define LANES (0, 1)
+#define PUT_ROW(at, r, v) \
+    PUT(at, 0, r, v.s0);  \
+    PUT(at, 1, r, v.s1)
+#define GET_ROW(at, r)        (ROW)((at)[AT(0, r)], (at)[AT(1, r)])
+#define FROM_LEFT(number, v)  (ROW)(number, v.s0)
+#define FROM_RIGHT(v, number) (ROW)(v.s1, number)
+#else
+#define LANES (0, 1, 2, 3)
+#define PUT_ROW(at, r, v) \
+    PUT(at, 0, r, v.s0);  \
+    PUT(at, 1, r, v.s1);  \
+    PUT(at, 2, r, v.s2);  \
+    PUT(at, 3, r, v.s3)
+#define GET_ROW(at, r)        (ROW)((at)[AT(0, r)], (at)[AT(1, r)], (at)[AT(2, r)], (at)[AT(3, r)])
+#define FROM_LEFT(number, v)  (ROW)(number, v.s012)
+#define FROM_RIGHT(v, number) (ROW)(v.s123, number)
+#endif
+#define MASK_float  int
+#define MASK_double long
+#define MASK        KRY_JOIN(KRY_JOIN(MASK_, REAL), C)
+
+// laplace.clh's, for rows of a patch
+ROW sixth_of_row(ROW v) { KRY_JOIN(SIXTH_, REAL)(ROW) }
+
+kernel __attribute__((reqd_work_group_size(LX *TY / R, 1, 1))) void
 laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
               global REAL *restrict next)
 {
     local REAL slice[BUFFERS * T * SLICE]; // of sweep s: number s of a buffer
     int tiles_x = (nx + INNER_X - 1) / INNER_X, tiles_y = (ny + INNER_Y - 1) / INNER_Y;
     int tiles = tiles_x * tiles_y * ((nz + depth - 1) / depth), turn = 0;
-    int lane = (int)get_local_id(0) % TX, row = (int)get_local_id(0) / TX * R;
-    int mine = lane + TX * row; // the first of R columns, in a slice
+    int lane = (int)get_local_id(0) % LX, patch = (int)get_local_id(0) / LX;
+    int mine = lane + PATCH_ROW * patch;
     // What the edge of the tile reads beyond it comes to nothing: stay inside the slice.
-    int left = lane > 0 ? -1 : 0, right = lane < TX - 1 ? 1 : 0;
-    int low = row > 0 ? -TX : 0, high = row + R < TY ? R * TX : (R - 1) * TX;
+    int low = patch > 0 ? -PATCH_ROW : 0, high = patch < TY / R - 1 ? PATCH_ROW : 0;
     long slab = (long)pitch * (ny + 2);
 
     for (int tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
-        int i = tile % tiles_x * INNER_X - T + lane;
-        int j = tile / tiles_x % tiles_y * INNER_Y - T + row;
+        int i0 = tile % tiles_x * INNER_X - HALO_X, i = i0 + C * lane;
+        int j0 = tile / tiles_x % tiles_y * INNER_Y - T, j = j0 + R * patch;
         int k0 = tile / tiles_x / tiles_y * depth, k1 = min(k0 + depth, nz);
-        bool column = i >= 0 && i < nx, writes = column && lane >= T && lane < TX - T;
+        bool sides = i0 < 0 || i0 + TX > nx || j0 < 0 || j0 + TY > ny; // in the tile
+        bool column = i < nx && C * lane >= HALO_X && C * lane < TX - HALO_X;
         int column_at[R]; // of a slice
         // here: newest slice of sweep s; part: its mean so far, all but the slice above
-        REAL here[T][R], part[T][R], v[R], ahead[R];
+        ROW here[T][R], part[T][R], v[R], ahead[R];
         EACH(r, R)
         {
-            column_at[r] = clamp(i, -1, nx) + pitch * clamp(j + r, -1, ny);
-            ahead[r] = (w + first + slab * clamp(k0 - T, -1, nz))[column_at[r]];
+            column_at[r] = clamp(i, -C, nx / C * C) + pitch * clamp(j + r, -1, ny);
+            ahead[r] = LOAD(w + first + slab * clamp(k0 - T, -1, nz) + column_at[r]);
             EACH(s, T) here[s][r] = part[s][r] = 0;
         }
-        for (int k = k0 - T; k < k1 + T; k++) {
-            local REAL *to = slice + (BUFFERS > 1 ? turn * T * SLICE : 0) + mine;
+        for (int start = k0 - T; start < k1 + T; start += UNROLL) EACH(u, UNROLL)
+        {
+            int k = start + u;
+            local REAL *to = slice + mine;
             global const REAL *from = w + first + slab * clamp(k + 1, -1, nz);
             global REAL *out = next + first + slab * (k - T);
-            turn = !turn;
+            if (BUFFERS > 1) to += (UNROLL % 2 ? turn : u % 2) * T * SLICE, turn = !turn;
 #if BUFFERS == 1
             barrier(CLK_LOCAL_MEM_FENCE);
 #endif
             EACH(r, R)
             {
                 v[r] = ahead[r]; // sweep 0, slice k
-                ahead[r] = from[column_at[r]];
+                ahead[r] = LOAD(from + column_at[r]);
             }
-            EACH(s, T)
-            {
-                // v: sweep s, slice k - s; from here on that of sweep s + 1, slice k - s - 1
-                bool between = k - s - 1 >= 0 && k - s - 1 < nz;
-                EACH(r, R)
+            // v: sweep s, slice k - s; from here on that of sweep s + 1, slice k - s - 1
+            if (!sides && k >= T && k <= nz) { // the whole group: every point moves
+                EACH(s, T) EACH(r, R)
                 {
-                    REAL mean = sixth(part[s][r] + v[r]);
-                    bool moves = between && column && (uint)(j + r) < (uint)ny;
-                    to[s * SLICE + r * TX] = v[r];
+                    ROW mean = sixth_of_row(part[s][r] + v[r]);
                     part[s][r] = here[s][r];
                     here[s][r] = v[r];
-                    v[r] = moves ? mean : part[s][r];
+                    v[r] = mean;
+                }
+            } else {
+                MASK inside = (MASK)LANES >= (MASK)(-i) && (MASK)LANES < (MASK)(nx - i);
+                EACH(s, T)
+                {
+                    bool between = k - s - 1 >= 0 && k - s - 1 < nz;
+                    EACH(r, R)
+                    {
+                        MASK moves = between && (uint)(j + r) < (uint)ny ? inside : (MASK)(0);
+                        ROW mean = sixth_of_row(part[s][r] + v[r]);
+                        part[s][r] = here[s][r];
+                        here[s][r] = v[r];
+                        v[r] = select(part[s][r], mean, moves);
+                    }
                 }
             }
-            EACH(r, R)
-            if (writes && k - T >= k0 && row + r >= T && row + r < TY - T && j + r < ny)
-                out[column_at[r]] = v[r];
+            EACH(s, T) EACH(r, R) { PUT_ROW(to + s * SLICE, r, here[s][r]); }
+            if (column && k - T >= k0 && k - T < k1) EACH(r, R)
+            {
+                int row = R * patch + r;
+                if (row >= T && row < TY - T && j + r < ny) *(global ROW *)(out + column_at[r]) = v[r];
+            }
             barrier(CLK_LOCAL_MEM_FENCE);
             EACH(s, T)
             {
                 local const REAL *at = to + s * SLICE;
-                REAL below = at[low], above = at[high];
+                ROW below = GET_ROW(at + low, R - 1), above = GET_ROW(at + high, 0);
                 EACH(r, R)
                 {
-                    REAL ym = r > 0 ? here[s][r > 0 ? r - 1 : 0] : below;
-                    REAL yp = r < R - 1 ? here[s][r < R - 1 ? r + 1 : 0] : above;
-                    part[s][r] = ((at[r * TX + left] + at[r * TX + right]) + (ym + yp)) + part[s][r];
+                    ROW v = here[s][r];
+                    ROW xm = FROM_LEFT(at[AT(C - 1, r) - 1], v), xp = FROM_RIGHT(v, at[AT(0, r) + 1]);
+                    ROW ym = r > 0 ? here[s][r > 0 ? r - 1 : 0] : below;
+                    ROW yp = r < R - 1 ? here[s][r < R - 1 ? r + 1 : 0] : above;
+                    part[s][r] = ((xm + xp) + (ym + yp)) + part[s][r];
                 }
             }
         }

@@ -5,7 +5,8 @@
 // The box with its sides is one array: point (i, j, k), -1 <= i <= nx and so on, is number
 // first + i + pitch (j + (ny + 2) k); `first` and `pitch` are multiples of 128 bytes on GPUs.
 //   GPU   groups of TX x TY work-items, VW points along x each, march `depth` slices along z with
-//         the slices below, here and above in registers; neighbours along x and y come from L1
+//         the slices below, here, above and the next in registers; neighbours along x and y
+//         come from L1
 //   CPU   rows by vectors, `depth` of them for each slice, so that three slices stay in the cache
 // laplace.clh is put in front.
 
@@ -57,14 +58,14 @@ kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
         if (i >= nx || j >= ny) continue; // there are no barriers
         long at = first + i + (long)pitch * j + slab * k;
         MASK inside = LANES < (MASK)(nx - i);
-        VEC below = LOAD(w + at - slab), here = LOAD(w + at);
+        VEC below = LOAD(w + at - slab), here = LOAD(w + at), above = LOAD(w + at + slab);
 #pragma unroll 4
         for (; k < end; k++) {
-            VEC above = LOAD(w + at + slab);
+            VEC ahead = LOAD(w + at + (k + 1 < end ? 2 * slab : slab));
             VEC mean = MEANS(X_LOW(w + at, here), X_HIGH(w + at, here), LOAD(w + at - pitch),
                             LOAD(w + at + pitch), below, above);
             *(global VEC *)(next + at) = select(here, mean, inside); // beyond nx: as it was
-            below = here, here = above, at += slab;
+            below = here, here = above, above = ahead, at += slab;
         }
     }
 }

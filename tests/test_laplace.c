@@ -1,7 +1,8 @@
 /*
  * test_laplace.c - every kernel of the Laplace iteration against plain C, to the bit, on boxes
  * around the sizes of tiles, with CPU and GPU kernels, with images of three and of two dimensions
- * and little local memory; sums of squared updates; waits that are aborted; published numbers.
+ * and little local memory, with tiles of the tuning file; sums of squared updates; waits that are
+ * aborted; published numbers.
  */
 #include "testing.h"
 #include <kry/laplace.h>
@@ -246,6 +247,38 @@ static void check_kernel(kry_type type, kry_laplace_kernel kernel)
         }
         box_release(&b);
     }
+}
+
+/* Patches of every shape that differs, odd and even rounds, marches that end within a round; boxes
+ * that have a tile without sides, one that ends in the middle of a vector, and a flat one. */
+static void laplace_run__tiles_of_the_tuning_file(void **state)
+{
+    const char *name = type_of(state) == KRY_F32 ? "laplace-block-single" : "laplace-block-double";
+    static const char *const lines[] = {
+        "sweeps=3 x=64 y=32 rows=4 buffers=2 depth=7 registers=168 cols=4 unroll=6",
+        "sweeps=3 x=32 y=20 rows=2 buffers=1 depth=0 registers=0 cols=4 unroll=1",
+        "sweeps=2 x=24 y=9 rows=3 buffers=2 depth=5 registers=0 cols=2 unroll=3",
+        "sweeps=1 x=16 y=7 rows=1 buffers=2 depth=3 registers=0 cols=4 unroll=2",
+        "sweeps=4 x=24 y=16 rows=8 buffers=1 depth=4", /* without cols and unroll */
+        "sweeps=2 x=16 y=8 rows=3 buffers=1 depth=0 registers=0 cols=3 unroll=1", /* refused */
+    };
+    static const int64_t boxes[][3] = { { 118, 57, 11 }, { 45, 38, 9 }, { 30, 3, 2 } };
+    kry_type type = type_of(state);
+
+    use_profile("gpu-kernels");
+    for (size_t l = 0; l < COUNT(lines); l++) {
+        kry_tuning_set(device(), name, lines[l]);
+        for (size_t s = 0; s < COUNT(boxes); s++) {
+            box b = box_create(type, boxes[s][0], boxes[s][1], boxes[s][2]);
+            kry_laplace_params p = params_of(&b, KRY_LAPLACE_BLOCK);
+            kry_laplace *L = NULL;
+            OK(kry_laplace_create(device(), type, &p, &L));
+            check_runs(L, &b);
+            kry_laplace_release(&L);
+            box_release(&b);
+        }
+    }
+    kry_tuning_set(device(), name, "?");
 }
 
 static void laplace_run__every_kernel_against_plain_c(void **state)
@@ -571,6 +604,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(laplace_run__every_kernel_against_plain_c),
+        BOTH(laplace_run__tiles_of_the_tuning_file),
         BOTH(laplace_create__nothing_given),
         BOTH(laplace_run__aborted_wait_loses_nothing),
         BOTH(laplace_create__bad_arguments),

@@ -93,8 +93,10 @@ static kry_status march_transfer(const kry_laplace *L, void *host, bool write)
 /* ---- stream ------------------------------------------------------------------------------- */
 
 /* What was found to suit a device is kept as
- *     laplace-stream-single  group=256 x=32 depth=16
- *     laplace-block-single   sweeps=3 x=64 y=32 rows=4 buffers=2 depth=84 registers=64 */
+ *     laplace-stream-single  group=128 x=32 depth=16
+ *     laplace-block-single   sweeps=3 x=64 y=32 rows=4 buffers=2 depth=84 registers=168 cols=4
+ *                            unroll=6
+ * in one line each. */
 static bool tuned(const kry_laplace *L, const char *what, char *value, size_t size)
 {
     char name[64];
@@ -114,8 +116,9 @@ static void suit_cpu(const kry_laplace *L, march *m)
     if (m->depth > L->size[1]) m->depth = L->size[1];
 }
 
-/* Groups of 32 x 8 work-items with 16 bytes each: of three numbers that a tile reads along y two
- * are in L1 already. Half as deep marches would read a quarter more slices from L2. */
+/* Groups of 32 x 4 work-items with 16 bytes each: of three numbers that a tile reads along y one
+ * and a half are in L1 already, and a group that ends soon makes room for the next. Half as deep
+ * marches would read a quarter more slices from L2. */
 static kry_status get_stream(kry_laplace *L, march *m)
 {
     kry_status st = KRY_OK;
@@ -123,7 +126,7 @@ static kry_status get_stream(kry_laplace *L, march *m)
     int64_t vectors = shares(L->size[0], vector);
     char text[96], defines[64];
 
-    m->group = 256, m->depth = 16;
+    m->group = 128, m->depth = 16;
     if (tuned(L, "stream", text, sizeof text))
         sscanf(text, "group=%d x=%d depth=%d", &m->group, &across, &m->depth);
     if (L->dev->info.cpu_kernels) suit_cpu(L, m), across = 1;
@@ -157,36 +160,49 @@ static kry_status stream_pass(kry_laplace *L)
 /* ---- block -------------------------------------------------------------------------------- */
 
 typedef struct tile {
-    int sweeps, x, y, rows, buffers; /* T, TX, TY, R, BUFFERS */
-    int registers;                   /* of a work-item, at most; 0: as the compiler likes */
+    int sweeps, x, y, cols, rows, buffers; /* T, TX, TY, C, R, BUFFERS */
+    int registers;                         /* of a work-item, at most; 0: as the compiler likes */
+    int unroll; /* slices; 2 T let numbers stay in their registers on the way through the sweeps */
 } tile;
 
-/* The first that fits is taken: larger tiles compute less twice. 64 registers let two groups of 512
- * onto a multiprocessor, so that one computes while the other waits; ptxas for sm_90 takes 90 if it
- * may, and spills four with 64. */
-static const tile single_tiles[] = { { 3, 64, 32, 4, 2, 64 },
-                                     { 3, 32, 32, 4, 2, 0 },
-                                     { 2, 32, 16, 4, 2, 0 },
-                                     { 2, 16, 16, 4, 2, 0 },
-                                     { 2, 8, 8, 4, 1, 0 } };
-static const tile double_tiles[] = { { 3, 32, 32, 4, 2, 0 },
-                                     { 2, 32, 32, 4, 1, 0 },
-                                     { 2, 32, 16, 4, 1, 0 },
-                                     { 2, 16, 16, 4, 1, 0 },
-                                     { 2, 8, 8, 4, 1, 0 } };
+/* The first that fits is taken: larger tiles compute less twice, and larger patches of C x R
+ * numbers to a work-item pass fewer of them on through local memory. */
+static const tile single_tiles[] = { { 3, 64, 32, 4, 4, 2, 168, 6 },
+                                     { 3, 64, 32, 4, 2, 1, 0, 1 },
+                                     { 2, 32, 32, 4, 2, 1, 0, 1 },
+                                     { 2, 32, 16, 4, 2, 1, 0, 1 },
+                                     { 2, 16, 8, 2, 2, 1, 0, 1 } };
+static const tile double_tiles[] = { { 3, 32, 32, 2, 2, 1, 128, 6 },
+                                     { 2, 32, 32, 2, 4, 1, 0, 1 },
+                                     { 2, 32, 16, 2, 4, 1, 0, 1 },
+                                     { 2, 16, 16, 2, 2, 1, 0, 1 },
+                                     { 2, 16, 8, 2, 2, 1, 0, 1 } };
 
-static int items_of(const tile *t) { return t->x * t->y / t->rows; }
+static int items_of(const tile *t) { return t->x * t->y / (t->cols * t->rows); }
+
+/* Columns that a tile makes its own: what it shares with its neighbours is whole patches wide. */
+static int inner_x(const tile *t) { return t->x - 2 * (int)shares(t->sweeps, t->cols) * t->cols; }
+static int inner_y(const tile *t) { return t->y - 2 * t->sweeps; }
+
+/* As in the kernel: the borders of all patches, with an odd count for a patch. */
+static int64_t local_bytes(const kry_laplace *L, const tile *t)
+{
+    int border = t->rows == 1 ? t->cols : 2 * t->cols + 2 * (t->rows - 2);
+    int64_t slice = (int64_t)(border | 1) * (t->x / t->cols) * (t->y / t->rows);
+    return t->buffers * t->sweeps * slice * (int64_t)kry_type_size(L->type);
+}
 
 /* `spare` bytes of local memory are left for arguments, which old devices keep there. */
 static bool tile_fits(const kry_laplace *L, const tile *t)
 {
-    enum { SPARE_BELOW = 32768, SPARE = 512 };
-    int64_t bytes = (int64_t)t->buffers * t->sweeps * t->x * t->y * (int64_t)kry_type_size(L->type);
+    enum { SPARE_BELOW = 32768, SPARE = 512, MOST_SWEEPS = 8, MOST_ROWS = 16, LONGEST = 1024 };
     int64_t room = L->dev->info.local_bytes;
     if (room < SPARE_BELOW) room -= SPARE;
-    return t->sweeps >= 1 && t->x > 2 * t->sweeps && t->y > 2 * t->sweeps && t->rows >= 1 &&
-           t->y % t->rows == 0 && (t->buffers == 1 || t->buffers == 2) && bytes <= room &&
-           items_of(t) <= L->dev->info.max_group;
+    return t->sweeps >= 1 && t->sweeps <= MOST_SWEEPS && t->x <= LONGEST && t->y <= LONGEST &&
+           (t->cols == 2 || t->cols == 4) && t->rows >= 1 && t->rows <= MOST_ROWS &&
+           (t->buffers == 1 || t->buffers == 2) && t->unroll >= 1 && t->unroll <= 2 * MOST_SWEEPS &&
+           t->x % t->cols == 0 && t->y % t->rows == 0 && inner_x(t) > 0 && inner_y(t) > 0 &&
+           local_bytes(L, t) <= room && items_of(t) <= L->dev->info.max_group;
 }
 
 /* The compiler's option, for compilers that know it. */
@@ -207,11 +223,12 @@ static kry_status get_tile(kry_laplace *L, march *m, const tile *t, bool *fits)
 {
     kry_status st = KRY_OK;
     kry_status refused;
-    char defines[160], limit[40];
+    char defines[192], limit[40];
 
     limit_registers(L, t->registers, limit, sizeof limit);
-    snprintf(defines, sizeof defines, "-DT=%d -DTX=%d -DTY=%d -DR=%d -DBUFFERS=%d%s", t->sweeps,
-             t->x, t->y, t->rows, t->buffers, limit);
+    snprintf(defines, sizeof defines,
+             "-DT=%d -DTX=%d -DTY=%d -DC=%d -DR=%d -DBUFFERS=%d -DUNROLL=%d%s", t->sweeps, t->x,
+             t->y, t->cols, t->rows, t->buffers, t->unroll, limit);
     TRY(kry_kernel_get(L->dev, "laplace_block", L->type, defines, "laplace_block", &m->block));
     refused = kry_kernel_check_size(L->dev, m->block, items_of(t));
     if (refused != KRY_ERR_UNSUPPORTED) TRY(refused);
@@ -226,18 +243,28 @@ done:
 }
 
 /* Slices in a march: enough groups for every multiprocessor to have eight, but not so few slices
- * that the sweeps of its two ends count. */
+ * that the sweeps of its two ends count. A march and its ends are whole rounds of the loop. */
 static void cut_marches(const kry_laplace *L, march *m, const tile *t, int depth)
 {
-    int64_t columns =
-        shares(L->size[0], t->x - 2 * t->sweeps) * shares(L->size[1], t->y - 2 * t->sweeps);
+    int64_t columns = shares(L->size[0], inner_x(t)) * shares(L->size[1], inner_y(t));
     int64_t marches = shares(8 * (int64_t)L->dev->info.compute_units, columns);
-    int64_t slices = depth > 0 ? depth : shares(L->size[2], marches);
+    int64_t slices = depth > 0 ? depth : shares(L->size[2], marches), ends = 2 * t->sweeps;
 
-    if (slices < 8 * t->sweeps && depth <= 0) slices = 8 * t->sweeps;
+    if (slices < 4 * ends && depth <= 0) slices = 4 * ends;
+    if (depth <= 0) slices = shares(slices + ends, t->unroll) * t->unroll - ends;
     m->block_depth = (cl_int)slices;
     m->block_groups = columns * shares(L->size[2], slices);
     if (m->block_groups > 65535) m->block_groups = 65535;
+}
+
+/* Lines of before there were cols and unroll are still good. */
+static bool parse_tile(const char *text, tile *t, int *depth)
+{
+    t->cols = 2, t->unroll = 1;
+    return sscanf(text,
+                  "sweeps=%d x=%d y=%d rows=%d buffers=%d depth=%d registers=%d cols=%d unroll=%d",
+                  &t->sweeps, &t->x, &t->y, &t->rows, &t->buffers, depth, &t->registers, &t->cols,
+                  &t->unroll) >= 5;
 }
 
 static kry_status get_block_gpu(kry_laplace *L, march *m)
@@ -247,11 +274,9 @@ static kry_status get_block_gpu(kry_laplace *L, march *m)
     tile given = { 0 };
     bool fits = false;
     int depth = 0;
-    char text[128];
+    char text[160];
 
-    if (tuned(L, "block", text, sizeof text) &&
-        sscanf(text, "sweeps=%d x=%d y=%d rows=%d buffers=%d depth=%d registers=%d", &given.sweeps,
-               &given.x, &given.y, &given.rows, &given.buffers, &depth, &given.registers) >= 5 &&
+    if (tuned(L, "block", text, sizeof text) && parse_tile(text, &given, &depth) &&
         tile_fits(L, &given))
         TRY(get_tile(L, m, &given, &fits));
     for (size_t i = 0; i < COUNT(single_tiles) && !fits; i++) {
