@@ -167,12 +167,12 @@ typedef struct tile {
 
 /* The first that fits is taken: larger tiles compute less twice, and larger patches of C x R
  * numbers to a work-item pass fewer of them on through local memory. */
-static const tile single_tiles[] = { { 3, 64, 32, 4, 4, 2, 168, 6 },
-                                     { 3, 64, 32, 4, 2, 1, 0, 1 },
+static const tile single_tiles[] = { { 3, 64, 32, 4, 2, 1, 128, 1 },
+                                     { 3, 32, 32, 2, 4, 2, 128, 3 },
                                      { 2, 32, 32, 4, 2, 1, 0, 1 },
                                      { 2, 32, 16, 4, 2, 1, 0, 1 },
                                      { 2, 16, 8, 2, 2, 1, 0, 1 } };
-static const tile double_tiles[] = { { 3, 32, 32, 2, 2, 1, 128, 6 },
+static const tile double_tiles[] = { { 3, 32, 32, 2, 2, 1, 128, 1 },
                                      { 2, 32, 32, 2, 4, 1, 0, 1 },
                                      { 2, 32, 16, 2, 4, 1, 0, 1 },
                                      { 2, 16, 16, 2, 2, 1, 0, 1 },
