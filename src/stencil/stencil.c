@@ -75,7 +75,7 @@ static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64
         if (pieces > pieces_of(last, SHORTEST)) pieces = pieces_of(last, SHORTEST);
         double all = (double)(pieces_of(count * pieces, fit) * fit);
         double full = (double)(count * pieces) / all;
-        if (full > used + 0.04) best = pieces, used = full;
+        if (full > 1.05 * used) best = pieces, used = full;
     }
     s->length = (cl_int)pieces_of(last, best);
     s->work = (cl_int)(count * pieces_of(last, s->length));

@@ -109,10 +109,13 @@ void bench_print(const bench *b, const bench_result *r)
     printf("%-10s %-22s n %13s", r->name, r->problem ? r->problem : "",
            text_whole(r->n, n, sizeof n));
     if (r->nnz) printf("  nnz %13s", text_whole(r->nnz, nnz, sizeof nnz));
-    printf("  %10s  %8.2f GB/s", text_seconds(r->seconds, seconds, sizeof seconds),
-           r->bytes / r->seconds / 1e9);
-    if (b->copy > 0) printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
-    if (b->host_triad > 0)
+    printf("  %10s", text_seconds(r->seconds, seconds, sizeof seconds));
+    if (r->bytes > 0)
+        printf("  %8.2f GB/s", r->bytes / r->seconds / 1e9);
+    else
+        printf("  on the chip  "); /* a solve that moves nothing through memory */
+    if (r->bytes > 0 && b->copy > 0) printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
+    if (r->bytes > 0 && b->host_triad > 0)
         printf("  %5.1f %% of host triad", 100 * r->bytes / r->seconds / b->host_triad);
     if (r->format) printf("  %s%s%s", r->format, r->variant[0] ? ", " : "", r->variant);
     printf("\n");
