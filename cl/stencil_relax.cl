@@ -2,8 +2,8 @@
 //   RELAX     sweeps from one vector to another
 //   COLOURS   sweeps in place, red and black
 //   POISSON   the incomplete Poisson inverse
-// Host: src/stencil/relax.c. The sweeps are those of stencil.cl, put in front by the host with
-// SWEEPS_ALONE; COLOURS and POISSON have LANES 1 and loops of their own.
+// Host: src/stencil/relax.c. The sweeps are those of sweep.clh; COLOURS and POISSON have LANES 1 and
+// loops of their own.
 
 #if defined(RELAX)
 

@@ -70,7 +70,7 @@ static const struct {
                { "barrier.clh", "RESIDENT_PARAMS" },
                { "image.clh", "image.clh" },
                { "laplace.clh", "laplace.clh" },
-               { "stencil.cl", "RELAX_PARAMS" } };
+               { "sweep.clh", "sweep.clh" } };
 
 /* *text := *text, `more`; messages of compilers name `file`. */
 static kry_status append(char **text, const char *file, const char *more)

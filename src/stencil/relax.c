@@ -14,7 +14,7 @@ static kry_status get_kernel(kry_stencil *A, const char *section, const char *na
     kry_status st = KRY_OK;
     char defines[224];
 
-    snprintf(defines, sizeof defines, "%s -DSWEEPS_ALONE %s", A->defines, section);
+    snprintf(defines, sizeof defines, "%s %s", A->defines, section);
     if (!strstr(section, "RELAX"))
         strstr(defines, "-DPATH=")[7] = '1'; /* neighbours by themselves */
     TRY(kry_kernel_get(A->dev, "stencil_relax", A->type, defines, name, kernel));
@@ -38,7 +38,8 @@ static kry_status make_sweeps(kry_stencil *A, const char *name, kry_sweep sweep[
         int lanes = i ? 1 : A->lanes;
         snprintf(section, sizeof section, "-DRELAX -DLANES=%d", lanes);
         TRY(get_kernel(A, section, name, &kernel));
-        sweep[i] = kry_stencil_plan(A, kernel, lanes);
+        sweep[i] = kry_stencil_plan(A, lanes, true);
+        sweep[i].kernel = kernel;
     }
 done:
     return st;

@@ -1,6 +1,6 @@
 /*
  * stencil.c - grid operators without a matrix: the operator and its products.
- * Kernels: cl/stencil.cl; images: image.c; sides and stored matrices: sides.c, export.c.
+ * Kernels: cl/stencil.cl.
  */
 #include "stencil.h"
 #include <math.h>
@@ -35,127 +35,6 @@ done:
     return st;
 }
 
-/* ---- launches ------------------------------------------------------------------------------ */
-
-enum { GRID_ARGS = 13, REST = 16 };
-
-/* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
- * may load one, else a point. */
-static int lanes_of(const kry_stencil *A)
-{
-    int lanes = kry_vector_width(A->dev, A->type);
-    if (A->path != KRY_PATH_MARCH || A->dev->info.cpu_kernels) return 1;
-    while (A->size[0] % lanes) lanes /= 2;
-    return lanes;
-}
-
-static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
-
-/* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the
- * more of them a tile has, but a load wants to be whole. */
-static int tile_width(const kry_stencil *A, int lanes)
-{
-    int group = kry_group_size(A->dev), width = 1;
-    int64_t across = A->size[0] / lanes;
-    while (2 * width <= group && width < 32 && width < across) width *= 2;
-    return width;
-}
-
-/* Points in a column: long ones read less twice. Where `count` columns, or tiles of them, are not
- * what fits on the device at once, or nearly a multiple of it, they are cut. */
-static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t fit)
-{
-    enum { SHORTEST = 4, WAVES = 4 };
-    int64_t last = A->size[A->axes - 1], best = 1;
-    double used = 0;
-
-    for (int64_t waves = 1; waves <= WAVES; waves++) {
-        int64_t pieces = fit * waves / count;
-        if (pieces < 1) pieces = 1;
-        if (pieces > pieces_of(last, SHORTEST)) pieces = pieces_of(last, SHORTEST);
-        double all = (double)(pieces_of(count * pieces, fit) * fit);
-        double full = (double)(count * pieces) / all;
-        if (full > 1.05 * used) best = pieces, used = full;
-    }
-    s->length = (cl_int)pieces_of(last, best);
-    s->work = (cl_int)(count * pieces_of(last, s->length));
-}
-
-static int64_t tiles_of(const kry_stencil *A)
-{
-    static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of stencil.cl */
-    int64_t count = 1;
-    for (int a = 0; a < 3; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
-    return count;
-}
-
-/* What a kernel's sweep goes over, and by how many groups: those that fit on the device at once. */
-static kry_sweep plan(const kry_stencil *A, int lanes, int per_unit)
-{
-    const kry_device *dev = A->dev;
-    int64_t group = kry_group_size(dev), per_group = group;
-    int64_t most = (int64_t)per_unit * dev->info.compute_units;
-    kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
-
-    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
-    if (A->path == KRY_PATH_LOCAL) {
-        s.work = (cl_int)tiles_of(A), per_group = 1;
-    } else if (dev->info.cpu_kernels) {
-        s.groups = kry_groups_for_sums(dev, A->type, A->n);
-        return s;
-    } else if (A->path == KRY_PATH_MARCH && A->axes == 2) {
-        cut_columns(A, &s, A->size[0] / lanes, most * group);
-    } else if (A->path == KRY_PATH_MARCH) {
-        s.width = tile_width(A, lanes), per_group = 1;
-        cut_columns(A, &s,
-                    pieces_of(A->size[0] / lanes, s.width) *
-                        pieces_of(A->size[1], group / s.width),
-                    most);
-    }
-    s.groups = pieces_of(s.work, per_group);
-    if (s.groups > most) s.groups = most;
-    return s;
-}
-
-/* Enqueue a kernel whose arguments are the grid and `rest`. */
-static kry_status launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)
-{
-    kry_arg args[GRID_ARGS + REST];
-    cl_int size[3];
-    kry_scalar weight[3];
-    size_t n = 0;
-
-    args[n++] = (kry_arg)ARG(s->work);
-    args[n++] = (kry_arg)ARG(s->length);
-    args[n++] = (kry_arg)ARG(s->width);
-    for (int a = 0; a < 3; a++) {
-        size[a] = (cl_int)A->size[a];
-        args[n++] = (kry_arg)ARG(size[a]);
-    }
-    for (int a = 0; a < 3; a++) {
-        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
-        args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
-    }
-    if (A->coefficient) {
-        args[n++] = (kry_arg)ARG(A->coefficient);
-        for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
-    }
-    memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
-}
-
-kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes)
-{
-    kry_sweep s = plan(A, lanes, A->dev->shape.per_unit);
-    s.kernel = kernel;
-    return s;
-}
-
-kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest, size_t count)
-{
-    return launch(A, s, rest, count);
-}
-
 /* ---- the table --------------------------------------------------------------------------- */
 
 static bool uses_image(const kry_stencil *A)
@@ -173,7 +52,7 @@ static kry_status apply_image(kry_stencil *A, double alpha, const kry_vec *x, do
     TRY(kry_image_take(&A->image, x, &x_at));
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(A->image.image), ARG(x_at),
                              ARG_ACC(A->dev, b), ARG(y->buffer),      ARG(y->first) };
-    TRY(launch(A, &A->apply_image, rest, COUNT(rest)));
+    TRY(kry_stencil_launch(A, &A->apply_image, rest, COUNT(rest)));
 done:
     return st;
 }
@@ -186,7 +65,7 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
     bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
-    return launch(A, aligned ? &A->apply : &A->apply_anywhere, rest, COUNT(rest));
+    return kry_stencil_launch(A, aligned ? &A->apply : &A->apply_anywhere, rest, COUNT(rest));
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -194,14 +73,14 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-    return launch(A, &A->residual, rest, COUNT(rest));
+    return kry_stencil_launch(A, &A->residual, rest, COUNT(rest));
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
                                     kry_sum *sum)
 {
     kry_stencil *A = self;
-    kry_arg rest[REST];
+    kry_arg rest[KRY_DIRECTION_ARGS + 4];
     size_t n = KRY_DIRECTION_ARGS;
 
     kry_direction_args(d, rest);
@@ -211,7 +90,7 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
     rest[n++] = (kry_arg)ARG(sum->buffer);
     (void)q;
     sum->count = (cl_int)A->direction.groups;
-    return launch(A, &A->direction, rest, n);
+    return kry_stencil_launch(A, &A->direction, rest, n);
 }
 
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
@@ -233,14 +112,14 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     rest[n++] = (kry_arg)ARG(d->buffer);
     rest[n++] = (kry_arg)ARG(s->z->buffer);
     sum->count = (cl_int)A->step.groups;
-    return launch(A, &A->step, rest, n);
+    return kry_stencil_launch(A, &A->step, rest, n);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
-    return launch(A, &A->diagonal, rest, COUNT(rest));
+    return kry_stencil_launch(A, &A->diagonal, rest, COUNT(rest));
 }
 
 /* Faces from the coefficients that are on the device. */
@@ -430,7 +309,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
              ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
              ghost_define(A->high[2]), p->coefficient ? " -DVARIABLE" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
-    A->lanes = lanes_of(A);
+    A->lanes = kry_stencil_lanes(A);
 }
 
 static kry_status make_kernels(kry_stencil *A, bool variable)
@@ -438,21 +317,18 @@ static kry_status make_kernels(kry_stencil *A, bool variable)
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     char fast[192], anywhere[192];
-    /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
-     * room for six groups of 128. On an H200 more than fit cost 3 to 12 % (docs/benchmarks.md). */
-    enum { HEAVY_PER_UNIT = 6 };
-    const int many = dev->shape.per_unit, few = many < HEAVY_PER_UNIT ? many : HEAVY_PER_UNIT;
     const struct {
         const char *defines, *name;
-        int lanes, per_unit;
+        int lanes;
+        bool heavy;
         kry_sweep *sweep;
     } table[] = {
-        { fast, "stencil_apply", A->lanes, many, &A->apply },
-        { fast, "stencil_direction", A->lanes, few, &A->direction },
-        { fast, "stencil_step", A->lanes, few, &A->step },
-        { anywhere, "stencil_apply", 1, many, &A->apply_anywhere },
-        { anywhere, "stencil_residual", 1, many, &A->residual },
-        { anywhere, "stencil_diagonal", 1, many, &A->diagonal },
+        { fast, "stencil_apply", A->lanes, false, &A->apply },
+        { fast, "stencil_direction", A->lanes, true, &A->direction },
+        { fast, "stencil_step", A->lanes, true, &A->step },
+        { anywhere, "stencil_apply", 1, false, &A->apply_anywhere },
+        { anywhere, "stencil_residual", 1, false, &A->residual },
+        { anywhere, "stencil_diagonal", 1, false, &A->diagonal },
     };
     snprintf(fast, sizeof fast, "%s -DLANES=%d", A->defines, A->lanes);
     /* The true residual of a single-precision solve is summed in double. */
@@ -460,7 +336,7 @@ static kry_status make_kernels(kry_stencil *A, bool variable)
              A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
     for (size_t i = 0; i < COUNT(table); i++) {
         kry_sweep *sweep = table[i].sweep;
-        *sweep = plan(A, table[i].lanes, table[i].per_unit);
+        *sweep = kry_stencil_plan(A, table[i].lanes, table[i].heavy);
         TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
                            &sweep->kernel));
     }
@@ -503,7 +379,7 @@ static kry_status make_image(kry_stencil *A)
     kry_image_defines(&A->image, how, sizeof how);
     snprintf(defines, sizeof defines, "%s -DLANES=1 %s%s", A->defines, how,
              plane ? " -DX_PLANE" : "");
-    A->apply_image = plan(A, 1, A->dev->shape.per_unit);
+    A->apply_image = kry_stencil_plan(A, 1, false);
     TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, "stencil_apply_image",
                        &A->apply_image.kernel));
     if (!plane && !A->image.wraps) strcat(A->variant, ", x copied to a 2-D image");

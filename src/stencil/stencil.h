@@ -7,7 +7,7 @@
 #include "../core/image.h"
 #include <kry/stencil.h>
 
-/* A kernel of cl/stencil.cl and how its sweep is launched: see GRID there. */
+/* A kernel and how its sweep is launched: see GRID in cl/sweep.clh. */
 typedef struct kry_sweep {
     kry_kernel *kernel;
     cl_int work, length, width;
@@ -33,7 +33,7 @@ typedef struct kry_stencil {
     kry_side low[3], high[3];
     cl_mem coefficient; /* n numbers of `type`; NULL: constant */
     cl_mem face[3];     /* n numbers of `type` each */
-    char defines[160];  /* for cl/stencil.cl */
+    char defines[160];  /* for cl/sweep.clh */
     char variant[48];   /* for kry_op_describe */
     int lanes;             /* points that a work-item takes at once from aligned vectors */
     kry_sweep apply, direction, step;           /* on those */
@@ -60,12 +60,15 @@ void kry_stencil_resident_release(kry_stencil *A);
 /* The stencil behind an operator, or NULL. */
 kry_stencil *kry_stencil_of(const kry_op *op);
 
-/* ---- stencil.c, for the other files ---- */
+/* ---- sweep.c ---- */
 
-/* What the sweep of a kernel made with LANES = lanes goes over, and by how many groups. */
-kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes);
+/* Points that a work-item takes at once from vectors that start where it may load several. */
+int kry_stencil_lanes(const kry_stencil *A);
+/* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: of a kernel with many
+ * registers. Its kernel is for the caller to fill in. */
+kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy);
 /* Enqueue a kernel whose arguments are the grid and `rest`, at most 16. */
-kry_status kry_stencil_launch(kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
+kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count);
 
 /* ---- relax.c ---- */

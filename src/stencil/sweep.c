@@ -1,0 +1,117 @@
+/*
+ * sweep.c - how a sweep over a grid is cut into groups, and launched. Kernels: cl/sweep.clh.
+ */
+#include "stencil.h"
+#include <string.h>
+
+enum { GRID_ARGS = 13, REST = 16 };
+
+/* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
+ * may load one, else a point. */
+int kry_stencil_lanes(const kry_stencil *A)
+{
+    int lanes = kry_vector_width(A->dev, A->type);
+    if (A->path != KRY_PATH_MARCH || A->dev->info.cpu_kernels) return 1;
+    while (A->size[0] % lanes) lanes /= 2;
+    return lanes;
+}
+
+static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
+
+/* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the
+ * more of them a tile has, but a load wants to be whole. */
+static int tile_width(const kry_stencil *A, int lanes)
+{
+    int group = kry_group_size(A->dev), width = 1;
+    int64_t across = A->size[0] / lanes;
+    while (2 * width <= group && width < 32 && width < across) width *= 2;
+    return width;
+}
+
+/* Points in a column: long ones read less twice. Where `count` columns, or tiles of them, are not
+ * what fits on the device at once, or nearly a multiple of it, they are cut. */
+static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t fit)
+{
+    enum { SHORTEST = 4, WAVES = 4 };
+    int64_t last = A->size[A->axes - 1], best = 1;
+    double used = 0;
+
+    for (int64_t waves = 1; waves <= WAVES; waves++) {
+        int64_t pieces = fit * waves / count;
+        if (pieces < 1) pieces = 1;
+        if (pieces > pieces_of(last, SHORTEST)) pieces = pieces_of(last, SHORTEST);
+        double all = (double)(pieces_of(count * pieces, fit) * fit);
+        double full = (double)(count * pieces) / all;
+        if (full > 1.05 * used) best = pieces, used = full;
+    }
+    s->length = (cl_int)pieces_of(last, best);
+    s->work = (cl_int)(count * pieces_of(last, s->length));
+}
+
+static int64_t tiles_of(const kry_stencil *A)
+{
+    static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of sweep.clh */
+    int64_t count = 1;
+    for (int a = 0; a < 3; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
+    return count;
+}
+
+/* Those groups that fit on the device at once. */
+kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
+{
+    /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
+     * room for six groups of 128. On an H200 more than fit cost 3 to 12 % (docs/benchmarks.md). */
+    enum { HEAVY_PER_UNIT = 6 };
+    const kry_device *dev = A->dev;
+    int64_t group = kry_group_size(dev), per_group = group;
+    int64_t per_unit = dev->shape.per_unit;
+    if (heavy && per_unit > HEAVY_PER_UNIT) per_unit = HEAVY_PER_UNIT;
+    int64_t most = per_unit * dev->info.compute_units;
+    kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
+
+    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
+    if (A->path == KRY_PATH_LOCAL) {
+        s.work = (cl_int)tiles_of(A), per_group = 1;
+    } else if (dev->info.cpu_kernels) {
+        s.groups = kry_groups_for_sums(dev, A->type, A->n);
+        return s;
+    } else if (A->path == KRY_PATH_MARCH && A->axes == 2) {
+        cut_columns(A, &s, A->size[0] / lanes, most * group);
+    } else if (A->path == KRY_PATH_MARCH) {
+        s.width = tile_width(A, lanes), per_group = 1;
+        cut_columns(A, &s,
+                    pieces_of(A->size[0] / lanes, s.width) *
+                        pieces_of(A->size[1], group / s.width),
+                    most);
+    }
+    s.groups = pieces_of(s.work, per_group);
+    if (s.groups > most) s.groups = most;
+    return s;
+}
+
+kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
+                              size_t count)
+{
+    kry_arg args[GRID_ARGS + REST];
+    cl_int size[3];
+    kry_scalar weight[3];
+    size_t n = 0;
+
+    args[n++] = (kry_arg)ARG(s->work);
+    args[n++] = (kry_arg)ARG(s->length);
+    args[n++] = (kry_arg)ARG(s->width);
+    for (int a = 0; a < 3; a++) {
+        size[a] = (cl_int)A->size[a];
+        args[n++] = (kry_arg)ARG(size[a]);
+    }
+    for (int a = 0; a < 3; a++) {
+        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
+        args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
+    }
+    if (A->coefficient) {
+        args[n++] = (kry_arg)ARG(A->coefficient);
+        for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
+    }
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
+}
