@@ -55,8 +55,8 @@
     PUT(at, 2, r, v.s2);  \
     PUT(at, 3, r, v.s3)
 #define GET_ROW(at, r)        (ROW)((at)[AT(0, r)], (at)[AT(1, r)], (at)[AT(2, r)], (at)[AT(3, r)])
-#define FROM_LEFT(number, v)  (ROW)(number, v.s012)
-#define FROM_RIGHT(v, number) (ROW)(v.s123, number)
+#define FROM_LEFT(number, v)  (ROW)(number, v.s0, v.s1, v.s2)
+#define FROM_RIGHT(v, number) (ROW)(v.s1, v.s2, v.s3, number)
 #endif
 #define MASK_float  int
 #define MASK_double long

@@ -76,8 +76,8 @@ static void stencil__texture2d(void **state)
     for (size_t i = 0; i < COUNT(grids); i++) {
         const grid *g = &grids[i];
         bool alike = g->low[0] == g->high[0] && g->low[1] == g->low[0] && g->high[1] == g->low[0];
-        bool fits = !g->size[2] && alike &&
-                    (g->low[0] == KRY_DIRICHLET || g->low[0] == KRY_NEUMANN);
+        bool fits =
+            !g->size[2] && alike && (g->low[0] == KRY_DIRICHLET || g->low[0] == KRY_NEUMANN);
         double *k = grid_coefficients(g, type);
         kry_stencil_params p = grid_params(g, k, KRY_PATH_TEXTURE2D);
         kry_op *op = NULL;
@@ -124,7 +124,8 @@ static void stencil__images_of_profiles(void **state)
     unsetenv("KRY_PROFILE");
 }
 
-/* ---- sides ------------------------------------------------------------------------------------ */
+/* ---- sides ------------------------------------------------------------------------------------
+ */
 
 /* b for values on all sides, face by face: what a ghost of the given value adds. */
 static double *expected_sides(const grid *g, const double *k, double *const given[6])
@@ -182,7 +183,8 @@ static void stencil__sides(void **state)
     }
 }
 
-/* ---- a stored matrix of it --------------------------------------------------------------------- */
+/* ---- a stored matrix of it ---------------------------------------------------------------------
+ */
 
 static void stencil__matrix(void **state)
 {
@@ -213,7 +215,8 @@ static void stencil__update(void **state)
         const grid *g = &grids[i];
         int64_t n = grid_points(g);
         double *first = grid_coefficients(g, type), *second = grid_coefficients(g, type);
-        double *b = random_array(type, n), *got = calloc((size_t)n, 8), *want = calloc((size_t)n, 8);
+        double *b = random_array(type, n), *got = calloc((size_t)n, 8),
+               *want = calloc((size_t)n, 8);
         kry_op *A = stencil_of(g, type, first, KRY_PATH_MARCH),
                *B = stencil_of(g, type, second, KRY_PATH_MARCH);
         kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
@@ -236,7 +239,8 @@ static void stencil__update(void **state)
     }
 }
 
-/* ---- bad input ----------------------------------------------------------------------------------- */
+/* ---- bad input
+ * ----------------------------------------------------------------------------------- */
 
 static void stencil__refusals(void **state)
 {
@@ -245,7 +249,7 @@ static void stencil__refusals(void **state)
     kry_op *A = (kry_op *)1;
     kry_stencil_path path;
     (void)state;
-#define BAD(status, text, ...)                                                        \
+#define BAD(status, text, ...)                                                               \
     REFUSES(kry_stencil_create(device(), type, KRY_STENCIL(__VA_ARGS__), &A), status, text); \
     assert_null(A);
     BAD(KRY_ERR_ARGUMENT, "0 unknowns along x", .size = { 0, 2 })
@@ -310,8 +314,8 @@ static void check_iterates(const grid *g, kry_type type, const char *precond)
         double *y = iterate_of(stored, b, precond, limits[l], &theirs), size = 0;
         for (int64_t i = 0; i < A.rows; i++) size = fmax(size, fabs(y[i]));
         for (int64_t i = 0; i < A.rows && limits[l] < 10; i++) /* later, roundings part them */
-            NEAR(x[i], y[i], 1e3 * eps_of(type) * size,
-                 "%s, %s: x[%lld] after %d iterations", g->name, precond, (long long)i, limits[l]);
+            NEAR(x[i], y[i], 1e3 * eps_of(type) * size, "%s, %s: x[%lld] after %d iterations",
+                 g->name, precond, (long long)i, limits[l]);
         if (limits[l] < 10) assert_int_equal(ours.reason, theirs.reason);
         int64_t apart = 2 + theirs.iterations / 15; /* on the chip the recurrences differ */
         assert_in_range(ours.iterations, theirs.iterations > apart ? theirs.iterations - apart : 0,

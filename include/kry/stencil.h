@@ -20,18 +20,18 @@ typedef enum kry_side {
 } kry_side;
 
 /* How the kernels reach x: enumerator and name. */
-#define KRY_STENCIL_PATH_LIST(X)                                                                  \
+#define KRY_STENCIL_PATH_LIST(X)                                                                   \
     X(KRY_PATH_MARCH, "march")         /* a queue in registers that marches along the last axis */ \
-    X(KRY_PATH_GLOBAL, "global")       /* every neighbour from global memory */                   \
-    X(KRY_PATH_LOCAL, "local")         /* tiles with their borders in local memory */             \
-    X(KRY_PATH_TEXTURE1D, "texture1d") /* an image of one row, or where there is none, of many */ \
+    X(KRY_PATH_GLOBAL, "global")       /* every neighbour from global memory */                    \
+    X(KRY_PATH_LOCAL, "local")         /* tiles with their borders in local memory */              \
+    X(KRY_PATH_TEXTURE1D, "texture1d") /* an image of one row, or where there is none, of many */  \
     X(KRY_PATH_TEXTURE2D, "texture2d") /* an image whose border colour is the boundary value 0 */
 
 typedef enum kry_stencil_path {
 #define KRY_STENCIL_PATH_ENUM(name, word) name,
     KRY_STENCIL_PATH_LIST(KRY_STENCIL_PATH_ENUM)
 #undef KRY_STENCIL_PATH_ENUM
-    KRY_STENCIL_PATH_COUNT
+        KRY_STENCIL_PATH_COUNT
 } kry_stencil_path;
 
 KRY_API const char *kry_stencil_path_name(kry_stencil_path path); /* never NULL */
@@ -41,10 +41,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_stencil_path_parse(const char *word, kry_s
 /* Unknown (i, j, k) is number i + nx (j + ny k). */
 typedef struct kry_stencil_params {
     size_t struct_size;
-    int64_t size[3];      /* unknowns along x, y, z; size[2] = 0: two axes */
-    double spacing[3];    /* h > 0; default 1 */
-    double diffusion[3];  /* factor of the second derivative along each axis, > 0; default 1 */
-    kry_side low[3], high[3]; /* sides at the first and at the last unknowns of each axis */
+    int64_t size[3];           /* unknowns along x, y, z; size[2] = 0: two axes */
+    double spacing[3];         /* h > 0; default 1 */
+    double diffusion[3];       /* factor of the second derivative along each axis, > 0; default 1 */
+    kry_side low[3], high[3];  /* sides at the first and at the last unknowns of each axis */
     const double *coefficient; /* n numbers > 0, k of each cell; at a face the harmonic mean of
                                   its two cells counts. Host, copied. NULL: k = 1 */
     kry_stencil_path path;
@@ -61,11 +61,10 @@ typedef struct kry_stencil_params {
  * Returns  KRY_ERR_ARGUMENT for sizes, spacings or coefficients that are not positive, 2^31 or
  *          more unknowns, a periodic side without its partner; KRY_ERR_UNSUPPORTED for a path the
  *          device, the number type or the grid does not allow (the message names another one).
- * Source   J. Wang, N. Gobbert, ... (paths); see docs/stencils.md.
+ * Source   Wang, Gobbert et al. (paths); see docs/stencils.md
  */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
-                                                     const kry_stencil_params *params,
-                                                     kry_op **A);
+                                                     const kry_stencil_params *params, kry_op **A);
 
 /* What is given on a side: an array over its unknowns, first axis fastest, on the host, or one
  * number. Dirichlet: values of u. Neumann: outward fluxes k du/dn. */

@@ -33,12 +33,12 @@ typedef struct kry_image {
     int64_t n; /* numbers of a vector */
     bool wraps, plane;
     kry_texel texel;
-    int64_t texels;        /* of an image of one row at most */
-    int log_width;         /* of rows that are no plane */
-    size_t width, height;  /* of one that is copied to */
-    cl_mem image;          /* owned */
-    cl_mem x;              /* whose buffer that is, not retained; compared only */
-    unsigned generation;   /* of the device at the time: later, x may be another buffer */
+    int64_t texels;       /* of an image of one row at most */
+    int log_width;        /* of rows that are no plane */
+    size_t width, height; /* of one that is copied to */
+    cl_mem image;         /* owned */
+    cl_mem x;             /* whose buffer that is, not retained; compared only */
+    unsigned generation;  /* of the device at the time: later, x may be another buffer */
 } kry_image;
 
 /* For vectors of n numbers; or of width x height. `who` begins the message of a refusal,

@@ -1,6 +1,6 @@
 /* jds.c - jagged diagonals (Cevahir, Nukada, Matsuoka 2009). Kernels: cl/jds.cl. */
-#include "matrix.h"
 #include "../core/image.h"
+#include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,7 +231,8 @@ static kry_status make_extra(kry_matrix *A, const jagged *j, kry_jds_product pro
     e->product = product;
     TRY(product == KRY_JDS_BASIC ? make_basic(A, e, j) : make_texture(A, e));
     snprintf(A->variant + at, sizeof A->variant - at, "%s",
-             product == KRY_JDS_BASIC || e->image.wraps ? names[product] : ", x copied to a 2-D image");
+             product == KRY_JDS_BASIC || e->image.wraps ? names[product]
+                                                        : ", x copied to a 2-D image");
 done:
     return st;
 }

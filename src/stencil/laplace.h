@@ -4,8 +4,8 @@
 #ifndef KRY_STENCIL_LAPLACE_H
 #define KRY_STENCIL_LAPLACE_H
 
-#include "../core/internal.h"
 #include "../core/image.h"
+#include "../core/internal.h"
 #include <kry/laplace.h>
 
 /* One kind of iteration. All may be called after a build that failed halfway. */

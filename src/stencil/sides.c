@@ -62,10 +62,9 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
     if (kind == KRY_DIRICHLET_FACE) weight *= 2;
     if (kind == KRY_NEUMANN) weight *= A->spacing[axis];
     kry_scalar w = kry_scalar_of(A->dev, weight);
-    const kry_arg args[] = { ARG(s.count),   ARG(s.first),  ARG(s.across),
-                             ARG(s.step),    ARG(s.stride), ARG_ACC(A->dev, w),
-                             ARG(given->buffer), ARG(b->buffer), ARG(b->first),
-                             ARG(by_cell),   ARG(A->coefficient) };
+    const kry_arg args[] = { ARG(s.count),  ARG(s.first),       ARG(s.across),      ARG(s.step),
+                             ARG(s.stride), ARG_ACC(A->dev, w), ARG(given->buffer), ARG(b->buffer),
+                             ARG(b->first), ARG(by_cell),       ARG(A->coefficient) };
     TRY(kry_launch(A->dev, A->side, kry_groups_for(A->dev, A->type, s.count), args,
                    COUNT(args) - (A->coefficient ? 0 : 2)));
 done:

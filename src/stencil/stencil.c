@@ -219,16 +219,14 @@ static void stencil_destroy(void *self)
 }
 
 /* Solvers reach x by the path in their own steps, too, but for images, which must be made first. */
-#define TABLE                                                                             \
-    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,       \
-    .apply_transpose = stencil_apply, .residual = stencil_residual,                       \
-    .diagonal = stencil_diagonal, .update = stencil_update, .describe = stencil_describe, \
-    .destroy = stencil_destroy, .relax = kry_stencil_relax,                               \
-    .sweep_colour = kry_stencil_sweep_colour
+#define TABLE                                                                                     \
+    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
+    .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
+    .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
+    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour
 
 static const kry_op_table image_table = { TABLE };
-static const kry_op_table stencil_table = { TABLE,
-                                            .apply_direction = stencil_direction,
+static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
                                             .apply_step = stencil_step,
                                             .run_cg = kry_stencil_run_cg };
 
@@ -289,8 +287,10 @@ static int ghost_define(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_g
 
 static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
 {
-    static const int kernel_path[] = { [KRY_PATH_MARCH] = 0, [KRY_PATH_GLOBAL] = 1,
-                                       [KRY_PATH_LOCAL] = 2, [KRY_PATH_TEXTURE1D] = 1,
+    static const int kernel_path[] = { [KRY_PATH_MARCH] = 0,
+                                       [KRY_PATH_GLOBAL] = 1,
+                                       [KRY_PATH_LOCAL] = 2,
+                                       [KRY_PATH_TEXTURE1D] = 1,
                                        [KRY_PATH_TEXTURE2D] = 1 };
     A->axes = p->size[2] ? 3 : 2;
     A->n = 1;
@@ -355,11 +355,12 @@ static kry_status check_plane(const kry_stencil *A)
     CHECK(A->axes == 2, KRY_ERR_UNSUPPORTED,
           "kry_stencil_create: path texture2d is for two axes; use texture1d");
     for (int a = 0; a < 2; a++)
-        CHECK((side == KRY_DIRICHLET || side == KRY_NEUMANN) && A->low[a] == side &&
-                  A->high[a] == side,
-              KRY_ERR_UNSUPPORTED,
-              "kry_stencil_create: in path texture2d a sampler stands for the sides, which must all "
-              "be Dirichlet on points or all Neumann; use texture1d");
+        CHECK(
+            (side == KRY_DIRICHLET || side == KRY_NEUMANN) && A->low[a] == side &&
+                A->high[a] == side,
+            KRY_ERR_UNSUPPORTED,
+            "kry_stencil_create: in path texture2d a sampler stands for the sides, which must all "
+            "be Dirichlet on points or all Neumann; use texture1d");
 done:
     return st;
 }

@@ -35,13 +35,13 @@ typedef struct kry_stencil {
     cl_mem face[3];     /* n numbers of `type` each */
     char defines[160];  /* for cl/sweep.clh */
     char variant[48];   /* for kry_op_describe */
-    int lanes;             /* points that a work-item takes at once from aligned vectors */
-    kry_sweep apply, direction, step;           /* on those */
+    int lanes;          /* points that a work-item takes at once from aligned vectors */
+    kry_sweep apply, direction, step;             /* on those */
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
     kry_kernel *side, *faces;
-    kry_image image;       /* texture paths */
-    kry_sweep apply_image; /* from it */
-    struct kry_stencil_resident *resident; /* resident.c; owned, NULL: not made */
+    kry_image image;                               /* texture paths */
+    kry_sweep apply_image;                         /* from it */
+    struct kry_stencil_resident *resident;         /* resident.c; owned, NULL: not made */
     kry_sweep relax[2], scale[2], colour, poisson; /* relax.c; no kernel until asked for. [1]: on
                                                       vectors that start anywhere */
 } kry_stencil;

@@ -80,8 +80,7 @@ kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
     } else if (A->path == KRY_PATH_MARCH) {
         s.width = tile_width(A, lanes), per_group = 1;
         cut_columns(A, &s,
-                    pieces_of(A->size[0] / lanes, s.width) *
-                        pieces_of(A->size[1], group / s.width),
+                    pieces_of(A->size[0] / lanes, s.width) * pieces_of(A->size[1], group / s.width),
                     most);
     }
     s.groups = pieces_of(s.work, per_group);

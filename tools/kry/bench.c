@@ -114,7 +114,8 @@ void bench_print(const bench *b, const bench_result *r)
         printf("  %8.2f GB/s", r->bytes / r->seconds / 1e9);
     else
         printf("  on the chip  "); /* a solve that moves nothing through memory */
-    if (r->bytes > 0 && b->copy > 0) printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
+    if (r->bytes > 0 && b->copy > 0)
+        printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
     if (r->bytes > 0 && b->host_triad > 0)
         printf("  %5.1f %% of host triad", 100 * r->bytes / r->seconds / b->host_triad);
     if (r->format) printf("  %s%s%s", r->format, r->variant[0] ? ", " : "", r->variant);

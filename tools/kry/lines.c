@@ -11,7 +11,7 @@ enum { WIDTH = 860, HEIGHT = 580, LEFT = 84, RIGHT = 34, TOP = 144, BOTTOM = 62 
 enum { CURVES = 16, COLOURS = 8, TICKS = 10 };
 
 static const char *const colours[COLOURS] = { "#1f5fa8", "#b5651d", "#2f7d4f", "#a61c3c",
-                                             "#6b4fa0", "#0f8b8d", "#8a7a00", "#444444" };
+                                              "#6b4fa0", "#0f8b8d", "#8a7a00", "#444444" };
 
 typedef struct point {
     int curve;
