@@ -92,7 +92,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
 {
     kry_status st = KRY_OK;
     const kry_stencil *A = kry_stencil_of(op);
-    faces f = { NULL };
+    faces f = { .cell = NULL };
     int64_t *row_ptr = NULL;
     int32_t *col = NULL;
     void *val = NULL;
