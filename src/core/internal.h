@@ -192,6 +192,19 @@ extern int kry_test_abort_at, kry_test_stale_messages;
 
 /* ---- vec.c, reduce.c ---- */
 
+/* Number i of an array of `type` on the host. */
+static inline double kry_number_at(kry_type type, const void *numbers, int64_t i)
+{
+    return type == KRY_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
+static inline void kry_number_put(kry_type type, void *numbers, int64_t i, double v)
+{
+    if (type == KRY_F32)
+        ((float *)numbers)[i] = (float)v;
+    else
+        ((double *)numbers)[i] = v;
+}
+
 struct kry_vec {
     int refs;
     kry_layout *layout; /* borrowed from dev */

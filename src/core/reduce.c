@@ -115,7 +115,7 @@ static kry_status norm2_on_host(const kry_vec *x, double *norm)
     TRY(kry_vec_read(x, host));
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < n; i++) {
-            double v = fabs(x->type == KRY_F32 ? ((float *)host)[i] : ((double *)host)[i]);
+            double v = fabs(kry_number_at(x->type, host, i));
             if (pass == 0)
                 largest = v > largest || isnan(v) ? v : largest;
             else

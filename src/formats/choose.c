@@ -48,7 +48,8 @@ static kry_status build_one(kry_device *dev, const kry_host_csr *host,
     return st;
 }
 
-/* ---- measuring --------------------------------------------------------------------------------- */
+/* ---- measuring ---------------------------------------------------------------------------------
+ */
 
 /* Vectors for products: whatever the device's memory gives, finite and not all equal. */
 static kry_status trial_vectors(kry_device *dev, const kry_host_csr *host, kry_vec **x, kry_vec **y)
@@ -57,13 +58,8 @@ static kry_status trial_vectors(kry_device *dev, const kry_host_csr *host, kry_v
     void *numbers = NULL;
 
     TRY(kry_alloc((size_t)host->cols, kry_type_size(host->type), &numbers));
-    for (int64_t i = 0; i < host->cols; i++) {
-        double v = (double)(i * 7919 % 10007) / 10007.0;
-        if (host->type == KRY_F32)
-            ((float *)numbers)[i] = (float)v;
-        else
-            ((double *)numbers)[i] = v;
-    }
+    for (int64_t i = 0; i < host->cols; i++)
+        kry_number_put(host->type, numbers, i, (double)(i * 7919 % 10007) / 10007.0);
     TRY(kry_vec_create(dev, host->type, host->cols, 1, x));
     TRY(kry_vec_create(dev, host->type, host->rows, 1, y));
     TRY(kry_vec_write(*x, numbers));
@@ -143,7 +139,8 @@ done:
     return st;
 }
 
-/* ---- decisions, kept for the next matrix of the same structure ------------------------------------ */
+/* ---- decisions, kept for the next matrix of the same structure
+ * ------------------------------------ */
 
 static void decision_name(const kry_structure *s, char *name, size_t size)
 {
@@ -154,8 +151,9 @@ static void keep_decision(kry_device *dev, const kry_structure *s, const candida
 {
     char name[64], value[160];
     decision_name(s, name, sizeof name);
-    snprintf(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld", kry_format_name(winner->format),
-             winner->seconds, (long long)s->rows, (long long)s->cols, (long long)s->nnz);
+    snprintf(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
+             kry_format_name(winner->format), winner->seconds, (long long)s->rows,
+             (long long)s->cols, (long long)s->nnz);
     kry_tuning_set(dev, name, value);
 }
 
@@ -171,7 +169,8 @@ static kry_format kept_decision(kry_device *dev, const kry_structure *s)
     return kry_format_parse(value, &p) == KRY_OK ? p.format : KRY_FORMAT_AUTO;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------ */
+/* ---- the choice
+ * ------------------------------------------------------------------------------------ */
 
 /* The first candidate that takes the matrix; csr does. */
 static kry_status build_first(kry_device *dev, const kry_host_csr *host,

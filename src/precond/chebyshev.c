@@ -106,13 +106,8 @@ static kry_status fill_random(kry_vec *v)
     void *host = NULL;
 
     TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
-    for (int64_t i = 0; i < v->n; i++) {
-        double u = kry_random_unit(1, 0, (uint64_t)i) - 0.5;
-        if (v->type == KRY_F32)
-            ((float *)host)[i] = (float)u;
-        else
-            ((double *)host)[i] = u;
-    }
+    for (int64_t i = 0; i < v->n; i++)
+        kry_number_put(v->type, host, i, kry_random_unit(1, 0, (uint64_t)i) - 0.5);
     TRY(kry_vec_write(v, host));
 done:
     free(host);

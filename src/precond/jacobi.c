@@ -34,7 +34,7 @@ static kry_status check_pivots(const kry_vec *d)
     TRY(kry_alloc((size_t)d->n, kry_type_size(d->type), &host));
     TRY(kry_vec_read(d, host));
     for (int64_t i = 0; i < d->n; i++) {
-        double v = d->type == KRY_F32 ? (double)((float *)host)[i] : ((double *)host)[i];
+        double v = kry_number_at(d->type, host, i);
         double inverse = d->type == KRY_F32 ? (double)(float)(1 / v) : 1 / v;
         CHECK(isfinite(v) && isfinite(inverse), KRY_ERR_SINGULAR,
               "kry_jacobi_create: the diagonal entry of row %lld is %g", (long long)i, v);

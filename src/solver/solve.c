@@ -13,7 +13,7 @@ static kry_status check_finite(const kry_vec *b)
     TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
     TRY(kry_vec_read(b, host));
     for (int64_t i = 0; i < b->n; i++) {
-        double v = b->type == KRY_F32 ? (double)((float *)host)[i] : ((double *)host)[i];
+        double v = kry_number_at(b->type, host, i);
         CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g", (long long)i, v);
     }
 done:

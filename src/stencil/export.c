@@ -20,11 +20,6 @@ done:
     return st;
 }
 
-static double number(const kry_stencil *A, const void *numbers, int64_t i)
-{
-    return A->type == KRY_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
-}
-
 typedef struct row {
     int32_t col[7];
     double val[7];
@@ -53,9 +48,10 @@ static void add_face(const kry_stencil *A, const faces *f, int64_t i, int axis, 
     int64_t step = high ? stride : -stride, j = inside ? i + step : i - step * (size - 1);
     double weight = A->weight[axis];
 
-    if (f->cell && high) weight = number(A, f->axis[axis], i);
+    if (f->cell && high) weight = kry_number_at(A->type, f->axis[axis], i);
     if (f->cell && !high)
-        weight = inside || wraps ? number(A, f->axis[axis], j) : weight * number(A, f->cell, i);
+        weight = inside || wraps ? kry_number_at(A->type, f->axis[axis], j)
+                                 : weight * kry_number_at(A->type, f->cell, i);
     if (inside || wraps) {
         if (j == i) return; /* its own neighbour */
         add(r, i, weight);
@@ -80,14 +76,6 @@ static row make_row(const kry_stencil *A, const faces *f, int64_t i)
     return r;
 }
 
-static void put(kry_type type, void *numbers, int64_t i, double v)
-{
-    if (type == KRY_F32)
-        ((float *)numbers)[i] = (float)v;
-    else
-        ((double *)numbers)[i] = v;
-}
-
 kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params, kry_op **matrix)
 {
     kry_status st = KRY_OK;
@@ -110,7 +98,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
         const row r = make_row(A, &f, i);
         for (int e = 0; e < r.count; e++) {
             col[row_ptr[i] + e] = r.col[e];
-            put(A->type, val, row_ptr[i] + e, r.val[e]);
+            kry_number_put(A->type, val, row_ptr[i] + e, r.val[e]);
         }
         row_ptr[i + 1] = row_ptr[i] + r.count;
     }

@@ -19,11 +19,8 @@ int64_t kry_laplace_face_rows(const kry_laplace *L)
 /* One number at `at`, in the type of L; false if that has no such number. */
 static bool put(const kry_laplace *L, void *faces, int64_t at, double v)
 {
-    if (L->type == KRY_F64)
-        ((double *)faces)[at] = v;
-    else
-        ((float *)faces)[at] = (float)v;
-    return isfinite(L->type == KRY_F64 ? v : (double)(float)v);
+    kry_number_put(L->type, faces, at, v);
+    return isfinite(kry_number_at(L->type, faces, at));
 }
 
 static kry_status put_side(const kry_laplace *L, int side, const double *v, int64_t row,

@@ -39,10 +39,7 @@ static kry_status upload(const kry_stencil *A, const kry_side_values *given, int
         double g = given->array ? given->array[i] : given->constant;
         CHECK(isfinite(g), KRY_ERR_ARGUMENT, "kry_stencil_boundary: value %lld of a side is %g",
               (long long)i, g);
-        if (A->type == KRY_F32)
-            ((float *)host)[i] = (float)g;
-        else
-            ((double *)host)[i] = g;
+        kry_number_put(A->type, host, i, g);
     }
     TRY(kry_vec_create(A->dev, A->type, count, 1, vec));
     TRY(kry_vec_write(*vec, host));
