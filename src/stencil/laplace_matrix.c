@@ -7,83 +7,9 @@
  * Per step  a product, an update; A + 3 words, 3 words
  */
 #include "laplace.h"
+#include <kry/stencil.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef struct seven_points {
-    int64_t *row_ptr;
-    int32_t *col;
-    void *val, *b;
-    int64_t nnz;
-} seven_points;
-
-static void seven_points_release(seven_points *m)
-{
-    free(m->row_ptr);
-    free(m->col);
-    free(m->val);
-    free(m->b);
-}
-
-static void put(const kry_laplace *L, void *to, int64_t at, double v)
-{
-    if (L->type == KRY_F64)
-        ((double *)to)[at] = v;
-    else
-        ((float *)to)[at] = (float)v;
-}
-
-static void add_entry(const kry_laplace *L, seven_points *m, int64_t col, double v)
-{
-    m->col[m->nnz] = (int32_t)col;
-    put(L, m->val, m->nnz++, v);
-}
-
-static void add_row(const kry_laplace *L, seven_points *m, int64_t row, const int64_t at[3])
-{
-    const int64_t stride[3] = { 1, L->size[0], (int64_t)L->size[0] * L->size[1] };
-
-    for (int a = 2; a >= 0; a--)
-        if (at[a] > 0) add_entry(L, m, row - stride[a], -1);
-    add_entry(L, m, row, 6);
-    for (int a = 0; a < 3; a++)
-        if (at[a] < L->size[a] - 1) add_entry(L, m, row + stride[a], -1);
-    m->row_ptr[row + 1] = m->nnz;
-}
-
-/* b: what the sides add to the sum of the neighbours of (i, j, k). */
-static double sides_at(const kry_laplace *L, const kry_laplace_params *p, const int64_t at[3])
-{
-    double sum = 0;
-
-    for (int side = 0; side < KRY_SIDES; side++) {
-        int axis = side / 2, first = axis == 0 ? 1 : 0, second = axis == 2 ? 1 : 2;
-        int64_t outer = side % 2 ? L->size[axis] - 1 : 0;
-        if (at[axis] == outer && p->face[side])
-            sum += p->face[side][at[first] + L->size[first] * at[second]];
-    }
-    return sum;
-}
-
-static kry_status seven_points_fill(const kry_laplace *L, const kry_laplace_params *params,
-                                    seven_points *m)
-{
-    kry_status st = KRY_OK;
-    size_t n = (size_t)L->n, number = kry_type_size(L->type);
-
-    TRY(kry_alloc(n + 1, sizeof *m->row_ptr, &m->row_ptr));
-    TRY(kry_alloc(7 * n, sizeof *m->col, &m->col));
-    TRY(kry_alloc(7 * n, number, &m->val));
-    TRY(kry_alloc(n, number, &m->b));
-    for (int64_t row = 0; row < L->n; row++) {
-        int64_t up = row / L->size[0];
-        const int64_t at[3] = { row % L->size[0], up % L->size[1], up / L->size[1] };
-        add_row(L, m, row, at);
-        put(L, m->b, row, sides_at(L, params, at));
-    }
-done:
-    return st;
-}
 
 typedef struct matrix_extra {
     kry_op *A;
@@ -98,10 +24,30 @@ static void matrix_destroy(kry_laplace *L)
     kry_vec_release(&e->b);
 }
 
+/* The grid operator's matrix, and what the values on its sides add to the right-hand side. */
+static kry_status make_system(const kry_laplace *L, const kry_laplace_params *params,
+                              matrix_extra *e)
+{
+    kry_status st = KRY_OK;
+    const int64_t *size = params->size;
+    kry_op *grid = NULL;
+    kry_side_values side[2][3]; /* low, high */
+
+    for (int i = 0; i < KRY_SIDES; i++)
+        side[i % 2][i / 2] = (kry_side_values){ .array = params->face[i] };
+    TRY(kry_stencil_create(L->dev, L->type, KRY_STENCIL(.size = { size[0], size[1], size[2] }),
+                           &grid));
+    TRY(kry_stencil_matrix(grid, KRY_MATRIX(.format = KRY_FORMAT_DIA), &e->A));
+    TRY(kry_vec_create(L->dev, L->type, L->n, 1, &e->b));
+    TRY(kry_stencil_boundary(grid, side[0], side[1], e->b));
+done:
+    kry_op_release(&grid);
+    return st;
+}
+
 static kry_status matrix_build(kry_laplace *L, const kry_laplace_params *params)
 {
     kry_status st = KRY_OK;
-    seven_points m = { 0 };
     matrix_extra *e;
     kry_op_info info;
     void *faces = NULL;
@@ -109,11 +55,7 @@ static kry_status matrix_build(kry_laplace *L, const kry_laplace_params *params)
     TRY(kry_laplace_faces(L, params, &faces)); /* checks them */
     TRY(kry_alloc(1, sizeof *e, &e));
     L->extra = e;
-    TRY(seven_points_fill(L, params, &m));
-    TRY(kry_csr_create(L->dev, L->type, L->n, L->n, m.row_ptr, m.col, m.val,
-                       KRY_MATRIX(.format = KRY_FORMAT_DIA), &e->A));
-    TRY(kry_vec_create(L->dev, L->type, L->n, 1, &e->b));
-    TRY(kry_vec_write(e->b, m.b));
+    TRY(make_system(L, params, e));
     for (int i = 0; i < 2; i++) TRY(kry_vec_create(L->dev, L->type, L->n, 1, &L->w[i]));
     kry_op_describe(e->A, &info);
     L->bytes_per_sweep = info.bytes_per_apply + 4.0 * (double)L->n * (double)kry_type_size(L->type);
@@ -121,7 +63,6 @@ static kry_status matrix_build(kry_laplace *L, const kry_laplace_params *params)
     snprintf(L->variant, sizeof L->variant, "matrix of %s", info.variant);
 done:
     free(faces);
-    seven_points_release(&m);
     return st;
 }
 
