@@ -338,21 +338,6 @@ static void stencil__solves(void **state)
     }
 }
 
-/* Constants cannot be told from zero: named before anything runs. */
-static void stencil__singular(void **state)
-{
-    kry_op *solver = NULL;
-    (void)state;
-    for (size_t i = 0; i < COUNT(grids); i++) {
-        if (!grid_singular(&grids[i])) continue;
-        double *k = grid_coefficients(&grids[i], KRY_F32);
-        kry_op *A = stencil_of(&grids[i], KRY_F32, k, KRY_PATH_MARCH);
-        REFUSES(kry_pcg_create(A, NULL, &solver), KRY_ERR_SINGULAR, "constants");
-        kry_op_release(&A);
-        free(k);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,7 +351,6 @@ int main(void)
         BOTH(stencil__update),
         BOTH(stencil__solves),
         cmocka_unit_test(stencil__refusals),
-        cmocka_unit_test(stencil__singular),
         cmocka_unit_test(stencil__images_of_profiles),
     };
     return cmocka_run_group_tests_name("stencil", tests, NULL, close_device);

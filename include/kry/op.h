@@ -35,7 +35,7 @@ enum {
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
     KRY_VARYING = 1u << 2,  /* not the same linear map twice, e.g. an inner iteration:
                                allowed as preconditioner of flexible methods only */
-    KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero */
+    KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero, and nothing else is */
 };
 
 typedef struct kry_op_shape {
@@ -191,6 +191,18 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
  * Returns  KRY_ERR_ARGUMENT for values that are not finite (message: which) or not taken.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
+
+/*
+ * What a symmetric A maps to zero, where that is not constants (KRY_SINGULAR): solvers made
+ * afterwards keep their residuals and x clear of it.
+ *
+ *   vectors  [in]  n-by-m, independent, m < n; a copy is kept, made orthonormal in double.
+ *                  NULL: forget them
+ *
+ * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_ARGUMENT for a vector that is zero, depends on
+ *          those before it, or is not mapped to zero (message: which). Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors);
 
 /*
  * Solve A x = b with a solver (kry_pcg_create, kry_solver_create). Waits.

@@ -15,6 +15,7 @@ extern "C" {
     X(KRY_CONVERGED, "converged", KRY_OK)                                 \
     X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                       \
     X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                             \
+    X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)            \
     X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)          \
     X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                           \
     X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)            \
@@ -155,7 +156,9 @@ struct kry_result {
     double norm_b;
     double target;        /* max(rtol * norm_b, atol) */
     double residual;      /* as carried by the recurrence at the end */
-    double true_residual; /* ||b - A x||, computed afresh from the x that is returned */
+    double true_residual; /* ||b - A x||, computed afresh from the x that is returned; of a singular
+                             A without what no x can reach */
+    double inconsistent;  /* that: the size of b's part along A's null space; 0 for a regular A */
     double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
     double solve_seconds; /* this kry_solve */
     double bytes;         /* moved by the solve's iterations, by the model; 0: not known */

@@ -248,6 +248,7 @@ struct kry_op {
     const kry_op_table *table;
     void *self;
     kry_op_shape shape;
+    kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
 };
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);

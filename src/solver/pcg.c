@@ -15,6 +15,7 @@
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
+#include "../core/null_space.h"
 #include "resident.h"
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ typedef struct pcg {
     kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last;
+    kry_null_space null;               /* of A: kept out of r, and in the end out of x */
     kry_watch watch;
     kry_chip chip; /* iterations that stay on it, where A offers them */
     double setup_seconds;
@@ -50,6 +52,7 @@ static kry_status begin(pcg *S, const kry_vec *b, const kry_vec *x, double *resi
     double rho[2];
 
     TRY(kry_op_residual(S->A, b, x, S->r));
+    TRY(kry_null_space_project(&S->null, S->r));
     TRY(precondition(S));
     TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0)); /* beta = 0 must not meet old NaNs */
     TRY(kry_sum_read(S->layout, S->rho, rho));
@@ -113,6 +116,7 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
         TRY(S->A->table->apply_step(S->A->self, &s, x, S->r, S->rho));
     else
         TRY(run_step(S, &s, x));
+    TRY(kry_null_space_project(&S->null, S->r));
     if (S->M && !d) TRY(precondition(S));
 done:
     return st;
@@ -205,9 +209,10 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
 {
     pcg *S = self;
     kry_status st = KRY_OK;
-    double norm_b, residual = 0;
+    double norm_b, inconsistent, residual = 0;
 
     TRY(kry_rhs_norm(b, S->pq, &norm_b));
+    TRY(kry_null_space_measure(&S->null, b, &inconsistent));
     kry_watch_begin(&S->watch, norm_b);
     S->chip.iterations = 0;
     if (norm_b == 0) {
@@ -218,8 +223,10 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
         TRY(kry_guess_check(residual));
         while (kry_watch_judge(&S->watch, residual, res)) {
             TRY(cycle(S, b, x));
+            TRY(kry_null_space_project(&S->null, x));
             TRY(begin(S, b, x, &residual));
         }
+        kry_judge_consistency(inconsistent, res);
     }
     res->setup_seconds = S->setup_seconds;
     res->resident_iterations = S->chip.iterations;
@@ -248,6 +255,7 @@ static void pcg_destroy(void *self)
     if (!S) return;
     kry_chip_release(&S->chip);
     kry_watch_release(&S->watch);
+    kry_null_space_release(&S->null);
     kry_sum_release(&S->rho);
     kry_sum_release(&S->pq);
     kry_vec_release(&S->old);
@@ -275,10 +283,6 @@ static kry_status check_operators(const kry_op *A, const kry_op *M)
 
     CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "kry_pcg_create: '%s' is %lld-by-%lld",
           A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
-    CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
-          "kry_pcg_create: '%s' is singular: it maps constants to zero, so x is known but for a "
-          "constant; give a value on one side, or in one unknown",
-          A->table->kind);
     if (!M) return KRY_OK;
     CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
           "kry_pcg_create: A has %lld rows, the preconditioner '%s' is %lld-by-%lld",
@@ -355,7 +359,8 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
     kry_pcg_params left = *params;
     left.precond = S->M;
-    kry_chip_prepare(&S->chip, A, &left);
+    TRY(kry_null_space_create(A, &S->null));
+    if (!S->null.A) kry_chip_prepare(&S->chip, A, &left); /* which does not project */
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;

@@ -2,6 +2,7 @@
  * operators. */
 #include "stop.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Names an entry that is not finite. */
@@ -38,6 +39,17 @@ kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm)
           *norm, least, most);
 done:
     return st;
+}
+
+void kry_judge_consistency(double inconsistent, kry_result *res)
+{
+    res->inconsistent = inconsistent;
+    if (kry_reason_status(res->reason) != KRY_OK || inconsistent <= res->target) return;
+    res->reason = KRY_INCONSISTENT;
+    snprintf(res->why, sizeof res->why,
+             "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
+             "nothing; without that the true residual is %.3e",
+             inconsistent, res->norm_b, res->true_residual);
 }
 
 kry_status kry_guess_check(double residual)

@@ -75,6 +75,9 @@ kry_status kry_reason_status(kry_reason reason);
 
 /* ||b||, refusing what has none that can be worked with. Waits. */
 kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm);
+/* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
+ * larger than the target. */
+void kry_judge_consistency(double inconsistent, kry_result *res);
 /* Refuses a guess whose residual is not finite. */
 kry_status kry_guess_check(double residual);
 

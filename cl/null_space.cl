@@ -1,0 +1,46 @@
+// null_space.cl - what lies along vectors that A maps to zero, taken out.
+// Host: src/core/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG; KRY_UNALIGNED, for
+// vectors start anywhere.
+//
+// VECTOR   u is a vector of norm 1; otherwise the constant one, and u is not read
+
+#ifdef VECTOR
+#define SHARES(i) TO_ACCV(LDV(u, i))
+#define SHARE(i)  (ACC)u[i]
+#else
+#define SHARES(i) (ACC)1
+#define SHARE(i)  (ACC)1
+#endif
+#if VW == 1
+#define TO_VEC (REAL)
+#else
+#define TO_VEC KRY_JOIN(convert_, VEC)
+#endif
+
+// part[group] := sum of u_i v_i
+kernel void null_space_dot(long n, global const REAL *v, long v0, global const REAL *u, long u0,
+                           global ACC *restrict part)
+{
+    local ACC lane[WG];
+    ACCV s = 0;
+    ACC t = 0;
+    v += v0, u += u0;
+    FOR_VEC(i, n) s += SHARES(i) * TO_ACCV(LDV(v, i));
+    FOR_TAIL(i, n) t += SHARE(i) * (ACC)v[i];
+    ACC sum = group_sum(LANES_SUM(s) + t, lane);
+    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}
+
+// v -= (u'v) u, or v -= mean of v, with the sums that the dot left
+kernel void null_space_subtract(long n, global const ACC *restrict part, int count,
+                                global const REAL *u, long u0, global REAL *v, long v0)
+{
+    local ACC lane[WG];
+    ACC c = finish_sum(part, count, lane);
+#ifndef VECTOR
+    c /= (ACC)n;
+#endif
+    v += v0, u += u0;
+    FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c * SHARES(i)), i, v);
+    FOR_TAIL(i, n) v[i] = (REAL)((ACC)v[i] - c * SHARE(i));
+}
