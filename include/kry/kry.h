@@ -23,6 +23,7 @@
 #ifndef KRY_KRY_H
 #define KRY_KRY_H
 
+#include <kry/deflation.h>
 #include <kry/device.h>
 #include <kry/formats.h>
 #include <kry/io.h>

@@ -239,6 +239,8 @@ kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
 /* Not NULL, the same size, type and device. */
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y);
+/* gemv.c: y := X c with the first k of X's rows, X n-by-k, c and y k-by-1; nothing is checked. */
+kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y);
 
 /* ---- op.c: the table with its defaults filled in, for solvers; nothing is checked ---- */
 

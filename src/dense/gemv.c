@@ -5,17 +5,18 @@
 #ifdef KRY_HAVE_CLBLAST
 #include <clblast_c.h>
 
-static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X,
+/* With the first m rows of X. */
+static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X, int64_t m,
                                const kry_vec *c, double beta, kry_vec *y)
 {
-    size_t m = (size_t)X->n, n = (size_t)X->k, x0 = (size_t)X->first, c0 = (size_t)c->first,
+    size_t rows = (size_t)m, ld = (size_t)X->n, n = (size_t)X->k, x0 = (size_t)X->first, c0 = (size_t)c->first,
            y0 = (size_t)y->first;
     cl_command_queue queue = y->dev->queue;
     CLBlastStatusCode code =
         X->type == KRY_F32
-            ? CLBlastSgemv(CLBlastLayoutColMajor, op, m, n, (float)alpha, X->buffer, x0, m,
+            ? CLBlastSgemv(CLBlastLayoutColMajor, op, rows, n, (float)alpha, X->buffer, x0, ld,
                            c->buffer, c0, 1, (float)beta, y->buffer, y0, 1, &queue, NULL)
-            : CLBlastDgemv(CLBlastLayoutColMajor, op, m, n, alpha, X->buffer, x0, m, c->buffer, c0,
+            : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer, c0,
                            1, beta, y->buffer, y0, 1, &queue, NULL);
     if (code == CLBlastSuccess) return KRY_OK;
     return kry_fail(KRY_ERR_DEVICE, "kry_vec_gemv: CLBlast returned %d", (int)code);
@@ -44,10 +45,25 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
     if (in == 0) return beta == 0 ? kry_vec_fill(y, 0.0) : kry_vec_axpby(0.0, y, beta, y);
 #ifdef KRY_HAVE_CLBLAST
     if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast multiplies y by 0, NaN and all */
-    TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, c, beta, y));
+    TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, X->n, c, beta,
+                     y));
 #else
     (void)alpha;
     CHECK(false, KRY_ERR_UNSUPPORTED, "kry_vec_gemv: this kry was built without CLBlast");
+#endif
+done:
+    return st;
+}
+
+kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+#ifdef KRY_HAVE_CLBLAST
+    TRY(kry_vec_fill(y, 0.0));
+    TRY(call_clblast(CLBlastTransposeNo, 1, X, X->k, c, 0, y));
+#else
+    (void)X, (void)c, (void)y;
+    CHECK(false, KRY_ERR_UNSUPPORTED, "kry_gemv_square: this kry was built without CLBlast");
 #endif
 done:
     return st;

@@ -1,0 +1,24 @@
+/* cholesky.c - what both factorisations ask. */
+#include "cholesky.h"
+#include <float.h>
+
+double kry_cholesky_diagonal(const kry_coarse_matrix *E, int64_t i)
+{
+    for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1]; e++)
+        if (E->col[e] == i) return E->val[e];
+    return 0;
+}
+
+/* Where vectors are dependent, their pivot is roundoff: of n sums of E_ii each, up to chance. */
+bool kry_cholesky_pivot_fits(double pivot, double diagonal, int64_t n)
+{
+    return pivot > 4 * DBL_EPSILON * (double)n * diagonal && pivot > 0 && pivot <= DBL_MAX;
+}
+
+kry_status kry_cholesky_dependent(const kry_coarse_matrix *E, int64_t i)
+{
+    return kry_fail(KRY_ERR_SINGULAR,
+                    "linearly dependent deflation vectors: vector %lld depends on the others, or "
+                    "its entry %g on the diagonal of Z'AZ is not positive",
+                    (long long)i, kry_cholesky_diagonal(E, i));
+}

@@ -1,0 +1,183 @@
+/*
+ * cholesky_cholmod.c - sparse Cholesky by CHOLMOD, which neither prints nor ends the process: its
+ * status becomes ours.
+ *
+ * Ordering    approximate minimum degree, once; then simplicial or supernodal, as CHOLMOD predicts
+ * Source      Y. Chen, T. A. Davis, W. W. Hager, S. Rajamanickam, Algorithm 887: CHOLMOD,
+ * supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008)
+ */
+#include "cholesky.h"
+#include KRY_CHOLMOD_HEADER
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct factor {
+    int64_t n;
+    cholmod_common common;
+    cholmod_sparse *lower;           /* of E */
+    cholmod_factor *order, *L;       /* without numbers; with them */
+    cholmod_dense *x, *y, *work, *b; /* kept from solve to solve; b: a header without numbers */
+} factor;
+
+/* CHOLMOD counts warnings from 1, errors below 0. */
+static kry_status check(const factor *f, const char *what)
+{
+    kry_status st = KRY_OK;
+    int status = f->common.status;
+
+    CHECK(status != CHOLMOD_OUT_OF_MEMORY && status != CHOLMOD_TOO_LARGE, KRY_ERR_MEMORY,
+          "no host memory for the Cholesky factor of %lld deflation vectors (%s)", (long long)f->n,
+          what);
+    CHECK(status >= CHOLMOD_OK, KRY_ERR_UNSUPPORTED, "%s failed with status %d", what, status);
+done:
+    return st;
+}
+
+static void cholmod_destroy(void *self)
+{
+    factor *f = self;
+    if (!f) return;
+    cholmod_common *c = &f->common;
+    if (f->b) f->b->x = NULL; /* the caller's */
+    cholmod_free_dense(&f->b, c);
+    cholmod_free_dense(&f->work, c);
+    cholmod_free_dense(&f->y, c);
+    cholmod_free_dense(&f->x, c);
+    cholmod_free_factor(&f->L, c);
+    cholmod_free_factor(&f->order, c);
+    cholmod_free_sparse(&f->lower, c);
+    cholmod_finish(c);
+    free(f);
+}
+
+/* Row j of E from its diagonal on is column j of the lower triangle. */
+static void fill(const factor *f, const kry_coarse_matrix *E)
+{
+    int *p = f->lower->p, *row = f->lower->i, used = 0;
+    double *val = f->lower->x;
+
+    for (int64_t j = 0; j < f->n; j++) {
+        p[j] = used;
+        for (int64_t e = E->row_ptr[j]; e < E->row_ptr[j + 1]; e++) {
+            if (E->col[e] < j || E->col[e] >= f->n) continue;
+            row[used] = E->col[e], val[used++] = E->val[e];
+        }
+    }
+    p[f->n] = used;
+}
+
+static void start(cholmod_common *c)
+{
+    cholmod_start(c);
+    c->print = 0;
+    c->error_handler = NULL;
+    c->useGPU = 0;
+    c->final_ll = 1;
+    c->nmethods = 1; /* the others may call METIS, which ends the process when memory does */
+    c->method[0].ordering = CHOLMOD_AMD;
+}
+
+static kry_status cholmod_create(const kry_coarse_matrix *E, int64_t n, void **self)
+{
+    kry_status st = KRY_OK;
+    factor *f = NULL;
+    int64_t nnz = E->row_ptr[n];
+
+    *self = NULL;
+    CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a coarse matrix of %lld entries is too large for CHOLMOD", (long long)nnz);
+    TRY(kry_alloc(1, sizeof *f, &f));
+    f->n = n;
+    start(&f->common);
+    size_t rows = (size_t)n;
+    f->lower = cholmod_allocate_sparse(rows, rows, (size_t)nnz, 1, 1, -1, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_allocate_sparse"));
+    f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_allocate_dense"));
+    cholmod_free(1, sizeof(double), f->b->x, &f->common);
+    f->b->x = NULL;
+    fill(f, E);
+    f->order = cholmod_analyze(f->lower, &f->common);
+    TRY(check(f, "cholmod_analyze"));
+    *self = f;
+    f = NULL;
+done:
+    cholmod_destroy(f);
+    return st;
+}
+
+/* Every pivot is the square of an entry of L's diagonal; those from L->minor on do not exist. */
+static kry_status check_pivot(const factor *f, const kry_coarse_matrix *E, const cholmod_factor *L,
+                              int64_t j, double root)
+{
+    const int *vector = L->Perm;
+    if ((size_t)j < L->minor &&
+        kry_cholesky_pivot_fits(root * root, kry_cholesky_diagonal(E, vector[j]), f->n))
+        return KRY_OK;
+    return kry_cholesky_dependent(E, vector[j]);
+}
+
+static kry_status check_pivots(const factor *f, const kry_coarse_matrix *E, const cholmod_factor *L)
+{
+    kry_status st = KRY_OK;
+    const double *x = L->x;
+    const int *p = L->p, *super = L->super, *rows = L->pi, *first = L->px;
+
+    for (int64_t j = 0; j < f->n && !L->is_super; j++) TRY(check_pivot(f, E, L, j, x[p[j]]));
+    for (size_t s = 0; s < (L->is_super ? L->nsuper : 0); s++) /* dense blocks of columns */
+        for (int j = 0; j < super[s + 1] - super[s]; j++)
+            TRY(check_pivot(f, E, L, super[s] + j, x[first[s] + j * (rows[s + 1] - rows[s] + 1)]));
+done:
+    return st;
+}
+
+static kry_status cholmod_factorise(void *self, const kry_coarse_matrix *E)
+{
+    factor *f = self;
+    kry_status st = KRY_OK;
+    cholmod_factor *L = NULL;
+
+    fill(f, E);
+    L = cholmod_copy_factor(f->order, &f->common);
+    TRY(check(f, "cholmod_copy_factor"));
+    cholmod_factorize(f->lower, L, &f->common);
+    TRY(check(f, "cholmod_factorize"));
+    TRY(check_pivots(f, E, L));
+    cholmod_factor *old = f->L;
+    f->L = L, L = old;
+done:
+    cholmod_free_factor(&L, &f->common);
+    return st;
+}
+
+static kry_status cholmod_solve_block(void *self, double *x, int64_t columns)
+{
+    factor *f = self;
+    kry_status st = KRY_OK;
+    size_t n = (size_t)f->n;
+
+    f->b->nrow = f->b->d = n, f->b->ncol = (size_t)columns, f->b->nzmax = n * f->b->ncol;
+    f->b->x = x;
+    cholmod_solve2(CHOLMOD_A, f->L, f->b, NULL, &f->x, NULL, &f->y, &f->work, &f->common);
+    f->b->x = NULL;
+    TRY(check(f, "cholmod_solve2"));
+    memcpy(x, f->x->x, n * (size_t)columns * sizeof *x);
+done:
+    return st;
+}
+
+static double cholmod_bytes(const void *self)
+{
+    const cholmod_factor *L = ((const factor *)self)->L;
+    return L->is_super ? (double)L->xsize * sizeof(double) + (double)L->ssize * sizeof(int)
+                       : (double)L->nzmax * (sizeof(double) + sizeof(int));
+}
+
+const kry_cholesky_engine kry_cholesky_cholmod = {
+    .name = "cholesky cholmod",
+    .create = cholmod_create,
+    .factorise = cholmod_factorise,
+    .solve = cholmod_solve_block,
+    .bytes = cholmod_bytes,
+    .destroy = cholmod_destroy,
+};

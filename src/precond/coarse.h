@@ -1,0 +1,53 @@
+/*
+ * coarse.h - c := E^-1 w for the coarse matrix E = Z'AZ of deflation: k-by-k, sparse, symmetric
+ * positive definite; or semi-definite with E 1 = 0, and then c is the solution with sum(E_ii c_i)
+ * zero of the system that w, less its part outside the range, belongs to.
+ */
+#ifndef KRY_COARSE_H
+#define KRY_COARSE_H
+
+#include "../core/internal.h"
+#include <kry/deflation.h>
+
+/* E on the host, both triangles, columns ascending in a row. Borrowed while a call lasts. */
+typedef struct kry_coarse_matrix {
+    int64_t k, *row_ptr; /* k+1 */
+    int32_t *col;
+    double *val;
+    bool singular; /* E times ones is zero */
+} kry_coarse_matrix;
+
+typedef struct kry_coarse kry_coarse;
+
+/*
+ * Factor E, in double; KRY_COARSE_DENSE: also form the inverse, rounded to `type`. Waits.
+ *
+ * Returns  KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
+ *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
+ *          KRY_ERR_ARGUMENT for an E that is no such matrix.
+ */
+kry_status kry_coarse_create(kry_device *dev, kry_type type, kry_coarse_method method,
+                             const kry_coarse_matrix *E, kry_coarse **coarse);
+
+/* New values, same pattern. On failure the old ones stay. Waits. */
+kry_status kry_coarse_refactor(kry_coarse *coarse, const kry_coarse_matrix *E);
+
+/* c := E^-1 w, k-by-1 vectors of the type, which start anywhere and do not overlap. Dense: enqueues
+ * one product; Cholesky: waits. */
+kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
+
+/* Whether the dense inverse is applied by the kernel of cl/coarse.cl, or by CLBlast; for those who
+ * time both. Nothing to choose with Cholesky.
+ * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it. */
+kry_status kry_coarse_use_plain(kry_coarse *coarse, bool plain);
+
+typedef struct kry_coarse_info {
+    const char *method;     /* "dense plain", "dense clblast", "cholesky cholmod" or "... banded" */
+    double bytes_per_solve; /* least bytes moved, on the device or on the host */
+    double bytes_stored;    /* the inverse, or the factor */
+} kry_coarse_info;
+void kry_coarse_describe(const kry_coarse *coarse, kry_coarse_info *info);
+
+void kry_coarse_release(kry_coarse **coarse);
+
+#endif

@@ -1,0 +1,535 @@
+/*
+ * test_coarse.c - coarse systems: the dense inverse and both factorisations against elimination in
+ * long double; singular ones; dependent vectors; new values; requests that fail.
+ */
+#include "precond/cholesky.h"
+#include "testing.h"
+
+/* ---- coarse matrices: of the blocks of a grid, numbered at random -------------------------------
+ */
+
+static void coarse_release(kry_coarse_matrix *E)
+{
+    free(E->row_ptr);
+    free(E->col);
+    free(E->val);
+}
+
+static kry_coarse_matrix compress(int64_t k, const double *dense, bool singular)
+{
+    kry_coarse_matrix E = { .k = k, .singular = singular };
+    int64_t nnz = 0;
+    E.row_ptr = calloc((size_t)k + 1, sizeof *E.row_ptr);
+    for (int64_t e = 0; e < k * k; e++) nnz += dense[e] != 0;
+    E.col = calloc((size_t)nnz + 1, sizeof *E.col);
+    E.val = calloc((size_t)nnz + 1, sizeof *E.val);
+    assert_true(E.row_ptr && E.col && E.val);
+    nnz = 0;
+    for (int64_t i = 0; i < k; i++) {
+        for (int64_t j = 0; j < k; j++)
+            if (dense[i * k + j] != 0) E.col[nnz] = (int32_t)j, E.val[nnz++] = dense[i * k + j];
+        E.row_ptr[i + 1] = nnz;
+    }
+    return E;
+}
+
+/* A grid of k vectors, `width` in a row, with conductances up to `contrast` apart. */
+static kry_coarse_matrix blocks(int64_t k, int64_t width, double contrast, bool singular)
+{
+    double *dense = calloc((size_t)(k * k), sizeof *dense);
+    int64_t *name = calloc((size_t)k, sizeof *name);
+    assert_true(dense && name);
+    for (int64_t i = 0; i < k; i++) { /* shuffled */
+        int64_t j = random_below(i + 1);
+        name[i] = name[j], name[j] = i;
+    }
+    for (int64_t i = 0; i < k; i++) {
+        const int64_t others[] = { (i + 1) % width ? i + 1 : k, i + width };
+        for (int o = 0; o < 2; o++) {
+            if (others[o] >= k) continue;
+            int64_t a = name[i], b = name[others[o]];
+            double g = pow(contrast, -fabs(random_number(KRY_F64)));
+            dense[a * k + a] += g, dense[b * k + b] += g;
+            dense[a * k + b] -= g, dense[b * k + a] -= g;
+        }
+        if (!singular && (i % width == 0 || k < 10))
+            dense[name[i] * k + name[i]] += 1 + fabs(random_number(KRY_F64));
+    }
+    kry_coarse_matrix E = compress(k, dense, singular);
+    free(name);
+    free(dense);
+    return E;
+}
+
+/* ---- G in long double ------------------------------------------------------------------------ */
+
+/* Gauss and Jordan without pivoting, which positive definite matrices do not need; of the first n.
+ */
+static void eliminate(long double *a, int64_t n, int64_t k)
+{
+    for (int64_t p = 0; p < n; p++) {
+        long double pivot = 1 / a[p * k + p];
+        a[p * k + p] = 1;
+        for (int64_t j = 0; j < n; j++) a[p * k + j] *= pivot;
+        for (int64_t i = 0; i < n; i++) {
+            if (i == p) continue;
+            long double factor = a[i * k + p];
+            a[i * k + p] = 0;
+            for (int64_t j = 0; j < n; j++) a[i * k + j] -= factor * a[p * k + j];
+        }
+    }
+}
+
+/* a := (I - 1 d') a (I - d 1') */
+static void project(const kry_coarse_matrix *E, long double *a)
+{
+    int64_t k = E->k;
+    long double total = 0;
+    for (int64_t i = 0; i < k; i++) total += kry_cholesky_diagonal(E, i);
+    for (int side = 0; side < 2; side++)
+        for (int64_t i = 0; i < k; i++) {
+            int64_t step = side ? 1 : k, line = side ? k : 1;
+            long double mean = 0;
+            for (int64_t j = 0; j < k; j++)
+                mean += (total > 0 ? kry_cholesky_diagonal(E, j) / total : 1.0L / k) *
+                        a[i * line + j * step];
+            for (int64_t j = 0; j < k; j++) a[i * line + j * step] -= mean;
+        }
+}
+
+static long double *inverse_of(const kry_coarse_matrix *E)
+{
+    int64_t k = E->k, n = k - (E->singular ? 1 : 0);
+    long double *a = calloc((size_t)(k * k), sizeof *a);
+    assert_non_null(a);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1]; e++)
+            if (E->col[e] < n) a[i * k + E->col[e]] = E->val[e];
+    eliminate(a, n, k);
+    if (E->singular) project(E, a);
+    return a;
+}
+
+/* ---- solving ------------------------------------------------------------------------------------
+ */
+
+/* c := E^-1 w through a device, w and c starting anywhere. */
+static double *solved(kry_type type, kry_coarse *s, const double *w, int64_t k, int64_t first)
+{
+    guarded gw = guarded_create(type, k, 1, first, w),
+            gc = guarded_create(type, k, 1, (first + 1) % 4, NULL);
+    OK(kry_coarse_solve(s, gw.v, gc.v));
+    double *c = guarded_read(&gc), *kept = guarded_read(&gw);
+    assert_same_bits(w, kept, k);
+    free(kept);
+    guarded_release(&gw);
+    guarded_release(&gc);
+    return c;
+}
+
+static void check_solve(kry_type type, kry_coarse *s, const kry_coarse_matrix *E, const char *what)
+{
+    static const int64_t firsts[] = { 0, 1, 3 };
+    int64_t k = E->k;
+    long double *G = inverse_of(E);
+    for (size_t f = 0; f < COUNT(firsts); f++) {
+        double *w = random_array(type, k), *c = solved(type, s, w, k, firsts[f]);
+        long double largest = 0;
+        for (int64_t e = 0; e < k * k; e++) largest = fmaxl(largest, fabsl(G[e]));
+        for (int64_t i = 0; i < k; i++) {
+            long double want = 0;
+            for (int64_t j = 0; j < k; j++) want += G[i * k + j] * w[j];
+            /* k products; and the condition times the roundoff of the factor, which is in double */
+            long double bound = (k + 10) * (eps_of(type) + 100 * DBL_EPSILON) * largest * sqrtl(k);
+            NEAR(c[i], want, bound, "%s, k = %lld, from %lld, number %lld", what, (long long)k,
+                 (long long)firsts[f], (long long)i);
+        }
+        double *again = solved(type, s, w, k, firsts[f]);
+        assert_same_bits(c, again, k);
+        free(again);
+        free(c);
+        free(w);
+    }
+    free(G);
+}
+
+static const kry_cholesky_engine *const engines[] = {
+    &kry_cholesky_band,
+#ifdef KRY_HAVE_CHOLMOD
+    &kry_cholesky_cholmod,
+#endif
+};
+
+/* Every engine; the inverse by every product. */
+static void check_matrix(kry_type type, const kry_coarse_matrix *E)
+{
+    for (size_t e = 0; e < COUNT(engines); e++) {
+        kry_coarse *s;
+        kry_coarse_info info;
+        OK(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], E, &s));
+        kry_coarse_describe(s, &info);
+        assert_string_equal(info.method, engines[e]->name);
+        assert_true(E->k == 1 || info.bytes_stored > 0);
+        check_solve(type, s, E, info.method);
+        kry_coarse_release(&s);
+        assert_null(s);
+
+        OK(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE, engines[e], E, &s));
+        OK(kry_coarse_use_plain(s, true));
+        kry_coarse_describe(s, &info);
+        assert_string_equal(info.method, "dense plain");
+        assert_true(info.bytes_stored >= (double)(E->k * E->k) * (double)kry_type_size(type));
+        check_solve(type, s, E, engines[e]->name);
+        kry_coarse_release(&s);
+    }
+}
+
+static const struct {
+    int64_t k, width;
+} grids[] = { { 1, 1 },  { 2, 1 },   { 3, 3 },    { 7, 3 },    { 31, 31 },
+              { 32, 8 }, { 65, 10 }, { 100, 10 }, { 129, 11 }, { 260, 20 } };
+
+static void coarse_solve__against_elimination(void **state)
+{
+    kry_type type = type_of(state);
+    for (size_t g = 0; g < COUNT(grids); g++) {
+        kry_coarse_matrix E = blocks(grids[g].k, grids[g].width, 10, false);
+        check_matrix(type, &E);
+        coarse_release(&E);
+    }
+}
+
+static void coarse_solve__singular(void **state)
+{
+    kry_type type = type_of(state);
+    for (size_t g = 0; g < COUNT(grids); g++) {
+        kry_coarse_matrix E = blocks(grids[g].k, grids[g].width, 10, true);
+        check_matrix(type, &E);
+        coarse_release(&E);
+    }
+}
+
+static void coarse_solve__strong_contrast(void **state)
+{
+    kry_type type = type_of(state);
+    for (int singular = 0; singular < 2; singular++) {
+        kry_coarse_matrix E = blocks(120, 11, 1e5, singular);
+        check_matrix(type, &E);
+        coarse_release(&E);
+    }
+}
+
+/* Blocks that do not touch, one of them a single vector. */
+static void coarse_solve__components(void **state)
+{
+    kry_type type = type_of(state);
+    double dense[49] = { 0 };
+    for (int i = 0; i < 7; i++) dense[8 * i] = 3 + i;
+    dense[0 * 7 + 4] = dense[4 * 7 + 0] = -1;
+    dense[1 * 7 + 6] = dense[6 * 7 + 1] = -1;
+    dense[3 * 7 + 6] = dense[6 * 7 + 3] = -2;
+    kry_coarse_matrix E = compress(7, dense, false);
+    check_matrix(type, &E);
+    coarse_release(&E);
+}
+
+static void coarse_solve__clblast(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t some[] = { 1, 33, 260 };
+    for (size_t i = 0; i < COUNT(some); i++) {
+        kry_coarse_matrix E = blocks(some[i], 16, 10, i == 1);
+        kry_coarse *s;
+        kry_coarse_info info;
+        OK(kry_coarse_create(device(), type, KRY_COARSE_DENSE, &E, &s));
+        kry_status st = kry_coarse_use_plain(s, false);
+        if (st == KRY_ERR_UNSUPPORTED) {
+            REFUSES(st, KRY_ERR_UNSUPPORTED, "without CLBlast");
+        } else {
+            OK(st);
+            kry_coarse_describe(s, &info);
+            assert_string_equal(info.method, "dense clblast");
+        }
+        check_solve(type, s, &E, "clblast");
+        kry_coarse_release(&s);
+        coarse_release(&E);
+    }
+}
+
+/* c has a zero mean weighted by the diagonal, whatever w is; and u'Gv = v'Gu. */
+static void coarse_solve__singular_is_symmetric(void **state)
+{
+    kry_type type = type_of(state);
+    enum { K = 90 };
+    kry_coarse_matrix E = blocks(K, 9, 3, true);
+    for (int dense = 0; dense < 2; dense++) {
+        kry_coarse *s;
+        OK(kry_coarse_create(device(), type, dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY, &E,
+                             &s));
+        double *u = random_array(type, K), *v = random_array(type, K);
+        double *gu = solved(type, s, u, K, 0), *gv = solved(type, s, v, K, 0);
+        long double uv = 0, vu = 0, mean = 0, weight = 0, size = 0;
+        for (int64_t i = 0; i < K; i++) {
+            double e = kry_cholesky_diagonal(&E, i);
+            uv += (long double)u[i] * gv[i], vu += (long double)v[i] * gu[i];
+            mean += e * (long double)gu[i], weight += e, size += fabs(gu[i]) + fabs(gv[i]);
+        }
+        NEAR(uv, vu, 100 * eps_of(type) * size * K, "u'Gv");
+        NEAR(mean / weight, 0, 100 * eps_of(type) * size, "the mean");
+        free(u), free(v), free(gu), free(gv);
+        kry_coarse_release(&s);
+    }
+    coarse_release(&E);
+}
+
+/* ---- AUTO ---- */
+
+static void coarse_create__auto(void **state)
+{
+    kry_type type = type_of(state);
+    kry_coarse_info info;
+    kry_coarse *s;
+    kry_coarse_matrix E = blocks(40, 8, 2, false);
+    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s));
+    kry_coarse_describe(s, &info);
+    assert_memory_equal(info.method, "dense", 5);
+    kry_coarse_release(&s);
+    coarse_release(&E);
+}
+
+/* A diagonal matrix of so many vectors that the inverse fits nowhere. */
+static kry_coarse_matrix diagonal(int64_t k)
+{
+    kry_coarse_matrix E = { .k = k };
+    E.row_ptr = calloc((size_t)k + 1, sizeof *E.row_ptr);
+    E.col = calloc((size_t)k, sizeof *E.col);
+    E.val = calloc((size_t)k, sizeof *E.val);
+    assert_true(E.row_ptr && E.col && E.val);
+    for (int64_t i = 0; i < k; i++) E.row_ptr[i + 1] = i + 1, E.col[i] = (int32_t)i, E.val[i] = 2;
+    return E;
+}
+
+static void coarse_create__too_large_for_dense(void **state)
+{
+    kry_type type = type_of(state);
+    int64_t most = kry_device_get_info(device())->max_alloc_bytes, k = 1;
+    while (k * k * (int64_t)kry_type_size(type) <= most) k *= 2;
+    if (k > 1 << 20) SKIP("the device is too large");
+    kry_coarse_matrix E = diagonal(k);
+    kry_coarse_info info;
+    kry_coarse *s = (kry_coarse *)&E;
+    char words[64];
+    snprintf(words, sizeof words, "for %lld deflation vectors takes %.3f GB", (long long)k,
+             1e-9 * (double)(k * k) * (double)kry_type_size(type));
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_DENSE, &E, &s), KRY_ERR_MEMORY, words);
+    assert_null(s);
+    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s));
+    kry_coarse_describe(s, &info);
+    assert_memory_equal(info.method, "cholesky", 8);
+    double *w = random_array(type, k), *c = solved(type, s, w, k, 1);
+    for (int64_t i = 0; i < k; i++) NEAR(c[i], w[i] / 2, eps_of(type), "number %lld", (long long)i);
+    free(w), free(c);
+    kry_coarse_release(&s);
+    coarse_release(&E);
+}
+
+/* ---- dependent vectors ---- */
+
+/* The message names a vector between low and high. */
+static void check_named(kry_status st, int64_t low, int64_t high)
+{
+    long long named = -1;
+    REFUSES(st, KRY_ERR_SINGULAR, "linearly dependent deflation vectors");
+    const char *at = strstr(kry_last_error(), ": vector ");
+    assert_true(at && sscanf(at, ": vector %lld", &named) == 1);
+    if (named < low || named > high) fail_msg("vector %lld is named", named);
+}
+
+static void coarse_create__dependent_vectors(void **state)
+{
+    kry_type type = type_of(state);
+    double twins[25] = { 4, -1, 0, 0,  0, -1, 4, 0, -1, -1, 0, 0, 4,
+                         0, 0,  0, -1, 0, 4,  4, 0, -1, 0,  4, 4 }; /* 3 and 4 are the same */
+    double empty[9] = { 2, -1, 0, -1, 2, 0, 0, 0, 0 }, negative[9] = { 2, 0, 0, 0, -3, 0, 0, 0, 2 };
+    for (size_t e = 0; e < COUNT(engines); e++) {
+        kry_coarse *s = (kry_coarse *)twins;
+        kry_coarse_matrix E = compress(5, twins, false);
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE, engines[e], &E, &s), 3,
+                    4);
+        assert_null(s);
+        coarse_release(&E);
+        E = compress(3, empty, false);
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], &E, &s),
+                    2, 2);
+        coarse_release(&E);
+        E = compress(3, negative, false);
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], &E, &s),
+                    1, 1);
+        coarse_release(&E);
+        E = blocks(400, 20, 1, true); /* singular, and nobody said so */
+        E.singular = false;
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], &E, &s),
+                    0, 399);
+        coarse_release(&E);
+        check_named(/* more than the ones */
+                    kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e],
+                                           &(kry_coarse_matrix){ 3, (int64_t[]){ 0, 2, 4, 5 },
+                                                                 (int32_t[]){ 0, 1, 0, 1, 2 },
+                                                                 (double[]){ 1, -1, -1, 1, 0 },
+                                                                 true },
+                                           &s),
+                    0, 1);
+    }
+}
+
+/* ---- new values ---- */
+
+static void coarse_refactor__new_values(void **state)
+{
+    kry_type type = type_of(state);
+    for (int variant = 0; variant < 4; variant++) {
+        bool singular = variant & 1, dense = variant & 2;
+        for (size_t e = 0; e < COUNT(engines); e++) {
+            kry_coarse_matrix E = blocks(75, 9, 10, singular);
+            kry_coarse *s;
+            OK(kry_coarse_create_with(device(), type,
+                                      dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY, engines[e],
+                                      &E, &s));
+            for (int64_t i = 0; i < E.row_ptr[E.k]; i++) E.val[i] *= 0.125;
+            OK(kry_coarse_refactor(s, &E));
+            check_solve(type, s, &E, "new values");
+            double *last = &E.val[0], old = *last; /* E_00, or one beside it */
+            for (int64_t i = 0; i < E.row_ptr[1]; i++)
+                if (E.col[i] == 0) last = &E.val[i], old = *last;
+            *last = -1;
+            check_named(kry_coarse_refactor(s, &E), 0, E.k - 1);
+            *last = (double)NAN;
+            REFUSES(kry_coarse_refactor(s, &E), KRY_ERR_ARGUMENT, "nan");
+            *last = old;
+            check_solve(type, s, &E, "a failure keeps the old ones");
+            kry_coarse_matrix other = diagonal(E.k);
+            other.singular = singular;
+            REFUSES(kry_coarse_refactor(s, &other), KRY_ERR_ARGUMENT, "pattern");
+            coarse_release(&other);
+            E.singular = !singular;
+            REFUSES(kry_coarse_refactor(s, &E), KRY_ERR_ARGUMENT, "pattern");
+            kry_coarse_release(&s);
+            coarse_release(&E);
+        }
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void coarse_create__refusals(void **state)
+{
+    kry_type type = type_of(state);
+    int64_t row_ptr[] = { 0, 2, 4, 6 };
+    int32_t col[] = { 0, 1, 0, 1, 1, 2 };
+    double val[] = { 2, -1, -1, 2, -1, 2 };
+    kry_coarse_matrix E = { 3, row_ptr, col, val, false };
+    kry_coarse *s = (kry_coarse *)&E;
+    kry_vec *two, *three;
+    REFUSES(kry_coarse_create(NULL, type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT, "NULL");
+    assert_null(s);
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, NULL, &s), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_coarse_create(device(), type, (kry_coarse_method)9, &E, &s), KRY_ERR_ARGUMENT, "9");
+    REFUSES(kry_coarse_create(device(), (kry_type)5, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
+            "5");
+    E.k = 0;
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT, "0-by-0");
+    E.k = 3, col[2] = 1;
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
+            "column 1 of row 1");
+    col[2] = 0, col[5] = 3;
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
+            "column 3 of row 2");
+    col[5] = 2, val[3] = (double)INFINITY;
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
+            "vectors 1 and 1 is inf");
+    val[3] = 2, row_ptr[1] = 5;
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT, "row 0");
+    row_ptr[1] = 2;
+    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s));
+    OK(kry_vec_create(device(), type, 2, 1, &two));
+    OK(kry_vec_create(device(), type, 3, 1, &three));
+    REFUSES(kry_coarse_solve(s, two, three), KRY_ERR_SHAPE, "2-by-1");
+    REFUSES(kry_coarse_solve(s, two, two), KRY_ERR_SHAPE, "2-by-1");
+    REFUSES(kry_coarse_solve(s, three, three), KRY_ERR_ARGUMENT, "overlap");
+    REFUSES(kry_coarse_solve(s, three, NULL), KRY_ERR_ARGUMENT, "NULL");
+    kry_vec_release(&two);
+    kry_vec_release(&three);
+    kry_coarse_release(&s);
+    kry_coarse_release(&s);
+}
+
+/* ---- requests that fail ---- */
+
+static bool fails_cleanly(kry_coarse_method method, const kry_cholesky_engine *engine,
+                          kry_coarse_matrix *E, int k)
+{
+    kry_coarse *s = (kry_coarse *)E;
+    kry_test_fail_at = k;
+    kry_status st = kry_coarse_create_with(device(), KRY_F32, method, engine, E, &s);
+    if (st < 0) assert_null(s);
+    if (st == KRY_OK) {
+        double *before, *after, w[20] = { 1, -2, 0.5, 3 };
+        int left = kry_test_fail_at;
+        kry_test_fail_at = -1;
+        before = solved(KRY_F32, s, w, 20, 0);
+        for (int64_t e = 0; e < E->row_ptr[20]; e++) E->val[e] *= 2;
+        kry_test_fail_at = left;
+        st = kry_coarse_refactor(s, E);
+        left = kry_test_fail_at;
+        kry_test_fail_at = -1;
+        for (int64_t e = 0; e < E->row_ptr[20]; e++) E->val[e] /= 2;
+        after = solved(KRY_F32, s, w, 20, 0);
+        for (int i = 0; i < 20; i++) assert_true(after[i] == (st < 0 ? 1 : 0.5) * before[i]);
+        free(before), free(after);
+        kry_test_fail_at = left;
+    }
+    bool reached = kry_test_fail_at < 0;
+    kry_test_fail_at = -1;
+    assert_true(st == KRY_OK || st == KRY_ERR_MEMORY);
+    assert_int_equal(st == KRY_OK, !reached);
+    kry_coarse_release(&s);
+    assert_int_equal(device()->refs, 1);
+    return reached;
+}
+
+static void coarse__every_request_fails(void **state)
+{
+    (void)state;
+    kry_coarse_matrix E = blocks(20, 5, 1, true);
+    for (size_t e = 0; e < COUNT(engines); e++)
+        for (int dense = 0; dense < 2; dense++) {
+            kry_coarse_method method = dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY;
+            kry_coarse *s;
+            int k = 0;
+            OK(kry_coarse_create_with(device(), KRY_F32, method, engines[e], &E,
+                                      &s)); /* compiles */
+            kry_coarse_release(&s);
+            while (fails_cleanly(method, engines[e], &E, k)) k++;
+            assert_in_range(k, 5, 1000);
+        }
+    coarse_release(&E);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(coarse_solve__against_elimination),
+        BOTH(coarse_solve__singular),
+        BOTH(coarse_solve__strong_contrast),
+        BOTH(coarse_solve__components),
+        BOTH(coarse_solve__clblast),
+        BOTH(coarse_solve__singular_is_symmetric),
+        BOTH(coarse_create__auto),
+        BOTH(coarse_create__too_large_for_dense),
+        BOTH(coarse_create__dependent_vectors),
+        BOTH(coarse_refactor__new_values),
+        BOTH(coarse_create__refusals),
+        cmocka_unit_test(coarse__every_request_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}
