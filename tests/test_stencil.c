@@ -217,6 +217,7 @@ static void stencil__update(void **state)
         double *first = grid_coefficients(g, type), *second = grid_coefficients(g, type);
         double *b = random_array(type, n), *got = calloc((size_t)n, 8),
                *want = calloc((size_t)n, 8);
+        if (g->faces) memcpy(first, second, (size_t)n * sizeof *first); /* coefficients stay */
         kry_op *A = stencil_of(g, type, first, KRY_PATH_MARCH),
                *B = stencil_of(g, type, second, KRY_PATH_MARCH);
         kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
@@ -224,9 +225,13 @@ static void stencil__update(void **state)
         if (!second) {
             REFUSES(kry_op_update(A, b), KRY_ERR_UNSUPPORTED, "without coefficients");
         } else {
-            OK(kry_op_update(A, second));
-            second[n - 1] = i % 2 ? 0 : (double)INFINITY;
-            REFUSES(kry_op_update(A, second), KRY_ERR_ARGUMENT, "coefficient");
+            double *numbers = grid_numbers(g, second), *last = numbers + n - 1, kept;
+            const char *what = g->faces ? "face " : "coefficient ";
+            OK(kry_op_update(A, numbers));
+            while (isnan(*last)) last--;
+            kept = *last, *last = i % 2 ? 0 : (double)INFINITY;
+            REFUSES(kry_op_update(A, numbers), KRY_ERR_ARGUMENT, what);
+            *last = kept;
         }
         OK(kry_op_apply(A, 1, x, 0, y));
         whole_read(y, got);
@@ -244,7 +249,8 @@ static void stencil__update(void **state)
 
 static void stencil__refusals(void **state)
 {
-    static const double zero[4] = { 1, 0, 1, 1 };
+    static const double zero[4] = { 1, 0, 1, 1 }, one[4] = { 1, 1, 1, 1 };
+    static const double tiny[4] = { 1, 1, 1e-60, 1 };
     kry_type type = KRY_F32;
     kry_op *A = (kry_op *)1;
     kry_stencil_path path;
@@ -264,6 +270,19 @@ static void stencil__refusals(void **state)
     BAD(KRY_ERR_ARGUMENT, "sides of y", .size = { 2, 2 }, .low = { 0, (kry_side)9 })
     BAD(KRY_ERR_ARGUMENT, "path", .size = { 2, 2 }, .path = KRY_STENCIL_PATH_COUNT)
     BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero)
+#define WALLS .low = { KRY_NEUMANN, KRY_NEUMANN }
+    BAD(KRY_ERR_ARGUMENT, "faces along y are missing", .size = { 2, 2 }, WALLS, .face = { one })
+    BAD(KRY_ERR_ARGUMENT, "faces along z are missing", .size = { 2, 1, 2 }, WALLS,
+        .face = { one, one })
+    BAD(KRY_ERR_ARGUMENT, "faces along z are given", .size = { 2, 2 }, WALLS,
+        .face = { one, one, one })
+    BAD(KRY_ERR_ARGUMENT, "faces along y are given", .size = { 2, 2 }, WALLS, .face = { NULL, one })
+    BAD(KRY_ERR_ARGUMENT, "the low side of y has given values", .size = { 2, 2 },
+        .low = { KRY_NEUMANN, KRY_DIRICHLET }, .face = { one, one })
+    BAD(KRY_ERR_ARGUMENT, "face 1 along y is 0", .size = { 2, 2 }, WALLS, .face = { one, zero })
+    BAD(KRY_ERR_ARGUMENT, "face 2 along x is 1e-60", .size = { 2, 2 }, WALLS, .face = { tiny, one })
+    BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero,
+        .face = { one, one })
     REFUSES(kry_stencil_create(device(), type, NULL, &A), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_stencil_path_parse("shared", &path), KRY_ERR_PARSE, "texture2d");
     for (int p = 0; p < KRY_STENCIL_PATH_COUNT; p++) {
