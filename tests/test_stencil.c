@@ -3,7 +3,9 @@
  */
 #include "grids.h"
 #include "op_suite.h"
+#include "stencil/host.h"
 #include "step_suite.h"
+#include <kry/io.h>
 
 static kry_op *stencil_of(const grid *g, kry_type type, const double *k, kry_stencil_path path)
 {
@@ -207,6 +209,89 @@ static void stencil__matrix(void **state)
     }
 }
 
+/* Column j of a matrix, `unit` and `column` being vectors on the device. */
+static void read_column(const kry_op *A, int64_t j, kry_vec *unit, kry_vec *column, double *out)
+{
+    int64_t n = kry_op_get_shape(A)->rows;
+    double *e = calloc((size_t)n, sizeof *e);
+    assert_non_null(e);
+    e[j] = 1;
+    OK(kry_vec_write(unit, e));
+    OK(kry_op_apply(A, 1, unit, 0, column));
+    OK(kry_vec_read(column, out));
+    free(e);
+}
+
+/* Problems: the entries that come with them are those of their grids, to the bit. */
+static void stencil__matrix_of_problems(void **state)
+{
+    static const char *const specs[] = {
+        "twophase2d:7", "twophase2d:9:0.003:layers-faces", "twophase2d:8:3:stripes",
+        "twophase3d:5", "twophase3d:6:1e6:bubble",         "twophase2d:13:7e5:bubbles"
+    };
+    (void)state;
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = NULL;
+        kry_op *A = NULL, *stored = NULL;
+        kry_vec *unit, *y;
+        OK(kry_problem_create(specs[s], 1, &p));
+        OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
+        OK(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &stored));
+        assert_int_equal(kry_op_get_shape(A)->traits, KRY_SYMMETRIC | KRY_SINGULAR);
+        OK(kry_vec_create(device(), KRY_F64, p->n, 1, &unit));
+        OK(kry_vec_create(device(), KRY_F64, p->n, 1, &y));
+        double *got = calloc((size_t)p->n, sizeof *got), *want = calloc((size_t)p->n, sizeof *want);
+        assert_true(got && want);
+        for (int64_t j = 0; j < p->n; j++) { /* row j of the symmetric matrix */
+            read_column(stored, j, unit, y, got);
+            memset(want, 0, (size_t)p->n * sizeof *want);
+            for (int64_t e = p->row_ptr[j]; e < p->row_ptr[j + 1]; e++) want[p->col[e]] = p->val[e];
+            for (int64_t i = 0; i < p->n; i++)
+                if (got[i] != want[i])
+                    fail_msg("%s: entry %lld, %lld is %.17g, not %.17g", specs[s], (long long)i,
+                             (long long)j, got[i], want[i]);
+        }
+        free(got), free(want);
+        kry_vec_release(&unit), kry_vec_release(&y);
+        kry_op_release(&stored), kry_op_release(&A);
+        kry_problem_release(&p);
+    }
+}
+
+/* ---- on the host -------------------------------------------------------------------------------
+ */
+
+/* The same operator without a device, in both types. */
+static void stencil__on_the_host(void **state)
+{
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        kry_type type = *(kry_type *)*state;
+        double *k = grid_coefficients(&grids[i], type);
+        matrix A = grid_matrix(&grids[i], k);
+        kry_stencil_params p = grid_params(&grids[i], k, KRY_PATH_MARCH);
+        const kry_host_grid g = kry_host_grid_of(&p, type);
+        double *x = random_array(type, A.rows), *y = random_array(type, A.rows);
+
+        assert_int_equal(g.n, A.rows);
+        kry_host_product(&g, x, y);
+        for (int64_t row = 0; row < A.rows; row++) {
+            double sum = 0, size = 0;
+            for (int64_t e = A.row_ptr[row]; e < A.row_ptr[row + 1]; e++) {
+                sum += A.val[e] * x[A.col[e]];
+                size += fabs(A.val[e]);
+            }
+            NEAR(y[row], sum, 4 * eps_of(type) * size, "%s: y[%lld]", grids[i].name,
+                 (long long)row);
+        }
+        free(x), free(y), free(k);
+        matrix_release(&A);
+    }
+}
+
+/* ---- new numbers -------------------------------------------------------------------------------
+ */
+
 /* New coefficients: what a fresh operator would be, to the bit; refused ones change nothing. */
 static void stencil__update(void **state)
 {
@@ -382,7 +467,9 @@ int main(void)
         BOTH(stencil__texture2d),
         BOTH(stencil__sides),
         BOTH(stencil__matrix),
+        BOTH(stencil__on_the_host),
         BOTH(stencil__update),
+        cmocka_unit_test(stencil__matrix_of_problems),
         BOTH(stencil__solves),
         cmocka_unit_test(stencil__refusals),
         cmocka_unit_test(stencil__singular),
