@@ -7,7 +7,8 @@
 // AXES         2 or 3
 // WRAP0, ...   1: the axis is periodic; else LOW0 and HIGH0, ... say what lies outside its sides,
 //              in units of the number beside them (0, 1 or -1)
-// COEFFICIENT  the fluxes through faces come from arrays (src/stencil/stencil.h)
+// COEFFICIENT  the fluxes through faces come from arrays (src/stencil/stencil.h); `coefficient`, of
+//              the cells, is read at low sides with given values only
 // SHARED       r is in local memory: neighbours of the same group read it there, and only what
 //              another group needs is published
 //
@@ -93,7 +94,8 @@ int place(int i, int base, int n0, int n1, int n2)
     , global const REAL *restrict coefficient, global const REAL *restrict face0, \
         global const REAL *restrict face1, global const REAL *restrict face2
 #define FLUX(a) \
-    (low && !WRAP##a ? weight##a * coefficient[i] : face##a[below]) * (own - lower) + \
+    (low && !WRAP##a ? LOW##a == 1 ? 0 : weight##a * coefficient[i] : face##a[below]) * \
+            (own - lower) + \
         face##a[i] * (own - upper)
 #else
 #define GRID_PARAMS

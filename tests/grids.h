@@ -13,6 +13,7 @@ typedef struct grid {
     kry_side low[3], high[3];
     bool variable;
     double spacing[3], diffusion[3];
+    enum { NO_FACES, FACES, FACES_AND_CELLS } faces; /* of a variable one: given, not made */
 } grid;
 
 #define D KRY_DIRICHLET
@@ -90,6 +91,33 @@ static const grid grids[] = {
       .size = { 12, 11, 10 },
       .low = { P, P, P },
       .high = { P, P, P } },
+    { .name = "faces of a box 10 x 7 x 6",
+      .size = { 10, 7, 6 },
+      .low = { F, P, N },
+      .high = { N, P, D },
+      .variable = true,
+      .faces = FACES_AND_CELLS,
+      .spacing = { 0.5, 1, 2 } },
+    { .name = "faces of a tube 37 x 34",
+      .size = { 37, 34 },
+      .low = { P, N },
+      .high = { P, F },
+      .variable = true,
+      .faces = FACES,
+      .spacing = { 0.2, 0.4 },
+      .diffusion = { 1, 2 } },
+    { .name = "faces of a tube 2 x 5",
+      .size = { 2, 5 },
+      .low = { P, N },
+      .high = { P, F },
+      .variable = true,
+      .faces = FACES_AND_CELLS },
+    { .name = "faces 20 x 19",
+      .size = { 20, 19 },
+      .low = { N, N },
+      .high = { N, N },
+      .variable = true,
+      .faces = FACES },
 };
 #undef D
 #undef F
@@ -101,19 +129,44 @@ static int64_t grid_points(const grid *g)
     return g->size[0] * g->size[1] * (g->size[2] ? g->size[2] : 1);
 }
 
-/* Cell coefficients over four decades, to be freed; NULL: none. */
+/* The coefficient of the upper face of cell i along an axis, behind those of the cells. */
+static int64_t grid_upper(const grid *g, int axis, int64_t i)
+{
+    return grid_points(g) * (1 + axis) + i;
+}
+
+/* Is there nothing behind the upper face of cell i? */
+static bool grid_closed(const grid *g, int axis, int64_t i)
+{
+    int64_t stride = axis == 0 ? 1 : axis == 1 ? g->size[0] : g->size[0] * g->size[1];
+    return g->high[axis] == KRY_NEUMANN && i / stride % g->size[axis] == g->size[axis] - 1;
+}
+
+/* Coefficients over four decades, of cells and, if faces are given, of them; to be freed; NULL:
+ * none. What is not to be read is NaN. */
 MAYBE_UNUSED static double *grid_coefficients(const grid *g, kry_type type)
 {
+    int axes = g->size[2] ? 3 : 2;
+    int64_t n = grid_points(g), count = g->faces ? n * (1 + axes) : n;
     if (!g->variable) return NULL;
-    double *k = random_array(type, grid_points(g));
-    for (int64_t i = 0; i < grid_points(g); i++) k[i] = to_type(type, exp(4.6 * k[i]));
+    double *k = random_array(type, count);
+    for (int64_t i = 0; i < count; i++) k[i] = to_type(type, exp(4.6 * k[i]));
+    for (int64_t i = 0; i < (g->faces ? n * axes : 0); i++)
+        if (grid_closed(g, (int)(i / n), i % n)) k[n + i] = (double)NAN;
     return k;
+}
+
+/* What kry_op_update takes. */
+MAYBE_UNUSED static double *grid_numbers(const grid *g, double *k)
+{
+    return g->faces ? k + grid_points(g) : k;
 }
 
 MAYBE_UNUSED static kry_stencil_params grid_params(const grid *g, const double *k,
                                                    kry_stencil_path path)
 {
-    kry_stencil_params p = *KRY_STENCIL(.coefficient = k, .path = path);
+    kry_stencil_params p = *KRY_STENCIL(.coefficient = g->faces == FACES ? NULL : k, .path = path);
+    for (int a = 0; g->faces && a < (g->size[2] ? 3 : 2); a++) p.face[a] = k + grid_upper(g, a, 0);
     memcpy(p.size, g->size, sizeof p.size);
     memcpy(p.low, g->low, sizeof p.low);
     memcpy(p.high, g->high, sizeof p.high);
@@ -137,7 +190,11 @@ static int64_t grid_face(const grid *g, const double *k, const int64_t *at, int 
     if (periodic) to[axis] = (to[axis] + size[axis]) % size[axis];
     bool inside = to[axis] >= 0 && to[axis] < size[axis];
     int64_t j = inside ? to[0] + size[0] * (to[1] + size[1] * to[2]) : -1;
-    if (k) *weight *= inside ? 2 * k[i] * k[j] / (k[i] + k[j]) : k[i];
+    bool read = inside || (up && g->high[axis] != KRY_NEUMANN);
+    if (g->faces && read)
+        *weight *= k[grid_upper(g, axis, up ? i : j)];
+    else if (k)
+        *weight *= inside ? 2 * k[i] * k[j] / (k[i] + k[j]) : k[i];
     return j;
 }
 

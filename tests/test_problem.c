@@ -162,6 +162,7 @@ static void grids__described_as_their_matrix_is(void **state)
         assert_int_equal(g->struct_size, sizeof *g);
         assert_int_equal(p->n, g->size[0] * g->size[1] * (axes == 3 ? g->size[2] : 1));
         assert_null(g->coefficient);
+        assert_false(p->singular);
         for (int a = 0; a < axes; a++) {
             assert_int_equal(g->size[a], g->size[0]); /* as shared_axis takes it */
             assert_int_equal(g->low[a], KRY_DIRICHLET);
@@ -181,7 +182,7 @@ static void problem_create_grid__the_same_without_entries(void **state)
                                          "anisotropic2d:9:1e-3" };
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *whole = make(specs[s], 0), *p = NULL;
-        assert_int_equal(kry_problem_create_grid(specs[s], &p), KRY_OK);
+        assert_int_equal(kry_problem_create_grid(specs[s], 0, &p), KRY_OK);
         assert_true(!p->row_ptr && !p->col && !p->val);
         assert_string_equal(p->name, specs[s]);
         assert_int_equal(p->n, whole->n);
@@ -204,15 +205,193 @@ static void problem_create_grid__refuses_what_has_no_grid(void **state)
         kry_problem *p = make(specs[s], 1);
         assert_null(p->grid);
         kry_problem_release(&p);
-        assert_int_equal(kry_problem_create_grid(specs[s], &p), KRY_ERR_UNSUPPORTED);
+        assert_int_equal(kry_problem_create_grid(specs[s], 0, &p), KRY_ERR_UNSUPPORTED);
         assert_null(p);
         assert_non_null(strstr(kry_last_error(), specs[s]));
     }
     kry_problem *p = NULL;
-    assert_int_equal(kry_problem_create_grid("poisson2d:x", &p), KRY_ERR_PARSE);
+    assert_int_equal(kry_problem_create_grid("poisson2d:x", 0, &p), KRY_ERR_PARSE);
     assert_non_null(strstr(kry_last_error(), "kry_problem_create_grid: "));
-    assert_int_equal(kry_problem_create_grid(NULL, &p), KRY_ERR_ARGUMENT);
-    assert_int_equal(kry_problem_create_grid("poisson2d:4", NULL), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_problem_create_grid(NULL, 0, &p), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_problem_create_grid("poisson2d:4", 0, NULL), KRY_ERR_ARGUMENT);
+}
+
+/* ---- two phases ------------------------------------------------------------------- */
+
+/* Equation (9) of Gupta, Vuik and Lemmens: the first cell of the row with the interface. */
+static void twophase__the_paper_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double eps;
+    } of[] = { { "twophase2d:6:1024", 1.0 / 1024 },
+               { "twophase2d:7", 1e-3 },
+               { "twophase2d:2:1e6", 1e-6 },
+               { "twophase2d:8:0.5:layers", 2 } };
+    for (size_t s = 0; s < COUNT(of); s++) {
+        kry_problem *p = make(of[s].spec, 1);
+        int64_t size = p->grid->size[0], i = size / 2 * size;
+        double eps = of[s].eps, rounding = 4e-16 * (1 + eps);
+        assert_true(entry(p, i, i - size) == -1);
+        assert_true(fabs(entry(p, i, i) - (1.5 + 1.5 * eps) + (size > 2 ? 0 : eps)) <= rounding);
+        assert_true(entry(p, i, i + 1) == -(.5 + .5 * eps));
+        if (size > 2) assert_true(entry(p, i, i + size) == -eps);
+        assert_int_equal(p->row_ptr[i + 1] - p->row_ptr[i], size > 2 ? 4 : 3);
+        kry_problem_release(&p);
+    }
+}
+
+/* The definitions once more, in the plane of real numbers. */
+static double distance_to(int axes, const double *x, int balls)
+{
+    double sum = 0;
+    for (int a = 0; a < axes; a++) {
+        double nearest = 1;
+        for (int b = 0; b < balls; b++)
+            nearest = fmin(nearest, fabs(x[a] - (2 * b + 1) / (2.0 * balls)));
+        sum += nearest * nearest;
+    }
+    return sqrt(sum);
+}
+
+static bool first_phase(const char *shape, int axes, const double *x)
+{
+    double y = x[axes - 1];
+    if (!strcmp(shape, "layers-faces")) return y < 0.5;
+    if (!strcmp(shape, "stripes")) return (int)floor(8 * y) % 2 == 0;
+    if (!strcmp(shape, "bubble")) return distance_to(axes, x, 1) < 0.25;
+    assert_string_equal(shape, "bubbles");
+    return distance_to(axes, x, 3) < 1.0 / 12;
+}
+
+/* k between two cells that are neighbours along an axis; rows of the last axis for `layers`. */
+static double between(const char *shape, int axes, int size, double eps, int axis, const int *at)
+{
+    double here[3], there[3];
+    int row = at[axes - 1], middle = size / 2;
+    if (!strcmp(shape, "layers")) {
+        if (axis == axes - 1) return row < middle ? 1 : eps; /* of the face above the row */
+        return row < middle ? 1 : row > middle ? eps : (1 + eps) / 2;
+    }
+    for (int a = 0; a < 3; a++) here[a] = there[a] = (at[a] + 0.5) / size;
+    there[axis] += 1.0 / size;
+    double k = first_phase(shape, axes, here) ? 1 : eps;
+    double l = first_phase(shape, axes, there) ? 1 : eps;
+    return 2 * k * l / (k + l);
+}
+
+/* Every entry, row sums, and what the grid says of itself. */
+static void check_twophase(int axes, int size, const char *contrast, const char *shape)
+{
+    char spec[64];
+    snprintf(spec, sizeof spec, "twophase%dd:%d:%s:%s", axes, size, contrast, shape);
+    kry_problem *p = make(spec, 3);
+    double eps = 1 / atof(contrast), total = 0, size_of_b = 0;
+    int stride[3] = { 1, size, size * size };
+    assert_true(p->singular && !p->discrete && !p->solution);
+    assert_int_equal(p->n, axes == 2 ? size * size : size * size * size);
+    check_rows_ascend_and_are_symmetric(p);
+    for (int64_t i = 0; i < p->n; i++) {
+        int at[3] = { (int)(i % size), (int)(i / size % size), (int)(i / size / size) };
+        double sum = 0;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) sum += p->val[e];
+        assert_true(fabs(sum) <= 1e-15 * (entry(p, i, i) + 1e-300));
+        for (int a = 0; a < axes; a++) {
+            if (at[a] == size - 1) continue;
+            double k = between(shape, axes, size, eps, a, at), is = -entry(p, i, i + stride[a]);
+            assert_true(fabs(is - k) <= 1e-15 * k);
+        }
+        total += p->rhs[i], size_of_b += fabs(p->rhs[i]);
+    }
+    assert_true(fabs(total) <= 1e-14 * size_of_b);
+    kry_problem_release(&p);
+}
+
+static void twophase__shapes(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = { "layers", "layers-faces", "stripes", "bubble",
+                                          "bubbles" };
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        for (int size = 1; size < 20; size += size < 5 ? 1 : 4) {
+            check_twophase(2, size, "1000", shapes[s]);
+            check_twophase(3, size > 9 ? 8 : size, "1e6", shapes[s]);
+        }
+        check_twophase(2, 48, "0.001", shapes[s]);
+        check_twophase(2, 51, "1", shapes[s]);
+        check_twophase(3, 15, "0.2", shapes[s]);
+    }
+}
+
+/* Cells with k = 1 for each shape: how much of the box it fills. */
+static void twophase__phases(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double share;
+    } of[] = {
+        { "twophase2d:100:10:layers", 0.51 }, /* with the row of the interface */
+        { "twophase2d:100:0.1:layers", 0.5 }, /* without it: the other phase is stiff */
+        { "twophase2d:100:10:layers-faces", 0.5 }, { "twophase3d:32:10:stripes", 0.5 },
+        { "twophase2d:500:10:bubble", 0.19635 },   { "twophase2d:500:10:bubbles", 0.19635 },
+        { "twophase3d:60:0.1:bubble", 0.06545 },   { "twophase3d:150:0.1:bubbles", 0.06545 }
+    };
+    for (size_t s = 0; s < COUNT(of); s++) {
+        kry_problem *p = NULL;
+        int64_t first = 0, second = 0;
+        assert_int_equal(kry_problem_create_grid(of[s].spec, 0, &p), KRY_OK);
+        double eps = strstr(of[s].spec, ":0.1") ? 10 : 0.1;
+        for (int64_t i = 0; i < p->n; i++) {
+            first += p->grid->coefficient[i] == 1;
+            second += fabs(p->grid->coefficient[i] - eps) < 1e-14;
+        }
+        assert_int_equal(first + second, p->n);
+        double share = (double)first / (double)p->n;
+        if (fabs(share - of[s].share) > (strstr(of[s].spec, "3d") ? 0.02 : 0.004) * of[s].share)
+            fail_msg("%s: %g of the cells, not %g", of[s].spec, share, of[s].share);
+        assert_int_equal(!!p->grid->face[0], s < 2);
+        kry_problem_release(&p);
+    }
+}
+
+static void twophase__defaults_and_seeds(void **state)
+{
+    (void)state;
+    kry_problem *a = make("twophase3d:5", 3), *b = make("twophase3d:5:1000", 3),
+                *c = make("twophase3d:5:1000:layers", 4), *grid = NULL;
+    double squares = 0;
+    assert_memory_equal(a->val, b->val, (size_t)a->nnz * sizeof *a->val);
+    assert_memory_equal(a->val, c->val, (size_t)a->nnz * sizeof *a->val);
+    assert_memory_equal(a->rhs, b->rhs, (size_t)a->n * sizeof *a->rhs);
+    for (int64_t i = 0; i < a->n; i++) assert_true(a->rhs[i] != c->rhs[i]);
+    assert_int_equal(kry_problem_create_grid("twophase3d:5", 3, &grid), KRY_OK);
+    assert_true(grid->singular && !grid->val && grid->nnz == a->nnz);
+    assert_memory_equal(a->rhs, grid->rhs, (size_t)a->n * sizeof *a->rhs);
+    kry_problem_release(&a), kry_problem_release(&b), kry_problem_release(&c);
+    kry_problem_release(&grid);
+    assert_int_equal(kry_problem_create_grid("twophase2d:200", 1, &grid), KRY_OK);
+    int64_t beyond = 0;
+    for (int64_t i = 0; i < grid->n; i++) {
+        squares += grid->rhs[i] * grid->rhs[i];
+        beyond += fabs(grid->rhs[i]) > 2;
+    }
+    assert_true(fabs(squares / (double)grid->n - 1) < 0.03);
+    assert_true(fabs((double)beyond / (double)grid->n - 0.0455) < 0.004);
+    kry_problem_release(&grid);
+}
+
+static void twophase__messages_name_what_is_missing(void **state)
+{
+    (void)state;
+    kry_problem *p = NULL;
+    assert_int_equal(kry_problem_create("twophase2d:9:10:drops", 0, &p), KRY_ERR_PARSE);
+    assert_non_null(strstr(kry_last_error(), "layers, layers-faces, stripes, bubble and bubbles"));
+    assert_int_equal(kry_problem_create("twophase2d:9:0", 0, &p), KRY_ERR_PARSE);
+    assert_non_null(strstr(kry_last_error(), "CONTRAST > 0"));
+    assert_int_equal(kry_problem_create("twophase2d:9;10", 0, &p), KRY_ERR_PARSE);
+    assert_non_null(strstr(kry_last_error(), "N from 1 to 46340"));
 }
 
 /* ---- random_spd ------------------------------------------------------------------- */
@@ -397,6 +576,24 @@ static void problem_create__bad_specs_are_named(void **state)
         "anisotropic2d:4:inf",
         "anisotropic2d:4:1x",
         "anisotropic2d:4:1:1",
+        "twophase2d",
+        "twophase2d:",
+        "twophase2d:0",
+        "twophase2d:46341",
+        "twophase3d:1291",
+        "twophase2d:4x",
+        "twophase2d:4:",
+        "twophase2d:4:0",
+        "twophase2d:4:-5",
+        "twophase2d:4:nan",
+        "twophase2d:4:inf",
+        "twophase2d:4:1e-200",
+        "twophase2d:4:10x",
+        "twophase2d:4::layers",
+        "twophase2d:4:10:",
+        "twophase2d:4:10:Layers",
+        "twophase2d:4:10:bubble:1",
+        "twophase3d:4:10:drops",
         "random_spd:5",
         "random_spd:5:5",
         "random_spd:5:-1",
@@ -420,6 +617,7 @@ static void problem_create__bad_specs_are_named(void **state)
         assert_null(p);
         assert_non_null(strstr(kry_last_error(), bad[i]));
         assert_non_null(strstr(kry_last_error(), "random_spd:N:K"));
+        assert_non_null(strstr(kry_last_error(), "twophase3d:N[:CONTRAST[:SHAPE]]"));
         assert_non_null(strstr(kry_last_error(), "block_spd:N:B"));
     }
 }
@@ -442,7 +640,7 @@ static void sweep_memory(const char *spec, bool entries)
     int fail_at = 0;
     for (kry_status st = KRY_ERR_MEMORY; st != KRY_OK; fail_at++) {
         kry_test_fail_at = fail_at;
-        st = entries ? kry_problem_create(spec, 0, &p) : kry_problem_create_grid(spec, &p);
+        st = entries ? kry_problem_create(spec, 0, &p) : kry_problem_create_grid(spec, 0, &p);
         kry_test_fail_at = -1;
         assert_true(st == KRY_OK ? p != NULL : st == KRY_ERR_MEMORY && !p);
     }
@@ -457,6 +655,9 @@ static void problem_create__out_of_memory(void **state)
                                          "block_spd:9:4" };
     for (size_t s = 0; s < COUNT(specs); s++) sweep_memory(specs[s], true);
     sweep_memory(specs[0], false);
+    sweep_memory("twophase2d:3", true);
+    sweep_memory("twophase3d:3:10:bubble", true);
+    sweep_memory("twophase3d:3", false);
 }
 
 int main(void)
@@ -467,6 +668,11 @@ int main(void)
         cmocka_unit_test(grids__described_as_their_matrix_is),
         cmocka_unit_test(problem_create_grid__the_same_without_entries),
         cmocka_unit_test(problem_create_grid__refuses_what_has_no_grid),
+        cmocka_unit_test(twophase__the_paper_row),
+        cmocka_unit_test(twophase__shapes),
+        cmocka_unit_test(twophase__phases),
+        cmocka_unit_test(twophase__defaults_and_seeds),
+        cmocka_unit_test(twophase__messages_name_what_is_missing),
         cmocka_unit_test(random_spd__dominant_and_solved),
         cmocka_unit_test(random_spd__about_k_entries_off_the_diagonal),
         cmocka_unit_test(random_spd__seed_decides),

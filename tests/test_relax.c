@@ -122,7 +122,8 @@ static void relax__grids(void **state)
         kry_stencil_path path;
     } of[] = { { 3, KRY_PATH_MARCH },  { 5, KRY_PATH_MARCH },  { 8, KRY_PATH_MARCH },
                { 10, KRY_PATH_MARCH }, { 11, KRY_PATH_MARCH }, { 15, KRY_PATH_MARCH },
-               { 17, KRY_PATH_MARCH }, { 11, KRY_PATH_LOCAL }, { 17, KRY_PATH_GLOBAL } };
+               { 17, KRY_PATH_MARCH }, { 11, KRY_PATH_LOCAL }, { 17, KRY_PATH_GLOBAL },
+               { 20, KRY_PATH_MARCH }, { 21, KRY_PATH_MARCH } };
     kry_type type = type_of(state);
     for (size_t i = 0; i < COUNT(of); i++) {
         const grid *g = &grids[of[i].grid];
@@ -210,14 +211,15 @@ static void check_colours(const grid *g, kry_type type, kry_stencil_path path)
 
 static void colours__grids(void **state)
 {
-    static const int of[] = { 0, 1, 2, 3, 5, 8, 10, 15, 17 };
+    static const int of[] = { 0, 1, 2, 3, 5, 8, 10, 15, 17, 23 };
     const grid even = { "a tube 38 x 5",
                         { 38, 5 },
                         { KRY_PERIODIC, KRY_NEUMANN },
                         { KRY_PERIODIC, KRY_DIRICHLET_FACE },
                         true,
                         { 0.2, 0.4 },
-                        { 1, 2 } };
+                        { 1, 2 },
+                        NO_FACES };
     kry_type type = type_of(state);
 
     for (size_t i = 0; i < COUNT(of); i++)

@@ -3,7 +3,9 @@
  */
 #include "grids.h"
 #include "op_suite.h"
+#include "stencil/host.h"
 #include "step_suite.h"
+#include <kry/io.h>
 
 static kry_op *stencil_of(const grid *g, kry_type type, const double *k, kry_stencil_path path)
 {
@@ -207,6 +209,89 @@ static void stencil__matrix(void **state)
     }
 }
 
+/* Column j of a matrix, `unit` and `column` being vectors on the device. */
+static void read_column(const kry_op *A, int64_t j, kry_vec *unit, kry_vec *column, double *out)
+{
+    int64_t n = kry_op_get_shape(A)->rows;
+    double *e = calloc((size_t)n, sizeof *e);
+    assert_non_null(e);
+    e[j] = 1;
+    OK(kry_vec_write(unit, e));
+    OK(kry_op_apply(A, 1, unit, 0, column));
+    OK(kry_vec_read(column, out));
+    free(e);
+}
+
+/* Problems: the entries that come with them are those of their grids, to the bit. */
+static void stencil__matrix_of_problems(void **state)
+{
+    static const char *const specs[] = {
+        "twophase2d:7", "twophase2d:9:0.003:layers-faces", "twophase2d:8:3:stripes",
+        "twophase3d:5", "twophase3d:6:1e6:bubble",         "twophase2d:13:7e5:bubbles"
+    };
+    (void)state;
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = NULL;
+        kry_op *A = NULL, *stored = NULL;
+        kry_vec *unit, *y;
+        OK(kry_problem_create(specs[s], 1, &p));
+        OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
+        OK(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &stored));
+        assert_int_equal(kry_op_get_shape(A)->traits, KRY_SYMMETRIC | KRY_SINGULAR);
+        OK(kry_vec_create(device(), KRY_F64, p->n, 1, &unit));
+        OK(kry_vec_create(device(), KRY_F64, p->n, 1, &y));
+        double *got = calloc((size_t)p->n, sizeof *got), *want = calloc((size_t)p->n, sizeof *want);
+        assert_true(got && want);
+        for (int64_t j = 0; j < p->n; j++) { /* row j of the symmetric matrix */
+            read_column(stored, j, unit, y, got);
+            memset(want, 0, (size_t)p->n * sizeof *want);
+            for (int64_t e = p->row_ptr[j]; e < p->row_ptr[j + 1]; e++) want[p->col[e]] = p->val[e];
+            for (int64_t i = 0; i < p->n; i++)
+                if (got[i] != want[i])
+                    fail_msg("%s: entry %lld, %lld is %.17g, not %.17g", specs[s], (long long)i,
+                             (long long)j, got[i], want[i]);
+        }
+        free(got), free(want);
+        kry_vec_release(&unit), kry_vec_release(&y);
+        kry_op_release(&stored), kry_op_release(&A);
+        kry_problem_release(&p);
+    }
+}
+
+/* ---- on the host -------------------------------------------------------------------------------
+ */
+
+/* The same operator without a device, in both types. */
+static void stencil__on_the_host(void **state)
+{
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        kry_type type = *(kry_type *)*state;
+        double *k = grid_coefficients(&grids[i], type);
+        matrix A = grid_matrix(&grids[i], k);
+        kry_stencil_params p = grid_params(&grids[i], k, KRY_PATH_MARCH);
+        const kry_host_grid g = kry_host_grid_of(&p, type);
+        double *x = random_array(type, A.rows), *y = random_array(type, A.rows);
+
+        assert_int_equal(g.n, A.rows);
+        kry_host_product(&g, x, y);
+        for (int64_t row = 0; row < A.rows; row++) {
+            double sum = 0, size = 0;
+            for (int64_t e = A.row_ptr[row]; e < A.row_ptr[row + 1]; e++) {
+                sum += A.val[e] * x[A.col[e]];
+                size += fabs(A.val[e]);
+            }
+            NEAR(y[row], sum, 4 * eps_of(type) * size, "%s: y[%lld]", grids[i].name,
+                 (long long)row);
+        }
+        free(x), free(y), free(k);
+        matrix_release(&A);
+    }
+}
+
+/* ---- new numbers -------------------------------------------------------------------------------
+ */
+
 /* New coefficients: what a fresh operator would be, to the bit; refused ones change nothing. */
 static void stencil__update(void **state)
 {
@@ -217,6 +302,7 @@ static void stencil__update(void **state)
         double *first = grid_coefficients(g, type), *second = grid_coefficients(g, type);
         double *b = random_array(type, n), *got = calloc((size_t)n, 8),
                *want = calloc((size_t)n, 8);
+        if (g->faces) memcpy(first, second, (size_t)n * sizeof *first); /* coefficients stay */
         kry_op *A = stencil_of(g, type, first, KRY_PATH_MARCH),
                *B = stencil_of(g, type, second, KRY_PATH_MARCH);
         kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
@@ -224,9 +310,13 @@ static void stencil__update(void **state)
         if (!second) {
             REFUSES(kry_op_update(A, b), KRY_ERR_UNSUPPORTED, "without coefficients");
         } else {
-            OK(kry_op_update(A, second));
-            second[n - 1] = i % 2 ? 0 : (double)INFINITY;
-            REFUSES(kry_op_update(A, second), KRY_ERR_ARGUMENT, "coefficient");
+            double *numbers = grid_numbers(g, second), *last = numbers + n - 1, kept;
+            const char *what = g->faces ? "face " : "coefficient ";
+            OK(kry_op_update(A, numbers));
+            while (isnan(*last)) last--;
+            kept = *last, *last = i % 2 ? 0 : (double)INFINITY;
+            REFUSES(kry_op_update(A, numbers), KRY_ERR_ARGUMENT, what);
+            *last = kept;
         }
         OK(kry_op_apply(A, 1, x, 0, y));
         whole_read(y, got);
@@ -244,7 +334,8 @@ static void stencil__update(void **state)
 
 static void stencil__refusals(void **state)
 {
-    static const double zero[4] = { 1, 0, 1, 1 };
+    static const double zero[4] = { 1, 0, 1, 1 }, one[4] = { 1, 1, 1, 1 };
+    static const double tiny[4] = { 1, 1, 1e-60, 1 };
     kry_type type = KRY_F32;
     kry_op *A = (kry_op *)1;
     kry_stencil_path path;
@@ -264,6 +355,19 @@ static void stencil__refusals(void **state)
     BAD(KRY_ERR_ARGUMENT, "sides of y", .size = { 2, 2 }, .low = { 0, (kry_side)9 })
     BAD(KRY_ERR_ARGUMENT, "path", .size = { 2, 2 }, .path = KRY_STENCIL_PATH_COUNT)
     BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero)
+#define WALLS .low = { KRY_NEUMANN, KRY_NEUMANN }
+    BAD(KRY_ERR_ARGUMENT, "faces along y are missing", .size = { 2, 2 }, WALLS, .face = { one })
+    BAD(KRY_ERR_ARGUMENT, "faces along z are missing", .size = { 2, 1, 2 }, WALLS,
+        .face = { one, one })
+    BAD(KRY_ERR_ARGUMENT, "faces along z are given", .size = { 2, 2 }, WALLS,
+        .face = { one, one, one })
+    BAD(KRY_ERR_ARGUMENT, "faces along y are given", .size = { 2, 2 }, WALLS, .face = { NULL, one })
+    BAD(KRY_ERR_ARGUMENT, "the low side of y has given values", .size = { 2, 2 },
+        .low = { KRY_NEUMANN, KRY_DIRICHLET }, .face = { one, one })
+    BAD(KRY_ERR_ARGUMENT, "face 1 along y is 0", .size = { 2, 2 }, WALLS, .face = { one, zero })
+    BAD(KRY_ERR_ARGUMENT, "face 2 along x is 1e-60", .size = { 2, 2 }, WALLS, .face = { tiny, one })
+    BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero,
+        .face = { one, one })
     REFUSES(kry_stencil_create(device(), type, NULL, &A), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_stencil_path_parse("shared", &path), KRY_ERR_PARSE, "texture2d");
     for (int p = 0; p < KRY_STENCIL_PATH_COUNT; p++) {
@@ -348,7 +452,9 @@ int main(void)
         BOTH(stencil__texture2d),
         BOTH(stencil__sides),
         BOTH(stencil__matrix),
+        BOTH(stencil__on_the_host),
         BOTH(stencil__update),
+        cmocka_unit_test(stencil__matrix_of_problems),
         BOTH(stencil__solves),
         cmocka_unit_test(stencil__refusals),
         cmocka_unit_test(stencil__images_of_profiles),

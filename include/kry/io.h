@@ -86,6 +86,27 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
  *                          u = sin^2(pi x) sin^2(pi y) sin^2(pi z)
  *   anisotropic2d:N:EPS    -u_xx - EPS u_yy, EPS > 0, same u
  *
+ * Flow of two phases in a box with walls, N cells a side, h = 1/N, scaled by h^2. No flux goes
+ * through any side: A is singular. k = 1 in one phase, 1/CONTRAST in the other; CONTRAST > 0, by
+ * default 1000. b is normal random numbers, seeded, less their mean; x is not known:
+ *
+ *   twophase2d:N[:CONTRAST[:SHAPE]]   -div(k grad u) = f in the unit square, five-point stencil
+ *   twophase3d:N[:CONTRAST[:SHAPE]]   in the unit cube, seven points
+ *
+ * SHAPE says where k is 1; y is the last axis:
+ *
+ *   layers                 the default: below the centres of row N/2, counted from 0, where the
+ *                          interface is. At faces k is 1 below it, 1/CONTRAST above it, their mean
+ *                          within the row; Gupta, Vuik, Lemmens, equation (9). For a cell of that
+ *                          row grid->coefficient has the larger k
+ *   layers-faces           y < 1/2, the interface on faces; at faces, here and in what follows, the
+ *                          harmonic mean of both cells
+ *   stripes                every other of eight layers, the lowest first
+ *   bubble                 a disc (ball) of radius 1/4 in the middle
+ *   bubbles                3-by-3 (by 3) of them, of radius 1/12
+ *
+ * CONTRAST < 1 swaps the stiff phase: `bubble` with 0.001 is k = 0.001 in k = 1, all times 1000.
+ *
  * Random ones, seeded, symmetric, positive definite by diagonal dominance, b = A x for a random x;
  * N rows each:
  *
@@ -106,14 +127,17 @@ typedef struct kry_problem {
     double *solution;         /* n: the exact solution of the differential equation (or of the
                                  system for random ones) at the unknowns; NULL: not known */
     bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
-    const kry_stencil_params *grid; /* owned; what kry_stencil_create takes to make the same A
-                                       without entries; NULL: the unknowns are on no grid */
+    bool singular;            /* A maps constants to zero, and rhs has mean zero; if not, A is
+                                 positive definite */
+    const kry_stencil_params *grid; /* owned, as are its coefficients and faces; what
+                                       kry_stencil_create takes to make the same A without
+                                       entries; NULL: the unknowns are on no grid */
 } kry_problem;
 
 /*
  * Make a problem from its spec.
  *
- *   seed   for the random ones
+ *   seed   for the random ones, and b of the flow of two phases
  *
  * Returns  KRY_ERR_PARSE for a spec that is not one of the above or a size out of range (the
  *          message lists them), KRY_ERR_MEMORY.
@@ -128,7 +152,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t 
  *
  * Returns  also KRY_ERR_UNSUPPORTED for a problem that has no grid.
  */
-KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, kry_problem **problem);
+KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, uint64_t seed,
+                                                          kry_problem **problem);
 KRY_API void kry_problem_release(kry_problem **problem);
 
 #ifdef __cplusplus

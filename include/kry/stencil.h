@@ -47,6 +47,12 @@ typedef struct kry_stencil_params {
     kry_side low[3], high[3];  /* sides at the first and at the last unknowns of each axis */
     const double *coefficient; /* n numbers > 0, k of each cell; at a face the harmonic mean of
                                   its two cells counts. Host, copied. NULL: k = 1 */
+    const double *face[3];     /* n numbers > 0 for each axis, or NULL for all axes: k at the face
+                                  between cell i and its upper neighbour, the wrapped one if
+                                  periodic, at the last cells the high side's (not read if that
+                                  is Neumann). Host, copied. They take the place of harmonic means;
+                                  `coefficient` then counts at low sides with given values, which
+                                  need it */
     kry_stencil_path path;
 } kry_stencil_params;
 #define KRY_STENCIL(...) \
@@ -56,10 +62,12 @@ typedef struct kry_stencil_params {
  * A x = sum over faces f (x_i - x_j), f = diffusion k_f / h^2, zero values or fluxes outside.
  *
  * Symmetric; positive definite if a side has given values, KRY_SINGULAR (constants give zero) if
- * none has. kry_op_update takes n new coefficients, in double.
+ * none has. kry_op_update takes n new coefficients, in double; of an operator made with faces, n
+ * for each axis, x first, as one array (coefficients stay).
  *
- * Returns  KRY_ERR_ARGUMENT for sizes, spacings or coefficients that are not positive, 2^31 or
- *          more unknowns, a periodic side without its partner; KRY_ERR_UNSUPPORTED for a path the
+ * Returns  KRY_ERR_ARGUMENT for sizes, spacings, coefficients or faces that are not positive, 2^31
+ *          or more unknowns, a periodic side without its partner, faces of some axes only, or
+ *          without the coefficients that a low side needs; KRY_ERR_UNSUPPORTED for a path the
  *          device, the number type or the grid does not allow (the message names another one).
  * Source   Wang, Gobbert et al. (paths); see docs/stencils.md
  */

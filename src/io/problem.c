@@ -1,6 +1,6 @@
 /*
  * problem.c - model problems from a spec: grids with the five- and seven-point stencils here,
- * random matrices in problem_random.c.
+ * two-phase flow in problem_twophase.c, random matrices in problem_random.c.
  *
  * Grids: N interior points a side, h = 1/(N+1), x fastest, everything scaled by h^2. With weights
  * w_a on the axes the equation is -sum_a w_a u_aa = f, and
@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMS                                                                           \
-    "poisson2d:N, poisson3d:N, anisotropic2d:N:EPS, random_spd:N:K, powerlaw_spd:N:K, " \
-    "banded_spd:N:W and block_spd:N:B"
+#define FORMS                                                                            \
+    "poisson2d:N, poisson3d:N, anisotropic2d:N:EPS, twophase2d:N[:CONTRAST[:SHAPE]], "   \
+    "twophase3d:N[:CONTRAST[:SHAPE]], random_spd:N:K, powerlaw_spd:N:K, banded_spd:N:W " \
+    "and block_spd:N:B"
 
 static const double pi = 3.14159265358979323846;
 
@@ -98,7 +99,7 @@ done:
     return st;
 }
 
-static kry_status entries_create(kry_problem *p)
+kry_status kry_problem_alloc_entries(kry_problem *p)
 {
     kry_status st = KRY_OK;
     TRY(kry_alloc((size_t)p->n + 1, sizeof(int64_t), &p->row_ptr));
@@ -122,7 +123,7 @@ static kry_status grid_create(grid *g, bool entries, kry_problem *p)
     TRY(kry_alloc((size_t)g->size, sizeof(double), &g->sin2));
     TRY(kry_alloc((size_t)g->size, sizeof(double), &g->cos2));
     TRY(grid_describe(g, p));
-    if (entries) TRY(entries_create(p));
+    if (entries) TRY(kry_problem_alloc_entries(p));
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
     for (int64_t i = 0; i < g->size; i++) {
@@ -155,7 +156,7 @@ static kry_status anisotropic2d(const spec *s, kry_problem *p)
 
 /* ---- specs ------------------------------------------------------------------------ */
 
-enum field { FIELD_NONE, FIELD_EPS, FIELD_K };
+enum field { FIELD_NONE, FIELD_EPS, FIELD_K, FIELD_PHASES };
 
 static const struct kind {
     const char *name;
@@ -169,6 +170,8 @@ static const struct kind {
     { "poisson2d", 46340, FIELD_NONE, 0, 0, true, poisson2d },
     { "poisson3d", 1290, FIELD_NONE, 0, 0, true, poisson3d },
     { "anisotropic2d", 46340, FIELD_EPS, 0, 0, true, anisotropic2d },
+    { "twophase2d", 46340, FIELD_PHASES, 0, 0, true, kry_problem_twophase2d },
+    { "twophase3d", 1290, FIELD_PHASES, 0, 0, true, kry_problem_twophase3d },
     { "random_spd", INT32_MAX, FIELD_K, 'K', 0, false, kry_problem_random },
     { "powerlaw_spd", INT32_MAX, FIELD_K, 'K', 0, false, kry_problem_powerlaw },
     { "banded_spd", INT32_MAX, FIELD_K, 'W', 0, false, kry_problem_banded },
@@ -184,6 +187,47 @@ static int64_t read_whole(const char **text)
     return value;
 }
 
+/* What stands behind N: `at` is there, behind the colon. */
+static kry_status read_eps(const char *text, const char *at, spec *s)
+{
+    kry_status st = KRY_OK;
+    char *end = NULL;
+    s->eps = strtod(at, &end);
+    CHECK(end > at && !*end && s->eps > 0 && isfinite(s->eps), KRY_ERR_PARSE,
+          "%s: \"%s\" needs a number EPS > 0; there are " FORMS, s->func, text);
+done:
+    return st;
+}
+
+static kry_status read_k(const char *text, const char *at, const struct kind *kind, spec *s)
+{
+    kry_status st = KRY_OK;
+    s->k = read_whole(&at);
+    CHECK(!*at && s->k >= kind->least && s->k < s->size + kind->least, KRY_ERR_PARSE,
+          "%s: \"%s\" needs a whole number %c from %s; there are " FORMS, s->func, text,
+          kind->letter, kind->least ? "1 to N" : "0 to N-1");
+done:
+    return st;
+}
+
+/* Contrasts such that harmonic means and their reciprocals are numbers. */
+static kry_status read_phases(const char *text, const char *at, spec *s)
+{
+    kry_status st = KRY_OK;
+    char *end = NULL;
+    s->contrast = strtod(at, &end);
+    CHECK(end > at && (!*end || *end == ':') && s->contrast >= 1e-100 && s->contrast <= 1e100,
+          KRY_ERR_PARSE,
+          "%s: \"%s\" needs a number CONTRAST > 0, from 1e-100 to 1e100; there are " FORMS, s->func,
+          text);
+    if (*end == ':') s->shape = kry_problem_shape(end + 1);
+    CHECK(s->shape >= 0, KRY_ERR_PARSE,
+          "%s: \"%s\" needs a SHAPE, one of " KRY_PROBLEM_SHAPES "; there are " FORMS, s->func,
+          text);
+done:
+    return st;
+}
+
 static kry_status read_spec(const char *text, const struct kind **kind, spec *s)
 {
     kry_status st = KRY_OK;
@@ -193,24 +237,19 @@ static kry_status read_spec(const char *text, const struct kind **kind, spec *s)
             *kind = &kinds[i];
     CHECK(*kind, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are " FORMS, s->func, text);
     const char *at = text + length + (text[length] == ':');
+    enum field field = (*kind)->field;
     s->size = read_whole(&at);
-    bool more = (*kind)->field != FIELD_NONE;
-    CHECK(s->size >= 1 && s->size <= (*kind)->max_size && *at == (more ? ':' : '\0'), KRY_ERR_PARSE,
+    bool more = *at == ':', right = field == FIELD_PHASES || more == (field != FIELD_NONE);
+    CHECK(s->size >= 1 && s->size <= (*kind)->max_size && right && (more || !*at), KRY_ERR_PARSE,
           "%s: \"%s\" needs a whole number N from 1 to %lld%s; there are " FORMS, s->func, text,
-          (long long)(*kind)->max_size, more ? " and one number more" : " and nothing more");
+          (long long)(*kind)->max_size,
+          field == FIELD_PHASES ? ""
+          : field == FIELD_NONE ? " and nothing more"
+                                : " and one number more");
     at += more;
-    if ((*kind)->field == FIELD_EPS) {
-        char *end = NULL;
-        s->eps = strtod(at, &end);
-        CHECK(end > at && !*end && s->eps > 0 && isfinite(s->eps), KRY_ERR_PARSE,
-              "%s: \"%s\" needs a number EPS > 0; there are " FORMS, s->func, text);
-    }
-    if ((*kind)->field == FIELD_K) {
-        s->k = read_whole(&at);
-        CHECK(!*at && s->k >= (*kind)->least && s->k < s->size + (*kind)->least, KRY_ERR_PARSE,
-              "%s: \"%s\" needs a whole number %c from %s; there are " FORMS, s->func, text,
-              (*kind)->letter, (*kind)->least ? "1 to N" : "0 to N-1");
-    }
+    if (field == FIELD_EPS) TRY(read_eps(text, at, s));
+    if (field == FIELD_K) TRY(read_k(text, at, *kind, s));
+    if (field == FIELD_PHASES && more) TRY(read_phases(text, at, s));
 done:
     return st;
 }
@@ -240,13 +279,13 @@ done:
 
 kry_status kry_problem_create(const char *text, uint64_t seed, kry_problem **problem)
 {
-    spec s = { .seed = seed, .func = "kry_problem_create", .entries = true };
+    spec s = { .seed = seed, .contrast = 1000, .func = "kry_problem_create", .entries = true };
     return create(text, &s, problem);
 }
 
-kry_status kry_problem_create_grid(const char *text, kry_problem **problem)
+kry_status kry_problem_create_grid(const char *text, uint64_t seed, kry_problem **problem)
 {
-    spec s = { .func = "kry_problem_create_grid" };
+    spec s = { .seed = seed, .contrast = 1000, .func = "kry_problem_create_grid" };
     return create(text, &s, problem);
 }
 
@@ -259,6 +298,8 @@ void kry_problem_release(kry_problem **problem)
     free(p->val);
     free(p->rhs);
     free(p->solution);
+    if (p->grid) free((void *)p->grid->coefficient);
+    for (int a = 0; p->grid && a < 3; a++) free((void *)p->grid->face[a]);
     free((void *)p->grid);
     free(p);
     *problem = NULL;

@@ -53,7 +53,7 @@ static void poisson_describe(void *self, kry_op_info *info)
 
     info->bytes_stored = M->jacobi ? word : 0;
     info->bytes_per_apply =
-        (2 + (M->jacobi ? 1 : 0) + (M->grid->coefficient ? M->grid->axes : 0)) * word;
+        (2 + (M->jacobi ? 1 : 0) + (M->grid->face[0] ? M->grid->axes : 0)) * word;
 }
 
 static void poisson_destroy(void *self)

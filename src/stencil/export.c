@@ -4,7 +4,7 @@
 #include "stencil.h"
 #include <stdlib.h>
 
-/* The faces as the device has them; all NULL: weights per axis. */
+/* The faces as the device has them; all NULL: weights per axis. No cells: no low side asks. */
 typedef struct faces {
     void *cell, *axis[3];
 } faces;
@@ -48,10 +48,10 @@ static void add_face(const kry_stencil *A, const faces *f, int64_t i, int axis, 
     int64_t step = high ? stride : -stride, j = inside ? i + step : i - step * (size - 1);
     double weight = A->weight[axis];
 
-    if (f->cell && high) weight = kry_number_at(A->type, f->axis[axis], i);
-    if (f->cell && !high)
-        weight = inside || wraps ? kry_number_at(A->type, f->axis[axis], j)
-                                 : weight * kry_number_at(A->type, f->cell, i);
+    if (f->axis[axis] && (high || inside || wraps))
+        weight = kry_number_at(A->type, f->axis[axis], high ? i : j);
+    else if (f->cell)
+        weight *= kry_number_at(A->type, f->cell, i);
     if (inside || wraps) {
         if (j == i) return; /* its own neighbour */
         add(r, i, weight);
@@ -90,7 +90,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
     if (A->coefficient) TRY(fetch(A, A->coefficient, &f.cell));
-    for (int a = 0; a < A->axes && A->coefficient; a++) TRY(fetch(A, A->face[a], &f.axis[a]));
+    for (int a = 0; a < A->axes && A->face[a]; a++) TRY(fetch(A, A->face[a], &f.axis[a]));
     TRY(kry_alloc((size_t)A->n + 1, sizeof *row_ptr, &row_ptr));
     TRY(kry_alloc((size_t)A->n * 7, sizeof *col, &col));
     TRY(kry_alloc((size_t)A->n * 7, kry_type_size(A->type), &val));

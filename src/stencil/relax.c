@@ -168,7 +168,7 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
 {
     double d = 0;
 
-    if (A->coefficient) return 0;
+    if (A->face[0]) return 0;
     for (int a = 0; a < A->axes; a++) {
         if (!same_beside(A, a)) return 0;
         bool loop = A->low[a] == KRY_PERIODIC;

@@ -110,8 +110,8 @@ static size_t arguments(const kry_stencil *A, resident *R, kry_arg args[MAX_RESI
     args[count++] = (kry_arg)ARG_ACC(R->dev, R->pq_arg);
     for (int a = 0; a < 3; a++) args[count++] = (kry_arg)ARG(R->size[a]);
     for (int a = 0; a < 3; a++) args[count++] = (kry_arg){ word, &R->weight[a] };
-    if (!A->coefficient) return count;
-    args[count++] = (kry_arg)ARG(A->coefficient);
+    if (!A->face[0]) return count;
+    args[count++] = (kry_arg)ARG(*kry_stencil_cells(A));
     for (int a = 0; a < 3; a++) args[count++] = (kry_arg)ARG(A->face[a]);
     return count;
 }
@@ -122,7 +122,7 @@ static void defines(const kry_stencil *A, const resident *R, char *text, size_t 
 {
     size_t used =
         (size_t)snprintf(text, size, "-DGROUP=%d -DPER=%d -DAXES=%d%s%s", R->group, R->per, A->axes,
-                         R->shared ? " -DSHARED" : "", A->coefficient ? " -DCOEFFICIENT" : "");
+                         R->shared ? " -DSHARED" : "", A->face[0] ? " -DCOEFFICIENT" : "");
     for (int a = 0; a < A->axes; a++)
         used += (size_t)snprintf(text + used, size - used, " -DWRAP%d=%d -DLOW%d=%d -DHIGH%d=%d", a,
                                  A->low[a] == KRY_PERIODIC, a, kry_ghost(A->low[a]), a,

@@ -53,17 +53,20 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
     kry_status st = KRY_OK;
     kry_side kind = high ? A->high[axis] : A->low[axis];
     const side s = side_of(A, axis, high);
-    double weight = A->weight[axis];
+    const bool stored = A->face[0] && high && kind != KRY_NEUMANN; /* weight and all */
+    const cl_mem *k = stored ? &A->face[axis] : kry_stencil_cells(A);
+    double weight = stored ? 1 : A->weight[axis];
     const cl_int by_cell = kind != KRY_NEUMANN;
 
     if (kind == KRY_DIRICHLET_FACE) weight *= 2;
     if (kind == KRY_NEUMANN) weight *= A->spacing[axis];
     kry_scalar w = kry_scalar_of(A->dev, weight);
-    const kry_arg args[] = { ARG(s.count),  ARG(s.first),       ARG(s.across),      ARG(s.step),
-                             ARG(s.stride), ARG_ACC(A->dev, w), ARG(given->buffer), ARG(b->buffer),
-                             ARG(b->first), ARG(by_cell),       ARG(A->coefficient) };
+    const kry_arg args[] = { ARG(s.count),       ARG(s.first),   ARG(s.across),
+                             ARG(s.step),        ARG(s.stride),  ARG_ACC(A->dev, w),
+                             ARG(given->buffer), ARG(b->buffer), ARG(b->first),
+                             ARG(by_cell),       ARG(*k) };
     TRY(kry_launch(A->dev, A->side, kry_groups_for(A->dev, A->type, s.count), args,
-                   COUNT(args) - (A->coefficient ? 0 : 2)));
+                   COUNT(args) - (A->face[0] ? 0 : 2)));
 done:
     return st;
 }

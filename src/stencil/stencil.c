@@ -122,62 +122,14 @@ static kry_status stencil_diagonal(void *self, kry_vec *d)
     return kry_stencil_launch(A, &A->diagonal, rest, COUNT(rest));
 }
 
-/* Faces from the coefficients that are on the device. */
-static kry_status make_faces(kry_stencil *A)
-{
-    kry_scalar weight[3];
-    cl_int size[3];
-    for (int a = 0; a < 3; a++) {
-        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
-        size[a] = (cl_int)A->size[a];
-    }
-    const kry_arg args[] = { ARG(size[0]),
-                             ARG(size[1]),
-                             ARG(size[2]),
-                             ARG_ACC(A->dev, weight[0]),
-                             ARG_ACC(A->dev, weight[1]),
-                             ARG_ACC(A->dev, weight[2]),
-                             ARG(A->coefficient),
-                             ARG(A->face[0]),
-                             ARG(A->face[1]),
-                             ARG(A->face[A->axes == 3 ? 2 : 0]) };
-    return kry_launch(A->dev, A->faces, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args));
-}
-
-/* Coefficients to the device, and faces of them. Refused, nothing has changed. Waits. */
-static kry_status take_coefficients(kry_stencil *A, const char *who, const double *k)
-{
-    kry_status st = KRY_OK;
-    float *single = NULL;
-    const void *host = k;
-
-    if (A->type == KRY_F32) {
-        TRY(kry_alloc((size_t)A->n, sizeof *single, &single));
-        host = single;
-    }
-    for (int64_t i = 0; i < A->n; i++) {
-        double v = A->type == KRY_F32 ? (double)(float)k[i] : k[i];
-        CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
-              "%s: coefficient %lld is %g; it must be positive and finite", who, (long long)i,
-              k[i]);
-        if (single) single[i] = (float)k[i];
-    }
-    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->coefficient, CL_TRUE, 0,
-                                (size_t)A->n * kry_type_size(A->type), host, 0, NULL, NULL));
-    TRY(make_faces(A));
-done:
-    free(single);
-    return st;
-}
-
 static kry_status stencil_update(void *self, const void *values)
 {
     kry_stencil *A = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values || A->coefficient, KRY_ERR_UNSUPPORTED,
+    CHECK(!values || A->face[0], KRY_ERR_UNSUPPORTED,
           "kry_op_update: this stencil was made without coefficients, and takes none");
-    if (values) TRY(take_coefficients(A, "kry_op_update", values));
+    if (values) TRY(kry_stencil_update_faces(A, values));
 done:
     return st;
 }
@@ -194,12 +146,12 @@ static void stencil_describe(void *self, kry_op_info *info)
 {
     const kry_stencil *A = self;
     double word = (double)A->n * (double)kry_type_size(A->type);
-    double faces = A->coefficient ? A->axes * word : 0;
+    double faces = A->face[0] ? A->axes * word : 0;
 
     info->variant = A->variant;
     info->nnz = A->n;
     for (int a = 0; a < A->axes; a++) info->nnz += entries_along(A, a);
-    info->bytes_stored = A->coefficient ? faces + word : 0;
+    info->bytes_stored = faces + (A->coefficient ? word : 0);
     info->bytes_per_apply = 2 * word + faces;
     if (uses_image(A) && !A->image.wraps) info->bytes_per_apply += 2 * word;
     if (uses_image(A)) return;
@@ -276,6 +228,7 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
               (long long)p->size[0], (long long)p->size[1], (long long)p->size[2]);
         n *= p->size[a];
     }
+    TRY(kry_stencil_check_faces(p));
 done:
     return st;
 }
@@ -307,12 +260,12 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
              "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s", A->axes,
              kernel_path[A->path], ghost_define(A->low[0]), ghost_define(A->high[0]),
              ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
-             ghost_define(A->high[2]), p->coefficient ? " -DVARIABLE" : "");
+             ghost_define(A->high[2]), p->coefficient || p->face[0] ? " -DVARIABLE" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
     A->lanes = kry_stencil_lanes(A);
 }
 
-static kry_status make_kernels(kry_stencil *A, bool variable)
+static kry_status make_kernels(kry_stencil *A, bool harmonic)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -341,7 +294,7 @@ static kry_status make_kernels(kry_stencil *A, bool variable)
                            &sweep->kernel));
     }
     TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_side", &A->side));
-    if (variable)
+    if (harmonic)
         TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
 done:
     return st;
@@ -409,14 +362,9 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     A->dev = dev;
     A->type = type;
     describe_grid(A, params);
-    TRY(make_kernels(A, params->coefficient != NULL));
+    TRY(make_kernels(A, params->coefficient && !params->face[0]));
     if (uses_image(A)) TRY(make_image(A));
-    if (params->coefficient) {
-        size_t bytes = (size_t)A->n * kry_type_size(type);
-        TRY(kry_buffer_create(dev, bytes, &A->coefficient));
-        for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(dev, bytes, &A->face[a]));
-        TRY(take_coefficients(A, "kry_stencil_create", params->coefficient));
-    }
+    TRY(kry_stencil_create_faces(A, params));
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type, traits_of(A) };
     TRY(kry_op_create(dev, uses_image(A) ? &image_table : &stencil_table, A, &shape, out));

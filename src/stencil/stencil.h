@@ -18,8 +18,9 @@ typedef struct kry_sweep {
  * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
  *
  * Constant coefficient: f = weight[axis]. Else face[axis][i] is f between cell i and its upper
- * neighbour (the wrapped one on a periodic axis; weight * k_i at any other high side), and at a
- * low side f = weight * coefficient[i].
+ * neighbour (the wrapped one on a periodic axis; at any other high side that of the side: weight *
+ * k_i, or what was given; nothing is made of it if Neumann). At a low side with given values
+ * f = weight * coefficient[i].
  * A neighbour outside the grid is the ghost  g x_i  with g = kry_ghost(side), wrapped if periodic.
  */
 typedef struct kry_stencil {
@@ -31,8 +32,9 @@ typedef struct kry_stencil {
     double weight[3];   /* diffusion / h^2 */
     double spacing[3];
     kry_side low[3], high[3];
-    cl_mem coefficient; /* n numbers of `type`; NULL: constant */
-    cl_mem face[3];     /* n numbers of `type` each */
+    cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without */
+    cl_mem face[3];     /* n numbers of `type` for each axis; NULL: constant */
+    bool faces_given;   /* and not made from coefficients */
     char defines[160];  /* for cl/sweep.clh */
     char variant[48];   /* for kry_op_describe */
     int lanes;          /* points that a work-item takes at once from aligned vectors */
@@ -52,6 +54,12 @@ static inline int kry_ghost(kry_side side)
     return side == KRY_NEUMANN ? 1 : side == KRY_DIRICHLET_FACE ? -1 : 0;
 }
 
+/* What kernels with faces take for coefficients; read at low sides with given values only. */
+static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
+{
+    return A->coefficient ? &A->coefficient : &A->face[0];
+}
+
 /* resident.c: run_cg of the operator's table, self is the stencil; and what it keeps. New
  * coefficients in the same buffers need nothing; buffers that change, a release before. */
 kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
@@ -59,6 +67,15 @@ void kry_stencil_resident_release(kry_stencil *A);
 
 /* The stencil behind an operator, or NULL. */
 kry_stencil *kry_stencil_of(const kry_op *op);
+
+/* ---- faces.c ---- */
+
+/* What is wrong with the coefficients and faces of `params`, but for their numbers. */
+kry_status kry_stencil_check_faces(const kry_stencil_params *params);
+/* The buffers of coefficients and faces, where `params` has any, and their numbers. Waits. */
+kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
+/* New numbers for kry_op_update. Refused, nothing has changed. Waits. */
+kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 
 /* ---- sweep.c ---- */
 

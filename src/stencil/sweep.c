@@ -107,8 +107,8 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
         weight[a] = kry_scalar_of(A->dev, A->weight[a]);
         args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
     }
-    if (A->coefficient) {
-        args[n++] = (kry_arg)ARG(A->coefficient);
+    if (A->face[0]) {
+        args[n++] = (kry_arg)ARG(*kry_stencil_cells(A));
         for (int a = 0; a < 3; a++) args[n++] = (kry_arg)ARG(A->face[a < A->axes ? a : 0]);
     }
     memcpy(args + n, rest, count * sizeof *rest);

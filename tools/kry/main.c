@@ -5,14 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PROBLEMS                                                                              \
-    "Problems:\n"                                                                             \
-    "  poisson2d:N           five-point Laplacian on N x N points, known solution\n"          \
-    "  poisson3d:N           seven-point Laplacian on N x N x N points, known solution\n"     \
-    "  anisotropic2d:N:EPS   -u_xx - EPS u_yy on N x N points, known solution\n"              \
-    "  random_spd:N:K        N rows, about K entries off the diagonal each, known solution\n" \
-    "  powerlaw_spd:N:K      the same, row lengths by a power law, a few very long\n"         \
-    "  banded_spd:N:W        the same, a third of the places within W of the diagonal\n"      \
+#define PROBLEMS                                                                                \
+    "Problems:\n"                                                                               \
+    "  poisson2d:N           five-point Laplacian on N x N points, known solution\n"            \
+    "  poisson3d:N           seven-point Laplacian on N x N x N points, known solution\n"       \
+    "  anisotropic2d:N:EPS   -u_xx - EPS u_yy on N x N points, known solution\n"                \
+    "  twophase2d:N[:CONTRAST[:SHAPE]], twophase3d:...\n"                                       \
+    "                        flow of two phases between walls, N cells a side; SHAPE layers,\n" \
+    "                        layers-faces, stripes, bubble or bubbles\n"                        \
+    "  random_spd:N:K        N rows, about K entries off the diagonal each, known solution\n"   \
+    "  powerlaw_spd:N:K      the same, row lengths by a power law, a few very long\n"           \
+    "  banded_spd:N:W        the same, a third of the places within W of the diagonal\n"        \
     "  block_spd:N:B         the same, dense B x B blocks, 27 to a row of blocks\n"
 
 static const command commands[] = {

@@ -113,7 +113,7 @@ static kry_status sheet_create(const bench *b, int64_t n, sheet *s)
     kry_status st = KRY_OK;
     char spec[32];
     snprintf(spec, sizeof spec, "poisson2d:%" PRId64, n);
-    TRY(kry_problem_create_grid(spec, &s->problem));
+    TRY(kry_problem_create_grid(spec, 0, &s->problem));
     int64_t unknowns = s->problem->n;
     TRY(kry_alloc((size_t)unknowns, sizeof(double), &s->values));
     TRY(grid_operator(s->problem->grid, KRY_PATH_MARCH, b->device, b->type, &s->A));

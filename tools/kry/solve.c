@@ -73,7 +73,7 @@ static kry_status host_product(const solve *s, const double *x, double *y)
     sparse A = { 0 };
     kry_type type = s->report.type;
     if (source_matrix_free(&s->src)) {
-        TRY(grid_apply(s->src.problem->grid, type, x, y));
+        grid_apply(s->src.problem->grid, type, x, y);
         goto done;
     }
     TRY(sparse_of_source(&s->src, &A));
@@ -129,7 +129,7 @@ static kry_status make_rhs(solve *s)
     const kry_problem *p = s->src.problem;
     bool own = !s->o->rhs && p;
     r->rhs = own ? "problem" : s->o->rhs ? s->o->rhs : "random";
-    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") || (p && p->discrete);
+    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") || (p && (p->discrete || p->singular));
     if (own) {
         s->b = p->rhs;
         s->exact = p->solution;

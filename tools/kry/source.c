@@ -17,7 +17,7 @@ static kry_status no_grid(const char *name)
 /* A grid's entries are left out unless a stored matrix is wanted. */
 static kry_status open_problem(const char *spec, uint64_t seed, const form *f, kry_problem **p)
 {
-    kry_status st = f && !f->stored ? kry_problem_create_grid(spec, p) : KRY_ERR_UNSUPPORTED;
+    kry_status st = f && !f->stored ? kry_problem_create_grid(spec, seed, p) : KRY_ERR_UNSUPPORTED;
     if (st != KRY_ERR_UNSUPPORTED) return st;
     return f && f->stencil ? no_grid(spec) : kry_problem_create(spec, seed, p);
 }
@@ -68,7 +68,7 @@ done:
 
 unsigned source_traits(const source *s)
 {
-    if (s->problem) return KRY_POSITIVE;
+    if (s->problem) return s->problem->singular ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE;
     return s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0;
 }
 
