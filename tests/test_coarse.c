@@ -233,6 +233,33 @@ static void coarse_solve__components(void **state)
     coarse_release(&E);
 }
 
+/* Every vector touches every other: CHOLMOD takes its supernodal code for that. */
+static kry_coarse_matrix full(int64_t k, bool singular)
+{
+    double *dense = calloc((size_t)(k * k), sizeof *dense);
+    assert_non_null(dense);
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < i; j++) {
+            double g = 0.1 + fabs(random_number(KRY_F64));
+            dense[i * k + j] = dense[j * k + i] = -g;
+            dense[i * k + i] += g, dense[j * k + j] += g;
+        }
+    for (int64_t i = 0; i < k && !singular; i++) dense[i * k + i] += 1;
+    kry_coarse_matrix E = compress(k, dense, singular);
+    free(dense);
+    return E;
+}
+
+static void coarse_solve__full_matrix(void **state)
+{
+    kry_type type = type_of(state);
+    for (int singular = 0; singular < 2; singular++) {
+        kry_coarse_matrix E = full(130, singular);
+        check_matrix(type, &E);
+        coarse_release(&E);
+    }
+}
+
 static void coarse_solve__clblast(void **state)
 {
     kry_type type = type_of(state);
@@ -522,6 +549,7 @@ int main(void)
         BOTH(coarse_solve__singular),
         BOTH(coarse_solve__strong_contrast),
         BOTH(coarse_solve__components),
+        BOTH(coarse_solve__full_matrix),
         BOTH(coarse_solve__clblast),
         BOTH(coarse_solve__singular_is_symmetric),
         BOTH(coarse_create__auto),

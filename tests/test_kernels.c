@@ -3,6 +3,7 @@
  * access: vectors aligned and not, rows empty, short, shared by several lanes, and longer than a
  * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
  */
+#include "precond/coarse.h"
 #include "unit.h"
 #include <float.h>
 
@@ -15,7 +16,8 @@ static kry_device *dev, *small_groups;
 static kry_op *ops[400];
 static kry_vec *vecs[600];
 static kry_laplace *laplaces[16];
-static int op_count, vec_count, laplace_count;
+static kry_coarse *coarses[16];
+static int op_count, vec_count, laplace_count, coarse_count;
 static void keep_op(kry_op *op) { ops[op_count++] = op; }
 static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
 
@@ -29,6 +31,7 @@ static int close_device(void **state)
 {
     (void)state;
     while (laplace_count) kry_laplace_release(&laplaces[--laplace_count]);
+    while (coarse_count) kry_coarse_release(&coarses[--coarse_count]);
     while (op_count) kry_op_release(&ops[--op_count]);
     while (vec_count) kry_vec_release(&vecs[--vec_count]);
     int leaked = dev->refs - 1;
@@ -364,6 +367,38 @@ static void laplace_kernels(kry_type type, int64_t first)
     for (size_t i = 0; i < COUNT(some) && first == 0; i++) laplace_kernel(type, some[i]);
 }
 
+/* ---- the inverse of a coarse matrix, three diagonals ---- */
+
+enum { COARSE = 37 };
+
+static void coarse_kernels(kry_type type, int64_t first)
+{
+    int64_t row_ptr[COARSE + 1] = { 0 }, k = 0;
+    int32_t col[3 * COARSE];
+    double val[3 * COARSE], want[COARSE], w[COARSE], product;
+    kry_coarse *s;
+    for (int32_t i = 0; i < COARSE; i++) {
+        for (int32_t j = i - 1; j <= i + 1; j++)
+            if (j >= 0 && j < COARSE) col[k] = j, val[k++] = j == i ? 4 : -1;
+        row_ptr[i + 1] = k;
+        product = 4 * entry(i);
+        if (i > 0) product -= entry(i - 1);
+        if (i + 1 < COARSE) product -= entry(i + 1);
+        want[i] = entry(i), w[i] = product;
+    }
+    kry_coarse_matrix E = { COARSE, row_ptr, col, val, false };
+    kry_vec *v = vector(type, COARSE, first, 0), *c = vector(type, COARSE, 3 - first, 2);
+    float f32[COARSE];
+    for (int i = 0; i < COARSE; i++) f32[i] = (float)w[i];
+    OK(kry_vec_write(v, type == KRY_F32 ? (void *)f32 : w));
+    OK(kry_coarse_create(dev, type, KRY_COARSE_DENSE, &E, &s));
+    coarses[coarse_count++] = s;
+    OK(kry_coarse_solve(s, v, c));
+    expect(c, want, COARSE * roundoff(type));
+    keep_vec(v);
+    keep_vec(c);
+}
+
 static void both(void (*what)(kry_type type, int64_t first))
 {
     what(KRY_F32, 0);
@@ -392,6 +427,8 @@ static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(st
 
 static void laplace_kernels__against_plain_c(void **state) { (void)state, both(laplace_kernels); }
 
+static void coarse_kernels__against_plain_c(void **state) { (void)state, both(coarse_kernels); }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +436,7 @@ int main(void)
         cmocka_unit_test(vec_kernels__against_plain_c),
         cmocka_unit_test(csr_kernels__against_plain_c),
         cmocka_unit_test(laplace_kernels__against_plain_c),
+        cmocka_unit_test(coarse_kernels__against_plain_c),
         cmocka_unit_test(format_kernels__on_small_groups),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);

@@ -150,12 +150,29 @@ done:
     return st;
 }
 
+/* Room for a solve. CHOLMOD 3.0 would make it itself, but does not survive it if that fails. */
+static kry_status make_room(factor *f, size_t columns)
+{
+    kry_status st = KRY_OK;
+    size_t n = (size_t)f->n, wide = f->L->is_super ? f->L->maxesize : 0;
+
+    cholmod_ensure_dense(&f->x, n, columns, n, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_ensure_dense"));
+    cholmod_ensure_dense(&f->y, n, columns, n, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_ensure_dense"));
+    cholmod_ensure_dense(&f->work, wide, columns, wide, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_ensure_dense"));
+done:
+    return st;
+}
+
 static kry_status cholmod_solve_block(void *self, double *x, int64_t columns)
 {
     factor *f = self;
     kry_status st = KRY_OK;
     size_t n = (size_t)f->n;
 
+    TRY(make_room(f, (size_t)columns));
     f->b->nrow = f->b->d = n, f->b->ncol = (size_t)columns, f->b->nzmax = n * f->b->ncol;
     f->b->x = x;
     cholmod_solve2(CHOLMOD_A, f->L, f->b, NULL, &f->x, NULL, &f->y, &f->work, &f->common);
