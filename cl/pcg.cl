@@ -25,7 +25,7 @@ kernel void pcg_check(DIRECTION_PARAMS)
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
-kernel void pcg_step(long n, STEP_PARAMS, global const REAL *restrict p,
+kernel void pcg_step(long n, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
                      global const REAL *restrict q, global REAL *restrict x, long x0,
                      global REAL *restrict r, global ACC2 *restrict part
 #ifdef DIAGONAL
@@ -35,21 +35,28 @@ kernel void pcg_step(long n, STEP_PARAMS, global const REAL *restrict p,
 {
     local ACC2 lane[WG];
     step_scalars s;
+    const REAL drift = (REAL)DRIFT_OF(lane);
     int stop = begin_step(STEP_PASS, lane, &s);
     REAL alpha = (REAL)s.alpha;
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
-    ACCV srz = 0, srr = 0;
-    ACC trz = 0, trr = 0;
+    ACCV srz = 0, srr = 0, mean = 0;
+    ACC trz = 0, trr = 0, rest = 0;
     x += x0;
+#ifdef DRIFT
+#define DRIFT_STEP(TO, sum) r_i -= drift, sum += TO(r_i);
+#else
+#define DRIFT_STEP(TO, sum)
+#endif
 #ifdef DIAGONAL
 #define PRECONDITION(LOAD, STORE) z_i = LOAD(d) * r_i, STORE(z_i, z)
 #else
 #define PRECONDITION(LOAD, STORE) z_i = r_i
 #endif
-#define STEP(TYPE, LOAD, STORE, TO, rz, rr)            \
+#define STEP(TYPE, LOAD, STORE, TO, rz, rr, rm)        \
     {                                                  \
         TYPE z_i, r_i = LOAD(r) - alpha * LOAD(q);     \
         STORE(LOAD(x) + alpha * LOAD(p), x);           \
+        DRIFT_STEP(TO, rm)                             \
         STORE(r_i, r);                                 \
         PRECONDITION(LOAD, STORE);                     \
         rz += TO(r_i) * TO(z_i);                       \
@@ -59,11 +66,14 @@ kernel void pcg_step(long n, STEP_PARAMS, global const REAL *restrict p,
 #define VSTORE(v, a) STV(v, i, a)
 #define SLOAD(a)     (a)[i]
 #define SSTORE(v, a) (a)[i] = (v)
-    FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, TO_ACCV, srz, srr)
-    FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, (ACC), trz, trr)
+    FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, TO_ACCV, srz, srr, mean)
+    FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, (ACC), trz, trr, rest)
 
     ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+#ifdef DRIFT
+    KEEP_DRIFT(LANES_SUM(mean) + rest, lane, stop == GO_ON)
+#endif
 }
 
 // x += alpha p with the alpha of the last step, which x has waited for.

@@ -95,7 +95,7 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
 // alpha := rho / p.Ap,  r -= alpha A p,  part[group] := (r.z, r.r), where z is d .* r if `scaled`,
 // else r; and x, which the last step's share may still be missing from (see begin_step). 5 words, 3
 // where x waits; 2 more with a diagonal.
-kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p,
+kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
                          global const REAL *restrict old, global REAL *restrict x, long x0,
                          global REAL *restrict r, global ACC2 *restrict part, int scaled,
                          global const REAL *restrict d, global REAL *restrict z)
@@ -104,7 +104,9 @@ kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p,
     WEIGHTS
     SUMMED(rz)
     SUMMED(rr)
+    SUMMED(mean)
     step_scalars s;
+    const SUM drift = (SUM)DRIFT_OF(lane);
     const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
     const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
     x += x0;
@@ -120,16 +122,25 @@ kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p,
             PUT_ANY_##K(x_i, x, i);                                                       \
         }                                                                                 \
         r_i -= alpha * sum;                                                               \
+        DRIFT_STEP(K)                                                                     \
         PUT_##K(r_i, r, i);                                                               \
         T_##K z_i = PRECONDITION(K, i, r_i);                                              \
         if (scaled) PUT_##K(z_i, z, i);                                                   \
         rz_##K += ACC_##K(r_i) * ACC_##K(z_i);                                            \
         rr_##K += ACC_##K(r_i) * ACC_##K(r_i);                                            \
     }
+#ifdef DRIFT
+#define DRIFT_STEP(K) r_i -= drift, mean_##K += ACC_##K(r_i);
+#else
+#define DRIFT_STEP(K)
+#endif
 #define GET_STEP(K, i) AT_##K(p, i)
     SWEEP(GET_STEP, STEP)
     ACC2 total = group_sum2((ACC2)(SUM_OF(rz), SUM_OF(rr)), lane);
     if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = total;
+#ifdef DRIFT
+    KEEP_DRIFT(SUM_OF(mean), lane, go_on)
+#endif
 }
 
 #endif

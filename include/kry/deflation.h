@@ -17,6 +17,76 @@ typedef enum kry_coarse_method {
     KRY_COARSE_CHOLESKY  /* sparse factor on the host; waits in each solve */
 } kry_coarse_method;
 
+/* How the second level meets the first, in the order of what a solve may count on. */
+typedef enum kry_deflation_variant {
+    KRY_ADEF2 = 0, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
+    KRY_DEF1,      /* P A x = P b, the paper's: loses its way in single precision after about 1e-6 */
+    KRY_BNN        /* balancing: two coarse solves */
+} kry_deflation_variant;
+
+/* How products with A Z are had. */
+typedef enum kry_deflation_az {
+    KRY_AZ_AUTO = 0, /* what moves fewer bytes */
+    KRY_AZ_STORED,   /* as a sparse matrix: only rows that meet two sub-domains, or a boundary */
+    KRY_AZ_PRODUCT   /* by A itself, nothing stored */
+} kry_deflation_az;
+
+typedef struct kry_deflation_params {
+    size_t struct_size;
+    /* The vectors Z, by one of these; none: `block` with `phase` on grids, `graph` else, of a size
+     * that leaves about 4096 of them. */
+    const int32_t *labels;  /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
+    const char *labels_file; /* the same from a file; kry_labels_read */
+    const kry_vec *vectors; /* n-by-k, linearly independent, copied; needs CLBlast */
+    int64_t stripes;        /* so many stripes of consecutive unknowns */
+    int64_t graph;          /* so many parts of the matrix's graph, by METIS */
+    int64_t block;          /* cells along each side of square or cubic blocks; grid operators */
+    bool phase;             /* blocks split by phases (kry_labels_levels of the coefficient), and
+                               alone the phases as they are; grid operators */
+    kry_deflation_variant variant;
+    kry_deflation_az az;
+    kry_coarse_method coarse;
+    bool plain_gemv; /* the dense inverse by kry's own kernel, not CLBlast's: to compare them */
+} kry_deflation_params;
+#define KRY_DEFLATION(...) \
+    (&(kry_deflation_params){ .struct_size = sizeof(kry_deflation_params), __VA_ARGS__ })
+
+/*
+ * Q := Z E^-1 Z',  E = Z'A Z: the correction from a subspace, and what kry_pcg_params.deflation
+ * takes.
+ *
+ *   A       symmetric positive definite, or KRY_SINGULAR, or with a null space attached. Kept
+ *   params  NULL: the defaults
+ *
+ * Piecewise constant Z is never stored as a matrix; E and A Z are made of products with A, so they
+ * are as true to A as those are. kry_op_update(D, NULL) makes them again after a change of A.
+ * Waits.
+ *
+ * Cost     beside the first level one coarse solve per iteration, and per unknown 4 words and a label
+ *          of 16 bits (32 for more than 65536 sub-domains); A Z
+ * Returns  KRY_ERR_ARGUMENT for k > n, a block of no size, labels with gaps or out of range, vectors
+ *          that are zero; KRY_ERR_SINGULAR for linearly dependent ones (message: which);
+ *          KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_UNSUPPORTED for blocks without a grid, and without
+ *          METIS or CLBlast where they are needed.
+ * Source   R. Gupta, D. Lukarski, M. B. van Gijzen, C. Vuik; R. Gupta, C. Vuik, C. W. J. Lemmens:
+ *          deflated preconditioned conjugate gradients on the GPU. docs/deflation.md
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
+                                                       const kry_deflation_params *params,
+                                                       kry_op **D);
+
+/*
+ * Deflation as one word, as option strings and the program's --deflation take it: "auto",
+ * "stripes:K", "blocks:B", "blocks:B+phase", "phase", "graph:K", "labels:FILE"; any may add
+ * "variant=a-def2|def1|bnn", "az=auto|stored|product", "coarse=auto|dense|cholesky" and
+ * "gemv=plain" behind a comma. Changes only what the word names; labels_file points into `text`'s
+ * copy in `room`.
+ *
+ * Returns  KRY_ERR_PARSE naming the word it does not know.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_deflation_parse(const char *text, char *room, size_t size,
+                                                      kry_deflation_params *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -69,6 +69,7 @@ typedef enum kry_resident {
 typedef struct kry_pcg_params {
     size_t struct_size;
     const kry_op *precond; /* M, about inverse(A), symmetric positive definite; NULL: identity */
+    const kry_op *deflation; /* the second level, of kry_deflation_create for this A; NULL: none */
     kry_stop stop;
     kry_monitor monitor;   /* NULL: none */
     void *monitor_user;    /* borrowed */
@@ -77,7 +78,9 @@ typedef struct kry_pcg_params {
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
 /*
- * Conjugate gradients for A x = b, A and M symmetric positive definite.
+ * Conjugate gradients for A x = b, A and M symmetric positive definite; or A symmetric and singular
+ * with a known null space (KRY_SINGULAR, kry_op_set_null_space): x is then clear of that, and if b is
+ * not the result says by how much.
  *
  * Allocates all it needs (4 n-vectors; 5 with a preconditioner), so that kry_solve allocates
  * nothing on the device. Scalars stay on the device; the host looks behind. docs/pcg.md has the
@@ -138,6 +141,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
  *            method   cg, pcg (the same with precond=jacobi unless said otherwise);
  *                     jacobi, sor (kry_relaxation_create), which take no precond but omega=W
  *            precond  none, jacobi, chebyshev, chebyshev:DEGREE, ip (precond.h)
+ *            deflation  none, or a word of kry_deflation_parse: blocks:16+phase, graph:1000, ...
  *            resident auto, off, on
  *
  * Returns  KRY_ERR_PARSE naming the word, or what the constructors return.

@@ -41,9 +41,18 @@ done:
     return st;
 }
 
-void kry_step_args(const kry_step *s, kry_arg args[KRY_STEP_ARGS])
+size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
+                     kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
 {
-    const kry_arg all[KRY_STEP_ARGS] = { ARG(s->update), ARG(s->state), ARG(s->step),
-                                         ARG(s->pq->buffer), ARG(s->pq->count) };
-    for (int i = 0; i < KRY_STEP_ARGS; i++) args[i] = all[i];
+    static const int64_t none = 0;
+    const kry_sum *in = s->drift ? s->drift : s->pq, *out = s->drift ? s->next_drift : s->pq;
+    const kry_arg all[KRY_STEP_ARGS + KRY_DRIFT_ARGS] = {
+        ARG(s->update),   ARG(s->state),  ARG(s->step),
+        ARG(s->pq->buffer), ARG(s->pq->count), ARG(in->buffer),
+        ARG(in->count),   ARG(out->buffer), { sizeof *n, s->drift ? n : &none },
+    };
+    size_t count = KRY_STEP_ARGS + (drift ? KRY_DRIFT_ARGS : 0);
+
+    for (size_t i = 0; i < count; i++) args[i] = all[i];
+    return count;
 }

@@ -334,9 +334,15 @@ struct kry_step {
     cl_int update;      /* KRY_X_... */
     const kry_vec *d;   /* z := d .* r, or NULL */
     kry_vec *z;
+    /* Sums of r after the step before, and room for those after this one: with them the mean is taken
+     * out of r. For kernels compiled with DRIFT; NULL: not wanted. */
+    const kry_sum *drift;
+    kry_sum *next_drift;
 };
-enum { KRY_STEP_ARGS = 5 };
-/* The arguments that begin_step() takes, in its order. */
-void kry_step_args(const kry_step *s, kry_arg args[KRY_STEP_ARGS]);
+enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
+/* The arguments that begin_step() takes, in its order; `drift`: and those behind them of a kernel
+ * compiled with DRIFT. n: unknowns, kept by the caller. Returns how many. */
+size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
+                     kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif

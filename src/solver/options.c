@@ -1,13 +1,14 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "../core/internal.h"
 #include "../core/number.h"
+#include <kry/deflation.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct options {
-    char method[16], precond[16], resident[16];
+    char method[16], precond[16], resident[16], deflation[256];
     double omega; /* 0: not given */
     kry_stop stop;
 } options;
@@ -37,28 +38,30 @@ static kry_status set_option(options *o, const char *name, const char *value)
         const char *name;
         enum kind kind;
         void *field;
+        size_t size; /* of a word's room */
     } table[] = {
-        { "method", WORD, o->method },
-        { "precond", WORD, o->precond },
+        { "method", WORD, o->method, sizeof o->method },
+        { "precond", WORD, o->precond, sizeof o->precond },
+        { "deflation", WORD, o->deflation, sizeof o->deflation },
         { "rtol", REAL, &o->stop.rtol },
         { "atol", REAL, &o->stop.atol },
         { "maxit", COUNTER, &o->stop.max_iter },
         { "check-every", COUNTER, &o->stop.check_every },
         { "omega", REAL, &o->omega },
-        { "resident", WORD, o->resident },
+        { "resident", WORD, o->resident, sizeof o->resident },
     };
     kry_status st = KRY_OK;
 
     for (size_t i = 0; i < COUNT(table); i++) {
         if (strcmp(table[i].name, name)) continue;
-        bool good = table[i].kind == WORD   ? to_word(value, table[i].field, sizeof o->method)
+        bool good = table[i].kind == WORD   ? to_word(value, table[i].field, table[i].size)
                     : table[i].kind == REAL ? to_double(value, table[i].field)
                                             : to_int64(value, table[i].field);
         CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
         return KRY_OK;
     }
     CHECK(false, KRY_ERR_PARSE,
-          "kry_solver_create: '%s' is none of method, precond, rtol, atol, maxit, check-every, "
+          "kry_solver_create: '%s' is none of method, precond, deflation, rtol, atol, maxit, check-every, "
           "omega, resident",
           name);
 done:
@@ -127,21 +130,38 @@ static kry_status to_resident(const char *word, kry_resident *resident)
                     word);
 }
 
+/* D from its word; NULL for none. */
+static kry_status make_deflation(const kry_op *A, const char *word, kry_op **D)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params params = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    char room[sizeof((options *)0)->deflation];
+
+    *D = NULL;
+    if (!*word || !strcmp(word, "none")) return KRY_OK;
+    TRY(kry_deflation_parse(word, room, sizeof room, &params));
+    TRY(kry_deflation_create(A, &params, D));
+done:
+    return st;
+}
+
 static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_op *M = NULL;
+    kry_op *M = NULL, *D = NULL;
     kry_resident resident = KRY_RESIDENT_AUTO;
 
     CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
     if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
     TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
     TRY(make_precond(A, o->precond, &M));
+    TRY(make_deflation(A, o->deflation, &D));
     TRY(kry_pcg_create(A,
-                       KRY_PCG(.precond = M, .stop = o->stop, .monitor = watch.call,
+                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = watch.call,
                                .monitor_user = watch.user, .resident = resident),
                        solver));
 done:
+    kry_op_release(&D);
     kry_op_release(&M);
     return st;
 }
@@ -153,6 +173,8 @@ static kry_status make_relaxation(const kry_op *A, options *o, watcher watch, kr
 
     CHECK(!o->resident[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no resident",
           o->method);
+    CHECK(!o->deflation[0] || !strcmp(o->deflation, "none"), KRY_ERR_PARSE,
+          "kry_solver_create: method '%s' takes no deflation", o->method);
     CHECK(!o->precond[0] || !strcmp(o->precond, "none"), KRY_ERR_PARSE,
           "kry_solver_create: method '%s' takes no preconditioner, and so not '%s'", o->method,
           o->precond);

@@ -6,6 +6,9 @@
  *   x := x + alpha p,  r := r - alpha q,  z := M r,           one pass if M is diagonal
  *   rho' := r'z,  beta := rho' / rho
  *
+ * With deflation M is both levels, or A is P A (precond/two_level.c), and a cycle begins with
+ * x := x + Q (b - A x). A's null space is kept out of r, and in the end out of x.
+ *
  * Storage     r, p, old p, q: 4 n numbers; z with a preconditioner; no q where A repeats
  * Per step    grids without a matrix 7 words (cl/stencil.cl); else
  *             matrix + 10 words per unknown without, 12 with a diagonal preconditioner where A
@@ -16,13 +19,17 @@
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
 #include "../core/null_space.h"
+#include "../precond/deflation.h"
 #include "resident.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct pcg {
-    kry_op *A, *M;      /* retained; M may be NULL */
+    kry_op *A, *M;      /* retained; M may be NULL, and is both levels with deflation */
+    kry_op *product;    /* what directions are multiplied by: A, or P A */
+    kry_op *deflation;  /* retained; NULL: none */
     kry_device *dev;    /* borrowed from A */
     kry_layout *layout; /* borrowed */
     kry_vec *r, *z, *q; /* z is r itself without a preconditioner; q is NULL if A repeats */
@@ -31,6 +38,7 @@ typedef struct pcg {
     bool repeats;                      /* A forms A p again in its own step instead of storing q */
     bool lazy;                         /* which updates x every second time */
     kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
+    kry_sum *drift, *next_drift;       /* sums of r, where constants are the null space */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last;
     kry_null_space null;               /* of A: kept out of r, and in the end out of x */
@@ -45,14 +53,17 @@ static kry_status precondition(pcg *S)
     return S->M ? kry_op_run_dots(S->M, S->r, S->z, S->rho) : kry_vec_dot_pair(S->r, S->z, S->rho);
 }
 
-/* r := b - A x, and the recurrence from there. Hands back the true residual. Waits. */
-static kry_status begin(pcg *S, const kry_vec *b, const kry_vec *x, double *residual)
+/* r := b - A x, and the recurrence from there. Hands back the true residual. With deflation x moves
+ * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. Waits. */
+static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
 {
     kry_status st = KRY_OK;
     double rho[2];
 
     TRY(kry_op_residual(S->A, b, x, S->r));
+    if (S->deflation) TRY(kry_deflation_start(kry_deflation_of(S->deflation), b, x, S->r));
     TRY(kry_null_space_project(&S->null, S->r));
+    if (S->drift) S->drift->count = 0;
     TRY(precondition(S));
     TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0)); /* beta = 0 must not meet old NaNs */
     TRY(kry_sum_read(S->layout, S->rho, rho));
@@ -72,12 +83,15 @@ static bool only_scales(const kry_op *M)
     return M->table->as_scalar && M->table->as_scalar(M->self) > 0;
 }
 
+/* The null space is that of constants: the step takes it out of r by itself, a step late. */
+static bool takes_drift(const pcg *S) { return S->null.A && !S->null.vectors; }
+
 /* x += alpha p,  r -= alpha q, by a pass over vectors */
 static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
 {
     kry_status st = KRY_OK;
     bool aligned = !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
-    kry_arg args[KRY_STEP_ARGS + 9] = { ARG(x->n) };
+    kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9] = { ARG(x->n) };
     const kry_arg rest[] = { ARG(s->p->buffer),
                              ARG(S->q->buffer),
                              ARG(x->buffer),
@@ -87,11 +101,12 @@ static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
                              s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
                              ARG(S->z->buffer) };
 
-    kry_step_args(s, args + 1);
-    memcpy(args + 1 + KRY_STEP_ARGS, rest, sizeof rest);
+    size_t count = 1 + kry_step_args(s, takes_drift(S), &x->n, args + 1);
+    memcpy(args + count, rest, sizeof rest);
+    count += COUNT(rest) - (s->d ? 0 : 2);
     S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
-    TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args,
-                   COUNT(args) - (s->d ? 0 : 2)));
+    if (s->drift) s->next_drift->count = S->rho->count;
+    TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args, count));
 done:
     return st;
 }
@@ -112,11 +127,19 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
                    .d = d,
                    .z = S->z };
 
+    if (takes_drift(S)) {
+        kry_sum *t = S->drift;
+        s.drift = t, s.next_drift = S->next_drift;
+        S->drift = S->next_drift, S->next_drift = t;
+    }
     if (S->repeats)
-        TRY(S->A->table->apply_step(S->A->self, &s, x, S->r, S->rho));
+        TRY(S->product->table->apply_step(S->product->self, &s, x, S->r, S->rho));
     else
         TRY(run_step(S, &s, x));
-    TRY(kry_null_space_project(&S->null, S->r));
+    if (takes_drift(S))
+        TRY(S->layout->reduce(S->layout, &S->drift, 1));
+    else
+        TRY(kry_null_space_project(&S->null, S->r));
     if (S->M && !d) TRY(precondition(S));
 done:
     return st;
@@ -155,7 +178,7 @@ static kry_status iterate(pcg *S, kry_vec *x)
         TRY(kry_watch_next(&S->watch, &d, &go));
         if (!go) break;
         d.old = S->fuses ? S->old : S->p;
-        TRY(kry_op_run_direction(S->A, &d, S->p, S->q, S->pq));
+        TRY(kry_op_run_direction(S->product, &d, S->p, S->q, S->pq));
         TRY(S->layout->reduce(S->layout, &S->pq, 1));
         TRY(step(S, x, d.iteration - start));
         if (S->fuses) {
@@ -191,13 +214,13 @@ static double bytes_per_step(const pcg *S)
     kry_op_info A, M;
     double word = (double)S->A->shape.rows * (double)kry_type_size(S->A->shape.type);
 
-    kry_op_describe(S->A, &A);
+    kry_op_describe(S->product, &A);
     if (A.bytes_per_apply <= 0) return 0;
     double bytes = A.bytes_per_direction + 6 * word;
     if (S->repeats)
         bytes = A.bytes_per_direction + A.bytes_per_step + (S->lazy ? 0 : word);
     else if (A.bytes_per_direction <= 0)
-        bytes = A.bytes_per_apply + (S->A->table->apply_dot ? 9 : 11) * word;
+        bytes = A.bytes_per_apply + (S->product->table->apply_dot ? 9 : 11) * word;
     if (!S->M) return bytes;
     if (diagonal_of(S->M)) return bytes + 2 * word;
     kry_op_describe(S->M, &M);
@@ -245,8 +268,13 @@ static kry_status pcg_apply(void *self, double alpha, const kry_vec *x, double b
 static kry_status pcg_update(void *self, const void *values)
 {
     pcg *S = self;
-    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'pcg' takes no values");
-    return S->M ? kry_op_update(S->M, NULL) : KRY_OK;
+    kry_status st = KRY_OK;
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'pcg' takes no values");
+    if (S->M) TRY(kry_op_update(S->M, NULL));
+    if (S->deflation && S->product != S->A) TRY(kry_op_update(S->deflation, NULL));
+done:
+    return st;
 }
 
 static void pcg_destroy(void *self)
@@ -256,6 +284,8 @@ static void pcg_destroy(void *self)
     kry_chip_release(&S->chip);
     kry_watch_release(&S->watch);
     kry_null_space_release(&S->null);
+    kry_sum_release(&S->next_drift);
+    kry_sum_release(&S->drift);
     kry_sum_release(&S->rho);
     kry_sum_release(&S->pq);
     kry_vec_release(&S->old);
@@ -263,6 +293,8 @@ static void pcg_destroy(void *self)
     kry_vec_release(&S->q);
     kry_vec_release(&S->z);
     kry_vec_release(&S->r);
+    kry_op_release(&S->deflation);
+    kry_op_release(&S->product);
     kry_op_release(&S->M);
     kry_op_release(&S->A);
     free(S);
@@ -276,6 +308,19 @@ static const kry_op_table pcg_table = {
     .solve = pcg_solve,
     .destroy = pcg_destroy,
 };
+
+static kry_status check_deflation(const kry_op *A, const kry_op *D)
+{
+    kry_status st = KRY_OK;
+
+    if (!D) return KRY_OK;
+    CHECK(kry_deflation_of(D), KRY_ERR_TYPE,
+          "kry_pcg_create: '%s' is no deflation (kry_deflation_create makes them)", D->table->kind);
+    CHECK(kry_deflation_of(D)->A == A, KRY_ERR_ARGUMENT,
+          "kry_pcg_create: the deflation was made for another matrix");
+done:
+    return st;
+}
 
 static kry_status check_operators(const kry_op *A, const kry_op *M)
 {
@@ -305,9 +350,8 @@ static kry_status allocate(pcg *S)
     kry_status st = KRY_OK;
     kry_type type = S->A->shape.type;
     int64_t n = S->A->shape.rows;
-    const char *diagonal = diagonal_of(S->M) ? "-DDIAGONAL" : "";
-    char unaligned[64] = "-DKRY_UNALIGNED ";
     kry_kernel *compiled;
+    char step[64], unaligned[64];
 
     TRY(kry_vec_create(S->dev, type, n, 1, &S->r));
     if (!S->repeats) TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
@@ -319,14 +363,42 @@ static kry_status allocate(pcg *S)
         S->z = kry_vec_retain(S->r);
     TRY(kry_sum_create(S->dev, 1, &S->pq));
     TRY(kry_sum_create(S->dev, 2, &S->rho));
-    TRY(kry_kernel_get(S->dev, "pcg", type, diagonal, "pcg_step", &S->step));
+    if (takes_drift(S)) {
+        TRY(kry_sum_create(S->dev, 1, &S->drift));
+        TRY(kry_sum_create(S->dev, 1, &S->next_drift));
+    }
+    snprintf(step, sizeof step, "%s%s", diagonal_of(S->M) ? "-DDIAGONAL " : "",
+             takes_drift(S) ? "-DDRIFT" : "");
+    snprintf(unaligned, sizeof unaligned, "-DKRY_UNALIGNED %s", step);
+    TRY(kry_kernel_get(S->dev, "pcg", type, step, "pcg_step", &S->step));
     /* Found again by the solve, which must not fail for want of them. */
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_direction", &compiled));
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_check", &compiled));
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_add_last", &S->add_last));
     if (S->dev->info.cpu_kernels) return KRY_OK;
-    for (int i = 0; diagonal[i]; i++) unaligned[16 + i] = diagonal[i], unaligned[17 + i] = 0;
     TRY(kry_kernel_get(S->dev, "pcg", type, unaligned, "pcg_step", &S->step_unaligned));
+done:
+    return st;
+}
+
+/* The two levels: M and A, with deflation in one of them. */
+static kry_status take_operators(pcg *S, const kry_op *A, const kry_pcg_params *params)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = params->precond;
+    kry_deflation *D = kry_deflation_of(params->deflation);
+
+    S->A = kry_op_retain(A);
+    if (M && only_scales(M)) M = NULL;
+    if (D) S->deflation = kry_op_retain(params->deflation);
+    if (D && D->variant == KRY_DEF1)
+        TRY(kry_two_level_product(params->deflation, &S->product));
+    else
+        S->product = kry_op_retain(A);
+    if (D && D->variant != KRY_DEF1)
+        TRY(kry_two_level_precond(params->deflation, M, &S->M));
+    else if (M)
+        S->M = kry_op_retain(M);
 done:
     return st;
 }
@@ -344,23 +416,23 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_pcg_create: params not made by KRY_PCG");
     TRY(check_operators(A, params->precond));
+    TRY(check_deflation(A, params->deflation));
     kry_stop stop = params->stop;
     TRY(kry_stop_check("kry_pcg_create", A->shape.type, A->shape.rows, &stop));
     TRY(kry_alloc(1, sizeof *S, &S));
-    S->A = kry_op_retain(A);
-    if (params->precond && !only_scales(params->precond)) S->M = kry_op_retain(params->precond);
+    TRY(take_operators(S, A, params));
     S->dev = A->dev;
     S->layout = &A->dev->layout;
-    S->fuses = A->table->apply_direction != NULL;
-    S->repeats = A->table->apply_step != NULL;
+    S->fuses = S->product->table->apply_direction != NULL;
+    S->repeats = S->product->table->apply_step != NULL;
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
+    TRY(kry_null_space_create(A, &S->null));
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
     kry_pcg_params left = *params;
     left.precond = S->M;
-    TRY(kry_null_space_create(A, &S->null));
-    if (!S->null.A) kry_chip_prepare(&S->chip, A, &left); /* which does not project */
+    if (!S->null.A && !S->deflation) kry_chip_prepare(&S->chip, A, &left); /* which does not project */
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;

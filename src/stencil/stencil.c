@@ -96,11 +96,10 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
 {
     kry_stencil *A = self;
-    kry_arg rest[KRY_STEP_ARGS + 9];
-    size_t n = KRY_STEP_ARGS;
+    kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9];
     const cl_int scaled = s->d != NULL;
+    size_t n = kry_step_args(s, A->singular, &A->n, rest);
 
-    kry_step_args(s, rest);
     rest[n++] = (kry_arg)ARG(s->p->buffer);
     rest[n++] = (kry_arg)ARG(s->old->buffer);
     rest[n++] = (kry_arg)ARG(x->buffer);
@@ -112,6 +111,7 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     rest[n++] = (kry_arg)ARG(d->buffer);
     rest[n++] = (kry_arg)ARG(s->z->buffer);
     sum->count = (cl_int)A->step.groups;
+    if (s->drift) s->next_drift->count = sum->count;
     return kry_stencil_launch(A, &A->step, rest, n);
 }
 
@@ -238,6 +238,16 @@ static double or_one(double value) { return value > 0 ? value : 1; }
 /* What the sides' ghosts are to the kernels. */
 static int ghost_define(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
 
+/* No side has given values: constants are mapped to zero. */
+static bool is_singular(const kry_stencil *A)
+{
+    for (int a = 0; a < A->axes; a++)
+        if (A->low[a] == KRY_DIRICHLET || A->low[a] == KRY_DIRICHLET_FACE ||
+            A->high[a] == KRY_DIRICHLET || A->high[a] == KRY_DIRICHLET_FACE)
+            return false;
+    return true;
+}
+
 static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
 {
     static const int kernel_path[] = { [KRY_PATH_MARCH] = 0,
@@ -255,12 +265,14 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p)
         A->high[a] = a < A->axes ? p->high[a] : KRY_NEUMANN;
         A->n *= A->size[a];
     }
+    A->singular = is_singular(A);
     A->path = p->path;
     snprintf(A->defines, sizeof A->defines,
-             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s", A->axes,
+             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s", A->axes,
              kernel_path[A->path], ghost_define(A->low[0]), ghost_define(A->high[0]),
              ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
-             ghost_define(A->high[2]), p->coefficient || p->face[0] ? " -DVARIABLE" : "");
+             ghost_define(A->high[2]), p->coefficient || p->face[0] ? " -DVARIABLE" : "",
+             A->singular ? " -DDRIFT" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
     A->lanes = kry_stencil_lanes(A);
 }
@@ -341,15 +353,6 @@ done:
     return st;
 }
 
-static unsigned traits_of(const kry_stencil *A)
-{
-    for (int a = 0; a < A->axes; a++)
-        if (A->low[a] == KRY_DIRICHLET || A->low[a] == KRY_DIRICHLET_FACE ||
-            A->high[a] == KRY_DIRICHLET || A->high[a] == KRY_DIRICHLET_FACE)
-            return KRY_SYMMETRIC | KRY_POSITIVE;
-    return KRY_SYMMETRIC | KRY_SINGULAR;
-}
-
 kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_params *params,
                               kry_op **out)
 {
@@ -366,7 +369,8 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     if (uses_image(A)) TRY(make_image(A));
     TRY(kry_stencil_create_faces(A, params));
     TRY(kry_device_finish(dev));
-    const kry_op_shape shape = { A->n, A->n, type, traits_of(A) };
+    const kry_op_shape shape = { A->n, A->n, type,
+                                 KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
     TRY(kry_op_create(dev, uses_image(A) ? &image_table : &stencil_table, A, &shape, out));
     A = NULL;
 done:

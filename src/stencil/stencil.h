@@ -35,6 +35,7 @@ typedef struct kry_stencil {
     cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without */
     cl_mem face[3];     /* n numbers of `type` for each axis; NULL: constant */
     bool faces_given;   /* and not made from coefficients */
+    bool singular;      /* constants are mapped to zero */
     char defines[160];  /* for cl/sweep.clh */
     char variant[48];   /* for kry_op_describe */
     int lanes;          /* points that a work-item takes at once from aligned vectors */
@@ -84,7 +85,7 @@ int kry_stencil_lanes(const kry_stencil *A);
 /* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: of a kernel with many
  * registers. Its kernel is for the caller to fill in. */
 kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy);
-/* Enqueue a kernel whose arguments are the grid and `rest`, at most 16. */
+/* Enqueue a kernel whose arguments are the grid and `rest`, at most 18. */
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count);
 

@@ -4,7 +4,7 @@
 #include "stencil.h"
 #include <string.h>
 
-enum { GRID_ARGS = 13, REST = 16 };
+enum { GRID_ARGS = 13, REST = 18 };
 
 /* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
  * may load one, else a point. */

@@ -23,15 +23,15 @@ static kry_status time_solves(const bench *b, const kry_op *A, const kry_vec *rh
     kry_op *solver = NULL;
     kry_vec *x = NULL;
     double seconds[REPEATS];
-    char words[160];
+    char words[512];
     kry_result result;
     const options *o = b->o;
     const char *precond = o->precond                               ? o->precond
                           : o->method && !strcmp(o->method, "pcg") ? "jacobi"
                                                                    : "none";
-    snprintf(words, sizeof words, "method=%s precond=%s atol=1e-300 maxit=%d%s%s",
-             o->method ? o->method : "cg", precond, limit, o->resident ? " resident=" : "",
-             o->resident ? o->resident : "");
+    snprintf(words, sizeof words, "method=%s precond=%s atol=1e-300 maxit=%d deflation=%s%s%s",
+             o->method ? o->method : "cg", precond, limit, o->deflation ? o->deflation : "none",
+             o->resident ? " resident=" : "", o->resident ? o->resident : "");
     TRY(kry_solver_create(A, words, NULL, NULL, &solver));
     TRY(kry_vec_create(b->device, b->type, kry_vec_rows(rhs), 1, &x));
     for (int i = -1; i < REPEATS; i++) { /* the first one warms up */

@@ -36,7 +36,7 @@ static void json_setting(json *j, const report *r)
     json_whole(j, "nnz", r->matrix.nnz);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
-    json_text(j, "deflation", "none");
+    json_text(j, "deflation", r->deflation);
     json_text(j, "precision", kry_type_name(r->type));
     json_text(j, "format", r->matrix.kind);
     json_text(j, "variant", r->matrix.variant); /* its older name */
@@ -65,6 +65,8 @@ void report_json(const report *r)
     json_real(&j, "relative_residual", report_relative(r, result->residual));
     json_real(&j, "true_relative_residual", report_relative(r, result->true_residual));
     json_real(&j, "target_relative", report_relative(r, result->target));
+    if (result->inconsistent > 0)
+        json_real(&j, "inconsistent_relative", report_relative(r, result->inconsistent));
     if (r->has_error) {
         json_real(&j, "error_inf", r->error_inf);
         json_real(&j, "error_rel", r->error_rel);
@@ -112,7 +114,9 @@ void report_text(const report *r)
            kry_type_name(r->type));
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
-    printf("method     %s, preconditioner %s\n", r->method, r->precond);
+    printf("method     %s, preconditioner %s", r->method, r->precond);
+    if (strcmp(r->deflation, "none")) printf(", deflation %s", r->deflation);
+    printf("\n");
     printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
     printf("\n");

@@ -154,8 +154,10 @@ static kry_status create_solver(solve *s)
                  : o->method                              ? "none"
                                                           : def;
     r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
-    const char *names[] = { "rtol", "atol", "maxit", "check-every", "resident", "omega" };
-    const char *values[] = { o->rtol, o->atol, o->maxit, o->check_every, o->resident, o->omega };
+    r->deflation = o->deflation ? o->deflation : "none";
+    const char *names[] = { "rtol", "atol", "maxit", "check-every", "resident", "omega", "deflation" };
+    const char *values[] = { o->rtol,     o->atol,  o->maxit,    o->check_every,
+                             o->resident, o->omega, o->deflation };
     int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
     for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
         if (values[i])

@@ -1,0 +1,132 @@
+// deflation.cl - between n unknowns and the k sub-domains they are labelled with: Z'v, Z c.
+// Host: src/precond/subspace.c.  Vectors start anywhere, but for r and z of the correction, which
+// start where whole vectors may.
+//
+// LABEL   type of a label: ushort or int
+// TILE    GPU: work-items that sum a segment together, a power of two, at most WG
+
+// ---- w := Z'v ----
+
+#define PIECE 8 // unknowns, at most
+
+// The sum of a segment's share: pieces first + t, first + t + step, ... before last
+ACC sum_pieces(int first, int last, int step, global const int *restrict piece_start,
+               global const uchar *restrict piece_length, global const REAL *restrict v)
+{
+    ACC s = 0;
+    for (int p = first; p < last; p += step) {
+        global const REAL *at = v + piece_start[p];
+        const int length = piece_length[p];
+        if (length == PIECE) {
+            s += (((ACC)at[0] + (ACC)at[1]) + ((ACC)at[2] + (ACC)at[3])) +
+                 (((ACC)at[4] + (ACC)at[5]) + ((ACC)at[6] + (ACC)at[7]));
+        } else {
+            for (int j = 0; j < length; j++) s += (ACC)at[j];
+        }
+    }
+    return s;
+}
+
+#define RESTRICT_PARAMS                                                                 \
+    int segments, global const int *restrict segment, global const int *restrict piece_start, \
+        global const uchar *restrict piece_length, global const REAL *restrict v, long v0
+
+#ifdef KRY_CPU
+#define RESTRICT(OUT)                                                                       \
+    FOR_EACH(s, segments)                                                                   \
+    OUT(s, sum_pieces(segment[s], segment[s + 1], 1, piece_start, piece_length, v + v0))
+#else
+#define RESTRICT(OUT)                                                                       \
+    local ACC lane[WG];                                                                     \
+    const int l = get_local_id(0), t = l % TILE, per_group = WG / TILE;                     \
+    for (int first = get_group_id(0) * per_group; first < segments;                         \
+         first += (int)get_num_groups(0) * per_group) {                                     \
+        const int s = first + l / TILE;                                                     \
+        lane[l] = s < segments ? sum_pieces(segment[s] + t, segment[s + 1], TILE, piece_start, \
+                                            piece_length, v + v0)                           \
+                               : 0;                                                         \
+        for (int step = TILE / 2; step > 0; step /= 2) {                                    \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                   \
+            if (t < step) lane[l] += lane[l + step];                                        \
+        }                                                                                   \
+        if (t == 0 && s < segments) OUT(s, lane[l]);                                        \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    }
+#endif
+
+// Each label is a segment.
+kernel void deflation_restrict(RESTRICT_PARAMS, global REAL *restrict w, long w0)
+{
+#define TO_W(s, sum) w[w0 + (s)] = (REAL)(sum)
+    RESTRICT(TO_W);
+}
+
+// Labels of many segments: sums of segments, then of labels.
+kernel void deflation_segments(RESTRICT_PARAMS, global ACC *restrict part)
+{
+#define TO_PART(s, sum) part[s] = (sum)
+    RESTRICT(TO_PART);
+}
+
+kernel void deflation_finish(long k, global const int *restrict label_segment,
+                             global const ACC *restrict part, global REAL *restrict w, long w0)
+{
+    FOR_EACH(i, k)
+    {
+        ACC sum = 0;
+        for (int s = label_segment[i]; s < label_segment[i + 1]; s++) sum += part[s];
+        w[w0 + i] = (REAL)sum;
+    }
+}
+
+// ---- Z c ----
+
+// y := alpha Z c + beta y; with beta == 0, y is not read.
+kernel void deflation_prolong(long n, global const LABEL *restrict label, ACC alpha,
+                              global const REAL *restrict c, long c0, ACC beta,
+                              global REAL *restrict y, long y0)
+{
+    const REAL by = (REAL)alpha, old = (REAL)beta;
+    c += c0, y += y0;
+    FOR_EACH(i, n) y[i] = old == 0 ? by * c[label[i]] : by * c[label[i]] + old * y[i];
+}
+
+#if VW == 1
+#define GATHER(c, l) (c)[(l)[0]]
+#elif VW == 2
+#define GATHER(c, l) (VEC)((c)[(l)[0]], (c)[(l)[1]])
+#elif VW == 4
+#define GATHER(c, l) (VEC)((c)[(l)[0]], (c)[(l)[1]], (c)[(l)[2]], (c)[(l)[3]])
+#else
+#define GATHER(c, l)                                                                 \
+    (VEC)((c)[(l)[0]], (c)[(l)[1]], (c)[(l)[2]], (c)[(l)[3]], (c)[(l)[4]], (c)[(l)[5]], \
+          (c)[(l)[6]], (c)[(l)[7]])
+#endif
+
+// z += Z c, part[group] := (r.z, r.r)
+kernel void deflation_correct(long n, global const LABEL *restrict label,
+                              global const REAL *restrict c, long c0, global const REAL *restrict r,
+                              long r0, global REAL *restrict z, long z0,
+                              global ACC2 *restrict part)
+{
+    local ACC2 lane[WG];
+    ACCV srz = 0, srr = 0;
+    ACC trz = 0, trr = 0;
+    c += c0, r += r0, z += z0;
+#define CORRECT(TYPE, LOAD, STORE, C, TO, rz, rr)     \
+    {                                                 \
+        TYPE z_i = LOAD(z) + C, r_i = LOAD(r);        \
+        STORE(z_i, z);                                \
+        rz += TO(r_i) * TO(z_i);                      \
+        rr += TO(r_i) * TO(r_i);                      \
+    }
+#define VLOAD(a)     LDV(a, i)
+#define VSTORE(v, a) STV(v, i, a)
+#define SLOAD(a)     (a)[i]
+#define SSTORE(v, a) (a)[i] = (v)
+    FOR_VEC(i, n) CORRECT(VEC, VLOAD, VSTORE, GATHER(c, label + i * VW), TO_ACCV, srz, srr)
+    FOR_TAIL(i, n) CORRECT(REAL, SLOAD, SSTORE, c[label[i]], (ACC), trz, trr)
+
+    ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
+    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}

@@ -1,0 +1,269 @@
+/*
+ * deflation.c - Q = Z E^-1 Z' as an operator, and the steps that the second level of a
+ * preconditioner is made of.
+ *
+ * Source  R. Gupta, C. Vuik, C. W. J. Lemmens, deflated preconditioned conjugate gradients on the
+ *         GPU: algorithm 2. A Z in compact form is their "level 1", E^-1 by GEMV their "level 2".
+ */
+#include "deflation.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/* w := Z'r - (AZ)'y */
+static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    if (y && D->az == KRY_AZ_PRODUCT && !D->AZ_dense) {
+        TRY(kry_op_residual(D->A, r, y, D->t));
+        return kry_subspace_restrict(&D->Z, D->t, D->w);
+    }
+    TRY(kry_subspace_restrict(&D->Z, r, D->w));
+    if (!y) return KRY_OK;
+    if (D->AZ_dense) return kry_vec_gemv(true, -1, D->AZ_dense, y, 1, D->w);
+    TRY(D->AZ_t->table->apply(D->AZ_t->self, -1, y, 1, D->w));
+done:
+    return st;
+}
+
+kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y)
+{
+    kry_status st = restrict_residual(D, r, y);
+    return st < 0 ? st : kry_coarse_solve(D->coarse, D->w, D->c);
+}
+
+kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q)
+{
+    kry_status st = KRY_OK;
+
+    if (D->AZ_dense) return kry_vec_gemv(false, -1, D->AZ_dense, D->c, 1, q);
+    if (D->AZ) return D->AZ->table->apply(D->AZ->self, -1, D->c, 1, q);
+    TRY(kry_subspace_prolong(&D->Z, 1, D->c, 0, D->t));
+    TRY(D->A->table->apply(D->A->self, -1, D->t, 1, q));
+done:
+    return st;
+}
+
+kry_status kry_deflation_start(kry_deflation *D, const kry_vec *b, kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_deflation_solve(D, r, NULL));
+    TRY(kry_subspace_prolong(&D->Z, 1, D->c, 1, x));
+    TRY(kry_op_residual(D->A, b, x, r));
+done:
+    return st;
+}
+
+/* ---- the operator -------------------------------------------------------------------------------- */
+
+static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    kry_deflation *D = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_deflation_solve(D, x, NULL));
+    TRY(kry_subspace_prolong(&D->Z, alpha, D->c, beta, y));
+done:
+    return st;
+}
+
+/* A Z as a matrix of one of the library's formats, by rows or, as it was found, by labels. */
+static kry_status matrix_by_labels(kry_deflation *D, const kry_galerkin *G, kry_op **AZ_t)
+{
+    return kry_csr_create(D->Z.dev, D->Z.type, D->Z.k, D->Z.n, G->ptr, G->row, G->val, NULL, AZ_t);
+}
+
+static kry_status matrix_by_rows(kry_deflation *D, const kry_galerkin *G, kry_op **AZ)
+{
+    kry_status st = KRY_OK;
+    int64_t n = D->Z.n, *ptr = NULL, *at = NULL;
+    int32_t *col = NULL;
+    void *val = NULL;
+
+    TRY(kry_alloc((size_t)n + 1, sizeof *ptr, &ptr));
+    TRY(kry_alloc((size_t)n, sizeof *at, &at));
+    TRY(kry_alloc((size_t)G->nnz, sizeof *col, &col));
+    TRY(kry_alloc((size_t)G->nnz, kry_type_size(D->Z.type), &val));
+    for (int64_t e = 0; e < G->nnz; e++) ptr[G->row[e] + 1]++;
+    for (int64_t i = 0; i < n; i++) ptr[i + 1] += ptr[i];
+    memcpy(at, ptr, (size_t)n * sizeof *at);
+    for (int64_t s = 0; s < D->Z.k; s++)
+        for (int64_t e = G->ptr[s]; e < G->ptr[s + 1]; e++) {
+            int64_t place = at[G->row[e]]++;
+            col[place] = (int32_t)s;
+            kry_number_put(D->Z.type, val, place, kry_number_at(D->Z.type, G->val, e));
+        }
+    TRY(kry_csr_create(D->Z.dev, D->Z.type, n, D->Z.k, ptr, col, val, NULL, AZ));
+done:
+    free(ptr);
+    free(at);
+    free(col);
+    free(val);
+    return st;
+}
+
+/* Bytes of (AZ)'y beside those of Z'r: by the matrix, or by a residual in place of r. */
+static double az_bytes(const kry_deflation *D)
+{
+    kry_op_info info;
+    double number = (double)kry_type_size(D->Z.type), n = (double)D->Z.n, k = (double)D->Z.k;
+
+    if (D->AZ_dense) return (n * k + n + k) * number;
+    kry_op_describe(D->AZ_t ? D->AZ_t : D->A, &info);
+    return D->AZ_t ? info.bytes_per_apply : info.bytes_per_apply + n * number;
+}
+
+/* The matrix keeps (row, number) for each entry; the product reads two vectors more than Z'r does,
+ * and whatever A is made of. */
+static bool worth_storing(const kry_deflation *D, const kry_galerkin *G)
+{
+    kry_op_info A;
+    double number = (double)kry_type_size(D->Z.type);
+
+    if (D->az != KRY_AZ_AUTO) return D->az == KRY_AZ_STORED;
+    kry_op_describe(D->A, &A);
+    if (A.bytes_per_apply <= 0) return true;
+    return (double)G->nnz * (4 + 2 * number) <= A.bytes_per_apply + (double)D->Z.n * number;
+}
+
+/* What the values of A decide. The old ones stay if it fails. */
+static kry_status make_values(kry_deflation *D)
+{
+    kry_status st = KRY_OK;
+    kry_galerkin G = { 0 };
+    kry_coarse *coarse = NULL;
+    kry_op *AZ = NULL, *AZ_t = NULL;
+    kry_deflation_az az;
+
+    TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
+    TRY(kry_coarse_create(D->Z.dev, D->Z.type, D->method, &G.E, &coarse));
+    if (D->plain_gemv) TRY(kry_coarse_use_plain(coarse, true));
+    az = worth_storing(D, &G) ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
+    if (!G.AZ && az == KRY_AZ_STORED) {
+        TRY(matrix_by_labels(D, &G, &AZ_t));
+        if (D->variant != KRY_ADEF2) TRY(matrix_by_rows(D, &G, &AZ));
+    }
+    kry_coarse_release(&D->coarse);
+    kry_op_release(&D->AZ);
+    kry_op_release(&D->AZ_t);
+    kry_vec_release(&D->AZ_dense);
+    D->az = az, D->coarse = coarse, D->AZ = AZ, D->AZ_t = AZ_t, D->AZ_dense = G.AZ;
+    G.AZ = NULL, coarse = NULL, AZ = AZ_t = NULL;
+done:
+    kry_coarse_release(&coarse);
+    kry_op_release(&AZ);
+    kry_op_release(&AZ_t);
+    kry_galerkin_release(&G);
+    return st;
+}
+
+static kry_status deflation_update(void *self, const void *values)
+{
+    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'deflation' takes no values");
+    return make_values(self);
+}
+
+static void deflation_describe(void *self, kry_op_info *info)
+{
+    kry_deflation *D = self;
+    static const char *const variants[] = { "a-def2", "def1", "bnn" };
+    kry_coarse_info coarse;
+
+    kry_coarse_describe(D->coarse, &coarse);
+    snprintf(D->text, sizeof D->text, "%s, %lld vectors, az %s, coarse %s", variants[D->variant],
+             (long long)D->Z.k, D->az == KRY_AZ_STORED ? "stored" : "by products", coarse.method);
+    info->variant = D->text;
+    info->bytes_stored = coarse.bytes_stored;
+    info->bytes_per_apply = kry_subspace_restrict_bytes(&D->Z) + coarse.bytes_per_solve +
+                            kry_subspace_correct_bytes(&D->Z);
+    /* With (AZ)'y or AZ c, as a step of the two-level methods has it. */
+    info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
+}
+
+static void deflation_destroy(void *self)
+{
+    kry_deflation *D = self;
+    if (!D) return;
+    kry_vec_release(&D->t);
+    kry_vec_release(&D->c);
+    kry_vec_release(&D->w);
+    kry_vec_release(&D->AZ_dense);
+    kry_op_release(&D->AZ_t);
+    kry_op_release(&D->AZ);
+    kry_coarse_release(&D->coarse);
+    kry_colours_release(&D->colours);
+    kry_subspace_release(&D->Z);
+    kry_op_release(&D->A);
+    free(D);
+}
+
+static const kry_op_table deflation_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "deflation",
+    .apply = deflation_apply,
+    .apply_transpose = deflation_apply,
+    .update = deflation_update,
+    .describe = deflation_describe,
+    .destroy = deflation_destroy,
+};
+
+kry_deflation *kry_deflation_of(const kry_op *op)
+{
+    return op && op->table == &deflation_table ? op->self : NULL;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------- */
+
+static kry_status check(const kry_op *A, const kry_deflation_params *p)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_deflation_create: NULL");
+    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: params not made by KRY_DEFLATION");
+    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "kry_deflation_create: '%s' is %lld-by-%lld",
+          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
+          A->table->kind);
+    CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&
+              (unsigned)p->coarse <= KRY_COARSE_CHOLESKY,
+          KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d, coarse = %d",
+          (int)p->variant, (int)p->az, (int)p->coarse);
+done:
+    return st;
+}
+
+kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **out)
+{
+    static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+    kry_deflation *D = NULL;
+
+    *out = NULL;
+    if (!params) params = &defaults;
+    TRY(check(A, params));
+    kry_op_shape shape = A->shape;
+    shape.traits = KRY_SYMMETRIC;
+    TRY(kry_alloc(1, sizeof *D, &D));
+    D->A = kry_op_retain(A);
+    D->variant = params->variant;
+    D->method = params->coarse;
+    D->az = params->az;
+    D->plain_gemv = params->plain_gemv;
+    TRY(kry_deflation_subspace(A, params, &D->Z));
+    TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
+    TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
+    TRY(kry_colours_find(A, &D->Z, &D->colours));
+    TRY(make_values(D));
+    TRY(kry_op_create(A->dev, &deflation_table, D, &shape, out));
+    D = NULL;
+done:
+    deflation_destroy(D);
+    return st;
+}

@@ -1,0 +1,57 @@
+/* rows.c - the columns of each row of an operator. */
+#include "rows.h"
+#include "../stencil/stencil.h"
+#include <stdlib.h>
+
+kry_status kry_rows_of(const kry_op *A, kry_rows *rows)
+{
+    kry_status st = KRY_OK;
+    kry_op_info info;
+    void *val = NULL;
+
+    *rows = (kry_rows){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
+    rows->known = rows->grid != NULL;
+    if (rows->known) return KRY_OK;
+    kry_op_describe(A, &info);
+    if (info.nnz < 0) return KRY_OK;
+    TRY(kry_alloc((size_t)rows->n + 1, sizeof *rows->row_ptr, &rows->row_ptr));
+    TRY(kry_alloc((size_t)info.nnz, sizeof *rows->col, &rows->col));
+    TRY(kry_alloc((size_t)info.nnz, kry_type_size(A->shape.type), &val));
+    st = kry_matrix_read(A, rows->row_ptr, rows->col, val);
+    rows->known = st == KRY_OK;
+    if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK; /* an operator of the caller's own */
+done:
+    free(val);
+    if (st < 0) kry_rows_release(rows);
+    return st;
+}
+
+void kry_rows_release(kry_rows *rows)
+{
+    free(rows->row_ptr);
+    free(rows->col);
+    *rows = (kry_rows){ 0 };
+}
+
+static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
+{
+    int64_t count = 0, stride = 1, left = i;
+
+    cols[count++] = (int32_t)i;
+    for (int a = 0; a < A->axes; a++) {
+        int64_t size = A->size[a], at = left % size, around = (size - 1) * stride;
+        bool wraps = A->low[a] == KRY_PERIODIC;
+        if (at > 0 || wraps) cols[count++] = (int32_t)(at > 0 ? i - stride : i + around);
+        if (at < size - 1 || wraps) cols[count++] = (int32_t)(at < size - 1 ? i + stride : i - around);
+        stride *= size;
+        left /= size;
+    }
+    return count;
+}
+
+int64_t kry_rows_at(const kry_rows *rows, int64_t i, int32_t room[7], const int32_t **cols)
+{
+    if (rows->grid) return *cols = room, grid_row(rows->grid, i, room);
+    *cols = rows->col + rows->row_ptr[i];
+    return rows->row_ptr[i + 1] - rows->row_ptr[i];
+}

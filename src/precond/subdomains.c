@@ -1,0 +1,250 @@
+/* subdomains.c - which vectors deflation takes: from its parameters, or from one word. */
+#include "../stencil/stencil.h"
+#include "deflation.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 4096 }; /* sub-domains, about, where nothing is said */
+
+/* ---- labels ---------------------------------------------------------------------------------------- */
+
+/* The phases of a grid's cells; NULL where its coefficient is one number. */
+static kry_status phases_of(const kry_stencil *grid, int32_t **phase, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+    double *field = NULL;
+    size_t n = (size_t)grid->n, bytes = n * kry_type_size(grid->type);
+
+    *count = 1;
+    if (!grid->coefficient) return KRY_OK;
+    TRY(kry_alloc(n, kry_type_size(grid->type), &host));
+    TRY(kry_alloc(n, sizeof *field, &field));
+    TRY(kry_alloc(n, sizeof **phase, phase));
+    TRY_CL(clEnqueueReadBuffer(grid->dev->queue, grid->coefficient, CL_TRUE, 0, bytes, host, 0, NULL,
+                               NULL));
+    for (size_t i = 0; i < n; i++) field[i] = kry_number_at(grid->type, host, (int64_t)i);
+    TRY(kry_labels_levels(grid->n, field, 0, *phase, count));
+done:
+    free(field);
+    free(host);
+    return st;
+}
+
+static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, int32_t *labels,
+                               int64_t *count)
+{
+    kry_status st = KRY_OK;
+    const kry_stencil *grid = kry_stencil_of(A);
+    int32_t *phase = NULL;
+    int64_t phases;
+
+    CHECK(grid, KRY_ERR_UNSUPPORTED,
+          "kry_deflation_create: '%s' does not know of a grid, so it has no blocks and no phases: "
+          "take stripes, graph, or labels (kry_labels_blocks makes them)",
+          A->table->kind);
+    const int64_t size[3] = { grid->size[0], grid->size[1], grid->axes == 3 ? grid->size[2] : 0 };
+    if (p->phase) TRY(phases_of(grid, &phase, &phases));
+    if (p->block) {
+        TRY(kry_labels_blocks(size, (int64_t[]){ p->block, p->block, p->block }, phase, labels,
+                              count));
+    } else if (phase) {
+        memcpy(labels, phase, (size_t)grid->n * sizeof *labels);
+        *count = phases;
+    } else {
+        memset(labels, 0, (size_t)grid->n * sizeof *labels);
+        *count = 1;
+    }
+done:
+    free(phase);
+    return st;
+}
+
+/* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids four. */
+static int64_t usual_block(const kry_stencil *grid)
+{
+    for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
+        double blocks = 1;
+        for (int a = 0; a < grid->axes; a++)
+            blocks *= (double)((grid->size[a] + block - 1) / block);
+        if (blocks <= MANY && blocks * 16 <= (double)grid->n) return block;
+        if (block > grid->n) return block;
+    }
+}
+
+static kry_status label(const kry_op *A, const kry_deflation_params *given, int32_t *labels,
+                        int64_t *count)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params p = *given;
+    int64_t n = A->shape.rows;
+
+    if (!p.labels && !p.labels_file && !p.stripes && !p.block && !p.phase && !p.graph) {
+        const kry_stencil *grid = kry_stencil_of(A);
+        p.block = grid ? usual_block(grid) : 0;
+        p.phase = grid != NULL;
+        p.graph = grid ? 0 : n / 64 < 1 ? 1 : n / 64 < MANY ? n / 64 : MANY;
+    }
+    if (p.labels) {
+        memcpy(labels, p.labels, (size_t)n * sizeof *labels);
+        TRY(kry_labels_check(n, labels, count));
+    } else if (p.labels_file) {
+        TRY(kry_labels_read(p.labels_file, n, labels, count));
+    } else if (p.stripes) {
+        TRY(kry_labels_stripes(n, p.stripes, labels));
+        *count = p.stripes;
+    } else if (p.graph) {
+        TRY(kry_labels_graph(A, p.graph, labels, count));
+    } else {
+        TRY(label_blocks(A, &p, labels, count));
+    }
+done:
+    return st;
+}
+
+static kry_status check_vectors(const kry_op *A, const kry_vec *Z)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(Z->n == A->shape.rows, KRY_ERR_SHAPE,
+          "kry_deflation_create: A has %lld rows, the deflation vectors %lld",
+          (long long)A->shape.rows, (long long)Z->n);
+    CHECK(Z->k > 0 && Z->k <= Z->n, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: %lld deflation vectors for %lld unknowns", (long long)Z->k,
+          (long long)Z->n);
+    CHECK(Z->type == A->shape.type && Z->dev == A->dev, KRY_ERR_TYPE,
+          "kry_deflation_create: the deflation vectors have another number type or device than '%s'",
+          A->table->kind);
+done:
+    return st;
+}
+
+/* One of the ways to say which vectors, and sizes that are sizes. */
+static kry_status check_choice(const kry_deflation_params *p)
+{
+    kry_status st = KRY_OK;
+    int ways = (p->labels != NULL) + (p->labels_file != NULL) + (p->vectors != NULL) +
+               (p->stripes != 0) + (p->graph != 0) + (p->block || p->phase);
+
+    CHECK(ways <= 1, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
+          "or phase, not %d of them",
+          ways);
+    CHECK(p->stripes >= 0 && p->graph >= 0, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: %lld stripes, %lld parts of the graph", (long long)p->stripes,
+          (long long)p->graph);
+    CHECK(p->block >= 0, KRY_ERR_ARGUMENT, "kry_deflation_create: blocks of %lld cells a side",
+          (long long)p->block);
+done:
+    return st;
+}
+
+kry_status kry_deflation_subspace(const kry_op *A, const kry_deflation_params *params,
+                                  kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+    int32_t *labels = NULL;
+    int64_t count;
+
+    TRY(check_choice(params));
+    if (params->vectors) {
+        TRY(check_vectors(A, params->vectors));
+        return kry_subspace_from_vectors(params->vectors, Z);
+    }
+    TRY(kry_alloc((size_t)A->shape.rows, sizeof *labels, &labels));
+    TRY(label(A, params, labels, &count));
+    TRY(kry_subspace_from_labels(A->dev, A->shape.type, A->shape.rows, count, labels, Z));
+done:
+    free(labels);
+    return st;
+}
+
+/* ---- words ----------------------------------------------------------------------------------------- */
+
+static int one_of(const char *word, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(word, words[i])) return i;
+    return -1;
+}
+
+/* "name=value" behind a comma. */
+static kry_status parse_setting(const char *word, kry_deflation_params *p)
+{
+    static const char *const variants[] = { "a-def2", "def1", "bnn" };
+    static const char *const az[] = { "auto", "stored", "product" };
+    static const char *const coarse[] = { "auto", "dense", "cholesky" };
+    kry_status st = KRY_OK;
+    int at = -1;
+
+    if (!strncmp(word, "variant=", 8) && (at = one_of(word + 8, variants, 3)) >= 0)
+        p->variant = (kry_deflation_variant)at;
+    else if (!strncmp(word, "az=", 3) && (at = one_of(word + 3, az, 3)) >= 0)
+        p->az = (kry_deflation_az)at;
+    else if (!strncmp(word, "coarse=", 7) && (at = one_of(word + 7, coarse, 3)) >= 0)
+        p->coarse = (kry_coarse_method)at;
+    else if (!strcmp(word, "gemv=plain"))
+        p->plain_gemv = true, at = 0;
+    CHECK(at >= 0, KRY_ERR_PARSE,
+          "kry_deflation_parse: '%s' is none of variant=a-def2|def1|bnn, az=auto|stored|product, "
+          "coarse=auto|dense|cholesky, gemv=plain",
+          word);
+done:
+    return st;
+}
+
+/* A whole number > 0 that ends the word, but for `tail`. */
+static bool parse_count(const char *text, const char *tail, int64_t *count)
+{
+    char *end = NULL;
+    *count = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : 0;
+    return *count > 0 && *count <= INT32_MAX && end && !strcmp(end, tail);
+}
+
+static kry_status parse_vectors(const char *word, kry_deflation_params *p)
+{
+    kry_status st = KRY_OK;
+    const char *colon = strchr(word, ':'), *value = colon ? colon + 1 : "";
+    size_t length = colon ? (size_t)(colon - word) : strlen(word);
+    bool good = false;
+
+    if (!strcmp(word, "auto"))
+        good = true;
+    else if (!strcmp(word, "phase"))
+        good = p->phase = true;
+    else if (length == 7 && !strncmp(word, "stripes", 7))
+        good = parse_count(value, "", &p->stripes);
+    else if (length == 5 && !strncmp(word, "graph", 5))
+        good = parse_count(value, "", &p->graph);
+    else if (length == 6 && !strncmp(word, "labels", 6))
+        good = *(p->labels_file = value) != 0;
+    else if (length == 6 && !strncmp(word, "blocks", 6))
+        good = parse_count(value, "", &p->block) ||
+               (p->phase = parse_count(value, "+phase", &p->block));
+    CHECK(good, KRY_ERR_PARSE,
+          "kry_deflation_parse: '%s' is none of auto, stripes:K, blocks:B, blocks:B+phase, phase, "
+          "graph:K, labels:FILE, with whole numbers K, B > 0",
+          word);
+done:
+    return st;
+}
+
+kry_status kry_deflation_parse(const char *text, char *room, size_t size,
+                               kry_deflation_params *params)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params p;
+
+    CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
+    CHECK(strlen(text) < size, KRY_ERR_PARSE, "kry_deflation_parse: a word of %zu bytes is too long",
+          strlen(text));
+    strcpy(room, text);
+    p = *params;
+    char *rest = room, *word = strtok_r(rest, ",", &rest);
+    TRY(parse_vectors(word ? word : "", &p));
+    while ((word = strtok_r(rest, ",", &rest))) TRY(parse_setting(word, &p));
+    *params = p;
+done:
+    return st;
+}

@@ -1,0 +1,281 @@
+/* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by GEMV.
+ * Kernels: cl/deflation.cl. */
+#include "subspace.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- labels: pieces and segments ---------------------------------------------------------------
+ */
+
+enum { PIECE = 8 }; /* as in cl/deflation.cl */
+
+/* The unknowns in pieces: neighbours of one label, within eight from a multiple of eight on. In the
+ * order of labels, and within a label of unknowns. */
+typedef struct pieces {
+    int64_t count;
+    cl_int *start;
+    cl_uchar *length;
+    int64_t *of_label; /* k + 1 */
+} pieces;
+
+static int64_t piece_end(const kry_subspace *Z, int64_t i)
+{
+    int64_t end = (i / PIECE + 1) * PIECE, j = i + 1;
+    if (end > Z->n) end = Z->n;
+    while (j < end && Z->labels[j] == Z->labels[i]) j++;
+    return j;
+}
+
+static void pieces_release(pieces *p)
+{
+    free(p->start);
+    free(p->length);
+    free(p->of_label);
+}
+
+static kry_status find_pieces(const kry_subspace *Z, pieces *p)
+{
+    kry_status st = KRY_OK;
+    int64_t *at = NULL;
+
+    TRY(kry_alloc((size_t)Z->k + 1, sizeof *p->of_label, &p->of_label));
+    for (int64_t i = 0; i < Z->n; i = piece_end(Z, i)) p->of_label[Z->labels[i] + 1]++;
+    for (int64_t s = 0; s < Z->k; s++) p->of_label[s + 1] += p->of_label[s];
+    p->count = p->of_label[Z->k];
+    TRY(kry_alloc((size_t)p->count, sizeof *p->start, &p->start));
+    TRY(kry_alloc((size_t)p->count, sizeof *p->length, &p->length));
+    TRY(kry_alloc((size_t)Z->k + 1, sizeof *at, &at));
+    memcpy(at, p->of_label, (size_t)Z->k * sizeof *at);
+    for (int64_t i = 0, end; i < Z->n; i = end) {
+        end = piece_end(Z, i);
+        int64_t place = at[Z->labels[i]]++;
+        p->start[place] = (cl_int)i;
+        p->length[place] = (cl_uchar)(end - i);
+    }
+done:
+    free(at);
+    return st;
+}
+
+/* Sub-domains of a usual size are a segment each; larger ones are cut, so that a few of them keep
+ * the whole device busy. */
+static int64_t pieces_per_segment(const pieces *p)
+{
+    enum { LEAST = 256, ENOUGH = 2048 };
+    int64_t share = p->count / ENOUGH;
+    return share > LEAST ? share : LEAST;
+}
+
+static kry_status upload(kry_device *dev, const void *host, size_t bytes, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_buffer_create(dev, bytes ? bytes : 1, buffer));
+    if (bytes)
+        TRY_CL(clEnqueueWriteBuffer(dev->queue, *buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+static kry_status make_segments(kry_subspace *Z, const pieces *p)
+{
+    kry_status st = KRY_OK;
+    int64_t per = pieces_per_segment(p), count = 0;
+    cl_int *segment = NULL, *of_label = NULL;
+
+    for (int64_t s = 0; s < Z->k; s++)
+        count += (p->of_label[s + 1] - p->of_label[s] + per - 1) / per;
+    TRY(kry_alloc((size_t)count + 1, sizeof *segment, &segment));
+    TRY(kry_alloc((size_t)Z->k + 1, sizeof *of_label, &of_label));
+    Z->segments = 0;
+    for (int64_t s = 0; s < Z->k; s++) {
+        of_label[s] = Z->segments;
+        for (int64_t at = p->of_label[s]; at < p->of_label[s + 1]; at += per)
+            segment[Z->segments++] = (cl_int)at;
+    }
+    of_label[Z->k] = Z->segments;
+    segment[Z->segments] = (cl_int)p->count;
+    TRY(upload(Z->dev, segment, ((size_t)count + 1) * sizeof *segment, &Z->segment));
+    if (count == Z->k) goto done;
+    TRY(upload(Z->dev, of_label, ((size_t)Z->k + 1) * sizeof *of_label, &Z->label_segment));
+    TRY(kry_buffer_create(Z->dev, (size_t)count * kry_acc_size(Z->dev), &Z->part));
+done:
+    free(segment);
+    free(of_label);
+    return st;
+}
+
+static bool narrow(const kry_subspace *Z) { return Z->k <= UINT16_MAX + 1; }
+
+static kry_status upload_labels(kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+    cl_ushort *small = NULL;
+    size_t count = (size_t)Z->n;
+
+    if (narrow(Z)) {
+        TRY(kry_alloc(count, sizeof *small, &small));
+        for (size_t i = 0; i < count; i++) small[i] = (cl_ushort)Z->labels[i];
+        TRY(upload(Z->dev, small, count * sizeof *small, &Z->label));
+    } else {
+        TRY(upload(Z->dev, Z->labels, count * sizeof *Z->labels, &Z->label));
+    }
+done:
+    free(small);
+    return st;
+}
+
+/* As many work-items to a segment as have a piece or two each. */
+static int tile_of(const kry_subspace *Z)
+{
+    int tile = 1, group = kry_group_size(Z->dev);
+    while (tile < group && 2.0 * tile * Z->segments < Z->piece_count) tile *= 2;
+    return tile;
+}
+
+static kry_status make_kernels(kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+    char defines[64];
+
+    snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d", narrow(Z) ? "ushort" : "int",
+             Z->dev->info.cpu_kernels ? 1 : tile_of(Z));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines,
+                       Z->part ? "deflation_segments" : "deflation_restrict", &Z->restrict_));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish", &Z->finish));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong", &Z->prolong));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct", &Z->correct));
+done:
+    return st;
+}
+
+kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, int64_t k,
+                                    const int32_t *labels, kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+    pieces p = { 0 };
+
+    *Z = (kry_subspace){ .dev = dev, .type = type, .n = n, .k = k };
+    TRY(kry_alloc((size_t)n, sizeof *Z->labels, &Z->labels));
+    memcpy(Z->labels, labels, (size_t)n * sizeof *labels);
+    TRY(find_pieces(Z, &p));
+    Z->piece_count = (double)p.count;
+    TRY(upload(dev, p.start, (size_t)p.count * sizeof *p.start, &Z->piece_start));
+    TRY(upload(dev, p.length, (size_t)p.count * sizeof *p.length, &Z->piece_length));
+    TRY(make_segments(Z, &p));
+    TRY(upload_labels(Z));
+    TRY(make_kernels(Z));
+done:
+    pieces_release(&p);
+    if (st < 0) kry_subspace_release(Z);
+    return st;
+}
+
+/* ---- vectors -------------------------------------------------------------------------------- */
+
+kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+
+    *Z = (kry_subspace){
+        .dev = vectors->dev, .type = vectors->type, .n = vectors->n, .k = vectors->k
+    };
+    for (int64_t j = 0; j < Z->k; j++) {
+        kry_vec v = kry_vec_column(vectors, j);
+        double norm;
+        TRY(kry_vec_norm2(&v, &norm));
+        CHECK(norm > 0 && isfinite(norm), KRY_ERR_ARGUMENT,
+              "kry_deflation_create: deflation vector %lld has norm %g", (long long)j, norm);
+    }
+    TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &Z->vectors));
+    TRY(kry_vec_copy(vectors, Z->vectors));
+done:
+    if (st < 0) kry_subspace_release(Z);
+    return st;
+}
+
+void kry_subspace_release(kry_subspace *Z)
+{
+    cl_mem *buffers[] = { &Z->label,   &Z->piece_start,   &Z->piece_length,
+                          &Z->segment, &Z->label_segment, &Z->part };
+
+    if (!Z->dev) return;
+    for (size_t i = 0; i < COUNT(buffers); i++) kry_buffer_release(Z->dev, buffers[i]);
+    kry_vec_release(&Z->vectors);
+    free(Z->labels);
+    *Z = (kry_subspace){ 0 };
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+static int64_t restrict_groups(const kry_subspace *Z)
+{
+    if (Z->dev->info.cpu_kernels) return kry_groups_for(Z->dev, Z->type, Z->n);
+    int per_group = kry_group_size(Z->dev) / tile_of(Z);
+    return (Z->segments + per_group - 1) / per_group;
+}
+
+kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
+{
+    kry_status st = KRY_OK;
+    kry_arg args[] = { ARG(Z->segments),     ARG(Z->segment), ARG(Z->piece_start),
+                       ARG(Z->piece_length), ARG(v->buffer),  ARG(v->first),
+                       ARG(w->buffer),       ARG(w->first) };
+    const kry_arg finish[] = { ARG(Z->k), ARG(Z->label_segment), ARG(Z->part), ARG(w->buffer),
+                               ARG(w->first) };
+
+    if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
+    if (Z->part) args[6] = (kry_arg)ARG(Z->part);
+    TRY(kry_launch(Z->dev, Z->restrict_, restrict_groups(Z), args, Z->part ? 7 : 8));
+    if (Z->part)
+        TRY(kry_launch(Z->dev, Z->finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
+                       COUNT(finish)));
+done:
+    return st;
+}
+
+kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
+                                kry_vec *y)
+{
+    kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
+    const kry_arg args[] = { ARG(Z->n),          ARG(Z->label),  ARG_ACC(Z->dev, a),
+                             ARG(c->buffer),     ARG(c->first),  ARG_ACC(Z->dev, b),
+                             ARG(y->buffer),     ARG(y->first) };
+
+    if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
+    return kry_launch(Z->dev, Z->prolong, kry_groups_for(Z->dev, Z->type, Z->n), args, COUNT(args));
+}
+
+kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
+                                kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    const kry_arg args[] = { ARG(Z->n),     ARG(Z->label),  ARG(c->buffer), ARG(c->first),
+                             ARG(r->buffer), ARG(r->first), ARG(z->buffer), ARG(z->first),
+                             ARG(sum->buffer) };
+
+    /* Vectors that start where no whole vector may are nobody's working vectors: two passes. */
+    if (Z->vectors || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
+        TRY(kry_subspace_prolong(Z, 1, c, 1, z));
+        return kry_vec_dot_pair(r, z, sum);
+    }
+    sum->count = (cl_int)kry_groups_for_sums(Z->dev, Z->type, Z->n);
+    TRY(kry_launch(Z->dev, Z->correct, sum->count, args, COUNT(args)));
+done:
+    return st;
+}
+
+double kry_subspace_restrict_bytes(const kry_subspace *Z)
+{
+    double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
+    if (Z->vectors) return (n * k + n + k) * number;
+    return n * number + 5 * Z->piece_count + k * number;
+}
+
+double kry_subspace_correct_bytes(const kry_subspace *Z)
+{
+    double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
+    if (Z->vectors) return (n * k + 4 * n) * number;
+    return n * (3 * number + (narrow(Z) ? 2 : 4)) + k * number;
+}

@@ -1,0 +1,46 @@
+/*
+ * subspace.h - the deflation subspace Z, n-by-k: piecewise constant by labels, which is never
+ * stored as a matrix, or a dense block of the caller's vectors.
+ */
+#ifndef KRY_SUBSPACE_H
+#define KRY_SUBSPACE_H
+
+#include "../core/internal.h"
+
+typedef struct kry_subspace {
+    kry_device *dev; /* borrowed */
+    kry_type type;
+    int64_t n, k;
+    kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
+    int32_t *labels;  /* n, host */
+    cl_mem label;     /* the same on the device, 16 bits each where k allows */
+    /* The unknowns of each label in pieces of up to eight neighbours; a share of a label's pieces
+     * is a segment, and what sums at once. */
+    cl_mem piece_start, piece_length, segment; /* segment: its first piece; segments + 1 */
+    cl_mem label_segment, part; /* first segment of each label, k + 1, and room for their sums;
+                                   NULL: each label is one segment */
+    cl_int segments;
+    double piece_count;
+    kry_kernel *restrict_, *finish, *prolong, *correct;
+} kry_subspace;
+
+/* labels: n, in 0 ... k-1, copied. Waits. */
+kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, int64_t k,
+                                    const int32_t *labels, kry_subspace *Z);
+/* Returns  KRY_ERR_ARGUMENT for a vector that is zero or not finite. Waits. */
+kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z);
+void kry_subspace_release(kry_subspace *Z);
+
+/* w := Z'v. None of these waits. */
+kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w);
+/* y := alpha Z c + beta y; with beta == 0, y is not read */
+kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
+                                kry_vec *y);
+/* z += Z c and sum := (r.z, r.r) */
+kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
+                                kry_sum *sum);
+/* Bytes that a restriction and a correction move, by the model. */
+double kry_subspace_restrict_bytes(const kry_subspace *Z);
+double kry_subspace_correct_bytes(const kry_subspace *Z);
+
+#endif

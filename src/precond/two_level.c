@@ -1,0 +1,212 @@
+/*
+ * two_level.c - the first level, M, and the second, Q = Z E^-1 Z', as one preconditioner; P = I - A Q.
+ *
+ *   DEF1     P A in place of A, M as it is          (algorithm 2 of Gupta, Vuik, Lemmens)
+ *   A-DEF2   z := (I - Q A) M r + Q r               one coarse solve, as DEF1; stable
+ *   BNN      z := (I - Q A) M (I - A Q) r + Q r     symmetric, whatever the start; two coarse solves
+ *
+ * All start from x + Q (b - A x). A-DEF2 and BNN end alike: c := E^-1 (Z'r - (AZ)'y), z := y + Z c.
+ *
+ * Source  J. M. Tang, R. Nabben, C. Vuik, Y. A. Erlangga, Comparison of two-level preconditioners
+ *         derived from deflation, domain decomposition and multigrid methods, J. Sci. Comput. 39
+ *         (2009)
+ */
+#include "deflation.h"
+#include <stdlib.h>
+
+typedef struct two_level {
+    kry_op *D_op, *M; /* retained; M NULL: the identity */
+    kry_deflation *D; /* D_op's */
+    kry_sum *sum;     /* for an application without a use for its sums */
+    kry_vec *t;       /* BNN: (I - A Q) r */
+} two_level;
+
+static void two_level_destroy(void *self)
+{
+    two_level *T = self;
+    if (!T) return;
+    kry_vec_release(&T->t);
+    kry_sum_release(&T->sum);
+    kry_op_release(&T->M);
+    kry_op_release(&T->D_op);
+    free(T);
+}
+
+static kry_status two_level_update(void *self, const void *values)
+{
+    two_level *T = self;
+    kry_status st = KRY_OK;
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: deflation takes no values");
+    if (T->M) TRY(kry_op_update(T->M, NULL));
+    TRY(kry_op_update(T->D_op, NULL));
+done:
+    return st;
+}
+
+/* What M is applied to: r, or (I - A Q) r. */
+static kry_status project_residual(two_level *T, const kry_vec *r, const kry_vec **in)
+{
+    kry_status st = KRY_OK;
+
+    *in = r;
+    if (T->D->variant != KRY_BNN) return KRY_OK;
+    TRY(kry_deflation_solve(T->D, r, NULL));
+    TRY(kry_vec_copy(r, T->t));
+    TRY(kry_deflation_subtract(T->D, T->t));
+    *in = T->t;
+done:
+    return st;
+}
+
+static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    two_level *T = self;
+    kry_status st = KRY_OK;
+    const kry_vec *in;
+
+    TRY(project_residual(T, r, &in));
+    TRY(T->M ? T->M->table->apply(T->M->self, 1, in, 0, z) : kry_vec_copy(in, z));
+    TRY(kry_deflation_solve(T->D, r, z));
+    TRY(kry_subspace_correct(&T->D->Z, T->D->c, r, z, sum));
+done:
+    return st;
+}
+
+static kry_status two_level_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    two_level *T = self;
+    kry_status st = KRY_OK;
+    kry_vec *z = y, *room = NULL;
+
+    if (alpha != 1 || beta != 0) {
+        TRY(kry_vec_create(y->dev, y->type, y->n, 1, &room));
+        z = room;
+    }
+    TRY(two_level_dots(T, x, z, T->sum));
+    if (room) TRY(kry_vec_axpby(alpha, room, beta, y));
+done:
+    kry_vec_release(&room);
+    return st;
+}
+
+static void two_level_describe(void *self, kry_op_info *info)
+{
+    const two_level *T = self;
+    kry_op_info D, M = { .bytes_per_apply = 0 };
+    double number = (double)kry_type_size(T->D->Z.type), word = (double)T->D->Z.n * number;
+
+    kry_op_describe(T->D_op, &D);
+    info->variant = D.variant;
+    if (T->M) kry_op_describe(T->M, &M);
+    if (T->M && M.bytes_per_apply <= 0) return;
+    /* D describes Q, which restricts and adds; beside that (AZ)'y, and r read for its sums. */
+    info->bytes_stored = D.bytes_stored;
+    info->bytes_per_apply = M.bytes_per_apply + (T->M ? 0 : 2 * word) + D.bytes_per_step;
+}
+
+static const kry_op_table precond_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "two-level",
+    .apply = two_level_apply,
+    .apply_dots = two_level_dots,
+    .update = two_level_update,
+    .describe = two_level_describe,
+    .destroy = two_level_destroy,
+};
+
+static kry_status create(const kry_op_table *table, const kry_op *D, const kry_op *M,
+                         const kry_op_shape *shape, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    two_level *T = NULL;
+
+    *out = NULL;
+    TRY(kry_alloc(1, sizeof *T, &T));
+    T->D_op = kry_op_retain(D);
+    T->D = kry_deflation_of(D);
+    if (M) T->M = kry_op_retain(M);
+    TRY(kry_sum_create(D->dev, 2, &T->sum));
+    if (T->D->variant == KRY_BNN)
+        TRY(kry_vec_create(D->dev, shape->type, shape->rows, 1, &T->t));
+    TRY(kry_op_create(D->dev, table, T, shape, out));
+    T = NULL;
+done:
+    two_level_destroy(T);
+    return st;
+}
+
+kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
+{
+    kry_op_shape shape = D->shape;
+    /* A-DEF2 acts symmetric on what a start from x + Q r leaves, and only there. */
+    shape.traits = kry_deflation_of(D)->variant == KRY_BNN ? KRY_SYMMETRIC : 0;
+    return create(&precond_table, D, M, &shape, out);
+}
+
+/* ---- DEF1: P A ------------------------------------------------------------------------------- */
+
+static kry_status product_run(two_level *T, const kry_vec *x, kry_vec *q)
+{
+    kry_status st = KRY_OK;
+
+    TRY(T->D->A->table->apply(T->D->A->self, 1, x, 0, q));
+    TRY(kry_deflation_solve(T->D, q, NULL));
+    TRY(kry_deflation_subtract(T->D, q));
+done:
+    return st;
+}
+
+static kry_status product_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                kry_vec *y)
+{
+    two_level *T = self;
+    kry_status st = KRY_OK;
+    kry_vec *room = NULL;
+
+    if (alpha == 1 && beta == 0) return product_run(T, x, y);
+    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &room));
+    TRY(product_run(T, x, room));
+    TRY(kry_vec_axpby(alpha, room, beta, y));
+done:
+    kry_vec_release(&room);
+    return st;
+}
+
+static kry_status product_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    TRY(product_run(self, x, y));
+    TRY(kry_vec_dot_sum(x, y, sum));
+done:
+    return st;
+}
+
+static void product_describe(void *self, kry_op_info *info)
+{
+    const two_level *T = self;
+    kry_op_info A, D;
+
+    kry_op_describe(T->D->A, &A);
+    kry_op_describe(T->D_op, &D);
+    if (A.bytes_per_apply > 0)
+        info->bytes_per_apply = A.bytes_per_apply + D.bytes_per_step +
+                                2.0 * (double)T->D->Z.n * (double)kry_type_size(T->D->Z.type);
+}
+
+static const kry_op_table product_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "deflated",
+    .apply = product_apply,
+    .apply_dot = product_apply_dot,
+    .describe = product_describe,
+    .destroy = two_level_destroy,
+};
+
+kry_status kry_two_level_product(const kry_op *D, kry_op **out)
+{
+    kry_op_shape shape = D->shape;
+    shape.traits = KRY_SYMMETRIC | KRY_SINGULAR; /* P A is symmetric, and maps Z to zero */
+    return create(&product_table, D, NULL, &shape, out);
+}

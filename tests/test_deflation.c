@@ -1,0 +1,481 @@
+/*
+ * test_deflation.c - deflation: the subspace's products against plain C, A Z and E against dense
+ * ones, the two-level methods against each other and against textbook code, bad input.
+ */
+#include "precond/deflation.h"
+#include "testing.h"
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static kry_vec *vec_of(kry_type type, const double *numbers, int64_t n, int64_t k)
+{
+    kry_vec *v;
+    void *host = in_type(type, numbers, n * k);
+    OK(kry_vec_create(device(), type, n, k, &v));
+    OK(kry_vec_write(v, host));
+    free(host);
+    return v;
+}
+
+static double *numbers_of(const kry_vec *v)
+{
+    double *out = calloc((size_t)(v->n * v->k) + 1, sizeof *out);
+    void *host = calloc((size_t)(v->n * v->k) + 1, kry_type_size(v->type));
+    assert_non_null(out);
+    assert_non_null(host);
+    OK(kry_vec_read(v, host));
+    for (int64_t i = 0; i < v->n * v->k; i++) out[i] = at(v->type, host, i);
+    free(host);
+    return out;
+}
+
+/* Labels of n unknowns, k of them, all in use. */
+typedef enum shape { RUNS, SCATTERED, ONE, HALVES } shape;
+static int32_t *labels_of(shape s, int64_t n, int64_t *k)
+{
+    int32_t *labels = calloc((size_t)n, sizeof *labels);
+    assert_non_null(labels);
+    *k = s == ONE ? 1 : s == HALVES ? 2 : n < 13 ? n : 13;
+    for (int64_t i = 0; i < n; i++) {
+        if (s == RUNS) labels[i] = (int32_t)(i * *k / n);
+        if (s == SCATTERED) labels[i] = (int32_t)(i < *k ? i : random_below(*k));
+        if (s == HALVES) labels[i] = i % 7 > 2;
+    }
+    if (*k > n) *k = n;
+    if (s == HALVES && n < 4) *k = 1;
+    return labels;
+}
+
+/* ---- Z --------------------------------------------------------------------------------------------- */
+
+static void check_subspace(kry_type type, int64_t n, shape s, int64_t offset)
+{
+    int64_t k;
+    int32_t *labels = labels_of(s, n, &k);
+    double *v = random_array(type, n), *c = random_array(type, k), *r = random_array(type, n);
+    guarded gv = guarded_create(type, n, 1, offset, v), gw = guarded_create(type, k, 1, offset, NULL),
+            gc = guarded_create(type, k, 1, offset, c), gy = guarded_create(type, n, 1, offset, NULL),
+            gr = guarded_create(type, n, 1, offset, r);
+    long double *sum = calloc((size_t)k + 1, sizeof *sum), *size = calloc((size_t)k + 1, sizeof *size);
+    long double rz = 0, rr = 0, eps = eps_of(type), dots[2];
+    kry_subspace Z;
+    kry_sum *pair;
+    double got[2];
+
+    for (int64_t i = 0; i < n; i++) sum[labels[i]] += v[i], size[labels[i]] += fabs(v[i]);
+    OK(kry_subspace_from_labels(device(), type, n, k, labels, &Z));
+    OK(kry_subspace_restrict(&Z, gv.v, gw.v));
+    double *w = guarded_read(&gw);
+    long double acc = eps_of(acc_type());
+    for (int64_t j = 0; j < k; j++)
+        NEAR(w[j], sum[j], eps * fabsl(sum[j]) + (long double)n * acc * size[j], "w[%d]", (int)j);
+    OK(kry_subspace_prolong(&Z, 0.5, gc.v, 0, gy.v));
+    double *y = guarded_read(&gy);
+    for (int64_t i = 0; i < n; i++) NEAR(y[i], 0.5 * c[labels[i]], 0, "y[%d]", (int)i);
+    OK(kry_subspace_prolong(&Z, 2, gc.v, -1, gy.v));
+    free(y);
+    y = guarded_read(&gy);
+    for (int64_t i = 0; i < n; i++)
+        NEAR(y[i], 1.5 * c[labels[i]], 4 * eps * fabs(c[labels[i]]), "y[%d]", (int)i);
+    OK(kry_sum_create(device(), 2, &pair));
+    OK(kry_subspace_correct(&Z, gc.v, gr.v, gy.v, pair));
+    OK(kry_sum_read(gv.v->layout, pair, got));
+    free(y);
+    y = guarded_read(&gy);
+    for (int64_t i = 0; i < n; i++) {
+        NEAR(y[i], 2.5 * c[labels[i]], 8 * eps * fabs(c[labels[i]]), "z[%d]", (int)i);
+        rz += (long double)r[i] * y[i], rr += (long double)r[i] * r[i];
+    }
+    dots[0] = rz, dots[1] = rr;
+    for (int d = 0; d < 2; d++)
+        NEAR(got[d], dots[d], (long double)n * acc * (rr + 1) * 3, "sum %d", d);
+    kry_sum_release(&pair);
+    kry_subspace_release(&Z);
+    guarded *all[] = { &gv, &gw, &gc, &gy, &gr };
+    for (size_t i = 0; i < COUNT(all); i++) guarded_release(all[i]);
+    free(labels), free(v), free(c), free(r), free(sum), free(size), free(w), free(y);
+}
+
+static void subspace(void **state)
+{
+    const int64_t sizes[] = { 1, 2, 7, 8, 9, 63, 64, 65, 255, 1000, 4099, 40001 };
+    const shape shapes[] = { RUNS, SCATTERED, ONE, HALVES };
+
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t s = 0; s < COUNT(shapes); s++)
+            for (int64_t offset = 0; offset < 4; offset += 3)
+                check_subspace(type_of(state), sizes[i], shapes[s], offset);
+}
+
+/* ---- A Z and E --------------------------------------------------------------------------------------- */
+
+enum { NX = 13, NY = 11, N = NX * NY };
+
+typedef struct system_ {
+    const char *name;
+    kry_side side;
+    bool varying, stored, shifted; /* shifted: row sums that are not zero */
+} system_;
+
+static const system_ systems[] = {
+    { "grid", KRY_DIRICHLET, false, false, false },
+    { "grid with a coefficient", KRY_DIRICHLET_FACE, true, false, false },
+    { "walls", KRY_NEUMANN, true, false, false },
+    { "torus", KRY_PERIODIC, true, false, false },
+    { "stored", KRY_DIRICHLET, true, true, false },
+    { "stored walls", KRY_NEUMANN, false, true, false },
+};
+
+static kry_op *operator_of(const system_ *s, kry_type type)
+{
+    double k[N];
+    kry_op *grid, *A;
+
+    for (int i = 0; i < N; i++) k[i] = to_type(type, pow(10, 2 * random_number(KRY_F64)));
+    OK(kry_stencil_create(device(), type,
+                          KRY_STENCIL(.size = { NX, NY }, .low = { s->side, s->side },
+                                      .high = { s->side, s->side },
+                                      .coefficient = s->varying ? k : NULL),
+                          &grid));
+    if (!s->stored) return grid;
+    OK(kry_stencil_matrix(grid, NULL, &A));
+    kry_op_release(&grid);
+    return A;
+}
+
+/* A as its products with unit vectors say. Column j at j * N. */
+static double *dense_of(const kry_op *A)
+{
+    int64_t n = A->shape.rows;
+    double *unit = calloc((size_t)n, sizeof *unit), *all = calloc((size_t)(n * n), sizeof *all);
+    kry_vec *x, *y;
+    assert_non_null(unit);
+    assert_non_null(all);
+    OK(kry_vec_create(device(), A->shape.type, n, 1, &y));
+    for (int64_t j = 0; j < n; j++) {
+        unit[j] = 1;
+        x = vec_of(A->shape.type, unit, n, 1);
+        unit[j] = 0;
+        OK(kry_op_apply(A, 1, x, 0, y));
+        double *column = numbers_of(y);
+        memcpy(all + j * n, column, (size_t)n * sizeof *column);
+        free(column);
+        kry_vec_release(&x);
+    }
+    kry_vec_release(&y);
+    free(unit);
+    return all;
+}
+
+static void check_galerkin(const system_ *s, kry_type type, shape form)
+{
+    kry_op *A = operator_of(s, type);
+    int64_t k;
+    int32_t *labels = labels_of(form, N, &k);
+    double *dense = dense_of(A), largest = 0;
+    long double *AZ = calloc((size_t)(N * k), sizeof *AZ), *E = calloc((size_t)(k * k), sizeof *E);
+    kry_subspace Z;
+    kry_colours colours;
+    kry_galerkin G;
+
+    for (int64_t j = 0; j < N; j++)
+        for (int64_t i = 0; i < N; i++) {
+            AZ[labels[j] * N + i] += dense[j * N + i];
+            E[labels[j] * k + labels[i]] += dense[j * N + i];
+            if (fabs(dense[j * N + i]) > largest) largest = fabs(dense[j * N + i]);
+        }
+    OK(kry_subspace_from_labels(device(), type, N, k, labels, &Z));
+    OK(kry_colours_find(A, &Z, &colours));
+    OK(kry_galerkin_create(A, &Z, &colours, &G));
+    long double bound = 50 * eps_of(type) * largest;
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t e = G.ptr[j]; e < G.ptr[j + 1]; e++) {
+            long double *want = &AZ[j * N + G.row[e]];
+            NEAR(at(type, G.val, e), *want, bound, "%s: AZ[%d][%d]", s->name, (int)G.row[e], (int)j);
+            *want = 0;
+        }
+    for (int64_t i = 0; i < N * k; i++) NEAR(0, AZ[i], bound, "%s: an entry of AZ missing", s->name);
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t e = G.E.row_ptr[j]; e < G.E.row_ptr[j + 1]; e++) {
+            long double *want = &E[j * k + G.E.col[e]];
+            NEAR(G.E.val[e], *want, N * bound, "%s: E[%d][%d]", s->name, (int)j, (int)G.E.col[e]);
+            *want = 0;
+        }
+    for (int64_t i = 0; i < k * k; i++) NEAR(0, E[i], N * bound, "%s: an entry of E missing", s->name);
+    assert_int_equal(G.E.singular, s->side == KRY_NEUMANN || s->side == KRY_PERIODIC);
+    kry_galerkin_release(&G);
+    kry_colours_release(&colours);
+    kry_subspace_release(&Z);
+    kry_op_release(&A);
+    free(labels), free(dense), free(AZ), free(E);
+}
+
+static void galerkin(void **state)
+{
+    for (size_t s = 0; s < COUNT(systems); s++)
+        for (shape form = RUNS; form <= HALVES; form++)
+            check_galerkin(&systems[s], type_of(state), form);
+}
+
+/* ---- two levels ------------------------------------------------------------------------------------ */
+
+typedef struct outcome {
+    int64_t iterations;
+    double *x;
+    kry_result result;
+} outcome;
+
+static outcome solve(const kry_op *A, const kry_vec *b, const char *precond, const char *deflation)
+{
+    outcome o = { 0 };
+    char words[200];
+    kry_op *S;
+    kry_vec *x;
+
+    snprintf(words, sizeof words, "method=pcg precond=%s rtol=%s deflation=%s", precond,
+             A->shape.type == KRY_F32 ? "1e-4" : "1e-10", deflation);
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    OK(kry_vec_create(device(), A->shape.type, A->shape.rows, 1, &x));
+    kry_status st = kry_solve(S, b, x, &o.result);
+    if (st != KRY_OK) fail_msg("%s: %s", words, st < 0 ? kry_last_error() : o.result.why);
+    o.iterations = o.result.iterations;
+    o.x = numbers_of(x);
+    kry_vec_release(&x);
+    kry_op_release(&S);
+    return o;
+}
+
+/* The same count, but for rounding. */
+static bool about(int64_t a, int64_t b) { return llabs(a - b) <= 1 + b / 25; }
+
+/* The solution does not depend on the way; nor do the iterations, in double. */
+static void variants(void **state)
+{
+    static const char *const words[] = { "stripes:9",
+                                         "stripes:9,az=product",
+                                         "stripes:9,az=stored,coarse=dense",
+                                         "stripes:9,variant=def1,coarse=cholesky",
+                                         "stripes:9,variant=def1,az=product",
+                                         "stripes:9,variant=bnn",
+                                         "stripes:9,variant=bnn,az=product,gemv=plain,coarse=dense",
+                                         "graph:9" };
+    kry_type type = type_of(state);
+
+    for (size_t s = 0; s < COUNT(systems); s++) {
+        kry_op *A = operator_of(&systems[s], type);
+        double *numbers = random_array(type, N);
+        kry_vec *x = vec_of(type, numbers, N, 1), *b;
+        OK(kry_vec_create(device(), type, N, 1, &b));
+        OK(kry_op_apply(A, 1, x, 0, b));
+        outcome plain = solve(A, b, "jacobi", "none"), first = { 0 };
+        for (size_t w = 0; w < COUNT(words); w++) {
+            if (type == KRY_F32 && strstr(words[w], "def1")) continue; /* not fit for it */
+            outcome o = solve(A, b, "jacobi", words[w]);
+            double largest = 0;
+            for (int i = 0; i < N; i++) largest = fmax(largest, fabs(plain.x[i]));
+            for (int i = 0; i < N; i++)
+                NEAR(o.x[i], plain.x[i], (type == KRY_F32 ? 0.3 : 1e-5) * largest,
+                     "%s, %s: x[%d]", systems[s].name, words[w], i);
+            if (w == 0) first = o;
+            if (type == KRY_F64 && w < 7 && !about(o.iterations, first.iterations))
+                fail_msg("%s, %s: %d iterations, not %d", systems[s].name, words[w],
+                         (int)o.iterations, (int)first.iterations);
+            assert_true(o.iterations <= plain.iterations + 2);
+            if (w) free(o.x);
+        }
+        free(first.x);
+        free(plain.x);
+        free(numbers);
+        kry_vec_release(&x);
+        kry_vec_release(&b);
+        kry_op_release(&A);
+    }
+}
+
+/* Q A Z = Z: deflation reproduces what it holds. */
+static void projector(void **state)
+{
+    kry_type type = type_of(state);
+    kry_op *A = operator_of(&systems[1], type), *Q;
+    int64_t k;
+    int32_t *labels = labels_of(SCATTERED, N, &k);
+    double *c = random_array(type, k), numbers[N];
+
+    OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels), &Q));
+    for (int i = 0; i < N; i++) numbers[i] = c[labels[i]];
+    kry_vec *z = vec_of(type, numbers, N, 1), *az, *y;
+    OK(kry_vec_create(device(), type, N, 1, &az));
+    OK(kry_vec_create(device(), type, N, 1, &y));
+    OK(kry_op_apply(A, 1, z, 0, az));
+    OK(kry_vec_fill(y, NAN));
+    OK(kry_op_apply(Q, 1, az, 0, y));
+    double *got = numbers_of(y);
+    for (int i = 0; i < N; i++)
+        NEAR(got[i], numbers[i], 3e4 * eps_of(type), "(Q A Z c)[%d]", i);
+    free(got), free(c), free(labels);
+    kry_vec_release(&z);
+    kry_vec_release(&az);
+    kry_vec_release(&y);
+    kry_op_release(&Q);
+    kry_op_release(&A);
+}
+
+/* Vectors of the caller's: as columns of ones and zeros they are the same as labels. */
+static void vectors(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (size_t s = 0; s < COUNT(systems); s++) {
+        kry_op *A = operator_of(&systems[s], type), *D, *S;
+        int64_t k;
+        int32_t *labels = labels_of(RUNS, N, &k);
+        double *columns = calloc((size_t)(N * k), sizeof *columns), *numbers = random_array(type, N);
+        kry_vec *x = vec_of(type, numbers, N, 1), *b;
+        kry_result by_vectors, by_labels;
+
+        for (int i = 0; i < N; i++) columns[labels[i] * N + i] = 1;
+        kry_vec *Z = vec_of(type, columns, N, k);
+        OK(kry_vec_create(device(), type, N, 1, &b));
+        OK(kry_op_apply(A, 1, x, 0, b));
+        kry_stop stop = { .rtol = type == KRY_F32 ? 1e-4 : 1e-10 };
+        for (int v = 0; v < 2; v++) {
+            OK(kry_deflation_create(
+                A, v ? KRY_DEFLATION(.vectors = Z) : KRY_DEFLATION(.labels = labels), &D));
+            OK(kry_pcg_create(A, KRY_PCG(.deflation = D, .stop = stop), &S));
+            OK(kry_vec_fill(x, 0));
+            OK(kry_solve(S, b, x, v ? &by_vectors : &by_labels));
+            kry_op_release(&D);
+            kry_op_release(&S);
+        }
+        if (type == KRY_F64 && !about(by_vectors.iterations, by_labels.iterations))
+            fail_msg("%s: %d and %d iterations", systems[s].name, (int)by_vectors.iterations,
+                     (int)by_labels.iterations);
+        free(columns), free(numbers), free(labels);
+        kry_vec_release(&x);
+        kry_vec_release(&b);
+        kry_vec_release(&Z);
+        kry_op_release(&A);
+    }
+}
+
+/* New values: what is refreshed solves as what is made anew. */
+static void update(void **state)
+{
+    kry_type type = type_of(state);
+    double k[N];
+    kry_op *A = operator_of(&systems[2], type), *S;
+    kry_vec *x, *b;
+    double *numbers = random_array(type, N);
+    kry_result kept, fresh;
+    const char *words = type == KRY_F32 ? "method=pcg rtol=1e-4 deflation=stripes:9"
+                                        : "method=pcg rtol=1e-10 deflation=stripes:9";
+
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    for (int i = 0; i < N; i++) k[i] = pow(10, 2 * random_number(KRY_F64));
+    OK(kry_op_update(A, k));
+    OK(kry_op_update(S, NULL));
+    x = vec_of(type, numbers, N, 1);
+    OK(kry_vec_create(device(), type, N, 1, &b));
+    OK(kry_op_apply(A, 1, x, 0, b));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &kept));
+    double *first = numbers_of(x);
+    kry_op_release(&S);
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &fresh));
+    double *second = numbers_of(x);
+    assert_same_bits(first, second, N);
+    assert_int_equal(kept.iterations, fresh.iterations);
+    free(first), free(second), free(numbers);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
+/* An operator that says nothing about its pattern: each label has a product of its own. */
+static kry_status own_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    return kry_op_apply(self, alpha, x, beta, y);
+}
+static void own_operator(void **state)
+{
+    static const kry_op_table table = { .struct_size = sizeof table, .kind = "own", .apply = own_apply };
+    kry_type type = type_of(state);
+    kry_op *A = operator_of(&systems[1], type), *own;
+    double *numbers = random_array(type, N);
+    kry_vec *x = vec_of(type, numbers, N, 1), *b;
+
+    OK(kry_op_create(device(), &table, A, &(kry_op_shape){ N, N, type, KRY_POSITIVE }, &own));
+    OK(kry_vec_create(device(), type, N, 1, &b));
+    OK(kry_op_apply(A, 1, x, 0, b));
+    outcome known = solve(A, b, "none", "stripes:7"), unknown = solve(own, b, "none", "stripes:7");
+    if (type == KRY_F64 && !about(known.iterations, unknown.iterations))
+        fail_msg("%d and %d iterations", (int)known.iterations, (int)unknown.iterations);
+    free(known.x), free(unknown.x), free(numbers);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_op_release(&own);
+    kry_op_release(&A);
+}
+
+static void bad_input(void **state)
+{
+    kry_type type = type_of(state);
+    kry_op *A = operator_of(&systems[0], type), *stored = operator_of(&systems[4], type), *D, *S;
+    int32_t labels[N] = { 0 };
+    double columns[2 * N] = { 0 };
+
+#define CREATE(...) kry_deflation_create(A, KRY_DEFLATION(__VA_ARGS__), &D)
+    REFUSES(kry_deflation_create(NULL, NULL, &D), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(CREATE(.stripes = N + 1), KRY_ERR_ARGUMENT, "144");
+    REFUSES(CREATE(.stripes = -1), KRY_ERR_ARGUMENT, "-1 stripes");
+    REFUSES(CREATE(.block = -2), KRY_ERR_ARGUMENT, "-2 cells");
+    REFUSES(CREATE(.stripes = 2, .block = 2), KRY_ERR_ARGUMENT, "one of labels");
+    REFUSES(CREATE(.stripes = 2, .variant = 7), KRY_ERR_ARGUMENT, "variant = 7");
+    labels[3] = 2; /* 1 is not used */
+    REFUSES(CREATE(.labels = labels), KRY_ERR_ARGUMENT, "1");
+    labels[3] = -1;
+    REFUSES(CREATE(.labels = labels), KRY_ERR_ARGUMENT, "3");
+    for (int i = 0; i < N; i++) columns[i] = 1, columns[N + i] = 2;
+    kry_vec *Z = vec_of(type, columns, N, 2);
+    REFUSES(CREATE(.vectors = Z), KRY_ERR_SINGULAR, "dependent");
+    kry_vec_release(&Z);
+    memset(columns + N, 0, N * sizeof *columns);
+    Z = vec_of(type, columns, N, 2);
+    REFUSES(CREATE(.vectors = Z), KRY_ERR_ARGUMENT, "vector 1 has norm 0");
+    kry_vec_release(&Z);
+    Z = vec_of(type, columns, N - 1, 1);
+    REFUSES(CREATE(.vectors = Z), KRY_ERR_SHAPE, "143");
+    kry_vec_release(&Z);
+    REFUSES(kry_deflation_create(stored, KRY_DEFLATION(.block = 4), &D), KRY_ERR_UNSUPPORTED,
+            "grid");
+    OK(CREATE(.stripes = 3));
+    REFUSES(kry_pcg_create(stored, KRY_PCG(.deflation = D), &S), KRY_ERR_ARGUMENT, "another matrix");
+    REFUSES(kry_pcg_create(A, KRY_PCG(.deflation = A), &S), KRY_ERR_TYPE, "no deflation");
+    REFUSES(kry_op_update(D, columns), KRY_ERR_ARGUMENT, "no values");
+    kry_op_release(&D);
+    assert_null(D);
+#define WORD(word, text) \
+    REFUSES(kry_solver_create(A, "method=pcg deflation=" word, NULL, NULL, &S), KRY_ERR_PARSE, text)
+    WORD("block:4", "block:4");
+    WORD("blocks:0", "blocks:0");
+    WORD("blocks:4+fase", "blocks:4+fase");
+    WORD("stripes:", "stripes:");
+    WORD("stripes:4,variant=def3", "def3");
+    WORD("labels:", "labels:");
+    REFUSES(kry_solver_create(A, "method=sor deflation=stripes:4", NULL, NULL, &S), KRY_ERR_PARSE,
+            "no deflation");
+    kry_op_release(&A);
+    kry_op_release(&stored);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(subspace),  BOTH(galerkin), BOTH(variants),     BOTH(projector),
+        BOTH(vectors),   BOTH(update),   BOTH(own_operator), BOTH(bad_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}
