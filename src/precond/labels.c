@@ -1,0 +1,193 @@
+/* labels.c - which sub-domain each unknown belongs to: by place, by value, or as told. */
+#include "labels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kry_labels_renumber(int64_t n, int32_t *labels, int64_t most, int32_t *number, int64_t *count)
+{
+    *count = 0;
+    for (int64_t j = 0; j < most; j++) number[j] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t *own = &number[labels[i]];
+        if (*own < 0) *own = (int32_t)(*count)++;
+        labels[i] = *own;
+    }
+}
+
+/* ---- by place ------------------------------------------------------------------------------ */
+
+kry_status kry_labels_stripes(int64_t n, int64_t k, int32_t *labels)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(labels || n == 0, KRY_ERR_ARGUMENT, "kry_labels_stripes: NULL");
+    CHECK(k >= 1 && k <= n && n <= INT32_MAX, KRY_ERR_ARGUMENT,
+          "kry_labels_stripes: %lld stripes of %lld unknowns", (long long)k, (long long)n);
+    /* the first n % k stripes have one more */
+    int64_t length = n / k, longer = n % k, in_longer = longer * (length + 1);
+    for (int64_t i = 0; i < n; i++)
+        labels[i] = (int32_t)(i < in_longer ? i / (length + 1) : longer + (i - in_longer) / length);
+done:
+    return st;
+}
+
+/* The parts of a block, one for each phase: a list. */
+typedef struct part {
+    int32_t phase, next; /* next: -1: none */
+} part;
+
+typedef struct blocks {
+    int64_t size[3], block[3], across[3], n; /* across: blocks along an axis */
+    int32_t *head;                           /* of each block's list; -1: empty */
+    part *parts;                             /* n at most, numbered as they appear */
+    int64_t count;
+} blocks;
+
+static kry_status check_axis(blocks *b, int a, const int64_t size[3], const int64_t block[3])
+{
+    kry_status st = KRY_OK;
+    bool missing = a == 2 && size[2] == 0;
+
+    b->size[a] = missing ? 1 : size[a], b->block[a] = missing ? 1 : block[a];
+    CHECK(b->size[a] >= 1 && b->size[a] <= INT32_MAX / b->n, KRY_ERR_ARGUMENT,
+          "kry_labels_blocks: %lld cells along axis %d", (long long)size[a], a);
+    CHECK(b->block[a] >= 1, KRY_ERR_ARGUMENT,
+          "kry_labels_blocks: blocks of %lld cells along axis %d", (long long)block[a], a);
+    b->across[a] = (b->size[a] - 1) / b->block[a] + 1;
+    b->n *= b->size[a];
+done:
+    return st;
+}
+
+static int64_t block_of(const blocks *b, int64_t i)
+{
+    int64_t x = i % b->size[0], y = i / b->size[0] % b->size[1], z = i / b->size[0] / b->size[1];
+    return x / b->block[0] + b->across[0] * (y / b->block[1] + b->across[1] * (z / b->block[2]));
+}
+
+/* The number of a phase in a block; a new one the first time. */
+static int32_t part_of(blocks *b, int64_t block, int32_t phase)
+{
+    int32_t p = b->head[block];
+    while (p >= 0 && b->parts[p].phase != phase) p = b->parts[p].next;
+    if (p >= 0) return p;
+    p = (int32_t)b->count++;
+    b->parts[p] = (part){ phase, b->head[block] };
+    return b->head[block] = p;
+}
+
+kry_status kry_labels_blocks(const int64_t size[3], const int64_t block[3], const int32_t *phase,
+                             int32_t *labels, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    blocks b = { .n = 1 };
+
+    CHECK(size && block && labels && count, KRY_ERR_ARGUMENT, "kry_labels_blocks: NULL");
+    for (int a = 0; a < 3; a++) TRY(check_axis(&b, a, size, block));
+    int64_t all = b.across[0] * b.across[1] * b.across[2];
+    TRY(kry_alloc((size_t)all, sizeof *b.head, &b.head));
+    TRY(kry_alloc((size_t)b.n, sizeof *b.parts, &b.parts));
+    for (int64_t j = 0; j < all; j++) b.head[j] = -1;
+    for (int64_t i = 0; i < b.n; i++)
+        labels[i] = part_of(&b, block_of(&b, i), phase ? phase[i] : 0);
+    *count = b.count;
+done:
+    free(b.parts);
+    free(b.head);
+    return st;
+}
+
+/* ---- by value -------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static kry_status check_field(int64_t n, const double *field, double jump)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_labels_levels: %lld values",
+          (long long)n);
+    CHECK(jump > 1 && isfinite(jump), KRY_ERR_ARGUMENT,
+          "kry_labels_levels: jump = %g; it must be above 1", jump);
+    for (int64_t i = 0; i < n; i++)
+        CHECK(field[i] > 0 && isfinite(field[i]), KRY_ERR_ARGUMENT,
+              "kry_labels_levels: field[%lld] = %g is not positive", (long long)i, field[i]);
+done:
+    return st;
+}
+
+kry_status kry_labels_levels(int64_t n, const double *field, double jump, int32_t *labels,
+                             int64_t *count)
+{
+    kry_status st = KRY_OK;
+    double *value = NULL; /* ascending; then the least of each level */
+
+    CHECK((field && labels) || n == 0, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
+    CHECK(count, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
+    if (jump == 0) jump = 4;
+    TRY(check_field(n, field, jump));
+    TRY(kry_alloc((size_t)n, sizeof *value, &value));
+    if (n > 0) memcpy(value, field, (size_t)n * sizeof *value);
+    qsort(value, (size_t)n, sizeof *value, ascending);
+    int64_t levels = n > 0;
+    double last = n > 0 ? value[0] : 0;
+    for (int64_t i = 1; i < n; i++) {
+        double v = value[i];
+        if (v / last > jump) value[levels++] = v;
+        last = v;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t low = 0, high = levels; /* value[low] <= field[i] < value[high] */
+        while (high - low > 1) {
+            int64_t middle = (low + high) / 2;
+            *(value[middle] <= field[i] ? &low : &high) = middle;
+        }
+        labels[i] = (int32_t)low;
+    }
+    *count = levels;
+done:
+    free(value);
+    return st;
+}
+
+/* ---- as told -----------------------------------------------------------------------------------
+ */
+
+kry_status kry_labels_check_as(const char *who, int64_t n, const int32_t *labels, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    bool *used = NULL;
+    int64_t most = 0;
+
+    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "%s: %lld unknowns", who, (long long)n);
+    TRY(kry_alloc((size_t)n, sizeof *used, &used));
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(labels[i] >= 0 && labels[i] < n, KRY_ERR_ARGUMENT,
+              "%s: label %d of unknown %lld is not in [0, %lld)", who, labels[i], (long long)i,
+              (long long)n);
+        used[labels[i]] = true;
+        if (labels[i] >= most) most = labels[i] + 1;
+    }
+    for (int64_t j = 0; j < most; j++)
+        CHECK(used[j], KRY_ERR_ARGUMENT, "%s: label %lld of 0 ... %lld is not used", who,
+              (long long)j, (long long)most - 1);
+    *count = most;
+done:
+    free(used);
+    return st;
+}
+
+kry_status kry_labels_check(int64_t n, const int32_t *labels, int64_t *count)
+{
+    kry_status st = KRY_OK;
+
+    CHECK((labels || n == 0) && count, KRY_ERR_ARGUMENT, "kry_labels_check: NULL");
+    TRY(kry_labels_check_as("kry_labels_check", n, labels, count));
+done:
+    return st;
+}
