@@ -346,9 +346,9 @@ expect 0 '"positive_diagonal": true' info --problem twophase3d:6:1e4:bubble --js
 same nnz 1296
 awk '!/^%/ && n++ { sum += $1 } END { exit !(n == 26 && sum < 1e-12 && sum > -1e-12) }' \
     "$dir/tb.mtx" || fail "the right-hand side has no mean of zero"
-cp "$dir/tb.mtx" "$dir/tb1.mtx"
+grep -v '^%' "$dir/tb.mtx" >"$dir/tb1"
 expect 0 '"nnz": 105' generate twophase2d:5 -o "$dir/t.mtx" --rhs "$dir/tb.mtx" --seed 2 --json
-cmp -s "$dir/tb.mtx" "$dir/tb1.mtx" && fail "another seed gives the same right-hand side"
+grep -v '^%' "$dir/tb.mtx" | cmp -s - "$dir/tb1" && fail "another seed gives the same right-hand side"
 expect 2 'the solution of twophase2d:5 is not known' generate twophase2d:5 -o "$dir/t.mtx" \
     --solution "$dir/tu.mtx"
 expect 2 'layers, layers-faces, stripes, bubble and bubbles' info --problem twophase2d:5:10:drops
