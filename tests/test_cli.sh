@@ -338,6 +338,24 @@ expect 2 'whole number B from 1 to N' solve --problem block_spd:300:0
 expect 0 'converged' solve --problem poisson3d:8 --plot "$dir/plot.svg"
 grep -q '</svg>' "$dir/plot.svg" || fail "the plot is not whole"
 
+# The flow of two phases: singular, with entries of its own, without a solution that is known.
+expect 0 '"nnz": 105, .*"solution": null' generate twophase2d:5 --json -o "$dir/t.mtx" --rhs "$dir/tb.mtx"
+expect 0 '"declared_symmetry": "symmetric"' info "$dir/t.mtx" --json
+same nnz 105
+expect 0 '"positive_diagonal": true' info --problem twophase3d:6:1e4:bubble --json
+same nnz 1296
+awk '!/^%/ && n++ { sum += $1 } END { exit !(n == 26 && sum < 1e-12 && sum > -1e-12) }' \
+    "$dir/tb.mtx" || fail "the right-hand side has no mean of zero"
+grep -v '^%' "$dir/tb.mtx" >"$dir/tb1"
+expect 0 '"nnz": 105' generate twophase2d:5 -o "$dir/t.mtx" --rhs "$dir/tb.mtx" --seed 2 --json
+grep -v '^%' "$dir/tb.mtx" | cmp -s - "$dir/tb1" && fail "another seed gives the same right-hand side"
+expect 2 'the solution of twophase2d:5 is not known' generate twophase2d:5 -o "$dir/t.mtx" \
+    --solution "$dir/tu.mtx"
+expect 2 'layers, layers-faces, stripes, bubble and bubbles' info --problem twophase2d:5:10:drops
+expect 2 'CONTRAST > 0' solve --problem twophase2d:5:0
+expect 0 '"name": "stencil"' bench stencil --n 1000 --problem twophase2d:16:100:bubble --hot \
+    --stencil-path local --json
+
 # A written problem is solved like the generated one.
 expect 0 '"nnz": 4992' generate poisson2d:32 --json -o "$dir/p.mtx.gz" --rhs "$dir/pb.mtx" --solution "$dir/pu.mtx"
 expect 0 '"converged": true' solve "$dir/p.mtx.gz" --method cg --rhs "$dir/pb.mtx" --rtol 1e-6 --json

@@ -11,11 +11,13 @@ enum { N = 60 };
 static int64_t row_ptr[N + 1];
 static int32_t col[3 * N], row[3 * N];
 static float val[3 * N];
+static double ones[N];
 
 static int setup(void **state)
 {
     (void)state;
     int64_t k = 0;
+    for (int i = 0; i < N; i++) ones[i] = 1;
     for (int i = 0; i < N; i++) {
         for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++, k++)
             row[k] = i, col[k] = j, val[k] = i == j ? 4 : -1;
@@ -337,7 +339,7 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
 
 typedef struct relaxed {
     kry_vec *b, *x;
-    kry_op *grid, *A, *ip, *of_grid, *of_matrix, *sor, *jacobi, *pcg;
+    kry_op *grid, *faces, *A, *ip, *of_grid, *of_matrix, *sor, *jacobi, *pcg;
 } relaxed;
 
 static kry_status relaxed_run(kry_device *dev, relaxed *s)
@@ -352,6 +354,12 @@ static kry_status relaxed_run(kry_device *dev, relaxed *s)
         dev, KRY_F32,
         KRY_STENCIL(.size = { 10, N / 10 }, .low = { KRY_NEUMANN }, .high = { KRY_DIRICHLET }),
         &s->grid));
+    s->faces = POISONED(kry_op);
+    STEP(kry_stencil_create(
+             dev, KRY_F32,
+             KRY_STENCIL(.size = { 10, N / 10 }, .coefficient = ones, .face = { ones, ones }),
+             &s->faces),
+         s->faces);
     TRY(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, NULL, &s->A));
     s->ip = s->of_grid = s->of_matrix = s->sor = s->jacobi = s->pcg = POISONED(kry_op);
     STEP(kry_incomplete_poisson_create(s->grid, &s->ip), s->ip);
@@ -369,7 +377,9 @@ done:
 
 static void relaxed_end(relaxed *s)
 {
-    kry_op **ops[] = { &s->pcg, &s->jacobi, &s->sor, &s->of_matrix, &s->of_grid, &s->ip };
+    kry_op **ops[] = {
+        &s->pcg, &s->jacobi, &s->sor, &s->of_matrix, &s->of_grid, &s->ip, &s->faces
+    };
     for (size_t i = 0; i < COUNT(ops); i++)
         if (*ops[i] != POISONED(kry_op)) kry_op_release(ops[i]);
     kry_op_release(&s->A);

@@ -106,6 +106,14 @@ static kry_op *csr_of_dense(const double *dense, int64_t n, kry_type type)
     return op;
 }
 
+static bool low_values(const spec *s)
+{
+    bool given = false;
+    for (int a = 0; a < (s->size[2] ? 3 : 2); a++)
+        given |= s->low[a] == KRY_DIRICHLET || s->low[a] == KRY_DIRICHLET_FACE;
+    return given;
+}
+
 static grid *grid_create(const spec *s, kry_type type, kry_op **A)
 {
     grid *G = calloc(1, sizeof *G);
@@ -125,7 +133,7 @@ static grid *grid_create(const spec *s, kry_type type, kry_op **A)
     G->dense = calloc((size_t)(S->n * S->n), sizeof *G->dense);
     fill(G, s, type, k, face);
     if (s->coefficient) {
-        S->coefficient = upload(type, k, S->n);
+        if (low_values(s)) S->coefficient = upload(type, k, S->n); /* else they are not there */
         for (int a = 0; a < S->axes; a++) S->face[a] = upload(type, face[a], S->n);
     }
     G->csr = csr_of_dense(G->dense, S->n, type);
@@ -263,6 +271,8 @@ static void resident__grids(void **state)
           { .size = { 16, 16 }, .low = { F, N }, .high = { N, F }, .coefficient = true } },
         { "group=64 per-item=4 shared=0",
           { .size = { 19, 7 }, .low = { P, D }, .high = { P, N }, .coefficient = true } },
+        { "group=32 per-item=4 shared=1",
+          { .size = { 11, 10 }, .low = { N, P }, .high = { F, P }, .coefficient = true } },
         { "auto", { .size = { 5, 1 }, .low = { D, P }, .high = { F, P } } },
         { "group=32 per-item=4 shared=1",
           { .size = { 7, 6, 5 }, .low = { D, N, P }, .high = { F, D, P } } },

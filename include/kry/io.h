@@ -147,8 +147,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_create(const char *spec, uint64_t 
 
 /*
  * A problem on a grid without the entries of its matrix: row_ptr, col and val are NULL, all else is
- * what kry_problem_create makes, to the bit. kry_stencil_create(device, type, problem->grid, &A)
- * makes the operator.
+ * what kry_problem_create makes of the same seed, to the bit. kry_stencil_create(device, type,
+ * problem->grid, &A) makes the operator.
  *
  * Returns  also KRY_ERR_UNSUPPORTED for a problem that has no grid.
  */
