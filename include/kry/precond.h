@@ -66,6 +66,51 @@ KRY_API KRY_MUST_CHECK kry_status kry_chebyshev_create(const kry_op *A,
                                                        const kry_chebyshev_params *params,
                                                        kry_op **M);
 
+typedef struct kry_block_ic_params {
+    size_t struct_size;
+    int64_t rows; /* consecutive rows of a block, 1 ... n; default: two lines of a grid or of a
+                     matrix with the diagonals of one, else 32 ... 1024, what suits the device */
+    double shift; /* factor A + shift diag(A), >= 0; default 0. More is taken if it has to be */
+} kry_block_ic_params;
+#define KRY_BLOCK_IC(...) \
+    (&(kry_block_ic_params){ .struct_size = sizeof(kry_block_ic_params), __VA_ARGS__ })
+
+/*
+ * M := (L D L')^-1, the incomplete Cholesky factors without fill of A's diagonal blocks
+ *
+ *   A       a stored matrix of any format, or a grid operator (kry_stencil_create)
+ *   params  NULL: the defaults
+ *
+ * Entries that couple two blocks are dropped; the diagonal stays as it is. Where a pivot is not
+ * positive A + shift diag(A) is factored, with the first of 0, 0.001, 0.002, 0.004 ... (or
+ * params->shift and its doubles) that does; kry_op_describe tells: "block=1024 shift=0.004".
+ * Symmetric positive definite, also for a KRY_SINGULAR A. Keeps A. kry_op_update(M, NULL) factors
+ * A's new values. Factors on the host. Waits.
+ *
+ * Cost     reads r and the factors, writes z. Factors with up to 16 diagonals carry no column
+ *          indices, and those of equal blocks are kept once: docs/preconditioners.md
+ * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_UNSUPPORTED for other operators;
+ *          KRY_ERR_SINGULAR for a zero in the diagonal (message: which row); KRY_ERR_ARGUMENT for
+ *          parameters out of their range, and if the entries of a block are not symmetric or its
+ *          diagonal is not positive (message: where).
+ * Source   J. A. Meijerink, H. A. van der Vorst, Math. Comp. 31 (1977); the shift: T. A. Manteuffel,
+ *          Math. Comp. 34 (1980); the blocks: R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated
+ *          preconditioned conjugate gradient on the GPU.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_block_ic_create(const kry_op *A,
+                                                      const kry_block_ic_params *params,
+                                                      kry_op **M);
+
+/*
+ * M := (L U)^-1, the incomplete LU factors without fill of A's diagonal blocks
+ *
+ * For nonsymmetric A; all else as above, with a pivot that is zero in place of one that is not
+ * positive. Applies its transpose, too.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
+                                                       const kry_block_ic_params *params,
+                                                       kry_op **M);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct options {
-    char method[16], precond[16], resident[16], deflation[256];
+    char method[32], precond[32], resident[32], deflation[256];
     double omega; /* 0: not given */
     kry_stop stop;
 } options;
@@ -88,31 +88,114 @@ done:
     return st;
 }
 
-/* "chebyshev" or "chebyshev:DEGREE". */
-static kry_status make_chebyshev(const kry_op *A, const char *name, kry_op **M)
+/* ---- preconditioners: a word, or word:more for those that take more (NULL: nothing follows) -- */
+
+static kry_status make_none(const kry_op *A, const char *more, kry_op **M)
+{
+    (void)A, (void)more;
+    return *M = NULL, KRY_OK;
+}
+
+static kry_status make_jacobi(const kry_op *A, const char *more, kry_op **M)
+{
+    (void)more;
+    return kry_jacobi_create(A, M);
+}
+
+static kry_status make_ip(const kry_op *A, const char *more, kry_op **M)
+{
+    (void)more;
+    return kry_incomplete_poisson_create(A, M);
+}
+
+static kry_status make_chebyshev(const kry_op *A, const char *more, kry_op **M)
 {
     kry_status st = KRY_OK;
-    const char *degree = name + strlen("chebyshev");
     int64_t value = 0;
 
-    CHECK(!*degree ||
-              (*degree == ':' && to_int64(degree + 1, &value) && value > 0 && value <= INT_MAX),
-          KRY_ERR_PARSE, "kry_solver_create: precond '%s' is not chebyshev:DEGREE", name);
+    CHECK(!more || (to_int64(more, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
+          "kry_solver_create: precond 'chebyshev:%s' is not chebyshev:DEGREE", more);
     TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = (int)value), M));
 done:
     return st;
 }
 
+/* Rows of a block; the program's default is 0, and so what is written is not. */
+static kry_status to_block(const char *word, const char *more, int64_t *rows)
+{
+    kry_status st = KRY_OK;
+
+    *rows = 0;
+    CHECK(!more || to_int64(more, rows), KRY_ERR_PARSE,
+          "kry_solver_create: precond '%s:%s' is not %s:ROWS", word, more, word);
+    CHECK(!more || *rows, KRY_ERR_ARGUMENT, "kry_solver_create: precond '%s:%s': block size 0",
+          word, more);
+done:
+    return st;
+}
+
+static kry_status make_block_ic(const kry_op *A, const char *more, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int64_t rows;
+
+    TRY(to_block("block-ic", more, &rows));
+    TRY(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = rows), M));
+done:
+    return st;
+}
+
+static kry_status make_block_ilu(const kry_op *A, const char *more, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int64_t rows;
+
+    TRY(to_block("block-ilu", more, &rows));
+    TRY(kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = rows), M));
+done:
+    return st;
+}
+
+/* One block. */
+static kry_status make_ilu0(const kry_op *A, const char *more, kry_op **M)
+{
+    (void)more;
+    return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = A->shape.rows), M);
+}
+
+static const struct maker {
+    const char *word, *more; /* more: what may follow the word and a colon, for messages */
+    kry_status (*make)(const kry_op *A, const char *more, kry_op **M);
+} makers[] = {
+    { "none", NULL, make_none },
+    { "jacobi", NULL, make_jacobi },
+    { "chebyshev", "DEGREE", make_chebyshev },
+    { "ip", NULL, make_ip },
+    { "block-ic", "ROWS", make_block_ic },
+    { "block-ilu", "ROWS", make_block_ilu },
+    { "ilu0", NULL, make_ilu0 },
+};
+
 /* M from its name; NULL for none. */
 static kry_status make_precond(const kry_op *A, const char *name, kry_op **M)
 {
+    char known[256] = "";
+    size_t used = 0;
+
     *M = NULL;
-    if (!strcmp(name, "none")) return KRY_OK;
-    if (!strcmp(name, "jacobi")) return kry_jacobi_create(A, M);
-    if (!strcmp(name, "ip")) return kry_incomplete_poisson_create(A, M);
-    if (!strncmp(name, "chebyshev", strlen("chebyshev"))) return make_chebyshev(A, name, M);
-    return kry_fail(KRY_ERR_PARSE,
-                    "kry_solver_create: precond '%s' is none of none, jacobi, chebyshev, ip", name);
+    for (size_t i = 0; i < COUNT(makers); i++) {
+        size_t length = strlen(makers[i].word);
+        const char *rest = name + length;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                 makers[i].word);
+        if (strncmp(name, makers[i].word, length)) continue;
+        if (!*rest) return makers[i].make(A, NULL, M);
+        if (*rest == ':' && makers[i].more) return makers[i].make(A, rest + 1, M);
+        if (makers[i].more)
+            return kry_fail(KRY_ERR_PARSE, "kry_solver_create: precond '%s' is not %s:%s", name,
+                            makers[i].word, makers[i].more);
+    }
+    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: precond '%s' is none of %s", name, known);
 }
 
 typedef struct watcher {

@@ -1,0 +1,355 @@
+// block_ic.cl - z := (L D U)^-1 r of diagonal blocks, L and U unit triangular: a forward sweep, a
+// scaling, a back sweep.
+//
+// Host file: src/precond/block_solve.c, which lays the factors out. Blocks have `rows` consecutive
+// rows, the last one what is left of n. STRIDE blocks make a bundle: the numbers of theirs that
+// belong to one place of the factors are neighbours, so that a vector (CPUs, STRIDE 8) or
+// neighbouring work-items (GPUs) go through STRIDE blocks at the same time. Bundles with equal
+// factors share a `slot`. CPUs walk bundles one after the other, with STRIDE 1 if blocks are few.
+//
+// block_diagonals  CPUs: L and U have few diagonals
+// block_pieces     GPUs: the same; a group to a block, of which STRIDE is 1
+// block_rows       any structure: rows with column indices, padded to the longest of the bundle
+// block_rows_transposed   the same factors, transposed
+//
+// Diagonals: pairs (offset, begin), offsets ascending; a slot has `record` numbers (of each of the
+// STRIDE blocks), of which those of L begin at lower_at, of U at upper_at, and D^-1 at inverse_at.
+// Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: the same place for both
+// if U = L', and with the two exchanged it is the transpose that is solved with.
+
+#if defined(KRY_CPU) && STRIDE == 8
+#define LANES          KRY_JOIN(REAL, 8)
+#define GET(p, i)      vload8(i, p)
+#define PUT(v, i, p)   vstore8(v, i, p)
+#define LANE           0
+#define SPREAD(AT)     (LANES)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7))
+#define EACH(DO, v)                                             \
+    {                                                           \
+        DO(0, (v).s0) DO(1, (v).s1) DO(2, (v).s2) DO(3, (v).s3) \
+        DO(4, (v).s4) DO(5, (v).s5) DO(6, (v).s6) DO(7, (v).s7) \
+    }
+#else
+#define LANES          REAL
+#define GET(p, i)      (p)[(long)(i) * STRIDE + LANE]
+#define PUT(v, i, p)   ((p)[(long)(i) * STRIDE + LANE] = (v))
+#ifdef KRY_CPU
+#define LANE           0
+#else
+#define LANE           ((int)(get_global_id(0) % STRIDE))
+#endif
+#define SPREAD(AT)     AT(LANE)
+#define EACH(DO, v)    { DO(LANE, v) }
+#endif
+
+// Row j of the bundle's blocks, from a vector; `at` is the first row of its first block.
+LANES load_rows(global const REAL *restrict r, long at, int rows, int j, long n)
+{
+#define INSIDE(l) r[at + (long)(l) * rows + j]
+#define CUT(l)    (at + (long)(l) * rows + j < n ? INSIDE(l) : 0)
+    if (at + (long)STRIDE * rows <= n) return SPREAD(INSIDE);
+    return SPREAD(CUT);
+#undef INSIDE
+#undef CUT
+}
+
+void store_rows(LANES v, global REAL *restrict z, long at, int rows, int j, long n)
+{
+#define INSIDE(l, s) z[at + (long)(l) * rows + j] = s;
+#define CUT(l, s)    if (at + (long)(l) * rows + j < n) INSIDE(l, s)
+    if (at + (long)STRIDE * rows <= n) EACH(INSIDE, v) else EACH(CUT, v)
+#undef INSIDE
+#undef CUT
+}
+
+#ifdef KRY_CPU
+
+#ifdef DIAGONALS
+
+// Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
+#define TILE 64
+
+// y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1
+void forward_tile(int t, int end, int m, global const int *restrict diagonal,
+                  global const REAL *restrict lower, global REAL *y)
+{
+    int near = 0;
+    while (near < m && diagonal[2 * near] < TILE) near++;
+    for (int k = near; k < m; k++) {
+        int offset = diagonal[2 * k];
+        global const REAL *l = lower + (long)diagonal[2 * k + 1] * STRIDE;
+        for (int j = max(t, offset); j < end; j++)
+            PUT(GET(y, j) - GET(l, j - offset) * GET(y, j - offset), j, y);
+    }
+    if (near == 1 && diagonal[0] == 1) {
+        LANES last = t ? GET(y, t - 1) : 0;
+        for (int j = t; j < end; j++) {
+            last = j ? GET(y, j) - GET(lower, j - 1) * last : GET(y, 0);
+            PUT(last, j, y);
+        }
+    } else if (near) {
+        for (int j = t; j < end; j++) {
+            LANES sum = GET(y, j);
+            for (int k = 0; k < near && diagonal[2 * k] <= j; k++) {
+                int c = j - diagonal[2 * k];
+                sum -= GET(lower, diagonal[2 * k + 1] + c) * GET(y, c);
+            }
+            PUT(sum, j, y);
+        }
+    }
+}
+
+// y_j := y_j - sum over diagonals U_j,j+offset y_j+offset for the rows end - 1 ... t
+void back_tile(int t, int end, int rows, int m, global const int *restrict diagonal,
+               global const REAL *restrict upper, global REAL *y)
+{
+    int near = 0;
+    while (near < m && diagonal[2 * near] < TILE) near++;
+    for (int k = near; k < m; k++) {
+        int offset = diagonal[2 * k];
+        global const REAL *u = upper + (long)diagonal[2 * k + 1] * STRIDE;
+        for (int j = t; j < min(end, rows - offset); j++)
+            PUT(GET(y, j) - GET(u, j) * GET(y, j + offset), j, y);
+    }
+    if (near == 1 && diagonal[0] == 1) {
+        LANES last = end < rows ? GET(y, end) : 0;
+        for (int j = end - 1; j >= t; j--) {
+            last = j + 1 < rows ? GET(y, j) - GET(upper, j) * last : GET(y, j);
+            PUT(last, j, y);
+        }
+    } else if (near) {
+        for (int j = end - 1; j >= t; j--) {
+            LANES sum = GET(y, j);
+            for (int k = 0; k < near && j + diagonal[2 * k] < rows; k++)
+                sum -= GET(upper, diagonal[2 * k + 1] + j) * GET(y, j + diagonal[2 * k]);
+            PUT(sum, j, y);
+        }
+    }
+}
+
+kernel void block_diagonals(long n, int rows, int bundles, int m,
+                            global const int *restrict diagonal, global const int *restrict slot,
+                            long record, long lower_at, long upper_at, long inverse_at,
+                            global const REAL *restrict factor, global REAL *restrict scratch,
+                            global const REAL *restrict r, long r_first, global REAL *restrict z,
+                            long z_first)
+{
+    global REAL *y = scratch + get_group_id(0) * (long)rows * STRIDE;
+    r += r_first, z += z_first;
+    FOR_EACH(b, bundles) {
+        long at = b * STRIDE * rows;
+        global const REAL *at_slot = factor + slot[b] * record * STRIDE;
+        global const REAL *l = at_slot + lower_at * STRIDE, *u = at_slot + upper_at * STRIDE;
+        global const REAL *d = at_slot + inverse_at * STRIDE;
+        for (int t = 0; t < rows; t += TILE) {
+            int end = min(t + TILE, rows);
+            for (int j = t; j < end; j++) PUT(load_rows(r, at, rows, j, n), j, y);
+            forward_tile(t, end, m, diagonal, l, y);
+        }
+        for (int t = (rows - 1) / TILE * TILE; t >= 0; t -= TILE) {
+            int end = min(t + TILE, rows);
+            for (int j = t; j < end; j++) PUT(GET(d, j) * GET(y, j), j, y);
+            back_tile(t, end, rows, m, diagonal, u, y);
+            for (int j = t; j < end; j++) store_rows(GET(y, j), z, at, rows, j, n);
+        }
+    }
+}
+
+#endif // DIAGONALS
+
+#else // GPUs
+
+#ifdef DIAGONALS
+
+// A piece of `step` rows at a time, EACH_ITEM neighbours to a work-item. No diagonal but the first
+// has an offset below `step`, so that what they take away is known before the piece; along the
+// first, of offset 1, y_j = a_j y_j-1 + b_j: maps that are put together in a scan over the group.
+#define EACH_ITEM 4
+
+typedef struct piece {
+    REAL a[EACH_ITEM], b[EACH_ITEM];
+} piece;
+
+// The number that goes into this work-item's first row; *carry: into the piece, then out of it.
+REAL scan_piece(const piece *p, REAL *carry, local REAL *all)
+{
+    int item = get_local_id(0), from = 0;
+    REAL a = 1, b = 0;
+
+    for (int u = 0; u < EACH_ITEM; u++) a *= p->a[u], b = p->a[u] * b + p->b[u];
+    // all: two copies of (a, b) over the group, written in turn
+    int step = 1;
+    all[item] = a, all[WG + item] = b;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    do {
+        int other = item - step;
+        if (step < WG && other >= 0) {
+            b += a * all[from + WG + other];
+            a *= all[from + other];
+        }
+        from = 2 * WG - from;
+        all[from + item] = a, all[from + WG + item] = b;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        step *= 2;
+    } while (step < WG);
+    REAL in = *carry;
+    if (item) in = all[from + item - 1] * in + all[from + WG + item - 1];
+    *carry = all[from + WG - 1] * *carry + all[from + 2 * WG - 1];
+    barrier(CLK_LOCAL_MEM_FENCE); // `all` is free again
+    return in;
+}
+
+kernel void block_pieces(long n, int rows, int blocks, int m, global const int *restrict diagonal,
+                         global const int *restrict slot, long record, long lower_at,
+                         long upper_at, long inverse_at, global const REAL *restrict factor,
+                         int step, global const REAL *restrict r, long r_first, global REAL *z,
+                         long z_first)
+{
+    local REAL all[4 * WG];
+    int chain = m && diagonal[0] == 1, b = get_group_id(0), each = (step + WG - 1) / WG;
+
+    do {
+        long at = (long)b * rows;
+        int length = (int)min((long)rows, n - at), t = 0;
+        global const REAL *at_slot = factor + slot[b] * record;
+        global const REAL *l = at_slot + lower_at, *u = at_slot + upper_at;
+        global const REAL *d = at_slot + inverse_at;
+        global const REAL *x = r + r_first + at;
+        global REAL *y = z + z_first + at;
+        REAL carry = 0;
+        piece p;
+        do { // forward: items in the order of rows
+            int first = t + (int)get_local_id(0) * each, end = min(t + step, length);
+            for (int i = 0; i < EACH_ITEM; i++) {
+                int j = first + i;
+                p.a[i] = 1, p.b[i] = 0;
+                if (i >= each || j >= end) continue;
+                REAL sum = x[j];
+                for (int k = chain; k < m && diagonal[2 * k] <= j; k++)
+                    sum -= l[diagonal[2 * k + 1] + j - diagonal[2 * k]] * y[j - diagonal[2 * k]];
+                p.a[i] = chain && j ? -l[j - 1] : 0, p.b[i] = sum;
+            }
+            REAL last = scan_piece(&p, &carry, all);
+            for (int i = 0; i < EACH_ITEM; i++) {
+                last = p.a[i] * last + p.b[i];
+                if (i < each && first + i < end) y[first + i] = last;
+            }
+            barrier(CLK_GLOBAL_MEM_FENCE);
+            t += step;
+        } while (t < length);
+        carry = 0, t = length;
+        do { // back: items and their rows in the opposite order
+            int first = t - 1 - (int)get_local_id(0) * each, end = max(t - step, 0);
+            for (int i = 0; i < EACH_ITEM; i++) {
+                int j = first - i;
+                p.a[i] = 1, p.b[i] = 0;
+                if (i >= each || j < end) continue;
+                REAL sum = d[j] * y[j];
+                for (int k = chain; k < m && j + diagonal[2 * k] < length; k++)
+                    sum -= u[diagonal[2 * k + 1] + j] * y[j + diagonal[2 * k]];
+                p.a[i] = chain && j + 1 < length ? -u[j] : 0, p.b[i] = sum;
+            }
+            REAL last = scan_piece(&p, &carry, all);
+            for (int i = 0; i < EACH_ITEM; i++) {
+                last = p.a[i] * last + p.b[i];
+                if (i < each && first - i >= end) y[first - i] = last;
+            }
+            barrier(CLK_GLOBAL_MEM_FENCE);
+            t -= step;
+        } while (t > 0);
+        b += (int)get_num_groups(0);
+    } while (b < blocks);
+}
+
+#endif // DIAGONALS
+
+#endif
+
+#ifndef DIAGONALS
+
+// Bundles of this walker: a group of a CPU, STRIDE work-items of a GPU.
+#ifdef KRY_CPU
+#define FOR_BUNDLES(b, bundles) FOR_EACH(b, bundles)
+#define WALKER                  get_group_id(0)
+#else
+#define FOR_BUNDLES(b, bundles)                                \
+    for (long b = get_global_id(0) / STRIDE; b < bundles;      \
+         b += get_global_size(0) / STRIDE)
+#define WALKER (get_global_id(0) / STRIDE)
+#endif
+
+// The entries e of row j of bundle b are those from begin[b * rows + j] on.
+#define ENTRIES(e, begin, b, j)                                                     \
+    for (long i_##e = (b) * rows + (j), e = begin[i_##e]; e < begin[i_##e + 1]; e++)
+
+#define AT_COLUMN(l) y[(long)col[e * STRIDE + l] * STRIDE + l]
+#define TAKE(l, s)   AT_COLUMN(l) -= s;
+
+kernel void block_rows(long n, int rows, int bundles, global const int *restrict lower_begin,
+                       global const int *restrict lower_col, global const REAL *restrict lower,
+                       global const int *restrict upper_begin,
+                       global const int *restrict upper_col, global const REAL *restrict upper,
+                       global const REAL *restrict inverse, global REAL *restrict scratch,
+                       global const REAL *restrict r, long r_first, global REAL *restrict z,
+                       long z_first)
+{
+    global REAL *y = scratch + WALKER * (long)rows * STRIDE;
+    global const int *restrict col = lower_col;
+    r += r_first, z += z_first;
+    FOR_BUNDLES(b, bundles) {
+        long at = b * STRIDE * rows;
+        col = lower_col;
+        for (int j = 0; j < rows; j++) {
+            LANES sum = load_rows(r, at, rows, j, n);
+            ENTRIES(e, lower_begin, b, j) sum -= GET(lower, e) * SPREAD(AT_COLUMN);
+            PUT(sum, j, y);
+        }
+        col = upper_col;
+        for (int j = rows - 1; j >= 0; j--) {
+            LANES sum = GET(inverse, b * rows + j) * GET(y, j);
+            ENTRIES(e, upper_begin, b, j) sum -= GET(upper, e) * SPREAD(AT_COLUMN);
+            PUT(sum, j, y);
+            store_rows(sum, z, at, rows, j, n);
+        }
+    }
+}
+
+// U' y = r and L' z = D^-1 y: rows of U and L are columns now, taken away once their y is known.
+kernel void block_rows_transposed(long n, int rows, int bundles,
+                                  global const int *restrict lower_begin,
+                                  global const int *restrict lower_col,
+                                  global const REAL *restrict lower,
+                                  global const int *restrict upper_begin,
+                                  global const int *restrict upper_col,
+                                  global const REAL *restrict upper,
+                                  global const REAL *restrict inverse,
+                                  global REAL *restrict scratch, global const REAL *restrict r,
+                                  long r_first, global REAL *restrict z, long z_first)
+{
+    global REAL *y = scratch + WALKER * (long)rows * STRIDE;
+    global const int *restrict col = upper_col;
+    r += r_first, z += z_first;
+    FOR_BUNDLES(b, bundles) {
+        long at = b * STRIDE * rows;
+        for (int j = 0; j < rows; j++) PUT(load_rows(r, at, rows, j, n), j, y);
+        col = upper_col;
+        for (int j = 0; j < rows; j++) {
+            LANES known = GET(y, j);
+            ENTRIES(e, upper_begin, b, j) {
+                LANES part = GET(upper, e) * known;
+                EACH(TAKE, part)
+            }
+            PUT(GET(inverse, b * rows + j) * known, j, y);
+        }
+        col = lower_col;
+        for (int j = rows - 1; j >= 0; j--) {
+            LANES known = GET(y, j);
+            ENTRIES(e, lower_begin, b, j) {
+                LANES part = GET(lower, e) * known;
+                EACH(TAKE, part)
+            }
+            store_rows(known, z, at, rows, j, n);
+        }
+    }
+}
+
+#endif

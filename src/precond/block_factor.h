@@ -1,0 +1,58 @@
+/*
+ * block_factor.h - incomplete factors of diagonal blocks on the host, and solves with them on the
+ * device.
+ */
+#ifndef KRY_BLOCK_FACTOR_H
+#define KRY_BLOCK_FACTOR_H
+
+#include "../core/internal.h"
+
+/* Rows of a strict triangle of all blocks; columns ascend in a row and count from row 0 of A. */
+typedef struct kry_triangle {
+    int64_t *ptr; /* n+1 */
+    int32_t *col;
+    double *val;
+} kry_triangle;
+
+/* L D U, L and U unit triangular with the pattern of A inside blocks of `rows` rows. */
+typedef struct kry_block_factor {
+    const char *who; /* the public function, for messages */
+    bool symmetric;  /* U = L', and `upper` holds A's until it is made of `lower` */
+    bool lift;       /* pivots of zero become the diagonal's entry: A is singular */
+    kry_type type;   /* of A's numbers */
+    int64_t n, rows;
+    kry_triangle lower, upper;
+    double *d;    /* n: pivots */
+    double shift; /* A + shift diag(A) is what was factored */
+} kry_block_factor;
+
+/*
+ * Cut A, in compressed sparse rows with ascending columns, into blocks and factor them, with the
+ * least shift >= f->shift of a growing row that leaves no pivot zero, or, if f->symmetric,
+ * negative. who, symmetric, lift, type, n, rows, shift are set.
+ *
+ * Returns  KRY_ERR_SINGULAR for a zero in the diagonal; KRY_ERR_ARGUMENT if A should be symmetric
+ *          and positive definite, and is not
+ */
+kry_status kry_block_factor_make(kry_block_factor *f, const int64_t *row_ptr, const int32_t *col,
+                                 const void *val);
+/* upper := lower', if f->symmetric. */
+kry_status kry_block_factor_mirror(kry_block_factor *f);
+void kry_block_factor_release(kry_block_factor *f);
+
+/* The factors as the kernels of cl/block_ic.cl want them. */
+typedef struct kry_block_solve kry_block_solve;
+kry_status kry_block_solve_create(kry_device *dev, kry_block_factor *f, kry_block_solve **s);
+void kry_block_solve_release(kry_block_solve **s);
+/* z := (L D U)^-1 r, or with the transpose; enqueued. */
+kry_status kry_block_solve_run(kry_block_solve *s, bool transposed, const kry_vec *r, kry_vec *z);
+
+/* What there is to tell: bytes stored, bytes that a solve moves, and the layout. */
+typedef struct kry_block_facts {
+    double stored, moved;
+    int64_t nnz, slots;
+    int diagonals; /* -1: rows with column indices */
+} kry_block_facts;
+kry_block_facts kry_block_solve_facts(const kry_block_solve *s);
+
+#endif

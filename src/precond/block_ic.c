@@ -1,0 +1,282 @@
+/*
+ * block_ic.c - M := the inverse of incomplete factors of A's diagonal blocks: incomplete Cholesky
+ * for symmetric A, incomplete LU otherwise. The factors: block_factor.c; their solves: block_solve.c.
+ *
+ * Storage     the factors; n numbers for y := alpha M x + beta y other than y := M x
+ * Per use     reads r and the factors, writes z
+ * Source      R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on
+ *             the GPU: blocks of two lines of a grid
+ */
+#include "../formats/matrix.h"
+#include "../stencil/stencil.h"
+#include "block_factor.h"
+#include <kry/formats.h>
+#include <kry/precond.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct block_ic {
+    kry_op *A; /* retained */
+    kry_block_solve *solve;
+    kry_vec *product; /* M x where y is not simply M x */
+    int64_t rows;
+    bool symmetric;
+    double shift; /* at least */
+    char variant[80];
+} block_ic;
+
+static const char *name_of(bool symmetric)
+{
+    return symmetric ? "kry_block_ic_create" : "kry_block_ilu_create";
+}
+
+/* ---- setting up ---------------------------------------------------------------------------- */
+
+/* A's entries on the host. A itself, or the matrix of a grid operator. */
+typedef struct entries {
+    int64_t nnz, *row_ptr;
+    int32_t *col;
+    void *val;
+} entries;
+
+static void entries_release(entries *e)
+{
+    free(e->row_ptr), free(e->col), free(e->val);
+    *e = (entries){ 0 };
+}
+
+static kry_status entries_read(const kry_op *A, entries *e)
+{
+    kry_status st = KRY_OK;
+    kry_op *matrix = NULL;
+    kry_op_info info;
+
+    *e = (entries){ 0 };
+    if (kry_stencil_of(A))
+        TRY(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &matrix));
+    else
+        matrix = kry_op_retain(A);
+    kry_op_describe(matrix, &info);
+    e->nnz = info.nnz > 0 ? info.nnz : 0;
+    TRY(kry_alloc((size_t)A->shape.rows + 1, sizeof *e->row_ptr, &e->row_ptr));
+    TRY(kry_alloc((size_t)e->nnz, sizeof *e->col, &e->col));
+    TRY(kry_alloc((size_t)e->nnz, kry_type_size(A->shape.type), &e->val));
+    TRY(kry_matrix_read(matrix, e->row_ptr, e->col, e->val));
+done:
+    kry_op_release(&matrix);
+    if (st < 0) entries_release(e);
+    return st;
+}
+
+/* The length of a line, if A's offsets are those of a grid with one unknown to a point: 1 and one
+ * or two others. 0: they are not. */
+static int64_t line_of(const kry_op *A, const entries *e)
+{
+    int64_t offset[3] = { 0 };
+    const kry_stencil *grid = kry_stencil_of(A);
+    int found = 0, k;
+
+    if (grid) return grid->size[0];
+    for (int64_t i = 0; i < A->shape.rows; i++)
+        for (int64_t q = e->row_ptr[i]; q < e->row_ptr[i + 1]; q++) {
+            int64_t d = e->col[q] - i;
+            if (d <= 0) continue;
+            for (k = 0; k < found && offset[k] != d; k++) continue;
+            if (k == 3) return 0;
+            if (k == found) offset[found++] = d;
+        }
+    int64_t line = 0;
+    bool neighbours = false;
+    for (k = 0; k < found; k++) {
+        neighbours |= offset[k] == 1;
+        if (offset[k] > 1 && (!line || offset[k] < line)) line = offset[k];
+    }
+    return neighbours ? line : 0;
+}
+
+/* Two lines of a grid; else blocks that a CPU's cache holds eight of, or that are enough for a
+ * GPU's work-items. */
+static int64_t default_rows(const kry_op *A, const entries *e)
+{
+    enum { MOST = 1024, LEAST = 32, ITEMS = 128 };
+    const kry_device_info *info = &A->dev->info;
+    int64_t n = A->shape.rows, line = line_of(A, e), rows = 2 * line;
+
+    if (!line) {
+        rows = n / ((int64_t)info->compute_units * (info->cpu_kernels ? 8 : ITEMS));
+        rows = rows < LEAST ? LEAST : rows > MOST ? MOST : rows;
+    }
+    return rows < n ? rows : n > 0 ? n : 1;
+}
+
+static void print_variant(block_ic *M, double shift)
+{
+    kry_block_facts facts = kry_block_solve_facts(M->solve);
+    int used = snprintf(M->variant, sizeof M->variant, "block=%lld", (long long)M->rows);
+
+    if (shift > 0)
+        used += snprintf(M->variant + used, sizeof M->variant - (size_t)used, " shift=%g", shift);
+    if (facts.diagonals >= 0)
+        snprintf(M->variant + used, sizeof M->variant - (size_t)used, " diagonals=%d",
+                 facts.diagonals);
+}
+
+/* Factor A as it is now. On failure what there was stays. */
+static kry_status refactor(block_ic *M)
+{
+    kry_status st = KRY_OK;
+    entries e = { 0 };
+    kry_block_solve *solve = NULL;
+    kry_block_factor f = { .who = name_of(M->symmetric),
+                           .symmetric = M->symmetric,
+                           .lift = M->A->shape.traits & KRY_SINGULAR,
+                           .type = M->A->shape.type,
+                           .n = M->A->shape.rows,
+                           .shift = M->shift };
+
+    TRY(entries_read(M->A, &e));
+    if (!M->rows) M->rows = default_rows(M->A, &e);
+    f.rows = M->rows;
+    TRY(kry_block_factor_make(&f, e.row_ptr, e.col, e.val));
+    entries_release(&e);
+    TRY(kry_block_solve_create(M->A->dev, &f, &solve));
+    if (M->solve && M->A->shape.rows > 0) TRY(kry_device_finish(M->A->dev));
+    kry_block_solve_release(&M->solve);
+    M->solve = solve;
+    print_variant(M, f.shift);
+done:
+    kry_block_factor_release(&f);
+    entries_release(&e);
+    return st;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static kry_status run(block_ic *M, bool transposed, double alpha, const kry_vec *x, double beta,
+                      kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    if (alpha == 1 && beta == 0) return kry_block_solve_run(M->solve, transposed, x, y);
+    TRY(kry_block_solve_run(M->solve, transposed, x, M->product));
+    TRY(kry_vec_axpby(alpha, M->product, beta, y));
+done:
+    return st;
+}
+
+static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    return run(self, false, alpha, x, beta, y);
+}
+
+static kry_status block_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
+                                        kry_vec *y)
+{
+    block_ic *M = self;
+    return run(M, !M->symmetric, alpha, x, beta, y);
+}
+
+static kry_status block_update(void *self, const void *values)
+{
+    block_ic *M = self;
+    if (values)
+        return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
+                        M->symmetric ? "block-ic" : "block-ilu");
+    return refactor(M);
+}
+
+static void block_describe(void *self, kry_op_info *info)
+{
+    const block_ic *M = self;
+    kry_block_facts facts = kry_block_solve_facts(M->solve);
+
+    info->variant = M->variant;
+    info->nnz = facts.nnz;
+    info->slots = facts.slots;
+    info->bytes_stored = facts.stored;
+    info->bytes_per_apply = facts.moved;
+}
+
+static void block_destroy(void *self)
+{
+    block_ic *M = self;
+    if (!M) return;
+    kry_block_solve_release(&M->solve);
+    kry_vec_release(&M->product);
+    kry_op_release(&M->A);
+    free(M);
+}
+
+static const kry_op_table block_ic_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "block-ic",
+    .apply = block_apply,
+    .apply_transpose = block_apply_transpose,
+    .update = block_update,
+    .describe = block_describe,
+    .destroy = block_destroy,
+};
+
+static const kry_op_table block_ilu_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "block-ilu",
+    .apply = block_apply,
+    .apply_transpose = block_apply_transpose,
+    .update = block_update,
+    .describe = block_describe,
+    .destroy = block_destroy,
+};
+
+static kry_status check(const char *who, const kry_op *A, const kry_block_ic_params *p)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    CHECK(!p || p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
+          "%s: params not made by KRY_BLOCK_IC", who);
+    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who,
+          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    CHECK(kry_stencil_of(A) || kry_matrix_of(A), KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is neither a stored matrix nor a grid operator", who, A->table->kind);
+    CHECK(!p || (p->rows >= 0 && p->rows <= A->shape.rows), KRY_ERR_ARGUMENT,
+          "%s: rows = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->rows,
+          (long long)A->shape.rows, A->table->kind);
+    CHECK(!p || (p->shift >= 0 && isfinite(p->shift)), KRY_ERR_ARGUMENT,
+          "%s: shift = %g is negative or not finite", who, p->shift);
+done:
+    return st;
+}
+
+static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_params *p,
+                         kry_op **out)
+{
+    kry_status st = KRY_OK;
+    block_ic *M = NULL;
+
+    *out = NULL;
+    TRY(check(name_of(symmetric), A, p));
+    TRY(kry_alloc(1, sizeof *M, &M));
+    M->A = kry_op_retain(A);
+    M->symmetric = symmetric;
+    if (p) M->rows = p->rows, M->shift = p->shift;
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->product));
+    TRY(refactor(M));
+    kry_op_shape shape = A->shape;
+    shape.traits = symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
+    TRY(kry_op_create(A->dev, symmetric ? &block_ic_table : &block_ilu_table, M, &shape, out));
+    M = NULL;
+done:
+    block_destroy(M);
+    return st;
+}
+
+kry_status kry_block_ic_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
+{
+    return create(true, A, params, out);
+}
+
+kry_status kry_block_ilu_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
+{
+    return create(false, A, params, out);
+}
