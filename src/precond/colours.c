@@ -1,7 +1,7 @@
 /* colours.c - sub-domains that one product with A tells apart: two labels that some row meets get
  * different colours, the first that is free. Four or five colours do for blocks of a plane. */
 #include "galerkin.h"
-#include "rows.h"
+#include "couplings.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,14 +39,14 @@ done:
     return st;
 }
 
-static kry_status meet(const kry_rows *rows, const kry_subspace *Z, pairs *p)
+static kry_status meet(const kry_couplings *rows, const kry_subspace *Z, pairs *p)
 {
     kry_status st = KRY_OK;
     int32_t room[7];
     const int32_t *cols;
 
     for (int64_t i = 0; i < Z->n; i++) {
-        int64_t count = kry_rows_at(rows, i, room, &cols);
+        int64_t count = kry_couplings_at(rows, i, room, &cols);
         for (int64_t j = 0; j < count; j++) {
             int64_t a = Z->labels[cols[j]];
             for (int64_t l = j; l < count; l++) {
@@ -106,7 +106,7 @@ done:
 kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours *colours)
 {
     kry_status st = KRY_OK;
-    kry_rows rows = { 0 };
+    kry_couplings rows = { 0 };
     pairs p = { 0 };
     int64_t *ptr = NULL;
     int32_t *all = NULL;
@@ -114,7 +114,7 @@ kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours 
     *colours = (kry_colours){ 0 };
     if (Z->vectors) return KRY_OK;
     TRY(kry_alloc((size_t)Z->k, sizeof *colours->of_label, &colours->of_label));
-    TRY(kry_rows_of(A, &rows));
+    TRY(kry_couplings_of(A, &rows));
     if (!rows.known) { /* each alone */
         for (int64_t s = 0; s < Z->k; s++) colours->of_label[s] = (int32_t)s;
         colours->count = (int32_t)Z->k;
@@ -128,7 +128,7 @@ done:
     free(p.key);
     free(ptr);
     free(all);
-    kry_rows_release(&rows);
+    kry_couplings_release(&rows);
     if (st < 0) kry_colours_release(colours);
     return st;
 }

@@ -7,7 +7,7 @@
  * the entry of A Z for the one label of that colour that the row meets.
  */
 #include "galerkin.h"
-#include "rows.h"
+#include "couplings.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct probe {
     const kry_op *A;
     kry_subspace *Z;
     const kry_colours *colours;
-    kry_rows rows;
+    kry_couplings rows;
     kry_vec *c, *v, *u;   /* indicator of a colour; Z c; A v */
     void *host;           /* n numbers */
     double *own, *others; /* n each: entries of the row's own label, and the sum of the others */
@@ -40,7 +40,7 @@ static void probe_release(probe *p)
     kry_vec_release(&p->u);
     kry_vec_release(&p->v);
     kry_vec_release(&p->c);
-    kry_rows_release(&p->rows);
+    kry_couplings_release(&p->rows);
 }
 
 static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
@@ -50,7 +50,7 @@ static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colou
     int64_t longest = Z->n > Z->k ? Z->n : Z->k;
 
     *p = (probe){ .A = A, .Z = Z, .colours = colours };
-    TRY(kry_rows_of(A, &p->rows));
+    TRY(kry_couplings_of(A, &p->rows));
     TRY(kry_vec_create(Z->dev, Z->type, Z->k, 1, &p->c));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &p->v));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &p->u));
@@ -83,7 +83,7 @@ static int32_t label_met(const probe *p, int64_t row, int32_t colour)
     const int32_t *cols;
 
     if (!p->rows.known) return colour;
-    int64_t count = kry_rows_at(&p->rows, row, room, &cols);
+    int64_t count = kry_couplings_at(&p->rows, row, room, &cols);
     for (int64_t j = 0; j < count; j++) {
         int32_t label = p->Z->labels[cols[j]];
         if (p->colours->of_label[label] == colour) return label;

@@ -1,15 +1,15 @@
-/* rows.c - the columns of each row of an operator. */
-#include "rows.h"
+/* couplings.c - the columns of each row of an operator. */
+#include "couplings.h"
 #include "../stencil/stencil.h"
 #include <stdlib.h>
 
-kry_status kry_rows_of(const kry_op *A, kry_rows *rows)
+kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
 {
     kry_status st = KRY_OK;
     kry_op_info info;
     void *val = NULL;
 
-    *rows = (kry_rows){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
+    *rows = (kry_couplings){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
     rows->known = rows->grid != NULL;
     if (rows->known) return KRY_OK;
     kry_op_describe(A, &info);
@@ -22,15 +22,15 @@ kry_status kry_rows_of(const kry_op *A, kry_rows *rows)
     if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK; /* an operator of the caller's own */
 done:
     free(val);
-    if (st < 0) kry_rows_release(rows);
+    if (st < 0) kry_couplings_release(rows);
     return st;
 }
 
-void kry_rows_release(kry_rows *rows)
+void kry_couplings_release(kry_couplings *rows)
 {
     free(rows->row_ptr);
     free(rows->col);
-    *rows = (kry_rows){ 0 };
+    *rows = (kry_couplings){ 0 };
 }
 
 static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
@@ -49,7 +49,7 @@ static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
     return count;
 }
 
-int64_t kry_rows_at(const kry_rows *rows, int64_t i, int32_t room[7], const int32_t **cols)
+int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7], const int32_t **cols)
 {
     if (rows->grid) return *cols = room, grid_row(rows->grid, i, room);
     *cols = rows->col + rows->row_ptr[i];
