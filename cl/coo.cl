@@ -41,8 +41,9 @@
         for (int k = BEGIN(b), end = BEGIN(b + 1); k < end;) {                         \
             int row = row_of[k], first = k;                                            \
             SUM sum = 0;                                                               \
+            OWN(row, GET)                                                              \
             for (; k < end && row_of[k] == row; k++)                                   \
-                sum += (SUM)val[val0 + k] * (SUM)GET(col[k]);                                 \
+                sum += (SUM)val[val0 + k] * FROM_OWN((SUM)GET(col[k]));                \
             FINISH(b, first, row, sum, DO)                                             \
         }
 
@@ -59,8 +60,13 @@
     int k##u = max(begin + min(PLACE(u), count - 1), 0); \
     int row##u = row_of[k##u], j##u = col[k##u];     \
     SUM sum##u = val[val0 + k##u];
+#ifdef FLUX
+#define MULTIPLIER(u, GET) ((SUM)GET(j##u) - (SUM)GET(row##u))
+#else
+#define MULTIPLIER(u, GET) (SUM)GET(j##u)
+#endif
 #define STAGE(u, GET)                                          \
-    sum##u *= (SUM)GET(j##u);                                  \
+    sum##u *= MULTIPLIER(u, GET);                              \
     tile[PLACE(u)] = sum##u;                                   \
     tile_row[PLACE(u)] = PLACE(u) < count ? row##u : -1;
 #define LOOK_BACK(u, GET)                                                          \

@@ -66,16 +66,33 @@
         for (; row < row_end; row++) {                                \
             OFFSET k_end = min(row_ptr[row + 1], end);                \
             SUM sum = 0;                                              \
-            for (; k < k_end; k++) sum += (SUM)val[k] * (SUM)GET(col[k]); \
+            OWN(row, GET)                                             \
+            for (; k < k_end; k++) sum += (SUM)val[k] * FROM_OWN((SUM)GET(col[k])); \
             FINISH(b, row, sum, DO)                                   \
         }                                                             \
     }
 
 #else
 
+// In flux form the row of an entry, and with it what to subtract, is only known where rows are
+// added up: numbers and x stay apart until then.
+#ifdef FLUX
+#define MATRIX_LOCALS                  \
+    local SUM tile[TILE], tile_x[TILE]; \
+    local SUM lane_sum[WG];
+#define TILES             local const SUM *tile, local const SUM *tile_x, SUM own
+#define PASS_TILES        tile, tile_x, own
+#define TILE_TERM(k)      (tile[k] * (tile_x[k] - own))
+#define LOAD_OWN(row, GET) SUM own = mine < rows ? (SUM)GET(row) : (SUM)0;
+#else
 #define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
+#define TILES             local const SUM *tile
+#define PASS_TILES        tile
+#define TILE_TERM(k)      tile[k]
+#define LOAD_OWN(row, GET)
+#endif
 
 // Lanes that share a row: the largest power of two that gives every row of a run its share.
 int lanes_per_row(int rows)
@@ -87,11 +104,11 @@ int lanes_per_row(int rows)
 
 // Add up the row of this work-item's lane: tile[from], tile[from + lanes] ... below `to`, then
 // over the lanes. Only lane 0 of each row has the answer.
-SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_sum)
+SUM row_sum(TILES, int from, int to, int lanes, local SUM *lane_sum)
 {
     int l = get_local_id(0);
     SUM sum = 0;
-    for (int k = from; k < to; k += lanes) sum += tile[k];
+    for (int k = from; k < to; k += lanes) sum += TILE_TERM(k);
     for (int step = lanes / 2; step > 0; step /= 2) {
         lane_sum[l] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -111,9 +128,15 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
     OFFSET k##u = begin + min(l + u * WG, count - 1); \
     int col##u = col[k##u];                         \
     SUM val##u = val[k##u];
+#ifdef FLUX
+#define MULTIPLY_ENTRY(u, GET) SUM x##u = (SUM)GET(col##u);
+#define STORE_ENTRY(u, GET) \
+    if (l + u * WG < count) tile[l + u * WG] = val##u, tile_x[l + u * WG] = x##u;
+#else
 #define MULTIPLY_ENTRY(u, GET) val##u *= (SUM)GET(col##u);
 #define STORE_ENTRY(u, GET) \
     if (l + u * WG < count) tile[l + u * WG] = val##u;
+#endif
 
 // All loads first, then all gathers, then all stores.
 #define STAGE_TILE(GET)           \
@@ -138,7 +161,8 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
                 from = (int)(ROW_BEGIN(row) - begin);                              \
                 to = (int)(ROW_END(row) - begin);                                  \
             }                                                                      \
-            SUM sum = row_sum(tile, from + lane_of_row, to, lanes, lane_sum);      \
+            LOAD_OWN(row, GET)                                                     \
+            SUM sum = row_sum(PASS_TILES, from + lane_of_row, to, lanes, lane_sum); \
             if (mine < rows && lane_of_row == 0) { FINISH(b, row, sum, DO) }       \
         }                                                                          \
         barrier(CLK_LOCAL_MEM_FENCE); /* the next run overwrites the tile */       \

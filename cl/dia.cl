@@ -9,6 +9,7 @@
 // their number if it is small, lets the compiler have all loads of a row in flight at once.
 //   GPU   a row to a work-item: every load of a group is one contiguous piece
 //   CPU   VW rows at a time
+// FLUX: the main diagonal adds nothing, and symmetric it is not even read.
 //
 // After R. Gupta, M. van Gijzen, C. Vuik, and N. Bell, M. Garland, Implementing sparse
 // matrix-vector multiplication on throughput-oriented processors, SC09 (2009).
@@ -30,9 +31,9 @@
 #define BORDER_SUM(row, GET)                                                 \
     for (int d = FIRST_PAIR; d < diagonals; d++) {                           \
         int above = INSIDE(row + offset[d]), below = INSIDE(row - offset[d]); \
-        sum += (SUM)val[(long)d * stride + row] * (SUM)GET(above);           \
+        sum += (SUM)val[(long)d * stride + row] * FROM_OWN((SUM)GET(above)); \
         if (FIRST_PAIR && row >= offset[d])                                  \
-            sum += (SUM)val[(long)d * stride + below] * (SUM)GET(below);     \
+            sum += (SUM)val[(long)d * stride + below] * FROM_OWN((SUM)GET(below)); \
     }
 
 #ifdef SYMMETRIC // diagonal 0 is the main one
@@ -41,20 +42,30 @@
     for (int d = 1; d < COUNT; d++) {                                          \
         int o = offset[d];                                                     \
         v += stride;                                                           \
-        sum += (SUM)v[0] * (SUM)GET(row + o) + (SUM)v[-o] * (SUM)GET(row - o); \
+        sum += (SUM)v[0] * FROM_OWN((SUM)GET(row + o)) +                       \
+               (SUM)v[-o] * FROM_OWN((SUM)GET(row - o));                       \
     }
 #else
 #define FIRST_PAIR 0
 #define INNER_SUM(row, GET)                           \
     for (int d = 0; d < COUNT; d++) {                 \
-        sum += (SUM)v[0] * (SUM)GET(row + offset[d]); \
+        sum += (SUM)v[0] * FROM_OWN((SUM)GET(row + offset[d])); \
         v += stride;                                  \
     }
 #endif
 
+#if defined(SYMMETRIC) && !defined(FLUX)
+#define MAIN(row, GET) ((SUM)v[0] * (SUM)GET(row))
+#define MAIN_ROWS(row) (LOAD_SUMV(val + row) * LOAD_SUMV(x + row))
+#else
+#define MAIN(row, GET) 0
+#define MAIN_ROWS(row) 0
+#endif
+
 #define ROW_SUM(row, GET)                                      \
     global const VAL *v = val + row;                           \
-    SUM sum = FIRST_PAIR ? (SUM)v[0] * (SUM)GET(row) : (SUM)0; \
+    SUM sum = MAIN(row, GET);                                  \
+    OWN(row, GET)                                              \
     if (row >= reach && row < (int)work - reach) {             \
         INNER_SUM(row, GET)                                    \
     } else {                                                   \
@@ -71,18 +82,27 @@
 
 #else
 
-#ifdef SYMMETRIC
-#define ROWS_SUM(row)                                                                      \
-    SUMV sums = LOAD_SUMV(val + row) * LOAD_SUMV(x + row);                                 \
-    for (int d = 1; d < COUNT; d++)                                                        \
-        sums += LOAD_SUMV(val + (long)d * stride + row) * LOAD_SUMV(x + row + offset[d]) + \
-                LOAD_SUMV(val + (long)d * stride + row - offset[d]) *                      \
-                    LOAD_SUMV(x + row - offset[d]);
+#ifdef FLUX
+#define OWN_ROWS(row) SUMV own = LOAD_SUMV(x + row);
 #else
-#define ROWS_SUM(row)               \
-    SUMV sums = 0;                  \
-    for (int d = 0; d < COUNT; d++) \
-        sums += LOAD_SUMV(val + (long)d * stride + row) * LOAD_SUMV(x + row + offset[d]);
+#define OWN_ROWS(row)
+#endif
+#ifdef SYMMETRIC
+#define ROWS_SUM(row)                                                   \
+    SUMV sums = MAIN_ROWS(row);                                         \
+    OWN_ROWS(row)                                                       \
+    for (int d = 1; d < COUNT; d++)                                     \
+        sums += LOAD_SUMV(val + (long)d * stride + row) *               \
+                    FROM_OWN(LOAD_SUMV(x + row + offset[d])) +          \
+                LOAD_SUMV(val + (long)d * stride + row - offset[d]) *   \
+                    FROM_OWN(LOAD_SUMV(x + row - offset[d]));
+#else
+#define ROWS_SUM(row)                                     \
+    SUMV sums = 0;                                        \
+    OWN_ROWS(row)                                         \
+    for (int d = 0; d < COUNT; d++)                       \
+        sums += LOAD_SUMV(val + (long)d * stride + row) * \
+                FROM_OWN(LOAD_SUMV(x + row + offset[d]));
 #endif
 
 #define MATRIX_ROWS(GET, DO)                                                 \

@@ -38,6 +38,18 @@
     ((SUMV)((SUM)GET(j.s0), (SUM)GET(j.s1), (SUM)GET(j.s2), (SUM)GET(j.s3), (SUM)GET(j.s4),  \
             (SUM)GET(j.s5), (SUM)GET(j.s6), (SUM)GET(j.s7)))
 
+#ifdef FLUX
+#define OWN_LANES(GET)                                                  \
+    SUM own_lane[VW];                                                   \
+    for (int l = 0; l < VW; l++)                                        \
+        own_lane[l] = l < count ? (SUM)GET(ROW(first + l)) : (SUM)0;    \
+    SUMV own = vload8(0, own_lane);
+#define FROM_LANE(l, v) ((v) - own_lane[l])
+#else
+#define OWN_LANES(GET)
+#define FROM_LANE(l, v) (v)
+#endif
+
 // A full vector of positions while all of them have entries, then one by one.
 #define MATRIX_ROWS(GET, DO)                                                                 \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0))                          \
@@ -45,14 +57,16 @@
             int count = min(VW, block[b + 1] - first), d = 0;                                \
             SUMV sums = 0;                                                                   \
             SUM lane[VW];                                                                    \
+            OWN_LANES(GET)                                                                   \
             for (; d < diagonals && first + VW <= JD_ROWS(d); d++) {                         \
                 int8 j = vload8(0, col + JD(d) + first);                                     \
-                sums += LOAD_SUMV(val + JD(d) + first) * GATHER(GET, j);                     \
+                sums += LOAD_SUMV(val + JD(d) + first) * FROM_OWN(GATHER(GET, j));           \
             }                                                                                \
             vstore8(sums, 0, lane);                                                          \
             for (; d < diagonals && first < JD_ROWS(d); d++)                                 \
                 for (int l = 0; l < VW && first + l < JD_ROWS(d); l++)                       \
-                    lane[l] += (SUM)val[JD(d) + first + l] * (SUM)GET(col[JD(d) + first + l]); \
+                    lane[l] += (SUM)val[JD(d) + first + l] *                                 \
+                               FROM_LANE(l, (SUM)GET(col[JD(d) + first + l]));               \
             for (int l = 0; l < count; l++) {                                                \
                 int row = ROW(first + l);                                                    \
                 SUM sum = lane[l];                                                           \
@@ -71,13 +85,14 @@
 #define LOAD(u, GET)               \
     int j##u = col[JD(d + u) + i]; \
     SUM v##u = val[JD(d + u) + i];
-#define ADD(u, GET)  sum += v##u * (SUM)GET(j##u);
+#define ADD(u, GET)  sum += v##u * FROM_OWN((SUM)GET(j##u));
 #define FOUR(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 
 #define MATRIX_ROWS(GET, DO)                                                   \
     for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {   \
         int d = 0, row = perm[i];                                              \
         SUM sum = 0;                                                           \
+        OWN(row, GET)                                                          \
         for (; d + 3 < diagonals && i < JD_ROWS(d + 3); d += 4) {              \
             FOUR(LOAD, GET)                                                    \
             FOUR(ADD, GET)                                                     \

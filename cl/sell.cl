@@ -59,8 +59,14 @@
 #define MATRIX_LOCALS
 
 #define LANES(X, Y) X(0, Y) X(1, Y) X(2, Y) X(3, Y) X(4, Y) X(5, Y) X(6, Y) X(7, Y)
+#ifdef FLUX
+#define START(l, Y) \
+    SUM sum##l = 0, own##l = first + l < rows ? (SUM)x[ROW(first + l)] : (SUM)0;
+#define ADD(l, Y)   sum##l += (SUM)val[k + l] * ((SUM)x[least + (int)col[k + l]] - own##l);
+#else
 #define START(l, Y) SUM sum##l = 0;
 #define ADD(l, Y)   sum##l += (SUM)val[k + l] * (SUM)x[least + (int)col[k + l]];
+#endif
 #define TRY_ADD(l, Y) \
     if (col[k + l] != NONE) ADD(l, Y)
 #define WRITE(l, DO)              \
@@ -100,7 +106,7 @@
     int c##u = col[k + u * STEP];    \
     SUM v##u = val[k + u * STEP];    \
     int j##u = c##u == NONE ? 0 : OFFSET_OF(k + u * STEP) + c##u;
-#define FETCH(u, GET) v##u *= (SUM)GET(j##u);
+#define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
 #define ADD(u, GET)   sum += c##u == NONE ? 0 : v##u;
 #define FOUR(X, GET)  X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 
@@ -108,6 +114,7 @@
     for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {     \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
         SUM sum = 0;                                                             \
+        OWN(row, GET)                                                            \
         for (; k + 3 * STEP < end; k += 4 * STEP) {                              \
             FOUR(LOAD, GET)                                                      \
             FOUR(FETCH, GET)                                                     \

@@ -21,6 +21,7 @@ static void check_same(const kry_matrix_params *a, const kry_matrix_params *b)
 {
     assert_int_equal(a->format, b->format);
     assert_int_equal(a->values, b->values);
+    assert_int_equal(a->form, b->form);
     assert_int_equal(a->slice, b->slice);
     assert_int_equal(a->sigma, b->sigma);
     assert_int_equal(a->index_bits, b->index_bits);
@@ -50,6 +51,11 @@ static void format_parse__words(void **state)
         { "jds:basic", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC) },
         { "jds:texture,values=single", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_TEXTURE,
                                                   .values = KRY_VALUES_SINGLE) },
+        { "csr:form=flux", KRY_MATRIX(.format = KRY_FORMAT_CSR, .form = KRY_FLUX) },
+        { "sell:slice=32,values=given,form=flux",
+          KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32, .values = KRY_VALUES_AS_GIVEN,
+                     .form = KRY_FLUX) },
+        { "measure:form=flux", KRY_MATRIX(.measure_seconds = 1, .form = KRY_FLUX) },
         { "measure", KRY_MATRIX(.measure_seconds = 1) },
         { "measure:seconds=0.5", KRY_MATRIX(.measure_seconds = 0.5) },
         { "measure:seconds=0.1,values=given",
@@ -72,6 +78,7 @@ static void format_parse__longer_words_are_printed_short(void **state)
     const char *const words[][2] = {
         { "csr:values=compact", "csr" },
         { "jds:proposed", "jds" },
+        { "ell:form=assembled", "ell" },
         { "measure:seconds=1.0", "measure" },
         { "jds:values=given,basic", "jds:basic,values=given" },
         { "sell:index=+8,slice=004", "sell:slice=4,index=8" },
@@ -126,6 +133,8 @@ static void format_parse__names_the_bad_word(void **state)
         { "jds:basic,", "''" },
         { "jds:values=none", "'none' is none of compact, given, single" },
         { "jds:values", "'values'" },
+        { "csr:form=flow", "form 'flow' is neither assembled nor flux" },
+        { "csr:form", "'form'" },
         { "sell:slice", "'slice'" },
         { "sell:slice=", "no whole number for slice" },
         { "sell:slice=0", "'0'" },

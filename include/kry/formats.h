@@ -48,6 +48,24 @@ typedef enum kry_values {
     KRY_VALUES_SINGLE       /* rounded to single: half the bytes, for preconditioners */
 } kry_values;
 
+/*
+ * How a product is formed, of square matrices:
+ *
+ *     assembled   y_i = sum of a_ij x_j
+ *     flux        y_i = s_i x_i + sum of a_ij (x_j - x_i),   s_i the sum of row i
+ *
+ * Pressure in layers of very different permeability, heat, circuits: where a matrix is made of
+ * flows k (x_i - x_j), its diagonal is the sum of the others, and once it is rounded the rows no
+ * longer add up to zero. In single precision and with jumps of 1000 : 1 or more that spoils A x for
+ * smooth x; in flux form the error of y_i is a few units of rounding of the flows into row i. s_i is
+ * found on the host in double: 0 for KRY_SINGULAR, and where it is no more than the rounding of the
+ * row's entries. Costs n numbers more in a product if some s_i is not 0, else nothing.
+ */
+typedef enum kry_form {
+    KRY_ASSEMBLED = 0,
+    KRY_FLUX
+} kry_form;
+
 /* How the kernels of KRY_FORMAT_JDS go about it (Cevahir, Nukada, Matsuoka 2009). */
 typedef enum kry_jds_product {
     KRY_JDS_PROPOSED = 0, /* a row at a time, y written once */
@@ -68,6 +86,8 @@ typedef struct kry_matrix_params {
     int index_bits;            /* of a column: 8, 16 or 32; refused if they do not fit */
     kry_jds_product jds;       /* default KRY_JDS_PROPOSED */
     double measure_seconds;    /* AUTO: time the candidates for so long at most; 0: predict */
+    kry_form form;             /* default KRY_ASSEMBLED; KRY_FLUX: square, not with KRY_JDS_BASIC
+                                  or _TEXTURE, and in kry_csr_wrap only with KRY_SINGULAR */
 } kry_matrix_params;
 #define KRY_MATRIX(...) \
     (&(kry_matrix_params){ .struct_size = sizeof(kry_matrix_params), __VA_ARGS__ })
@@ -77,7 +97,8 @@ KRY_API const char *kry_format_name(kry_format format); /* "csr", ... */
 /*
  * A format as one word, as the program's --format takes it: "auto", "csr", "sell", "sell:slice=32,
  * sigma=256,index=16", "jds:basic", "jds:texture", "measure" or "measure:seconds=0.5"; any may add
- * "values=single", "values=given" or "values=compact". Changes only what the word names.
+ * "values=single", "values=given" or "values=compact", and "form=flux". Changes only what the word
+ * names.
  *
  * Returns  KRY_ERR_PARSE naming the word it does not know.
  */
@@ -93,9 +114,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_format_parse(const char *text, kry_matrix_
  *
  * Everything is checked once on the host. Waits.
  *
- * Returns  KRY_ERR_ARGUMENT naming the first bad row or entry; KRY_ERR_UNSUPPORTED (double on a
- *          device without it; a format that does not suit the matrix, with the bytes it would
- *          take); KRY_ERR_MEMORY; KRY_ERR_DEVICE; KRY_ERR_BUILD.
+ * Returns  KRY_ERR_ARGUMENT naming the first bad row or entry; KRY_ERR_SHAPE (symmetric storage or
+ *          KRY_FLUX, not square); KRY_ERR_UNSUPPORTED (double on a device without it; a format that
+ *          does not suit the matrix, with the bytes it would take); KRY_ERR_MEMORY;
+ *          KRY_ERR_DEVICE; KRY_ERR_BUILD.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_csr_create(kry_device *device, kry_type type, int64_t rows,
                                                  int64_t cols, const int64_t *row_ptr,

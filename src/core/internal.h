@@ -67,6 +67,10 @@ kry_shape kry_shape_default(const kry_device_info *info);
 void kry_shape_load(kry_device *dev);
 void kry_shape_keep(kry_device *dev);
 
+/* Told of each kernel that is enqueued, with its event, which it takes over. For benchmarks, on a
+ * queue with profiling; NULL, as it is for everybody else, costs nothing. */
+typedef void kry_trace(void *user, const char *kernel, cl_event event);
+
 struct kry_device {
     int refs;
     cl_context context;
@@ -78,6 +82,8 @@ struct kry_device {
     kry_shape shape;              /* of launches */
     char *tuning;                 /* what the tuning file says; NULL: not read yet */
     unsigned generation;          /* counts released buffers: see kry_launch */
+    kry_trace *trace;
+    void *trace_user;
 };
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);

@@ -138,12 +138,14 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
         memcpy(kernel->last[i], args[i].value, args[i].size);
         kernel->last_size[i] = (unsigned char)args[i].size;
     }
-    cl_int err =
-        clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0, NULL, NULL);
+    cl_event event = NULL;
+    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0,
+                                        NULL, dev->trace ? &event : NULL);
     CHECK(err == CL_SUCCESS,
           err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
           (size_t)groups, local, kry_cl_error_name(err), err);
+    if (event) dev->trace(dev->trace_user, kernel->name, event);
     /* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15
      * crashes now and then if another program is built meanwhile (seen in LLVM's pass manager,
      * under AddressSanitizer). Wait once, then never again. */

@@ -16,6 +16,11 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
     TRY(kry_type_check(who, dev, type));
     CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
           "%s: %lld-by-%lld is outside 0 ... 2^31-1", who, (long long)rows, (long long)cols);
+    CHECK(params->form == KRY_ASSEMBLED || params->form == KRY_FLUX, KRY_ERR_ARGUMENT,
+          "%s: %d is not a form", who, (int)params->form);
+    CHECK(params->form == KRY_ASSEMBLED || rows == cols, KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld has no flux form, which is of square matrices", who, (long long)rows,
+          (long long)cols);
     CHECK(params->storage == KRY_GENERAL || rows == cols, KRY_ERR_SHAPE,
           "%s: %lld-by-%lld cannot be symmetric", who, (long long)rows, (long long)cols);
 done:

@@ -132,7 +132,7 @@ static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
-    char defines[192];
+    char defines[KRY_STAGE_DEFINES];
     const kry_stage *s = &A->stage[0];
     const kry_arg args[] = { ARG(A->rows),
                              ARG(s->value[ROW_PTR].buffer),
@@ -141,8 +141,7 @@ static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
                              ARG(d->buffer),
                              ARG(d->first) };
 
-    snprintf(defines, sizeof defines, "%s%s", s->defines,
-             A->stored == A->type ? "" : " -DVAL=float");
+    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines, sizeof defines);
     TRY(kry_kernel_get(A->dev, "csr", A->type, defines, "csr_diagonal", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->rows), args, COUNT(args)));
 done:
@@ -228,12 +227,16 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     CHECK(params->format == KRY_FORMAT_AUTO || params->format == KRY_FORMAT_CSR,
           KRY_ERR_UNSUPPORTED, "%s: a wrapped matrix stays csr, it cannot be %s", who,
           kry_format_name(params->format));
+    CHECK(params->form == KRY_ASSEMBLED || (params->traits & KRY_SINGULAR), KRY_ERR_UNSUPPORTED,
+          "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR", who);
     TRY(kry_matrix_new(dev, type, rows, cols, nnz, &kry_csr_format, &A));
     A->wrapped = true;
+    kry_matrix_set_form(A, params);
     TRY(adopt(A, row_ptr));
     TRY(adopt(A, col));
     TRY(read_pattern(A, row_ptr, col, wide, &host_ptr));
     TRY(build_stages(A, host_ptr, NULL, row_ptr, col, wide));
+    kry_matrix_name_form(A);
     A->structure_bytes += (double)(rows + 1) * (wide ? 8 : 4) + 4.0 * (double)nnz;
     TRY_CL(clRetainMemObject(val));
     A->val = val;

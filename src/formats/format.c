@@ -19,6 +19,7 @@ static const char *const all_names =
 static const char *const values_names[] = { [KRY_VALUES_COMPACT] = "compact",
                                             [KRY_VALUES_AS_GIVEN] = "given",
                                             [KRY_VALUES_SINGLE] = "single" };
+static const char *const form_names[] = { [KRY_ASSEMBLED] = "assembled", [KRY_FLUX] = "flux" };
 static const char *const jds_names[] = {
     [KRY_JDS_PROPOSED] = "proposed", [KRY_JDS_BASIC] = "basic", [KRY_JDS_TEXTURE] = "texture"
 };
@@ -76,6 +77,17 @@ static kry_status read_values(piece value, kry_values *values)
     return KRY_OK;
 }
 
+static kry_status read_form(piece value, kry_form *form)
+{
+    int found = find(value, form_names, COUNT(form_names));
+    if (found < 0)
+        return kry_fail(KRY_ERR_PARSE,
+                        "kry_format_parse: form '%.*s' is neither assembled nor flux",
+                        PIECE(value));
+    *form = (kry_form)found;
+    return KRY_OK;
+}
+
 static kry_status read_seconds(piece value, double *seconds)
 {
     double number;
@@ -100,6 +112,8 @@ static kry_status read_setting(piece setting, bool measure, kry_matrix_params *p
         p->jds = (kry_jds_product)product;
     else if (equals && is(key, "values"))
         TRY(read_values(value, &p->values));
+    else if (equals && is(key, "form"))
+        TRY(read_form(value, &p->form));
     else if (equals && sell && is(key, "slice"))
         TRY(read_whole(key, value, &p->slice));
     else if (equals && sell && is(key, "sigma"))
@@ -110,7 +124,7 @@ static kry_status read_setting(piece setting, bool measure, kry_matrix_params *p
         TRY(read_seconds(value, &p->measure_seconds));
     else
         CHECK(false, KRY_ERR_PARSE,
-              "kry_format_parse: %s does not know '%.*s'; it takes %svalues=V",
+              "kry_format_parse: %s does not know '%.*s'; it takes %svalues=V, form=F",
               measure ? "measure" : kry_format_name(p->format), PIECE(setting),
               sell                          ? "slice=N, sigma=N, index=N, "
               : p->format == KRY_FORMAT_JDS ? "basic, texture, proposed, "
@@ -209,4 +223,5 @@ void kry_format_print(const kry_matrix_params *params, char *text, size_t size)
         put_setting(&l, jds_names[params->jds], "");
     if (params->values != KRY_VALUES_COMPACT)
         put_setting(&l, "values=", values_names[params->values]);
+    if (params->form != KRY_ASSEMBLED) put_setting(&l, "form=", form_names[params->form]);
 }

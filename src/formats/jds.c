@@ -226,6 +226,9 @@ static kry_status make_extra(kry_matrix *A, const jagged *j, kry_jds_product pro
 
     CHECK(product == KRY_JDS_BASIC || product == KRY_JDS_TEXTURE, KRY_ERR_ARGUMENT,
           "kry_csr_create: jds = %d is no product", (int)product);
+    CHECK(!A->flux, KRY_ERR_UNSUPPORTED,
+          "format jds:%s has no flux form; jds and all other formats have one",
+          product == KRY_JDS_BASIC ? "basic" : "texture");
     TRY(kry_alloc(1, sizeof *e + jd_bytes, &e));
     A->extra = e;
     e->product = product;

@@ -1,6 +1,7 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
 #include "matrix.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,14 @@ enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and t
 kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
                             const kry_arg *rest, size_t count)
 {
-    kry_arg args[KRY_STAGE_ARGS + 1 + REST];
+    kry_arg args[KRY_STAGE_ARGS + 2 + REST];
     size_t n = 0;
 
     for (; n < (size_t)s->count; n++)
         args[n] = s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer)
                                   : (kry_arg)ARG(s->value[n].number);
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
+    if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
     return kry_launch(A->dev, kernel, groups, args, n + count);
 }
@@ -161,7 +163,7 @@ static kry_status matrix_update(void *self, const void *values)
         TRY(kry_values_check(who, A->type, A->nnz, values));
     else
         TRY(kry_host_csr_set_values(&A->host, who, values));
-    TRY(kry_matrix_store(A, who, A->host.identity ? values : A->host.val));
+    TRY(kry_matrix_store(A, who, A->host.row_ptr, A->host.identity ? values : A->host.val));
 done:
     return st;
 }
@@ -178,6 +180,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->nnz = A->nnz;
     info->slots = A->slots;
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
+    if (A->surplus) info->bytes_stored += n * number;
     double plain =
         info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
     info->bytes_per_apply = plain + A->extra_bytes;
@@ -192,6 +195,7 @@ void kry_matrix_destroy(void *self)
     if (A->format->release) A->format->release(A);
     for (int i = 0; i < A->buffers; i++) kry_buffer_release(A->dev, &A->buffer[i]);
     kry_buffer_release(A->dev, &A->val);
+    kry_buffer_release(A->dev, &A->surplus);
     kry_host_csr_release(&A->host);
     free(A->diagonal_slot);
     free(A->extra);
@@ -242,12 +246,25 @@ kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t 
     return st;
 }
 
+void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params)
+{
+    A->flux = params->form == KRY_FLUX;
+    A->balanced = (params->traits & KRY_SINGULAR) != 0;
+}
+
+void kry_matrix_name_form(kry_matrix *A)
+{
+    size_t at = strlen(A->variant);
+    if (A->flux)
+        snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
+}
+
 kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = { (*A)->rows, (*A)->cols, (*A)->type, traits };
 
-    TRY(kry_matrix_kernels(*A, (*A)->stored));
+    TRY(kry_matrix_kernels(*A, (*A)->stored, (*A)->surplus != NULL));
     TRY(kry_op_create((*A)->dev, &op_tables[(*A)->format->format], *A, &shape, op));
     *A = NULL; /* the operator's now */
 done:
@@ -271,21 +288,24 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
     TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, host->nnz,
                        formats[params->format], &A));
     A->values = params->values;
+    kry_matrix_set_form(A, params);
     TRY(A->format->build(A, host, params));
+    kry_matrix_name_form(A);
     TRY(find_diagonal(A, host));
-    TRY(kry_matrix_store(A, "kry_csr_create", host->val));
+    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
     TRY(kry_matrix_finish(&A, params->traits, op));
 done:
     kry_matrix_destroy(A);
     return st;
 }
 
-/* Place and mirror are kept for new values, the rest of host has done its work. */
+/* Place and mirror are kept for new values, in flux form where rows begin; the rest of host has
+ * done its work. */
 static void adopt(kry_matrix *A, kry_host_csr *host)
 {
     A->host = *host;
     memset(host, 0, sizeof *host);
-    free(A->host.row_ptr), A->host.row_ptr = NULL;
+    if (!A->flux) free(A->host.row_ptr), A->host.row_ptr = NULL;
     free(A->host.col), A->host.col = NULL;
     if (A->host.identity) free(A->host.val), A->host.val = NULL;
 }

@@ -85,6 +85,9 @@ struct kry_matrix {
                          mirror image, marked ~slot, and must be equal */
     void *extra;      /* a format's own, one block of kry_alloc */
     bool wrapped;     /* the buffers are the caller's */
+    bool flux;        /* params.form: products are of differences */
+    bool balanced;    /* every row adds up to 0, whatever rounding says: KRY_SINGULAR */
+    cl_mem surplus;   /* flux: rows numbers of `type`, what each row adds up to; NULL: all 0 */
     kry_values values; /* how numbers may be stored */
     const char *chosen; /* by whom the format was; static */
     int32_t *diagonal_slot; /* rows: of the diagonal entry, or -1; NULL once it is on the device */
@@ -162,6 +165,9 @@ kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op);
 void kry_matrix_destroy(void *A);
 kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
                           const kry_format_table *format, kry_matrix **A);
+/* What params say of the form; and the variant with a word about it. */
+void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params);
+void kry_matrix_name_form(kry_matrix *A);
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
 
@@ -173,10 +179,22 @@ void kry_format_print(const kry_matrix_params *params, char *text, size_t size);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
-/* The kernels of all stages for numbers stored as `stored`. */
-kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored);
-/* Numbers in the order of the sorted matrix to the device. On failure the old ones stay. */
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const void *sorted);
+/* The kernels of all stages for numbers stored as `stored`; surplus: if rows have any. */
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
+/* What a stage is compiled with, for kernels of a format's own in the same program. */
+enum { KRY_STAGE_DEFINES = 192 };
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+                       char *text, size_t size);
+
+/* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
+
+/* A new buffer of it, or NULL where all rows add up to 0. Waits. */
+kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted, cl_mem *surplus);
+/* Numbers in the order of the sorted matrix to the device; row_ptr: of that matrix, only read in
+ * flux form. On failure the old ones stay. */
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted);
 
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 

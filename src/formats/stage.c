@@ -152,15 +152,25 @@ done:
     return st;
 }
 
-kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored)
+/* A stage without numbers knows nothing of differences, a later one nothing of what rows add up
+ * to: no programs are compiled twice for them. */
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+                       char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s", s->defines, stored == A->type ? "" : " -DVAL=float",
+             A->flux && !s->no_values ? " -DFLUX" : "",
+             surplus && !s->adds ? " -DSURPLUS" : "");
+}
+
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
 
     for (int i = 0; i < A->stages; i++) {
         kry_stage *s = &A->stage[i];
-        char plain[160], exact[176], name[32];
-        snprintf(plain, sizeof plain, "%s%s", s->defines, stored == A->type ? "" : " -DVAL=float");
+        char plain[KRY_STAGE_DEFINES], exact[KRY_STAGE_DEFINES + 16], name[32];
+        kry_stage_defines(A, s, stored, surplus, plain, sizeof plain);
         /* The true residual of a single-precision solve is summed in double. */
         snprintf(exact, sizeof exact, "%s%s", plain,
                  A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");

@@ -52,7 +52,8 @@ done:
 }
 
 /* A sample of row pointers and columns: the same for the same pattern, and seldom for another. */
-static uint64_t hash_of(const kry_host_csr *host, const kry_structure *s)
+static uint64_t hash_of(const kry_host_csr *host, const kry_matrix_params *params,
+                        const kry_structure *s)
 {
     enum { SAMPLES = 65536 };
     const int64_t numbers[] = { s->rows,      s->cols,  s->nnz,           s->longest,
@@ -64,7 +65,7 @@ static uint64_t hash_of(const kry_host_csr *host, const kry_structure *s)
         h = kry_hash(h, &host->row_ptr[i], sizeof host->row_ptr[i]);
     step = s->nnz / SAMPLES + 1;
     for (int64_t k = 0; k < s->nnz; k += step) h = kry_hash(h, &host->col[k], sizeof host->col[k]);
-    return h;
+    return params->form == KRY_FLUX ? kry_hash(h, "flux", 4) : h;
 }
 
 kry_status kry_structure_of(const kry_device *dev, const kry_host_csr *host,
@@ -83,7 +84,7 @@ kry_status kry_structure_of(const kry_device *dev, const kry_host_csr *host,
     if (s->few_diagonals) TRY(find_symmetric(host, &s->symmetric));
     TRY(kry_sell_estimate(dev, host, params, &s->sell_slots, &s->sell_sorted, &s->sell_index));
     TRY(kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
-    s->hash = hash_of(host, s);
+    s->hash = hash_of(host, params, s);
 done:
     return st;
 }

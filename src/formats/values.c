@@ -77,21 +77,24 @@ done:
     return st;
 }
 
-/* Numbers in the order of the sorted matrix to the device. On failure the old ones stay. */
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const void *sorted)
+/* Both buffers are new before either replaces an old one. On failure the old numbers stay. */
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted)
 {
     kry_status st = KRY_OK;
     kry_type stored;
     void *placed = NULL;
-    cl_mem val = NULL;
+    cl_mem val = NULL, surplus = NULL;
+    bool other_kernels = false;
 
     TRY(choose_stored(A, who, sorted, &stored));
+    if (A->flux) TRY(kry_flux_surplus(A, who, row_ptr, sorted, &surplus));
     if (A->slot || stored != A->type) TRY(to_slots(A, who, stored, sorted, &placed));
     size_t bytes = (size_t)A->slots * kry_type_size(stored);
-    if (!A->val || stored != A->stored) {
-        TRY(kry_buffer_create(A->dev, bytes, &val));
-        TRY(kry_matrix_kernels(A, stored));
-    }
+    bool fresh = !A->val || stored != A->stored;
+    if (fresh) TRY(kry_buffer_create(A->dev, bytes, &val));
+    other_kernels = fresh || !surplus != !A->surplus;
+    if (other_kernels) TRY(kry_matrix_kernels(A, stored, surplus != NULL));
     if (bytes)
         TRY_CL(clEnqueueWriteBuffer(A->dev->queue, val ? val : A->val, CL_TRUE, 0, bytes,
                                     placed ? placed : sorted, 0, NULL, NULL));
@@ -100,9 +103,13 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const void *sorted)
         A->val = val, val = NULL;
         A->stored = stored;
     }
+    kry_buffer_release(A->dev, &A->surplus);
+    A->surplus = surplus, surplus = NULL;
 done:
     /* The old numbers stay, and so do their kernels: those are at hand, so this cannot fail. */
-    if (val && A->val) (void)kry_matrix_kernels(A, A->stored);
+    if (st < 0 && other_kernels && A->val)
+        (void)kry_matrix_kernels(A, A->stored, A->surplus != NULL);
+    kry_buffer_release(A->dev, &surplus);
     kry_buffer_release(A->dev, &val);
     free(placed);
     return st;

@@ -177,7 +177,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, stencil, cg, mtx"
+#define NAMES "stream, spmv, stencil, cg, kernels, mtx"
 
 static const struct benchmark {
     const char *name;
@@ -186,11 +186,14 @@ static const struct benchmark {
     bool format, path;          /* is --format, is --stencil-path a question there? */
     bool table;                 /* of products: --hot, --svg */
     bool iterates;              /* --resident */
+    bool counts;                /* --maxit */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .path = true, .table = true },
     { "stencil", bench_stencil, true, true, true, .path = true, .table = true },
     { "cg", bench_cg, true, true, true, .format = true, .path = true, .iterates = true },
+    { "kernels", bench_kernels, true, true, true, .format = true, .path = true, .iterates = true,
+      .counts = true },
     { "mtx", bench_mtx, .device = false },
 };
 
@@ -210,6 +213,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
     CHECK(f->iterates || !o->resident, KRY_ERR_PARSE, "%s takes no --resident", word);
+    CHECK(f->counts || !o->maxit, KRY_ERR_PARSE, "%s takes no --maxit", word);
 done:
     return st;
 }

@@ -55,10 +55,13 @@ kry_status bench_stream(bench *b);
 kry_status bench_spmv(bench *b);
 kry_status bench_stencil(bench *b);
 kry_status bench_cg(bench *b);
+kry_status bench_kernels(bench *b);
 kry_status bench_mtx(bench *b);
 
 /* Seconds and bytes of one iteration of CG: sets both, and what A is held as. */
 kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r);
+/* method=... and so on for a solve of `limit` iterations, whose target is out of reach. */
+void bench_solver_words(const options *o, int64_t limit, char *words, size_t size);
 double bench_host_triad(void); /* bytes per second; 0 if it cannot run */
 
 #endif

@@ -15,7 +15,17 @@ typedef struct timing {
     int64_t iterations;
 } timing;
 
-/* Solves of `limit` iterations: the target is out of reach. */
+void bench_solver_words(const options *o, int64_t limit, char *words, size_t size)
+{
+    const char *precond = o->precond                               ? o->precond
+                          : o->method && !strcmp(o->method, "pcg") ? "jacobi"
+                                                                   : "none";
+    const char *method = o->method ? o->method : strcmp(precond, "none") ? "pcg" : "cg";
+    snprintf(words, size, "method=%s precond=%s deflation=%s atol=1e-300 maxit=%lld%s%s", method,
+             precond, o->deflation ? o->deflation : "none", (long long)limit, o->resident ? " resident=" : "", o->resident ? o->resident : "");
+}
+
+/* Solves of `limit` iterations. */
 static kry_status time_solves(const bench *b, const kry_op *A, const kry_vec *rhs, int limit,
                               timing *t)
 {
@@ -25,13 +35,7 @@ static kry_status time_solves(const bench *b, const kry_op *A, const kry_vec *rh
     double seconds[REPEATS];
     char words[512];
     kry_result result;
-    const options *o = b->o;
-    const char *precond = o->precond                               ? o->precond
-                          : o->method && !strcmp(o->method, "pcg") ? "jacobi"
-                                                                   : "none";
-    snprintf(words, sizeof words, "method=%s precond=%s atol=1e-300 maxit=%d deflation=%s%s%s",
-             o->method ? o->method : "cg", precond, limit, o->deflation ? o->deflation : "none",
-             o->resident ? " resident=" : "", o->resident ? o->resident : "");
+    bench_solver_words(b->o, limit, words, sizeof words);
     TRY(kry_solver_create(A, words, NULL, NULL, &solver));
     TRY(kry_vec_create(b->device, b->type, kry_vec_rows(rhs), 1, &x));
     for (int i = -1; i < REPEATS; i++) { /* the first one warms up */

@@ -46,6 +46,8 @@ static const struct option {
     { "rtol", 0, REAL, AT(rtol), FOR_SOLVE, "T", false, "stop at ||r|| <= T ||b||" },
     { "atol", 0, REAL, AT(atol), FOR_SOLVE, "T", false, "stop at ||r|| <= T" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_SOLVE, "N", false, "iterations at most; 0: chosen" },
+    { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, "N", false,
+      "iterations of the solve (kernels; default 50)" },
     { "check-every", 0, WHOLE, AT(check_every), FOR_SOLVE, "N", false,
       "iterations between two looks of the host; 0: chosen" },
     { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,

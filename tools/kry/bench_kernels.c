@@ -1,0 +1,370 @@
+/*
+ * bench_kernels.c - kry bench kernels: where the time of a solve goes, kernel by kernel.
+ *
+ * Times are those of OpenCL's profiling events. Bytes and flops are what the model below says of
+ * a kernel, not what was counted: docs/kernels.md has the words that it must move.
+ */
+#include "bench.h"
+#include "formats/matrix.h"
+#include "json.h"
+#include "text.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITERATIONS = 50, MOST_KERNELS = 64, DRAIN = 4096 /* events that are kept at most */ };
+
+/* ---- the model ------------------------------------------------------------------------ */
+
+enum {
+    MATRIX = 1,   /* the numbers and the structure of A, once */
+    FACES = 2,    /* the coefficients of a stencil, if they vary: 2 or 3 words */
+    DIAGONAL = 4, /* with a preconditioner that is a diagonal: reads it, writes z */
+    OLD = 8,      /* Chebyshev: the last iterate but one */
+    VARIES = 16,  /* the inverse diagonal, if it is not one number */
+    LABELS = 32,  /* of sub-domains: 2 bytes */
+    PIECES = 64   /* of sub-domains: 5 bytes for eight unknowns */
+};
+
+/* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel
+ * that is not here has no bytes and no flops; "A_" stands for the stem of A's format. */
+static const struct line {
+    const char *kernel;
+    double words, flops, entry_flops;
+    unsigned more;
+} model[] = {
+    { "A_apply", 2, 0, 2, MATRIX },
+    { "A_residual", 3, 1, 2, MATRIX },
+    { "A_apply_dot", 2, 2, 2, MATRIX },
+    { "A_apply_direction", 4, 4, 2, MATRIX },
+    { "stencil_apply", 2, 0, 2, FACES },
+    { "stencil_apply_image", 2, 0, 2, FACES },
+    { "stencil_residual", 3, 1, 2, FACES },
+    { "stencil_direction", 3, 4, 2, FACES },
+    { "stencil_step", 4, 6, 2, FACES | DIAGONAL }, /* x is updated every second time */
+    { "stencil_diagonal", 1, 0, 0, FACES },
+    { "stencil_relax", 3, 3, 2, FACES | OLD },
+    { "stencil_scale", 2, 1, 0, 0 },
+    { "stencil_colour", 3, 1.5, 1, FACES }, /* half the points, all the cache lines */
+    { "stencil_incomplete", 2, 2, 2, FACES | VARIES },
+    { "pcg_direction", 3, 2, 0, 0 },
+    { "pcg_step", 6, 6, 0, DIAGONAL },
+    { "pcg_check", 0, 0, 0, 0 },
+    { "pcg_add_last", 3, 2, 0, 0 },
+    { "relax_sweep", 4, 3, 0, OLD },
+    { "null_space_dot", 1, 1, 0, 0 },
+    { "null_space_subtract", 2, 1, 0, 0 },
+    { "deflation_restrict", 1, 1, 0, PIECES },
+    { "deflation_segments", 1, 1, 0, PIECES },
+    { "deflation_prolong", 1, 1, 0, LABELS },
+    { "deflation_correct", 3, 5, 0, LABELS },
+    { "vec_fill", 1, 0, 0, 0 },
+    { "vec_copy", 2, 0, 0, 0 },
+    { "vec_axpby", 3, 3, 0, 0 },
+    { "vec_mul", 3, 1, 0, 0 }, /* with beta = 0 */
+    { "vec_triad", 3, 2, 0, 0 },
+    { "vec_invert", 2, 1, 0, 0 },
+    { "vec_dot", 2, 2, 0, 0 },
+    { "vec_dot_pair", 2, 4, 0, 0 },
+};
+
+/* What the model needs to know of a solve. */
+typedef struct system {
+    const source *src;
+    int64_t n, nnz;
+    double number;       /* bytes */
+    double matrix_bytes; /* of a stored A; 0: there is none, or its bytes are not of one kernel */
+    double faces;        /* words to an unknown */
+    const char *stem;    /* of A's first kernel; NULL: not stored */
+    bool flux;           /* three flops to an entry in place of two */
+    bool varies;         /* A's diagonal */
+    bool jacobi, chebyshev;
+} system_model;
+
+static bool is_word(const char *word, const char *options_word)
+{
+    size_t length = strlen(word);
+    return options_word && !strncmp(options_word, word, length) &&
+           (options_word[length] == 0 || options_word[length] == ':');
+}
+
+/* Does A's diagonal differ from row to row? Where nobody knows, it does. */
+static kry_status find_varying(const kry_op *A, bool *varies)
+{
+    kry_status st = KRY_OK;
+    kry_op *jacobi = NULL;
+    *varies = true;
+    if (!A->table->diagonal) return KRY_OK;
+    TRY(kry_jacobi_create(A, &jacobi));
+    if (jacobi->table->as_scalar) *varies = !(jacobi->table->as_scalar(jacobi->self) > 0);
+done:
+    kry_op_release(&jacobi);
+    return st;
+}
+
+static kry_status describe_system(const bench *b, const source *s, const kry_op *A,
+                                  system_model *m)
+{
+    kry_status st = KRY_OK;
+    kry_op_info info;
+    const options *o = b->o;
+    const kry_matrix *stored = kry_matrix_of(A);
+
+    kry_op_describe(A, &info);
+    *m = (system_model){ .src = s, .n = kry_op_get_shape(A)->rows, .nnz = info.nnz,
+                         .number = (double)kry_type_size(b->type),
+                         .jacobi = is_word("jacobi", o->precond) ||
+                                   (is_word("pcg", o->method) && !o->precond),
+                         .chebyshev = is_word("chebyshev", o->precond) };
+    TRY(find_varying(A, &m->varies));
+    if (stored) {
+        m->stem = stored->stage[0].stem;
+        m->flux = stored->flux;
+        bool one_kernel = stored->stages == 1 || stored->format->format == KRY_FORMAT_CSR;
+        m->matrix_bytes = one_kernel ? info.bytes_stored : 0;
+    } else if (info.bytes_per_apply > 0 && m->n > 0) {
+        m->faces = info.bytes_per_apply / m->number / (double)m->n - 2;
+    }
+done:
+    return st;
+}
+
+static const struct line *find_line(const system_model *m, const char *kernel)
+{
+    size_t stem = m->stem ? strlen(m->stem) : 0;
+    bool of_matrix = stem && !strncmp(kernel, m->stem, stem) && kernel[stem] == '_';
+    for (size_t i = 0; i < COUNT(model); i++) {
+        bool same = model[i].more & MATRIX ? of_matrix && !strcmp(kernel + stem, model[i].kernel + 1)
+                                           : !strcmp(kernel, model[i].kernel);
+        if (same) return &model[i];
+    }
+    return NULL;
+}
+
+/* Of one call; NaN: not known. */
+static void cost_of(const system_model *m, const char *kernel, double *bytes, double *flops)
+{
+    const struct line *l = find_line(m, kernel);
+    *bytes = *flops = NAN;
+    if (!l) return;
+    bool diagonal = (l->more & DIAGONAL) && m->jacobi && m->varies;
+    bool old = (l->more & OLD) && m->chebyshev;
+    double words = l->words + 2 * diagonal + old + ((l->more & VARIES) && m->varies);
+    double entry = l->entry_flops * (m->flux ? 1.5 : 1);
+    if (l->more & FACES) words += m->faces;
+    if (l->more & LABELS) words += 2 / m->number;
+    if (l->more & PIECES) words += 0.625 / m->number;
+    if (!(l->more & MATRIX) || m->matrix_bytes > 0)
+        *bytes = words * m->number * (double)m->n + (l->more & MATRIX ? m->matrix_bytes : 0);
+    if (m->nnz >= 0 || l->entry_flops == 0)
+        *flops = (l->flops + 3 * diagonal + 2 * old) * (double)m->n +
+                 (entry > 0 ? entry * (double)m->nnz : 0);
+}
+
+/* ---- events --------------------------------------------------------------------------- */
+
+typedef struct tally {
+    const char *kernel;
+    int64_t calls;
+    double seconds;
+} tally;
+
+typedef struct trace {
+    kry_device *device; /* borrowed */
+    tally kernel[MOST_KERNELS];
+    int kernels;
+    struct {
+        int kernel;
+        cl_event event;
+    } waiting[DRAIN];
+    int count;
+    cl_int error; /* the first one */
+} trace;
+
+/* Wait for the kernels and add up their times. */
+static void trace_drain(trace *t)
+{
+    cl_int err = clFinish(t->device->queue);
+    for (int i = 0; i < t->count; i++) {
+        cl_ulong from = 0, to = 0;
+        cl_event e = t->waiting[i].event;
+        if (!err)
+            err = clGetEventProfilingInfo(e, CL_PROFILING_COMMAND_START, sizeof from, &from, NULL);
+        if (!err) err = clGetEventProfilingInfo(e, CL_PROFILING_COMMAND_END, sizeof to, &to, NULL);
+        t->kernel[t->waiting[i].kernel].seconds += (double)(to - from) * 1e-9;
+        clReleaseEvent(e);
+    }
+    t->count = 0;
+    if (!t->error) t->error = err;
+}
+
+/* Kernels beyond the most that there is room for count as the last one, "others". */
+static int tally_of(trace *t, const char *kernel)
+{
+    int i = 0;
+    while (i < t->kernels && strcmp(t->kernel[i].kernel, kernel)) i++;
+    if (i == MOST_KERNELS) return MOST_KERNELS - 1;
+    if (i == t->kernels)
+        t->kernel[t->kernels++] = (tally){ i == MOST_KERNELS - 1 ? "others" : kernel, 0, 0 };
+    return i;
+}
+
+static void trace_kernel(void *user, const char *kernel, cl_event event)
+{
+    trace *t = user;
+    if (t->count == DRAIN) trace_drain(t);
+    int i = tally_of(t, kernel);
+    t->kernel[i].calls++;
+    t->waiting[t->count].kernel = i;
+    t->waiting[t->count++].event = event;
+}
+
+/* ---- results -------------------------------------------------------------------------- */
+
+static int by_seconds(const void *a, const void *b)
+{
+    const tally *x = a, *y = b;
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+static void print_json(const bench *b, const system_model *m, const tally *k, double total)
+{
+    double bytes, flops;
+    cost_of(m, k->kernel, &bytes, &flops);
+    double rate = bytes > 0 ? bytes * (double)k->calls / k->seconds : NAN;
+    json j = json_begin(stdout);
+    json_text(&j, "name", k->kernel);
+    json_text(&j, "problem", m->src->name);
+    json_text(&j, "device", b->info->name);
+    json_text(&j, "precision", kry_type_name(b->type));
+    json_whole(&j, "n", m->n);
+    json_whole(&j, "nnz", m->nnz);
+    json_whole(&j, "calls", k->calls);
+    json_real(&j, "seconds", k->seconds);
+    json_real(&j, "bytes", bytes);
+    json_real(&j, "flops", flops);
+    json_real(&j, "gbytes_per_s", rate / 1e9);
+    json_real(&j, "fraction_of_copy", rate / b->copy);
+    json_real(&j, "share", k->seconds / total);
+    json_end(&j);
+}
+
+static void print_line(const bench *b, const system_model *m, const tally *k, double total)
+{
+    double bytes, flops;
+    char rate[16] = "-", copy[16] = "-", moved[32] = "-", count[32] = "-";
+    cost_of(m, k->kernel, &bytes, &flops);
+    if (bytes > 0) {
+        double speed = bytes * (double)k->calls / k->seconds;
+        text_bytes(bytes, moved, sizeof moved);
+        snprintf(rate, sizeof rate, "%.2f", speed / 1e9);
+        snprintf(copy, sizeof copy, "%.1f %%", 100 * speed / b->copy);
+    }
+    if (flops >= 0) snprintf(count, sizeof count, "%.3g", flops);
+    printf("%-24s %6lld %11.1f %6.1f %% %10s %9s %8s %9s\n", k->kernel, (long long)k->calls,
+           k->seconds * 1e6, 100 * k->seconds / total, moved, rate, copy, count);
+}
+
+static void print_all(const bench *b, const system_model *m, const kry_result *r, trace *t,
+                      const char *words)
+{
+    char n[32], seconds[32], all[32];
+    double total = 0;
+    for (int i = 0; i < t->kernels; i++) total += t->kernel[i].seconds;
+    qsort(t->kernel, (size_t)t->kernels, sizeof *t->kernel, by_seconds);
+    if (!b->o->json) {
+        printf("\n%s: n %s, %s, %s\n", m->src->name, text_whole(m->n, n, sizeof n),
+               kry_type_name(b->type), words);
+        printf("%-24s %6s %11s %8s %10s %9s %8s %9s\n", "kernel", "calls", "us", "share", "bytes",
+               "GB/s", "of copy", "flops");
+    }
+    for (int i = 0; i < t->kernels; i++)
+        (b->o->json ? print_json : print_line)(b, m, &t->kernel[i], total);
+    if (!b->o->json)
+        printf("%lld iterations: kernels %s of a solve of %s\n", (long long)r->iterations,
+               text_seconds(total, all, sizeof all),
+               text_seconds(r->solve_seconds, seconds, sizeof seconds));
+    fflush(stdout);
+}
+
+/* ---- the benchmark -------------------------------------------------------------------- */
+
+/* One solve that compiles and warms up, and one that is looked at. */
+static kry_status traced_solves(kry_op *solver, const kry_vec *rhs, kry_vec *x, trace *t,
+                                kry_result *result)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = t->device;
+    TRY(kry_vec_fill(x, 0));
+    TRY(kry_solve(solver, rhs, x, result));
+    TRY(kry_vec_fill(x, 0));
+    TRY(kry_device_finish(dev));
+    dev->trace = trace_kernel, dev->trace_user = t;
+    TRY(kry_solve(solver, rhs, x, result));
+done:
+    dev->trace = NULL;
+    trace_drain(t);
+    if (st >= 0) st = kry_cl_check(t->error, "kry bench kernels", "clGetEventProfilingInfo");
+    return st < 0 ? st : KRY_OK;
+}
+
+static kry_status kernels_run(const bench *b, const source *s)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL, *solver = NULL;
+    kry_vec *rhs = NULL, *x = NULL;
+    trace *t = NULL;
+    char words[160];
+    kry_result result;
+    system_model m;
+
+    TRY(kry_alloc(1, sizeof *t, &t));
+    t->device = b->device;
+    TRY(source_operator(s, b->device, b->type, &b->form, &A));
+    TRY(describe_system(b, s, A, &m));
+    bench_solver_words(b->o, options_whole(b->o->maxit, ITERATIONS), words, sizeof words);
+    TRY(kry_solver_create(A, words, NULL, NULL, &solver));
+    TRY(bench_vec(b, m.n, 0, &rhs));
+    TRY(kry_vec_create(b->device, b->type, m.n, 1, &x));
+    TRY(traced_solves(solver, rhs, x, t, &result));
+    print_all(b, &m, &result, t, words);
+done:
+    free(t);
+    kry_vec_release(&x);
+    kry_vec_release(&rhs);
+    kry_op_release(&solver);
+    kry_op_release(&A);
+    return st;
+}
+
+/* The same device behind a queue that keeps times. */
+static kry_status open_traced(kry_device *device, kry_device **traced)
+{
+    kry_status st = KRY_OK;
+    cl_int err;
+    cl_context context = kry_device_context(device);
+    cl_command_queue queue =
+        clCreateCommandQueue(context, kry_device_id(device), CL_QUEUE_PROFILING_ENABLE, &err);
+    TRY(kry_cl_check(err, "kry bench kernels", "clCreateCommandQueue"));
+    TRY(kry_device_wrap(context, kry_device_id(device), queue, traced));
+done:
+    if (queue) clReleaseCommandQueue(queue);
+    return st;
+}
+
+kry_status bench_kernels(bench *b)
+{
+    kry_status st = KRY_OK;
+    size_t count;
+    bench t = *b;
+    t.device = NULL;
+    t.matrix_free = true;
+    TRY(open_traced(b->device, &t.device));
+    t.info = kry_device_get_info(t.device);
+    const char *const *specs = bench_grids(b, &count);
+    TRY(bench_sources(&t, specs, count, kernels_run));
+done:
+    kry_device_release(&t.device);
+    return st;
+}
