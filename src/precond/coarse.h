@@ -17,6 +17,10 @@ typedef struct kry_coarse_matrix {
     bool singular; /* E times ones is zero */
 } kry_coarse_matrix;
 
+/* Returns  KRY_ERR_ARGUMENT for columns out of order or out of range, and numbers not finite. */
+kry_status kry_coarse_matrix_check(const kry_coarse_matrix *E);
+uint64_t kry_coarse_matrix_pattern(const kry_coarse_matrix *E); /* a hash */
+
 typedef struct kry_coarse kry_coarse;
 
 /*

@@ -47,13 +47,12 @@ done:
     return st;
 }
 
-kry_status kry_deflation_start(kry_deflation *D, const kry_vec *b, kry_vec *x, kry_vec *r)
+kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r)
 {
     kry_status st = KRY_OK;
 
     TRY(kry_deflation_solve(D, r, NULL));
     TRY(kry_subspace_prolong(&D->Z, 1, D->c, 1, x));
-    TRY(kry_op_residual(D->A, b, x, r));
 done:
     return st;
 }

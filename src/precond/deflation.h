@@ -34,8 +34,8 @@ kry_status kry_deflation_subspace(const kry_op *A, const kry_deflation_params *p
 kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y);
 /* q -= AZ c, with c = D->c */
 kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q);
-/* With r = b - A x: x += Q r, and r to match. */
-kry_status kry_deflation_start(kry_deflation *D, const kry_vec *b, kry_vec *x, kry_vec *r);
+/* x += Q r */
+kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r);
 
 /* two_level.c: what takes the places of M (NULL: the identity) and of A in conjugate gradients. Both
  * keep D and what they are made of. */

@@ -43,11 +43,11 @@ static kry_status set_option(options *o, const char *name, const char *value)
         { "method", WORD, o->method, sizeof o->method },
         { "precond", WORD, o->precond, sizeof o->precond },
         { "deflation", WORD, o->deflation, sizeof o->deflation },
-        { "rtol", REAL, &o->stop.rtol },
-        { "atol", REAL, &o->stop.atol },
-        { "maxit", COUNTER, &o->stop.max_iter },
-        { "check-every", COUNTER, &o->stop.check_every },
-        { "omega", REAL, &o->omega },
+        { "rtol", REAL, &o->stop.rtol, 0 },
+        { "atol", REAL, &o->stop.atol, 0 },
+        { "maxit", COUNTER, &o->stop.max_iter, 0 },
+        { "check-every", COUNTER, &o->stop.check_every, 0 },
+        { "omega", REAL, &o->omega, 0 },
         { "resident", WORD, o->resident, sizeof o->resident },
     };
     kry_status st = KRY_OK;

@@ -54,14 +54,19 @@ static kry_status precondition(pcg *S)
 }
 
 /* r := b - A x, and the recurrence from there. Hands back the true residual. With deflation x moves
- * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. Waits. */
+ * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. x is kept clear of
+ * A's null space. Waits. */
 static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
 {
     kry_status st = KRY_OK;
     double rho[2];
 
+    if (S->deflation) {
+        TRY(kry_op_residual(S->A, b, x, S->r));
+        TRY(kry_deflation_start(kry_deflation_of(S->deflation), x, S->r));
+    }
+    TRY(kry_null_space_project(&S->null, x));
     TRY(kry_op_residual(S->A, b, x, S->r));
-    if (S->deflation) TRY(kry_deflation_start(kry_deflation_of(S->deflation), b, x, S->r));
     TRY(kry_null_space_project(&S->null, S->r));
     if (S->drift) S->drift->count = 0;
     TRY(precondition(S));
@@ -246,7 +251,6 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
         TRY(kry_guess_check(residual));
         while (kry_watch_judge(&S->watch, residual, res)) {
             TRY(cycle(S, b, x));
-            TRY(kry_null_space_project(&S->null, x));
             TRY(begin(S, b, x, &residual));
         }
         kry_judge_consistency(inconsistent, res);
@@ -351,7 +355,7 @@ static kry_status allocate(pcg *S)
     kry_type type = S->A->shape.type;
     int64_t n = S->A->shape.rows;
     kry_kernel *compiled;
-    char step[64], unaligned[64];
+    char step[32], unaligned[64];
 
     TRY(kry_vec_create(S->dev, type, n, 1, &S->r));
     if (!S->repeats) TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
