@@ -93,16 +93,17 @@ static kry_status weigh_faces(const kry_stencil *A, const char *who, int axis, c
 {
     kry_status st = KRY_OK;
     int64_t stride = axis == 0 ? 1 : axis == 1 ? A->size[0] : A->size[0] * A->size[1];
-    bool closed = A->high[axis] == KRY_NEUMANN;
+    int64_t last = A->high[axis] == KRY_NEUMANN ? A->size[axis] - 1 : -1, at = 0;
 
-    for (int64_t i = 0; i < A->n; i++) {
-        bool unused = closed && i / stride % A->size[axis] == A->size[axis] - 1;
-        kry_number_put(A->type, host, i, unused ? 0 : A->weight[axis] * k[i]);
-        double v = kry_number_at(A->type, host, i);
-        CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
-              "%s: face %lld along %c is %g; it must be positive and finite", who, (long long)i,
-              axis_name[axis], k[i]);
-    }
+    for (int64_t row = 0; row < A->n; row += stride, at = at + 1 < A->size[axis] ? at + 1 : 0)
+        for (int64_t i = row; i < row + stride; i++) {
+            bool unused = at == last;
+            kry_number_put(A->type, host, i, unused ? 0 : A->weight[axis] * k[i]);
+            double v = kry_number_at(A->type, host, i);
+            CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
+                  "%s: face %lld along %c is %g; it must be positive and finite", who, (long long)i,
+                  axis_name[axis], k[i]);
+        }
 done:
     return st;
 }
