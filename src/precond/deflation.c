@@ -141,7 +141,7 @@ static kry_status make_values(kry_deflation *D)
 
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
     TRY(kry_coarse_create(D->Z.dev, D->Z.type, D->method, &G.E, &coarse));
-    if (D->plain_gemv) TRY(kry_coarse_use_plain(coarse, true));
+    if (D->gemv) TRY(kry_coarse_use_plain(coarse, D->gemv == KRY_GEMV_PLAIN));
     az = worth_storing(D, &G) ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
     if (!G.AZ && az == KRY_AZ_STORED) {
         TRY(matrix_by_labels(D, &G, &AZ_t));
@@ -230,9 +230,9 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
     CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&
-              (unsigned)p->coarse <= KRY_COARSE_CHOLESKY,
-          KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d, coarse = %d",
-          (int)p->variant, (int)p->az, (int)p->coarse);
+              (unsigned)p->coarse <= KRY_COARSE_CHOLESKY && (unsigned)p->gemv <= KRY_GEMV_CLBLAST,
+          KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d, coarse = %d, gemv = %d",
+          (int)p->variant, (int)p->az, (int)p->coarse, (int)p->gemv);
 done:
     return st;
 }
@@ -253,7 +253,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     D->variant = params->variant;
     D->method = params->coarse;
     D->az = params->az;
-    D->plain_gemv = params->plain_gemv;
+    D->gemv = params->gemv;
     TRY(kry_deflation_subspace(A, params, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));

@@ -19,7 +19,7 @@ typedef struct kry_deflation {
     kry_vec *AZ_dense;     /* of vectors, in place of both */
     kry_vec *w, *c;        /* k */
     kry_vec *t;            /* n */
-    bool plain_gemv;
+    kry_gemv gemv;
     char text[128];        /* for kry_op_describe */
 } kry_deflation;
 

@@ -175,6 +175,7 @@ static kry_status parse_setting(const char *word, kry_deflation_params *p)
     static const char *const variants[] = { "a-def2", "def1", "bnn" };
     static const char *const az[] = { "auto", "stored", "product" };
     static const char *const coarse[] = { "auto", "dense", "cholesky" };
+    static const char *const gemv[] = { "auto", "plain", "clblast" };
     kry_status st = KRY_OK;
     int at = -1;
 
@@ -184,11 +185,11 @@ static kry_status parse_setting(const char *word, kry_deflation_params *p)
         p->az = (kry_deflation_az)at;
     else if (!strncmp(word, "coarse=", 7) && (at = one_of(word + 7, coarse, 3)) >= 0)
         p->coarse = (kry_coarse_method)at;
-    else if (!strcmp(word, "gemv=plain"))
-        p->plain_gemv = true, at = 0;
+    else if (!strncmp(word, "gemv=", 5) && (at = one_of(word + 5, gemv, 3)) >= 0)
+        p->gemv = (kry_gemv)at;
     CHECK(at >= 0, KRY_ERR_PARSE,
           "kry_deflation_parse: '%s' is none of variant=a-def2|def1|bnn, az=auto|stored|product, "
-          "coarse=auto|dense|cholesky, gemv=plain",
+          "coarse=auto|dense|cholesky, gemv=auto|plain|clblast",
           word);
 done:
     return st;
