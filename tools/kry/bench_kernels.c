@@ -59,6 +59,7 @@ static const struct line {
     { "deflation_segments", 1, 1, 0, PIECES },
     { "deflation_prolong", 1, 1, 0, LABELS },
     { "deflation_correct", 3, 5, 0, LABELS },
+    { "deflation_add", 2, 1, 0, LABELS },
     { "vec_fill", 1, 0, 0, 0 },
     { "vec_copy", 2, 0, 0, 0 },
     { "vec_axpby", 3, 3, 0, 0 },
