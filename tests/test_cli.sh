@@ -431,6 +431,11 @@ if command -v python3 >/dev/null; then
 for line in sys.stdin: json.loads(line)' <"$dir/out" 2>>"$dir/err" || fail "no valid JSON"
 fi
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '^csr_apply_dot  *50 ' bench kernels --n 1000 --problem poisson2d:64 --format csr:form=flux --method pcg
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 0 '"name": "stencil_step", .*"calls": 7, .*"bytes": [0-9].*"fraction_of_copy": [0-9].*"share": 0' \
+    bench kernels --n 1000 --problem poisson2d:64 --maxit 7 --precision single --resident off --json
+expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7
 expect 0 '"mtx_parse"' bench mtx --n 1000 --json
 
 echo "$checks checks, $failures failed"

@@ -231,7 +231,7 @@ typedef struct stored {
     kry_sum *sum;
 } stored;
 
-static kry_status stored_run(kry_device *dev, kry_format format, stored *s)
+static kry_status stored_run(kry_device *dev, kry_format format, kry_form form, stored *s)
 {
     kry_status st = KRY_OK;
     int64_t ptr[N + 1];
@@ -239,7 +239,8 @@ static kry_status stored_run(kry_device *dev, kry_format format, stored *s)
     float numbers[3 * N];
 
     *s = (stored){ .A = POISONED(kry_op) };
-    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, KRY_MATRIX(.format = format), &s->A),
+    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val,
+                        KRY_MATRIX(.format = format, .form = form), &s->A),
          s->A);
     TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->x));
     TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->y));
@@ -258,13 +259,13 @@ done:
     return st;
 }
 
-static bool stored_fails_cleanly(kry_device *dev, kry_format format, int k)
+static bool stored_fails_cleanly(kry_device *dev, kry_format format, kry_form form, int k)
 {
     stored s;
     int refs = dev->refs;
 
     kry_test_fail_at = k;
-    kry_status st = stored_run(dev, format, &s);
+    kry_status st = stored_run(dev, format, form, &s);
     bool reached = k >= 0 && kry_test_fail_at < 0;
     kry_test_fail_at = -1;
     if (st < 0 && (st != KRY_ERR_MEMORY || !reached))
@@ -280,18 +281,20 @@ static bool stored_fails_cleanly(kry_device *dev, kry_format format, int k)
 static void fault__every_request_of_every_format(void **state)
 {
     (void)state;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
+    for (int i = 2 * KRY_FORMAT_CSR; i < 2 * KRY_FORMAT_COUNT; i++) {
+        kry_format f = (kry_format)(i / 2);
+        kry_form form = i % 2 ? KRY_FLUX : KRY_ASSEMBLED;
         int k = 0;
-        stored_fails_cleanly(device(), f, -1); /* compiles */
-        while (stored_fails_cleanly(device(), f, k)) k++;
+        stored_fails_cleanly(device(), f, form, -1); /* compiles */
+        while (stored_fails_cleanly(device(), f, form, k)) k++;
         assert_in_range(k, 12, 100000);
-        stored_fails_cleanly(device(), f, -1);
+        stored_fails_cleanly(device(), f, form, -1);
     }
 }
 
 /* Numbers that need double where single was enough: either all of it happens or nothing does, on a
  * device that has yet to compile for them, too. */
-static void check_widening(kry_device *dev, kry_format format, int k, bool *reached)
+static void check_widening(kry_device *dev, const kry_matrix_params *p, int k, bool *reached)
 {
     static double narrow[3 * N], wide[3 * N];
     double y[N];
@@ -299,7 +302,7 @@ static void check_widening(kry_device *dev, kry_format format, int k, bool *reac
     kry_vec *x, *Ax;
 
     for (int64_t e = 0; e < row_ptr[N]; e++) narrow[e] = val[e], wide[e] = val[e] / 3.0;
-    OK(kry_csr_create(dev, KRY_F64, N, N, row_ptr, col, narrow, KRY_MATRIX(.format = format), &A));
+    OK(kry_csr_create(dev, KRY_F64, N, N, row_ptr, col, narrow, p, &A));
     OK(kry_vec_create(dev, KRY_F64, N, 1, &x));
     OK(kry_vec_create(dev, KRY_F64, N, 1, &Ax));
     OK(kry_vec_fill(x, 3));
@@ -323,12 +326,14 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
 {
     (void)state;
     if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
-        bool reached = true;
+    for (kry_format f = KRY_FORMAT_CSR; f <= KRY_FORMAT_COUNT; f++) {
+        bool reached = true, flux = f == KRY_FORMAT_COUNT;
+        const kry_matrix_params *p = flux ? KRY_MATRIX(.format = KRY_FORMAT_SELL, .form = KRY_FLUX)
+                                          : KRY_MATRIX(.format = f);
         for (int k = 0; reached; k++) {
             kry_device *dev;
             OK(kry_device_open(NULL, &dev));
-            check_widening(dev, f, k, &reached);
+            check_widening(dev, p, k, &reached);
             assert_int_equal(dev->refs, 1);
             kry_device_release(&dev);
         }

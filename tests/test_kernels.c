@@ -317,6 +317,9 @@ static void every_format(kry_type type, int64_t first)
     format_kernels(type, first,
                    KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1, .index_bits = 32));
     format_kernels(type, first, KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC));
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        if (f != KRY_FORMAT_ELL && f != KRY_FORMAT_HYB) /* made of the same */
+            format_kernels(type, first, KRY_MATRIX(.format = f, .form = KRY_FLUX));
 }
 
 /* ---- the Laplace equation: what reads no images, which Oclgrind takes for uninitialised, and what
