@@ -370,7 +370,10 @@ enum { BLOCK = 24, LINE = 70, BLOCKED = 4 * LINE + 9 };
 
 /* Entries of row i that are not its diagonal's: arrows that point down, of BLOCK rows, which leave
  * no diagonal out; or a grid of lines. */
-static bool arrows(int i, int j) { return i / BLOCK == j / BLOCK && (i > j ? i : j) % BLOCK == BLOCK - 1; }
+static bool arrows(int i, int j)
+{
+    return i / BLOCK == j / BLOCK && (i > j ? i : j) % BLOCK == BLOCK - 1;
+}
 static bool lines(int i, int j)
 {
     return abs(i - j) == LINE || (abs(i - j) == 1 && i / LINE == j / LINE);
@@ -378,7 +381,9 @@ static bool lines(int i, int j)
 
 static double block_entry(bool symmetric, int i, int j)
 {
-    return i == j ? 6 + i % 3 : symmetric || i < j ? -0.5 - (i + j) % 5 * 0.125 : 0.25 + (i % 4) * 0.125;
+    return i == j               ? 6 + i % 3
+           : symmetric || i < j ? -0.5 - (i + j) % 5 * 0.125
+                                : 0.25 + (i % 4) * 0.125;
 }
 
 /* (D + L) D^-1 (D + U) z = r inside blocks: the incomplete factors where no two neighbours of a
@@ -399,7 +404,9 @@ static void block_plain(bool (*there)(int i, int j), bool symmetric, bool transp
     }
     for (int i = BLOCKED - 1; i >= 0; i--)
         for (int k = i + 1; k < BLOCKED && k / rows == i / rows; k++)
-            if (there(i, k)) z[i] -= block_entry(symmetric, transposed ? k : i, transposed ? i : k) * z[k] / d[i];
+            if (there(i, k))
+                z[i] -=
+                    block_entry(symmetric, transposed ? k : i, transposed ? i : k) * z[k] / d[i];
 }
 
 static void block_solves(kry_type type, int64_t first, bool (*there)(int i, int j), int rows)
@@ -422,8 +429,8 @@ static void block_solves(kry_type type, int64_t first, bool (*there)(int i, int 
         }
         OK(kry_csr_create(dev, type, BLOCKED, BLOCKED, row_ptr, col,
                           type == KRY_F32 ? (void *)f32 : f64, NULL, &A));
-        OK((symmetric ? kry_block_ic_create : kry_block_ilu_create)(
-            A, KRY_BLOCK_IC(.rows = rows), &M));
+        OK((symmetric ? kry_block_ic_create : kry_block_ilu_create)(A, KRY_BLOCK_IC(.rows = rows),
+                                                                    &M));
         kry_vec *r = vector(type, BLOCKED, first, 0), *z = vector(type, BLOCKED, first, 1);
         for (int transposed = 0; transposed < 2; transposed++) {
             OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M, 1, r, 0, z));
