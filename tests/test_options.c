@@ -37,6 +37,11 @@ static void solver_create__takes_every_option(void **state)
                                  "\tmethod=pcg\n precond=jacobi  rtol=0.001 ",
                                  "precond=chebyshev",
                                  "method=pcg precond=chebyshev:12",
+                                 "precond=block-ic",
+                                 "precond=block-ic:2",
+                                 "precond=block-ilu",
+                                 "precond=block-ilu:3",
+                                 "precond=ilu0",
                                  "method=jacobi",
                                  "method=jacobi precond=none omega=0.75 check-every=5" };
     for (size_t i = 0; i < COUNT(good); i++) {
@@ -77,6 +82,15 @@ static void solver_create__names_the_bad_word(void **state)
         { "precond=chebyshev:", "chebyshev:DEGREE", KRY_ERR_PARSE },
         { "precond=chebyshev:0", "chebyshev:DEGREE", KRY_ERR_PARSE },
         { "precond=chebyshev4", "chebyshev:DEGREE", KRY_ERR_PARSE },
+        { "precond=none:1", "none:1", KRY_ERR_PARSE },
+        { "precond=jacobi:1", "block-ilu, ilu0", KRY_ERR_PARSE },
+        { "precond=block-ic:", "block-ic:ROWS", KRY_ERR_PARSE },
+        { "precond=block-ic:2n", "block-ic:2n", KRY_ERR_PARSE },
+        { "precond=block-ic:0", "block size 0", KRY_ERR_ARGUMENT },
+        { "precond=block-ic:-1", "rows = -1", KRY_ERR_ARGUMENT },
+        { "precond=block-ilu:4", "rows = 4", KRY_ERR_ARGUMENT },
+        { "precond=block-ilux", "block-ilu:ROWS", KRY_ERR_PARSE },
+        { "precond=ilu0:2", "ilu0:2", KRY_ERR_PARSE },
         { "precond=chebyshev:2000", "degree = 2000", KRY_ERR_ARGUMENT },
         { "rtol=1e-12", "1e-12", KRY_ERR_ARGUMENT }, /* out of reach for single precision */
     };

@@ -68,8 +68,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_chebyshev_create(const kry_op *A,
 
 typedef struct kry_block_ic_params {
     size_t struct_size;
-    int64_t rows; /* consecutive rows of a block, 1 ... n; default: two lines of a grid or of a
-                     matrix with the diagonals of one, else 32 ... 1024, what suits the device */
+    int64_t rows; /* consecutive rows of a block, 1 ... n; default: two lines of a plane grid, two
+                     planes of one in space, also for a matrix with the diagonals of a grid; else
+                     32 ... 1024, what suits the device */
     double shift; /* factor A + shift diag(A), >= 0; default 0. More is taken if it has to be */
 } kry_block_ic_params;
 #define KRY_BLOCK_IC(...) \
@@ -93,9 +94,9 @@ typedef struct kry_block_ic_params {
  *          KRY_ERR_SINGULAR for a zero in the diagonal (message: which row); KRY_ERR_ARGUMENT for
  *          parameters out of their range, and if the entries of a block are not symmetric or its
  *          diagonal is not positive (message: where).
- * Source   J. A. Meijerink, H. A. van der Vorst, Math. Comp. 31 (1977); the shift: T. A. Manteuffel,
- *          Math. Comp. 34 (1980); the blocks: R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated
- *          preconditioned conjugate gradient on the GPU.
+ * Source   J. A. Meijerink, H. A. van der Vorst, Math. Comp. 31 (1977). The shift:
+ *          T. A. Manteuffel, Math. Comp. 34 (1980). The blocks: R. Gupta, C. Vuik,
+ *          C. W. J. Lemmens, Deflated preconditioned conjugate gradient on the GPU.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_block_ic_create(const kry_op *A,
                                                       const kry_block_ic_params *params,

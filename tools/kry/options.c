@@ -30,7 +30,8 @@ static const struct option {
     { "method", 0, TEXT, AT(method), FOR_SOLVE | FOR_BENCH, "cg|pcg|jacobi|sor", true,
       "Krylov method, or relaxation" },
     { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH, "WORD", false,
-      "preconditioner: none, jacobi, chebyshev, chebyshev:DEGREE, ip" },
+      "preconditioner: none, jacobi, chebyshev, chebyshev:DEGREE, ip, block-ic, block-ic:ROWS, "
+      "block-ilu, block-ilu:ROWS, ilu0" },
     { "omega", 0, REAL, AT(omega), FOR_SOLVE, "W", false, "weight of a relaxation (default 1)" },
     { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE | FOR_BENCH, "WORD", false,
       "second level: none, auto, stripes:K, blocks:B, blocks:B+phase, phase, graph:K, labels:FILE" },
