@@ -354,7 +354,7 @@ static kry_status relaxed_run(kry_device *dev, relaxed *s)
         &s->grid));
     TRY(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, NULL, &s->A));
     s->ip = s->of_grid = s->of_matrix = s->sor = s->jacobi = s->pcg = POISONED(kry_op);
-    STEP(kry_incomplete_poisson_create(s->grid, &s->ip), s->ip);
+    STEP(kry_incomplete_poisson_create(s->grid, NULL, &s->ip), s->ip);
     STEP(kry_chebyshev_create(s->grid, NULL, &s->of_grid), s->of_grid);
     STEP(kry_chebyshev_create(s->A, NULL, &s->of_matrix), s->of_matrix);
     STEP(kry_relaxation_create(s->grid, KRY_RELAXATION(.method = KRY_SOR), &s->sor), s->sor);

@@ -34,7 +34,7 @@ static void check_grid(const grid *g, kry_type type)
     kry_op_info info;
 
     print_message("# %s\n", g->name);
-    OK(kry_incomplete_poisson_create(op, &ip));
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
     kry_op_release(&op); /* it keeps what it was built from */
     kry_op_describe(ip, &info);
     assert_string_equal(info.kind, "ip");
@@ -92,7 +92,7 @@ static void ip_update__follows_new_coefficients(void **state)
     kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *ip = NULL;
     matrix A = grid_matrix(g, other), M = as_matrix(&A, plain_ip, NULL);
 
-    OK(kry_incomplete_poisson_create(op, &ip));
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
     OK(kry_op_update(op, other));
     OK(kry_op_update(ip, NULL));
     op_suite(ip, &M);
@@ -112,12 +112,12 @@ static void ip_create__refusals(void **state)
     matrix A = grid_matrix(&grids[3], NULL);
     kry_op *csr = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR)), *ip = csr;
 
-    REFUSES(kry_incomplete_poisson_create(csr, &ip), KRY_ERR_UNSUPPORTED, "'csr'");
+    REFUSES(kry_incomplete_poisson_create(csr, NULL, &ip), KRY_ERR_UNSUPPORTED, "'csr'");
     assert_null(ip);
-    REFUSES(kry_incomplete_poisson_create(NULL, &ip), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_incomplete_poisson_create(NULL, NULL, &ip), KRY_ERR_ARGUMENT, "NULL");
     kry_op_release(&csr);
     kry_op *point = grid_op(&loop, type, NULL, KRY_PATH_MARCH);
-    REFUSES(kry_incomplete_poisson_create(point, &ip), KRY_ERR_SINGULAR, "row 0 is 0");
+    REFUSES(kry_incomplete_poisson_create(point, NULL, &ip), KRY_ERR_SINGULAR, "row 0 is 0");
     kry_op_release(&point);
     matrix_release(&A);
 }

@@ -1,13 +1,14 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "../core/internal.h"
 #include "../core/number.h"
+#include <kry/precond.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct options {
-    char method[16], precond[16], resident[16];
+    char method[32], precond[32], resident[32];
     double omega; /* 0: not given */
     kry_stop stop;
 } options;
@@ -85,31 +86,114 @@ done:
     return st;
 }
 
-/* "chebyshev" or "chebyshev:DEGREE". */
-static kry_status make_chebyshev(const kry_op *A, const char *name, kry_op **M)
+/* ---- preconditioners: a word, and what stands behind its colon ------------------------------- */
+
+/* A positive number behind the colon; 0: there is no colon. */
+static kry_status read_count(const char *name, const char *rest, const char *form, int *count)
 {
     kry_status st = KRY_OK;
-    const char *degree = name + strlen("chebyshev");
     int64_t value = 0;
 
-    CHECK(!*degree ||
-              (*degree == ':' && to_int64(degree + 1, &value) && value > 0 && value <= INT_MAX),
-          KRY_ERR_PARSE, "kry_solver_create: precond '%s' is not chebyshev:DEGREE", name);
-    TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = (int)value), M));
+    CHECK(!rest || (to_int64(rest, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
+          "kry_precond_create: '%s' is not %s", name, form);
+    *count = (int)value;
 done:
     return st;
 }
 
-/* M from its name; NULL for none. */
-static kry_status make_precond(const kry_op *A, const char *name, kry_op **M)
+static kry_status make_jacobi(const kry_op *A, const char *name, const char *rest, kry_op **M)
 {
+    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not jacobi", name)
+                : kry_jacobi_create(A, M);
+}
+
+static kry_status make_block_jacobi(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int rows;
+    TRY(read_count(name, rest, "block-jacobi:ROWS", &rows));
+    TRY(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows), M));
+done:
+    return st;
+}
+
+static kry_status make_chebyshev(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int degree;
+    TRY(read_count(name, rest, "chebyshev:DEGREE", &degree));
+    TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = degree), M));
+done:
+    return st;
+}
+
+static kry_status make_neumann(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int degree;
+    TRY(read_count(name, rest, "neumann:DEGREE", &degree));
+    TRY(kry_neumann_create(A, KRY_NEUMANN(.degree = degree), M));
+done:
+    return st;
+}
+
+static kry_status make_ssor_ai(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int degree;
+    TRY(read_count(name, rest, "ssor-ai:DEGREE", &degree));
+    TRY(kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = degree), M));
+done:
+    return st;
+}
+
+static kry_status make_ip(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    bool unscaled = rest && !strncmp(rest, "unscaled", 8), both = unscaled && rest[8] == ',';
+    const char *last = rest ? rest + (both ? 9 : 0) : "drop";
+    bool drop = rest && !strcmp(last, "drop");
+
+    CHECK(!rest || drop || !strcmp(rest, "unscaled"), KRY_ERR_PARSE,
+          "kry_precond_create: '%s' is none of ip, ip:unscaled, ip:drop, ip:unscaled,drop", name);
+    TRY(kry_incomplete_poisson_create(
+        A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M));
+done:
+    return st;
+}
+
+static kry_status make_nothing(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    (void)A, (void)M;
+    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not none", name) : KRY_OK;
+}
+
+kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
+{
+    static const struct {
+        const char *word;
+        kry_status (*make)(const kry_op *A, const char *name, const char *rest, kry_op **M);
+    } table[] = {
+        { "none", make_nothing },           { "jacobi", make_jacobi },
+        { "block-jacobi", make_block_jacobi }, { "chebyshev", make_chebyshev },
+        { "ip", make_ip },                  { "neumann", make_neumann },
+        { "ssor-ai", make_ssor_ai },
+    };
+    kry_status st = KRY_OK;
+    char words[128] = "";
+
     *M = NULL;
-    if (!strcmp(name, "none")) return KRY_OK;
-    if (!strcmp(name, "jacobi")) return kry_jacobi_create(A, M);
-    if (!strcmp(name, "ip")) return kry_incomplete_poisson_create(A, M);
-    if (!strncmp(name, "chebyshev", strlen("chebyshev"))) return make_chebyshev(A, name, M);
-    return kry_fail(KRY_ERR_PARSE,
-                    "kry_solver_create: precond '%s' is none of none, jacobi, chebyshev, ip", name);
+    CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0, used = 0; i < COUNT(table); i++) {
+        if (strlen(table[i].word) == length && !strncmp(table[i].word, name, length))
+            return table[i].make(A, name, name[length] ? name + length + 1 : NULL, M);
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "",
+                                 table[i].word);
+    }
+    CHECK(false, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s", name, words);
+done:
+    return st;
 }
 
 typedef struct watcher {
@@ -136,7 +220,7 @@ static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op
     CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
     if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
     TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
-    TRY(make_precond(A, o->precond, &M));
+    TRY(kry_precond_create(A, o->precond, &M));
     TRY(kry_pcg_create(A,
                        KRY_PCG(.precond = M, .stop = o->stop, .monitor = watch.call,
                                .monitor_user = watch.user, .resident = resident),
