@@ -26,7 +26,7 @@ typedef struct kry_incomplete_poisson_params {
     bool drop;     /* form the product and leave out what is not in A's pattern: one matrix with the
                       entries of A. Symmetric, but positive definite only as a rule */
 } kry_incomplete_poisson_params;
-#define KRY_INCOMPLETE_POISSON(...)                                                     \
+#define KRY_INCOMPLETE_POISSON(...)                                                          \
     (&(kry_incomplete_poisson_params){ .struct_size = sizeof(kry_incomplete_poisson_params), \
                                        __VA_ARGS__ })
 
@@ -97,32 +97,32 @@ typedef struct kry_neumann_params {
  *   params  NULL: the defaults
  *
  * For any operator with a diagonal, singular ones too. Symmetric if A is. For a positive definite A
- * positive definite with an even degree always; with an odd one if omega times the largest eigenvalue
- * of D^-1 A is below 2, which 0.9 makes sure of where the diagonal dominates. Keeps A.
+ * positive definite with an even degree always; with an odd one if omega times the largest
+ * eigenvalue of D^-1 A is below 2, which 0.9 makes sure of where the diagonal dominates. Keeps A.
  * kry_op_update(M, NULL) reads the diagonal again. Waits.
  *
- * Cost     degree products with A; 3 degree + 2 words per unknown on grids, 3 degree - 1 where their
- *          diagonal is one number; else products and 5 degree + 3
+ * Cost     degree products with A; 3 degree + 2 words per unknown on grids, 3 degree - 1 where
+ *          their diagonal is one number; else products and 5 degree + 3
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_UNSUPPORTED if A offers no diagonal;
  *          KRY_ERR_SINGULAR if an entry of it is zero; KRY_ERR_ARGUMENT for parameters out of their
  *          range.
- * Source   P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for use
- *          in iterative algorithms on vector processors, Computing 22 (1979)
+ * Source   P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for
+ *          use in iterative algorithms on vector processors, Computing 22 (1979)
  */
 KRY_API KRY_MUST_CHECK kry_status kry_neumann_create(const kry_op *A,
                                                      const kry_neumann_params *params, kry_op **M);
 
 typedef struct kry_block_jacobi_params {
     size_t struct_size;
-    int rows; /* of a block, 1 ... 32; default: what the pattern shows (rows of equal pattern come in
-                 such groups: 3 for elasticity in space), else 2 */
+    int rows; /* of a block, 1 ... 32; default: what the pattern shows (rows of equal pattern come
+                 in such groups: 3 for elasticity in space), else 2 */
 } kry_block_jacobi_params;
 #define KRY_BLOCK_JACOBI(...) \
     (&(kry_block_jacobi_params){ .struct_size = sizeof(kry_block_jacobi_params), __VA_ARGS__ })
 
 /*
- * M := inverse of the blocks of so many consecutive rows along the diagonal of A; the last one may be
- * smaller
+ * M := inverse of the blocks of so many consecutive rows along the diagonal of A; the last one may
+ * be smaller
  *
  *   params  NULL: the defaults
  *
@@ -130,10 +130,10 @@ typedef struct kry_block_jacobi_params {
  * A promises it (then blocks are made so) or all blocks are; positive definite if A is. Keeps A.
  * kry_op_update(M, NULL) reads the blocks again. Waits.
  *
- * Cost     rows + 2 words per unknown, sums for conjugate gradients included; as many stored as rows
+ * Cost     rows + 2 words per unknown, sums for conjugate gradients included; rows words stored
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_UNSUPPORTED if it is neither stored nor a grid
- *          operator; KRY_ERR_SINGULAR if a block is (message: which rows); KRY_ERR_ARGUMENT for rows
- *          out of their range.
+ *          operator; KRY_ERR_SINGULAR if a block is (message: which rows); KRY_ERR_ARGUMENT for
+ *          rows out of their range.
  * Source   Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_block_jacobi_create(const kry_op *A,
@@ -183,9 +183,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_precond_create(const kry_op *A, const char
 
 /* What products with an operator tell about it. */
 typedef struct kry_probe {
-    int vectors;      /* so many were tried: random ones, and a few smooth and jagged ones */
-    double asymmetry; /* largest |u'Mv - v'Mu| / max(||u|| ||Mv||, ||v|| ||Mu||) */
-    double rounding;  /* as much of it is laid to rounding */
+    int vectors;        /* so many were tried: random ones, and a few smooth and jagged ones */
+    double asymmetry;   /* largest |u'Mv - v'Mu| / max(||u|| ||Mv||, ||v|| ||Mu||) */
+    double rounding;    /* as much of it is laid to rounding */
     double least, most; /* of v'Mv / v'v */
     int not_positive;   /* vectors with v'Mv <= 0 */
     bool symmetric;     /* asymmetry <= rounding */

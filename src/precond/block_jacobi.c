@@ -40,7 +40,8 @@ static bool equilibrate(block *B, double *by_row, double *by_col)
         for (int i = 0; i < B->size; i++) {
             double most = 0, *by = side ? by_col : by_row;
             int exponent;
-            for (int j = 0; j < B->size; j++) most = fmax(most, fabs(side ? B->a[j][i] : B->a[i][j]));
+            for (int j = 0; j < B->size; j++)
+                most = fmax(most, fabs(side ? B->a[j][i] : B->a[i][j]));
             if (!(most > 0)) return false;
             frexp(most, &exponent);
             by[i] = ldexp(1, -exponent);
@@ -57,7 +58,7 @@ static void swap_rows(block *B, int i, int k)
     memcpy(B->a[k], row, sizeof row);
 }
 
-/* Gauss and Jordan, with the largest pivot of each column: B becomes the identity, I the inverse. */
+/* Gauss and Jordan, with the largest pivot of each column: I becomes the inverse of B. */
 static bool eliminate(block *B, block *I)
 {
     int n = B->size;
@@ -73,7 +74,8 @@ static bool eliminate(block *B, block *I)
         for (int i = 0; i < n; i++) {
             double by = B->a[i][k];
             if (i == k || by == 0) continue;
-            for (int j = 0; j < n; j++) B->a[i][j] -= by * B->a[k][j], I->a[i][j] -= by * I->a[k][j];
+            for (int j = 0; j < n; j++)
+                B->a[i][j] -= by * B->a[k][j], I->a[i][j] -= by * I->a[k][j];
         }
     }
     return true;
@@ -137,8 +139,8 @@ static bool same_pattern(const kry_rows *R, int64_t i, int64_t k)
            !memcmp(R->col + R->row_ptr[i], R->col + R->row_ptr[k], (size_t)length * sizeof *R->col);
 }
 
-/* The unknowns of a node of finite elements share their columns: the size of which all groups of rows
- * with one pattern are multiples. */
+/* The unknowns of a node of finite elements share their columns: the size of which all groups of
+ * rows with one pattern are multiples. */
 static int rows_by_pattern(const kry_rows *R)
 {
     int64_t common = R->n, begin = 0;
@@ -225,11 +227,11 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
                   by_col = dev->info.cpu_kernels ? 1 : y->n;
     kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    int64_t groups = sum ? kry_groups_for_sums(dev, y->type, y->n)
-                         : kry_groups_for(dev, y->type, y->n);
-    const kry_arg args[] = { ARG(y->n),      ARG(rows),      ARG(by_row),     ARG(by_col),
-                             ARG(M->inverse), ARG_ACC(dev, a), ARG(x->buffer),  ARG(x->first),
-                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),   ARG(sums),
+    int64_t groups =
+        sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
+    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),    ARG(by_col),
+                             ARG(M->inverse), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),  ARG(sums),
                              ARG(part) };
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
@@ -319,8 +321,7 @@ kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_param
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->rows = params->rows ? params->rows : rows_by_pattern(&R);
-    M->symmetric =
-        (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
+    M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
     snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);
     TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));
     TRY(make_blocks(M, &R));

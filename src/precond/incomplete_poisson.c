@@ -10,7 +10,8 @@
  * Positive    always, for D is; with the fill dropped not always
  * Source      M. Ament, G. Knittel, D. Weiskopf, W. Strasser, A parallel preconditioned conjugate
  *             gradient solver for the Poisson problem on a multi-GPU platform, PDP 2010: K K', here
- *             `unscaled`. With the diagonal in between it is invariant to scaling, and fit for jumps.
+ *             `unscaled`. With the diagonal in between it does not depend on scaling, and is
+ *             fit for jumps.
  */
 #include "../stencil/stencil.h"
 #include "triangles.h"

@@ -6,10 +6,10 @@
  * Storage     2 n numbers, one for every second iterate; and those of relax.h
  * Per use     degree products; on grids 2 words for z_0, then 3 for each; if their diagonal is one
  *             number z_0 is a multiple of r and not written down: 2, then 3. Others: 3, then 5
- * Positive    s the eigenvalues of D^-1 A > 0, M is where 1 - (1 - omega s)^(degree + 1) > 0: for even
- *             degrees everywhere, for odd ones where omega s < 2
- * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for
- *             use in iterative algorithms on vector processors, Computing 22 (1979)
+ * Positive    where 1 - (1 - omega s)^(degree + 1) > 0 for all eigenvalues s > 0 of D^-1 A:
+ *             with even degrees always, with odd ones where omega s < 2
+ * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix
+ *             for use in iterative algorithms on vector processors, Computing 22 (1979)
  */
 #include "../stencil/stencil.h"
 #include "relax.h"

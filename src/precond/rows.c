@@ -111,10 +111,10 @@ done:
     return st;
 }
 
-/* Squares of the size that rounding is measured by. */
+/* As small as this against the diagonal, a difference is none. */
 static bool is_rounding(const kry_op *A, double difference, double d_i, double d_j)
 {
-    double tolerance = A->shape.type == KRY_F32 ? 1e-5 : 1e-8; /* of numbers kept with fewer digits */
+    double tolerance = A->shape.type == KRY_F32 ? 1e-5 : 1e-8; /* of files with fewer digits */
     return fabs(difference) <= tolerance * sqrt(d_i) * sqrt(d_j);
 }
 

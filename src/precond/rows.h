@@ -15,7 +15,8 @@ typedef struct kry_rows {
 } kry_rows;
 
 /*
- * The entries of a stored matrix or a grid operator. `who` names the constructor in messages. Waits.
+ * The entries of a stored matrix or a grid operator. `who` names the constructor.
+ * Waits.
  *
  * Returns  KRY_ERR_SHAPE if A is not square, KRY_ERR_UNSUPPORTED if it has no entries to read.
  */
@@ -31,8 +32,8 @@ kry_status kry_rows_diagonal(const char *who, const kry_op *A, const kry_rows *R
  * Make what is symmetric but for rounding symmetric to the bit: the lower triangle counts, zeros
  * without a partner go.
  *
- * Returns  KRY_ERR_ARGUMENT naming the first place where a_ij and a_ji differ by more than rounding,
- *          measured by the diagonal, which must be positive.
+ * Returns  KRY_ERR_ARGUMENT naming the first place where a_ij and a_ji differ by more than
+ *          rounding, measured by the diagonal, which must be positive.
  */
 kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_rows *R);
 

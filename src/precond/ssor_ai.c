@@ -1,7 +1,7 @@
 /*
  * ssor_ai.c - the SSOR-type approximate inverse: the factors of SSOR,
- * (D + omega L) D^-1 (D + omega L') / (omega (2 - omega)), each inverted by a Neumann series that is
- * cut off. The work is done in triangles.c.
+ * (D + omega L) D^-1 (D + omega L') / (omega (2 - omega)), each inverted by a Neumann series that
+ * is cut off. The work is done in triangles.c.
  */
 #include "../stencil/stencil.h"
 #include "triangles.h"

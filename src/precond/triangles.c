@@ -2,10 +2,13 @@
  * triangles.c - M := c K' D^-1 K, K = sum (-omega L D^-1)^j, A = L + D + L', by products with
  * triangles of A whose rows are scaled by D^-1. D^-1 K is the same sum in D^-1 L, times D^-1:
  *
- *   degree 1     w := F r,  F = c (D^-1 - omega D^-1 L D^-1)        z := w - H w
- *   degree d     v := c D^-1 r,  w_0 := v,  w_k := v - G w_k-1      z_0 := w_d,  z_k := w_d - H z_k-1
- *   unscaled     w := r - H r                                       z := w - E w
- *   drop         z := (the product, cut to A's pattern) r
+ *   degree 1   w := F r,  F = c (D^-1 - omega D^-1 L D^-1)
+ *              z := w - H w
+ *   degree d   v := c D^-1 r,  w_0 := v,  w_k := v - G w_k-1
+ *              z_0 := w_d,  z_k := w_d - H z_k-1
+ *   unscaled   w := r - H r
+ *              z := w - E w
+ *   drop       z := (the product, cut to A's pattern) r
  *
  *   G = omega D^-1 L,  H = omega D^-1 L',  E = L D^-1
  *
@@ -76,9 +79,9 @@ done:
 /* A strict triangle of A whose entries are multiplied by what stands in the formulas above. */
 typedef struct triangle {
     bool upper;
-    double by;                 /* a number, */
-    bool by_row, by_col;       /* D^-1 of the row, of the column */
-    double diagonal;           /* != 0: and this times D^-1 on the diagonal */
+    double by;           /* a number, */
+    bool by_row, by_col; /* D^-1 of the row, of the column */
+    double diagonal;     /* != 0: and this times D^-1 on the diagonal */
 } triangle;
 
 static kry_status make_triangle(const kry_op *A, const taken *t, triangle f, kry_op **matrix)
@@ -295,15 +298,11 @@ static void triangles_destroy(void *self)
 }
 
 /* The same but for the name. */
-#define TABLE(name)                              \
-    {                                            \
-        .struct_size = sizeof(kry_op_table),     \
-        .kind = name,                            \
-        .apply = triangles_apply,                \
-        .apply_transpose = triangles_apply,      \
-        .update = triangles_update,              \
-        .describe = triangles_describe,          \
-        .destroy = triangles_destroy,            \
+#define TABLE(name)                                                                  \
+    {                                                                                \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply, \
+        .apply_transpose = triangles_apply, .update = triangles_update,              \
+        .describe = triangles_describe, .destroy = triangles_destroy,                \
     }
 static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
 

@@ -156,8 +156,8 @@ static kry_status make_ip(const kry_op *A, const char *name, const char *rest, k
 
     CHECK(!rest || drop || !strcmp(rest, "unscaled"), KRY_ERR_PARSE,
           "kry_precond_create: '%s' is none of ip, ip:unscaled, ip:drop, ip:unscaled,drop", name);
-    TRY(kry_incomplete_poisson_create(
-        A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M));
+    TRY(kry_incomplete_poisson_create(A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop),
+                                      M));
 done:
     return st;
 }
@@ -174,9 +174,12 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
         const char *word;
         kry_status (*make)(const kry_op *A, const char *name, const char *rest, kry_op **M);
     } table[] = {
-        { "none", make_nothing },           { "jacobi", make_jacobi },
-        { "block-jacobi", make_block_jacobi }, { "chebyshev", make_chebyshev },
-        { "ip", make_ip },                  { "neumann", make_neumann },
+        { "none", make_nothing },
+        { "jacobi", make_jacobi },
+        { "block-jacobi", make_block_jacobi },
+        { "chebyshev", make_chebyshev },
+        { "ip", make_ip },
+        { "neumann", make_neumann },
         { "ssor-ai", make_ssor_ai },
     };
     kry_status st = KRY_OK;
