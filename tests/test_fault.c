@@ -337,7 +337,8 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
 
 typedef struct relaxed {
     kry_vec *b, *x;
-    kry_op *grid, *A, *ip, *of_grid, *of_matrix, *sor, *jacobi, *pcg;
+    kry_op *grid, *A, *ip, *of_grid, *of_matrix, *sor, *jacobi, *pcg, *triangles, *dropped, *ssor_ai,
+        *neumann, *blocks;
 } relaxed;
 
 static kry_status relaxed_run(kry_device *dev, relaxed *s)
@@ -354,7 +355,16 @@ static kry_status relaxed_run(kry_device *dev, relaxed *s)
         &s->grid));
     TRY(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, NULL, &s->A));
     s->ip = s->of_grid = s->of_matrix = s->sor = s->jacobi = s->pcg = POISONED(kry_op);
+    s->triangles = s->dropped = s->ssor_ai = s->neumann = s->blocks = POISONED(kry_op);
     STEP(kry_incomplete_poisson_create(s->grid, NULL, &s->ip), s->ip);
+    STEP(kry_incomplete_poisson_create(s->A, KRY_INCOMPLETE_POISSON(.unscaled = true),
+                                       &s->triangles),
+         s->triangles);
+    STEP(kry_incomplete_poisson_create(s->grid, KRY_INCOMPLETE_POISSON(.drop = true), &s->dropped),
+         s->dropped);
+    STEP(kry_ssor_ai_create(s->A, KRY_SSOR_AI(.degree = 2), &s->ssor_ai), s->ssor_ai);
+    STEP(kry_neumann_create(s->A, NULL, &s->neumann), s->neumann);
+    STEP(kry_block_jacobi_create(s->A, KRY_BLOCK_JACOBI(.rows = 7), &s->blocks), s->blocks);
     STEP(kry_chebyshev_create(s->grid, NULL, &s->of_grid), s->of_grid);
     STEP(kry_chebyshev_create(s->A, NULL, &s->of_matrix), s->of_matrix);
     STEP(kry_relaxation_create(s->grid, KRY_RELAXATION(.method = KRY_SOR), &s->sor), s->sor);
@@ -363,13 +373,18 @@ static kry_status relaxed_run(kry_device *dev, relaxed *s)
     TRY(kry_solve(s->jacobi, s->b, s->x, NULL));
     TRY(kry_solve(s->sor, s->b, s->x, NULL));
     TRY(kry_op_update(s->of_matrix, NULL));
+    TRY(kry_op_update(s->ssor_ai, NULL));
+    TRY(kry_op_update(s->blocks, NULL));
+    TRY(kry_op_apply(s->triangles, 1, s->b, 0, s->x));
+    TRY(kry_op_probe(s->neumann, 1, &(kry_probe){ 0 }));
 done:
     return st;
 }
 
 static void relaxed_end(relaxed *s)
 {
-    kry_op **ops[] = { &s->pcg, &s->jacobi, &s->sor, &s->of_matrix, &s->of_grid, &s->ip };
+    kry_op **ops[] = { &s->pcg,     &s->jacobi,  &s->sor,     &s->of_matrix, &s->of_grid,  &s->ip,
+                       &s->blocks, &s->neumann, &s->ssor_ai, &s->dropped,   &s->triangles };
     for (size_t i = 0; i < COUNT(ops); i++)
         if (*ops[i] != POISONED(kry_op)) kry_op_release(ops[i]);
     kry_op_release(&s->A);
