@@ -34,7 +34,7 @@ static void plain_block_jacobi(const matrix *A, const double *b, double *x, cons
 static matrix by_rows(const matrix *columns, int rows)
 {
     matrix T = transpose_of(columns), M = { .rows = T.rows, .cols = T.cols };
-    const int64_t more = 3 * rows;
+    const int64_t more = 16 * rows;
 
     M.row_ptr = calloc((size_t)M.rows + 1, sizeof *M.row_ptr);
     M.col = calloc((size_t)(T.nnz + more * T.rows) + 1, sizeof *M.col);

@@ -113,7 +113,7 @@ static system_of system_create(kry_device *dev, int64_t n, const int64_t *row_pt
     return s;
 }
 
-static void expect_iterations(const system_of *s, const char *precond, int wanted)
+static void expect_iterations(const system_of *s, const char *precond, int wanted, double off)
 {
     char options[64];
     kry_op *solver;
@@ -125,7 +125,7 @@ static void expect_iterations(const system_of *s, const char *precond, int wante
     OK(kry_solve(solver, s->b, s->x, &res));
     print_message("# %s: %lld iterations, %d expected\n", precond, (long long)res.iterations,
                   wanted);
-    assert_true(fabs((double)res.iterations - wanted) <= 0.02 * wanted);
+    assert_true(fabs((double)res.iterations - wanted) <= off * wanted);
     kry_op_release(&solver);
 }
 
@@ -145,9 +145,9 @@ static void ip__dirichlet(void **state)
         snprintf(spec, sizeof spec, "poisson2d:%d", of[i].n);
         OK(kry_problem_create(spec, 1, &p));
         system_of s = system_create(dev, p->n, p->row_ptr, p->col, p->val);
-        expect_iterations(&s, "ip:unscaled", of[i].whole);
-        expect_iterations(&s, "ip", of[i].whole);
-        expect_iterations(&s, "ip:unscaled,drop", of[i].dropped);
+        expect_iterations(&s, "ip:unscaled", of[i].whole, 0.02);
+        expect_iterations(&s, "ip", of[i].whole, 0.02);
+        expect_iterations(&s, "ip:unscaled,drop", of[i].dropped, 0.02);
         system_release(&s);
         kry_problem_release(&p);
     }
@@ -190,8 +190,8 @@ static void ip__two_layers(void **state)
     OK(kry_device_open(NULL, &dev));
     if (kry_device_get_info(dev)->fp64) {
         system_of s = system_create(dev, SIDE * SIDE, row_ptr, col, val);
-        expect_iterations(&s, "ip", 76);
-        expect_iterations(&s, "ip:unscaled", 254);
+        expect_iterations(&s, "ip", 76, 0.15); /* which x is drawn matters */
+        expect_iterations(&s, "ip:unscaled", 254, 0.15);
         system_release(&s);
     }
     kry_device_release(&dev);
