@@ -58,6 +58,7 @@ static void taken_release(taken *t)
     free(t->d);
     free(t->at);
     kry_rows_release(&t->R);
+    t->d = NULL, t->at = NULL;
 }
 
 static kry_status take(const kry_op *A, const char *who, taken *t)
