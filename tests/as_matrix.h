@@ -5,6 +5,7 @@
 #define KRY_AS_MATRIX_H
 
 #include "grids.h"
+#include "patterns.h"
 
 /* y := M x in plain C, for a symmetric M that is made from A. */
 typedef void plain_apply(const matrix *A, const double *x, double *y, const void *user);
@@ -53,8 +54,7 @@ MAYBE_UNUSED static matrix as_matrix(const matrix *A, plain_apply *apply, const 
 }
 
 /* Symmetric, at random places with numbers of either sign, positive definite by its diagonal, whose
- * entries lie between 1/2 and a few hundred. patterns.h must come before. */
-#ifdef KRY_PATTERNS_H
+ * entries lie between 1/2 and a few hundred. */
 MAYBE_UNUSED static matrix random_spd(kry_type type, int64_t n)
 {
     matrix A = matrix_where(type, n, n, symmetric_random);
@@ -77,7 +77,6 @@ MAYBE_UNUSED static matrix random_spd(kry_type type, int64_t n)
     free(scale);
     return A;
 }
-#endif
 
 /* ---- on the device ------------------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
 /* test_block_jacobi.c - the inverses of diagonal blocks against elimination in plain C. */
-#include "patterns.h"
 #include "as_matrix.h"
 #include "op_suite.h"
 
@@ -75,9 +74,8 @@ static void block_jacobi__inverts_the_blocks(void **state)
     static const struct {
         int64_t n;
         int rows;
-    } of[] = { { 0, 2 },   { 1, 1 },   { 1, 5 },   { 2, 2 },   { 3, 2 },    { 31, 32 },
-               { 33, 32 }, { 64, 32 }, { 127, 2 }, { 128, 3 }, { 129, 16 }, { 1025, 3 },
-               { 777, 7 } };
+    } of[] = { { 0, 2 },   { 1, 1 },   { 1, 5 },   { 2, 2 },    { 3, 2 },    { 31, 32 }, { 33, 32 },
+               { 64, 32 }, { 127, 2 }, { 128, 3 }, { 129, 16 }, { 1025, 3 }, { 777, 7 } };
     kry_type type = type_of(state);
     for (size_t i = 0; i < COUNT(of); i++) {
         matrix A = random_spd(type, of[i].n);
@@ -304,14 +302,10 @@ static void block_jacobi_create__refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(block_jacobi__inverts_the_blocks),
-        BOTH(block_jacobi__grids),
-        BOTH(block_jacobi__not_symmetric),
-        BOTH(block_jacobi__rows_from_the_pattern),
-        BOTH(block_jacobi__dense_takes_the_largest),
-        BOTH(block_jacobi__saves_iterations),
-        BOTH(block_jacobi_update__follows_or_keeps),
-        BOTH(block_jacobi_create__singular_block),
+        BOTH(block_jacobi__inverts_the_blocks),      BOTH(block_jacobi__grids),
+        BOTH(block_jacobi__not_symmetric),           BOTH(block_jacobi__rows_from_the_pattern),
+        BOTH(block_jacobi__dense_takes_the_largest), BOTH(block_jacobi__saves_iterations),
+        BOTH(block_jacobi_update__follows_or_keeps), BOTH(block_jacobi_create__singular_block),
         BOTH(block_jacobi_create__refusals),
     };
     return cmocka_run_group_tests_name("block_jacobi", tests, NULL, close_device);

@@ -1,5 +1,4 @@
 /* test_ip.c - the incomplete Poisson inverse against K' D^-1 K written down. */
-#include "patterns.h"
 #include "as_matrix.h"
 #include "op_suite.h"
 
@@ -196,7 +195,8 @@ static void ip__stored_grids(void **state)
     }
 }
 
-/* Numbers of either sign, diagonals far apart, rows of any length; no entries beside the diagonal. */
+/* Numbers of either sign, diagonals far apart, rows of any length; no entries beside the diagonal.
+ */
 static void ip__stored_matrices(void **state)
 {
     static const int64_t sizes[] = { 0, 1, 2, 9, 130, 700 };
@@ -231,9 +231,9 @@ static void ip__wrapped_matrix_in_any_order(void **state)
     const size_t bytes[] = { sizeof ptr, sizeof col, 8 * kry_type_size(type) };
     cl_mem buffer[3];
     for (int b = 0; b < 3; b++) {
-        buffer[b] = clCreateBuffer(kry_device_context(device()),
-                                   CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes[b],
-                                   (void *)host[b], &err);
+        buffer[b] =
+            clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                           bytes[b], (void *)host[b], &err);
         assert_int_equal(err, CL_SUCCESS);
     }
     OK(kry_csr_wrap(device(), type, 3, 3, 8, false, buffer[0], buffer[1], buffer[2], NULL, &op));
@@ -304,8 +304,9 @@ static void ip_update__stored_follows_new_values(void **state)
 /* Five rows: the diagonal and one more pair, as given. */
 static kry_op *five_rows(kry_type type, double diagonal, double lower, double upper)
 {
-    const int64_t ptr[] = { 0, 1, 2 + (upper != 99), 3 + (upper != 99), 5 + (upper != 99),
-                            6 + (upper != 99) };
+    const int64_t ptr[] = {
+        0, 1, 2 + (upper != 99), 3 + (upper != 99), 5 + (upper != 99), 6 + (upper != 99)
+    };
     const int32_t with[] = { 0, 1, 3, 2, 1, 3, 4 }, without[] = { 0, 1, 2, 1, 3, 4 };
     const double values[] = { 4, 4, upper, diagonal, lower, 4, 4 },
                  fewer[] = { 4, 4, diagonal, lower, 4, 4 };

@@ -1,5 +1,4 @@
 /* test_neumann.c - Neumann's series against the same sum in plain C. */
-#include "patterns.h"
 #include "as_matrix.h"
 #include "op_suite.h"
 
@@ -49,8 +48,8 @@ static void neumann__equals_the_series(void **state)
     static const struct {
         int grid;
         series on, stored;
-    } of[] = { { 3, { 1, 0.75 }, { 2, 1 } },  { 4, { 2, 1 }, { 1, 0.75 } },
-               { 3, { 5, 0.75 }, { 4, 1 } },  { 8, { 4, 0.75 }, { 3, 0.75 } },
+    } of[] = { { 3, { 1, 0.75 }, { 2, 1 } },    { 4, { 2, 1 }, { 1, 0.75 } },
+               { 3, { 5, 0.75 }, { 4, 1 } },    { 8, { 4, 0.75 }, { 3, 0.75 } },
                { 11, { 3, 0.75 }, { 1, 0.5 } }, { 12, { 2, 1 }, { 3, 0.75 } },
                { 14, { 4, 1 }, { 3, 0.75 } } };
     kry_type type = type_of(state);
@@ -98,7 +97,8 @@ static void neumann__saves_iterations(void **state)
         const series s = { degree, degree % 2 ? 0.9 : 1 }; /* the defaults */
         char options[48];
         snprintf(options, sizeof options, "precond=neumann:%d rtol=1e-4", degree);
-        int ours = device_pcg(op, b, options, &result), stored = device_pcg(csr, b, options, &result);
+        int ours = device_pcg(op, b, options, &result),
+            stored = device_pcg(csr, b, options, &result);
         int plain = plain_pcg(&A, b, plain_neumann, &s, 1e-4);
         print_message("# degree %d: %d iterations, %d stored, %d in plain C, %d without\n", degree,
                       ours, stored, plain, none);

@@ -1,5 +1,4 @@
 /* test_ssor_ai.c - the SSOR-type approximate inverse against its series in plain C. */
-#include "patterns.h"
 #include "as_matrix.h"
 #include "op_suite.h"
 
@@ -8,8 +7,8 @@ typedef struct series {
     double omega;
 } series;
 
-/* v := (I - omega T D^-1 + ...) x with the lower triangle of A, or v := (I - omega D^-1 T ...) x with
- * the upper one. */
+/* v := (I - omega T D^-1 + ...) x with the lower triangle of A, or v := (I - omega D^-1 T ...) x
+ * with the upper one. */
 static void plain_series(const matrix *A, const series *s, bool upper, const double *x, double *v)
 {
     int64_t n = A->rows;
@@ -53,8 +52,8 @@ static void check_operator(const kry_op *op, const matrix *A, const series *s, c
     print_message("# %s, degree %d, omega %g\n", why, s->degree, s->omega);
     OK(kry_ssor_ai_create(op, KRY_SSOR_AI(.degree = s->degree, .omega = s->omega), &ssor));
     kry_op_describe(ssor, &info);
-    assert_string_equal(info.kind, op->table->relax && s->degree == 1 && s->omega == 1 ? "ip"
-                                                                                         : "ssor-ai");
+    assert_string_equal(info.kind,
+                        op->table->relax && s->degree == 1 && s->omega == 1 ? "ip" : "ssor-ai");
     assert_true(A->rows < 2 || info.bytes_per_apply > 0);
     assert_true(kry_op_get_shape(ssor)->traits & KRY_POSITIVE);
     op_suite(ssor, &M);
@@ -68,12 +67,9 @@ static void ssor_ai__equals_the_series(void **state)
     static const struct {
         int grid;
         series of[2];
-    } on[] = { { 0, { { 2, 1 }, { 1, 1 } } },
-               { 3, { { 1, 1 }, { 2, 1.25 } } },
-               { 4, { { 3, 1 }, { 1, 0.75 } } },
-               { 11, { { 2, 1 }, { 5, 1 } } },
-               { 12, { { 4, 1.5 }, { 1, 1 } } },
-               { 14, { { 2, 0.5 }, { 3, 1 } } } };
+    } on[] = { { 0, { { 2, 1 }, { 1, 1 } } },    { 3, { { 1, 1 }, { 2, 1.25 } } },
+               { 4, { { 3, 1 }, { 1, 0.75 } } }, { 11, { { 2, 1 }, { 5, 1 } } },
+               { 12, { { 4, 1.5 }, { 1, 1 } } }, { 14, { { 2, 0.5 }, { 3, 1 } } } };
     kry_type type = type_of(state);
     for (size_t i = 0; i < 2 * COUNT(on); i++) {
         const grid *g = &grids[on[i / 2].grid];
@@ -183,10 +179,8 @@ static void ssor_ai_create__refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(ssor_ai__equals_the_series),
-        BOTH(ssor_ai__stored_matrices),
-        BOTH(ssor_ai__saves_iterations),
-        BOTH(ssor_ai_update__follows_new_values),
+        BOTH(ssor_ai__equals_the_series), BOTH(ssor_ai__stored_matrices),
+        BOTH(ssor_ai__saves_iterations),  BOTH(ssor_ai_update__follows_new_values),
         BOTH(ssor_ai_create__refusals),
     };
     return cmocka_run_group_tests_name("ssor_ai", tests, NULL, close_device);

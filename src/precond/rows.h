@@ -15,8 +15,7 @@ typedef struct kry_rows {
 } kry_rows;
 
 /*
- * The entries of a stored matrix or a grid operator. `who` names the constructor.
- * Waits.
+ * The entries of a stored matrix or a grid operator. `who` names the constructor. Waits.
  *
  * Returns  KRY_ERR_SHAPE if A is not square, KRY_ERR_UNSUPPORTED if it has no entries to read.
  */

@@ -38,8 +38,8 @@ done:
 
 static const char *verdict(const kry_probe *p)
 {
-    return p->symmetric ? p->positive ? "symmetric, positive definite for all that was tried"
-                                      : "symmetric, but not positive definite"
+    return p->symmetric  ? p->positive ? "symmetric, positive definite for all that was tried"
+                                       : "symmetric, but not positive definite"
            : p->positive ? "not symmetric"
                          : "neither symmetric nor positive definite";
 }
@@ -74,8 +74,9 @@ static void print_text(const char *what, const kry_op *op, const kry_probe *p)
     kry_op_describe(op, &info);
     printf("%-12s '%s'%s%s, by %d vectors\n", what, info.kind, *info.variant ? ", " : "",
            info.variant, p->vectors);
-    printf("  symmetry   |u'%sv - v'%su| / (||u|| ||%sv||) up to %.2g; rounding makes %.2g at most\n",
-           what, what, what, p->asymmetry, p->rounding);
+    printf(
+        "  symmetry   |u'%sv - v'%su| / (||u|| ||%sv||) up to %.2g; rounding makes %.2g at most\n",
+        what, what, what, p->asymmetry, p->rounding);
     printf("  sign       v'%sv / v'v from %.4g to %.4g; %d not positive\n", what, p->least, p->most,
            p->not_positive);
     printf("  verdict    %s is %s\n", what, verdict(p));
