@@ -367,7 +367,7 @@ static kry_status relaxed_run(kry_device *dev, relaxed *s)
          s->faces);
     TRY(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, NULL, &s->A));
     s->ip = s->of_grid = s->of_matrix = s->sor = s->jacobi = s->pcg = POISONED(kry_op);
-    STEP(kry_incomplete_poisson_create(s->grid, &s->ip), s->ip);
+    STEP(kry_incomplete_poisson_create(s->grid, NULL, &s->ip), s->ip);
     STEP(kry_chebyshev_create(s->grid, NULL, &s->of_grid), s->of_grid);
     STEP(kry_chebyshev_create(s->A, NULL, &s->of_matrix), s->of_matrix);
     STEP(kry_relaxation_create(s->grid, KRY_RELAXATION(.method = KRY_SOR), &s->sor), s->sor);
@@ -416,11 +416,64 @@ static void fault__every_request_of_relaxations(void **state)
     print_message("# %d requests\n", k);
 }
 
+/* ---- preconditioners that take a matrix apart on the host: made, given new values, applied ------ */
+
+static kry_status precond_run(kry_op *A, const char *name, kry_vec *b, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    kry_op *M = POISONED(kry_op);
+
+    STEP(kry_precond_create(A, name, &M), M);
+    TRY(kry_op_apply(M, 1, b, 0, z));
+    TRY(kry_op_update(M, NULL));
+    TRY(kry_op_apply(M, 1, b, 0, z));
+done:
+    if (M) kry_op_release(&M);
+    return st;
+}
+
+/* The A of file scope, as a matrix and as a grid of other values. */
+static void fault__every_request_of_preconditioners(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "ip",        "ip:drop", "ip:unscaled",
+                                         "ssor-ai:2", "neumann", "block-jacobi:7" };
+    kry_op *A[2];
+    kry_vec *b, *z;
+    int all = 0;
+
+    OK(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val, NULL, &A[0]));
+    OK(kry_stencil_create(device(), KRY_F32, KRY_STENCIL(.size = { 10, N / 10 }), &A[1]));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &b));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &z));
+    OK(kry_vec_fill(b, 1));
+    const int refs = device()->refs;
+    for (size_t i = 0; i < 2 * COUNT(names); i++) {
+        bool reached = true;
+        OK(precond_run(A[i % 2], names[i / 2], b, z)); /* compiles */
+        for (int k = 0; reached; k++, all++) {
+            kry_test_fail_at = k;
+            kry_status st = precond_run(A[i % 2], names[i / 2], b, z);
+            reached = kry_test_fail_at < 0;
+            kry_test_fail_at = -1;
+            assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+            assert_int_equal(device()->refs, refs);
+        }
+    }
+    assert_in_range(all, 100, 100000);
+    print_message("# %d requests\n", all);
+    kry_vec_release(&z);
+    kry_vec_release(&b);
+    kry_op_release(&A[1]);
+    kry_op_release(&A[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
         cmocka_unit_test(fault__every_request_of_relaxations),
+        cmocka_unit_test(fault__every_request_of_preconditioners),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),

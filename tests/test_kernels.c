@@ -232,6 +232,48 @@ static void steps(kry_type type, int64_t first)
     keep_vec(x);
 }
 
+/* Blocks of 2, 7 and 32 rows of a matrix whose inverse blocks are known: 1 / (1 + rows) off those of
+ * ones and the identity. */
+static void blocks(kry_type type, int64_t first)
+{
+    enum { ALL = 151 };
+    static const int sizes[] = { 2, 7, 32 };
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        const int rows = sizes[s];
+        static int64_t row_ptr[ALL + 1];
+        static int32_t col[32 * ALL];
+        static double f64[32 * ALL];
+        static float f32[32 * ALL];
+        double want[ALL], pair[2], zr = 0;
+        int64_t k = 0;
+        kry_op *A, *M;
+        kry_sum *sum;
+        for (int i = 0; i < ALL; i++) {
+            int begin = i / rows * rows, end = begin + rows < ALL ? begin + rows : ALL;
+            double all = 0;
+            for (int j = begin; j < end; j++, k++)
+                col[k] = j, f64[k] = i == j ? 2 : 1, f32[k] = (float)f64[k], all += entry(j);
+            row_ptr[i + 1] = k;
+            want[i] = entry(i) - all / (1 + end - begin);
+            zr += want[i] * entry(i);
+        }
+        OK(kry_csr_create(dev, type, ALL, ALL, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64,
+                          NULL, &A));
+        OK(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows), &M));
+        kry_vec *x = vector(type, ALL, first, 0), *y = vector(type, ALL, first, 2);
+        OK(kry_sum_create(dev, 2, &sum));
+        OK(kry_op_run_dots(M, x, y, sum));
+        expect(y, want, 300 * roundoff(type));
+        OK(kry_sum_read(&dev->layout, sum, pair));
+        assert_true(fabs(pair[0] - zr) <= 1000 * roundoff(type) * (1 + zr));
+        OK(kry_op_apply(M, 2, x, -1, y));
+        expect(y, want, 600 * roundoff(type));
+        kry_sum_release(&sum);
+        keep_vec(x), keep_vec(y);
+        keep_op(M), keep_op(A);
+    }
+}
+
 /* ---- every format ---- */
 
 /* Empty rows, more than a tile of them; a row and a column that are full, so long that GPUs split
@@ -512,6 +554,7 @@ static void format_kernels__on_small_groups(void **state)
     both(every_format);
     dev = large;
 }
+static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, both(blocks); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
 static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
@@ -525,6 +568,7 @@ int main(void)
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
         cmocka_unit_test(vec_kernels__against_plain_c),
         cmocka_unit_test(csr_kernels__against_plain_c),
+        cmocka_unit_test(block_jacobi_kernel__against_plain_c),
         cmocka_unit_test(laplace_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),
         cmocka_unit_test(block_kernels__against_plain_c),
