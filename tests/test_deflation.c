@@ -267,7 +267,10 @@ static void variants(void **state)
                                          "stripes:9,variant=def1,az=product",
                                          "stripes:9,variant=bnn",
                                          "stripes:9,variant=bnn,az=product,gemv=plain,coarse=dense",
-                                         "graph:9" };
+#ifdef KRY_HAVE_METIS
+                                         "graph:9",
+#endif
+    };
     kry_type type = type_of(state);
 
     for (size_t s = 0; s < COUNT(systems); s++) {
