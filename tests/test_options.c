@@ -36,6 +36,7 @@ static void solver_create__takes_every_option(void **state)
                                  "rtol=1e-4 atol=1e-9 maxit=17 check-every=3",
                                  "\tmethod=pcg\n precond=jacobi  rtol=0.001 ",
                                  "precond=chebyshev",
+                                 "null-space=project",
                                  "method=pcg precond=chebyshev:12",
                                  "method=jacobi",
                                  "method=jacobi precond=none omega=0.75 check-every=5" };
@@ -72,6 +73,8 @@ static void solver_create__names_the_bad_word(void **state)
         { "method=jacobi omega=2", "omega = 2", KRY_ERR_ARGUMENT },
         { "method=jacobi omega=x", "'x'", KRY_ERR_PARSE },
         { "method=jacobi precond=jacobi", "no preconditioner", KRY_ERR_PARSE },
+        { "null-space=pin", "is not known to be singular", KRY_ERR_ARGUMENT },
+        { "null-space=nail", "none of project, pin", KRY_ERR_PARSE },
         { "method=sor", "offers no red-black sweep", KRY_ERR_UNSUPPORTED },
         { "precond=ip", "no grid operator", KRY_ERR_UNSUPPORTED },
         { "precond=chebyshev:", "chebyshev:DEGREE", KRY_ERR_PARSE },

@@ -34,6 +34,8 @@ static const struct option {
     { "omega", 0, REAL, AT(omega), FOR_SOLVE, "W", false, "weight of a relaxation (default 1)" },
     { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE | FOR_BENCH, "WORD", false,
       "second level: none, auto, stripes:K, blocks:B, blocks:B+phase, phase, graph:K, labels:FILE" },
+    { "null-space", 0, TEXT, AT(null_space), FOR_SOLVE | FOR_BENCH, "project|pin", true,
+      "of a singular A: kept out of residuals and x (default), or the first unknown is pinned" },
     { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE, "single|double", true,
       "numbers on the device (default double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH, "WORD", false,
