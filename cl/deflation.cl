@@ -122,10 +122,6 @@ kernel void deflation_correct(long n, global const LABEL *restrict label,
         rz += TO(r_i) * TO(z_i);                      \
         rr += TO(r_i) * TO(r_i);                      \
     }
-#define VLOAD(a)     LDV(a, i)
-#define VSTORE(v, a) STV(v, i, a)
-#define SLOAD(a)     (a)[i]
-#define SSTORE(v, a) (a)[i] = (v)
     FOR_VEC(i, n) CORRECT(VEC, VLOAD, VSTORE, GATHER(c, label + i * VW), TO_ACCV, srz, srr)
     FOR_TAIL(i, n) CORRECT(REAL, SLOAD, SSTORE, c[label[i]], (ACC), trz, trr)
 

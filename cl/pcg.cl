@@ -62,10 +62,6 @@ kernel void pcg_step(long n, STEP_PARAMS DRIFT_PARAMS, global const REAL *restri
         rz += TO(r_i) * TO(z_i);                       \
         rr += TO(r_i) * TO(r_i);                       \
     }
-#define VLOAD(a)     LDV(a, i)
-#define VSTORE(v, a) STV(v, i, a)
-#define SLOAD(a)     (a)[i]
-#define SSTORE(v, a) (a)[i] = (v)
     FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, TO_ACCV, srz, srr, mean)
     FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, (ACC), trz, trr, rest)
 

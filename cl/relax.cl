@@ -25,10 +25,6 @@ kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, i
         vy += TO(v_i) * TO(y_i);                                      \
         vv += TO(v_i) * TO(v_i);                                      \
     }
-#define VLOAD(a)     LDV(a, i)
-#define VSTORE(v, a) STV(v, i, a)
-#define SLOAD(a)     (a)[i]
-#define SSTORE(v, a) (a)[i] = (v)
     FOR_VEC(i, n) SWEEP_AT(VEC, VLOAD, VSTORE, TO_ACCV, svy, svv)
     FOR_TAIL(i, n) SWEEP_AT(REAL, SLOAD, SSTORE, (ACC), tvy, tvv)
 

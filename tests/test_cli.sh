@@ -154,6 +154,7 @@ expect 2 "'hybrid' is no format" bench spmv --problem poisson2d:4 --format hybri
 expect 2 'stream takes no --format' bench stream --format csr
 expect 2 'stencil takes no --format' bench stencil --format csr
 expect 2 'mtx takes no --stencil-path' bench mtx --stencil-path local
+expect 2 'spmv takes no --null-space' bench spmv --null-space pin
 expect 2 'spmv takes no --resident' bench spmv --resident on
 expect 2 'auto|on|off' solve --problem poisson2d:4 --resident maybe
 expect 2 "'texture3d'.*march, global, local, texture1d, texture2d" solve --problem poisson2d:4 \
@@ -165,7 +166,10 @@ expect 2 'random_spd:9:2 has no grid' solve --problem random_spd:9:2 --stencil-p
 expect 2 'random_spd:9:2 has no grid' bench spmv --n 1000 --problem random_spd:9:2 --format stencil
 expect 2 'cg takes neither --hot' bench cg --hot
 expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
-expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4
+expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4x
+expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
+expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
+expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
 expect 2 'cg|pcg|jacobi|sor' solve --problem poisson2d:4 --method gmres
 expect 2 'whole number N' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4

@@ -7,28 +7,6 @@
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-static kry_vec *vec_of(kry_type type, const double *numbers, int64_t n, int64_t k)
-{
-    kry_vec *v;
-    void *host = in_type(type, numbers, n * k);
-    OK(kry_vec_create(device(), type, n, k, &v));
-    OK(kry_vec_write(v, host));
-    free(host);
-    return v;
-}
-
-static double *numbers_of(const kry_vec *v)
-{
-    double *out = calloc((size_t)(v->n * v->k) + 1, sizeof *out);
-    void *host = calloc((size_t)(v->n * v->k) + 1, kry_type_size(v->type));
-    assert_non_null(out);
-    assert_non_null(host);
-    OK(kry_vec_read(v, host));
-    for (int64_t i = 0; i < v->n * v->k; i++) out[i] = at(v->type, host, i);
-    free(host);
-    return out;
-}
-
 /* Labels of n unknowns, k of them, all in use. */
 typedef enum shape { RUNS, SCATTERED, ONE, HALVES } shape;
 static int32_t *labels_of(shape s, int64_t n, int64_t *k)

@@ -39,40 +39,6 @@ static const struct pattern {
     { "several groups, several rows of an image", 12007, 11989, any },
 };
 
-/* ---- devices that look different ----------------------------------------------------------- */
-
-static char *given_profile;
-
-/* The device anew, with these words in its profile; NULL: as it was given. */
-static void use_profile(const char *words)
-{
-    char all[300];
-
-    kry_device_release(&test_dev);
-    snprintf(all, sizeof all, "%s %s", given_profile ? given_profile : "", words ? words : "");
-    setenv("KRY_PROFILE", all, 1);
-    (void)device();
-}
-
-static int keep_profile(void **state)
-{
-    const char *given = getenv("KRY_PROFILE");
-    (void)state;
-    given_profile = given ? strdup(given) : NULL;
-    return 0;
-}
-
-static int restore_profile(void **state)
-{
-    if (given_profile)
-        setenv("KRY_PROFILE", given_profile, 1);
-    else
-        unsetenv("KRY_PROFILE");
-    free(given_profile);
-    given_profile = NULL;
-    return close_device(state);
-}
-
 /* What there is to choose from, and what kry_op_describe says of it. */
 static const struct way {
     kry_jds_product product;

@@ -32,28 +32,6 @@ static void shift(double *v, int64_t n, double by)
     for (int64_t i = 0; i < n; i++) v[i] += by;
 }
 
-static kry_vec *vec_of(kry_type type, const double *numbers, int64_t n, int64_t k)
-{
-    kry_vec *v;
-    void *host = in_type(type, numbers, n * k);
-    OK(kry_vec_create(device(), type, n, k, &v));
-    OK(kry_vec_write(v, host));
-    free(host);
-    return v;
-}
-
-static double *numbers_of(const kry_vec *v)
-{
-    double *out = calloc((size_t)v->n, sizeof *out);
-    void *host = calloc((size_t)v->n, kry_type_size(v->type));
-    assert_non_null(out);
-    assert_non_null(host);
-    OK(kry_vec_read(v, host));
-    for (int64_t i = 0; i < v->n; i++) out[i] = at(v->type, host, i);
-    free(host);
-    return out;
-}
-
 /* A x = b for a b of mean zero: x has mean zero and is the solution, guess and all. */
 static void neumann_walls(void **state)
 {

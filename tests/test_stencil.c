@@ -102,16 +102,14 @@ static void stencil__images_of_profiles(void **state)
     kry_op *op = NULL;
     kry_op_info info;
     (void)state;
-    kry_device_release(&test_dev);
-    setenv("KRY_PROFILE", "no-images", 1);
+    use_profile("no-images");
     REFUSES(kry_stencil_create(device(), KRY_F32,
                                KRY_STENCIL(.size = { 8, 9 }, .path = KRY_PATH_TEXTURE1D), &op),
             KRY_ERR_UNSUPPORTED, "use path march or global");
     REFUSES(kry_stencil_create(device(), KRY_F32,
                                KRY_STENCIL(.size = { 8, 9 }, .path = KRY_PATH_TEXTURE2D), &op),
             KRY_ERR_UNSUPPORTED, "has no images");
-    kry_device_release(&test_dev);
-    setenv("KRY_PROFILE", "opencl=1.1", 1);
+    use_profile("opencl=1.1");
     if (images_work()) {
         const grid *g = &grids[5]; /* 131 x 40 */
         matrix A = grid_matrix(g, NULL);
@@ -122,8 +120,7 @@ static void stencil__images_of_profiles(void **state)
         kry_op_release(&op);
         matrix_release(&A);
     }
-    kry_device_release(&test_dev);
-    unsetenv("KRY_PROFILE");
+    use_profile(NULL);
 }
 
 /* ---- sides ------------------------------------------------------------------------------------
@@ -460,5 +457,5 @@ int main(void)
         cmocka_unit_test(stencil__refusals),
         cmocka_unit_test(stencil__images_of_profiles),
     };
-    return cmocka_run_group_tests_name("stencil", tests, NULL, close_device);
+    return cmocka_run_group_tests_name("stencil", tests, keep_profile, restore_profile);
 }

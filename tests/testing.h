@@ -141,6 +141,39 @@ MAYBE_UNUSED static int close_device(void **state)
     return 0;
 }
 
+/* The device anew, with these words in its profile beside those that were given; NULL: as it was given.
+ * For groups of tests between keep_profile and restore_profile, which closes the device too. */
+static char *given_profile;
+
+MAYBE_UNUSED static void use_profile(const char *words)
+{
+    char all[300];
+
+    kry_device_release(&test_dev);
+    snprintf(all, sizeof all, "%s %s", given_profile ? given_profile : "", words ? words : "");
+    setenv("KRY_PROFILE", all, 1);
+    (void)device();
+}
+
+MAYBE_UNUSED static int keep_profile(void **state)
+{
+    const char *given = getenv("KRY_PROFILE");
+    (void)state;
+    given_profile = given ? strdup(given) : NULL;
+    return 0;
+}
+
+MAYBE_UNUSED static int restore_profile(void **state)
+{
+    if (given_profile)
+        setenv("KRY_PROFILE", given_profile, 1);
+    else
+        unsetenv("KRY_PROFILE");
+    free(given_profile);
+    given_profile = NULL;
+    return close_device(state);
+}
+
 static kry_type type_single MAYBE_UNUSED = KRY_F32, type_double MAYBE_UNUSED = KRY_F64;
 /* A test for each number type, and how it learns which. Where there is no double, single runs
  * twice. */
@@ -153,6 +186,31 @@ MAYBE_UNUSED static kry_type type_of(void **state)
 {
     kry_type type = *(kry_type *)*state;
     return kry_device_get_info(device())->fp64 ? type : KRY_F32;
+}
+
+/* ---- plain vectors ---------------------------------------------------------------------------- */
+
+MAYBE_UNUSED static kry_vec *vec_of(kry_type type, const double *numbers, int64_t n, int64_t k)
+{
+    kry_vec *v;
+    void *host = in_type(type, numbers, n * k);
+    OK(kry_vec_create(device(), type, n, k, &v));
+    OK(kry_vec_write(v, host));
+    free(host);
+    return v;
+}
+
+/* All that the vector holds, column by column; to be freed. */
+MAYBE_UNUSED static double *numbers_of(const kry_vec *v)
+{
+    double *out = calloc((size_t)(v->n * v->k) + 1, sizeof *out);
+    void *host = calloc((size_t)(v->n * v->k) + 1, kry_type_size(v->type));
+    assert_non_null(out);
+    assert_non_null(host);
+    OK(kry_vec_read(v, host));
+    for (int64_t i = 0; i < v->n * v->k; i++) out[i] = at(v->type, host, i);
+    free(host);
+    return out;
 }
 
 /* ---- vectors between guard zones ----------------------------------------------------------------

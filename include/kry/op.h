@@ -205,6 +205,27 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 KRY_API KRY_MUST_CHECK kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors);
 
 /*
+ * P := A + a_rr e_r e_r',  a_rr the diagonal entry of row r: a singular A made regular by pinning one
+ * unknown.
+ *
+ *   A    symmetric positive semi-definite, KRY_SINGULAR or with one vector of kry_op_set_null_space
+ *        that is not zero in row r; offers a diagonal. Kept
+ *   row  r, from 0
+ *   P    [out]  KRY_POSITIVE; kry_op_update(P, values) hands them on to A and takes a_rr again
+ *
+ * If A x = b has a solution, P x = b gives the one with x_r = 0; if not (KRY_SINGULAR), x_r a_rr is the
+ * sum of b, and nobody says so: solvers made for A itself do, and without deflation need fewer
+ * iterations (docs/deflation.md). Jacobi, Chebyshev and deflation take P; preconditioners that read
+ * entries or want a grid (block-ic, ip) do not: make them from A, and give them to a solver for P.
+ *
+ * Cost     a product with A and a launch; fused passes of A are not used
+ * Returns  KRY_ERR_ARGUMENT for a row out of range, an A that is not known to be singular, or a null
+ *          space that is zero in the row; KRY_ERR_UNSUPPORTED for one of several vectors, or an A
+ *          without a diagonal; KRY_ERR_SINGULAR if a_rr is not positive; KRY_ERR_SHAPE. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P);
+
+/*
  * Solve A x = b with a solver (kry_pcg_create, kry_solver_create). Waits.
  *
  *   b       [in]      n-by-1, finite

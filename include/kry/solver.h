@@ -143,6 +143,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
  *            precond  none, jacobi, chebyshev, chebyshev:DEGREE, ip (precond.h)
  *            deflation  none, or a word of kry_deflation_parse: blocks:16+phase, graph:1000, ...
  *            resident auto, off, on
+ *            null-space  of a singular A: project (out of residuals and x, the default), or pin: solves
+ *                     with kry_pin_create(A, 0), M made from A; refused where A is not singular
  *
  * Returns  KRY_ERR_PARSE naming the word, or what the constructors return.
  */

@@ -164,6 +164,9 @@ size_t kry_acc_size(const kry_device *dev);
 
 int kry_group_size(const kry_device *dev);                  /* work-items per group */
 int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per load */
+/* GPUs: groups that fit on the device at once, `per_unit` to a compute unit; no more than leave room in
+ * a sum for another launch's. */
+int64_t kry_groups_at_once(const kry_device *dev, int per_unit);
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
@@ -258,6 +261,8 @@ struct kry_op {
     kry_op_shape shape;
     kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
 };
+/* `who` names the function that was called. */
+kry_status kry_op_check_square(const char *who, const kry_op *op);
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
 /* z := op r and the pair (r.z, r.r) */

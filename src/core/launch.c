@@ -70,11 +70,16 @@ static int64_t groups_up_to(const kry_device *dev, kry_type type, int64_t n, int
     return groups > 0 ? groups : 1;
 }
 
+int64_t kry_groups_at_once(const kry_device *dev, int per_unit)
+{
+    enum { ROOM = KRY_SUM_CAPACITY / 2 };
+    int64_t most = (int64_t)per_unit * dev->info.compute_units;
+    return most < ROOM ? most : ROOM;
+}
+
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n)
 {
-    int64_t most = (int64_t)dev->shape.per_unit * dev->info.compute_units,
-            room = KRY_SUM_CAPACITY / 2;
-    return groups_up_to(dev, type, n, most < room ? most : room);
+    return groups_up_to(dev, type, n, kry_groups_at_once(dev, dev->shape.per_unit));
 }
 
 /* NVIDIA's driver says 256 of every kernel, even of one that was compiled for larger groups. */

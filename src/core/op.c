@@ -57,6 +57,13 @@ void kry_op_describe(const kry_op *op, kry_op_info *info)
     if (op->table->describe) op->table->describe(op->self, info);
 }
 
+kry_status kry_op_check_square(const char *who, const kry_op *op)
+{
+    if (op->shape.rows == op->shape.cols) return KRY_OK;
+    return kry_fail(KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who, op->table->kind,
+                    (long long)op->shape.rows, (long long)op->shape.cols);
+}
+
 /* ---- front doors ---------------------------------------------------------------------- */
 
 /* x of `cols` and y of `rows` rows: the type and the device of op, no overlap. */

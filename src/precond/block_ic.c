@@ -236,8 +236,7 @@ static kry_status check(const char *who, const kry_op *A, const kry_block_ic_par
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", who);
     CHECK(!p || p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "%s: params not made by KRY_BLOCK_IC", who);
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who,
-          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    TRY(kry_op_check_square(who, A));
     CHECK(kry_stencil_of(A) || kry_matrix_of(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator", who, A->table->kind);
     CHECK(!p || (p->rows >= 0 && p->rows <= A->shape.rows), KRY_ERR_ARGUMENT,

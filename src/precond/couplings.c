@@ -1,5 +1,6 @@
 /* couplings.c - the columns of each row of an operator. */
 #include "couplings.h"
+#include "../core/pin.h"
 #include "../stencil/stencil.h"
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@ kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
     kry_op_info info;
     void *val = NULL;
 
+    A = kry_pin_of(A); /* couples no more */
     *rows = (kry_couplings){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
     rows->known = rows->grid != NULL;
     if (rows->known) return KRY_OK;

@@ -1,6 +1,6 @@
 /*
- * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their
- * sides, of stored matrices read back, of others unknown.
+ * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their sides,
+ * of stored matrices read back, of pinned ones those of the matrix (core/pin.h), of others unknown.
  */
 #ifndef KRY_COUPLINGS_H
 #define KRY_COUPLINGS_H

@@ -2,6 +2,7 @@
  * graph.c - parts of a matrix's graph by METIS: fixed seed, no weights, and everything else as
  * METIS likes it (k-way, 3 % imbalance, edges cut as objective).
  */
+#include "../core/pin.h"
 #include "../stencil/stencil.h"
 #include "labels.h"
 #include <kry/formats.h>
@@ -183,11 +184,10 @@ kry_status kry_labels_graph(const kry_op *A, int64_t k, int32_t *labels, int64_t
 
     CHECK(A && labels && count, KRY_ERR_ARGUMENT, "kry_labels_graph: NULL");
     int64_t n = A->shape.rows;
-    CHECK(n == A->shape.cols, KRY_ERR_SHAPE, "kry_labels_graph: '%s' is %lld-by-%lld",
-          A->table->kind, (long long)n, (long long)A->shape.cols);
+    TRY(kry_op_check_square("kry_labels_graph", A));
     CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT, "kry_labels_graph: %lld parts of %lld unknowns",
           (long long)k, (long long)n);
-    TRY(read_pattern(A, &p));
+    TRY(read_pattern(kry_pin_of(A), &p));
     TRY(symmetrise(&p, &graph));
     TRY(kry_alloc((size_t)n, sizeof *part, &part));
     TRY(kry_alloc((size_t)k, sizeof *number, &number));

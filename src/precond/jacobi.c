@@ -105,8 +105,7 @@ kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
     *out = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_jacobi_create: NULL");
     kry_op_shape shape = A->shape;
-    CHECK(shape.rows == shape.cols, KRY_ERR_SHAPE, "kry_jacobi_create: '%s' is %lld-by-%lld",
-          A->table->kind, (long long)shape.rows, (long long)shape.cols);
+    TRY(kry_op_check_square("kry_jacobi_create", A));
     CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_jacobi_create: '%s' offers no diagonal",
           A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));

@@ -26,8 +26,7 @@ kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w)
     kry_status st = KRY_OK;
 
     memset(w, 0, sizeof *w);
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who,
-          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    TRY(kry_op_check_square(who, A));
     CHECK(A->table->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
           who, A->table->kind);
     w->A = kry_op_retain(A);

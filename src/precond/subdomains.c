@@ -1,4 +1,5 @@
 /* subdomains.c - which vectors deflation takes: from its parameters, or from one word. */
+#include "../core/pin.h"
 #include "../stencil/stencil.h"
 #include "deflation.h"
 #include <stdio.h>
@@ -157,7 +158,7 @@ kry_status kry_deflation_subspace(const kry_op *A, const kry_deflation_params *p
         return kry_subspace_from_vectors(params->vectors, Z);
     }
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *labels, &labels));
-    TRY(label(A, params, labels, &count));
+    TRY(label(kry_pin_of(A), params, labels, &count));
     TRY(kry_subspace_from_labels(A->dev, A->shape.type, A->shape.rows, count, labels, Z));
 done:
     free(labels);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct options {
-    char method[32], precond[32], resident[32], deflation[256];
+    char method[32], precond[32], resident[32], null_space[32], deflation[256];
     double omega; /* 0: not given */
     kry_stop stop;
 } options;
@@ -50,6 +50,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
         { "check-every", COUNTER, &o->stop.check_every, 0 },
         { "omega", REAL, &o->omega, 0 },
         { "resident", WORD, o->resident, sizeof o->resident },
+        { "null-space", WORD, o->null_space, sizeof o->null_space },
     };
     kry_status st = KRY_OK;
 
@@ -63,7 +64,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
     }
     CHECK(false, KRY_ERR_PARSE,
           "kry_solver_create: '%s' is none of method, precond, deflation, rtol, atol, maxit, check-every, "
-          "omega, resident",
+          "omega, resident, null-space",
           name);
 done:
     return st;
@@ -119,24 +120,37 @@ static kry_status to_resident(const char *word, kry_resident *resident)
                     word);
 }
 
+/* What is solved with: A, whose null space the solver projects out, or A with its first unknown
+ * pinned. */
+static kry_status make_system(const kry_op *A, const char *word, kry_op **system)
+{
+    if (!*word || !strcmp(word, "project")) return *system = kry_op_retain(A), KRY_OK;
+    if (!strcmp(word, "pin")) return kry_pin_create(A, 0, system);
+    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: null-space '%s' is none of project, pin",
+                    word);
+}
+
+/* M is made from A, for it may read entries or want a grid; deflation knows what a pin is. */
 static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_op *M = NULL, *D = NULL;
+    kry_op *system = NULL, *M = NULL, *D = NULL;
     kry_resident resident = KRY_RESIDENT_AUTO;
 
     CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
     if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
     TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
+    TRY(make_system(A, o->null_space, &system));
     TRY(kry_precond_create(A, o->precond, &M));
-    TRY(make_deflation(A, o->deflation, &D));
-    TRY(kry_pcg_create(A,
+    TRY(make_deflation(system, o->deflation, &D));
+    TRY(kry_pcg_create(system,
                        KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = watch.call,
                                .monitor_user = watch.user, .resident = resident),
                        solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
+    kry_op_release(&system);
     return st;
 }
 
@@ -146,6 +160,8 @@ static kry_status make_relaxation(const kry_op *A, options *o, watcher watch, kr
     bool sor = !strcmp(o->method, "sor");
 
     CHECK(!o->resident[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no resident",
+          o->method);
+    CHECK(!o->null_space[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no null-space",
           o->method);
     CHECK(!o->deflation[0] || !strcmp(o->deflation, "none"), KRY_ERR_PARSE,
           "kry_solver_create: method '%s' takes no deflation", o->method);

@@ -19,6 +19,7 @@
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
 #include "../core/null_space.h"
+#include "../core/pin.h"
 #include "../precond/deflation.h"
 #include "resident.h"
 #include <math.h>
@@ -275,6 +276,7 @@ static kry_status pcg_update(void *self, const void *values)
     kry_status st = KRY_OK;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'pcg' takes no values");
+    if (kry_pin_of(S->A) != S->A) TRY(kry_op_update(S->A, NULL)); /* its entry is a_rr */
     if (S->M) TRY(kry_op_update(S->M, NULL));
     if (S->deflation && S->product != S->A) TRY(kry_op_update(S->deflation, NULL));
 done:
@@ -330,8 +332,7 @@ static kry_status check_operators(const kry_op *A, const kry_op *M)
 {
     kry_status st = KRY_OK;
 
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "kry_pcg_create: '%s' is %lld-by-%lld",
-          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    TRY(kry_op_check_square("kry_pcg_create", A));
     if (!M) return KRY_OK;
     CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
           "kry_pcg_create: A has %lld rows, the preconditioner '%s' is %lld-by-%lld",

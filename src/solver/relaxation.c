@@ -223,12 +223,11 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
     CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
           "kry_relaxation_create: omega = %g is not in (0, 2), outside of which nothing converges",
           p->omega);
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE,
-          "kry_relaxation_create: '%s' is %lld-by-%lld", A->table->kind, (long long)A->shape.rows,
-          (long long)A->shape.cols);
+    TRY(kry_op_check_square("kry_relaxation_create", A));
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
-          "for a constant; give a value on one side, or in one unknown",
+          "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on one "
+          "side, or pin an unknown (kry_pin_create)",
           A->table->kind);
     CHECK(p->method != KRY_SOR || A->table->sweep_colour, KRY_ERR_UNSUPPORTED,
           "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);

@@ -89,10 +89,9 @@ done:
 static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length)
 {
     int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev);
-    int64_t most = (int64_t)A->dev->shape.per_unit * A->dev->info.compute_units;
+    int64_t most = kry_groups_at_once(A->dev, A->dev->shape.per_unit);
     int64_t work = columns * ((last + length - 1) / length), groups = (work + group - 1) / group;
 
-    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
     return (kry_sweep){ kernel, (cl_int)work, (cl_int)length, 1, groups < most ? groups : most };
 }
 

@@ -64,12 +64,10 @@ kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
     enum { HEAVY_PER_UNIT = 6 };
     const kry_device *dev = A->dev;
     int64_t group = kry_group_size(dev), per_group = group;
-    int64_t per_unit = dev->shape.per_unit;
-    if (heavy && per_unit > HEAVY_PER_UNIT) per_unit = HEAVY_PER_UNIT;
-    int64_t most = per_unit * dev->info.compute_units;
+    bool few = heavy && dev->shape.per_unit > HEAVY_PER_UNIT;
+    int64_t most = kry_groups_at_once(dev, few ? HEAVY_PER_UNIT : dev->shape.per_unit);
     kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
 
-    if (most > KRY_SUM_CAPACITY / 2) most = KRY_SUM_CAPACITY / 2;
     if (A->path == KRY_PATH_LOCAL) {
         s.work = (cl_int)tiles_of(A), per_group = 1;
     } else if (dev->info.cpu_kernels) {

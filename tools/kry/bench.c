@@ -185,7 +185,7 @@ static const struct benchmark {
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
     bool format, path;          /* is --format, is --stencil-path a question there? */
     bool table;                 /* of products: --hot, --svg */
-    bool iterates;              /* --resident */
+    bool iterates;              /* --resident, --null-space */
     bool counts;                /* --maxit */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
@@ -213,6 +213,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
     CHECK(f->iterates || !o->resident, KRY_ERR_PARSE, "%s takes no --resident", word);
+    CHECK(f->iterates || !o->null_space, KRY_ERR_PARSE, "%s takes no --null-space", word);
     CHECK(f->counts || !o->maxit, KRY_ERR_PARSE, "%s takes no --maxit", word);
 done:
     return st;

@@ -55,6 +55,7 @@ static const struct line {
     { "relax_sweep", 4, 3, 0, OLD },
     { "null_space_dot", 1, 1, 0, 0 },
     { "null_space_subtract", 2, 1, 0, 0 },
+    { "pin_add", 0, 0, 0, 0 },
     { "deflation_restrict", 1, 1, 0, PIECES },
     { "deflation_segments", 1, 1, 0, PIECES },
     { "deflation_prolong", 1, 1, 0, LABELS },
@@ -319,7 +320,7 @@ static kry_status kernels_run(const bench *b, const source *s)
     kry_op *A = NULL, *solver = NULL;
     kry_vec *rhs = NULL, *x = NULL;
     trace *t = NULL;
-    char words[160];
+    char words[512];
     kry_result result;
     system_model m;
 

@@ -39,6 +39,9 @@ static const struct option {
     { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE | FOR_BENCH, "WORD", false,
       "second level: none, auto, stripes:K, blocks:B, blocks:B+phase,\n"
       "                              phase, graph:K, labels:FILE" },
+    { "null-space", 0, TEXT, AT(null_space), FOR_SOLVE | FOR_BENCH, "project|pin", true,
+      "of a singular A: kept out of residuals and x (default), or the first\n"
+      "                              unknown is pinned" },
     { "precision", 0, TEXT, AT(precision),
       FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double", true,
       "numbers on the device (default double)" },

@@ -37,6 +37,7 @@ static void json_setting(json *j, const report *r)
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
     json_text(j, "deflation", r->deflation);
+    json_text(j, "null_space", r->null_space);
     json_text(j, "precision", kry_type_name(r->type));
     json_text(j, "format", r->matrix.kind);
     json_text(j, "variant", r->matrix.variant); /* its older name */
@@ -116,6 +117,7 @@ void report_text(const report *r)
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
     printf("method     %s, preconditioner %s", r->method, r->precond);
     if (strcmp(r->deflation, "none")) printf(", deflation %s", r->deflation);
+    if (!strcmp(r->null_space, "pin")) printf(", first unknown pinned");
     printf("\n");
     printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);

@@ -11,7 +11,7 @@ typedef struct report {
     const kry_device_info *device;
     kry_op_info matrix;
     kry_type type;
-    const char *method, *precond, *deflation;
+    const char *method, *precond, *deflation, *null_space;
     const char *rhs; /* "problem", "ones", a file, ... */
     bool seeded;                        /* something was random */
     int64_t seed;

@@ -155,9 +155,11 @@ static kry_status create_solver(solve *s)
                                                           : def;
     r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
     r->deflation = o->deflation ? o->deflation : "none";
-    const char *names[] = { "rtol", "atol", "maxit", "check-every", "resident", "omega", "deflation" };
-    const char *values[] = { o->rtol,     o->atol,  o->maxit,    o->check_every,
-                             o->resident, o->omega, o->deflation };
+    r->null_space = o->null_space ? o->null_space : "project";
+    const char *names[] = { "rtol",     "atol",  "maxit",     "check-every",
+                            "resident", "omega", "deflation", "null-space" };
+    const char *values[] = { o->rtol,     o->atol,  o->maxit,     o->check_every,
+                             o->resident, o->omega, o->deflation, o->null_space };
     int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
     for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
         if (values[i])

@@ -1,0 +1,13 @@
+/*
+ * pin.h - looking through an operator that pins an unknown of another one.
+ */
+#ifndef KRY_PIN_H
+#define KRY_PIN_H
+
+#include "internal.h"
+
+/* A of P = A + a_rr e_r e_r', which has the same pattern and lies on the same grid; any operator
+ * that pins nothing is handed back as it is. Borrowed. */
+const kry_op *kry_pin_of(const kry_op *op);
+
+#endif
