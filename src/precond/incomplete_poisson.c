@@ -1,7 +1,7 @@
 /*
  * incomplete_poisson.c - M := K' D^-1 K with K = I - L D^-1, A = L + D + L': the inverse of the
  * incomplete factorisation (D + L) D^-1 (D + L'), each factor's inverse cut after its first term.
- * No matrix, no vector in the middle: cl/stencil_relax.cl, kernel stencil_incomplete.
+ * No matrix, no vector in the middle: cl/stencil_incomplete.cl.
  *
  * Storage     none, or D^-1 (n numbers) where the diagonal is not one number
  * Per use     2 words: reads r, writes z; and the faces and D^-1 where they vary
