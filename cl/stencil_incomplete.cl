@@ -240,7 +240,7 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 
 // w, e, n, a, b: west, east, north, ahead, behind. f, d, x, s, h: the face between, and D^-1, x,
 // D^-1 x, D^-1 K x there.
-#define STEP_INCOMPLETE(K, x_a, is)                                                         \
+#define STEP_INCOMPLETE(K, x_a, is)                                                     \
     const int more = ALONG < COUNT - 1, a = i + (more ? STRIDE : 0), e = i + east;      \
     T_##K d_a = INVERSE(K, a), f_ea = FACE_X(K, a), s_a = d_a * x_a;                    \
     T_##K f_a = FACE_AHEAD(K, i), s = d_c * c;                                          \
@@ -261,14 +261,14 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
     if (is) PUT_MIXED(K, y_i)                                                           \
     c = x_a, d_c = d_a, f_e = f_ea, here = h_a, s_eb = s_e, behind = STRIDE;
 
-// Without faces to load there is little on the way: two steps at once then. The last may be one
-// that is not there, and does the one before again for nothing.
-#define X_AHEAD(K, by) AT_##K(x, i + STRIDE * (min(ALONG + by, furthest) - ALONG))
+// Without faces to load there is little on the way: two steps at once then. Where the second is
+// beyond the end it goes over the same points again, and changes nothing.
 #ifdef VARIABLE
-#define STEPS(K)               \
-    T_##K x_1 = X_AHEAD(K, 1); \
+#define STEPS(K)                                               \
+    T_##K x_1 = AT_##K(x, ALONG < COUNT - 1 ? i + STRIDE : i); \
     STEP_INCOMPLETE(K, x_1, 1)
 #else
+#define X_AHEAD(K, by) AT_##K(x, i + STRIDE * (min(ALONG + by, min(end, COUNT - 1)) - ALONG))
 #define STEPS(K)                                           \
     T_##K x_1 = X_AHEAD(K, 1), x_2 = X_AHEAD(K, 2);        \
     {                                                      \
@@ -285,7 +285,6 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
         COLUMN                                                                          \
         if (ALONG < end) {                                                              \
             const int west = ix > 0, east = ix < nx - LANES ? LANES : 0;                \
-            const int furthest = min(end, COUNT - 1);                                   \
             int behind = ALONG > 0 ? STRIDE : 0;                                        \
             T_##K c = AT_##K(x, i), d_c = INVERSE(K, i), f_e = FACE_X(K, i);            \
             T_##K here = HALF_WAY(K, i, ix, iy, iz);                                    \
