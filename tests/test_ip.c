@@ -55,6 +55,50 @@ static void ip__all_grids(void **state)
             check_grid(&grids[i], type_of(state));
 }
 
+/* The product alone, on vectors that start where they may be loaded whole and where not. */
+static void check_size(const grid *like, kry_type type, int64_t nx, int64_t ny, int64_t nz)
+{
+    static const int64_t offset[][2] = { { 0, 0 }, { 1, 0 }, { 0, 3 }, { 2, 2 } };
+    grid g = *like;
+
+    g.size[0] = nx, g.size[1] = ny, g.size[2] = nz;
+    double *k = grid_coefficients(&g, type);
+    matrix A = grid_matrix(&g, k), M = as_matrix(&A, plain_ip, NULL);
+    kry_op *op = grid_op(&g, type, k, KRY_PATH_MARCH), *ip = NULL;
+    OK(kry_incomplete_poisson_create(op, &ip));
+    print_message("# like %s: %d x %d x %d\n", g.name, (int)nx, (int)ny, (int)nz);
+    for (size_t l = 0; l < COUNT(offset); l++) {
+        op_suite_blocks s = { .op = ip, .A = &M, .type = type, .k = 1 };
+        s.x = random_array(type, A.rows), s.y0 = random_array(type, A.rows);
+        s.X = guarded_create(type, A.rows, 1, offset[l][0], s.x);
+        s.Y = guarded_create(type, A.rows, 1, offset[l][1], NULL);
+        op_suite_product(&s, kry_op_apply, &M);
+        guarded_release(&s.X), guarded_release(&s.Y);
+        free(s.x), free(s.y0);
+    }
+    check_dots(ip, g.name);
+    kry_op_release(&ip), kry_op_release(&op);
+    matrix_release(&M), matrix_release(&A);
+    free(k);
+}
+
+/* Rows of one and of several vectors, with and without numbers left over; columns of one piece and
+ * of several, and of one, two and many points, on sides of all kinds. */
+static void ip__sizes_around_vectors(void **state)
+{
+    static const int64_t across[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17 };
+    static const int plane[] = { 3, 8, 11 }, space[] = { 15, 17, 19 };
+    kry_type type = type_of(state);
+
+    for (size_t n = 0; n < (small_run() ? 4 : COUNT(across)); n++)
+        for (size_t i = 0; i < COUNT(plane); i++) {
+            check_size(&grids[plane[i]], type, across[n], 2, 0);
+            check_size(&grids[plane[i]], type, across[n], 9, 0);
+            check_size(&grids[space[i]], type, across[n], 2, 2);
+            check_size(&grids[space[i]], type, across[n], 3, 6);
+        }
+}
+
 /* Counts equal those of plain C, and are about half of those without. */
 static void ip__halves_the_iterations(void **state)
 {
@@ -384,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(ip__all_grids),
+        BOTH(ip__sizes_around_vectors),
         BOTH(ip__halves_the_iterations),
         BOTH(ip_update__follows_new_coefficients),
         BOTH(ip__stored_grids),

@@ -357,7 +357,7 @@ static void pin__bad_input(void **state)
     REFUSES(kry_solver_create(A, "method=jacobi null-space=pin", NULL, NULL, &P), KRY_ERR_PARSE,
             "takes no null-space");
     OK(kry_pin_create(A, 0, &P)); /* what it does not stand in for */
-    REFUSES(kry_incomplete_poisson_create(P, &own), KRY_ERR_UNSUPPORTED, "'pin'");
+    REFUSES(kry_incomplete_poisson_create(P, NULL, &own), KRY_ERR_UNSUPPORTED, "'pin'");
     REFUSES(kry_block_ic_create(P, NULL, &own), KRY_ERR_UNSUPPORTED, "'pin'");
     REFUSES(kry_pin_create(P, 0, &own), KRY_ERR_ARGUMENT, "nothing to pin");
     kry_op_release(&P);

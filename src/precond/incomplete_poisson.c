@@ -2,7 +2,7 @@
  * incomplete_poisson.c - M := K' D^-1 K with K = I - L D^-1, A = L + D + L': the inverse of the
  * incomplete factorisation (D + L) D^-1 (D + L'), each factor's inverse cut after its first term.
  *
- * Grids without a matrix: cl/stencil_relax.cl, kernel stencil_incomplete.
+ * Grids without a matrix: cl/stencil_incomplete.cl.
  *   Storage   none, or D^-1 (n numbers) where the diagonal is not one number
  *   Per use   2 words: reads r, writes z; and the faces and D^-1 where they vary
  * Stored matrices, and the other forms of grids: triangles.c.

@@ -1,23 +1,22 @@
 /*
  * relax.c - what relaxation methods and preconditioners ask of grid operators: sweeps that use the
  * diagonal without storing it, red-black sweeps in place, and the incomplete Poisson inverse.
- * Kernels: cl/stencil_relax.cl, compiled on demand.
+ * Kernels: cl/stencil_relax.cl and cl/stencil_incomplete.cl, compiled on demand.
  */
 #include "stencil.h"
 #include <stdio.h>
 #include <string.h>
 
-/* A kernel of a section of stencil_relax.cl. */
-static kry_status get_kernel(kry_stencil *A, const char *section, const char *name,
+/* A kernel of <stem>.cl. But for the sweeps the path is no concern of theirs. */
+static kry_status get_kernel(kry_stencil *A, const char *stem, const char *more, const char *name,
                              kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
     char defines[224];
 
-    snprintf(defines, sizeof defines, "%s %s", A->defines, section);
-    if (!strstr(section, "RELAX"))
-        strstr(defines, "-DPATH=")[7] = '1'; /* neighbours by themselves */
-    TRY(kry_kernel_get(A->dev, "stencil_relax", A->type, defines, name, kernel));
+    snprintf(defines, sizeof defines, "%s %s", A->defines, more);
+    if (!strstr(more, "RELAX")) strstr(defines, "-DPATH=")[7] = '0';
+    TRY(kry_kernel_get(A->dev, stem, A->type, defines, name, kernel));
 done:
     return st;
 }
@@ -37,7 +36,7 @@ static kry_status make_sweeps(kry_stencil *A, const char *name, kry_sweep sweep[
     for (int i = 0; i < 2 && !sweep[i].kernel; i++) {
         int lanes = i ? 1 : A->lanes;
         snprintf(section, sizeof section, "-DRELAX -DLANES=%d", lanes);
-        TRY(get_kernel(A, section, name, &kernel));
+        TRY(get_kernel(A, "stencil_relax", section, name, &kernel));
         sweep[i] = kry_stencil_plan(A, lanes, true);
         sweep[i].kernel = kernel;
     }
@@ -83,7 +82,7 @@ done:
     return st;
 }
 
-/* ---- columns -------------------------------------------------------------------------------- */
+/* ---- red and black ------------------------------------------------------------------------- */
 
 /* `columns` of points along the last axis, in pieces of that length. */
 static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length)
@@ -100,8 +99,6 @@ static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
 {
     return (kry_sweep){ kernel, (cl_int)work, 1, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
 }
-
-/* ---- red and black ------------------------------------------------------------------------- */
 
 /* Neighbours along an axis that closes on itself must differ in colour, too. */
 static kry_status check_colours(const kry_stencil *A)
@@ -127,7 +124,7 @@ static kry_status make_colours(kry_stencil *A)
     kry_kernel *kernel;
 
     if (A->colour.kernel) return KRY_OK;
-    TRY(get_kernel(A, "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
+    TRY(get_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
     A->colour = A->dev->info.cpu_kernels ? shares(A, kernel, rows)
                                          : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last),
                                                (A->residual.length + 1) / 2);
@@ -177,17 +174,26 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
     return d;
 }
 
+/* For aligned vectors and for all. Whatever the path, columns are marched along; in space, with
+ * faces of their own, vectors are half as wide: 72 registers instead of 128. */
 static kry_status make_poisson(kry_stencil *A, bool scalar)
 {
     kry_status st = KRY_OK;
+    kry_stencil march = *A;
+    char defines[48];
+    int lanes = A->lanes;
     kry_kernel *kernel;
 
-    if (A->poisson.kernel) return KRY_OK;
-    TRY(get_kernel(A, scalar ? "-DPOISSON -DSCALAR -DLANES=1" : "-DPOISSON -DLANES=1",
-                   "stencil_incomplete", &kernel));
-    A->poisson = A->dev->info.cpu_kernels
-                     ? shares(A, kernel, A->n)
-                     : cut(A, kernel, A->n / A->size[A->axes - 1], A->residual.length);
+    if (A->poisson[1].kernel) return KRY_OK;
+    march.path = KRY_PATH_MARCH;
+    if (A->axes == 3 && A->face[0] && lanes > 1) lanes /= 2;
+    for (int i = 0; i < 2; i++) {
+        snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
+                 i && lanes > 1 ? " -DANYWHERE" : "");
+        TRY(get_kernel(A, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
+        A->poisson[i] = kry_stencil_plan(&march, lanes, true);
+        A->poisson[i].kernel = kernel;
+    }
 done:
     return st;
 }
@@ -216,8 +222,11 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
                              ARG(d->first),
                              ARG(sums),
                              ARG(part) };
-    if (sum) sum->count = (cl_int)A->poisson.groups;
-    TRY(kry_stencil_launch(A, &A->poisson, rest, COUNT(rest)));
+    const bool anywhere =
+        x->first % A->lanes || y->first % A->lanes || (how->inverse && d->first % A->lanes);
+    const kry_sweep *sweep = &A->poisson[anywhere];
+    if (sum) sum->count = (cl_int)sweep->groups;
+    TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest)));
 done:
     return st;
 }

@@ -45,8 +45,8 @@ typedef struct kry_stencil {
     kry_image image;                               /* texture paths */
     kry_sweep apply_image;                         /* from it */
     struct kry_stencil_resident *resident;         /* resident.c; owned, NULL: not made */
-    kry_sweep relax[2], scale[2], colour, poisson; /* relax.c; no kernel until asked for. [1]: on
-                                                      vectors that start anywhere */
+    kry_sweep relax[2], scale[2], poisson[2], colour; /* relax.c; no kernel until asked for. [1]:
+                                                         on vectors that start anywhere */
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
