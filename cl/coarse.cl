@@ -1,12 +1,14 @@
-// coarse.cl - c := G w, G the dense inverse of a coarse matrix.
+// coarse.cl - c := G w, G the dense inverse of a coarse matrix, symmetric.
 // Host: src/precond/coarse.c.
-// G: k rows, `stride` numbers apart, a multiple of VW, with zeros behind the k-th; symmetric.
-// Launch: GPUs, a group of WG for ROWS rows, a row summed by strides of WG vectors, then by a tree;
-// CPUs, any number of groups, a chunk of rows each.
-
-#ifndef ROWS
-#define ROWS 4
-#endif
+//
+// Full    G: k rows, `stride` numbers apart, a multiple of VW, with zeros behind the k-th.
+//         coarse_product  GPUs, a group of WG for each row, summed by strides of WG vectors, then
+//                         by a tree; CPUs, any number of groups, a chunk of rows each
+// Packed  G: the tiles (I, J), J <= I, of 64 x 64 numbers, by rows, each by rows; what lies past
+//         the k-th row and column is zero. blocks: rows of tiles, k / 64 rounded up. GPUs only.
+//         coarse_tiles    a group of 128 for each tile: T w_J and T'w_I, 64 numbers each, to
+//                         part[I][J] and part[J][I]
+//         coarse_add      c_I := sum over J of part[I][J]; a group of 128 for 8 VW numbers of c
 
 #ifdef KRY_CPU
 kernel void coarse_product(long k, long stride, global const REAL *restrict G,
@@ -24,32 +26,108 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G,
     }
 }
 #else
-// Rows past the last are read from the last one, and not written.
 kernel void coarse_product(long k, long stride, global const REAL *restrict G,
                            global const REAL *restrict w, long w0, global REAL *restrict c, long c0)
 {
-    local REAL lane[ROWS * WG];
+    local REAL lane[WG];
     int l = get_local_id(0);
-    long first = get_group_id(0) * (long)ROWS;
-    VEC s[ROWS];
-    REAL t[ROWS];
-    w += w0, c += c0;
-    for (int r = 0; r < ROWS; r++) s[r] = 0, t[r] = 0;
-    for (long i = l; i < k / VW; i += WG) {
-        VEC wi = LDV(w, i);
-        for (int r = 0; r < ROWS; r++)
-            s[r] += ((global const VEC *)(G + min(first + r, k - 1) * stride))[i] * wi;
-    }
-    for (long i = k / VW * VW + l; i < k; i += WG)
-        for (int r = 0; r < ROWS; r++) t[r] += G[min(first + r, k - 1) * stride + i] * w[i];
-    for (int r = 0; r < ROWS; r++) lane[r * WG + l] = LANES_SUM(s[r]) + t[r];
+    long row = get_group_id(0);
+    VEC s = 0;
+    REAL t = 0;
+    w += w0, c += c0, G += row * stride;
+    for (long i = l; i < k / VW; i += WG) s += ((global const VEC *)G)[i] * LDV(w, i);
+    for (long i = k / VW * VW + l; i < k; i += WG) t += G[i] * w[i];
+    lane[l] = LANES_SUM(s) + t;
     for (int step = WG / 2; step > 0; step /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < step)
-            for (int r = 0; r < ROWS; r++) lane[r * WG + l] += lane[r * WG + l + step];
+        if (l < step) lane[l] += lane[l + step];
     }
+    if (l == 0) c[row] = lane[0];
+}
+
+#define TILE   64
+#define GROUP  128
+#define IN_ROW (TILE / VW) // vectors in a row of a tile
+
+// A work-item's part of a tile: VECS vectors in each of ROWS rows, all of them on their way before
+// the first is used; 16 x 8 work-items, so that a warp reads whole lines.
+#define ACROSS 16
+#define DOWN   (GROUP / ACROSS)
+#define ROWS   (TILE / DOWN)
+#define VECS   (IN_ROW / ACROSS)
+#define PITCH  (TILE + VW / 2) // of sums in local memory: a warp's lie in different banks
+
+kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
+                         global const REAL *restrict w, long w0, global REAL *restrict part)
+{
+    local VEC ends[2 * IN_ROW], columns[DOWN * IN_ROW]; // w_I and w_J; sums for T'w_I
+    local REAL rows[ACROSS * PITCH];                    // sums for T w_J
+    local REAL *wi = (local REAL *)ends;
+    VEC t[ROWS * VECS], wj[VECS], s[VECS];
+    int l = get_local_id(0), x = l % ACROSS, y = l / ACROSS;
+
+    // The q-th row of tiles and the q-th from the end are blocks + 1 tiles together.
+    int q = (int)get_group_id(0) / (blocks + 1), at = (int)get_group_id(0) % (blocks + 1);
+    int I = at < blocks - q ? blocks - 1 - q : q;
+    int J = at < blocks - q ? at : at - (blocks - q);
+
+    global const VEC *T = (global const VEC *)G + ((long)I * (I + 1) / 2 + J) * (TILE * IN_ROW);
+    for (int r = 0; r < ROWS; r++)
+        for (int v = 0; v < VECS; v++)
+            t[r * VECS + v] = T[(r * DOWN + y) * IN_ROW + v * ACROSS + x];
+    long i = (long)(l < TILE ? I : J) * TILE + l % TILE;
+    wi[l] = i < k ? w[w0 + i] : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int r = l; r < ROWS; r += WG)
-        if (first + r < k) c[first + r] = lane[r * WG];
+
+    for (int v = 0; v < VECS; v++) wj[v] = ends[IN_ROW + v * ACROSS + x], s[v] = 0;
+    for (int r = 0; r < ROWS; r++) {
+        VEC p = 0;
+        for (int v = 0; v < VECS; v++) {
+            p += t[r * VECS + v] * wj[v];
+            s[v] += t[r * VECS + v] * wi[r * DOWN + y];
+        }
+        rows[x * PITCH + r * DOWN + y] = LANES_SUM(p);
+    }
+    for (int v = 0; v < VECS; v++) columns[y * IN_ROW + v * ACROSS + x] = s[v];
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    REAL sum = 0;
+    if (l < TILE) {
+        for (int a = 0; a < ACROSS; a++) sum += rows[a * PITCH + l];
+        part[((long)I * blocks + J) * TILE + l] = sum;
+    } else if (I != J) {
+        for (int d = 0; d < DOWN; d++) sum += ((local REAL *)columns)[d * TILE + l - TILE];
+        part[((long)J * blocks + I) * TILE + l - TILE] = sum;
+    }
+}
+
+#define ADD_ACROSS 8 // vectors
+#define ADD_DOWN   (GROUP / ADD_ACROSS)
+#define SLICES     (IN_ROW / ADD_ACROSS) // groups for a row of tiles
+
+kernel void coarse_add(int blocks, long k, global const REAL *restrict part,
+                       global REAL *restrict c, long c0)
+{
+    local VEC lane[GROUP];
+    int l = get_local_id(0), x = l % ADD_ACROSS;
+    int I = (int)get_group_id(0) / SLICES, slice = (int)get_group_id(0) % SLICES;
+    global const VEC *p =
+        (global const VEC *)part + (long)I * blocks * IN_ROW + slice * ADD_ACROSS + x;
+    VEC s = 0;
+    int J = l / ADD_ACROSS;
+
+    for (; J + 3 * ADD_DOWN < blocks; J += 4 * ADD_DOWN) // four loads under way
+        s += (p[J * IN_ROW] + p[(J + ADD_DOWN) * IN_ROW]) +
+             (p[(J + 2 * ADD_DOWN) * IN_ROW] + p[(J + 3 * ADD_DOWN) * IN_ROW]);
+    for (; J < blocks; J += ADD_DOWN) s += p[J * IN_ROW];
+    lane[l] = s;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    long row = (long)I * TILE + slice * (ADD_ACROSS * VW) + l;
+    if (l < ADD_ACROSS * VW && row < k) {
+        REAL sum = 0;
+        for (int d = 0; d < ADD_DOWN; d++)
+            sum += ((local const REAL *)lane)[d * (ADD_ACROSS * VW) + l];
+        c[c0 + row] = sum;
+    }
 }
 #endif

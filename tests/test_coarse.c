@@ -160,27 +160,48 @@ static const kry_cholesky_engine *const engines[] = {
 #endif
 };
 
+static bool packs(kry_type type)
+{
+    const kry_device_info *info = kry_device_get_info(device());
+    return !info->cpu_kernels && info->max_group >= 128 &&
+           info->local_bytes >= 1696 * (int64_t)kry_type_size(type);
+}
+
+/* By both of kry's products. */
+static void check_dense(kry_type type, const kry_cholesky_engine *engine,
+                        const kry_coarse_matrix *E)
+{
+    for (int packed = 0; packed < (packs(type) ? 2 : 1); packed++) {
+        kry_coarse *s;
+        kry_coarse_info info;
+        int64_t blocks = (E->k + 63) / 64,
+                least = packed ? blocks * (blocks + 1) / 2 * 4096 : E->k * E->k;
+        OK(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE,
+                                  packed ? KRY_COARSE_PACKED : KRY_COARSE_FULL, engine, E, &s));
+        kry_coarse_describe(s, &info);
+        assert_string_equal(info.method, packed ? "dense packed" : "dense plain");
+        assert_true(info.bytes_stored >= (double)least * (double)kry_type_size(type));
+        assert_true(info.bytes_per_solve > (double)least * (double)kry_type_size(type));
+        check_solve(type, s, E, packed ? "packed" : engine->name);
+        kry_coarse_release(&s);
+    }
+}
+
 /* Every engine; the inverse by every product. */
 static void check_matrix(kry_type type, const kry_coarse_matrix *E)
 {
     for (size_t e = 0; e < COUNT(engines); e++) {
         kry_coarse *s;
         kry_coarse_info info;
-        OK(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], E, &s));
+        OK(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN, engines[e],
+                                  E, &s));
         kry_coarse_describe(s, &info);
         assert_string_equal(info.method, engines[e]->name);
         assert_true(E->k == 1 || info.bytes_stored > 0);
         check_solve(type, s, E, info.method);
         kry_coarse_release(&s);
         assert_null(s);
-
-        OK(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE, engines[e], E, &s));
-        OK(kry_coarse_use_plain(s, true));
-        kry_coarse_describe(s, &info);
-        assert_string_equal(info.method, "dense plain");
-        assert_true(info.bytes_stored >= (double)(E->k * E->k) * (double)kry_type_size(type));
-        check_solve(type, s, E, engines[e]->name);
-        kry_coarse_release(&s);
+        check_dense(type, engines[e], E);
     }
 }
 
@@ -268,16 +289,85 @@ static void coarse_solve__clblast(void **state)
         kry_coarse_matrix E = blocks(some[i], 16, 10, i == 1);
         kry_coarse *s;
         kry_coarse_info info;
-        OK(kry_coarse_create(device(), type, KRY_COARSE_DENSE, &E, &s));
-        kry_status st = kry_coarse_use_plain(s, false);
+        kry_status st =
+            kry_coarse_create(device(), type, KRY_COARSE_DENSE, KRY_COARSE_CLBLAST, &E, &s);
         if (st == KRY_ERR_UNSUPPORTED) {
             REFUSES(st, KRY_ERR_UNSUPPORTED, "without CLBlast");
+            assert_null(s);
         } else {
             OK(st);
             kry_coarse_describe(s, &info);
             assert_string_equal(info.method, "dense clblast");
+            check_solve(type, s, &E, "clblast");
         }
-        check_solve(type, s, &E, "clblast");
+        kry_coarse_release(&s);
+        coarse_release(&E);
+    }
+}
+
+static kry_coarse_matrix diagonal(int64_t k)
+{
+    kry_coarse_matrix E = { .k = k };
+    E.row_ptr = calloc((size_t)k + 1, sizeof *E.row_ptr);
+    E.col = calloc((size_t)k, sizeof *E.col);
+    E.val = calloc((size_t)k, sizeof *E.val);
+    assert_true(E.row_ptr && E.col && E.val);
+    for (int64_t i = 0; i < k; i++) E.row_ptr[i + 1] = i + 1, E.col[i] = (int32_t)i, E.val[i] = 2;
+    return E;
+}
+
+/* Three diagonals. */
+static kry_coarse_matrix chain(int64_t k)
+{
+    kry_coarse_matrix E = { .k = k };
+    int64_t nnz = 0;
+    E.row_ptr = calloc((size_t)k + 1, sizeof *E.row_ptr);
+    E.col = calloc((size_t)(3 * k), sizeof *E.col);
+    E.val = calloc((size_t)(3 * k), sizeof *E.val);
+    assert_true(E.row_ptr && E.col && E.val);
+    for (int64_t i = 0; i < k; i++) {
+        for (int64_t j = i > 0 ? i - 1 : 0; j <= i + 1 && j < k; j++)
+            E.col[nnz] = (int32_t)j, E.val[nnz++] = j == i ? 3 : -1;
+        E.row_ptr[i + 1] = nnz;
+    }
+    return E;
+}
+
+/* Around the boundaries of tiles; an odd and an even number of rows of tiles. */
+static void coarse_solve__tiles(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t some[] = { 1, 63, 64, 65, 127, 128, 129, 191, 192, 193, 200, 321 };
+    if (!packs(type)) SKIP("kernels for CPUs, or small groups");
+    for (size_t i = 0; i < COUNT(some); i++) {
+        kry_coarse_matrix E = i % 2 ? full(some[i], i % 3) : blocks(some[i], 12, 10, i % 3);
+        check_dense(type, engines[0], &E);
+        coarse_release(&E);
+    }
+}
+
+/* Enough rows of tiles for each loop of the sums. */
+static void coarse_solve__many_tiles(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t some[] = { 49 * 64 - 3, 65 * 64 };
+    if (!packs(type)) SKIP("kernels for CPUs, or small groups");
+    for (size_t i = 0; i < COUNT(some); i++) {
+        int64_t k = some[i];
+        kry_coarse_matrix E = chain(k);
+        kry_coarse *s;
+        OK(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_PACKED, engines[0],
+                                  &E, &s));
+        double *want = random_array(type, k), *w = random_array(type, k);
+        for (int64_t j = 0; j < k; j++) {
+            w[j] = 3 * want[j] - (j > 0 ? want[j - 1] : 0) - (j + 1 < k ? want[j + 1] : 0);
+            if (type == KRY_F32) w[j] = (float)w[j];
+        }
+        double *c = solved(type, s, w, k, 1);
+        for (int64_t j = 0; j < k; j++)
+            NEAR(c[j], want[j], 40 * eps_of(type), "k = %lld, number %lld", (long long)k,
+                 (long long)j);
+        free(want), free(w), free(c);
         kry_coarse_release(&s);
         coarse_release(&E);
     }
@@ -291,8 +381,8 @@ static void coarse_solve__singular_is_symmetric(void **state)
     kry_coarse_matrix E = blocks(K, 9, 3, true);
     for (int dense = 0; dense < 2; dense++) {
         kry_coarse *s;
-        OK(kry_coarse_create(device(), type, dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY, &E,
-                             &s));
+        OK(kry_coarse_create(device(), type, dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY,
+                             KRY_COARSE_OWN, &E, &s));
         double *u = random_array(type, K), *v = random_array(type, K);
         double *gu = solved(type, s, u, K, 0), *gv = solved(type, s, v, K, 0);
         long double uv = 0, vu = 0, mean = 0, weight = 0, size = 0;
@@ -317,25 +407,37 @@ static void coarse_create__auto(void **state)
     kry_coarse_info info;
     kry_coarse *s;
     kry_coarse_matrix E = blocks(40, 8, 2, false);
-    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s));
+    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s));
     kry_coarse_describe(s, &info);
     assert_memory_equal(info.method, "dense", 5);
     kry_coarse_release(&s);
     coarse_release(&E);
 }
 
-/* A diagonal matrix of so many vectors that the inverse fits nowhere. */
-static kry_coarse_matrix diagonal(int64_t k)
+/* Large inverses are packed on GPUs; and nowhere else. */
+static void coarse_create__packs_large_ones(void **state)
 {
-    kry_coarse_matrix E = { .k = k };
-    E.row_ptr = calloc((size_t)k + 1, sizeof *E.row_ptr);
-    E.col = calloc((size_t)k, sizeof *E.col);
-    E.val = calloc((size_t)k, sizeof *E.val);
-    assert_true(E.row_ptr && E.col && E.val);
-    for (int64_t i = 0; i < k; i++) E.row_ptr[i + 1] = i + 1, E.col[i] = (int32_t)i, E.val[i] = 2;
-    return E;
+    kry_type type = type_of(state);
+    static const int64_t some[] = { 1700, 2600 };
+    for (size_t i = 0; i < COUNT(some); i++) {
+        kry_coarse_matrix E = diagonal(some[i]);
+        kry_coarse_info info;
+        kry_coarse *s;
+        OK(kry_coarse_create(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, &E, &s));
+        kry_coarse_describe(s, &info);
+        assert_string_equal(info.method, i && packs(type) ? "dense packed" : "dense plain");
+        kry_coarse_release(&s);
+        if (!packs(type)) {
+            s = (kry_coarse *)&E;
+            REFUSES(kry_coarse_create(device(), type, KRY_COARSE_DENSE, KRY_COARSE_PACKED, &E, &s),
+                    KRY_ERR_UNSUPPORTED, "packed");
+            assert_null(s);
+        }
+        coarse_release(&E);
+    }
 }
 
+/* So many vectors that the inverse fits nowhere. */
 static void coarse_create__too_large_for_dense(void **state)
 {
     kry_type type = type_of(state);
@@ -348,9 +450,10 @@ static void coarse_create__too_large_for_dense(void **state)
     char words[64];
     snprintf(words, sizeof words, "for %lld deflation vectors takes %.3f GB", (long long)k,
              1e-9 * (double)(k * k) * (double)kry_type_size(type));
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_DENSE, &E, &s), KRY_ERR_MEMORY, words);
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_DENSE, KRY_COARSE_FULL, &E, &s),
+            KRY_ERR_MEMORY, words);
     assert_null(s);
-    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s));
+    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s));
     kry_coarse_describe(s, &info);
     assert_memory_equal(info.method, "cholesky", 8);
     double *w = random_array(type, k), *c = solved(type, s, w, k, 1);
@@ -381,30 +484,34 @@ static void coarse_create__dependent_vectors(void **state)
     for (size_t e = 0; e < COUNT(engines); e++) {
         kry_coarse *s = (kry_coarse *)twins;
         kry_coarse_matrix E = compress(5, twins, false);
-        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE, engines[e], &E, &s), 3,
-                    4);
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN,
+                                           engines[e], &E, &s),
+                    3, 4);
         assert_null(s);
         coarse_release(&E);
         E = compress(3, empty, false);
-        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], &E, &s),
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN,
+                                           engines[e], &E, &s),
                     2, 2);
         coarse_release(&E);
         E = compress(3, negative, false);
-        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], &E, &s),
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN,
+                                           engines[e], &E, &s),
                     1, 1);
         coarse_release(&E);
         E = blocks(400, 20, 1, true); /* singular, and nobody said so */
         E.singular = false;
-        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e], &E, &s),
+        check_named(kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN,
+                                           engines[e], &E, &s),
                     0, 399);
         coarse_release(&E);
         check_named(/* more than the ones */
-                    kry_coarse_create_with(device(), type, KRY_COARSE_CHOLESKY, engines[e],
-                                           &(kry_coarse_matrix){ 3, (int64_t[]){ 0, 2, 4, 5 },
-                                                                 (int32_t[]){ 0, 1, 0, 1, 2 },
-                                                                 (double[]){ 1, -1, -1, 1, 0 },
-                                                                 true },
-                                           &s),
+                    kry_coarse_create_with(
+                        device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN, engines[e],
+                        &(kry_coarse_matrix){ 3, (int64_t[]){ 0, 2, 4, 5 },
+                                              (int32_t[]){ 0, 1, 0, 1, 2 },
+                                              (double[]){ 1, -1, -1, 1, 0 }, true },
+                        &s),
                     0, 1);
     }
 }
@@ -414,14 +521,14 @@ static void coarse_create__dependent_vectors(void **state)
 static void coarse_refactor__new_values(void **state)
 {
     kry_type type = type_of(state);
-    for (int variant = 0; variant < 4; variant++) {
-        bool singular = variant & 1, dense = variant & 2;
+    for (int variant = 0; variant < (packs(type) ? 6 : 4); variant++) {
+        bool singular = variant & 1, dense = variant >= 2;
         for (size_t e = 0; e < COUNT(engines); e++) {
             kry_coarse_matrix E = blocks(75, 9, 10, singular);
             kry_coarse *s;
-            OK(kry_coarse_create_with(device(), type,
-                                      dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY, engines[e],
-                                      &E, &s));
+            OK(kry_coarse_create_with(
+                device(), type, dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY,
+                variant >= 4 ? KRY_COARSE_PACKED : KRY_COARSE_FULL, engines[e], &E, &s));
             for (int64_t i = 0; i < E.row_ptr[E.k]; i++) E.val[i] *= 0.125;
             OK(kry_coarse_refactor(s, &E));
             check_solve(type, s, &E, "new values");
@@ -457,27 +564,34 @@ static void coarse_create__refusals(void **state)
     kry_coarse_matrix E = { 3, row_ptr, col, val, false };
     kry_coarse *s = (kry_coarse *)&E;
     kry_vec *two, *three;
-    REFUSES(kry_coarse_create(NULL, type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_coarse_create(NULL, type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "NULL");
     assert_null(s);
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, NULL, &s), KRY_ERR_ARGUMENT, "NULL");
-    REFUSES(kry_coarse_create(device(), type, (kry_coarse_method)9, &E, &s), KRY_ERR_ARGUMENT, "9");
-    REFUSES(kry_coarse_create(device(), (kry_type)5, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
-            "5");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &s),
+            KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_coarse_create(device(), type, (kry_coarse_method)9, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "9");
+    REFUSES(kry_coarse_create(device(), (kry_type)5, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "5");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_DENSE, (kry_coarse_product)9, &E, &s),
+            KRY_ERR_ARGUMENT, "9 is no product");
     E.k = 0;
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT, "0-by-0");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "0-by-0");
     E.k = 3, col[2] = 1;
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
-            "column 1 of row 1");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "column 1 of row 1");
     col[2] = 0, col[5] = 3;
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
-            "column 3 of row 2");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "column 3 of row 2");
     col[5] = 2, val[3] = (double)INFINITY;
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT,
-            "vectors 1 and 1 is inf");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "vectors 1 and 1 is inf");
     val[3] = 2, row_ptr[1] = 5;
-    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s), KRY_ERR_ARGUMENT, "row 0");
+    REFUSES(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s),
+            KRY_ERR_ARGUMENT, "row 0");
     row_ptr[1] = 2;
-    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, &E, &s));
+    OK(kry_coarse_create(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, &E, &s));
     OK(kry_vec_create(device(), type, 2, 1, &two));
     OK(kry_vec_create(device(), type, 3, 1, &three));
     REFUSES(kry_coarse_solve(s, two, three), KRY_ERR_SHAPE, "2-by-1");
@@ -492,12 +606,12 @@ static void coarse_create__refusals(void **state)
 
 /* ---- requests that fail ---- */
 
-static bool fails_cleanly(kry_coarse_method method, const kry_cholesky_engine *engine,
-                          kry_coarse_matrix *E, int k)
+static bool fails_cleanly(kry_coarse_method method, kry_coarse_product product,
+                          const kry_cholesky_engine *engine, kry_coarse_matrix *E, int k)
 {
     kry_coarse *s = (kry_coarse *)E;
     kry_test_fail_at = k;
-    kry_status st = kry_coarse_create_with(device(), KRY_F32, method, engine, E, &s);
+    kry_status st = kry_coarse_create_with(device(), KRY_F32, method, product, engine, E, &s);
     if (st < 0) assert_null(s);
     if (st == KRY_OK) {
         double *before, *after, w[20] = { 1, -2, 0.5, 3 };
@@ -529,14 +643,15 @@ static void coarse__every_request_fails(void **state)
     (void)state;
     kry_coarse_matrix E = blocks(20, 5, 1, true);
     for (size_t e = 0; e < COUNT(engines); e++)
-        for (int dense = 0; dense < 2; dense++) {
-            kry_coarse_method method = dense ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY;
+        for (int variant = 0; variant < (packs(KRY_F32) ? 3 : 2); variant++) {
+            kry_coarse_method method = variant ? KRY_COARSE_DENSE : KRY_COARSE_CHOLESKY;
+            kry_coarse_product product = variant == 2 ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
             kry_coarse *s;
             int k = 0;
-            OK(kry_coarse_create_with(device(), KRY_F32, method, engines[e], &E,
+            OK(kry_coarse_create_with(device(), KRY_F32, method, product, engines[e], &E,
                                       &s)); /* compiles */
             kry_coarse_release(&s);
-            while (fails_cleanly(method, engines[e], &E, k)) k++;
+            while (fails_cleanly(method, product, engines[e], &E, k)) k++;
             assert_in_range(k, 5, 1000);
         }
     coarse_release(&E);
@@ -551,8 +666,11 @@ int main(void)
         BOTH(coarse_solve__components),
         BOTH(coarse_solve__full_matrix),
         BOTH(coarse_solve__clblast),
+        BOTH(coarse_solve__tiles),
+        BOTH(coarse_solve__many_tiles),
         BOTH(coarse_solve__singular_is_symmetric),
         BOTH(coarse_create__auto),
+        BOTH(coarse_create__packs_large_ones),
         BOTH(coarse_create__too_large_for_dense),
         BOTH(coarse_create__dependent_vectors),
         BOTH(coarse_refactor__new_values),

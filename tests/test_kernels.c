@@ -450,9 +450,9 @@ static void laplace_kernels(kry_type type, int64_t first)
 
 /* ---- the inverse of a coarse matrix, three diagonals ---- */
 
-enum { COARSE = 37 };
+enum { COARSE = 150 };
 
-static void coarse_kernels(kry_type type, int64_t first)
+static void coarse_product(kry_type type, int64_t first, kry_coarse_product kind)
 {
     int64_t row_ptr[COARSE + 1] = { 0 }, k = 0;
     int32_t col[3 * COARSE];
@@ -472,12 +472,18 @@ static void coarse_kernels(kry_type type, int64_t first)
     float f32[COARSE];
     for (int i = 0; i < COARSE; i++) f32[i] = (float)w[i];
     OK(kry_vec_write(v, type == KRY_F32 ? (void *)f32 : w));
-    OK(kry_coarse_create(dev, type, KRY_COARSE_DENSE, &E, &s));
+    OK(kry_coarse_create(dev, type, KRY_COARSE_DENSE, kind, &E, &s));
     coarses[coarse_count++] = s;
     OK(kry_coarse_solve(s, v, c));
     expect(c, want, COARSE * roundoff(type));
     keep_vec(v);
     keep_vec(c);
+}
+
+static void coarse_kernels(kry_type type, int64_t first)
+{
+    coarse_product(type, first, KRY_COARSE_FULL);
+    if (!dev->info.cpu_kernels) coarse_product(type, first, KRY_COARSE_PACKED);
 }
 
 /* ---- triangular solves of blocks ----------------------------------------------------------- */

@@ -33,7 +33,7 @@ kry_status kry_cholesky_dependent(const kry_coarse_matrix *E, int64_t i);
 
 /* kry_coarse_create with an engine of the caller's choice, for tests. */
 kry_status kry_coarse_create_with(kry_device *dev, kry_type type, kry_coarse_method method,
-                                  const kry_cholesky_engine *engine, const kry_coarse_matrix *E,
-                                  kry_coarse **coarse);
+                                  kry_coarse_product product, const kry_cholesky_engine *engine,
+                                  const kry_coarse_matrix *E, kry_coarse **coarse);
 
 #endif

@@ -9,11 +9,16 @@
  *
  * which is symmetric, solves E c = w for every w that sums to zero, and gives c with d'c = 0.
  *
- * Per solve   dense: k^2 + 2 k numbers on the device; Cholesky: L twice on the host, a wait
+ * The dense inverse is kept in full, a product being one launch; or, for large k on GPUs, packed:
+ * the tiles of 64 x 64 numbers on and below the diagonal, one after the other by rows of tiles,
+ * filled up with zeros. Each is read once and multiplies twice, and a second launch adds up.
+ *
+ * Per solve   full: k^2 + 2 k numbers on the device; packed: k^2/2 + 34 k and 2 k^2/64 partial
+ *             sums; Cholesky: L twice on the host, a wait
  */
 #include "cholesky.h"
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct kry_coarse {
     kry_device *dev; /* retained */
@@ -23,18 +28,22 @@ struct kry_coarse {
     bool singular;
     double *d; /* k; used if singular */
     const kry_cholesky_engine *engine;
-    void *factor;  /* the engine's; NULL if n == 0 */
-    double *x;     /* k: a solve on the host */
-    void *numbers; /* k of `type` */
-    kry_vec *G;    /* stride-by-k: the dense inverse; NULL: Cholesky */
-    bool plain;    /* G is applied by our own kernel: on PoCL 2 to 29 times as fast as CLBlast */
+    void *factor;               /* the engine's; NULL if n == 0 */
+    double *x;                  /* k: a solve on the host */
+    void *numbers;              /* k of `type` */
+    kry_coarse_product product; /* never OWN: on PoCL that is 2 to 29 times as fast as CLBlast */
+    kry_vec *G;                 /* stride-by-k, or its tiles: the dense inverse; NULL: Cholesky */
+    kry_vec *part;              /* packed: of each row of tiles a sum from each of its tiles */
+    kry_kernel *tiles, *add;    /* packed; the device's */
 };
 
-enum { ROWS = 4 };       /* of G for a work-group */
-enum { ALIGNMENT = 32 }; /* numbers: rows of G start at lines of the cache */
-enum { BLOCK = 64 };     /* columns of G at a time */
+enum { ALIGNMENT = 32 };     /* numbers: rows of G start at lines of the cache */
+enum { TILE = 64 };          /* rows and columns of a tile; columns of G at a time */
+enum { PACKED_GROUP = 128 }; /* work-items to a tile */
 
 static int64_t stride_of(int64_t k) { return (k + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static int64_t blocks_of(int64_t k) { return (k + TILE - 1) / TILE; }
+static int64_t tiles_above(int64_t block) { return block * (block + 1) / 2; }
 
 /* ---- solving on the host --------------------------------------------------------------------- */
 
@@ -80,12 +89,18 @@ done:
 
 /* ---- the dense inverse ----------------------------------------------------------------------- */
 
+/* Where number i of column c of some columns of G stands: they are rows as well. */
+static int64_t place_of(const kry_coarse *s, int64_t c, int64_t i)
+{
+    if (s->product == KRY_COARSE_PACKED) return (i / TILE * TILE + c) * TILE + i % TILE;
+    return c * stride_of(s->k) + i;
+}
+
 /* Columns j ... j + m - 1 of G, those of the identity (less d) solved for, to `out`. */
 static kry_status invert_columns(kry_coarse *s, int64_t j, int64_t m, double *x, void *out)
 {
     kry_status st = KRY_OK;
-    int64_t stride = stride_of(s->k);
-    double too_high[BLOCK];
+    double too_high[TILE];
 
     for (int64_t c = 0; c < m; c++)
         for (int64_t i = 0; i < s->n; i++)
@@ -93,30 +108,48 @@ static kry_status invert_columns(kry_coarse *s, int64_t j, int64_t m, double *x,
     TRY(solve_columns(s, x, m, too_high));
     for (int64_t c = 0; c < m; c++)
         for (int64_t i = 0; i < s->k; i++)
-            kry_number_put(s->type, out, c * stride + i,
+            kry_number_put(s->type, out, place_of(s, c, i),
                            (i < s->n ? x[c * s->n + i] : 0) - too_high[c]);
 done:
     return st;
 }
 
+/* To G, from column j on: m columns, or a row of tiles up to the diagonal. */
+static kry_status write_columns(const kry_coarse *s, const kry_vec *G, int64_t j, int64_t m,
+                                const void *out)
+{
+    kry_vec columns = *G; /* borrowed */
+
+    if (s->product == KRY_COARSE_PACKED) {
+        int64_t block = j / TILE;
+        columns.first = tiles_above(block) * TILE * TILE, columns.n = (block + 1) * TILE * TILE;
+    } else {
+        columns.first = j * G->n, columns.k = m;
+    }
+    return kry_vec_write(&columns, out);
+}
+
 static kry_status invert(kry_coarse *s, kry_vec **inverse)
 {
     kry_status st = KRY_OK;
-    int64_t stride = stride_of(s->k);
+    bool packed = s->product == KRY_COARSE_PACKED;
+    int64_t blocks = blocks_of(s->k);
+    size_t word = kry_type_size(s->type), room = (size_t)blocks * TILE * TILE;
     double *x = NULL;
     void *out = NULL;
     kry_vec *G = NULL;
 
     *inverse = NULL;
-    TRY(kry_alloc((size_t)s->k * BLOCK, sizeof *x, &x));
-    TRY(kry_alloc((size_t)stride * BLOCK, kry_type_size(s->type), &out));
-    TRY(kry_vec_create(s->dev, s->type, stride, s->k, &G));
-    for (int64_t j = 0; j < s->k; j += BLOCK) {
-        int64_t m = s->k - j < BLOCK ? s->k - j : BLOCK;
+    TRY(kry_alloc((size_t)s->k * TILE, sizeof *x, &x));
+    TRY(kry_alloc(room, word, &out));
+    TRY(kry_vec_create(s->dev, s->type,
+                       packed ? tiles_above(blocks) * TILE * TILE : stride_of(s->k),
+                       packed ? 1 : s->k, &G));
+    for (int64_t j = 0; j < s->k; j += TILE) {
+        int64_t m = s->k - j < TILE ? s->k - j : TILE;
+        if (m < TILE) memset(out, 0, room * word); /* tiles have rows past the last */
         TRY(invert_columns(s, j, m, x, out));
-        kry_vec columns = *G; /* borrowed */
-        columns.first = j * stride, columns.k = m;
-        TRY(kry_vec_write(&columns, out));
+        TRY(write_columns(s, G, j, m, out));
     }
     *inverse = G;
     G = NULL;
@@ -127,39 +160,59 @@ done:
     return st;
 }
 
-/* As many rows for a group as its sums fit twice into local memory. */
-static int rows_of(const kry_device *dev, kry_type type)
-{
-    int64_t row = kry_group_size(dev) * (int64_t)kry_type_size(type);
-    int rows = ROWS;
-    while (rows > 1 && 2 * rows * row > dev->info.local_bytes) rows /= 2;
-    return rows;
-}
+/* ---- its product ----------------------------------------------------------------------------- */
 
 /* The kernel for a w that starts at `first`. */
 static kry_status get_kernel(const kry_coarse *s, int64_t first, kry_kernel **kernel)
 {
-    bool cpu = s->dev->info.cpu_kernels, anywhere = first % kry_vector_width(s->dev, s->type);
-    char defines[64] = "";
+    bool anywhere = first % kry_vector_width(s->dev, s->type);
 
-    if (!cpu)
-        snprintf(defines, sizeof defines, "-DROWS=%d%s", rows_of(s->dev, s->type),
-                 anywhere ? " -DKRY_UNALIGNED_SUMS" : "");
-    return kry_kernel_get(s->dev, "coarse", s->type, defines, "coarse_product", kernel);
+    return kry_kernel_get(s->dev, "coarse", s->type,
+                          !s->dev->info.cpu_kernels && anywhere ? "-DKRY_UNALIGNED_SUMS" : "",
+                          "coarse_product", kernel);
 }
 
 static kry_status multiply(const kry_coarse *s, const kry_vec *w, kry_vec *c)
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
-    int64_t rows = rows_of(s->dev, s->type), stride = stride_of(s->k), groups;
+    int64_t stride = stride_of(s->k), groups = s->k;
 
-    groups = s->dev->info.cpu_kernels ? kry_groups_for(s->dev, s->type, s->k * stride)
-                                      : (s->k + rows - 1) / rows;
+    if (s->dev->info.cpu_kernels) groups = kry_groups_for(s->dev, s->type, s->k * stride);
     TRY(get_kernel(s, w->first, &kernel));
     kry_arg args[] = { ARG(s->k),     ARG(stride),    ARG(s->G->buffer), ARG(w->buffer),
                        ARG(w->first), ARG(c->buffer), ARG(c->first) };
     TRY(kry_launch(s->dev, kernel, groups < s->k ? groups : s->k, args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status get_packed_kernels(kry_coarse *s)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_kernel_get(s->dev, "coarse", s->type, "", "coarse_tiles", &s->tiles));
+    TRY(kry_kernel_get(s->dev, "coarse", s->type, "", "coarse_add", &s->add));
+    TRY(kry_kernel_check_size(s->dev, s->tiles, PACKED_GROUP));
+    TRY(kry_kernel_check_size(s->dev, s->add, PACKED_GROUP));
+done:
+    return st;
+}
+
+static kry_status multiply_packed(const kry_coarse *s, const kry_vec *w, kry_vec *c)
+{
+    enum { ADD_ACROSS = 8 }; /* vectors of c to a group */
+    kry_status st = KRY_OK;
+    int64_t count = blocks_of(s->k);
+    int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(s->dev, s->type));
+    cl_int blocks = (cl_int)count;
+
+    kry_arg multiply[] = { ARG(blocks),    ARG(s->k),     ARG(s->G->buffer),
+                           ARG(w->buffer), ARG(w->first), ARG(s->part->buffer) };
+    TRY(kry_launch_size(s->dev, s->tiles, tiles_above(count), PACKED_GROUP, multiply,
+                        COUNT(multiply)));
+    kry_arg add[] = { ARG(blocks), ARG(s->k), ARG(s->part->buffer), ARG(c->buffer), ARG(c->first) };
+    TRY(kry_launch_size(s->dev, s->add, count * slices, PACKED_GROUP, add, COUNT(add)));
 done:
     return st;
 }
@@ -176,7 +229,9 @@ kry_status kry_coarse_solve(kry_coarse *s, const kry_vec *w, kry_vec *c)
     CHECK(!kry_vec_overlap(w, c), KRY_ERR_ARGUMENT, "kry_coarse_solve: w and c overlap");
     if (!s->G)
         TRY(solve_on_host(s, w, c));
-    else if (s->plain)
+    else if (s->product == KRY_COARSE_PACKED)
+        TRY(multiply_packed(s, w, c));
+    else if (s->product == KRY_COARSE_FULL)
         TRY(multiply(s, w, c));
     else
         TRY(kry_gemv_square(s->G, w, c));
@@ -188,7 +243,51 @@ done:
 
 static double inverse_bytes(const kry_coarse *s)
 {
-    return (double)s->k * (double)stride_of(s->k) * (double)kry_type_size(s->type);
+    double word = (double)kry_type_size(s->type);
+    if (s->product == KRY_COARSE_PACKED)
+        return (double)tiles_above(blocks_of(s->k)) * TILE * TILE * word;
+    return (double)s->k * (double)stride_of(s->k) * word;
+}
+
+/* Half of the inverse is saved for a second launch, which takes 3 us on an H200; meanwhile that
+ * reads 12 MB. */
+static bool worth_packing(const kry_coarse *s)
+{
+    enum { LEAST_BYTES = 24 << 20 }; /* of the full inverse: k = 2500 in single, 1770 in double */
+    return (double)s->k * (double)s->k * (double)kry_type_size(s->type) > LEAST_BYTES;
+}
+
+/* What the kernels need; CPUs gain nothing from tiles: a row is a stream. */
+static kry_status check_packing(kry_coarse *s)
+{
+    enum { LOCAL_NUMBERS = 1696 };
+    kry_status st = KRY_OK;
+    const kry_device_info *info = &s->dev->info;
+
+    CHECK(!info->cpu_kernels && info->max_group >= PACKED_GROUP &&
+              info->local_bytes >= LOCAL_NUMBERS * (int64_t)kry_type_size(s->type),
+          KRY_ERR_UNSUPPORTED,
+          "kry_coarse_create: a packed inverse takes kernels for GPUs, groups of %d and %lld bytes "
+          "of local memory, which '%s' does not have",
+          PACKED_GROUP, (long long)LOCAL_NUMBERS * (long long)kry_type_size(s->type), info->name);
+    TRY(get_packed_kernels(s));
+done:
+    return st;
+}
+
+static kry_status choose_product(kry_coarse *s, kry_coarse_product product)
+{
+    kry_status st = KRY_OK;
+
+    if ((unsigned)product > KRY_COARSE_CLBLAST)
+        return kry_fail(KRY_ERR_ARGUMENT, "kry_coarse_create: %d is no product", (int)product);
+    s->product = product;
+    if (product == KRY_COARSE_OWN)
+        s->product = worth_packing(s) ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
+    if (s->product == KRY_COARSE_PACKED) st = check_packing(s);
+    if (st == KRY_ERR_UNSUPPORTED && product == KRY_COARSE_OWN)
+        s->product = KRY_COARSE_FULL, st = KRY_OK;
+    return st;
 }
 
 /* Above 16384 the inverse of doubles is 2 GB to be read per iteration. CPUs: reading k^2 numbers
@@ -201,12 +300,14 @@ static bool wants_dense(const kry_coarse *s)
            inverse_bytes(s) <= (double)s->dev->info.max_alloc_bytes;
 }
 
-static kry_status choose(kry_coarse *s, kry_coarse_method method, bool *dense)
+static kry_status choose(kry_coarse *s, kry_coarse_method method, kry_coarse_product product,
+                         bool *dense)
 {
     kry_status st = KRY_OK;
 
     CHECK(method == KRY_COARSE_AUTO || method == KRY_COARSE_DENSE || method == KRY_COARSE_CHOLESKY,
           KRY_ERR_ARGUMENT, "coarse solver: %d is no method", (int)method);
+    if (method != KRY_COARSE_CHOLESKY) TRY(choose_product(s, product));
     *dense = method == KRY_COARSE_DENSE || (method == KRY_COARSE_AUTO && wants_dense(s));
     CHECK(!*dense || inverse_bytes(s) <= (double)s->dev->info.max_alloc_bytes, KRY_ERR_MEMORY,
           "the dense inverse for %lld deflation vectors takes %.3f GB, but '%s' holds buffers of "
@@ -217,7 +318,7 @@ done:
     return st;
 }
 
-/* Compile now what a solve needs, for kernels of CLBlast take seconds. */
+/* Compile and allocate now what a solve needs: kernels of CLBlast take seconds. */
 static kry_status get_ready(kry_coarse *s)
 {
     kry_status st = KRY_OK;
@@ -225,7 +326,11 @@ static kry_status get_ready(kry_coarse *s)
     kry_vec *w = NULL, *c = NULL;
 
     if (!s->G) return KRY_OK;
-    if (s->plain) return get_kernel(s, 0, &kernel);
+    if (s->product == KRY_COARSE_FULL) return get_kernel(s, 0, &kernel);
+    if (s->product == KRY_COARSE_PACKED) {
+        int64_t blocks = blocks_of(s->k);
+        return kry_vec_create(s->dev, s->type, blocks * TILE, blocks, &s->part);
+    }
     TRY(kry_vec_create(s->dev, s->type, s->k, 1, &w));
     TRY(kry_vec_create(s->dev, s->type, s->k, 1, &c));
     TRY(kry_coarse_solve(s, w, c));
@@ -243,7 +348,7 @@ static kry_status coarse_new(kry_device *dev, kry_type type, const kry_coarse_ma
     TRY(kry_alloc(1, sizeof **coarse, coarse));
     kry_coarse *s = *coarse;
     s->dev = kry_device_retain(dev);
-    s->type = type, s->k = E->k, s->singular = E->singular, s->plain = true;
+    s->type = type, s->k = E->k, s->singular = E->singular;
     s->n = E->k - (E->singular ? 1 : 0);
     s->pattern = kry_coarse_matrix_pattern(E);
     TRY(kry_alloc((size_t)s->k, sizeof *s->x, &s->x));
@@ -254,8 +359,8 @@ done:
 }
 
 kry_status kry_coarse_create_with(kry_device *dev, kry_type type, kry_coarse_method method,
-                                  const kry_cholesky_engine *engine, const kry_coarse_matrix *E,
-                                  kry_coarse **coarse)
+                                  kry_coarse_product product, const kry_cholesky_engine *engine,
+                                  const kry_coarse_matrix *E, kry_coarse **coarse)
 {
     kry_status st = KRY_OK;
     kry_coarse *s = NULL;
@@ -266,7 +371,7 @@ kry_status kry_coarse_create_with(kry_device *dev, kry_type type, kry_coarse_met
     TRY(kry_type_check("kry_coarse_create", dev, type));
     TRY(kry_coarse_matrix_check(E));
     TRY(coarse_new(dev, type, E, &s));
-    TRY(choose(s, method, &dense));
+    TRY(choose(s, method, product, &dense));
     s->engine = engine;
     if (s->n > 0) TRY(engine->create(E, s->n, &s->factor));
     if (s->n > 0) TRY(engine->factorise(s->factor, E));
@@ -281,14 +386,15 @@ done:
 }
 
 kry_status kry_coarse_create(kry_device *dev, kry_type type, kry_coarse_method method,
-                             const kry_coarse_matrix *E, kry_coarse **coarse)
+                             kry_coarse_product product, const kry_coarse_matrix *E,
+                             kry_coarse **coarse)
 {
 #ifdef KRY_HAVE_CHOLMOD
     const kry_cholesky_engine *engine = &kry_cholesky_cholmod;
 #else
     const kry_cholesky_engine *engine = &kry_cholesky_band;
 #endif
-    return kry_coarse_create_with(dev, type, method, engine, E, coarse);
+    return kry_coarse_create_with(dev, type, method, product, engine, E, coarse);
 }
 
 kry_status kry_coarse_refactor(kry_coarse *s, const kry_coarse_matrix *E)
@@ -315,25 +421,25 @@ done:
     return st;
 }
 
-kry_status kry_coarse_use_plain(kry_coarse *s, bool plain)
+/* Least numbers moved by a product. */
+static double dense_numbers(const kry_coarse *s)
 {
-    kry_status st = KRY_OK;
-    bool old = s->plain;
-
-    s->plain = plain;
-    st = get_ready(s);
-    if (st < 0) s->plain = old;
-    return st;
+    double k = (double)s->k, blocks = (double)blocks_of(s->k);
+    if (s->product != KRY_COARSE_PACKED) return k * k + 2 * k;
+    return blocks * (blocks + 1) / 2 * TILE * TILE + 2 * blocks * blocks * TILE + 2 * k;
 }
 
 void kry_coarse_describe(const kry_coarse *s, kry_coarse_info *info)
 {
+    static const char *const methods[] = { [KRY_COARSE_FULL] = "dense plain",
+                                           [KRY_COARSE_PACKED] = "dense packed",
+                                           [KRY_COARSE_CLBLAST] = "dense clblast" };
     double word = (double)kry_type_size(s->type), k = (double)s->k;
     double factor = s->factor ? s->engine->bytes(s->factor) : 0;
 
     if (s->G)
-        *info = (kry_coarse_info){ .method = s->plain ? "dense plain" : "dense clblast",
-                                   .bytes_per_solve = (k * k + 2 * k) * word,
+        *info = (kry_coarse_info){ .method = methods[s->product],
+                                   .bytes_per_solve = dense_numbers(s) * word,
                                    .bytes_stored = inverse_bytes(s) };
     else
         *info = (kry_coarse_info){ .method = s->engine->name,
@@ -346,6 +452,7 @@ void kry_coarse_release(kry_coarse **coarse)
     kry_coarse *s = *coarse;
     *coarse = NULL;
     if (!s) return;
+    kry_vec_release(&s->part);
     kry_vec_release(&s->G);
     if (s->factor) s->engine->destroy(s->factor);
     free(s->numbers);

@@ -23,15 +23,28 @@ uint64_t kry_coarse_matrix_pattern(const kry_coarse_matrix *E); /* a hash */
 
 typedef struct kry_coarse kry_coarse;
 
+/* How a dense inverse is kept and applied. */
+typedef enum kry_coarse_product {
+    KRY_COARSE_OWN,    /* by the one of the next two that takes less time */
+    KRY_COARSE_FULL,   /* cl/coarse.cl; one launch reads k^2 numbers */
+    KRY_COARSE_PACKED, /* the same, on GPUs; two launches read half of them */
+    KRY_COARSE_CLBLAST /* for those who time it; kept in full */
+} kry_coarse_product;
+
 /*
  * Factor E, in double; KRY_COARSE_DENSE: also form the inverse, rounded to `type`. Waits.
  *
- * Returns  KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
+ *   product  [in]  nothing to choose with Cholesky
+ *
+ * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it, and for KRY_COARSE_PACKED where its
+ *          kernels do not run;
+ *           KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
  *          KRY_ERR_ARGUMENT for an E that is no such matrix.
  */
 kry_status kry_coarse_create(kry_device *dev, kry_type type, kry_coarse_method method,
-                             const kry_coarse_matrix *E, kry_coarse **coarse);
+                             kry_coarse_product product, const kry_coarse_matrix *E,
+                             kry_coarse **coarse);
 
 /* New values, same pattern. On failure the old ones stay. Waits. */
 kry_status kry_coarse_refactor(kry_coarse *coarse, const kry_coarse_matrix *E);
@@ -40,13 +53,9 @@ kry_status kry_coarse_refactor(kry_coarse *coarse, const kry_coarse_matrix *E);
  * one product; Cholesky: waits. */
 kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
 
-/* Whether the dense inverse is applied by the kernel of cl/coarse.cl, or by CLBlast; for those who
- * time both. Nothing to choose with Cholesky.
- * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it. */
-kry_status kry_coarse_use_plain(kry_coarse *coarse, bool plain);
-
 typedef struct kry_coarse_info {
-    const char *method;     /* "dense plain", "dense clblast", "cholesky cholmod" or "... banded" */
+    const char *method;     /* "dense plain", "dense packed", "dense clblast", "cholesky cholmod" or
+                               "... banded" */
     double bytes_per_solve; /* least bytes moved, on the device or on the host */
     double bytes_stored;    /* the inverse, or the factor */
 } kry_coarse_info;

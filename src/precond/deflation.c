@@ -142,8 +142,9 @@ static kry_status make_values(kry_deflation *D)
     kry_deflation_az az;
 
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
-    TRY(kry_coarse_create(D->Z.dev, D->Z.type, D->method, &G.E, &coarse));
-    if (D->gemv) TRY(kry_coarse_use_plain(coarse, D->gemv == KRY_GEMV_PLAIN));
+    TRY(kry_coarse_create(D->Z.dev, D->Z.type, D->method,
+                          D->gemv == KRY_GEMV_CLBLAST ? KRY_COARSE_CLBLAST : KRY_COARSE_OWN, &G.E,
+                          &coarse));
     az = worth_storing(D, &G) ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
     if (!G.AZ && az == KRY_AZ_STORED) {
         TRY(matrix_by_labels(D, &G, &AZ_t));
