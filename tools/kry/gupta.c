@@ -4,6 +4,7 @@
 #include "gupta.h"
 #include "grid.h"
 #include "io/random.h"
+#include "text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -150,6 +151,8 @@ static void take_result(const kry_result *result, gupta_run *run)
 
     run->iterations = result->iterations;
     run->reason = result->reason;
+    if (result->reason > KRY_CONVERGED_ZERO)
+        snprintf(run->why, sizeof run->why, "%s", result->why);
     run->seconds = result->solve_seconds;
     run->residual = result->residual / norm_b;
     run->true_residual = result->true_residual / norm_b;
@@ -264,7 +267,13 @@ void gupta_say(const bench *b, const char *format, ...)
 
 void gupta_refused(const bench *b, const gupta_run *run, const char *what)
 {
-    if (run->refused[0]) gupta_say(b, "%s: %s\n", what, run->refused);
+    if (b->o->json || (!run->refused[0] && !run->why[0])) return;
+    char text[700];
+    if (run->refused[0])
+        snprintf(text, sizeof text, "%s: %s", what, run->refused);
+    else
+        snprintf(text, sizeof text, "%s: %s, %s", what, kry_reason_word(run->reason), run->why);
+    text_wrapped(text, 100, 2);
 }
 
 /* ---- pictures ------------------------------------------------------------------------------- */

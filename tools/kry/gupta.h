@@ -41,6 +41,7 @@ typedef struct gupta_run {
     kry_reason reason;
     double seconds, residual, true_residual, error;
     char refused[400]; /* why there was none, or "" */
+    char why[200];     /* what decided about the reason */
 } gupta_run;
 
 /* The first `runs` - 1 solves warm up. `chart`: where the history becomes a curve; NULL: nowhere. */
@@ -60,7 +61,8 @@ const char *gupta_counts(const int64_t *at, int64_t limit, char *text, size_t si
 
 void gupta_cell(const bench *b, const cell *c); /* one object, with --json */
 void gupta_say(const bench *b, const char *format, ...) KRY_PRINTF(2, 3); /* without it */
-void gupta_refused(const bench *b, const gupta_run *run, const char *what); /* why, without it */
+/* Why there was no solve or it did not converge, without --json. */
+void gupta_refused(const bench *b, const gupta_run *run, const char *what);
 
 /* <prefix>-<figure>.svg, where a prefix was given: write and release the chart, if there is one. */
 kry_status gupta_chart(const bench *b, const char *title, lines **chart);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PAPER_N = 512, LARGEST = 256, LOOKS = 120, LINES = 12, MOST = 3000, GOLDEN = 7 };
 
@@ -151,7 +152,8 @@ static void level_words(const struct first_level *l, int64_t n, char *words, siz
     snprintf(words, size, "method=pcg precond=%s%s", l->precond, rows);
 }
 
-/* On and on to 1e-8, which single precision cannot reach; the limit grows with the grid. */
+/* On and on, to nowhere, so that the recurrence is never begun again from the residual of x; the
+ * limit grows with the grid. */
 static kry_status run_on(watch *w, const char *words, int64_t n)
 {
     kry_status st = KRY_OK;
@@ -161,8 +163,8 @@ static kry_status run_on(watch *w, const char *words, int64_t n)
 
     if (every < 1) every = 1;
     if (every > MOST / LOOKS) every = MOST / LOOKS;
-    snprintf(all, sizeof all, "%s rtol=0 atol=%.17g maxit=%" PRId64 " check-every=%" PRId64, words,
-             1e-8 * w->norm_b, every * LOOKS, every);
+    snprintf(all, sizeof all, "%s rtol=0 atol=1e-300 maxit=%" PRId64 " check-every=%" PRId64, words,
+             every * LOOKS, every);
     TRY(kry_solver_create(w->s->A, all, look, w, &solver));
     TRY(kry_vec_fill(w->s->x, 0));
     TRY(kry_solve(solver, w->s->b, w->s->x, NULL));
@@ -243,45 +245,49 @@ static const char stable[] = "blocks:8+phase", paper[] = "stripes:%d,variant=def
 /* Golden: of DEF1 with an assembled matrix. */
 static const struct deflated {
     const char *flow, *deflation;
+    int64_t limit;
     int64_t golden[GUPTA_TOLERANCES];
     double error;
 } deflated[] = {
-    { "1000:layers", stable, { 11, 25, 40 }, 1.8e-7 },
-    { "1000000:layers", stable, { 11, 25, 40 }, 1.6e-7 },
-    { "1000000:bubble", stable, { 12, 35, 48 }, 1.6e-7 },
-    { "1000000:bubbles", stable, { 14, 35, 51 }, 1.5e-7 },
-    { "1000:layers", paper, { 70, -1, -1 }, 9.5 },
-    { "1000000:layers", paper, { -1, -1, -1 }, 58 },
-    { "1000:bubble", paper, { -1, -1, -1 }, 0.79 },
+    { "1000:layers", stable, 100, { 11, 25, 40 }, 1.8e-7 },
+    { "1000000:layers", stable, 100, { 11, 25, 40 }, 1.6e-7 },
+    { "1000000:bubble", stable, 100, { 12, 35, 48 }, 1.6e-7 },
+    { "1000000:bubbles", stable, 100, { 14, 35, 51 }, 1.5e-7 },
+    { "1000:layers", paper, 400, { 70, -1, -1 }, 9.5 },
+    { "1000000:layers", paper, 400, { -1, -1, -1 }, 58 },
+    { "1000:bubble", paper, 400, { -1, -1, -1 }, 0.79 },
 };
 
 static void print_deflated(const bench *b, const char *spec, const char *deflation,
-                           const struct deflated *d, const gupta_run *run, bool known)
+                           const struct deflated *d, const gupta_run *run,
+                           const gupta_run *verdict, bool known)
 {
     static const char table[] = "deflation, single";
     static const char *const columns[GUPTA_TOLERANCES] = { "1e-2", "1e-5", "1e-8" };
     char row[130], counts[2][60];
     snprintf(row, sizeof row, "%s %s", spec, deflation);
-    gupta_say(b, "%-30s%-26s%12s%12s%10.1e", spec, deflation,
+    gupta_say(b, "%-20s%-25s%9s%9s%8.0e", spec + strlen("twophase2d:"), deflation,
               gupta_counts(run->at, 0, counts[0], sizeof counts[0]),
               known ? gupta_counts(d->golden, 0, counts[1], sizeof counts[1]) : "-", run->error);
     if (known)
-        gupta_say(b, "%10.1e", d->error);
+        gupta_say(b, "%8.0e", d->error);
     else
-        gupta_say(b, "%10s", "-");
-    gupta_say(b, "  %s\n", kry_reason_word(run->reason));
+        gupta_say(b, "%8s", "-");
+    gupta_say(b, " %s\n", kry_reason_word(verdict->reason));
     for (int t = 0; t < GUPTA_TOLERANCES; t++)
         gupta_cell(b, &(cell){ table, row, columns[t], "1", NAN, gupta_count(run, t),
                                known && d->golden[t] >= 0 ? (double)d->golden[t] : NAN,
                                run->at[t] < 0 ? kry_reason_word(run->reason) : NULL });
     gupta_cell(b, &(cell){ table, row, "error", "1", NAN, run->error, known ? d->error : NAN, NULL });
+    gupta_cell(b, &(cell){ table, row, kry_reason_word(verdict->reason), "1", NAN,
+                           (double)verdict->iterations, NAN, NULL });
 }
 
 static kry_status make_deflated(const bench *b, const struct deflated *d, int64_t n)
 {
     kry_status st = KRY_OK;
     gupta_system s = { NULL };
-    gupta_run run;
+    gupta_run run, verdict;
     char spec[64], deflation[60], words[240];
 
     snprintf(spec, sizeof spec, "twophase2d:%" PRId64 ":%s", n, d->flow);
@@ -292,10 +298,12 @@ static kry_status make_deflated(const bench *b, const struct deflated *d, int64_
     TRY(gupta_system_create(b, spec, KRY_F32, &s));
     TRY(gupta_system_solution(b, &s));
     snprintf(words, sizeof words,
-             "method=pcg precond=ip deflation=%s rtol=0 atol=%.17g maxit=1000", deflation,
-             1e-8 * norm2(s.problem->n, s.rhs));
-    TRY(gupta_solve(&s, words, NULL, NULL, &run));
-    print_deflated(b, spec, deflation, d, &run, n == LARGEST);
+             "method=pcg precond=ip deflation=%s rtol=0 atol=1e-300 maxit=%" PRId64, deflation,
+             d->limit);
+    TRY(gupta_solve(&s, words, NULL, NULL, &run)); /* to nowhere: all that the recurrence does */
+    snprintf(words, sizeof words, "method=pcg precond=ip deflation=%s rtol=1e-5", deflation);
+    TRY(gupta_solve(&s, words, NULL, NULL, &verdict));
+    print_deflated(b, spec, deflation, d, &run, &verdict, n == LARGEST);
 done:
     gupta_system_release(&s);
     return st;
@@ -308,11 +316,11 @@ kry_status gupta_false(const bench *b, int64_t n)
     TRY(make_levels(b, n));
     if (n > LARGEST) n = LARGEST;
     gupta_say(b, "deflation in single, with ip: iterations to 1e-2/1e-5/1e-8 of the recurrence\n"
-                 "%-30s%-26s%12s%12s%10s%10s  %s\n",
-              "", "", "ours", "golden", "error", "golden", "kry_solve to 1e-8");
+                 "%-20s%-25s%9s%9s%8s%8s %s\n",
+              "", "", "ours", "golden", "error", "golden", "kry_solve to 1e-5");
     for (size_t i = 0; i < COUNT(deflated); i++) TRY(make_deflated(b, &deflated[i], n));
-    gupta_say(b, "Golden of DEF1: with an assembled matrix. What does not reach 1e-8 in x, and single\n"
-                 "precision cannot, is called stagnated; the error is what counts.\n\n");
+    gupta_say(b, "Golden of DEF1: with an assembled matrix. The residual of x cannot fall as far as the\n"
+                 "recurrence's in single precision, and kry_solve says so; its error is as small.\n\n");
 done:
     return st;
 }

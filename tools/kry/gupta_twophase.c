@@ -219,7 +219,7 @@ static kry_status make_row(const bench *b, const struct row *r, int64_t n)
         TRY(gupta_solve(&s, words, chart, methods[i].name, &run));
         print_method(b, methods[i].name, &run, golden);
         method_cells(b, spec, methods[i].name, &run, golden);
-        gupta_refused(b, &run, "  ");
+        gupta_refused(b, &run, methods[i].name);
     }
     gupta_say(b, "\n");
     TRY(gupta_draw(b, "counts", &chart));

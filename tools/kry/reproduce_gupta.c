@@ -72,6 +72,7 @@ typedef struct measured {
     gupta_run timed[STAGES];           /* in the precision asked for, of the second x */
 } measured;
 
+static const char no_double[] = "the device has no double precision";
 static const kry_type types[TYPES] = { KRY_F32, KRY_F64 };
 
 static double known(double value) { return value > 0 ? value : NAN; }
@@ -147,6 +148,12 @@ static double count_of(const gupta_run *run)
     return run->refused[0] || run->reason != KRY_CONVERGED ? NAN : (double)run->iterations;
 }
 
+/* Why there is no count, or NULL. */
+static const char *why_not(const gupta_run *run)
+{
+    return run->refused[0] ? run->refused : run->why[0] ? run->why : NULL;
+}
+
 static void print_counts(const bench *b, const measured *m, int64_t n, int r)
 {
     char table[80], t[4][24];
@@ -157,7 +164,7 @@ static void print_counts(const bench *b, const measured *m, int64_t n, int r)
         const struct stage *s = &stages[g];
         const gupta_run *single = &m->run[0][g][r], *dbl = &m->run[1][g][r];
         double theirs = n == PAPER_N ? s->theirs[0] : NAN, golden = golden_count(g, r, n);
-        const char *refused = single->refused[0] ? single->refused : NULL;
+        const char *refused = why_not(single);
         double in_double = b->info->fp64 ? count_of(dbl) : NAN;
         if (n == PAPER_N && s->theirs[1] > s->theirs[0])
             snprintf(t[0], sizeof t[0], "%d-%d", s->theirs[0], s->theirs[1]);
@@ -170,29 +177,35 @@ static void print_counts(const bench *b, const measured *m, int64_t n, int r)
         gupta_cell(b, &(cell){ table, s->name, "iterations_single", "1", theirs, count_of(single),
                                golden, refused });
         gupta_cell(b, &(cell){ table, s->name, "iterations_double", "1", NAN, in_double, golden,
-                               b->info->fp64 ? refused : "the device has no double precision" });
+                               b->info->fp64 ? why_not(dbl) : no_double });
         gupta_cell(b, &(cell){ table, s->name, "error_single", "1", NAN, single->error, NAN,
                                refused });
     }
+    for (int g = 0; g < STAGES; g++) gupta_refused(b, &m->run[0][g][r], stages[g].name);
     gupta_say(b, "\n");
 }
 
 static void time_cells(const bench *b, const char *table, int64_t n, int g, const gupta_run *run,
-                       double per_iteration, double faster)
+                       double seconds, double faster)
 {
-    const char *name = stages[g].name, *refused = run->refused[0] ? run->refused : NULL;
+    const char *name = stages[g].name, *refused = why_not(run);
     double theirs = n == PAPER_N ? known(stages[g].their_seconds) : NAN;
-    gupta_cell(b,
-               &(cell){ table, name, "solve_s", "s", theirs, run->seconds, NAN, refused });
-    gupta_cell(b, &(cell){ table, name, "seconds_per_iteration", "s", NAN, per_iteration, NAN,
-                           refused });
+    double each = run->seconds / (double)run->iterations;
+    gupta_cell(b, &(cell){ table, name, "solve_s", "s", theirs, seconds, NAN, refused });
+    gupta_cell(b, &(cell){ table, name, "seconds_per_iteration", "s", NAN, each, NAN, refused });
     gupta_cell(b, &(cell){ table, name, "times_the_one_above", "1", NAN, faster, NAN, refused });
 }
 
-/* A refused stage leaves the next one to compare with the one before. */
+static void print_time(const bench *b, double seconds, int width)
+{
+    char text[32];
+    gupta_say(b, "%*s", width, isnan(seconds) ? "-" : text_seconds(seconds, text, sizeof text));
+}
+
+/* A stage that did not converge leaves the next one to compare with the one before. */
 static void print_times(const bench *b, const measured *m, int64_t n)
 {
-    char table[80], t[3][32];
+    char table[80], text[24] = "-";
     double above = NAN;
     const char *precision = kry_type_name(b->o->precision ? options_type(b->o) : KRY_F32);
     snprintf(table, sizeof table, "table 1: %" PRId64 " x %" PRId64 ", seconds, %s", n, n,
@@ -201,18 +214,16 @@ static void print_times(const bench *b, const measured *m, int64_t n)
               "theirs", "ours", "an iteration", "times the one above");
     for (int g = 0; g < STAGES; g++) {
         const gupta_run *run = &m->timed[g];
-        double per_iteration = run->seconds / (double)run->iterations;
-        double faster = above / run->seconds, theirs = stages[g].their_seconds;
-        gupta_say(b, "%-8s%12s%12s%14s", stages[g].name,
-                  theirs > 0 && n == PAPER_N ? text_seconds(theirs, t[0], sizeof t[0]) : "-",
-                  run->refused[0] ? "-" : text_seconds(run->seconds, t[1], sizeof t[1]),
-                  run->refused[0] ? "-" : text_seconds(per_iteration, t[2], sizeof t[2]));
-        if (isnan(faster)) gupta_say(b, "%20s\n", "-");
-        else gupta_say(b, "%20.2f\n", faster);
-        time_cells(b, table, n, g, run, per_iteration, faster);
-        if (!run->refused[0]) above = run->seconds;
+        double seconds = why_not(run) ? NAN : run->seconds, faster = above / seconds;
+        gupta_say(b, "%-8s", stages[g].name);
+        print_time(b, n == PAPER_N ? known(stages[g].their_seconds) : NAN, 12);
+        print_time(b, seconds, 12);
+        print_time(b, run->seconds / (double)run->iterations, 14);
+        if (!isnan(faster)) snprintf(text, sizeof text, "%.2f", faster);
+        gupta_say(b, "%20s\n", isnan(faster) ? "-" : text);
+        time_cells(b, table, n, g, run, seconds, faster);
+        if (!isnan(seconds)) above = seconds;
     }
-    for (int g = 0; g < STAGES; g++) gupta_refused(b, &m->timed[g], stages[g].name);
     gupta_say(b, "\n");
 }
 
@@ -235,11 +246,10 @@ done:
 
 static kry_status refuse(const bench *b)
 {
-    static const char why[] = "the device has no double precision";
     static const char *const tables[] = { "vectors", "two phases", "false convergence",
                                           "mixed precision" };
     for (size_t i = 0; i < COUNT(tables); i++)
-        gupta_cell(b, &(cell){ tables[i], "", "", "1", NAN, NAN, NAN, why });
+        gupta_cell(b, &(cell){ tables[i], "", "", "1", NAN, NAN, NAN, no_double });
     gupta_say(b, "What follows is in double precision, which this device does not have.\n");
     return KRY_OK;
 }
