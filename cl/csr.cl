@@ -74,25 +74,9 @@
 
 #else
 
-// In flux form the row of an entry, and with it what to subtract, is only known where rows are
-// added up: numbers and x stay apart until then.
-#ifdef FLUX
-#define MATRIX_LOCALS                  \
-    local SUM tile[TILE], tile_x[TILE]; \
-    local SUM lane_sum[WG];
-#define TILES             local const SUM *tile, local const SUM *tile_x, SUM own
-#define PASS_TILES        tile, tile_x, own
-#define TILE_TERM(k)      (tile[k] * (tile_x[k] - own))
-#define LOAD_OWN(row, GET) SUM own = mine < rows ? (SUM)GET(row) : (SUM)0;
-#else
 #define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
-#define TILES             local const SUM *tile
-#define PASS_TILES        tile
-#define TILE_TERM(k)      tile[k]
-#define LOAD_OWN(row, GET)
-#endif
 
 // Lanes that share a row: the largest power of two that gives every row of a run its share.
 int lanes_per_row(int rows)
@@ -104,11 +88,11 @@ int lanes_per_row(int rows)
 
 // Add up the row of this work-item's lane: tile[from], tile[from + lanes] ... below `to`, then
 // over the lanes. Only lane 0 of each row has the answer.
-SUM row_sum(TILES, int from, int to, int lanes, local SUM *lane_sum)
+SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_sum)
 {
     int l = get_local_id(0);
     SUM sum = 0;
-    for (int k = from; k < to; k += lanes) sum += TILE_TERM(k);
+    for (int k = from; k < to; k += lanes) sum += tile[k];
     for (int step = lanes / 2; step > 0; step /= 2) {
         lane_sum[l] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -124,19 +108,47 @@ SUM row_sum(TILES, int from, int to, int lanes, local SUM *lane_sum)
 #else
 #define EACH(X, G) EACH4(X, G) X(4, G) X(5, G) X(6, G) X(7, G)
 #endif
+
+#ifdef FLUX
+
+// Which row an entry is of, and so what to subtract, is only known where rows are walked: each puts
+// its x_i where its products will be.
+#define SPREAD_OWN(GET)                                                         \
+    for (int base = 0; base < rows; base += WG / lanes) {                       \
+        int mine = base + l / lanes, row = first + mine;                        \
+        if (mine < rows) {                                                      \
+            int to = (int)(ROW_END(row) - begin);                               \
+            SUM own = (SUM)GET(row);                                            \
+            for (int k = (int)(ROW_BEGIN(row) - begin) + (l & (lanes - 1)); k < to; k += lanes) \
+                tile[k] = own;                                                  \
+        }                                                                       \
+    }
+#define LOAD_ENTRY(u, GET)                                             \
+    OFFSET k##u = count > 0 ? begin + min(l + u * WG, count - 1) : 0;  \
+    int col##u = col[k##u];                                            \
+    SUM val##u = val[k##u];
+#define FETCH_ENTRY(u, GET) SUM x##u = (SUM)GET(col##u);
+#define STORE_ENTRY(u, GET) \
+    if (l + u * WG < count) tile[l + u * WG] = val##u * (x##u - tile[l + u * WG]);
+
+// All loads first, then all gathers, and meanwhile the rows. There is an entry at 0: no matrix
+// without any has a flux form.
+#define STAGE_TILE(GET)           \
+    EACH(LOAD_ENTRY, GET)         \
+    EACH(FETCH_ENTRY, GET)        \
+    SPREAD_OWN(GET)               \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    EACH(STORE_ENTRY, GET)
+
+#else
+
 #define LOAD_ENTRY(u, GET)                          \
     OFFSET k##u = begin + min(l + u * WG, count - 1); \
     int col##u = col[k##u];                         \
     SUM val##u = val[k##u];
-#ifdef FLUX
-#define MULTIPLY_ENTRY(u, GET) SUM x##u = (SUM)GET(col##u);
-#define STORE_ENTRY(u, GET) \
-    if (l + u * WG < count) tile[l + u * WG] = val##u, tile_x[l + u * WG] = x##u;
-#else
 #define MULTIPLY_ENTRY(u, GET) val##u *= (SUM)GET(col##u);
 #define STORE_ENTRY(u, GET) \
     if (l + u * WG < count) tile[l + u * WG] = val##u;
-#endif
 
 // All loads first, then all gathers, then all stores.
 #define STAGE_TILE(GET)           \
@@ -145,6 +157,8 @@ SUM row_sum(TILES, int from, int to, int lanes, local SUM *lane_sum)
         EACH(MULTIPLY_ENTRY, GET) \
         EACH(STORE_ENTRY, GET)    \
     }
+
+#endif
 
 #define MATRIX_ROWS(GET, DO)                                                       \
     for (int b = get_group_id(0); b < work; b += get_num_groups(0)) {              \
@@ -161,8 +175,7 @@ SUM row_sum(TILES, int from, int to, int lanes, local SUM *lane_sum)
                 from = (int)(ROW_BEGIN(row) - begin);                              \
                 to = (int)(ROW_END(row) - begin);                                  \
             }                                                                      \
-            LOAD_OWN(row, GET)                                                     \
-            SUM sum = row_sum(PASS_TILES, from + lane_of_row, to, lanes, lane_sum); \
+            SUM sum = row_sum(tile, from + lane_of_row, to, lanes, lane_sum);      \
             if (mine < rows && lane_of_row == 0) { FINISH(b, row, sum, DO) }       \
         }                                                                          \
         barrier(CLK_LOCAL_MEM_FENCE); /* the next run overwrites the tile */       \

@@ -54,10 +54,11 @@ ACC sum_pieces(int first, int last, int step, global const int *restrict piece_s
     }
 #endif
 
-// Each label is a segment.
-kernel void deflation_restrict(RESTRICT_PARAMS, global REAL *restrict w, long w0)
+// Each label is a segment. `kept`: the same once more.
+kernel void deflation_restrict(RESTRICT_PARAMS, global REAL *restrict w, long w0,
+                               global REAL *restrict kept)
 {
-#define TO_W(s, sum) w[w0 + (s)] = (REAL)(sum)
+#define TO_W(s, sum) w[w0 + (s)] = kept[s] = (REAL)(sum)
     RESTRICT(TO_W);
 }
 
@@ -69,13 +70,14 @@ kernel void deflation_segments(RESTRICT_PARAMS, global ACC *restrict part)
 }
 
 kernel void deflation_finish(long k, global const int *restrict label_segment,
-                             global const ACC *restrict part, global REAL *restrict w, long w0)
+                             global const ACC *restrict part, global REAL *restrict w, long w0,
+                             global REAL *restrict kept)
 {
     FOR_EACH(i, k)
     {
         ACC sum = 0;
         for (int s = label_segment[i]; s < label_segment[i + 1]; s++) sum += part[s];
-        w[w0 + i] = (REAL)sum;
+        w[w0 + i] = kept[i] = (REAL)sum;
     }
 }
 
@@ -129,4 +131,24 @@ kernel void deflation_correct(long n, global const LABEL *restrict label,
 
     ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}
+
+// z += Z c. part holds `count` sums of (r.z, r.r) for the z there was: what Z c adds to r.z is
+// c.(Z'r), k products, left behind those by the first `writers` groups.
+kernel void deflation_add(long n, global const LABEL *restrict label, long k,
+                          global const REAL *restrict c, long c0, global const REAL *restrict zr,
+                          global REAL *restrict z, long z0, int count, int writers,
+                          global ACC2 *restrict part)
+{
+    local ACC2 lane[WG];
+    const int g = get_group_id(0);
+    c += c0, z += z0;
+    FOR_VEC(i, n) STV(LDV(z, i) + GATHER(c, label + i * VW), i, z);
+    FOR_TAIL(i, n) z[i] += c[label[i]];
+    if (g >= writers) return;
+    ACC s = 0;
+    for (long j = g * k / writers + get_local_id(0); j < (g + 1) * k / writers; j += WG)
+        s += (ACC)c[j] * (ACC)zr[j];
+    ACC2 sum = group_sum2((ACC2)(s, 0), lane);
+    if (get_local_id(0) == 0) part[count + g] = sum;
 }

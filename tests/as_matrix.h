@@ -5,11 +5,12 @@
 #define KRY_AS_MATRIX_H
 
 #include "grids.h"
+#include "patterns.h"
 
 /* y := M x in plain C, for a symmetric M that is made from A. */
 typedef void plain_apply(const matrix *A, const double *x, double *y, const void *user);
 
-static double plain_diagonal(const matrix *A, int64_t i)
+MAYBE_UNUSED static double plain_diagonal(const matrix *A, int64_t i)
 {
     double d = 0;
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
@@ -50,6 +51,31 @@ MAYBE_UNUSED static matrix as_matrix(const matrix *A, plain_apply *apply, const 
     }
     free(unit), free(y);
     return M;
+}
+
+/* Symmetric, at random places with numbers of either sign, positive definite by its diagonal, whose
+ * entries lie between 1/2 and a few hundred. */
+MAYBE_UNUSED static matrix random_spd(kry_type type, int64_t n)
+{
+    matrix A = matrix_where(type, n, n, symmetric_random);
+    double *scale = calloc((size_t)n + 1, sizeof *scale);
+
+    assert_non_null(scale);
+    for (int64_t i = 0; i < n; i++) scale[i] = exp2((double)random_below(4));
+    for (int64_t i = 0; i < n; i++) {
+        double others = 0.5;
+        int64_t diagonal = -1;
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++) {
+            if (A.col[e] == i)
+                diagonal = e;
+            else
+                others += fabs(A.val[e]);
+            A.val[e] *= scale[i] * scale[A.col[e]];
+        }
+        A.val[diagonal] = to_type(type, others) * scale[i] * scale[i];
+    }
+    free(scale);
+    return A;
 }
 
 /* ---- on the device ------------------------------------------------------------------------- */

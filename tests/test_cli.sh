@@ -101,6 +101,50 @@ expect 0 '"method": "sor"' solve --problem poisson2d:4 --method sor --omega 1.2 
 expect 0 '"precond": "ip"' solve --problem poisson2d:4 --precond ip --json
 expect 2 'no red-black sweep' solve --problem poisson2d:4 --format csr --method sor
 expect 0 'chebyshev:3' solve --problem poisson2d:4 --precond chebyshev:3
+for precond in ip:drop ip:unscaled ip:unscaled,drop block-jacobi block-jacobi:3 neumann neumann:3 \
+    ssor-ai ssor-ai:2; do
+    expect 0 '"converged": true' solve --problem poisson2d:9 --precond $precond --format csr --json
+done
+expect 2 'block-jacobi:ROWS' solve --problem poisson2d:4 --precond block-jacobi:
+
+# What a preconditioner is, by products with it.
+expect 0 'M is symmetric, positive definite' info --problem poisson2d:9 --check-precond
+expect 0 "'jacobi'" info --problem poisson2d:9 --check-precond
+expect 0 '"operator": "M", "kind": "ip".*"symmetric": true, "positive": true' \
+    info --problem poisson2d:9 --check-precond --precond ip --precision single --json
+expect 0 "'dia'" info --problem poisson2d:9 --check-precond --precond chebyshev:3 --format dia
+expect 2 'wants a preconditioner' info --problem poisson2d:9 --check-precond --precond none
+expect 2 'needs one matrix' info --check-precond
+expect 2 'go with --check-precond' info --problem poisson2d:9 --precond ip
+cat >"$dir/skewed.mtx" <<EOF
+%%MatrixMarket matrix coordinate real general
+4 4 6
+1 1 2
+2 2 2
+3 3 2
+4 4 2
+1 2 1.5
+2 1 -1
+EOF
+expect 1 'M is not symmetric' info "$dir/skewed.mtx" --check-precond --precond block-jacobi:2
+expect 1 'A is not symmetric' info "$dir/skewed.mtx" --check-precond --precond block-jacobi:2
+expect 1 '"symmetric": false, "positive": true' \
+    info "$dir/skewed.mtx" --check-precond --precond neumann --json
+expect 2 'is not symmetric: row 1 has -1 in column 0' \
+    info "$dir/skewed.mtx" --check-precond --precond ip
+cat >"$dir/dense.mtx" <<EOF
+%%MatrixMarket matrix coordinate real symmetric
+3 3 6
+1 1 1
+2 2 1
+3 3 1
+2 1 0.9
+3 1 0.9
+3 2 0.9
+EOF
+expect 0 'M is symmetric, positive' info "$dir/dense.mtx" --check-precond --precond neumann:2
+expect 1 'M is symmetric, but not positive definite' \
+    info "$dir/dense.mtx" --check-precond --precond neumann:1
 expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
 expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
 expect 2 "'slice=8'" solve --problem poisson2d:4 --format csr:slice=8
@@ -431,6 +475,11 @@ if command -v python3 >/dev/null; then
 for line in sys.stdin: json.loads(line)' <"$dir/out" 2>>"$dir/err" || fail "no valid JSON"
 fi
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '^csr_apply_dot  *50 ' bench kernels --n 1000 --problem poisson2d:64 --format csr:form=flux --method pcg
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 0 '"name": "stencil_step", .*"calls": 7, .*"bytes": [0-9].*"fraction_of_copy": [0-9].*"share": 0' \
+    bench kernels --n 1000 --problem poisson2d:64 --maxit 7 --precision single --resident off --json
+expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7
 expect 0 '"mtx_parse"' bench mtx --n 1000 --json
 
 echo "$checks checks, $failures failed"

@@ -46,17 +46,21 @@ static int32_t *labels_of(shape s, int64_t n, int64_t *k)
     return labels;
 }
 
-/* ---- Z --------------------------------------------------------------------------------------------- */
+/* ---- Z
+ * --------------------------------------------------------------------------------------------- */
 
 static void check_subspace(kry_type type, int64_t n, shape s, int64_t offset)
 {
     int64_t k;
     int32_t *labels = labels_of(s, n, &k);
     double *v = random_array(type, n), *c = random_array(type, k), *r = random_array(type, n);
-    guarded gv = guarded_create(type, n, 1, offset, v), gw = guarded_create(type, k, 1, offset, NULL),
-            gc = guarded_create(type, k, 1, offset, c), gy = guarded_create(type, n, 1, offset, NULL),
+    guarded gv = guarded_create(type, n, 1, offset, v),
+            gw = guarded_create(type, k, 1, offset, NULL),
+            gc = guarded_create(type, k, 1, offset, c),
+            gy = guarded_create(type, n, 1, offset, NULL),
             gr = guarded_create(type, n, 1, offset, r);
-    long double *sum = calloc((size_t)k + 1, sizeof *sum), *size = calloc((size_t)k + 1, sizeof *size);
+    long double *sum = calloc((size_t)k + 1, sizeof *sum),
+                *size = calloc((size_t)k + 1, sizeof *size);
     long double rz = 0, rr = 0, eps = eps_of(type), dots[2];
     kry_subspace Z;
     kry_sum *pair;
@@ -107,7 +111,8 @@ static void subspace(void **state)
                 check_subspace(type_of(state), sizes[i], shapes[s], offset);
 }
 
-/* ---- A Z and E --------------------------------------------------------------------------------------- */
+/* ---- A Z and E
+ * --------------------------------------------------------------------------------------- */
 
 enum { NX = 13, NY = 11, N = NX * NY };
 
@@ -191,17 +196,20 @@ static void check_galerkin(const system_ *s, kry_type type, shape form)
     for (int64_t j = 0; j < k; j++)
         for (int64_t e = G.ptr[j]; e < G.ptr[j + 1]; e++) {
             long double *want = &AZ[j * N + G.row[e]];
-            NEAR(at(type, G.val, e), *want, bound, "%s: AZ[%d][%d]", s->name, (int)G.row[e], (int)j);
+            NEAR(at(type, G.val, e), *want, bound, "%s: AZ[%d][%d]", s->name, (int)G.row[e],
+                 (int)j);
             *want = 0;
         }
-    for (int64_t i = 0; i < N * k; i++) NEAR(0, AZ[i], bound, "%s: an entry of AZ missing", s->name);
+    for (int64_t i = 0; i < N * k; i++)
+        NEAR(0, AZ[i], bound, "%s: an entry of AZ missing", s->name);
     for (int64_t j = 0; j < k; j++)
         for (int64_t e = G.E.row_ptr[j]; e < G.E.row_ptr[j + 1]; e++) {
             long double *want = &E[j * k + G.E.col[e]];
             NEAR(G.E.val[e], *want, N * bound, "%s: E[%d][%d]", s->name, (int)j, (int)G.E.col[e]);
             *want = 0;
         }
-    for (int64_t i = 0; i < k * k; i++) NEAR(0, E[i], N * bound, "%s: an entry of E missing", s->name);
+    for (int64_t i = 0; i < k * k; i++)
+        NEAR(0, E[i], N * bound, "%s: an entry of E missing", s->name);
     assert_int_equal(G.E.singular, s->side == KRY_NEUMANN || s->side == KRY_PERIODIC);
     kry_galerkin_release(&G);
     kry_colours_release(&colours);
@@ -217,7 +225,8 @@ static void galerkin(void **state)
             check_galerkin(&systems[s], type_of(state), form);
 }
 
-/* ---- two levels ------------------------------------------------------------------------------------ */
+/* ---- two levels
+ * ------------------------------------------------------------------------------------ */
 
 typedef struct outcome {
     int64_t iterations;
@@ -274,8 +283,8 @@ static void variants(void **state)
             double largest = 0;
             for (int i = 0; i < N; i++) largest = fmax(largest, fabs(plain.x[i]));
             for (int i = 0; i < N; i++)
-                NEAR(o.x[i], plain.x[i], (type == KRY_F32 ? 0.3 : 1e-5) * largest,
-                     "%s, %s: x[%d]", systems[s].name, words[w], i);
+                NEAR(o.x[i], plain.x[i], (type == KRY_F32 ? 0.3 : 1e-5) * largest, "%s, %s: x[%d]",
+                     systems[s].name, words[w], i);
             if (w == 0) first = o;
             if (type == KRY_F64 && w < 7 && !about(o.iterations, first.iterations))
                 fail_msg("%s, %s: %d iterations, not %d", systems[s].name, words[w],
@@ -310,8 +319,7 @@ static void projector(void **state)
     OK(kry_vec_fill(y, NAN));
     OK(kry_op_apply(Q, 1, az, 0, y));
     double *got = numbers_of(y);
-    for (int i = 0; i < N; i++)
-        NEAR(got[i], numbers[i], 3e4 * eps_of(type), "(Q A Z c)[%d]", i);
+    for (int i = 0; i < N; i++) NEAR(got[i], numbers[i], 3e4 * eps_of(type), "(Q A Z c)[%d]", i);
     free(got), free(c), free(labels);
     kry_vec_release(&z);
     kry_vec_release(&az);
@@ -329,7 +337,8 @@ static void vectors(void **state)
         kry_op *A = operator_of(&systems[s], type), *D, *S;
         int64_t k;
         int32_t *labels = labels_of(RUNS, N, &k);
-        double *columns = calloc((size_t)(N * k), sizeof *columns), *numbers = random_array(type, N);
+        double *columns = calloc((size_t)(N * k), sizeof *columns),
+               *numbers = random_array(type, N);
         kry_vec *x = vec_of(type, numbers, N, 1), *b;
         kry_result by_vectors, by_labels;
 
@@ -401,7 +410,9 @@ static kry_status own_apply(void *self, double alpha, const kry_vec *x, double b
 }
 static void own_operator(void **state)
 {
-    static const kry_op_table table = { .struct_size = sizeof table, .kind = "own", .apply = own_apply };
+    static const kry_op_table table = { .struct_size = sizeof table,
+                                        .kind = "own",
+                                        .apply = own_apply };
     kry_type type = type_of(state);
     kry_op *A = operator_of(&systems[1], type), *own;
     double *numbers = random_array(type, N);
@@ -452,7 +463,8 @@ static void bad_input(void **state)
     REFUSES(kry_deflation_create(stored, KRY_DEFLATION(.block = 4), &D), KRY_ERR_UNSUPPORTED,
             "grid");
     OK(CREATE(.stripes = 3));
-    REFUSES(kry_pcg_create(stored, KRY_PCG(.deflation = D), &S), KRY_ERR_ARGUMENT, "another matrix");
+    REFUSES(kry_pcg_create(stored, KRY_PCG(.deflation = D), &S), KRY_ERR_ARGUMENT,
+            "another matrix");
     REFUSES(kry_pcg_create(A, KRY_PCG(.deflation = A), &S), KRY_ERR_TYPE, "no deflation");
     REFUSES(kry_op_update(D, columns), KRY_ERR_ARGUMENT, "no values");
     kry_op_release(&D);
@@ -474,8 +486,8 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(subspace),  BOTH(galerkin), BOTH(variants),     BOTH(projector),
-        BOTH(vectors),   BOTH(update),   BOTH(own_operator), BOTH(bad_input),
+        BOTH(subspace), BOTH(galerkin), BOTH(variants),     BOTH(projector),
+        BOTH(vectors),  BOTH(update),   BOTH(own_operator), BOTH(bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

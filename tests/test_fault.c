@@ -231,7 +231,7 @@ typedef struct stored {
     kry_sum *sum;
 } stored;
 
-static kry_status stored_run(kry_device *dev, kry_format format, stored *s)
+static kry_status stored_run(kry_device *dev, kry_format format, kry_form form, stored *s)
 {
     kry_status st = KRY_OK;
     int64_t ptr[N + 1];
@@ -239,7 +239,8 @@ static kry_status stored_run(kry_device *dev, kry_format format, stored *s)
     float numbers[3 * N];
 
     *s = (stored){ .A = POISONED(kry_op) };
-    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, KRY_MATRIX(.format = format), &s->A),
+    STEP(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val,
+                        KRY_MATRIX(.format = format, .form = form), &s->A),
          s->A);
     TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->x));
     TRY(kry_vec_create(dev, KRY_F32, N, 1, &s->y));
@@ -258,13 +259,13 @@ done:
     return st;
 }
 
-static bool stored_fails_cleanly(kry_device *dev, kry_format format, int k)
+static bool stored_fails_cleanly(kry_device *dev, kry_format format, kry_form form, int k)
 {
     stored s;
     int refs = dev->refs;
 
     kry_test_fail_at = k;
-    kry_status st = stored_run(dev, format, &s);
+    kry_status st = stored_run(dev, format, form, &s);
     bool reached = k >= 0 && kry_test_fail_at < 0;
     kry_test_fail_at = -1;
     if (st < 0 && (st != KRY_ERR_MEMORY || !reached))
@@ -280,18 +281,20 @@ static bool stored_fails_cleanly(kry_device *dev, kry_format format, int k)
 static void fault__every_request_of_every_format(void **state)
 {
     (void)state;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
+    for (int i = 2 * KRY_FORMAT_CSR; i < 2 * KRY_FORMAT_COUNT; i++) {
+        kry_format f = (kry_format)(i / 2);
+        kry_form form = i % 2 ? KRY_FLUX : KRY_ASSEMBLED;
         int k = 0;
-        stored_fails_cleanly(device(), f, -1); /* compiles */
-        while (stored_fails_cleanly(device(), f, k)) k++;
+        stored_fails_cleanly(device(), f, form, -1); /* compiles */
+        while (stored_fails_cleanly(device(), f, form, k)) k++;
         assert_in_range(k, 12, 100000);
-        stored_fails_cleanly(device(), f, -1);
+        stored_fails_cleanly(device(), f, form, -1);
     }
 }
 
 /* Numbers that need double where single was enough: either all of it happens or nothing does, on a
  * device that has yet to compile for them, too. */
-static void check_widening(kry_device *dev, kry_format format, int k, bool *reached)
+static void check_widening(kry_device *dev, const kry_matrix_params *p, int k, bool *reached)
 {
     static double narrow[3 * N], wide[3 * N];
     double y[N];
@@ -299,7 +302,7 @@ static void check_widening(kry_device *dev, kry_format format, int k, bool *reac
     kry_vec *x, *Ax;
 
     for (int64_t e = 0; e < row_ptr[N]; e++) narrow[e] = val[e], wide[e] = val[e] / 3.0;
-    OK(kry_csr_create(dev, KRY_F64, N, N, row_ptr, col, narrow, KRY_MATRIX(.format = format), &A));
+    OK(kry_csr_create(dev, KRY_F64, N, N, row_ptr, col, narrow, p, &A));
     OK(kry_vec_create(dev, KRY_F64, N, 1, &x));
     OK(kry_vec_create(dev, KRY_F64, N, 1, &Ax));
     OK(kry_vec_fill(x, 3));
@@ -323,12 +326,14 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
 {
     (void)state;
     if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
-        bool reached = true;
+    for (kry_format f = KRY_FORMAT_CSR; f <= KRY_FORMAT_COUNT; f++) {
+        bool reached = true, flux = f == KRY_FORMAT_COUNT;
+        const kry_matrix_params *p = flux ? KRY_MATRIX(.format = KRY_FORMAT_SELL, .form = KRY_FLUX)
+                                          : KRY_MATRIX(.format = f);
         for (int k = 0; reached; k++) {
             kry_device *dev;
             OK(kry_device_open(NULL, &dev));
-            check_widening(dev, f, k, &reached);
+            check_widening(dev, p, k, &reached);
             assert_int_equal(dev->refs, 1);
             kry_device_release(&dev);
         }
@@ -362,7 +367,7 @@ static kry_status relaxed_run(kry_device *dev, relaxed *s)
          s->faces);
     TRY(kry_csr_create(dev, KRY_F32, N, N, row_ptr, col, val, NULL, &s->A));
     s->ip = s->of_grid = s->of_matrix = s->sor = s->jacobi = s->pcg = POISONED(kry_op);
-    STEP(kry_incomplete_poisson_create(s->grid, &s->ip), s->ip);
+    STEP(kry_incomplete_poisson_create(s->grid, NULL, &s->ip), s->ip);
     STEP(kry_chebyshev_create(s->grid, NULL, &s->of_grid), s->of_grid);
     STEP(kry_chebyshev_create(s->A, NULL, &s->of_matrix), s->of_matrix);
     STEP(kry_relaxation_create(s->grid, KRY_RELAXATION(.method = KRY_SOR), &s->sor), s->sor);
@@ -411,11 +416,64 @@ static void fault__every_request_of_relaxations(void **state)
     print_message("# %d requests\n", k);
 }
 
+/* ---- preconditioners that take a matrix apart on the host: made, given new values, applied ------ */
+
+static kry_status precond_run(kry_op *A, const char *name, kry_vec *b, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    kry_op *M = POISONED(kry_op);
+
+    STEP(kry_precond_create(A, name, &M), M);
+    TRY(kry_op_apply(M, 1, b, 0, z));
+    TRY(kry_op_update(M, NULL));
+    TRY(kry_op_apply(M, 1, b, 0, z));
+done:
+    if (M) kry_op_release(&M);
+    return st;
+}
+
+/* The A of file scope, as a matrix and as a grid of other values. */
+static void fault__every_request_of_preconditioners(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "ip",        "ip:drop", "ip:unscaled",
+                                         "ssor-ai:2", "neumann", "block-jacobi:7" };
+    kry_op *A[2];
+    kry_vec *b, *z;
+    int all = 0;
+
+    OK(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val, NULL, &A[0]));
+    OK(kry_stencil_create(device(), KRY_F32, KRY_STENCIL(.size = { 10, N / 10 }), &A[1]));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &b));
+    OK(kry_vec_create(device(), KRY_F32, N, 1, &z));
+    OK(kry_vec_fill(b, 1));
+    const int refs = device()->refs;
+    for (size_t i = 0; i < 2 * COUNT(names); i++) {
+        bool reached = true;
+        OK(precond_run(A[i % 2], names[i / 2], b, z)); /* compiles */
+        for (int k = 0; reached; k++, all++) {
+            kry_test_fail_at = k;
+            kry_status st = precond_run(A[i % 2], names[i / 2], b, z);
+            reached = kry_test_fail_at < 0;
+            kry_test_fail_at = -1;
+            assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+            assert_int_equal(device()->refs, refs);
+        }
+    }
+    assert_in_range(all, 100, 100000);
+    print_message("# %d requests\n", all);
+    kry_vec_release(&z);
+    kry_vec_release(&b);
+    kry_op_release(&A[1]);
+    kry_op_release(&A[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
         cmocka_unit_test(fault__every_request_of_relaxations),
+        cmocka_unit_test(fault__every_request_of_preconditioners),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),

@@ -82,16 +82,11 @@ static const struct graph {
     int64_t n;
     weight_fn *weight;
 } graphs[] = {
-    { "a path of two", 2, path },
-    { "a vector, less one", 7, path },
-    { "a vector and one", 9, path },
-    { "a group, less one", 127, path },
-    { "a group and one", 129, path },
-    { "a run and one", 513, path },
-    { "two phases", 169, two_phases },
-    { "two phases, many groups", 1089, two_phases },
-    { "at random", 200, random_graph },
-    { "at random, many diagonals", 701, random_graph },
+    { "a path of two", 2, path },          { "a vector, less one", 7, path },
+    { "a vector and one", 9, path },       { "a group, less one", 127, path },
+    { "a group and one", 129, path },      { "a run and one", 513, path },
+    { "two phases", 169, two_phases },     { "two phases, many groups", 1089, two_phases },
+    { "at random", 200, random_graph },    { "at random, many diagonals", 701, random_graph },
     { "a star: one long row", 700, star },
 };
 #define EACH_GRAPH(g) for (const struct graph *g = graphs; g < graphs + COUNT(graphs); g++)
@@ -102,8 +97,8 @@ static kry_op *flux_in(const matrix *A, kry_type type, kry_format format, unsign
     kry_op *op = NULL;
     bool taken = !is_too_much(A, type, bytes_needed(A, type, format)) &&
                  (format != KRY_FORMAT_SYMDIA || is_symmetric(A));
-    kry_status st = create(
-        A, type, KRY_MATRIX(.format = format, .traits = traits, .form = KRY_FLUX), &op);
+    kry_status st =
+        create(A, type, KRY_MATRIX(.format = format, .traits = traits, .form = KRY_FLUX), &op);
 
     assert_int_equal(st == KRY_OK, taken);
     return op;
@@ -433,7 +428,8 @@ static void flux_update__coordinates(void **state)
     kry_op_release(&op);
 }
 
-/* ---- numbers kept in single ------------------------------------------------------------------- */
+/* ---- numbers kept in single -------------------------------------------------------------------
+ */
 
 static void flux__values(void **state)
 {
@@ -450,11 +446,10 @@ static void flux__values(void **state)
         {
             kry_op *op;
             void *val = in_type(KRY_F64, A.val, A.nnz);
-            kry_status st = kry_csr_create(
-                device(), KRY_F64, A.rows, A.cols, A.row_ptr, A.col, val,
-                KRY_MATRIX(.format = format, .values = values, .traits = KRY_SINGULAR,
-                           .form = KRY_FLUX),
-                &op);
+            kry_status st = kry_csr_create(device(), KRY_F64, A.rows, A.cols, A.row_ptr, A.col, val,
+                                           KRY_MATRIX(.format = format, .values = values,
+                                                      .traits = KRY_SINGULAR, .form = KRY_FLUX),
+                                           &op);
             free(val);
             OK(st);
             assert_int_equal(kry_matrix_of(op)->stored,
@@ -469,7 +464,8 @@ static void flux__values(void **state)
     }
 }
 
-/* ---- making one ------------------------------------------------------------------------------- */
+/* ---- making one -------------------------------------------------------------------------------
+ */
 
 static void flux__auto(void **state)
 {
@@ -490,9 +486,9 @@ static void flux__auto(void **state)
 static cl_mem buffer_of(const void *numbers, size_t bytes)
 {
     cl_int err;
-    cl_mem buffer = clCreateBuffer(kry_device_context(device()),
-                                   CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes,
-                                   (void *)numbers, &err);
+    cl_mem buffer =
+        clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                       bytes, (void *)numbers, &err);
     assert_int_equal(err, CL_SUCCESS);
     return buffer;
 }
@@ -544,7 +540,8 @@ static void flux__refusals(void **state)
     matrix_release(&A), matrix_release(&B);
 }
 
-/* ---- what it is good for ---------------------------------------------------------------------- */
+/* ---- what it is good for ----------------------------------------------------------------------
+ */
 
 /* Two phases, a million to one, in single. The permeable one is held by nothing but its joints to
  * the other, whose far side is a wall at 0: rounded diagonals hold it as firmly, or pull at it. How

@@ -34,7 +34,7 @@ static void check_grid(const grid *g, kry_type type)
     kry_op_info info;
 
     print_message("# %s\n", g->name);
-    OK(kry_incomplete_poisson_create(op, &ip));
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
     kry_op_release(&op); /* it keeps what it was built from */
     kry_op_describe(ip, &info);
     assert_string_equal(info.kind, "ip");
@@ -92,7 +92,7 @@ static void ip_update__follows_new_coefficients(void **state)
     kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *ip = NULL;
     matrix A = grid_matrix(g, other), M = as_matrix(&A, plain_ip, NULL);
 
-    OK(kry_incomplete_poisson_create(op, &ip));
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
     OK(kry_op_update(op, other));
     OK(kry_op_update(ip, NULL));
     op_suite(ip, &M);
@@ -103,23 +103,281 @@ static void ip_update__follows_new_coefficients(void **state)
     free(k), free(other);
 }
 
+/* ---- stored matrices, and the other forms --------------------------------------------------- */
+
+/* y := K K' x */
+static void plain_unscaled(const matrix *A, const double *x, double *y, const void *user)
+{
+    int64_t n = A->rows;
+    double *w = calloc((size_t)n + 1, sizeof *w);
+
+    (void)user;
+    assert_non_null(w);
+    for (int64_t i = 0; i < n; i++) {
+        w[i] += x[i];
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            if (A->col[e] > i && x[A->col[e]] != 0)
+                w[i] -= A->val[e] * x[A->col[e]] / plain_diagonal(A, i);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = w[i];
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            if (A->col[e] < i && w[A->col[e]] != 0)
+                y[i] -= A->val[e] * w[A->col[e]] / plain_diagonal(A, A->col[e]);
+    }
+    free(w);
+}
+
+static bool has_entry(const matrix *A, int64_t i, int64_t j)
+{
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+        if (A->col[e] == j) return true;
+    return false;
+}
+
+/* What lies outside the pattern of A goes. */
+static void drop_fill(matrix *M, const matrix *A)
+{
+    int64_t to = 0, e = 0;
+    for (int64_t i = 0; i < M->rows; i++) {
+        for (; e < M->row_ptr[i + 1]; e++)
+            if (has_entry(A, i, M->col[e])) M->col[to] = M->col[e], M->val[to++] = M->val[e];
+        M->row_ptr[i + 1] = to;
+    }
+    M->nnz = to;
+}
+
+/* Two rounded triangles instead of one matrix: what M is held against has the error of its sums. */
+static void check_forms(const kry_op *op, const matrix *A, bool grid, const char *why)
+{
+    for (int form = grid ? 1 : 0; form < 4; form++) {
+        bool unscaled = form & 1, drop = form & 2;
+        matrix M = as_matrix(A, unscaled ? plain_unscaled : plain_ip, NULL);
+        kry_op *ip = NULL;
+        kry_op_info info;
+
+        print_message("# %s, %s%s\n", why, unscaled ? "unscaled" : "scaled", drop ? ", drop" : "");
+        if (drop) drop_fill(&M, A);
+        OK(kry_incomplete_poisson_create(
+            op, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), &ip));
+        kry_op_describe(ip, &info);
+        assert_string_equal(info.kind, "ip");
+        assert_non_null(strstr(info.variant, unscaled ? "unscaled" : "scaled"));
+        assert_non_null(strstr(info.variant, drop ? "dropped" : "triangles"));
+        assert_true(A->rows < 2 || (info.bytes_per_apply > 0 && info.bytes_stored > 0));
+        assert_int_equal(!(kry_op_get_shape(ip)->traits & KRY_POSITIVE), drop);
+        assert_true(kry_op_get_shape(ip)->traits & KRY_SYMMETRIC);
+        op_suite(ip, &M);
+        if (!drop && A->rows) check_dots(ip, why);
+        kry_op_release(&ip);
+        matrix_release(&M);
+    }
+}
+
+static void ip__stored_grids(void **state)
+{
+    static const int of[] = { 0, 3, 4, 8, 11, 12, 14 }; /* 12: singular */
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(of); i++) {
+        const grid *g = &grids[of[i]];
+        if (too_large(grid_points(g))) continue;
+        double *k = grid_coefficients(g, type);
+        matrix A = grid_matrix(g, k);
+        kry_op *csr =
+            csr_of(&A, type, KRY_MATRIX(.traits = grid_singular(g) ? KRY_SINGULAR : KRY_POSITIVE));
+        kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH);
+        check_forms(csr, &A, false, g->name);
+        check_forms(op, &A, true, "the grid itself");
+        kry_op_release(&op);
+        kry_op_release(&csr);
+        matrix_release(&A);
+        free(k);
+    }
+}
+
+/* Numbers of either sign, diagonals far apart, rows of any length; no entries beside the diagonal.
+ */
+static void ip__stored_matrices(void **state)
+{
+    static const int64_t sizes[] = { 0, 1, 2, 9, 130, 700 };
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (too_large(sizes[i])) continue;
+        matrix A = random_spd(type, sizes[i]);
+        kry_op *csr = csr_of(&A, type, NULL);
+        char why[40];
+        snprintf(why, sizeof why, "%lld rows", (long long)sizes[i]);
+        check_forms(csr, &A, false, why);
+        kry_op_release(&csr);
+        matrix_release(&A);
+    }
+}
+
+/* Entries in any order, some twice, in the caller's buffers. */
+static void ip__wrapped_matrix_in_any_order(void **state)
+{
+    static const int64_t ptr64[] = { 0, 3, 6, 8 };
+    static const int32_t col[] = { 1, 0, 0, 2, 0, 1, 2, 1 };
+    static const double numbers[] = { -1, 1, 3, -2, -1, 5, 4, -2 };
+    kry_type type = type_of(state);
+    matrix A = { .rows = 3, .cols = 3, .nnz = 8 };
+    kry_op *op = NULL, *ip = NULL;
+    cl_int err;
+
+    A.row_ptr = (int64_t *)ptr64, A.col = (int32_t *)col, A.val = (double *)numbers;
+    void *val = in_type(type, numbers, 8);
+    const int32_t ptr[] = { 0, 3, 6, 8 };
+    const void *host[] = { ptr, col, val };
+    const size_t bytes[] = { sizeof ptr, sizeof col, 8 * kry_type_size(type) };
+    cl_mem buffer[3];
+    for (int b = 0; b < 3; b++) {
+        buffer[b] =
+            clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                           bytes[b], (void *)host[b], &err);
+        assert_int_equal(err, CL_SUCCESS);
+    }
+    OK(kry_csr_wrap(device(), type, 3, 3, 8, false, buffer[0], buffer[1], buffer[2], NULL, &op));
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
+    matrix M = as_matrix(&A, plain_ip, NULL);
+    op_suite(ip, &M);
+    kry_op_release(&ip);
+    kry_op_release(&op);
+    for (int b = 0; b < 3; b++) clReleaseMemObject(buffer[b]);
+    matrix_release(&M);
+    free(val);
+}
+
+/* The same iterations with the matrix as without it. */
+static void ip__stored_takes_as_many_iterations(void **state)
+{
+    kry_type type = type_of(state);
+    const grid *g = &grids[11];
+    double *k = grid_coefficients(g, type);
+    matrix A = grid_matrix(g, k);
+    kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *csr = csr_of(&A, type, NULL);
+    double *b = random_array(type, A.rows);
+    kry_result result;
+
+    int free_of = device_pcg(op, b, "precond=ip rtol=1e-4", &result);
+    int stored = device_pcg(csr, b, "precond=ip rtol=1e-4", &result);
+    int dropped = device_pcg(csr, b, "precond=ip:drop rtol=1e-4", &result);
+    print_message("# %d iterations, %d stored, %d dropped\n", free_of, stored, dropped);
+    assert_in_range(stored, free_of - 1, free_of + 1);
+    assert_in_range(dropped, free_of / 2, free_of * 5 / 4);
+    free(b), free(k);
+    kry_op_release(&op);
+    kry_op_release(&csr);
+    matrix_release(&A);
+}
+
+static void ip_update__stored_follows_new_values(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = random_spd(type, 300);
+    kry_op *op = csr_of(&A, type, NULL), *ip = NULL;
+    matrix old = as_matrix(&A, plain_ip, NULL);
+
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
+    for (int64_t i = 0; i < A.rows; i++) /* still symmetric, other diagonals */
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+            A.val[e] *= exp2((double)(i % 3)) * exp2((double)(A.col[e] % 3));
+    void *val = in_type(type, A.val, A.nnz);
+    OK(kry_op_update(op, val));
+    op_suite(ip, &old); /* until it is told */
+    OK(kry_op_update(ip, NULL));
+    matrix M = as_matrix(&A, plain_ip, NULL);
+    op_suite(ip, &M);
+    REFUSES(kry_op_update(ip, val), KRY_ERR_ARGUMENT, "'ip'");
+    free(val);
+    for (int64_t e = A.row_ptr[7]; e < A.row_ptr[8]; e++)
+        if (A.col[e] == 7) A.val[e] = -A.val[e];
+    val = in_type(type, A.val, A.nnz);
+    OK(kry_op_update(op, val));
+    REFUSES(kry_op_update(ip, NULL), KRY_ERR_ARGUMENT, "row 7");
+    op_suite(ip, &M); /* a failure changes nothing */
+    free(val);
+    kry_op_release(&ip);
+    kry_op_release(&op);
+    matrix_release(&A), matrix_release(&M), matrix_release(&old);
+}
+
+/* Five rows: the diagonal and one more pair, as given. */
+static kry_op *five_rows(kry_type type, double diagonal, double lower, double upper)
+{
+    const int64_t ptr[] = {
+        0, 1, 2 + (upper != 99), 3 + (upper != 99), 5 + (upper != 99), 6 + (upper != 99)
+    };
+    const int32_t with[] = { 0, 1, 3, 2, 1, 3, 4 }, without[] = { 0, 1, 2, 1, 3, 4 };
+    const double values[] = { 4, 4, upper, diagonal, lower, 4, 4 },
+                 fewer[] = { 4, 4, diagonal, lower, 4, 4 };
+    void *val = upper != 99 ? in_type(type, values, 7) : in_type(type, fewer, 6);
+    kry_op *op = NULL;
+    OK(kry_csr_create(device(), type, 5, 5, ptr, upper != 99 ? with : without, val, NULL, &op));
+    free(val);
+    return op;
+}
+
+static void ip_create__names_the_row(void **state)
+{
+    static const struct {
+        double diagonal, lower, upper;
+        const char *named; /* NULL: it is taken */
+    } of[] = { { 4, -1, -1, NULL },
+               { 4, -1, -1 - 1e-10, NULL },
+               { 4, 0, 99, NULL },
+               { 4, -1, 1, "row 3 has -1 in column 1, row 1 has 1 in column 3" },
+               { 4, -1, 99, "row 3 has -1 in column 1, row 1 has 0 in column 3" },
+               { 4, 0, -2, "row 3 has 0 in column 1, row 1 has -2 in column 3" },
+               { 0, -1, -1, "the diagonal entry of row 2 of" },
+               { -4, -1, -1, "is -4; all must be positive" } };
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(of); i++)
+        for (int form = 0; form < 4; form++) {
+            kry_op *op = five_rows(type, of[i].diagonal, of[i].lower, of[i].upper), *ip = op;
+            const kry_incomplete_poisson_params *params =
+                KRY_INCOMPLETE_POISSON(.unscaled = form & 1, .drop = form & 2);
+            if (of[i].named) {
+                REFUSES(kry_incomplete_poisson_create(op, params, &ip), KRY_ERR_ARGUMENT,
+                        of[i].named);
+                assert_null(ip);
+            } else {
+                OK(kry_incomplete_poisson_create(op, params, &ip));
+                kry_op_release(&ip);
+            }
+            assert_int_equal(op->refs, 1);
+            kry_op_release(&op);
+        }
+}
+
+static int64_t two(int64_t i, int64_t n, int64_t m) { return (void)i, (void)n, (void)m, 2; }
+
 static void ip_create__refusals(void **state)
 {
     static const grid loop = { .size = { 1, 1 },
                                .low = { KRY_PERIODIC, KRY_PERIODIC },
                                .high = { KRY_PERIODIC, KRY_PERIODIC } };
     kry_type type = type_of(state);
-    matrix A = grid_matrix(&grids[3], NULL);
-    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR)), *ip = csr;
+    matrix A = matrix_create(type, 3, 4, two), B = grid_matrix(&grids[3], NULL);
+    kry_op *wide = csr_of(&A, type, NULL), *csr = csr_of(&B, type, NULL), *jacobi = NULL, *ip = csr;
 
-    REFUSES(kry_incomplete_poisson_create(csr, &ip), KRY_ERR_UNSUPPORTED, "'csr'");
+    REFUSES(kry_incomplete_poisson_create(wide, NULL, &ip), KRY_ERR_SHAPE, "3-by-4");
     assert_null(ip);
-    REFUSES(kry_incomplete_poisson_create(NULL, &ip), KRY_ERR_ARGUMENT, "NULL");
+    OK(kry_jacobi_create(csr, &jacobi));
+    REFUSES(kry_incomplete_poisson_create(jacobi, NULL, &ip), KRY_ERR_UNSUPPORTED,
+            "'jacobi' is neither a stored matrix nor a grid");
+    REFUSES(kry_incomplete_poisson_create(NULL, NULL, &ip), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_incomplete_poisson_create(csr, &(kry_incomplete_poisson_params){ .struct_size = 3 },
+                                          &ip),
+            KRY_ERR_ARGUMENT, "KRY_INCOMPLETE_POISSON");
+    kry_op_release(&jacobi);
     kry_op_release(&csr);
+    kry_op_release(&wide);
     kry_op *point = grid_op(&loop, type, NULL, KRY_PATH_MARCH);
-    REFUSES(kry_incomplete_poisson_create(point, &ip), KRY_ERR_SINGULAR, "row 0 is 0");
+    REFUSES(kry_incomplete_poisson_create(point, NULL, &ip), KRY_ERR_SINGULAR, "row 0 is 0");
+    REFUSES(kry_incomplete_poisson_create(point, KRY_INCOMPLETE_POISSON(.drop = true), &ip),
+            KRY_ERR_ARGUMENT, "row 0");
     kry_op_release(&point);
-    matrix_release(&A);
+    matrix_release(&A), matrix_release(&B);
 }
 
 int main(void)
@@ -128,6 +386,12 @@ int main(void)
         BOTH(ip__all_grids),
         BOTH(ip__halves_the_iterations),
         BOTH(ip_update__follows_new_coefficients),
+        BOTH(ip__stored_grids),
+        BOTH(ip__stored_matrices),
+        BOTH(ip__wrapped_matrix_in_any_order),
+        BOTH(ip__stored_takes_as_many_iterations),
+        BOTH(ip_update__stored_follows_new_values),
+        BOTH(ip_create__names_the_row),
         BOTH(ip_create__refusals),
     };
     return cmocka_run_group_tests_name("ip", tests, NULL, close_device);

@@ -232,6 +232,48 @@ static void steps(kry_type type, int64_t first)
     keep_vec(x);
 }
 
+/* Blocks of 2, 7 and 32 rows of a matrix whose inverse blocks are known: 1 / (1 + rows) off those of
+ * ones and the identity. */
+static void blocks(kry_type type, int64_t first)
+{
+    enum { ALL = 151 };
+    static const int sizes[] = { 2, 7, 32 };
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        const int rows = sizes[s];
+        static int64_t row_ptr[ALL + 1];
+        static int32_t col[32 * ALL];
+        static double f64[32 * ALL];
+        static float f32[32 * ALL];
+        double want[ALL], pair[2], zr = 0;
+        int64_t k = 0;
+        kry_op *A, *M;
+        kry_sum *sum;
+        for (int i = 0; i < ALL; i++) {
+            int begin = i / rows * rows, end = begin + rows < ALL ? begin + rows : ALL;
+            double all = 0;
+            for (int j = begin; j < end; j++, k++)
+                col[k] = j, f64[k] = i == j ? 2 : 1, f32[k] = (float)f64[k], all += entry(j);
+            row_ptr[i + 1] = k;
+            want[i] = entry(i) - all / (1 + end - begin);
+            zr += want[i] * entry(i);
+        }
+        OK(kry_csr_create(dev, type, ALL, ALL, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64,
+                          NULL, &A));
+        OK(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows), &M));
+        kry_vec *x = vector(type, ALL, first, 0), *y = vector(type, ALL, first, 2);
+        OK(kry_sum_create(dev, 2, &sum));
+        OK(kry_op_run_dots(M, x, y, sum));
+        expect(y, want, 300 * roundoff(type));
+        OK(kry_sum_read(&dev->layout, sum, pair));
+        assert_true(fabs(pair[0] - zr) <= 1000 * roundoff(type) * (1 + zr));
+        OK(kry_op_apply(M, 2, x, -1, y));
+        expect(y, want, 600 * roundoff(type));
+        kry_sum_release(&sum);
+        keep_vec(x), keep_vec(y);
+        keep_op(M), keep_op(A);
+    }
+}
+
 /* ---- every format ---- */
 
 /* Empty rows, more than a tile of them; a row and a column that are full, so long that GPUs split
@@ -317,6 +359,9 @@ static void every_format(kry_type type, int64_t first)
     format_kernels(type, first,
                    KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1, .index_bits = 32));
     format_kernels(type, first, KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC));
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        if (f != KRY_FORMAT_ELL && f != KRY_FORMAT_HYB) /* made of the same */
+            format_kernels(type, first, KRY_MATRIX(.format = f, .form = KRY_FLUX));
 }
 
 /* ---- the Laplace equation: what reads no images, which Oclgrind takes for uninitialised, and what
@@ -399,6 +444,92 @@ static void coarse_kernels(kry_type type, int64_t first)
     keep_vec(c);
 }
 
+/* ---- triangular solves of blocks ----------------------------------------------------------- */
+
+enum { BLOCK = 24, LINE = 70, BLOCKED = 4 * LINE + 9 };
+
+/* Entries of row i that are not its diagonal's: arrows that point down, of BLOCK rows, which leave
+ * no diagonal out; or a grid of lines. */
+static bool arrows(int i, int j)
+{
+    return i / BLOCK == j / BLOCK && (i > j ? i : j) % BLOCK == BLOCK - 1;
+}
+static bool lines(int i, int j)
+{
+    return abs(i - j) == LINE || (abs(i - j) == 1 && i / LINE == j / LINE);
+}
+
+static double block_entry(bool symmetric, int i, int j)
+{
+    return i == j               ? 6 + i % 3
+           : symmetric || i < j ? -0.5 - (i + j) % 5 * 0.125
+                                : 0.25 + (i % 4) * 0.125;
+}
+
+/* (D + L) D^-1 (D + U) z = r inside blocks: the incomplete factors where no two neighbours of a
+ * row are neighbours; D in d. */
+static void block_plain(bool (*there)(int i, int j), bool symmetric, bool transposed, int rows,
+                        double *z)
+{
+    double d[BLOCKED];
+    for (int i = 0; i < BLOCKED; i++) {
+        z[i] = entry(i), d[i] = block_entry(symmetric, i, i);
+        for (int k = i / rows * rows; k < i; k++) {
+            if (!there(i, k)) continue;
+            double low = block_entry(symmetric, i, k), high = block_entry(symmetric, k, i);
+            d[i] -= low * high / d[k];
+            z[i] -= (transposed ? high : low) * z[k];
+        }
+        z[i] /= d[i];
+    }
+    for (int i = BLOCKED - 1; i >= 0; i--)
+        for (int k = i + 1; k < BLOCKED && k / rows == i / rows; k++)
+            if (there(i, k))
+                z[i] -=
+                    block_entry(symmetric, transposed ? k : i, transposed ? i : k) * z[k] / d[i];
+}
+
+static void block_solves(kry_type type, int64_t first, bool (*there)(int i, int j), int rows)
+{
+    static int64_t row_ptr[BLOCKED + 1];
+    static int32_t col[8 * BLOCKED];
+    static double f64[8 * BLOCKED];
+    static float f32[8 * BLOCKED];
+    double want[BLOCKED], eps = 100 * roundoff(type);
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        int64_t k = 0;
+        kry_op *A, *M;
+        for (int i = 0; i < BLOCKED; i++) {
+            for (int j = 0; j < BLOCKED; j++)
+                if (i == j || there(i, j)) {
+                    col[k] = j, f64[k] = block_entry(symmetric, i, j);
+                    f32[k] = (float)f64[k], k++;
+                }
+            row_ptr[i + 1] = k;
+        }
+        OK(kry_csr_create(dev, type, BLOCKED, BLOCKED, row_ptr, col,
+                          type == KRY_F32 ? (void *)f32 : f64, NULL, &A));
+        OK((symmetric ? kry_block_ic_create : kry_block_ilu_create)(A, KRY_BLOCK_IC(.rows = rows),
+                                                                    &M));
+        kry_vec *r = vector(type, BLOCKED, first, 0), *z = vector(type, BLOCKED, first, 1);
+        for (int transposed = 0; transposed < 2; transposed++) {
+            OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M, 1, r, 0, z));
+            block_plain(there, symmetric, transposed, rows, want);
+            expect(z, want, eps);
+        }
+        keep_op(A), keep_op(M);
+        keep_vec(r), keep_vec(z);
+    }
+}
+
+static void block_kernels(kry_type type, int64_t first)
+{
+    block_solves(type, first, arrows, BLOCK);
+    if (first) return;
+    block_solves(type, first, lines, 2 * LINE);
+    block_solves(type, first, lines, LINE / 2);
+}
+
 static void both(void (*what)(kry_type type, int64_t first))
 {
     what(KRY_F32, 0);
@@ -423,8 +554,10 @@ static void format_kernels__on_small_groups(void **state)
     both(every_format);
     dev = large;
 }
+static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, both(blocks); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
+static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
 static void laplace_kernels__against_plain_c(void **state) { (void)state, both(laplace_kernels); }
 
 static void coarse_kernels__against_plain_c(void **state) { (void)state, both(coarse_kernels); }
@@ -435,8 +568,10 @@ int main(void)
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
         cmocka_unit_test(vec_kernels__against_plain_c),
         cmocka_unit_test(csr_kernels__against_plain_c),
+        cmocka_unit_test(block_jacobi_kernel__against_plain_c),
         cmocka_unit_test(laplace_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),
+        cmocka_unit_test(block_kernels__against_plain_c),
         cmocka_unit_test(format_kernels__on_small_groups),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);

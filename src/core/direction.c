@@ -47,9 +47,9 @@ size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
     static const int64_t none = 0;
     const kry_sum *in = s->drift ? s->drift : s->pq, *out = s->drift ? s->next_drift : s->pq;
     const kry_arg all[KRY_STEP_ARGS + KRY_DRIFT_ARGS] = {
-        ARG(s->update),   ARG(s->state),  ARG(s->step),
+        ARG(s->update),     ARG(s->state),     ARG(s->step),
         ARG(s->pq->buffer), ARG(s->pq->count), ARG(in->buffer),
-        ARG(in->count),   ARG(out->buffer), { sizeof *n, s->drift ? n : &none },
+        ARG(in->count),     ARG(out->buffer),  { sizeof *n, s->drift ? n : &none },
     };
     size_t count = KRY_STEP_ARGS + (drift ? KRY_DRIFT_ARGS : 0);
 

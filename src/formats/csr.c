@@ -228,7 +228,8 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
           KRY_ERR_UNSUPPORTED, "%s: a wrapped matrix stays csr, it cannot be %s", who,
           kry_format_name(params->format));
     CHECK(params->form == KRY_ASSEMBLED || (params->traits & KRY_SINGULAR), KRY_ERR_UNSUPPORTED,
-          "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR", who);
+          "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR",
+          who);
     TRY(kry_matrix_new(dev, type, rows, cols, nnz, &kry_csr_format, &A));
     A->wrapped = true;
     kry_matrix_set_form(A, params);

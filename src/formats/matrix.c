@@ -183,6 +183,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     if (A->surplus) info->bytes_stored += n * number;
     double plain =
         info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
+    if (A->flux && A->shared) plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain + A->extra_bytes;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
@@ -248,7 +249,7 @@ kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t 
 
 void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params)
 {
-    A->flux = params->form == KRY_FLUX;
+    A->flux = params->form == KRY_FLUX && A->nnz > 0; /* nothing flows: the same product */
     A->balanced = (params->traits & KRY_SINGULAR) != 0;
 }
 

@@ -1,6 +1,7 @@
 /*
  * block_ic.c - M := the inverse of incomplete factors of A's diagonal blocks: incomplete Cholesky
- * for symmetric A, incomplete LU otherwise. The factors: block_factor.c; their solves: block_solve.c.
+ * for symmetric A, incomplete LU otherwise. The factors: block_factor.c; their solves:
+ * block_solve.c.
  *
  * Storage     the factors; n numbers for y := alpha M x + beta y other than y := M x
  * Per use     reads r and the factors, writes z
@@ -69,44 +70,44 @@ done:
     return st;
 }
 
-/* The length of a line, if A's offsets are those of a grid with one unknown to a point: 1 and one
- * or two others. 0: they are not. */
-static int64_t line_of(const kry_op *A, const entries *e)
+/* The last axis's step: a line of a plane grid, a plane of one in space; also of a stored matrix
+ * that has the diagonals of such a grid, 1 and one or two others. 0: it has not. */
+static int64_t last_step(const kry_op *A, const entries *e)
 {
-    int64_t offset[3] = { 0 };
+    enum { MOST = 3 };
+    int64_t offset[MOST] = { 0 }, most = 0;
     const kry_stencil *grid = kry_stencil_of(A);
-    int found = 0, k;
+    bool neighbours = false;
+    int found = 0;
 
-    if (grid) return grid->size[0];
+    if (grid) return grid->axes == 3 ? grid->size[0] * grid->size[1] : grid->size[0];
     for (int64_t i = 0; i < A->shape.rows; i++)
         for (int64_t q = e->row_ptr[i]; q < e->row_ptr[i + 1]; q++) {
             int64_t d = e->col[q] - i;
-            if (d <= 0) continue;
-            for (k = 0; k < found && offset[k] != d; k++) continue;
-            if (k == 3) return 0;
-            if (k == found) offset[found++] = d;
+            int k = 0;
+            while (k < found && offset[k] != d) k++;
+            if (d <= 0 || k < found) continue;
+            if (found == MOST) return 0;
+            offset[found++] = d;
+            neighbours |= d == 1;
+            if (d > most) most = d;
         }
-    int64_t line = 0;
-    bool neighbours = false;
-    for (k = 0; k < found; k++) {
-        neighbours |= offset[k] == 1;
-        if (offset[k] > 1 && (!line || offset[k] < line)) line = offset[k];
-    }
-    return neighbours ? line : 0;
+    return neighbours && found > 1 ? most : 0;
 }
 
-/* Two lines of a grid; else blocks that a CPU's cache holds eight of, or that are enough for a
- * GPU's work-items. */
+/* Two lines or planes of a grid; else blocks that a CPU's cache holds eight of, or that are enough
+ * for a GPU's work-items. */
 static int64_t default_rows(const kry_op *A, const entries *e)
 {
     enum { MOST = 1024, LEAST = 32, ITEMS = 128 };
     const kry_device_info *info = &A->dev->info;
-    int64_t n = A->shape.rows, line = line_of(A, e), rows = 2 * line;
+    int64_t n = A->shape.rows, step = last_step(A, e), rows = 2 * step;
 
-    if (!line) {
+    if (!step) {
         rows = n / ((int64_t)info->compute_units * (info->cpu_kernels ? 8 : ITEMS));
         rows = rows < LEAST ? LEAST : rows > MOST ? MOST : rows;
     }
+    if (rows < LEAST) rows = (LEAST + rows - 1) / rows * rows;
     return rows < n ? rows : n > 0 ? n : 1;
 }
 

@@ -17,7 +17,7 @@ enum {
     GPU_STRIDE = 32,
     CPU_WALKERS = 4, /* to a core: few, so that what they write between the sweeps stays in cache */
     GPU_WALKERS = 16384,
-    PIECE = 4, /* rows to a work-item, EACH_ITEM in the kernels */
+    PIECE = 4,   /* rows to a work-item, EACH_ITEM in the kernels */
     MERGED = 512 /* rows that a group should have to do at least */
 };
 
@@ -235,8 +235,8 @@ static kry_status pack_rows(kry_block_solve *s, const kry_triangle *t, rows_layo
     TRY(kry_alloc((size_t)(total * s->stride), kry_type_size(s->type), &val));
     for (int64_t i = 0; i < s->n; i++) {
         int64_t block = i / s->rows, first = block * s->rows, to;
-        to = begin[block / s->stride * s->rows + i - first] * (int64_t)s->stride +
-             block % s->stride;
+        to =
+            begin[block / s->stride * s->rows + i - first] * (int64_t)s->stride + block % s->stride;
         for (int64_t e = t->ptr[i]; e < t->ptr[i + 1]; e++, to += s->stride) {
             col[to] = (int32_t)(t->col[e] - first);
             kry_number_put(s->type, val, to, t->val[e]);
@@ -356,9 +356,9 @@ void kry_block_solve_release(kry_block_solve **address)
 {
     kry_block_solve *s = *address;
     if (!s) return;
-    cl_mem *all[] = { &s->diagonal,   &s->slot,      &s->factor,    &s->lower.begin, &s->lower.col,
-                      &s->lower.val,  &s->upper.begin, &s->upper.col, &s->upper.val,   &s->inverse,
-                      &s->scratch };
+    cl_mem *all[] = { &s->diagonal,  &s->slot,      &s->factor,      &s->lower.begin,
+                      &s->lower.col, &s->lower.val, &s->upper.begin, &s->upper.col,
+                      &s->upper.val, &s->inverse,   &s->scratch };
     for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(s->dev, all[i]);
     free(s);
     *address = NULL;
@@ -375,10 +375,10 @@ static kry_status run_diagonals(kry_block_solve *s, bool transposed, const kry_v
     cl_long n = s->n, record = s->record, inverse_at = s->inverse_at;
     cl_long lower_at = transposed ? s->upper_at : 0, upper_at = transposed ? 0 : s->upper_at;
     kry_arg work = cpu ? (kry_arg)ARG(s->scratch) : (kry_arg)ARG(step);
-    kry_arg args[] = { ARG(n),        ARG(rows),       ARG(bundles),    ARG(m),
-                       ARG(s->diagonal), ARG(s->slot), ARG(record),     ARG(lower_at),
-                       ARG(upper_at), ARG(inverse_at), ARG(s->factor),  work,
-                       ARG(r->buffer), ARG(r->first),  ARG(z->buffer),  ARG(z->first) };
+    kry_arg args[] = { ARG(n),           ARG(rows),       ARG(bundles),   ARG(m),
+                       ARG(s->diagonal), ARG(s->slot),    ARG(record),    ARG(lower_at),
+                       ARG(upper_at),    ARG(inverse_at), ARG(s->factor), work,
+                       ARG(r->buffer),   ARG(r->first),   ARG(z->buffer), ARG(z->first) };
 
     return kry_launch(s->dev, s->kernel, s->walkers, args, COUNT(args));
 }

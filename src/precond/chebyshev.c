@@ -9,10 +9,10 @@
  *
  * Storage     2 n numbers, one for the last iterate but one; and those of relax.h
  * Per use     degree products; on grids 2 words for z_1, 3, then 4 for each further product; if
- * their diagonal is one number 2, 3, then 4, for z_1 is not written down Positive    as long as no
- * eigenvalue of D^-1 A is above the interval Source      Y. Saad, Iterative methods for sparse
- * linear systems, 2nd ed. (2003), algorithm 12.1; the largest eigenvalue from the coefficients of
- * conjugate gradients: section 6.7.3
+ *             their diagonal is one number 2, 3, then 4, for z_1 is not written down
+ * Positive    as long as no eigenvalue of D^-1 A is above the interval
+ * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1;
+ *             the largest eigenvalue from the coefficients of conjugate gradients: section 6.7.3
  */
 #include "../io/random.h"
 #include "../stencil/stencil.h"

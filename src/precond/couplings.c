@@ -42,14 +42,16 @@ static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
         int64_t size = A->size[a], at = left % size, around = (size - 1) * stride;
         bool wraps = A->low[a] == KRY_PERIODIC;
         if (at > 0 || wraps) cols[count++] = (int32_t)(at > 0 ? i - stride : i + around);
-        if (at < size - 1 || wraps) cols[count++] = (int32_t)(at < size - 1 ? i + stride : i - around);
+        if (at < size - 1 || wraps)
+            cols[count++] = (int32_t)(at < size - 1 ? i + stride : i - around);
         stride *= size;
         left /= size;
     }
     return count;
 }
 
-int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7], const int32_t **cols)
+int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7],
+                         const int32_t **cols)
 {
     if (rows->grid) return *cols = room, grid_row(rows->grid, i, room);
     *cols = rows->col + rows->row_ptr[i];

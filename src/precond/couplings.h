@@ -1,6 +1,6 @@
 /*
- * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their sides,
- * of stored matrices read back, of others unknown.
+ * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their
+ * sides, of stored matrices read back, of others unknown.
  */
 #ifndef KRY_COUPLINGS_H
 #define KRY_COUPLINGS_H
@@ -17,8 +17,9 @@ typedef struct kry_couplings {
 
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows);
 void kry_couplings_release(kry_couplings *rows);
-/* The columns of row i, its own among them; `room`: 7 numbers, for what is not stored. Returns their
- * count. */
-int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7], const int32_t **cols);
+/* The columns of row i, its own among them; `room`: 7 numbers, for what is not stored. Returns
+ * their count. */
+int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7],
+                         const int32_t **cols);
 
 #endif

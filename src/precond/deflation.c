@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps
+ * --------------------------------------------------------------------------------------- */
 
 /* w := Z'r - (AZ)'y */
 static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y)
@@ -57,7 +58,8 @@ done:
     return st;
 }
 
-/* ---- the operator -------------------------------------------------------------------------------- */
+/* ---- the operator
+ * -------------------------------------------------------------------------------- */
 
 static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
@@ -216,7 +218,8 @@ kry_deflation *kry_deflation_of(const kry_op *op)
     return op && op->table == &deflation_table ? op->self : NULL;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------- */
+/* ---- making one
+ * ---------------------------------------------------------------------------------- */
 
 static kry_status check(const kry_op *A, const kry_deflation_params *p)
 {
@@ -225,8 +228,9 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     CHECK(A, KRY_ERR_ARGUMENT, "kry_deflation_create: NULL");
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "kry_deflation_create: params not made by KRY_DEFLATION");
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "kry_deflation_create: '%s' is %lld-by-%lld",
-          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE,
+          "kry_deflation_create: '%s' is %lld-by-%lld", A->table->kind, (long long)A->shape.rows,
+          (long long)A->shape.cols);
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
     CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&

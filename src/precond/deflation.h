@@ -14,13 +14,13 @@ typedef struct kry_deflation {
     kry_deflation_az az; /* KRY_AZ_STORED or KRY_AZ_PRODUCT, once chosen */
     kry_subspace Z;
     kry_colours colours;
-    kry_coarse *coarse;    /* E^-1 */
-    kry_op *AZ, *AZ_t;     /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
-    kry_vec *AZ_dense;     /* of vectors, in place of both */
-    kry_vec *w, *c;        /* k */
-    kry_vec *t;            /* n */
+    kry_coarse *coarse; /* E^-1 */
+    kry_op *AZ, *AZ_t;  /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
+    kry_vec *AZ_dense;  /* of vectors, in place of both */
+    kry_vec *w, *c;     /* k */
+    kry_vec *t;         /* n */
     kry_gemv gemv;
-    char text[128];        /* for kry_op_describe */
+    char text[128]; /* for kry_op_describe */
 } kry_deflation;
 
 /* The deflation behind an operator, or NULL. */
@@ -37,8 +37,8 @@ kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q);
 /* x += Q r */
 kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r);
 
-/* two_level.c: what takes the places of M (NULL: the identity) and of A in conjugate gradients. Both
- * keep D and what they are made of. */
+/* two_level.c: what takes the places of M (NULL: the identity) and of A in conjugate gradients.
+ * Both keep D and what they are made of. */
 kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **two_level);
 kry_status kry_two_level_product(const kry_op *D, kry_op **product);
 

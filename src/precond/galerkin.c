@@ -169,7 +169,8 @@ done:
     return st;
 }
 
-/* ---- E ----------------------------------------------------------------------------------------- */
+/* ---- E -----------------------------------------------------------------------------------------
+ */
 
 static int ascending(const void *a, const void *b)
 {
@@ -197,8 +198,8 @@ static int64_t sum_row(const probe *p, const kry_galerkin *G, int64_t s, double 
 static double *mirror(const kry_coarse_matrix *E, int64_t s, int32_t t)
 {
     const int32_t key = (int32_t)s, *first = E->col + E->row_ptr[t];
-    const int32_t *at = bsearch(&key, first, (size_t)(E->row_ptr[t + 1] - E->row_ptr[t]),
-                                sizeof *first, ascending);
+    const int32_t *at =
+        bsearch(&key, first, (size_t)(E->row_ptr[t + 1] - E->row_ptr[t]), sizeof *first, ascending);
     return at ? &E->val[at - E->col] : NULL;
 }
 
@@ -251,7 +252,8 @@ done:
     return st;
 }
 
-/* ---- vectors: everything dense ----------------------------------------------------------------- */
+/* ---- vectors: everything dense -----------------------------------------------------------------
+ */
 
 static kry_status dense_pattern(kry_coarse_matrix *E, int64_t k)
 {
@@ -290,8 +292,8 @@ static kry_status multiply_vectors(const kry_op *A, kry_subspace *Z, kry_galerki
     TRY(kry_vec_read(G->AZ, az));
     for (int64_t s = 0; s < Z->k; s++)
         for (int64_t t = 0; t < Z->k; t++)
-            G->E.val[s * Z->k + t] = dot(Z->type, (char *)z + (size_t)t * column,
-                                         (char *)az + (size_t)s * column, Z->n);
+            G->E.val[s * Z->k + t] =
+                dot(Z->type, (char *)z + (size_t)t * column, (char *)az + (size_t)s * column, Z->n);
     make_symmetric(&G->E);
 done:
     free(z);
@@ -299,7 +301,8 @@ done:
     return st;
 }
 
-/* ---- null spaces of another kind ---------------------------------------------------------------- */
+/* ---- null spaces of another kind ----------------------------------------------------------------
+ */
 
 /* E += t w w' with w = Z'v for a vector v that A maps to zero: E becomes regular where the span of
  * Z holds v, and what it solves stays clear of v. E is dense. */
@@ -371,7 +374,8 @@ done:
     return st;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it
+ * ----------------------------------------------------------------------------------- */
 
 static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
                                   kry_galerkin *G)

@@ -16,10 +16,10 @@ typedef struct kry_colours {
 typedef struct kry_galerkin {
     kry_coarse_matrix E; /* owned, both triangles */
     /* (AZ)', by labels: the rows that A Z_s touches; not of vectors. Owned */
-    int64_t nnz, *ptr;   /* k + 1 */
-    int32_t *row;        /* nnz, ascending in a label */
-    void *val;           /* nnz numbers of the subspace's type */
-    kry_vec *AZ;         /* of vectors: n-by-k, dense */
+    int64_t nnz, *ptr; /* k + 1 */
+    int32_t *row;      /* nnz, ascending in a label */
+    void *val;         /* nnz numbers of the subspace's type */
+    kry_vec *AZ;       /* of vectors: n-by-k, dense */
 } kry_galerkin;
 
 /* Colours for the labels of Z by the pattern of A. */

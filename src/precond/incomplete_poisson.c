@@ -1,16 +1,20 @@
 /*
  * incomplete_poisson.c - M := K' D^-1 K with K = I - L D^-1, A = L + D + L': the inverse of the
  * incomplete factorisation (D + L) D^-1 (D + L'), each factor's inverse cut after its first term.
- * No matrix, no vector in the middle: cl/stencil_relax.cl, kernel stencil_incomplete.
  *
- * Storage     none, or D^-1 (n numbers) where the diagonal is not one number
- * Per use     2 words: reads r, writes z; and the faces and D^-1 where they vary
- * Positive    always, for D is
+ * Grids without a matrix: cl/stencil_relax.cl, kernel stencil_incomplete.
+ *   Storage   none, or D^-1 (n numbers) where the diagonal is not one number
+ *   Per use   2 words: reads r, writes z; and the faces and D^-1 where they vary
+ * Stored matrices, and the other forms of grids: triangles.c.
+ *
+ * Positive    always, for D is; with the fill dropped not always
  * Source      M. Ament, G. Knittel, D. Weiskopf, W. Strasser, A parallel preconditioned conjugate
- *             gradient solver for the Poisson problem on a multi-GPU platform, PDP 2010: K K' for
- *             D = I. With the diagonal as here it is invariant to scaling, and fit for jumps.
+ *             gradient solver for the Poisson problem on a multi-GPU platform, PDP 2010: K K', here
+ *             `unscaled`. With the diagonal in between it does not depend on scaling, and is
+ *             fit for jumps.
  */
 #include "../stencil/stencil.h"
+#include "triangles.h"
 #include <kry/precond.h>
 #include <stdlib.h>
 
@@ -76,17 +80,11 @@ static const kry_op_table poisson_table = {
     .apply_dots = poisson_apply_dots,
 };
 
-kry_status kry_incomplete_poisson_create(const kry_op *A, kry_op **out)
+static kry_status create_on_grid(const kry_op *A, kry_op **out)
 {
     kry_status st = KRY_OK;
     poisson *M = NULL;
 
-    *out = NULL;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_incomplete_poisson_create: NULL");
-    CHECK(kry_stencil_of(A), KRY_ERR_UNSUPPORTED,
-          "kry_incomplete_poisson_create: '%s' is no grid operator without a matrix "
-          "(kry_stencil_create); take 'jacobi' or 'chebyshev'",
-          A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->grid = kry_stencil_of(A);
@@ -98,5 +96,29 @@ kry_status kry_incomplete_poisson_create(const kry_op *A, kry_op **out)
     M = NULL;
 done:
     poisson_destroy(M);
+    return st;
+}
+
+kry_status kry_incomplete_poisson_create(const kry_op *A,
+                                         const kry_incomplete_poisson_params *params, kry_op **out)
+{
+    static const kry_incomplete_poisson_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+
+    *out = NULL;
+    if (!params) params = &defaults;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_incomplete_poisson_create: NULL");
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "kry_incomplete_poisson_create: params not made by KRY_INCOMPLETE_POISSON");
+    const kry_triangles_form form = { .who = "kry_incomplete_poisson_create",
+                                      .degree = 1,
+                                      .omega = 1,
+                                      .unscaled = params->unscaled,
+                                      .drop = params->drop };
+    if (kry_stencil_of(A) && !params->unscaled && !params->drop)
+        TRY(create_on_grid(A, out));
+    else
+        TRY(kry_triangles_create(A, &form, out));
+done:
     return st;
 }

@@ -7,7 +7,8 @@
 
 enum { MANY = 4096 }; /* sub-domains, about, where nothing is said */
 
-/* ---- labels ---------------------------------------------------------------------------------------- */
+/* ---- labels
+ * ---------------------------------------------------------------------------------------- */
 
 /* The phases of a grid's cells; NULL where its coefficient is one number. */
 static kry_status phases_of(const kry_stencil *grid, int32_t **phase, int64_t *count)
@@ -22,8 +23,8 @@ static kry_status phases_of(const kry_stencil *grid, int32_t **phase, int64_t *c
     TRY(kry_alloc(n, kry_type_size(grid->type), &host));
     TRY(kry_alloc(n, sizeof *field, &field));
     TRY(kry_alloc(n, sizeof **phase, phase));
-    TRY_CL(clEnqueueReadBuffer(grid->dev->queue, grid->coefficient, CL_TRUE, 0, bytes, host, 0, NULL,
-                               NULL));
+    TRY_CL(clEnqueueReadBuffer(grid->dev->queue, grid->coefficient, CL_TRUE, 0, bytes, host, 0,
+                               NULL, NULL));
     for (size_t i = 0; i < n; i++) field[i] = kry_number_at(grid->type, host, (int64_t)i);
     TRY(kry_labels_levels(grid->n, field, 0, *phase, count));
 done:
@@ -61,7 +62,8 @@ done:
     return st;
 }
 
-/* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids four. */
+/* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids four.
+ */
 static int64_t usual_block(const kry_stencil *grid)
 {
     for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
@@ -113,9 +115,10 @@ static kry_status check_vectors(const kry_op *A, const kry_vec *Z)
     CHECK(Z->k > 0 && Z->k <= Z->n, KRY_ERR_ARGUMENT,
           "kry_deflation_create: %lld deflation vectors for %lld unknowns", (long long)Z->k,
           (long long)Z->n);
-    CHECK(Z->type == A->shape.type && Z->dev == A->dev, KRY_ERR_TYPE,
-          "kry_deflation_create: the deflation vectors have another number type or device than '%s'",
-          A->table->kind);
+    CHECK(
+        Z->type == A->shape.type && Z->dev == A->dev, KRY_ERR_TYPE,
+        "kry_deflation_create: the deflation vectors have another number type or device than '%s'",
+        A->table->kind);
 done:
     return st;
 }
@@ -127,10 +130,11 @@ static kry_status check_choice(const kry_deflation_params *p)
     int ways = (p->labels != NULL) + (p->labels_file != NULL) + (p->vectors != NULL) +
                (p->stripes != 0) + (p->graph != 0) + (p->block || p->phase);
 
-    CHECK(ways <= 1, KRY_ERR_ARGUMENT,
-          "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
-          "or phase, not %d of them",
-          ways);
+    CHECK(
+        ways <= 1, KRY_ERR_ARGUMENT,
+        "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
+        "or phase, not %d of them",
+        ways);
     CHECK(p->stripes >= 0 && p->graph >= 0, KRY_ERR_ARGUMENT,
           "kry_deflation_create: %lld stripes, %lld parts of the graph", (long long)p->stripes,
           (long long)p->graph);
@@ -160,7 +164,8 @@ done:
     return st;
 }
 
-/* ---- words ----------------------------------------------------------------------------------------- */
+/* ---- words
+ * ----------------------------------------------------------------------------------------- */
 
 static int one_of(const char *word, const char *const *words, int count)
 {
@@ -238,8 +243,8 @@ kry_status kry_deflation_parse(const char *text, char *room, size_t size,
     kry_deflation_params p;
 
     CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
-    CHECK(strlen(text) < size, KRY_ERR_PARSE, "kry_deflation_parse: a word of %zu bytes is too long",
-          strlen(text));
+    CHECK(strlen(text) < size, KRY_ERR_PARSE,
+          "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
     strcpy(room, text);
     p = *params;
     char *rest = room, *word = strtok_r(rest, ",", &rest);

@@ -126,11 +126,11 @@ done:
     return st;
 }
 
-/* As many work-items to a segment as have a piece or two each. */
+/* As many work-items to a segment as have a piece each, or more. */
 static int tile_of(const kry_subspace *Z)
 {
     int tile = 1, group = kry_group_size(Z->dev);
-    while (tile < group && 2.0 * tile * Z->segments < Z->piece_count) tile *= 2;
+    while (tile < group && (double)tile * Z->segments < Z->piece_count) tile *= 2;
     return tile;
 }
 
@@ -146,6 +146,7 @@ static kry_status make_kernels(kry_subspace *Z)
     TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish", &Z->finish));
     TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong", &Z->prolong));
     TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct", &Z->correct));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->add));
 done:
     return st;
 }
@@ -163,6 +164,7 @@ kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, i
     Z->piece_count = (double)p.count;
     TRY(upload(dev, p.start, (size_t)p.count * sizeof *p.start, &Z->piece_start));
     TRY(upload(dev, p.length, (size_t)p.count * sizeof *p.length, &Z->piece_length));
+    TRY(kry_buffer_create(dev, (size_t)k * kry_type_size(type), &Z->kept));
     TRY(make_segments(Z, &p));
     TRY(upload_labels(Z));
     TRY(make_kernels(Z));
@@ -197,8 +199,8 @@ done:
 
 void kry_subspace_release(kry_subspace *Z)
 {
-    cl_mem *buffers[] = { &Z->label,   &Z->piece_start,   &Z->piece_length,
-                          &Z->segment, &Z->label_segment, &Z->part };
+    cl_mem *buffers[] = { &Z->label,         &Z->piece_start, &Z->piece_length, &Z->segment,
+                          &Z->label_segment, &Z->part,        &Z->kept };
 
     if (!Z->dev) return;
     for (size_t i = 0; i < COUNT(buffers); i++) kry_buffer_release(Z->dev, buffers[i]);
@@ -221,13 +223,13 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
     kry_status st = KRY_OK;
     kry_arg args[] = { ARG(Z->segments),     ARG(Z->segment), ARG(Z->piece_start),
                        ARG(Z->piece_length), ARG(v->buffer),  ARG(v->first),
-                       ARG(w->buffer),       ARG(w->first) };
-    const kry_arg finish[] = { ARG(Z->k), ARG(Z->label_segment), ARG(Z->part), ARG(w->buffer),
-                               ARG(w->first) };
+                       ARG(w->buffer),       ARG(w->first),   ARG(Z->kept) };
+    const kry_arg finish[] = { ARG(Z->k),      ARG(Z->label_segment), ARG(Z->part),
+                               ARG(w->buffer), ARG(w->first),         ARG(Z->kept) };
 
     if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
     if (Z->part) args[6] = (kry_arg)ARG(Z->part);
-    TRY(kry_launch(Z->dev, Z->restrict_, restrict_groups(Z), args, Z->part ? 7 : 8));
+    TRY(kry_launch(Z->dev, Z->restrict_, restrict_groups(Z), args, Z->part ? 7 : COUNT(args)));
     if (Z->part)
         TRY(kry_launch(Z->dev, Z->finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
                        COUNT(finish)));
@@ -239,9 +241,8 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                                 kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
-    const kry_arg args[] = { ARG(Z->n),          ARG(Z->label),  ARG_ACC(Z->dev, a),
-                             ARG(c->buffer),     ARG(c->first),  ARG_ACC(Z->dev, b),
-                             ARG(y->buffer),     ARG(y->first) };
+    const kry_arg args[] = { ARG(Z->n),     ARG(Z->label),      ARG_ACC(Z->dev, a), ARG(c->buffer),
+                             ARG(c->first), ARG_ACC(Z->dev, b), ARG(y->buffer),     ARG(y->first) };
 
     if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
     return kry_launch(Z->dev, Z->prolong, kry_groups_for(Z->dev, Z->type, Z->n), args, COUNT(args));
@@ -251,9 +252,9 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    const kry_arg args[] = { ARG(Z->n),     ARG(Z->label),  ARG(c->buffer), ARG(c->first),
-                             ARG(r->buffer), ARG(r->first), ARG(z->buffer), ARG(z->first),
-                             ARG(sum->buffer) };
+    const kry_arg args[] = { ARG(Z->n),      ARG(Z->label),  ARG(c->buffer),
+                             ARG(c->first),  ARG(r->buffer), ARG(r->first),
+                             ARG(z->buffer), ARG(z->first),  ARG(sum->buffer) };
 
     /* Vectors that start where no whole vector may are nobody's working vectors: two passes. */
     if (Z->vectors || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
@@ -262,6 +263,22 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
     }
     sum->count = (cl_int)kry_groups_for_sums(Z->dev, Z->type, Z->n);
     TRY(kry_launch(Z->dev, Z->correct, sum->count, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_sum *sum)
+{
+    enum { WRITERS = 32 };
+    kry_status st = KRY_OK;
+    int64_t groups = kry_groups_for_sums(Z->dev, Z->type, Z->n);
+    const cl_int writers = groups < WRITERS ? (cl_int)groups : WRITERS;
+    const kry_arg args[] = { ARG(Z->n),       ARG(Z->label), ARG(Z->k),       ARG(c->buffer),
+                             ARG(c->first),   ARG(Z->kept),  ARG(z->buffer),  ARG(z->first),
+                             ARG(sum->count), ARG(writers),  ARG(sum->buffer) };
+
+    TRY(kry_launch(Z->dev, Z->add, groups, args, COUNT(args)));
+    sum->count += writers;
 done:
     return st;
 }

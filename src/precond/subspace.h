@@ -21,7 +21,8 @@ typedef struct kry_subspace {
                                    NULL: each label is one segment */
     cl_int segments;
     double piece_count;
-    kry_kernel *restrict_, *finish, *prolong, *correct;
+    cl_mem kept; /* Z'v of the last restriction, k numbers */
+    kry_kernel *restrict_, *finish, *prolong, *correct, *add;
 } kry_subspace;
 
 /* labels: n, in 0 ... k-1, copied. Waits. */
@@ -39,6 +40,9 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
 /* z += Z c and sum := (r.z, r.r) */
 kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
                                 kry_sum *sum);
+/* z += Z c. In: sum is that of (r.z, r.r) for this z, and the last restriction was of r; out: that
+ * of the new z. Not for vectors. */
+kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_sum *sum);
 /* Bytes that a restriction and a correction move, by the model. */
 double kry_subspace_restrict_bytes(const kry_subspace *Z);
 double kry_subspace_correct_bytes(const kry_subspace *Z);

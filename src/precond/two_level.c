@@ -1,9 +1,11 @@
 /*
- * two_level.c - the first level, M, and the second, Q = Z E^-1 Z', as one preconditioner; P = I - A Q.
+ * two_level.c - the first level, M, and the second, Q = Z E^-1 Z', as one preconditioner; P = I - A
+ * Q.
  *
  *   DEF1     P A in place of A, M as it is          (algorithm 2 of Gupta, Vuik, Lemmens)
  *   A-DEF2   z := (I - Q A) M r + Q r               one coarse solve, as DEF1; stable
- *   BNN      z := (I - Q A) M (I - A Q) r + Q r     symmetric, whatever the start; two coarse solves
+ *   BNN      z := (I - Q A) M (I - A Q) r + Q r     symmetric, whatever the start; two coarse
+ * solves
  *
  * All start from x + Q (b - A x). A-DEF2 and BNN end alike: c := E^-1 (Z'r - (AZ)'y), z := y + Z c.
  *
@@ -59,12 +61,25 @@ done:
     return st;
 }
 
+/* M's own sums of r.z serve, if it has them and Z'r is known, with k products more. */
+static bool keeps_sums(const two_level *T, const kry_vec *z)
+{
+    const kry_deflation *D = T->D;
+    return D->variant == KRY_ADEF2 && D->AZ_t && T->M && T->M->table->apply_dots &&
+           !*kry_vec_alignment(&z, 1);
+}
+
 static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     two_level *T = self;
     kry_status st = KRY_OK;
     const kry_vec *in;
 
+    if (keeps_sums(T, z)) {
+        TRY(T->M->table->apply_dots(T->M->self, r, z, sum));
+        TRY(kry_deflation_solve(T->D, r, z));
+        return kry_subspace_add(&T->D->Z, T->D->c, z, sum);
+    }
     TRY(project_residual(T, r, &in));
     TRY(T->M ? T->M->table->apply(T->M->self, 1, in, 0, z) : kry_vec_copy(in, z));
     TRY(kry_deflation_solve(T->D, r, z));
@@ -103,7 +118,8 @@ static void two_level_describe(void *self, kry_op_info *info)
     if (T->M && M.bytes_per_apply <= 0) return;
     /* D describes Q, which restricts and adds; beside that (AZ)'y, and r read for its sums. */
     info->bytes_stored = D.bytes_stored;
-    info->bytes_per_apply = M.bytes_per_apply + (T->M ? 0 : 2 * word) + D.bytes_per_step;
+    info->bytes_per_apply = M.bytes_per_apply + (T->M ? 0 : 2 * word) + D.bytes_per_step -
+                            (keeps_sums(T, T->D->t) ? word : 0);
 }
 
 static const kry_op_table precond_table = {
@@ -128,8 +144,7 @@ static kry_status create(const kry_op_table *table, const kry_op *D, const kry_o
     T->D = kry_deflation_of(D);
     if (M) T->M = kry_op_retain(M);
     TRY(kry_sum_create(D->dev, 2, &T->sum));
-    if (T->D->variant == KRY_BNN)
-        TRY(kry_vec_create(D->dev, shape->type, shape->rows, 1, &T->t));
+    if (T->D->variant == KRY_BNN) TRY(kry_vec_create(D->dev, shape->type, shape->rows, 1, &T->t));
     TRY(kry_op_create(D->dev, table, T, shape, out));
     T = NULL;
 done:
@@ -158,8 +173,7 @@ done:
     return st;
 }
 
-static kry_status product_apply(void *self, double alpha, const kry_vec *x, double beta,
-                                kry_vec *y)
+static kry_status product_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     two_level *T = self;
     kry_status st = KRY_OK;

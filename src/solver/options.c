@@ -2,6 +2,7 @@
 #include "../core/internal.h"
 #include "../core/number.h"
 #include <kry/deflation.h>
+#include <kry/precond.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,114 +89,19 @@ done:
     return st;
 }
 
-/* ---- preconditioners: a word, or word:more for those that take more (NULL: nothing follows) -- */
-
-static kry_status make_none(const kry_op *A, const char *more, kry_op **M)
-{
-    (void)A, (void)more;
-    return *M = NULL, KRY_OK;
-}
-
-static kry_status make_jacobi(const kry_op *A, const char *more, kry_op **M)
-{
-    (void)more;
-    return kry_jacobi_create(A, M);
-}
-
-static kry_status make_ip(const kry_op *A, const char *more, kry_op **M)
-{
-    (void)more;
-    return kry_incomplete_poisson_create(A, M);
-}
-
-static kry_status make_chebyshev(const kry_op *A, const char *more, kry_op **M)
+/* D from its word; NULL for none. */
+static kry_status make_deflation(const kry_op *A, const char *word, kry_op **D)
 {
     kry_status st = KRY_OK;
-    int64_t value = 0;
+    kry_deflation_params params = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    char room[sizeof((options *)0)->deflation];
 
-    CHECK(!more || (to_int64(more, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
-          "kry_solver_create: precond 'chebyshev:%s' is not chebyshev:DEGREE", more);
-    TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = (int)value), M));
+    *D = NULL;
+    if (!*word || !strcmp(word, "none")) return KRY_OK;
+    TRY(kry_deflation_parse(word, room, sizeof room, &params));
+    TRY(kry_deflation_create(A, &params, D));
 done:
     return st;
-}
-
-/* Rows of a block; the program's default is 0, and so what is written is not. */
-static kry_status to_block(const char *word, const char *more, int64_t *rows)
-{
-    kry_status st = KRY_OK;
-
-    *rows = 0;
-    CHECK(!more || to_int64(more, rows), KRY_ERR_PARSE,
-          "kry_solver_create: precond '%s:%s' is not %s:ROWS", word, more, word);
-    CHECK(!more || *rows, KRY_ERR_ARGUMENT, "kry_solver_create: precond '%s:%s': block size 0",
-          word, more);
-done:
-    return st;
-}
-
-static kry_status make_block_ic(const kry_op *A, const char *more, kry_op **M)
-{
-    kry_status st = KRY_OK;
-    int64_t rows;
-
-    TRY(to_block("block-ic", more, &rows));
-    TRY(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = rows), M));
-done:
-    return st;
-}
-
-static kry_status make_block_ilu(const kry_op *A, const char *more, kry_op **M)
-{
-    kry_status st = KRY_OK;
-    int64_t rows;
-
-    TRY(to_block("block-ilu", more, &rows));
-    TRY(kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = rows), M));
-done:
-    return st;
-}
-
-/* One block. */
-static kry_status make_ilu0(const kry_op *A, const char *more, kry_op **M)
-{
-    (void)more;
-    return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = A->shape.rows), M);
-}
-
-static const struct maker {
-    const char *word, *more; /* more: what may follow the word and a colon, for messages */
-    kry_status (*make)(const kry_op *A, const char *more, kry_op **M);
-} makers[] = {
-    { "none", NULL, make_none },
-    { "jacobi", NULL, make_jacobi },
-    { "chebyshev", "DEGREE", make_chebyshev },
-    { "ip", NULL, make_ip },
-    { "block-ic", "ROWS", make_block_ic },
-    { "block-ilu", "ROWS", make_block_ilu },
-    { "ilu0", NULL, make_ilu0 },
-};
-
-/* M from its name; NULL for none. */
-static kry_status make_precond(const kry_op *A, const char *name, kry_op **M)
-{
-    char known[256] = "";
-    size_t used = 0;
-
-    *M = NULL;
-    for (size_t i = 0; i < COUNT(makers); i++) {
-        size_t length = strlen(makers[i].word);
-        const char *rest = name + length;
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                 makers[i].word);
-        if (strncmp(name, makers[i].word, length)) continue;
-        if (!*rest) return makers[i].make(A, NULL, M);
-        if (*rest == ':' && makers[i].more) return makers[i].make(A, rest + 1, M);
-        if (makers[i].more)
-            return kry_fail(KRY_ERR_PARSE, "kry_solver_create: precond '%s' is not %s:%s", name,
-                            makers[i].word, makers[i].more);
-    }
-    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: precond '%s' is none of %s", name, known);
 }
 
 typedef struct watcher {
@@ -213,21 +119,6 @@ static kry_status to_resident(const char *word, kry_resident *resident)
                     word);
 }
 
-/* D from its word; NULL for none. */
-static kry_status make_deflation(const kry_op *A, const char *word, kry_op **D)
-{
-    kry_status st = KRY_OK;
-    kry_deflation_params params = *KRY_DEFLATION(.variant = KRY_ADEF2);
-    char room[sizeof((options *)0)->deflation];
-
-    *D = NULL;
-    if (!*word || !strcmp(word, "none")) return KRY_OK;
-    TRY(kry_deflation_parse(word, room, sizeof room, &params));
-    TRY(kry_deflation_create(A, &params, D));
-done:
-    return st;
-}
-
 static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op **solver)
 {
     kry_status st = KRY_OK;
@@ -237,7 +128,7 @@ static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op
     CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
     if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
     TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
-    TRY(make_precond(A, o->precond, &M));
+    TRY(kry_precond_create(A, o->precond, &M));
     TRY(make_deflation(A, o->deflation, &D));
     TRY(kry_pcg_create(A,
                        KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = watch.call,

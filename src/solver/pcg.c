@@ -41,7 +41,7 @@ typedef struct pcg {
     kry_sum *drift, *next_drift;       /* sums of r, where constants are the null space */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last;
-    kry_null_space null;               /* of A: kept out of r, and in the end out of x */
+    kry_null_space null; /* of A: kept out of r, and in the end out of x */
     kry_watch watch;
     kry_chip chip; /* iterations that stay on it, where A offers them */
     double setup_seconds;
@@ -54,8 +54,8 @@ static kry_status precondition(pcg *S)
 }
 
 /* r := b - A x, and the recurrence from there. Hands back the true residual. With deflation x moves
- * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. x is kept clear of
- * A's null space. Waits. */
+ * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. x is
+ * kept clear of A's null space. Waits. */
 static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
 {
     kry_status st = KRY_OK;
@@ -436,7 +436,8 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
     kry_pcg_params left = *params;
     left.precond = S->M;
-    if (!S->null.A && !S->deflation) kry_chip_prepare(&S->chip, A, &left); /* which does not project */
+    if (!S->null.A && !S->deflation)
+        kry_chip_prepare(&S->chip, A, &left); /* which does not project */
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;

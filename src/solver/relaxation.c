@@ -1,9 +1,10 @@
 /*
  * relaxation.c - sweeps that make A x = b hold row by row, as solvers of their own.
  *
- *   Jacobi   x := x + omega D^-1 (b - A x)                 all rows at once, from one vector to
- * another SOR      x_i := x_i + omega / d_i (b_i - (A x)_i)      all red rows in place, then all
- * black ones; omega = 1 is Gauss-Seidel's
+ *   Jacobi   x := x + omega D^-1 (b - A x)
+ *            all rows at once, from one vector to another
+ *   SOR      x_i := x_i + omega / d_i (b_i - (A x)_i)
+ *            all red rows in place, then all black ones; omega = 1 is Gauss-Seidel's
  *
  * Storage     n numbers: the other iterate, or the residual
  * Per sweep   grids: Jacobi 3 words (reads x, b, writes x'), SOR 6 (each colour touches every cache

@@ -59,6 +59,7 @@ static const struct line {
     { "deflation_segments", 1, 1, 0, PIECES },
     { "deflation_prolong", 1, 1, 0, LABELS },
     { "deflation_correct", 3, 5, 0, LABELS },
+    { "deflation_add", 2, 1, 0, LABELS },
     { "vec_fill", 1, 0, 0, 0 },
     { "vec_copy", 2, 0, 0, 0 },
     { "vec_axpby", 3, 3, 0, 0 },
@@ -70,11 +71,11 @@ static const struct line {
 };
 
 /* What the model needs to know of a solve. */
-typedef struct system {
+typedef struct system_model {
     const source *src;
     int64_t n, nnz;
     double number;       /* bytes */
-    double matrix_bytes; /* of a stored A; 0: there is none, or its bytes are not of one kernel */
+    double matrix_bytes; /* of a stored A; 0: there is none, or it takes several kernels */
     double faces;        /* words to an unknown */
     const char *stem;    /* of A's first kernel; NULL: not stored */
     bool flux;           /* three flops to an entry in place of two */
@@ -103,8 +104,7 @@ done:
     return st;
 }
 
-static kry_status describe_system(const bench *b, const source *s, const kry_op *A,
-                                  system_model *m)
+static kry_status describe_system(const bench *b, const source *s, const kry_op *A, system_model *m)
 {
     kry_status st = KRY_OK;
     kry_op_info info;
@@ -112,7 +112,9 @@ static kry_status describe_system(const bench *b, const source *s, const kry_op 
     const kry_matrix *stored = kry_matrix_of(A);
 
     kry_op_describe(A, &info);
-    *m = (system_model){ .src = s, .n = kry_op_get_shape(A)->rows, .nnz = info.nnz,
+    *m = (system_model){ .src = s,
+                         .n = kry_op_get_shape(A)->rows,
+                         .nnz = info.nnz,
                          .number = (double)kry_type_size(b->type),
                          .jacobi = is_word("jacobi", o->precond) ||
                                    (is_word("pcg", o->method) && !o->precond),
@@ -122,7 +124,8 @@ static kry_status describe_system(const bench *b, const source *s, const kry_op 
         m->stem = stored->stage[0].stem;
         m->flux = stored->flux;
         bool one_kernel = stored->stages == 1 || stored->format->format == KRY_FORMAT_CSR;
-        m->matrix_bytes = one_kernel ? info.bytes_stored : 0;
+        double vectors = 2 * (double)m->n * m->number + stored->extra_bytes;
+        m->matrix_bytes = one_kernel ? info.bytes_per_apply - vectors : 0;
     } else if (info.bytes_per_apply > 0 && m->n > 0) {
         m->faces = info.bytes_per_apply / m->number / (double)m->n - 2;
     }
@@ -135,8 +138,9 @@ static const struct line *find_line(const system_model *m, const char *kernel)
     size_t stem = m->stem ? strlen(m->stem) : 0;
     bool of_matrix = stem && !strncmp(kernel, m->stem, stem) && kernel[stem] == '_';
     for (size_t i = 0; i < COUNT(model); i++) {
-        bool same = model[i].more & MATRIX ? of_matrix && !strcmp(kernel + stem, model[i].kernel + 1)
-                                           : !strcmp(kernel, model[i].kernel);
+        bool same = model[i].more & MATRIX
+                        ? of_matrix && !strcmp(kernel + stem, model[i].kernel + 1)
+                        : !strcmp(kernel, model[i].kernel);
         if (same) return &model[i];
     }
     return NULL;
@@ -155,8 +159,8 @@ static void cost_of(const system_model *m, const char *kernel, double *bytes, do
     if (l->more & FACES) words += m->faces;
     if (l->more & LABELS) words += 2 / m->number;
     if (l->more & PIECES) words += 0.625 / m->number;
-    if (!(l->more & MATRIX) || m->matrix_bytes > 0)
-        *bytes = words * m->number * (double)m->n + (l->more & MATRIX ? m->matrix_bytes : 0);
+    if ((l->more & MATRIX) && !(m->matrix_bytes > 0)) return;
+    *bytes = words * m->number * (double)m->n + (l->more & MATRIX ? m->matrix_bytes : 0);
     if (m->nnz >= 0 || l->entry_flops == 0)
         *flops = (l->flops + 3 * diagonal + 2 * old) * (double)m->n +
                  (entry > 0 ? entry * (double)m->nnz : 0);

@@ -19,6 +19,7 @@ kry_status tune_run(const options *o);
 /* kry info --device without a matrix, and what it adds to that of a matrix. */
 struct sparse;
 kry_status info_device(const options *o);
+kry_status info_precond(const options *o); /* --check-precond */
 kry_status info_prediction(const options *o, const struct sparse *A);
 
 #endif

@@ -29,14 +29,20 @@ static const struct option {
       "write the known solution too" },
     { "method", 0, TEXT, AT(method), FOR_SOLVE | FOR_BENCH, "cg|pcg|jacobi|sor", true,
       "Krylov method, or relaxation" },
-    { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH, "WORD", false,
-      "preconditioner: none, jacobi, chebyshev, chebyshev:DEGREE, ip" },
+    { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
+      "preconditioner: none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE],\n"
+      "                              neumann[:DEGREE], ssor-ai[:DEGREE], ip, ip:drop, ip:unscaled,\n"
+      "                              ip:unscaled,drop, block-ic[:ROWS], block-ilu[:ROWS], ilu0" },
+    { "check-precond", 0, FLAG, AT(check_precond), FOR_INFO, NULL, false,
+      "look whether --precond (default jacobi) is symmetric and positive definite" },
     { "omega", 0, REAL, AT(omega), FOR_SOLVE, "W", false, "weight of a relaxation (default 1)" },
     { "deflation", 0, TEXT, AT(deflation), FOR_SOLVE | FOR_BENCH, "WORD", false,
-      "second level: none, auto, stripes:K, blocks:B, blocks:B+phase, phase, graph:K, labels:FILE" },
-    { "precision", 0, TEXT, AT(precision), FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE, "single|double", true,
+      "second level: none, auto, stripes:K, blocks:B, blocks:B+phase,\n"
+      "                              phase, graph:K, labels:FILE" },
+    { "precision", 0, TEXT, AT(precision),
+      FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double", true,
       "numbers on the device (default double)" },
-    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH, "WORD", false,
+    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
       "..." },
     { "stencil-path", 0, TEXT, AT(stencil_path), FOR_SOLVE | FOR_BENCH, "PATH", false,

@@ -16,7 +16,7 @@ typedef struct options {
     const char *stencil_path, *resident;
     const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
-    bool json, hot, help;
+    bool json, hot, help, check_precond;
 } options;
 
 typedef struct command {

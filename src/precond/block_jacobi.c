@@ -1,0 +1,336 @@
+/*
+ * block_jacobi.c - M := inverse of the diagonal blocks of `rows` consecutive rows each.
+ *
+ * Storage     rows n numbers, twice while new ones are made
+ * Per use     rows + 2 words: reads the blocks and r, writes z; sums in the same pass
+ * Positive    if A is: its diagonal blocks are, then
+ * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1
+ */
+#include "rows.h"
+#include <float.h>
+#include <kry/precond.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 32, USUAL = 2 }; /* rows of a block */
+
+typedef struct block_jacobi {
+    kry_op *A; /* retained */
+    int rows;
+    bool symmetric;
+    cl_mem inverse; /* rows n numbers, see cl/block_jacobi.cl */
+    kry_kernel *kernel;
+    char variant[32];
+} block_jacobi;
+
+/* ---- blocks on the host --------------------------------------------------------------------- */
+
+typedef struct block {
+    int size;
+    double a[MOST][MOST];
+} block;
+
+/* Powers of two that bring the largest entry of each row, then of each column, near one: what is
+ * small afterwards is small by cancellation. false: one is zero. */
+static bool equilibrate(block *B, double *by_row, double *by_col)
+{
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < B->size; i++) {
+            double most = 0, *by = side ? by_col : by_row;
+            int exponent;
+            for (int j = 0; j < B->size; j++)
+                most = fmax(most, fabs(side ? B->a[j][i] : B->a[i][j]));
+            if (!(most > 0)) return false;
+            frexp(most, &exponent);
+            by[i] = ldexp(1, -exponent);
+            for (int j = 0; j < B->size; j++) *(side ? &B->a[j][i] : &B->a[i][j]) *= by[i];
+        }
+    return true;
+}
+
+static void swap_rows(block *B, int i, int k)
+{
+    double row[MOST];
+    memcpy(row, B->a[i], sizeof row);
+    memcpy(B->a[i], B->a[k], sizeof row);
+    memcpy(B->a[k], row, sizeof row);
+}
+
+/* Gauss and Jordan, with the largest pivot of each column: I becomes the inverse of B. */
+static bool eliminate(block *B, block *I)
+{
+    int n = B->size;
+
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(B->a[i][k]) > fabs(B->a[best][k])) best = i;
+        if (!(fabs(B->a[best][k]) > 4 * n * DBL_EPSILON)) return false;
+        swap_rows(B, k, best), swap_rows(I, k, best);
+        double pivot = B->a[k][k];
+        for (int j = 0; j < n; j++) B->a[k][j] /= pivot, I->a[k][j] /= pivot;
+        for (int i = 0; i < n; i++) {
+            double by = B->a[i][k];
+            if (i == k || by == 0) continue;
+            for (int j = 0; j < n; j++)
+                B->a[i][j] -= by * B->a[k][j], I->a[i][j] -= by * I->a[k][j];
+        }
+    }
+    return true;
+}
+
+static void symmetrise(block *B)
+{
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < i; j++) B->a[i][j] = B->a[j][i] = (B->a[i][j] + B->a[j][i]) / 2;
+}
+
+/* B := its inverse. false: it is singular. */
+static bool invert(block *B, bool symmetric)
+{
+    double by_row[MOST], by_col[MOST];
+    block I = { .size = B->size };
+
+    if (symmetric) symmetrise(B);
+    if (!equilibrate(B, by_row, by_col)) return false;
+    for (int i = 0; i < B->size; i++) I.a[i][i] = 1;
+    if (!eliminate(B, &I)) return false;
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++) B->a[i][j] = by_col[i] * I.a[i][j] * by_row[j];
+    if (symmetric) symmetrise(B);
+    return true;
+}
+
+/* The block that begins at row `first`. */
+static void cut_out(const kry_rows *R, int64_t first, int rows, block *B)
+{
+    memset(B, 0, sizeof *B);
+    B->size = first + rows <= R->n ? rows : (int)(R->n - first);
+    for (int i = 0; i < B->size; i++)
+        for (int64_t e = R->row_ptr[first + i]; e < R->row_ptr[first + i + 1]; e++)
+            if (R->col[e] >= first && R->col[e] < first + B->size)
+                B->a[i][R->col[e] - first] = R->val[e];
+}
+
+static bool is_symmetric(const block *B)
+{
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < i; j++)
+            if (B->a[i][j] != B->a[j][i]) return false;
+    return true;
+}
+
+static bool all_symmetric(const kry_rows *R, int rows)
+{
+    block B;
+    for (int64_t first = 0; first < R->n; first += rows) {
+        cut_out(R, first, rows, &B);
+        if (!is_symmetric(&B)) return false;
+    }
+    return true;
+}
+
+static bool same_pattern(const kry_rows *R, int64_t i, int64_t k)
+{
+    int64_t length = R->row_ptr[i + 1] - R->row_ptr[i];
+    return R->row_ptr[k + 1] - R->row_ptr[k] == length &&
+           !memcmp(R->col + R->row_ptr[i], R->col + R->row_ptr[k], (size_t)length * sizeof *R->col);
+}
+
+/* The unknowns of a node of finite elements share their columns: the size of which all groups of
+ * rows with one pattern are multiples. */
+static int rows_by_pattern(const kry_rows *R)
+{
+    int64_t common = R->n, begin = 0;
+
+    for (int64_t i = 1; i < R->n && common > 1; i++) {
+        if (same_pattern(R, i - 1, i)) continue;
+        for (int64_t rest = i - begin; rest;) { /* Euclid */
+            int64_t left = common % rest;
+            common = rest, rest = left;
+        }
+        begin = i;
+    }
+    for (int rows = MOST; rows > 1; rows--)
+        if (common % rows == 0) return rows;
+    return USUAL;
+}
+
+/* ---- set-up --------------------------------------------------------------------------------- */
+
+static void put_block(const block_jacobi *M, const block *B, int64_t first, void *host)
+{
+    bool by_rows = M->A->dev->info.cpu_kernels;
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++)
+            kry_number_put(M->A->shape.type, host,
+                           by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
+                           B->a[i][j]);
+}
+
+static bool fits(kry_type type, const block *B)
+{
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++)
+            if (!isfinite(type == KRY_F32 ? (double)(float)B->a[i][j] : B->a[i][j])) return false;
+    return true;
+}
+
+static kry_status invert_all(const block_jacobi *M, const kry_rows *R, void *host)
+{
+    kry_status st = KRY_OK;
+    block B;
+
+    for (int64_t first = 0; first < R->n; first += M->rows) {
+        cut_out(R, first, M->rows, &B);
+        CHECK(invert(&B, M->symmetric) && fits(M->A->shape.type, &B), KRY_ERR_SINGULAR,
+              "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular",
+              (long long)first, (long long)first + B.size - 1, M->A->table->kind);
+        put_block(M, &B, first, host);
+    }
+done:
+    return st;
+}
+
+/* The old blocks stay until the new ones are there. */
+static kry_status make_blocks(block_jacobi *M, const kry_rows *R)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = M->A->dev;
+    size_t numbers = (size_t)R->n * (size_t)M->rows, size = kry_type_size(M->A->shape.type);
+    void *host = NULL;
+    cl_mem next = NULL;
+
+    if (R->n == 0) return KRY_OK;
+    TRY(kry_alloc(numbers, size, &host));
+    TRY(invert_all(M, R, host));
+    TRY(kry_buffer_create(dev, numbers * size, &next));
+    TRY_CL(clEnqueueWriteBuffer(dev->queue, next, CL_TRUE, 0, numbers * size, host, 0, NULL, NULL));
+    kry_buffer_release(dev, &M->inverse);
+    M->inverse = next, next = NULL;
+done:
+    if (next) kry_buffer_release(dev, &next);
+    free(host);
+    return st;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double beta, kry_vec *y,
+                      kry_sum *sum)
+{
+    kry_device *dev = y->dev;
+    const cl_int rows = M->rows, sums = sum != NULL;
+    const cl_long by_row = dev->info.cpu_kernels ? rows : 1,
+                  by_col = dev->info.cpu_kernels ? 1 : y->n;
+    kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    int64_t groups =
+        sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
+    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),    ARG(by_col),
+                             ARG(M->inverse), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),  ARG(sums),
+                             ARG(part) };
+
+    if (sum) sum->count = y->n ? (cl_int)groups : 0;
+    if (y->n == 0) return KRY_OK;
+    return kry_launch(dev, M->kernel, groups, args, COUNT(args));
+}
+
+static kry_status block_jacobi_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                     kry_vec *y)
+{
+    return run(self, alpha, x, beta, y, NULL);
+}
+
+static kry_status block_jacobi_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    return run(self, 1, r, 0, z, sum);
+}
+
+static kry_status block_jacobi_update(void *self, const void *values)
+{
+    block_jacobi *M = self;
+    kry_status st = KRY_OK;
+    kry_rows R = { 0 };
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'block-jacobi' takes no values");
+    TRY(kry_rows_read("kry_block_jacobi_create", M->A, &R));
+    TRY(make_blocks(M, &R));
+done:
+    kry_rows_release(&R);
+    return st;
+}
+
+static void block_jacobi_describe(void *self, kry_op_info *info)
+{
+    const block_jacobi *M = self;
+    double word = (double)M->A->shape.rows * (double)kry_type_size(M->A->shape.type);
+
+    info->variant = M->variant;
+    info->bytes_stored = M->rows * word;
+    info->bytes_per_apply = (M->rows + 2) * word;
+}
+
+static void block_jacobi_destroy(void *self)
+{
+    block_jacobi *M = self;
+    if (!M) return;
+    if (M->inverse) kry_buffer_release(M->A->dev, &M->inverse);
+    kry_op_release(&M->A);
+    free(M);
+}
+
+static const kry_op_table block_jacobi_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "block-jacobi",
+    .apply = block_jacobi_apply,
+    .update = block_jacobi_update,
+    .describe = block_jacobi_describe,
+    .destroy = block_jacobi_destroy,
+    .apply_dots = block_jacobi_apply_dots,
+};
+
+static kry_status check_params(const kry_op *A, const kry_block_jacobi_params *p)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_block_jacobi_create: NULL");
+    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
+          "kry_block_jacobi_create: params not made by KRY_BLOCK_JACOBI");
+    CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
+          "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
+done:
+    return st;
+}
+
+kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_params *params,
+                                   kry_op **out)
+{
+    static const kry_block_jacobi_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+    block_jacobi *M = NULL;
+    kry_rows R = { 0 };
+
+    *out = NULL;
+    if (!params) params = &defaults;
+    TRY(check_params(A, params));
+    TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
+    TRY(kry_alloc(1, sizeof *M, &M));
+    M->A = kry_op_retain(A);
+    M->rows = params->rows ? params->rows : rows_by_pattern(&R);
+    M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
+    snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);
+    TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));
+    TRY(make_blocks(M, &R));
+    kry_op_shape shape = A->shape;
+    shape.traits = (A->shape.traits & KRY_POSITIVE) | (M->symmetric ? KRY_SYMMETRIC : 0);
+    TRY(kry_op_create(A->dev, &block_jacobi_table, M, &shape, out));
+    M = NULL;
+done:
+    kry_rows_release(&R);
+    block_jacobi_destroy(M);
+    return st;
+}

@@ -1,0 +1,342 @@
+/*
+ * triangles.c - M := c K' D^-1 K, K = sum (-omega L D^-1)^j, A = L + D + L', by products with
+ * triangles of A whose rows are scaled by D^-1. D^-1 K is the same sum in D^-1 L, times D^-1:
+ *
+ *   degree 1   w := F r,  F = c (D^-1 - omega D^-1 L D^-1)
+ *              z := w - H w
+ *   degree d   v := c D^-1 r,  w_0 := v,  w_k := v - G w_k-1
+ *              z_0 := w_d,  z_k := w_d - H z_k-1
+ *   unscaled   w := r - H r
+ *              z := w - E w
+ *   drop       z := (the product, cut to A's pattern) r
+ *
+ *   G = omega D^-1 L,  H = omega D^-1 L',  E = L D^-1
+ *
+ * Storage     degree 1: the entries of A and n numbers; 3 n more beyond; drop: as A
+ * Per use     the matrices and, degree 1 and unscaled: 4 words; degree d: 6 d + 1; drop: 2
+ * Positive    always, for D is; but for drop
+ */
+#include "triangles.h"
+#include "../formats/matrix.h"
+#include "rows.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What changes with the values of A. */
+typedef struct parts {
+    kry_op *first, *second; /* F, H; G, H; H, E; or the product alone */
+    kry_vec *inverse;       /* D^-1; NULL: degree 1 */
+} parts;
+
+typedef struct triangles {
+    kry_op *A; /* retained */
+    kry_triangles_form form;
+    parts parts;
+    kry_vec *w[3]; /* in between; degree 1: one, drop: none */
+    char variant[48];
+} triangles;
+
+static void release_parts(parts *p)
+{
+    kry_op_release(&p->first);
+    kry_op_release(&p->second);
+    kry_vec_release(&p->inverse);
+}
+
+/* ---- set-up --------------------------------------------------------------------------------- */
+
+/* A on the host, with what is asked for again and again. */
+typedef struct taken {
+    kry_rows R;
+    int64_t *at; /* n: where the diagonal is */
+    double *d;   /* n: 1 / diagonal */
+} taken;
+
+static void taken_release(taken *t)
+{
+    free(t->d);
+    free(t->at);
+    kry_rows_release(&t->R);
+    t->d = NULL, t->at = NULL;
+}
+
+static kry_status take(const kry_op *A, const char *who, taken *t)
+{
+    kry_status st = KRY_OK;
+
+    memset(t, 0, sizeof *t);
+    TRY(kry_rows_read(who, A, &t->R));
+    TRY(kry_rows_symmetrise(who, A, &t->R));
+    TRY(kry_alloc((size_t)t->R.n, sizeof *t->at, &t->at));
+    TRY(kry_alloc((size_t)t->R.n, sizeof *t->d, &t->d));
+    TRY(kry_rows_diagonal(who, A, &t->R, t->at));
+    for (int64_t i = 0; i < t->R.n; i++) t->d[i] = 1 / t->R.val[t->at[i]];
+done:
+    if (st < 0) taken_release(t);
+    return st;
+}
+
+/* A strict triangle of A whose entries are multiplied by what stands in the formulas above. */
+typedef struct triangle {
+    bool upper;
+    double by;           /* a number, */
+    bool by_row, by_col; /* D^-1 of the row, of the column */
+    double diagonal;     /* != 0: and this times D^-1 on the diagonal */
+} triangle;
+
+static kry_status make_triangle(const kry_op *A, const taken *t, triangle f, kry_op **matrix)
+{
+    kry_status st = KRY_OK;
+    kry_rows T = { 0 };
+    int64_t to = 0;
+
+    TRY(kry_rows_create(t->R.n, t->R.nnz, &T));
+    for (int64_t i = 0; i < t->R.n; i++) {
+        int64_t first = f.upper ? t->at[i] + 1 : t->R.row_ptr[i];
+        int64_t end = f.upper ? t->R.row_ptr[i + 1] : t->at[i];
+        for (int64_t e = first; e < end; e++) {
+            int32_t j = t->R.col[e];
+            T.col[to] = j;
+            T.val[to++] = f.by * t->R.val[e] * (f.by_row ? t->d[i] : 1) * (f.by_col ? t->d[j] : 1);
+        }
+        if (f.diagonal != 0) T.col[to] = (int32_t)i, T.val[to++] = f.diagonal * t->d[i];
+        T.row_ptr[i + 1] = to;
+    }
+    T.nnz = to;
+    TRY(kry_rows_matrix(A, &T, 0, matrix));
+done:
+    kry_rows_release(&T);
+    return st;
+}
+
+/* Entry (k, j) of K, j <= k, from a_kj = a_jk. */
+static double entry_of_K(const taken *t, int64_t k, int64_t j, double a)
+{
+    return j == k ? 1 : -a * t->d[j];
+}
+
+/*
+ * Row i of the product, where A has entries: the sum over k of K_ki K_kj / d_k, k >= i, j; unscaled
+ * of K_ik K_jk, k <= i, j. place[j] is where (i, j) goes, or -1. Mirrored entries are sums of the
+ * same products in the same order, and so the same to the bit.
+ */
+static void add_row(const taken *t, bool unscaled, int64_t i, const int64_t *place, double *val)
+{
+    const kry_rows *R = &t->R;
+    int64_t e = unscaled ? R->row_ptr[i] : t->at[i],
+            end = unscaled ? t->at[i] + 1 : R->row_ptr[i + 1];
+
+    for (; e < end; e++) {
+        int64_t k = R->col[e], f = unscaled ? t->at[k] : R->row_ptr[k],
+                last = unscaled ? R->row_ptr[k + 1] : t->at[k] + 1;
+        double ki = unscaled ? entry_of_K(t, i, k, R->val[e]) : entry_of_K(t, k, i, R->val[e]);
+        for (; f < last; f++) {
+            int64_t j = R->col[f];
+            if (place[j] < 0) continue;
+            double kj = unscaled ? entry_of_K(t, j, k, R->val[f]) : entry_of_K(t, k, j, R->val[f]);
+            double both = ki * kj;
+            val[place[j]] += unscaled ? both : both * t->d[k];
+        }
+    }
+}
+
+static kry_status make_dropped(const kry_op *A, const taken *t, bool unscaled, kry_op **matrix)
+{
+    kry_status st = KRY_OK;
+    const kry_rows *R = &t->R;
+    kry_rows P = *R;
+    int64_t *place = NULL;
+
+    P.val = NULL;
+    TRY(kry_alloc((size_t)R->nnz, sizeof *P.val, &P.val));
+    TRY(kry_alloc((size_t)R->n, sizeof *place, &place));
+    for (int64_t i = 0; i < R->n; i++) place[i] = -1;
+    for (int64_t i = 0; i < R->n; i++) {
+        for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++) place[R->col[e]] = e;
+        add_row(t, unscaled, i, place, P.val);
+        for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++) place[R->col[e]] = -1;
+    }
+    TRY(kry_rows_matrix(A, &P, KRY_SYMMETRIC, matrix));
+done:
+    free(place);
+    free(P.val);
+    return st;
+}
+
+static kry_status make_inverse(const kry_op *A, const taken *t, kry_vec **inverse)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)t->R.n, kry_type_size(A->shape.type), &host));
+    for (int64_t i = 0; i < t->R.n; i++) kry_number_put(A->shape.type, host, i, t->d[i]);
+    TRY(kry_vec_create(A->dev, A->shape.type, t->R.n, 1, inverse));
+    TRY(kry_vec_write(*inverse, host));
+done:
+    free(host);
+    return st;
+}
+
+static double scale_of(const kry_triangles_form *f) { return f->omega * (2 - f->omega); }
+
+static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts *p)
+{
+    kry_status st = KRY_OK;
+    const double omega = f->omega, c = scale_of(f);
+    const triangle F = { .by = -c * omega, .by_row = true, .by_col = true, .diagonal = c },
+                   G = { .by = omega, .by_row = true },
+                   H = { .by = omega, .by_row = true, .upper = true },
+                   E = { .by = 1, .by_col = true };
+    taken t;
+
+    *p = (parts){ 0 };
+    TRY(take(A, f->who, &t));
+    if (f->drop) {
+        TRY(make_dropped(A, &t, f->unscaled, &p->first));
+        goto done;
+    }
+    TRY(make_triangle(A, &t, f->unscaled ? H : f->degree == 1 ? F : G, &p->first));
+    TRY(make_triangle(A, &t, f->unscaled ? E : H, &p->second));
+    if (f->degree > 1) TRY(make_inverse(A, &t, &p->inverse));
+done:
+    taken_release(&t);
+    if (st < 0) release_parts(p);
+    return st;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* out := b - T x; b may be x, which the front door would not take. */
+static kry_status residual(const kry_op *T, const kry_vec *b, const kry_vec *x, kry_vec *out)
+{
+    return T->table->residual(T->self, b, x, out);
+}
+
+/* w of the formulas above. */
+static kry_status lower_half(const triangles *M, const kry_vec *r, kry_vec **w)
+{
+    kry_status st = KRY_OK;
+    const parts *p = &M->parts;
+    const int d = M->form.degree;
+
+    *w = M->w[0];
+    if (M->form.unscaled) return residual(p->first, r, r, *w);
+    if (d == 1) return kry_op_apply(p->first, 1, r, 0, *w);
+    TRY(kry_vec_mul(scale_of(&M->form), p->inverse, r, 0, M->w[0]));
+    for (int k = 1; k <= d; k++) {
+        kry_vec *last = *w;
+        *w = M->w[1 + k % 2];
+        TRY(residual(p->first, M->w[0], last, *w));
+    }
+done:
+    return st;
+}
+
+static kry_status triangles_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    triangles *M = self;
+    kry_status st = KRY_OK;
+    kry_vec *w, *z;
+
+    if (M->form.drop) return kry_op_apply(M->parts.first, alpha, x, beta, y);
+    TRY(lower_half(M, x, &w));
+    z = w;
+    for (int k = 1; k < M->form.degree; k++) { /* through the two that are not w */
+        kry_vec *last = z;
+        z = k % 2 ? M->w[0] : M->w[w == M->w[1] ? 2 : 1];
+        TRY(residual(M->parts.second, w, last, z));
+    }
+    if (alpha == 1 && beta == 0) return residual(M->parts.second, w, z, y);
+    TRY(kry_op_apply(M->parts.second, -alpha, z, beta, y));
+    TRY(kry_vec_axpby(alpha, w, 1, y));
+done:
+    return st;
+}
+
+/* The old parts stay until the new ones are whole. */
+static kry_status triangles_update(void *self, const void *values)
+{
+    triangles *M = self;
+    kry_status st = KRY_OK;
+    parts next;
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
+          M->form.ssor_ai ? "ssor-ai" : "ip");
+    TRY(make_parts(M->A, &M->form, &next));
+    release_parts(&M->parts);
+    M->parts = next;
+done:
+    return st;
+}
+
+static void triangles_describe(void *self, kry_op_info *info)
+{
+    const triangles *M = self;
+    double vector = (double)M->A->shape.rows * (double)kry_type_size(M->A->shape.type);
+    int d = M->form.degree;
+    kry_op_info first, second = { 0 };
+
+    kry_op_describe(M->parts.first, &first);
+    if (M->parts.second) kry_op_describe(M->parts.second, &second);
+    info->variant = M->variant;
+    info->nnz = first.nnz + second.nnz;
+    info->bytes_stored = first.bytes_stored + second.bytes_stored + (d > 1 ? vector : 0);
+    /* a product reads x and writes y; b besides, where it is another vector */
+    info->bytes_per_apply = d * (first.bytes_per_apply + second.bytes_per_apply) +
+                            (d > 1 ? 3 + 2 * (d - 1) : 0) * vector;
+}
+
+static void triangles_destroy(void *self)
+{
+    triangles *M = self;
+    if (!M) return;
+    for (size_t i = 0; i < COUNT(M->w); i++) kry_vec_release(&M->w[i]);
+    release_parts(&M->parts);
+    kry_op_release(&M->A);
+    free(M);
+}
+
+/* The same but for the name. */
+#define TABLE(name)                                                                  \
+    {                                                                                \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply, \
+        .apply_transpose = triangles_apply, .update = triangles_update,              \
+        .describe = triangles_describe, .destroy = triangles_destroy,                \
+    }
+static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
+
+static void name_variant(triangles *M)
+{
+    const kry_triangles_form *f = &M->form;
+
+    if (f->ssor_ai)
+        snprintf(M->variant, sizeof M->variant, "degree %d, omega %g", f->degree, f->omega);
+    else
+        snprintf(M->variant, sizeof M->variant, "%s, %s", f->unscaled ? "unscaled" : "scaled",
+                 f->drop ? "fill dropped" : "two triangles");
+}
+
+kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    triangles *M = NULL;
+    int vectors = form->drop ? 0 : form->degree > 1 ? 3 : 1;
+
+    *out = NULL;
+    TRY(kry_alloc(1, sizeof *M, &M));
+    M->A = kry_op_retain(A);
+    M->form = *form;
+    name_variant(M);
+    TRY(make_parts(A, form, &M->parts));
+    for (int i = 0; i < vectors; i++)
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->w[i]));
+    kry_op_shape shape = A->shape;
+    shape.traits = KRY_SYMMETRIC | (form->drop ? 0 : KRY_POSITIVE);
+    TRY(kry_op_create(A->dev, form->ssor_ai ? &ssor_ai_table : &ip_table, M, &shape, out));
+    M = NULL;
+done:
+    triangles_destroy(M);
+    return st;
+}

@@ -1,0 +1,23 @@
+/*
+ * triangles.h - M := c K' D^-1 K by products with the triangles of A, stored: what the incomplete
+ * Poisson inverse and the SSOR-type approximate inverse are made of where there is a matrix.
+ */
+#ifndef KRY_TRIANGLES_H
+#define KRY_TRIANGLES_H
+
+#include "../core/internal.h"
+
+/* K = sum over j = 0 ... degree of (-omega L D^-1)^j,  c = omega (2 - omega). */
+typedef struct kry_triangles_form {
+    const char *who; /* the constructor, for messages; static */
+    bool ssor_ai;    /* what the operator calls itself: "ssor-ai", else "ip" */
+    int degree;      /* >= 1 */
+    double omega;
+    bool unscaled; /* K K' with K = I - L D^-1; of degree 1, omega 1 only */
+    bool drop;     /* the product as one matrix, what is outside A's pattern left out; the same */
+} kry_triangles_form;
+
+/* A: a stored matrix or a grid operator, symmetric, with a positive diagonal. Waits. */
+kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form, kry_op **M);
+
+#endif

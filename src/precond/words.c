@@ -1,0 +1,167 @@
+/* words.c - preconditioners from their names: a word, and what stands behind its colon. */
+#include "../core/internal.h"
+#include "../core/number.h"
+#include <kry/precond.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool to_int64(const char *text, int64_t *value)
+{
+    const char *end = text + strlen(text);
+    return kry_read_int64(text, end, value) == end;
+}
+
+/* A positive number behind the colon; 0: there is no colon. */
+static kry_status read_count(const char *name, const char *rest, const char *form, int *count)
+{
+    kry_status st = KRY_OK;
+    int64_t value = 0;
+
+    CHECK(!rest || (to_int64(rest, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
+          "kry_precond_create: '%s' is not %s", name, form);
+    *count = (int)value;
+done:
+    return st;
+}
+
+static kry_status make_jacobi(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not jacobi", name)
+                : kry_jacobi_create(A, M);
+}
+
+static kry_status make_block_jacobi(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int rows = 0;
+    TRY(read_count(name, rest, "block-jacobi:ROWS", &rows));
+    TRY(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows), M));
+done:
+    return st;
+}
+
+static kry_status make_chebyshev(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int degree = 0;
+    TRY(read_count(name, rest, "chebyshev:DEGREE", &degree));
+    TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = degree), M));
+done:
+    return st;
+}
+
+static kry_status make_neumann(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int degree = 0;
+    TRY(read_count(name, rest, "neumann:DEGREE", &degree));
+    TRY(kry_neumann_create(A, KRY_NEUMANN(.degree = degree), M));
+done:
+    return st;
+}
+
+static kry_status make_ssor_ai(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int degree = 0;
+    TRY(read_count(name, rest, "ssor-ai:DEGREE", &degree));
+    TRY(kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = degree), M));
+done:
+    return st;
+}
+
+static kry_status make_ip(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    bool unscaled = rest && !strncmp(rest, "unscaled", 8), both = unscaled && rest[8] == ',';
+    const char *last = rest ? rest + (both ? 9 : 0) : "drop";
+    bool drop = rest && !strcmp(last, "drop");
+
+    CHECK(!rest || drop || !strcmp(rest, "unscaled"), KRY_ERR_PARSE,
+          "kry_precond_create: '%s' is none of ip, ip:unscaled, ip:drop, ip:unscaled,drop", name);
+    TRY(kry_incomplete_poisson_create(A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop),
+                                      M));
+done:
+    return st;
+}
+
+/* Rows of a block; the parameters' default is 0, and so what is written is not. */
+static kry_status read_rows(const char *name, const char *rest, int64_t *rows)
+{
+    kry_status st = KRY_OK;
+
+    *rows = 0;
+    CHECK(!rest || to_int64(rest, rows), KRY_ERR_PARSE, "kry_precond_create: '%s' is not %.*s:ROWS",
+          name, (int)strcspn(name, ":"), name);
+    CHECK(!rest || *rows, KRY_ERR_ARGUMENT, "kry_precond_create: '%s': block size 0", name);
+done:
+    return st;
+}
+
+static kry_status make_block_ic(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int64_t rows = 0;
+    TRY(read_rows(name, rest, &rows));
+    TRY(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = rows), M));
+done:
+    return st;
+}
+
+static kry_status make_block_ilu(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    int64_t rows = 0;
+    TRY(read_rows(name, rest, &rows));
+    TRY(kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = rows), M));
+done:
+    return st;
+}
+
+/* One block. */
+static kry_status make_ilu0(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not ilu0", name)
+                : kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = A->shape.rows), M);
+}
+
+static kry_status make_nothing(const kry_op *A, const char *name, const char *rest, kry_op **M)
+{
+    (void)A, (void)M;
+    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not none", name) : KRY_OK;
+}
+
+kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
+{
+    static const struct {
+        const char *word;
+        kry_status (*make)(const kry_op *A, const char *name, const char *rest, kry_op **M);
+    } table[] = {
+        { "none", make_nothing },
+        { "jacobi", make_jacobi },
+        { "block-jacobi", make_block_jacobi },
+        { "chebyshev", make_chebyshev },
+        { "ip", make_ip },
+        { "neumann", make_neumann },
+        { "ssor-ai", make_ssor_ai },
+        { "block-ic", make_block_ic },
+        { "block-ilu", make_block_ilu },
+        { "ilu0", make_ilu0 },
+    };
+    kry_status st = KRY_OK;
+    char words[256] = "";
+
+    *M = NULL;
+    CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0, used = 0; i < COUNT(table); i++) {
+        if (strlen(table[i].word) == length && !strncmp(table[i].word, name, length))
+            return table[i].make(A, name, name[length] ? name + length + 1 : NULL, M);
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "",
+                                 table[i].word);
+    }
+    CHECK(false, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s", name, words);
+done:
+    return st;
+}
