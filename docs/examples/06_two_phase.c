@@ -47,7 +47,7 @@ static kry_status solve(kry_device *device, const kry_problem *p, way *w, double
     kry_status st;
 
     if ((st = kry_stencil_create(device, w->type, p->grid, &A)) < 0) goto done;
-    if ((st = kry_incomplete_poisson_create(A, &M)) < 0) goto done;
+    if ((st = kry_incomplete_poisson_create(A, NULL, &M)) < 0) goto done;
     if (w->deflated &&
         (st = kry_deflation_create(A, KRY_DEFLATION(.block = 8, .phase = true), &Q)) < 0)
         goto done;

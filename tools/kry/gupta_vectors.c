@@ -90,7 +90,7 @@ static kry_status make_size(const bench *b, int64_t n)
 {
     kry_status st = KRY_OK;
     gupta_system s = { NULL };
-    gupta_run runs[PRECONDS] = { { { 0 } } };
+    gupta_run runs[PRECONDS] = { { .refused = "" } };
     char spec[32];
 
     snprintf(spec, sizeof spec, "poisson2d:%" PRId64, n);
