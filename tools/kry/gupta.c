@@ -163,7 +163,7 @@ static void take_result(const kry_result *result, gupta_run *run)
 static kry_status add_curve(const kry_result *result, lines *chart, const char *curve)
 {
     kry_status st = KRY_OK;
-    enum { POINTS = 400 };
+    enum { POINTS = 100 };
     int64_t step = result->history_count / POINTS + 1;
 
     for (int64_t i = 0; i < result->history_count; i += step)
@@ -183,6 +183,7 @@ static kry_status solve(const kry_op *solver, const gupta_system *s, int runs, l
     for (int i = 0; i < runs; i++) {
         TRY(kry_vec_fill(s->x, 0));
         TRY(kry_solve(solver, s->b, s->x, &result));
+        if (st > 0) break;
     }
     take_result(&result, run);
     if (chart) TRY(add_curve(&result, chart, curve));
@@ -278,10 +279,10 @@ void gupta_refused(const bench *b, const gupta_run *run, const char *what)
 
 /* ---- pictures ------------------------------------------------------------------------------- */
 
-kry_status gupta_chart(const bench *b, const char *title, lines **chart)
+kry_status gupta_chart(const bench *b, const char *title, bool log, lines **chart)
 {
     if (!b->o->svg) return KRY_OK;
-    return lines_create(title, b->info->name, &(lines_axis){ "iteration", false },
+    return lines_create(title, b->info->name, &(lines_axis){ "iteration", log },
                         &(lines_axis){ "relative residual", true }, chart);
 }
 

@@ -64,8 +64,9 @@ void gupta_say(const bench *b, const char *format, ...) KRY_PRINTF(2, 3); /* wit
 /* Why there was no solve or it did not converge, without --json. */
 void gupta_refused(const bench *b, const gupta_run *run, const char *what);
 
-/* <prefix>-<figure>.svg, where a prefix was given: write and release the chart, if there is one. */
-kry_status gupta_chart(const bench *b, const char *title, lines **chart);
+/* A chart of residuals over iterations, where --svg was given; `log`: of iterations, too. Then
+ * <prefix>-<figure>.svg: write and release the chart, if there is one. */
+kry_status gupta_chart(const bench *b, const char *title, bool log, lines **chart);
 kry_status gupta_draw(const bench *b, const char *figure, lines **chart);
 
 /* Grids of at most n x n points. */

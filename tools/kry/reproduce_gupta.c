@@ -261,9 +261,11 @@ kry_status reproduce_gupta(bench *b)
 
     CHECK(n >= SMALLEST && n <= 4096, KRY_ERR_ARGUMENT, "--max-n %" PRId64 ": %d to 4096", n,
           SMALLEST);
+    CHECK(b->info->fp64 || !b->o->precision || options_type(b->o) == KRY_F32, KRY_ERR_UNSUPPORTED,
+          "--precision double: %s has none", b->info->name);
     gupta_say(b,
               "Gupta, Vuik, Lemmens: deflated preconditioned conjugate gradients\n"
-              "theirs on a Tesla C1060, ours on %s; golden: an independent program's, in double\n\n",
+              "theirs on a Tesla C1060, ours on %s\ngolden: an independent program's, in double\n\n",
               b->info->name);
     TRY(table_1(b, n));
     if (!b->info->fp64) {
