@@ -5,8 +5,8 @@
  * recurrence to a percent (its last digits depend on the order of sums). And the iterations with
  * incomplete Poisson inverses, to 2 percent, for the right-hand sides are random: Dirichlet
  * Laplacians of $KRY_GOLDEN_DIR/B2_counts_from_log.csv, and two layers whose coefficients are a
- * thousandfold apart. And those with deflation as well: the small grids of that table, and two layers
- * of $KRY_GOLDEN_DIR/B3_twophase_256.csv. Without KRY_GOLDEN_DIR: skipped.
+ * thousandfold apart. And those with deflation as well: the small grids of that table, and two
+ * layers of $KRY_GOLDEN_DIR/B3_twophase_256.csv. Without KRY_GOLDEN_DIR: skipped.
  */
 #include "io/random.h"
 #include "unit.h"

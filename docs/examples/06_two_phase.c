@@ -2,7 +2,7 @@
  * 06_two_phase.c - pressure in a flow of two phases: a bubble that lets a thousand times more
  * through than what is around it, walls on all sides.
  *
- *     -div(k grad u) = f in the unit square, no flux through its sides,  k = 1 inside, 1/1000 outside
+ *     -div(k grad u) = f in the unit square, k du/dn = 0 on its sides,  k = 1 inside, 0.001 outside
  *
  * A preconditioner alone takes hundreds of iterations. Deflation by blocks of 8 x 8 cells, split
  * where they hold both phases, solves exactly for what is smooth: in single precision, too, for A

@@ -151,8 +151,7 @@ static void take_result(const kry_result *result, gupta_run *run)
 
     run->iterations = result->iterations;
     run->reason = result->reason;
-    if (result->reason > KRY_CONVERGED_ZERO)
-        snprintf(run->why, sizeof run->why, "%s", result->why);
+    if (result->reason > KRY_CONVERGED_ZERO) snprintf(run->why, sizeof run->why, "%s", result->why);
     run->seconds = result->solve_seconds;
     run->residual = result->residual / norm_b;
     run->true_residual = result->true_residual / norm_b;
@@ -202,11 +201,9 @@ kry_status gupta_solve_with(const kry_op *solver, const gupta_system *s, int run
 
 kry_status gupta_solver(const gupta_system *s, const char *words, kry_op **solver, gupta_run *run)
 {
-    *run = (gupta_run){ .at = { -1, -1, -1 },
-                        .seconds = NAN,
-                        .residual = NAN,
-                        .true_residual = NAN,
-                        .error = NAN };
+    *run = (gupta_run){
+        .at = { -1, -1, -1 }, .seconds = NAN, .residual = NAN, .true_residual = NAN, .error = NAN
+    };
     kry_status st = kry_solver_create(s->A, words, NULL, NULL, solver);
     if (!refusal(st)) return st;
     snprintf(run->refused, sizeof run->refused, "%s", kry_last_error());
@@ -228,7 +225,10 @@ done:
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-double gupta_count(const gupta_run *run, int t) { return run->at[t] < 0 ? NAN : (double)run->at[t]; }
+double gupta_count(const gupta_run *run, int t)
+{
+    return run->at[t] < 0 ? NAN : (double)run->at[t];
+}
 
 const char *gupta_whole(double count, char *text, size_t size)
 {

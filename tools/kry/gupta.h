@@ -44,7 +44,7 @@ typedef struct gupta_run {
     char why[200];     /* what decided about the reason */
 } gupta_run;
 
-/* The first `runs` - 1 solves warm up. `chart`: where the history becomes a curve; NULL: nowhere. */
+/* `runs` times from x = 0; what comes of the last one. */
 kry_status gupta_solve_with(const kry_op *solver, const gupta_system *s, int runs, gupta_run *run);
 /* With a solver of these words; one the library does not know, or a device or build does not
  * allow, is refused. The history becomes a curve of the chart, unless that is NULL. */
@@ -70,9 +70,9 @@ kry_status gupta_chart(const bench *b, const char *title, bool log, lines **char
 kry_status gupta_draw(const bench *b, const char *figure, lines **chart);
 
 /* Grids of at most n x n points. */
-kry_status gupta_vectors(const bench *b, int64_t n);  /* numbers and shapes of vectors */
-kry_status gupta_phases(const bench *b, int64_t n);   /* problems of two phases */
-kry_status gupta_false(const bench *b, int64_t n);    /* false convergence in single precision */
-kry_status gupta_mixed(const bench *b, int64_t n);    /* refinement in double around it */
+kry_status gupta_vectors(const bench *b, int64_t n); /* numbers and shapes of vectors */
+kry_status gupta_phases(const bench *b, int64_t n);  /* problems of two phases */
+kry_status gupta_false(const bench *b, int64_t n);   /* false convergence in single precision */
+kry_status gupta_mixed(const bench *b, int64_t n);   /* refinement in double around it */
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { PAPER_N = 512, LARGEST = 256, LOOKS = 120, LINES = 12, MOST = 3000, GOLDEN = 7 };
 
-/* ---- looking at x ----------------------------------------------------------------------------- */
+/* ---- looking at x ---------------------------------------------------------------------------- */
 
 typedef struct truth {
     int64_t iteration;
@@ -81,7 +81,7 @@ static int look(void *user, const kry_iteration *it)
     return 0;
 }
 
-/* ---- one first level --------------------------------------------------------------------------- */
+/* ---- one first level ------------------------------------------------------------------------- */
 
 static const truth *golden_at(const struct first_level *l, int64_t n, int64_t iteration)
 {
@@ -184,8 +184,7 @@ static kry_status print_verdict(const bench *b, const char *table, const gupta_s
 
     snprintf(all, sizeof all, "%s rtol=1e-5", words);
     TRY(gupta_solve(s, all, NULL, NULL, &run));
-    gupta_say(b,
-              "kry_solve to 1e-5: %s after %" PRId64 ", recurrence %.1e, residual of x %.1e\n\n",
+    gupta_say(b, "kry_solve to 1e-5: %s after %" PRId64 ", recurrence %.1e, residual of x %.1e\n\n",
               kry_reason_word(run.reason), run.iterations, run.residual, run.true_residual);
     gupta_cell(b, &(cell){ table, "kry_solve to 1e-5", "residual", "1", NAN, run.true_residual, NAN,
                            NULL });
@@ -200,8 +199,8 @@ static kry_status make_level(watch *w, const struct first_level *l, int64_t n, l
     kry_status st = KRY_OK;
     char words[80], table[120];
 
-    snprintf(table, sizeof table, "false convergence: twophase2d:%" PRId64 ":1000:layers, single, %s",
-             n, l->precond);
+    snprintf(table, sizeof table,
+             "false convergence: twophase2d:%" PRId64 ":1000:layers, single, %s", n, l->precond);
     level_words(l, n, words, sizeof words);
     w->count = 0;
     TRY(run_on(w, words, n));
@@ -228,10 +227,12 @@ static kry_status make_levels(const bench *b, int64_t n)
     *w = (watch){ .b = b, .s = &s, .norm_b = norm2(s.problem->n, s.rhs) };
     TRY(kry_alloc((size_t)s.problem->n, sizeof *w->x, &w->x));
     TRY(kry_alloc((size_t)s.problem->n, sizeof *w->y, &w->y));
-    TRY(gupta_chart(b, "Two layers, 1000:1, in single precision: false convergence", false, &chart));
+    TRY(gupta_chart(b, "Two layers, 1000:1, in single precision: false convergence", false,
+                    &chart));
     for (size_t i = 0; i < COUNT(levels); i++) TRY(make_level(w, &levels[i], n, chart));
-    gupta_say(b, "Golden: with an assembled matrix. The residual that kry_solve tells is that of x with\n"
-                 "mean zero, rounded.\n\n");
+    gupta_say(
+        b, "Golden: with an assembled matrix. The residual that kry_solve tells is that of x with\n"
+           "mean zero, rounded.\n\n");
     TRY(gupta_draw(b, "false", &chart));
 done:
     lines_release(&chart);
@@ -241,7 +242,7 @@ done:
     return st;
 }
 
-/* ---- with deflation ---------------------------------------------------------------------------- */
+/* ---- with deflation -------------------------------------------------------------------------- */
 
 static const char stable[] = "blocks:8+phase", paper[] = "stripes:%d,variant=def1";
 
@@ -262,8 +263,8 @@ static const struct deflated {
 };
 
 static void print_deflated(const bench *b, const char *spec, const char *deflation,
-                           const struct deflated *d, const gupta_run *run,
-                           const gupta_run *verdict, bool known)
+                           const struct deflated *d, const gupta_run *run, const gupta_run *verdict,
+                           bool known)
 {
     static const char table[] = "deflation, single";
     static const char *const columns[GUPTA_TOLERANCES] = { "1e-2", "1e-5", "1e-8" };
@@ -281,7 +282,8 @@ static void print_deflated(const bench *b, const char *spec, const char *deflati
         gupta_cell(b, &(cell){ table, row, columns[t], "1", NAN, gupta_count(run, t),
                                known && d->golden[t] >= 0 ? (double)d->golden[t] : NAN,
                                run->at[t] < 0 ? kry_reason_word(run->reason) : NULL });
-    gupta_cell(b, &(cell){ table, row, "error", "1", NAN, run->error, known ? d->error : NAN, NULL });
+    gupta_cell(b,
+               &(cell){ table, row, "error", "1", NAN, run->error, known ? d->error : NAN, NULL });
     gupta_cell(b, &(cell){ table, row, "kry_solve to 1e-5", "1", NAN, (double)verdict->iterations,
                            NAN, verdict->why[0] ? verdict->why : NULL });
 }
@@ -318,12 +320,14 @@ kry_status gupta_false(const bench *b, int64_t n)
 
     TRY(make_levels(b, n));
     if (n > LARGEST) n = LARGEST;
-    gupta_say(b, "deflation in single, with ip: iterations to 1e-2/1e-5/1e-8 of the recurrence\n"
-                 "%-20s%-25s%9s%9s%8s%8s %s\n",
+    gupta_say(b,
+              "deflation in single, with ip: iterations to 1e-2/1e-5/1e-8 of the recurrence\n"
+              "%-20s%-25s%9s%9s%8s%8s %s\n",
               "", "", "ours", "golden", "error", "golden", "kry_solve to 1e-5");
     for (size_t i = 0; i < COUNT(deflated); i++) TRY(make_deflated(b, &deflated[i], n));
-    gupta_say(b, "Golden of DEF1: with an assembled matrix. The residual of x cannot fall as far as the\n"
-                 "recurrence's in single precision, and kry_solve says so; its error is as small.\n\n");
+    gupta_say(
+        b, "Golden of DEF1: with an assembled matrix. The residual of x cannot fall as far as the\n"
+           "recurrence's in single precision, and kry_solve says so; its error is as small.\n\n");
 done:
     return st;
 }

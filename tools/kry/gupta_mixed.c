@@ -149,8 +149,8 @@ static void print_row(const bench *b, const char *spec, const struct row *r, boo
                         known ? r->golden_error : NAN };
     static const char table[] = "mixed precision";
     snprintf(name, sizeof name, "%s, %s", spec, r->random_x ? "x in [0, 1]" : "random b");
-    gupta_say(b, "%-38s%7.0e%6d%7s%6" PRId64 "%7s%7" PRId64 "%9.1e", name + strlen("twophase2d:"), r->rtol, f->outer,
-              gupta_whole(golden[0], t[0], sizeof t[0]), f->iterations,
+    gupta_say(b, "%-38s%7.0e%6d%7s%6" PRId64 "%7s%7" PRId64 "%9.1e", name + strlen("twophase2d:"),
+              r->rtol, f->outer, gupta_whole(golden[0], t[0], sizeof t[0]), f->iterations,
               gupta_whole(golden[1], t[1], sizeof t[1]), alone->iterations, error);
     if (known)
         gupta_say(b, "%9.1e\n", golden[2]);
@@ -176,7 +176,8 @@ static kry_status make_row(const bench *b, const struct row *r, int64_t n)
     double error = NAN;
 
     snprintf(spec, sizeof spec, "twophase2d:%" PRId64 ":%s", n, r->flow);
-    snprintf(words, sizeof words, "method=pcg precond=ip deflation=blocks:8+phase rtol=%g", r->rtol);
+    snprintf(words, sizeof words, "method=pcg precond=ip deflation=blocks:8+phase rtol=%g",
+             r->rtol);
     TRY(gupta_system_create(b, spec, KRY_F64, &s));
     if (r->random_x)
         TRY(gupta_system_random(b, 0, 1, &s));
@@ -195,8 +196,9 @@ kry_status gupta_mixed(const bench *b, int64_t n)
     kry_status st = KRY_OK;
 
     if (n > LARGEST) n = LARGEST;
-    gupta_say(b, "mixed precision, residual and x in double around a solve in single with\n%s\n"
-                 "%-38s%7s%6s%7s%6s%7s%7s%9s%9s\n",
+    gupta_say(b,
+              "mixed precision, residual and x in double around a solve in single with\n%s\n"
+              "%-38s%7s%6s%7s%6s%7s%7s%9s%9s\n",
               inner_words, "", "to", "outer", "golden", "inner", "golden", "double", "error",
               "golden");
     for (size_t i = 0; i < COUNT(rows); i++) TRY(make_row(b, &rows[i], n));

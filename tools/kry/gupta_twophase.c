@@ -29,7 +29,9 @@ static const struct method {
     { "blocks:16 ip", "ip", "blocks:16", "blocks:16", 0, 0 },
 };
 
+/* clang-format off */
 #define NONE { UNKNOWN, UNKNOWN, UNKNOWN }
+/* clang-format on */
 
 static const struct row {
     int n;
@@ -83,15 +85,7 @@ static const struct row {
         { 32, 68, 99 } } },
     { 256,
       "1000000:bubble", /* in single, by fluxes */
-      { NONE,
-        NONE,
-        { 367, 528, 655 },
-        NONE,
-        NONE,
-        { 42, 69, 92 },
-        { 12, 35, 48 },
-        NONE,
-        NONE } },
+      { NONE, NONE, { 367, 528, 655 }, NONE, NONE, { 42, 69, 92 }, { 12, 35, 48 }, NONE, NONE } },
     { 256,
       "0.001:bubble",
       { { 242, 828, 1082 },
@@ -237,8 +231,9 @@ kry_status gupta_phases(const bench *b, int64_t n)
         if (rows[i].n > largest || (rows[i].n > 256 && rows[i].n > n)) continue;
         TRY(make_row(b, &rows[i], rows[i].n < n ? rows[i].n : n));
     }
-    gupta_say(b, "The golden program drew another b, and its nine bubbles lie elsewhere, each a phase\n"
-                 "of its own: counts agree to a few per cent, those of bubbles less.\n\n");
+    gupta_say(
+        b, "The golden program drew another b, and its nine bubbles lie elsewhere, each a phase\n"
+           "of its own: counts agree to a few per cent, those of bubbles less.\n\n");
 done:
     return st;
 }

@@ -96,7 +96,8 @@ static kry_status make_size(const bench *b, int64_t n)
     snprintf(spec, sizeof spec, "poisson2d:%" PRId64, n);
     TRY(gupta_system_create(b, spec, KRY_F64, &s));
     TRY(gupta_system_random(b, 0, 1, &s));
-    gupta_say(b, "vectors: %" PRId64 " x %" PRId64 ", x in [0, 1], double, iterations to 1e-5\n%-14s",
+    gupta_say(b,
+              "vectors: %" PRId64 " x %" PRId64 ", x in [0, 1], double, iterations to 1e-5\n%-14s",
               n, n, "");
     for (int p = 0; p < PRECONDS; p++) gupta_say(b, "%10s%8s", preconds[p], "golden");
     gupta_say(b, "\n");
