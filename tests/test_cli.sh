@@ -178,11 +178,13 @@ expect 2 'precision can give' solve --problem poisson2d:4 --rtol 1e-20
 expect 2 'needs -o' generate poisson2d:4
 expect 2 'stream, spmv' bench frobnicate
 expect 2 'name of a paper' reproduce
-expect 2 'there are wang, akhtar, cevahir' reproduce knuth
+expect 2 'there are wang, akhtar, cevahir, gupta' reproduce knuth
 expect 2 'wang takes no matrix' reproduce wang --problem poisson2d:4
 expect 2 'cevahir takes no --max-n' reproduce cevahir --max-n 4
 expect 2 'at least 32, not 31' reproduce wang --max-n 31
 expect 2 '1 to 1290 points' reproduce akhtar --n 1291
+expect 2 '16 to 4096' reproduce gupta --max-n 15
+expect 2 'gupta takes no matrix' reproduce gupta --problem poisson2d:4
 expect 2 'takes no "extra"' tune extra
 expect 2 'needs one matrix' info
 
@@ -471,6 +473,38 @@ for figure in 12 13 16 23 24; do
 done
 expect 0 '^stream  *[0-9]' reproduce akhtar --n 9
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 0 '"row": "DPCG1", "column": "iterations_double", "theirs": null, "ours": [0-9]*, "golden": 28,' \
+    reproduce gupta --max-n 128 --json --svg "$dir/gupta"
+for table in 'table 1: 128 x 128, seconds, single' 'vectors: 128 x 128' 'twophase2d:128:1000:bubble' \
+    'false convergence: twophase2d:128:1000:layers, single, ip' 'deflation, single' 'mixed precision'; do
+    checks=$((checks + 1))
+    grep -q "\"paper\": \"gupta\", \"table\": \"$table\", \"row\": \".*\"unit\": \"" "$dir/out" ||
+        fail "no cells of $table"
+done
+checks=$((checks + 1))
+# Random numbers of our own: three iterations, or five per cent of many.
+sed -n 's/.*"ours": \([^,]*\), "golden": \([0-9]*\), "unit": "1".*/\1 \2/p' "$dir/out" |
+    awk '$1 == "null" || ($1 - $2 > 3 && $1 > 1.05 * $2) || ($2 - $1 > 3 && $1 < 0.95 * $2) {
+        bad = 1 } END { exit bad || NR != 38 }' || fail "counts of another program are others"
+checks=$((checks + 1))
+grep '"table": "mixed precision", .*"column": "residual"' "$dir/out" |
+    sed -n 's/.*"ours": \([^,]*\),.*/\1/p' | awk '$1 > 1e-8 { bad = 1 } END { exit bad || NR != 7 }' ||
+    fail "refinement does not get there"
+checks=$((checks + 1))
+grep -q '"column": "kry_solve to 1e-5", .*"refused": "the recurrence claims ' "$dir/out" ||
+    fail "false convergence is not told"
+for figure in counts false; do
+    checks=$((checks + 1))
+    tail -1 "$dir/gupta-$figure.svg" | grep -q '^</svg>' || fail "no figure $figure of gupta"
+done
+expect 0 '^CGVV  *-  *[0-9]' reproduce gupta --max-n 32 --precision double
+awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+expect 2 'cannot write' reproduce gupta --max-n 16 --svg "$dir/no/such"
+KRY_PROFILE=no-fp64
+export KRY_PROFILE
+expect 0 'which this device does not have' reproduce gupta --max-n 16
+expect 2 'precision double' reproduce gupta --max-n 16 --precision double
+unset KRY_PROFILE
 if command -v python3 >/dev/null; then
     checks=$((checks + 1))
     "$kry" bench spmv --n 1000 --problem random_spd:900:5 --hot --json >"$dir/out" 2>"$dir/err"

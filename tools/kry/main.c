@@ -42,14 +42,16 @@ static const command commands[] = {
       FOR_BENCH,
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
       bench_run },
-    { "reproduce", "wang|akhtar|cevahir [FILE...] [--problem SPEC]... [options]",
+    { "reproduce", "wang|akhtar|cevahir|gupta [FILE...] [--problem SPEC]... [options]",
       "Measure what a paper measured: its tables beside ours.", FOR_REPRODUCE,
       "wang      table 1 and figures 8, 9, 11: CG for the Poisson equation on grids of N x N\n"
       "          points, iterations, errors and times; an iteration by each memory path.\n"
       "akhtar    table 1: temperatures in a cube; figures 12, 13, 16, 23, 24: the field, and how\n"
       "          fast fourteen kernels sweep over it, in single precision unless told otherwise.\n"
       "cevahir   figure 4: products in single precision, csr and jagged diagonals, over the\n"
-      "          matrices given or stand-ins for theirs.\n\n" PROBLEMS,
+      "          matrices given or stand-ins for theirs.\n"
+      "gupta     table 1: deflated conjugate gradients on 512 x 512 points, stage by stage;\n"
+      "          which vectors; flow of two phases; false convergence; mixed precision.\n\n" PROBLEMS,
       reproduce_run },
     { "tune", "[--device SEL] [--json]",
       "Find the launches that suit a device, and keep them for later runs.", FOR_TUNE,

@@ -22,7 +22,7 @@ void reproduce_json(const char *paper, const cell *c)
     json_end(&j);
 }
 
-#define NAMES "wang, akhtar, cevahir"
+#define NAMES "wang, akhtar, cevahir, gupta"
 
 static const struct paper {
     const char *name;
@@ -33,6 +33,7 @@ static const struct paper {
     { "wang", reproduce_wang, .max_n = true, .svg = true },
     { "akhtar", reproduce_akhtar, .n = true, .svg = true },
     { "cevahir", reproduce_cevahir, .sources = true },
+    { "gupta", reproduce_gupta, .max_n = true, .svg = true },
 };
 
 static kry_status find_paper(const options *o, const struct paper **found)
