@@ -65,7 +65,7 @@ static void check_size(const grid *like, kry_type type, int64_t nx, int64_t ny, 
     double *k = grid_coefficients(&g, type);
     matrix A = grid_matrix(&g, k), M = as_matrix(&A, plain_ip, NULL);
     kry_op *op = grid_op(&g, type, k, KRY_PATH_MARCH), *ip = NULL;
-    OK(kry_incomplete_poisson_create(op, &ip));
+    OK(kry_incomplete_poisson_create(op, NULL, &ip));
     print_message("# like %s: %d x %d x %d\n", g.name, (int)nx, (int)ny, (int)nz);
     for (size_t l = 0; l < COUNT(offset); l++) {
         op_suite_blocks s = { .op = ip, .A = &M, .type = type, .k = 1 };

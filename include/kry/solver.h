@@ -79,8 +79,8 @@ typedef struct kry_pcg_params {
 
 /*
  * Conjugate gradients for A x = b, A and M symmetric positive definite; or A symmetric and singular
- * with a known null space (KRY_SINGULAR, kry_op_set_null_space): x is then clear of that, and if b is
- * not the result says by how much.
+ * with a known null space (KRY_SINGULAR, kry_op_set_null_space): x is then clear of that
+ * unless rounding forbids (docs/deflation.md), and if b is not the result says by how much.
  *
  * Allocates all it needs (4 n-vectors; 5 with a preconditioner), so that kry_solve allocates
  * nothing on the device. Scalars stay on the device; the host looks behind. docs/pcg.md has the
