@@ -42,9 +42,9 @@ typedef struct kry_stencil {
     kry_sweep apply, direction, step;             /* on those */
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
     kry_kernel *side, *faces;
-    kry_image image;                               /* texture paths */
-    kry_sweep apply_image;                         /* from it */
-    struct kry_stencil_resident *resident;         /* resident.c; owned, NULL: not made */
+    kry_image image;                                  /* texture paths */
+    kry_sweep apply_image;                            /* from it */
+    struct kry_stencil_resident *resident;            /* resident.c; owned, NULL: not made */
     kry_sweep relax[2], scale[2], poisson[2], colour; /* relax.c; no kernel until asked for. [1]:
                                                          on vectors that start anywhere */
 } kry_stencil;
