@@ -72,22 +72,28 @@ kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
     int J = at < blocks - q ? at : at - (blocks - q);
 
     global const VEC *T = (global const VEC *)G + ((long)I * (I + 1) / 2 + J) * (TILE * IN_ROW);
+#pragma unroll
     for (int r = 0; r < ROWS; r++)
+#pragma unroll
         for (int v = 0; v < VECS; v++)
             t[r * VECS + v] = T[(r * DOWN + y) * IN_ROW + v * ACROSS + x];
     long i = (long)(l < TILE ? I : J) * TILE + l % TILE;
     wi[l] = i < k ? w[w0 + i] : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 
+#pragma unroll
     for (int v = 0; v < VECS; v++) wj[v] = ends[IN_ROW + v * ACROSS + x], s[v] = 0;
+#pragma unroll
     for (int r = 0; r < ROWS; r++) {
         VEC p = 0;
+#pragma unroll
         for (int v = 0; v < VECS; v++) {
             p += t[r * VECS + v] * wj[v];
             s[v] += t[r * VECS + v] * wi[r * DOWN + y];
         }
         rows[x * PITCH + r * DOWN + y] = LANES_SUM(p);
     }
+#pragma unroll
     for (int v = 0; v < VECS; v++) columns[y * IN_ROW + v * ACROSS + x] = s[v];
     barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -31,9 +31,9 @@ struct kry_coarse {
     void *factor;               /* the engine's; NULL if n == 0 */
     double *x;                  /* k: a solve on the host */
     void *numbers;              /* k of `type` */
-    kry_coarse_product product; /* never OWN: on PoCL that is 2 to 29 times as fast as CLBlast */
+    kry_coarse_product product; /* of what is dense: FULL, PACKED or CLBLAST */
     kry_vec *G;                 /* stride-by-k, or its tiles: the dense inverse; NULL: Cholesky */
-    kry_vec *part;              /* packed: of each row of tiles a sum from each of its tiles */
+    kry_vec *part;              /* packed, TILE-by-blocks-by-blocks: each tile's share of c */
     kry_kernel *tiles, *add;    /* packed; the device's */
 };
 
@@ -199,6 +199,7 @@ done:
     return st;
 }
 
+/* Each tile's two products, then the sums of what they leave in `part`. */
 static kry_status multiply_packed(const kry_coarse *s, const kry_vec *w, kry_vec *c)
 {
     enum { ADD_ACROSS = 8 }; /* vectors of c to a group */
@@ -257,10 +258,9 @@ static bool worth_packing(const kry_coarse *s)
     return (double)s->k * (double)s->k * (double)kry_type_size(s->type) > LEAST_BYTES;
 }
 
-/* What the kernels need; CPUs gain nothing from tiles: a row is a stream. */
 static kry_status check_packing(kry_coarse *s)
 {
-    enum { LOCAL_NUMBERS = 1696 };
+    enum { LOCAL_NUMBERS = 1696 }; /* of coarse_tiles */
     kry_status st = KRY_OK;
     const kry_device_info *info = &s->dev->info;
 
@@ -275,6 +275,8 @@ done:
     return st;
 }
 
+/* Kry's own product is much faster than CLBlast's: 2 to 29 times on PoCL, 6 times on an H200 for
+ * k = 4096. */
 static kry_status choose_product(kry_coarse *s, kry_coarse_product product)
 {
     kry_status st = KRY_OK;
@@ -329,7 +331,7 @@ static kry_status get_ready(kry_coarse *s)
     if (s->product == KRY_COARSE_FULL) return get_kernel(s, 0, &kernel);
     if (s->product == KRY_COARSE_PACKED) {
         int64_t blocks = blocks_of(s->k);
-        return kry_vec_create(s->dev, s->type, blocks * TILE, blocks, &s->part);
+        return kry_vec_create(s->dev, s->type, TILE * blocks, blocks, &s->part);
     }
     TRY(kry_vec_create(s->dev, s->type, s->k, 1, &w));
     TRY(kry_vec_create(s->dev, s->type, s->k, 1, &c));

@@ -38,7 +38,7 @@ typedef enum kry_coarse_product {
  *
  * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it, and for KRY_COARSE_PACKED where its
  *          kernels do not run;
- *           KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
+ *          KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
  *          KRY_ERR_ARGUMENT for an E that is no such matrix.
  */
