@@ -195,6 +195,20 @@ done:
     return st;
 }
 
+/* Iterations that are left once those under way are done, if the residual goes on falling as it did
+ * over the last look or, if that is faster, from the start. */
+static double expected_left(const kry_watch *w)
+{
+    int64_t last = w->history_count - 1, before = w->looked_at;
+
+    if (w->history_count < 2 || before >= last || !(w->target > 0)) return KRY_BATCH;
+    double here = log(w->host_history[last]);
+    double recent = (log(w->host_history[before]) - here) / (double)(last - before);
+    double all = (log(w->host_history[0]) - here) / (double)last;
+    double rate = fmax(recent, all);
+    return rate > 0 ? (here - log(w->target)) / rate - (double)(w->iteration - last) : KRY_BATCH;
+}
+
 /* Short batches while iterations are long, so that little is enqueued in vain past the end;
  * long ones while they are short, so that looking costs nothing. */
 static void adapt_batch(kry_watch *w)
@@ -204,10 +218,15 @@ static void adapt_batch(kry_watch *w)
     w->looked = now;
     if (w->stop.check_every)
         w->batch = w->stop.check_every < KRY_BATCH ? (int)w->stop.check_every : KRY_BATCH;
-    else if (us < SHORT_US && w->batch < KRY_BATCH)
-        w->batch *= 2;
+    else if (us < SHORT_US)
+        w->batch = 2 * w->batch < KRY_BATCH ? 2 * w->batch : KRY_BATCH;
     else if (us > LONG_US && w->batch > 1)
         w->batch /= 2;
+    if (w->stop.check_every) return;
+    /* Near the end, too: preconditioners go on working past it. */
+    double left = expected_left(w);
+    if (left < w->batch) w->batch = left > 1 ? (int)left : 1;
+    w->looked_at = w->history_count > 0 ? w->history_count - 1 : 0;
 }
 
 static kry_status close_batch(kry_watch *w)
@@ -313,6 +332,7 @@ void kry_watch_begin(kry_watch *w, double norm_b)
     w->target = fmax(w->stop.rtol * norm_b, w->stop.atol);
     w->iteration = 0, w->history_count = 0, w->restarts = -1;
     w->last_claim = -1;
+    w->looked_at = 0;
     w->device_stop = GO_ON, w->residual = 0;
     w->monitor_stopped = false;
     w->batch = 1;

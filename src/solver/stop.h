@@ -29,6 +29,7 @@ typedef struct kry_watch {
     char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_BATCH entries */
     kry_look look[2];
     int current, batch; /* the look being filled, and how many iterations it gets */
+    int64_t looked_at;  /* the last iteration that the look before the last one saw */
 
     double start, looked;                              /* seconds */
     double norm_b, target, first_residual, last_claim; /* units of b; last_claim < 0: none yet */
