@@ -3,7 +3,9 @@
  * access: vectors aligned and not, rows empty, short, shared by several lanes, and longer than a
  * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
  */
+#include "core/null_space.h"
 #include "precond/coarse.h"
+#include "precond/subspace.h"
 #include "unit.h"
 #include <float.h>
 
@@ -17,7 +19,8 @@ static kry_op *ops[400];
 static kry_vec *vecs[600];
 static kry_laplace *laplaces[16];
 static kry_coarse *coarses[16];
-static int op_count, vec_count, laplace_count, coarse_count;
+static kry_subspace subspaces[16];
+static int op_count, vec_count, laplace_count, coarse_count, subspace_count;
 static void keep_op(kry_op *op) { ops[op_count++] = op; }
 static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
 
@@ -32,6 +35,7 @@ static int close_device(void **state)
     (void)state;
     while (laplace_count) kry_laplace_release(&laplaces[--laplace_count]);
     while (coarse_count) kry_coarse_release(&coarses[--coarse_count]);
+    while (subspace_count) kry_subspace_release(&subspaces[--subspace_count]);
     while (op_count) kry_op_release(&ops[--op_count]);
     while (vec_count) kry_vec_release(&vecs[--vec_count]);
     int leaked = dev->refs - 1;
@@ -486,6 +490,64 @@ static void coarse_kernels(kry_type type, int64_t first)
     if (!dev->info.cpu_kernels) coarse_product(type, first, KRY_COARSE_PACKED);
 }
 
+/* ---- between unknowns and their sub-domains: many small ones, or one so large that it is cut ---- */
+
+static void subspace(kry_type type, int64_t first, int64_t k)
+{
+    int32_t labels[N];
+    double w[N] = { 0 }, want[N], rz = 0, rr = 0, got[2], eps = N * roundoff(type);
+    kry_subspace *Z = &subspaces[subspace_count++];
+    kry_sum *sum;
+    for (int i = 0; i < N; i++) labels[i] = k == 1 ? 0 : (int32_t)(i * k / N);
+    OK(kry_subspace_from_labels(dev, type, N, k, labels, Z));
+    kry_vec *v = vector(type, N, first, 0), *c = vector(type, k, first, 3),
+            *s = vector(type, k, (first + 2) % 4, 5), *z = vector(type, N, first, 1);
+    for (int i = 0; i < N; i++) w[labels[i]] += entry(i);
+    OK(kry_subspace_restrict(Z, v, s));
+    expect(s, w, eps);
+    OK(kry_subspace_prolong(Z, 2, c, -1, z));
+    for (int i = 0; i < N; i++) want[i] = 2 * entry(labels[i] + 3) - entry(i + 1);
+    expect(z, want, eps);
+    OK(kry_sum_create(dev, 2, &sum));
+    OK(kry_subspace_correct(Z, c, v, z, sum));
+    OK(kry_subspace_restrict(Z, v, s)); /* as in a step: of r, before z is added to */
+    if (first == 0) OK(kry_subspace_add(Z, c, z, sum));
+    for (int i = 0; i < N; i++) {
+        want[i] += (first == 0 ? 2 : 1) * entry(labels[i] + 3);
+        rz += want[i] * entry(i), rr += entry(i) * entry(i);
+    }
+    expect(z, want, eps);
+    OK(kry_sum_read(&dev->layout, sum, got));
+    assert_true(fabs(got[0] - rz) <= N * eps && fabs(got[1] - rr) <= N * eps);
+    kry_sum_release(&sum);
+    keep_vec(v), keep_vec(c), keep_vec(s), keep_vec(z);
+}
+
+static void subspace_kernels(kry_type type, int64_t first)
+{
+    subspace(type, first, 23);
+    subspace(type, first, 1);
+}
+
+/* v less its mean. */
+static void null_space_kernels(kry_type type, int64_t first)
+{
+    kry_op *A = laplace(type, N);
+    kry_null_space null;
+    double want[N], mean = 0, size;
+    kry_vec *v = vector(type, N, first, 0);
+    A->shape.traits |= KRY_SINGULAR; /* whatever it is: it is not multiplied by */
+    OK(kry_null_space_create(A, &null));
+    for (int i = 0; i < N; i++) mean += entry(i) / N;
+    OK(kry_null_space_measure(&null, v, &size));
+    assert_true(fabs(size - fabs(mean) * sqrt(N)) <= N * roundoff(type));
+    OK(kry_null_space_project(&null, v));
+    for (int i = 0; i < N; i++) want[i] = entry(i) - mean;
+    expect(v, want, N * roundoff(type));
+    kry_null_space_release(&null);
+    keep_vec(v), keep_op(A);
+}
+
 /* ---- triangular solves of blocks ----------------------------------------------------------- */
 
 enum { BLOCK = 24, LINE = 70, BLOCKED = 4 * LINE + 9 };
@@ -606,6 +668,12 @@ static void laplace_kernels__against_plain_c(void **state) { (void)state, both(l
 
 static void coarse_kernels__against_plain_c(void **state) { (void)state, both(coarse_kernels); }
 
+static void subspace_kernels__against_plain_c(void **state) { (void)state, both(subspace_kernels); }
+static void null_space_kernels__against_plain_c(void **state)
+{
+    (void)state, both(null_space_kernels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -616,6 +684,8 @@ int main(void)
         cmocka_unit_test(pin_kernels__against_plain_c),
         cmocka_unit_test(laplace_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),
+        cmocka_unit_test(subspace_kernels__against_plain_c),
+        cmocka_unit_test(null_space_kernels__against_plain_c),
         cmocka_unit_test(block_kernels__against_plain_c),
         cmocka_unit_test(format_kernels__on_small_groups),
     };
