@@ -24,7 +24,8 @@ enum {
     OLD = 8,      /* Chebyshev: the last iterate but one */
     VARIES = 16,  /* the inverse diagonal, if it is not one number */
     LABELS = 32,  /* of sub-domains: 2 bytes */
-    PIECES = 64   /* of sub-domains: 5 bytes for eight unknowns */
+    PIECES = 64,  /* of sub-domains: 5 bytes for eight unknowns */
+    WAITS = 128   /* not with a preconditioner that is no diagonal: one word more */
 };
 
 /* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel
@@ -42,7 +43,7 @@ static const struct line {
     { "stencil_apply_image", 2, 0, 2, FACES },
     { "stencil_residual", 3, 1, 2, FACES },
     { "stencil_direction", 3, 4, 2, FACES },
-    { "stencil_step", 4, 6, 2, FACES | DIAGONAL }, /* x is updated every second time */
+    { "stencil_step", 4, 6, 2, FACES | DIAGONAL | WAITS }, /* x is updated every second time */
     { "stencil_diagonal", 1, 0, 0, FACES },
     { "stencil_relax", 3, 3, 2, FACES | OLD },
     { "stencil_scale", 2, 1, 0, 0 },
@@ -82,6 +83,7 @@ typedef struct system_model {
     bool flux;           /* three flops to an entry in place of two */
     bool varies;         /* A's diagonal */
     bool jacobi, chebyshev;
+    bool lazy; /* x may wait for the next step */
 } system_model;
 
 static bool is_word(const char *word, const char *options_word)
@@ -120,6 +122,8 @@ static kry_status describe_system(const bench *b, const source *s, const kry_op 
                          .jacobi = is_word("jacobi", o->precond) ||
                                    (is_word("pcg", o->method) && !o->precond),
                          .chebyshev = is_word("chebyshev", o->precond) };
+    m->lazy = (m->jacobi || !o->precond || is_word("none", o->precond)) &&
+              (!o->deflation || is_word("none", o->deflation));
     TRY(find_varying(A, &m->varies));
     if (stored) {
         m->stem = stored->stage[0].stem;
@@ -158,6 +162,7 @@ static void cost_of(const system_model *m, const char *kernel, double *bytes, do
     double words = l->words + 2 * diagonal + old + ((l->more & VARIES) && m->varies);
     double entry = l->entry_flops * (m->flux ? 1.5 : 1);
     if (l->more & FACES) words += m->faces;
+    if ((l->more & WAITS) && !m->lazy) words += 1;
     if (l->more & LABELS) words += 2 / m->number;
     if (l->more & PIECES) words += 0.625 / m->number;
     if ((l->more & MATRIX) && !(m->matrix_bytes > 0)) return;
