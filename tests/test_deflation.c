@@ -238,15 +238,16 @@ static bool about(int64_t a, int64_t b) { return llabs(a - b) <= 1 + b / 25; }
 /* The solution does not depend on the way; nor do the iterations, in double. */
 static void variants(void **state)
 {
-    static const char *const words[] = { "stripes:9",
-                                         "stripes:9,az=product",
-                                         "stripes:9,az=stored,coarse=dense",
-                                         "stripes:9,variant=def1,coarse=cholesky",
-                                         "stripes:9,variant=def1,az=product",
-                                         "stripes:9,variant=bnn",
-                                         "stripes:9,variant=bnn,az=product,gemv=plain,coarse=dense",
+    static const char *const words[] = {
+        "stripes:9",
+        "stripes:9,az=product",
+        "stripes:9,az=stored,coarse=dense",
+        "stripes:9,variant=def1,coarse=cholesky",
+        "stripes:9,variant=def1,az=product",
+        "stripes:9,variant=bnn",
+        "stripes:9,variant=bnn,az=product,gemv=plain,coarse=dense",
 #ifdef KRY_HAVE_METIS
-                                         "graph:9",
+        "graph:9",
 #endif
     };
     kry_type type = type_of(state);

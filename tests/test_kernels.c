@@ -236,8 +236,8 @@ static void steps(kry_type type, int64_t first)
     keep_vec(x);
 }
 
-/* Blocks of 2, 7 and 32 rows of a matrix whose inverse blocks are known: 1 / (1 + rows) off those of
- * ones and the identity. */
+/* Blocks of 2, 7 and 32 rows of a matrix whose inverse blocks are known: 1 / (1 + rows) off those
+ * of ones and the identity. */
 static void blocks(kry_type type, int64_t first)
 {
     enum { ALL = 151 };
@@ -490,7 +490,8 @@ static void coarse_kernels(kry_type type, int64_t first)
     if (!dev->info.cpu_kernels) coarse_product(type, first, KRY_COARSE_PACKED);
 }
 
-/* ---- between unknowns and their sub-domains: many small ones, or one so large that it is cut ---- */
+/* ---- between unknowns and their sub-domains: many small ones, or one so large that it is cut ----
+ */
 
 static void subspace(kry_type type, int64_t first, int64_t k)
 {

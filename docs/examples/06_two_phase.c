@@ -87,8 +87,8 @@ static double distance(const double *u, const double *v)
 
 int main(void)
 {
-    /* In double u has mean zero. In single it is left as the solve ends, for a constant in the phase
-     * that conducts would cost the digits that ||b - A u|| needs. */
+    /* In double u has mean zero. In single it is left as the solve ends, for a constant in the
+     * phase that conducts would cost the digits that ||b - A u|| needs. */
     way alone = { .type = KRY_F64, .rtol = 1e-8 };
     way deflated = { .type = KRY_F64, .deflated = true, .rtol = 1e-8 };
     way single = { .type = KRY_F32, .deflated = true, .rtol = 1e-5 };

@@ -75,8 +75,8 @@ typedef struct kry_deflation_params {
  *          that are zero; KRY_ERR_SINGULAR for linearly dependent ones (message: which);
  *          KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_UNSUPPORTED for blocks without a grid, and without
  *          METIS or CLBlast where they are needed.
- * Source   R. Gupta, D. Lukarski, M. B. van Gijzen, C. Vuik; R. Gupta, C. Vuik, C. W. J. Lemmens:
- *          deflated preconditioned conjugate gradients on the GPU. docs/deflation.md
+ * Source   R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on the
+ *          GPU. docs/deflation.md
  */
 KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
                                                        const kry_deflation_params *params,
@@ -86,8 +86,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
  * Deflation as one word, as option strings and the program's --deflation take it: "auto",
  * "stripes:K", "blocks:B", "blocks:B+phase", "phase", "graph:K", "labels:FILE"; any may add
  * "variant=a-def2|def1|bnn", "az=auto|stored|product", "coarse=auto|dense|cholesky" and
- * "gemv=auto|plain|clblast" behind a comma. Changes only what the word names; labels_file points into `text`'s
- * copy in `room`.
+ * "gemv=auto|plain|clblast" behind a comma. Changes only what the word names; labels_file points into
+ * the copy of `text` in `room`.
  *
  * Returns  KRY_ERR_PARSE naming the word it does not know.
  */

@@ -9,8 +9,8 @@
 static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X, int64_t m,
                                const kry_vec *c, double beta, kry_vec *y)
 {
-    size_t rows = (size_t)m, ld = (size_t)X->n, n = (size_t)X->k, x0 = (size_t)X->first, c0 = (size_t)c->first,
-           y0 = (size_t)y->first;
+    size_t rows = (size_t)m, ld = (size_t)X->n, n = (size_t)X->k, x0 = (size_t)X->first,
+           c0 = (size_t)c->first, y0 = (size_t)y->first;
     const kry_device *dev = y->dev;
     cl_command_queue queue = dev->queue;
     cl_event event = NULL, *told = dev->trace ? &event : NULL;
@@ -18,8 +18,8 @@ static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec 
         X->type == KRY_F32
             ? CLBlastSgemv(CLBlastLayoutColMajor, op, rows, n, (float)alpha, X->buffer, x0, ld,
                            c->buffer, c0, 1, (float)beta, y->buffer, y0, 1, &queue, told)
-            : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer, c0,
-                           1, beta, y->buffer, y0, 1, &queue, told);
+            : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer,
+                           c0, 1, beta, y->buffer, y0, 1, &queue, told);
     if (event) dev->trace(dev->trace_user, "gemv (clblast)", event);
     if (code == CLBlastSuccess) return KRY_OK;
     return kry_fail(KRY_ERR_DEVICE, "kry_vec_gemv: CLBlast returned %d", (int)code);

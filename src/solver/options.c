@@ -63,7 +63,8 @@ static kry_status set_option(options *o, const char *name, const char *value)
         return KRY_OK;
     }
     CHECK(false, KRY_ERR_PARSE,
-          "kry_solver_create: '%s' is none of method, precond, deflation, rtol, atol, maxit, check-every, "
+          "kry_solver_create: '%s' is none of method, precond, deflation, rtol, atol, maxit, "
+          "check-every, "
           "omega, resident, null-space",
           name);
 done:

@@ -233,8 +233,8 @@ static double bytes_per_step(const pcg *S)
     return bytes + M.bytes_per_apply + (S->M->table->apply_dots ? 0 : 2 * word);
 }
 
-/* Take A's null space out of x in the end, unless that costs it the target, or digits: of two phases
- * in single precision the stiff one has no place for a large constant. Waits. */
+/* Take A's null space out of x in the end, unless that costs it the target, or digits: of two
+ * phases in single precision the stiff one has no place for a large constant. Waits. */
 static kry_status centre(pcg *S, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK;

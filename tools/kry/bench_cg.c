@@ -21,8 +21,8 @@ void bench_solver_words(const options *o, int64_t limit, char *words, size_t siz
                           : o->method && !strcmp(o->method, "pcg") ? "jacobi"
                                                                    : "none";
     const char *method = o->method ? o->method : strcmp(precond, "none") ? "pcg" : "cg";
-    snprintf(words, size, "method=%s precond=%s deflation=%s atol=1e-300 maxit=%lld%s%s%s%s", method,
-             precond, o->deflation ? o->deflation : "none", (long long)limit,
+    snprintf(words, size, "method=%s precond=%s deflation=%s atol=1e-300 maxit=%lld%s%s%s%s",
+             method, precond, o->deflation ? o->deflation : "none", (long long)limit,
              o->resident ? " resident=" : "", o->resident ? o->resident : "",
              o->null_space ? " null-space=" : "", o->null_space ? o->null_space : "");
 }

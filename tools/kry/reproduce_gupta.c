@@ -53,7 +53,12 @@ static const struct stage {
       { 41, 42 },
       0,
       { { 28, 42, 55 }, { 0, 0, 57 } } },
-    { "DIPCG1", "ip", ",variant=def1,az=stored,gemv=plain", { 49, 49 }, 0, { { 29, 43, 59 }, { 0, 0, 61 } } },
+    { "DIPCG1",
+      "ip",
+      ",variant=def1,az=stored,gemv=plain",
+      { 49, 49 },
+      0,
+      { { 29, 43, 59 }, { 0, 0, 61 } } },
     { "DIPCG2",
       "ip",
       ",variant=def1,az=stored",
@@ -89,9 +94,9 @@ static void stage_words(const struct stage *g, int64_t n, bool timed, char *word
     char precond[32];
     snprintf(precond, sizeof precond, g->precond, (long long)(2 * n));
     if (g->deflation)
-        snprintf(words, size,
-                 "method=pcg precond=%s rtol=1e-5 deflation=stripes:%" PRId64 "%s%s",
-                 precond, 8 * n, timed ? ",coarse=dense" : "", timed                          ? g->deflation
+        snprintf(words, size, "method=pcg precond=%s rtol=1e-5 deflation=stripes:%" PRId64 "%s%s",
+                 precond, 8 * n, timed ? ",coarse=dense" : "",
+                 timed                          ? g->deflation
                  : strstr(g->deflation, "def1") ? ",variant=def1"
                                                 : "");
     else

@@ -129,7 +129,8 @@ static kry_status make_rhs(solve *s)
     const kry_problem *p = s->src.problem;
     bool own = !s->o->rhs && p;
     r->rhs = own ? "problem" : s->o->rhs ? s->o->rhs : "random";
-    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") || (p && (p->discrete || p->singular));
+    r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
+                (p && (p->discrete || p->singular));
     if (own) {
         s->b = p->rhs;
         s->exact = p->solution;
