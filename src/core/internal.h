@@ -263,6 +263,11 @@ struct kry_op {
 };
 /* `who` names the function that was called. */
 kry_status kry_op_check_square(const char *who, const kry_op *op);
+/* Constants, and nothing else, are mapped to zero. */
+static inline bool kry_op_loses_constants(const kry_op *op)
+{
+    return (op->shape.traits & KRY_SINGULAR) && !op->null_space;
+}
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
 /* z := op r and the pair (r.z, r.r) */

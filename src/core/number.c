@@ -247,3 +247,9 @@ const char *kry_read_double(const char *at, const char *end, double *value)
     if (d.negative) *value = -*value;
     return stop;
 }
+
+bool kry_parse_int64(const char *text, int64_t *value)
+{
+    const char *end = text + strlen(text);
+    return kry_read_int64(text, end, value) == end;
+}

@@ -12,4 +12,7 @@ const char *kry_read_int64(const char *at, const char *end, int64_t *value);
 /* Nearest double, ties to even; overflow, "inf" and "nan" are no numbers. */
 const char *kry_read_double(const char *at, const char *end, double *value);
 
+/* Whether `text` is one whole number and nothing more. */
+bool kry_parse_int64(const char *text, int64_t *value);
+
 #endif

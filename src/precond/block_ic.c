@@ -11,6 +11,7 @@
 #include "../formats/matrix.h"
 #include "../stencil/stencil.h"
 #include "block_factor.h"
+#include "rows.h"
 #include <kry/formats.h>
 #include <kry/precond.h>
 #include <math.h>
@@ -34,45 +35,9 @@ static const char *name_of(bool symmetric)
 
 /* ---- setting up ---------------------------------------------------------------------------- */
 
-/* A's entries on the host. A itself, or the matrix of a grid operator. */
-typedef struct entries {
-    int64_t nnz, *row_ptr;
-    int32_t *col;
-    void *val;
-} entries;
-
-static void entries_release(entries *e)
-{
-    free(e->row_ptr), free(e->col), free(e->val);
-    *e = (entries){ 0 };
-}
-
-static kry_status entries_read(const kry_op *A, entries *e)
-{
-    kry_status st = KRY_OK;
-    kry_op *matrix = NULL;
-    kry_op_info info;
-
-    *e = (entries){ 0 };
-    if (kry_stencil_of(A))
-        TRY(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &matrix));
-    else
-        matrix = kry_op_retain(A);
-    kry_op_describe(matrix, &info);
-    e->nnz = info.nnz > 0 ? info.nnz : 0;
-    TRY(kry_alloc((size_t)A->shape.rows + 1, sizeof *e->row_ptr, &e->row_ptr));
-    TRY(kry_alloc((size_t)e->nnz, sizeof *e->col, &e->col));
-    TRY(kry_alloc((size_t)e->nnz, kry_type_size(A->shape.type), &e->val));
-    TRY(kry_matrix_read(matrix, e->row_ptr, e->col, e->val));
-done:
-    kry_op_release(&matrix);
-    if (st < 0) entries_release(e);
-    return st;
-}
-
 /* The last axis's step: a line of a plane grid, a plane of one in space; also of a stored matrix
  * that has the diagonals of such a grid, 1 and one or two others. 0: it has not. */
-static int64_t last_step(const kry_op *A, const entries *e)
+static int64_t last_step(const kry_op *A, const kry_raw_rows *e)
 {
     enum { MOST = 3 };
     int64_t offset[MOST] = { 0 }, most = 0;
@@ -97,7 +62,7 @@ static int64_t last_step(const kry_op *A, const entries *e)
 
 /* Two lines or planes of a grid; else blocks that a CPU's cache holds eight of, or that are enough
  * for a GPU's work-items. */
-static int64_t default_rows(const kry_op *A, const entries *e)
+static int64_t default_rows(const kry_op *A, const kry_raw_rows *e)
 {
     enum { MOST = 1024, LEAST = 32, ITEMS = 128 };
     const kry_device_info *info = &A->dev->info;
@@ -127,7 +92,7 @@ static void print_variant(block_ic *M, double shift)
 static kry_status refactor(block_ic *M)
 {
     kry_status st = KRY_OK;
-    entries e = { 0 };
+    kry_raw_rows e = { 0 };
     kry_block_solve *solve = NULL;
     kry_block_factor f = { .who = name_of(M->symmetric),
                            .symmetric = M->symmetric,
@@ -136,11 +101,11 @@ static kry_status refactor(block_ic *M)
                            .n = M->A->shape.rows,
                            .shift = M->shift };
 
-    TRY(entries_read(M->A, &e));
+    TRY(kry_raw_rows_read(M->A, &e));
     if (!M->rows) M->rows = default_rows(M->A, &e);
     f.rows = M->rows;
     TRY(kry_block_factor_make(&f, e.row_ptr, e.col, e.val));
-    entries_release(&e);
+    kry_raw_rows_release(&e);
     TRY(kry_block_solve_create(M->A->dev, &f, &solve));
     if (M->solve && M->A->shape.rows > 0) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
@@ -148,7 +113,7 @@ static kry_status refactor(block_ic *M)
     print_variant(M, f.shift);
 done:
     kry_block_factor_release(&f);
-    entries_release(&e);
+    kry_raw_rows_release(&e);
     return st;
 }
 

@@ -2,29 +2,26 @@
 #include "couplings.h"
 #include "../core/pin.h"
 #include "../stencil/stencil.h"
+#include "rows.h"
 #include <stdlib.h>
 
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
 {
     kry_status st = KRY_OK;
-    kry_op_info info;
-    void *val = NULL;
+    kry_raw_rows raw = { 0 };
 
     A = kry_pin_of(A); /* couples no more */
     *rows = (kry_couplings){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
     rows->known = rows->grid != NULL;
     if (rows->known) return KRY_OK;
-    kry_op_describe(A, &info);
-    if (info.nnz < 0) return KRY_OK;
-    TRY(kry_alloc((size_t)rows->n + 1, sizeof *rows->row_ptr, &rows->row_ptr));
-    TRY(kry_alloc((size_t)info.nnz, sizeof *rows->col, &rows->col));
-    TRY(kry_alloc((size_t)info.nnz, kry_type_size(A->shape.type), &val));
-    st = kry_matrix_read(A, rows->row_ptr, rows->col, val);
-    rows->known = st == KRY_OK;
-    if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK; /* an operator of the caller's own */
+    st = kry_raw_rows_read(A, &raw);
+    if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* an operator of the caller's own */
+    TRY(st);
+    rows->known = true;
+    rows->row_ptr = raw.row_ptr, raw.row_ptr = NULL;
+    rows->col = raw.col, raw.col = NULL;
 done:
-    free(val);
-    if (st < 0) kry_couplings_release(rows);
+    kry_raw_rows_release(&raw);
     return st;
 }
 

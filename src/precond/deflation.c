@@ -229,9 +229,7 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     CHECK(A, KRY_ERR_ARGUMENT, "kry_deflation_create: NULL");
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "kry_deflation_create: params not made by KRY_DEFLATION");
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE,
-          "kry_deflation_create: '%s' is %lld-by-%lld", A->table->kind, (long long)A->shape.rows,
-          (long long)A->shape.cols);
+    TRY(kry_op_check_square("kry_deflation_create", A));
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
     CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&

@@ -125,7 +125,7 @@ static kry_status add_own(probe *p)
     kry_status st = KRY_OK;
     kry_subspace *Z = p->Z;
     double noise = 16 * (Z->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
-    bool singular = (p->A->shape.traits & KRY_SINGULAR) && !p->A->null_space;
+    bool singular = kry_op_loses_constants(p->A);
     bool diagonal = p->A->table->diagonal != NULL;
 
     if (diagonal) {
@@ -229,7 +229,7 @@ static kry_status sum_entries(const probe *p, const kry_galerkin *G, kry_coarse_
     int64_t capacity = 0, count = 0;
 
     E->k = p->Z->k;
-    E->singular = (p->A->shape.traits & KRY_SINGULAR) && !p->A->null_space;
+    E->singular = kry_op_loses_constants(p->A);
     TRY(kry_alloc((size_t)E->k + 1, sizeof *E->row_ptr, &E->row_ptr));
     TRY(kry_alloc((size_t)E->k, sizeof *sum, &sum));
     TRY(kry_alloc((size_t)E->k, sizeof *mark, &mark));
@@ -354,7 +354,7 @@ static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_coarse_m
     kry_status st = KRY_OK;
     kry_vec *ones = NULL;
     double trace = 0;
-    bool constants = (A->shape.traits & KRY_SINGULAR) && !A->null_space;
+    bool constants = kry_op_loses_constants(A);
 
     if (!A->null_space && !(constants && Z->vectors)) return KRY_OK;
     TRY(make_dense(E));

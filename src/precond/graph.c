@@ -5,6 +5,7 @@
 #include "../core/pin.h"
 #include "../stencil/stencil.h"
 #include "labels.h"
+#include "rows.h"
 #include <kry/formats.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,27 +25,17 @@ static void pattern_release(pattern *p)
 static kry_status read_pattern(const kry_op *A, pattern *p)
 {
     kry_status st = KRY_OK;
-    kry_op *matrix = NULL;
-    void *val = NULL;
-    kry_op_info info;
+    kry_raw_rows rows;
 
-    if (kry_stencil_of(A))
-        TRY(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &matrix));
-    else
-        matrix = kry_op_retain(A);
-    kry_op_describe(matrix, &info);
-    size_t nnz = info.nnz > 0 ? (size_t)info.nnz : 0;
-    p->n = A->shape.rows;
-    TRY(kry_alloc((size_t)p->n + 1, sizeof *p->row_ptr, &p->row_ptr));
-    TRY(kry_alloc(nnz, sizeof *p->col, &p->col));
-    TRY(kry_alloc(nnz, kry_type_size(A->shape.type), &val));
-    st = kry_matrix_read(matrix, p->row_ptr, p->col, val);
+    st = kry_raw_rows_read(A, &rows);
     CHECK(st != KRY_ERR_UNSUPPORTED, KRY_ERR_UNSUPPORTED,
           "kry_labels_graph: '%s' has no entries that can be read; take labels of another kind",
           A->table->kind);
+    TRY(st);
+    *p = (pattern){ rows.n, rows.row_ptr, rows.col };
+    rows.row_ptr = NULL, rows.col = NULL;
+    kry_raw_rows_release(&rows);
 done:
-    free(val);
-    kry_op_release(&matrix);
     return st;
 }
 

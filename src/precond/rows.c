@@ -30,6 +30,37 @@ void kry_rows_release(kry_rows *R)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+kry_status kry_raw_rows_read(const kry_op *A, kry_raw_rows *R)
+{
+    kry_status st = KRY_OK;
+    kry_op *matrix = NULL;
+    kry_op_info info;
+
+    *R = (kry_raw_rows){ .n = A->shape.rows };
+    if (kry_stencil_of(A))
+        TRY(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &matrix));
+    else
+        matrix = kry_op_retain(A);
+    kry_op_describe(matrix, &info);
+    R->nnz = info.nnz > 0 ? info.nnz : 0;
+    TRY(kry_alloc((size_t)R->n + 1, sizeof *R->row_ptr, &R->row_ptr));
+    TRY(kry_alloc((size_t)R->nnz, sizeof *R->col, &R->col));
+    TRY(kry_alloc((size_t)R->nnz, kry_type_size(A->shape.type), &R->val));
+    TRY(kry_matrix_read(matrix, R->row_ptr, R->col, R->val));
+done:
+    kry_op_release(&matrix);
+    if (st < 0) kry_raw_rows_release(R);
+    return st;
+}
+
+void kry_raw_rows_release(kry_raw_rows *R)
+{
+    free(R->row_ptr);
+    free(R->col);
+    free(R->val);
+    *R = (kry_raw_rows){ 0 };
+}
+
 /* A wrapped matrix comes back as it lies in the caller's buffers: sort it, and add up. */
 static kry_status tidy(const char *who, const kry_op *A, kry_rows *R)
 {
@@ -44,7 +75,7 @@ static kry_status tidy(const char *who, const kry_op *A, kry_rows *R)
                                 .col = R->col,
                                 .val = R->val };
 
-    if (!kry_matrix_of(A)->wrapped) return KRY_OK;
+    if (!kry_matrix_of(A) || !kry_matrix_of(A)->wrapped) return KRY_OK;
     TRY(kry_host_csr_create(&given, KRY_MATRIX(.duplicates = KRY_SUM), &host));
     kry_rows_release(R);
     *R = (kry_rows){ host.rows, host.nnz, host.row_ptr, host.col, host.val };
@@ -54,39 +85,41 @@ done:
     return st;
 }
 
-static kry_status read_stored(const char *who, const kry_op *A, kry_rows *R)
+/* The entries in double. */
+static kry_status widen(kry_type type, kry_raw_rows *raw, kry_rows *R)
 {
     kry_status st = KRY_OK;
-    float *narrow = NULL;
 
-    TRY(kry_rows_create(A->shape.rows, kry_matrix_of(A)->nnz, R));
-    if (A->shape.type == KRY_F32) TRY(kry_alloc((size_t)R->nnz, sizeof *narrow, &narrow));
-    TRY(kry_matrix_read(A, R->row_ptr, R->col, narrow ? (void *)narrow : R->val));
-    for (int64_t e = 0; narrow && e < R->nnz; e++) R->val[e] = (double)narrow[e];
-    TRY(tidy(who, A, R));
+    *R = (kry_rows){ .n = raw->n, .nnz = raw->nnz };
+    if (type == KRY_F32) {
+        TRY(kry_alloc((size_t)R->nnz, sizeof *R->val, &R->val));
+        for (int64_t e = 0; e < R->nnz; e++) R->val[e] = kry_number_at(type, raw->val, e);
+    } else {
+        R->val = raw->val, raw->val = NULL;
+    }
+    R->row_ptr = raw->row_ptr, raw->row_ptr = NULL;
+    R->col = raw->col, raw->col = NULL;
 done:
-    free(narrow);
-    if (st < 0) kry_rows_release(R);
     return st;
 }
 
 kry_status kry_rows_read(const char *who, const kry_op *A, kry_rows *R)
 {
     kry_status st = KRY_OK;
-    kry_op *stored = NULL;
+    kry_raw_rows raw = { 0 };
 
     memset(R, 0, sizeof *R);
-    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who,
-          A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols);
+    TRY(kry_op_check_square(who, A));
     CHECK(kry_matrix_of(A) || kry_stencil_of(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);
-    if (kry_stencil_of(A))
-        TRY(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &stored));
-    TRY(read_stored(who, stored ? stored : A, R));
+    TRY(kry_raw_rows_read(A, &raw));
+    TRY(widen(A->shape.type, &raw, R));
+    TRY(tidy(who, A, R));
 done:
-    kry_op_release(&stored);
+    kry_raw_rows_release(&raw);
+    if (st < 0) kry_rows_release(R);
     return st;
 }
 

@@ -14,6 +14,19 @@ typedef struct kry_rows {
     double *val;      /* nnz */
 } kry_rows;
 
+/* The entries as they lie in A: of its type, a wrapped matrix's in any order. */
+typedef struct kry_raw_rows {
+    int64_t n, nnz;
+    int64_t *row_ptr; /* n+1 */
+    int32_t *col;     /* nnz */
+    void *val;        /* nnz */
+} kry_raw_rows;
+
+/* Of a stored matrix, or of the one that a grid operator stands for. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
+kry_status kry_raw_rows_read(const kry_op *A, kry_raw_rows *R);
+void kry_raw_rows_release(kry_raw_rows *R);
+
 /*
  * The entries of a stored matrix or a grid operator. `who` names the constructor. Waits.
  *

@@ -6,19 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool to_int64(const char *text, int64_t *value)
-{
-    const char *end = text + strlen(text);
-    return kry_read_int64(text, end, value) == end;
-}
-
 /* A positive number behind the colon; 0: there is no colon. */
 static kry_status read_count(const char *name, const char *rest, const char *form, int *count)
 {
     kry_status st = KRY_OK;
     int64_t value = 0;
 
-    CHECK(!rest || (to_int64(rest, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
+    CHECK(!rest || (kry_parse_int64(rest, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
           "kry_precond_create: '%s' is not %s", name, form);
     *count = (int)value;
 done:
@@ -92,8 +86,8 @@ static kry_status read_rows(const char *name, const char *rest, int64_t *rows)
     kry_status st = KRY_OK;
 
     *rows = 0;
-    CHECK(!rest || to_int64(rest, rows), KRY_ERR_PARSE, "kry_precond_create: '%s' is not %.*s:ROWS",
-          name, (int)strcspn(name, ":"), name);
+    CHECK(!rest || kry_parse_int64(rest, rows), KRY_ERR_PARSE,
+          "kry_precond_create: '%s' is not %.*s:ROWS", name, (int)strcspn(name, ":"), name);
     CHECK(!rest || *rows, KRY_ERR_ARGUMENT, "kry_precond_create: '%s': block size 0", name);
 done:
     return st;

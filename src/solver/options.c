@@ -20,12 +20,6 @@ static bool to_double(const char *text, double *value)
     return kry_read_double(text, end, value) == end;
 }
 
-static bool to_int64(const char *text, int64_t *value)
-{
-    const char *end = text + strlen(text);
-    return kry_read_int64(text, end, value) == end;
-}
-
 static bool to_word(const char *text, char *word, size_t size)
 {
     return snprintf(word, size, "%s", text) < (int)size;
@@ -58,7 +52,7 @@ static kry_status set_option(options *o, const char *name, const char *value)
         if (strcmp(table[i].name, name)) continue;
         bool good = table[i].kind == WORD   ? to_word(value, table[i].field, table[i].size)
                     : table[i].kind == REAL ? to_double(value, table[i].field)
-                                            : to_int64(value, table[i].field);
+                                            : kry_parse_int64(value, table[i].field);
         CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
         return KRY_OK;
     }

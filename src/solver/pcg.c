@@ -54,6 +54,13 @@ static kry_status precondition(pcg *S)
     return S->M ? kry_op_run_dots(S->M, S->r, S->z, S->rho) : kry_vec_dot_pair(S->r, S->z, S->rho);
 }
 
+/* r := b - A x, less what no x can reach */
+static kry_status compute_residual(pcg *S, const kry_vec *b, const kry_vec *x)
+{
+    kry_status st = kry_op_residual(S->A, b, x, S->r);
+    return st < 0 ? st : kry_null_space_project(&S->null, S->r);
+}
+
 /* r := b - A x, and the recurrence from there. Hands back the true residual. With deflation x moves
  * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. x is
  * kept clear of A's null space. Waits. */
@@ -66,8 +73,7 @@ static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
         TRY(kry_op_residual(S->A, b, x, S->r));
         TRY(kry_deflation_start(kry_deflation_of(S->deflation), x, S->r));
     }
-    TRY(kry_op_residual(S->A, b, x, S->r));
-    TRY(kry_null_space_project(&S->null, S->r));
+    TRY(compute_residual(S, b, x));
     if (S->drift) S->drift->count = 0;
     TRY(precondition(S));
     TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0)); /* beta = 0 must not meet old NaNs */
@@ -243,8 +249,7 @@ static kry_status centre(pcg *S, const kry_vec *b, kry_vec *x, kry_result *res)
     if (!S->null.A) return KRY_OK;
     TRY(kry_vec_copy(x, S->p));
     TRY(kry_null_space_project(&S->null, x));
-    TRY(kry_op_residual(S->A, b, x, S->r));
-    TRY(kry_null_space_project(&S->null, S->r));
+    TRY(compute_residual(S, b, x));
     TRY(kry_vec_dot_sum(S->r, S->r, S->pq));
     TRY(kry_sum_read(S->layout, S->pq, &residual));
     residual = sqrt(residual);
