@@ -165,7 +165,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     TRY(kry_alloc(1, sizeof *dev, &dev));
     dev->refs = 1;
     dev->id = id;
-    kry_layout_init_single(&dev->layout, dev);
+    kry_layout_init(&dev->layout, dev, NULL);
     TRY(kry_profile_query(id, &dev->info));
     kry_shape_load(dev);
     TRY_CL(clRetainContext(context));

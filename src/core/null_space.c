@@ -178,7 +178,7 @@ kry_status kry_null_space_project(kry_null_space *N, kry_vec *v)
     if (!N->A) return KRY_OK;
     for (int64_t j = 0; j < count_of(N); j++) {
         TRY(run_dot(N, j, v));
-        TRY(v->layout->reduce(v->layout, &N->sum, 1));
+        TRY(kry_layout_reduce(v->layout, &N->sum, 1));
         TRY(run_subtract(N, j, v));
     }
 done:

@@ -38,27 +38,6 @@ int kry_sum_capacity(const kry_sum *sum)
 }
 void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
 
-/* Finish a sum on the host: a plain loop in the order of the groups. */
-kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
-{
-    kry_status st = KRY_OK;
-    union {
-        double f64[2 * KRY_SUM_CAPACITY];
-        float f32[2 * KRY_SUM_CAPACITY];
-    } part;
-    kry_device *dev = sum->dev;
-    int numbers = sum->count * sum->width;
-
-    for (int c = 0; c < sum->width; c++) value[c] = 0;
-    TRY(layout->reduce(layout, &sum, 1));
-    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)numbers * kry_acc_size(dev), &part, 0, NULL, NULL));
-    for (int i = 0; i < numbers; i++)
-        value[i % sum->width] += dev->info.fp64 ? part.f64[i] : part.f32[i];
-done:
-    return st;
-}
-
 static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;

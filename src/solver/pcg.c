@@ -148,7 +148,7 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
     else
         TRY(run_step(S, &s, x));
     if (takes_drift(S))
-        TRY(S->layout->reduce(S->layout, &S->drift, 1));
+        TRY(kry_layout_reduce(S->layout, &S->drift, 1));
     else
         TRY(kry_null_space_project(&S->null, S->r));
     if (S->M && !d) TRY(precondition(S));
@@ -185,12 +185,12 @@ static kry_status iterate(pcg *S, kry_vec *x)
 
     TRY(kry_watch_cycle(&S->watch));
     for (;;) {
-        TRY(S->layout->reduce(S->layout, &S->rho, 1));
+        TRY(kry_layout_reduce(S->layout, &S->rho, 1));
         TRY(kry_watch_next(&S->watch, &d, &go));
         if (!go) break;
         d.old = S->fuses ? S->old : S->p;
         TRY(kry_op_run_direction(S->product, &d, S->p, S->q, S->pq));
-        TRY(S->layout->reduce(S->layout, &S->pq, 1));
+        TRY(kry_layout_reduce(S->layout, &S->pq, 1));
         TRY(step(S, x, d.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;

@@ -1,0 +1,63 @@
+/*
+ * team.h - several devices of one process that work as one: a thread for each part, which runs the
+ * library's usual code on its share of the rows.
+ */
+#ifndef KRY_TEAM_INTERNAL_H
+#define KRY_TEAM_INTERNAL_H
+
+#include "comm.h"
+#include "split.h"
+#include <kry/team.h>
+
+struct kry_team {
+    int size;
+    kry_device **part;  /* owned; their layouts lead here */
+    double *share;      /* relative speed of each part */
+    double sum_seconds; /* what a sum over all parts costs: measured */
+    bool use_all;       /* of small problems, too */
+    bool by_graph;      /* matrices are split by METIS */
+    bool reproducible;
+    kry_split *splits;  /* of the vectors and operators there are; a list, borrowed */
+    struct kry_crew *crew; /* threads.c */
+};
+
+/* What each part does: called by `members` threads at once, rank 0's is the caller's. */
+typedef kry_status kry_task_of_part(void *user, int rank);
+
+/*
+ * Run `task` on the first `members` parts, and wait for them to come to an end. Collectives work
+ * within it. If a part fails, those that wait for it fail, too, and the error is that of the part
+ * which failed first; its device is named where it is to blame.
+ *
+ * Returns  also KRY_ERR_ARGUMENT if called from within such a run.
+ */
+kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *task, void *user);
+
+/* threads.c. `spin`: wait in a loop for a moment before going to sleep. */
+kry_status kry_crew_create(struct kry_team *team, bool spin);
+void kry_crew_release(struct kry_team *team);
+/* Of part `rank`; owned by the crew. */
+kry_comm *kry_crew_comm(struct kry_team *team, int rank);
+
+/* ---- vec_parts.c ---- */
+
+/* The columns of v on one part: borrowed, for the caller's stack. */
+kry_vec kry_vec_on_part(const kry_vec *v, int rank);
+
+/* ---- op_parts.c ---- */
+
+/* Make one part's operator, within a run of all parts. */
+typedef kry_status kry_make_part(const void *user, int rank, kry_op **local);
+
+/*
+ * The operator made of what `make` makes on each part. `A` NULL: on the rows of `split`; else it has
+ * the rows of A.
+ */
+kry_status kry_parts_create(kry_device *team, kry_split *split, kry_make_part *make,
+                            const void *user, kry_op **op);
+kry_status kry_parts_like(const kry_op *A, kry_make_part *make, const void *user, kry_op **op);
+/* op's part; NULL for NULL, so that optional arguments need no test. */
+const kry_op *kry_op_on_part(const kry_op *op, int rank);
+kry_split *kry_op_split(const kry_op *op); /* borrowed */
+
+#endif
