@@ -4,7 +4,7 @@
 #ifndef KRY_SPLIT_H
 #define KRY_SPLIT_H
 
-#include "../core/internal.h"
+#include "../formats/host_csr.h"
 
 /* Vectors and operators of n rows share one split, so that they fit each other. */
 typedef struct kry_split kry_split;
@@ -30,7 +30,6 @@ static inline int64_t kry_split_rows(const kry_split *s, int rank)
 kry_split *kry_split_find(const struct kry_team *team, int64_t n);
 
 /* The one that is in use, else a new one: rows in blocks, in proportion to the parts' speeds.
- *   words     moved for a row in an iteration: whether more parts are worth it
  *   multiple  blocks begin at multiples of it
  *   row_ptr   host; rows weigh what they hold; NULL: all the same
  * Returns  KRY_ERR_SHAPE if the one in use has blocks that begin elsewhere (they belong to vectors
@@ -38,6 +37,10 @@ kry_split *kry_split_find(const struct kry_team *team, int64_t n);
  *          parts where all are to be used. */
 kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
                             const int64_t *row_ptr, int64_t multiple, kry_split **split);
+
+/* The same for a matrix, by METIS where the team asks for that and no split is in use. */
+kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_host_csr *A,
+                            kry_split **split);
 
 /* `to` := the numbers of part `rank`, of `from` in the order of rows, or the other way. size: of a
  * number in bytes. */

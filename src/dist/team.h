@@ -12,7 +12,7 @@
 struct kry_team {
     int size;
     kry_device **part;  /* owned; their layouts lead here */
-    double *share;      /* relative speed of each part */
+    double *share;      /* speed of each part: bytes a second, measured or as told */
     double sum_seconds; /* what a sum over all parts costs: measured */
     bool use_all;       /* of small problems, too */
     bool by_graph;      /* matrices are split by METIS */
