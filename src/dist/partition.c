@@ -281,6 +281,10 @@ kry_status kry_partition_volume_of_rows(const kry_host_csr *A, int parts, const 
     CHECK(first[0] == 0 && first[parts] == A->rows, KRY_ERR_ARGUMENT,
           "kry_partition_volume_of_rows: blocks from %lld to %lld of %lld rows",
           (long long)first[0], (long long)first[parts], (long long)A->rows);
+    for (int p = 0; p < parts; p++)
+        CHECK(first[p] <= first[p + 1], KRY_ERR_ARGUMENT,
+              "kry_partition_volume_of_rows: block %d goes from %lld to %lld", p,
+              (long long)first[p], (long long)first[p + 1]);
     TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
     for (int p = 0; p < parts; p++)
         for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
