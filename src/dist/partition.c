@@ -44,12 +44,12 @@ static int64_t cost_before(const cutting *c, int64_t unit)
 }
 
 /* The last unit whose cost before it is at most `cost`, which is not negative. */
-static int64_t last_within(const cutting *c, double cost)
+static int64_t last_within(const cutting *c, int64_t cost)
 {
     int64_t low = 0, high = c->units;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        if ((double)cost_before(c, middle) <= cost)
+        if (cost_before(c, middle) <= cost)
             low = middle;
         else
             high = middle - 1;
@@ -58,15 +58,20 @@ static int64_t last_within(const cutting *c, double cost)
 }
 
 /* The first unit whose cost before it is at least `cost`, which is at most that of all. */
-static int64_t first_beyond(const cutting *c, double cost)
+static int64_t first_beyond(const cutting *c, int64_t cost)
 {
-    int64_t unit = cost > 0 ? last_within(c, cost) : 0;
-    return (double)cost_before(c, unit) < cost ? unit + 1 : unit;
+    return cost > 0 ? last_within(c, cost - 1) + 1 : 0;
+}
+
+/* Whole numbers, so that both ends of a block agree on whether it fits. */
+static int64_t allowed(const cutting *c, int p, double limit)
+{
+    return (int64_t)fmin(limit * share_of(c, p), (double)cost_before(c, c->units));
 }
 
 static int64_t reach(const cutting *c, int64_t begin, int p, double limit)
 {
-    return last_within(c, (double)cost_before(c, begin) + limit * share_of(c, p));
+    return last_within(c, cost_before(c, begin) + allowed(c, p, limit));
 }
 
 static bool fits(const cutting *c, double limit)
@@ -94,7 +99,7 @@ static double least_limit(const cutting *c)
 
 static int64_t nearest_unit(const cutting *c, double cost)
 {
-    int64_t unit = last_within(c, cost);
+    int64_t unit = last_within(c, (int64_t)cost);
     if (unit == c->units) return unit;
     double below = cost - (double)cost_before(c, unit);
     return (double)cost_before(c, unit + 1) - cost < below ? unit + 1 : unit;
@@ -107,7 +112,7 @@ static void choose_cuts(const cutting *c, double limit, int64_t *cut)
     for (int p = 0; p < c->parts; p++) sum += share_of(c, p);
     c->low[c->parts] = c->units;
     for (int p = c->parts - 1; p > 0; p--)
-        c->low[p] = first_beyond(c, (double)cost_before(c, c->low[p + 1]) - limit * share_of(c, p));
+        c->low[p] = first_beyond(c, cost_before(c, c->low[p + 1]) - allowed(c, p, limit));
     cut[0] = 0;
     cut[c->parts] = c->units;
     for (int p = 1; p < c->parts; p++) {
