@@ -199,7 +199,7 @@ done:
 
 /* ---- fused steps, with their defaults --------------------------------------------------- */
 
-static kry_status run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
+kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     if (op->table->apply_dot) return op->table->apply_dot(op->self, x, y, sum);
@@ -215,7 +215,7 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
     kry_status st = KRY_OK;
     if (op->table->apply_direction) return op->table->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
-    TRY(run_dot(op, p, q, sum));
+    TRY(kry_op_run_dot(op, p, q, sum));
 done:
     return st;
 }
