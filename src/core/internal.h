@@ -261,7 +261,8 @@ struct kry_sum {
 };
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
-kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* finishes; waits */
+kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of all parts; waits */
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 /* The define that kernels with vector loads need for vectors that start where these do. */

@@ -87,8 +87,7 @@ done:
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
-/* Partial sums to the host, and together. Waits. */
-static kry_status finish_here(kry_sum *sum, double *value)
+kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
     union {
@@ -109,7 +108,7 @@ done:
 
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
 {
-    kry_status st = finish_here(sum, value);
+    kry_status st = kry_sum_read_here(sum, value);
     return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
 }
 
@@ -122,7 +121,7 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
 
     if (kry_layout_size(layout) == 1) return KRY_OK; /* the kernel that uses a sum finishes it */
     for (int i = 0; i < count; i++) {
-        TRY(finish_here(sums[i], value + numbers));
+        TRY(kry_sum_read_here(sums[i], value + numbers));
         numbers += (size_t)sums[i]->width;
     }
     TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
