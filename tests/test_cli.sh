@@ -390,6 +390,12 @@ same seed 3
 expect 0 '"seed": 5' solve --problem powerlaw_spd:900:8 --seed 5 --json
 expect 0 '"converged": true' solve --problem banded_spd:300:40 --json
 expect 0 '"converged": true' solve --problem block_spd:300:3 --json
+expect 0 '"nnz": 79592' info --problem elasticity2d:100x25:1e3 --json
+expect 0 '"positive_diagonal": true' info --problem circuit_spd:400:3 --json
+expect 0 '"error_rel"' solve --problem plate2d:12 --json
+expect 0 '"iterations"' solve --problem geograph_spd:300 --json
+expect 2 'NX (NY + 1) unknowns' solve --problem elasticity2d:30
+expect 2 'DECADES from 0 to 12' solve --problem circuit_spd:30:13
 expect 2 'whole number B from 1 to N' solve --problem block_spd:300:0
 expect 0 'converged' solve --problem poisson3d:8 --plot "$dir/plot.svg"
 grep -q '</svg>' "$dir/plot.svg" || fail "the plot is not whole"
