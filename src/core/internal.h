@@ -38,18 +38,37 @@ kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* 
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer);
+/* Another number in each call, whatever the thread. */
+unsigned kry_ticket(void);
 
-/* ---- layout: how rows lie over the parts of a computation. One device for now; dots and norms
- *      are finished through it, so that solvers do not know how many parts there are. ---- */
+/* ---- layout.c: how the rows of a computation lie over its parts. A device by itself has all of them;
+ *      a part of a team has its own, runs the same code as the other parts, and meets them here.
+ *      All but the first two are collective: every part calls them in the same order, and they fail on
+ *      all once one part has failed. Alone, they cost nothing. ---- */
 
-typedef struct kry_layout kry_layout;
-struct kry_layout {
-    /* Make each of the partial sums stand for the sum over all parts. On one device there is
-     * nothing to add: the kernel that uses a sum finishes it. */
-    kry_status (*reduce)(kry_layout *layout, kry_sum *const *sums, int count);
-    kry_device *dev; /* borrowed: the device embeds its plain layout */
-};
-void kry_layout_init_single(kry_layout *layout, kry_device *dev);
+typedef struct kry_comm kry_comm; /* dist/comm.h */
+typedef struct kry_layout {
+    kry_device *dev; /* borrowed: the device embeds its layout */
+    kry_comm *comm;  /* borrowed; NULL: alone */
+} kry_layout;
+
+void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm);
+int kry_layout_size(const kry_layout *layout);
+int kry_layout_rank(const kry_layout *layout);
+/* all: size blocks of `bytes`, in the order of ranks. */
+kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all);
+typedef enum kry_combine { KRY_ADD, KRY_MAX } kry_combine;
+/* Each of the numbers becomes the sum, or the largest, of all parts'; the same bits everywhere. */
+kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count);
+/* The number of rank 0, which alone may depend on time or on the caller. */
+kry_status kry_layout_agree(kry_layout *layout, double *number);
+/* Hands `mine` back if it is an error; fails on all parts if it is one on any. */
+kry_status kry_layout_join(kry_layout *layout, kry_status mine);
+/* Of n rows here: how many there are in all, and before these (first may be NULL). */
+kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total);
+/* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
+ * kernel that uses a sum finishes it. Waits where there are several. */
+kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
 
 /* ---- device.c, profile.c ---- */
 
@@ -84,9 +103,13 @@ struct kry_device {
     unsigned generation;          /* counts released buffers: see kry_launch */
     kry_trace *trace;
     void *trace_user;
+    struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
 };
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+/* What kry_device_open does with a spec of one device: find it, and open what was found. */
+kry_status kry_device_find(const char *spec, cl_device_id *id);
+kry_status kry_device_open_id(cl_device_id id, kry_device **device);
 
 /* ---- program.c, program_disk.c ---- */
 
@@ -220,7 +243,10 @@ struct kry_vec {
     kry_device *dev;    /* retained */
     kry_type type;
     int64_t n, k, first;
-    cl_mem buffer; /* retained */
+    cl_mem buffer; /* retained; NULL: on a team */
+    /* On a team: the numbers of each part, of whose columns these are k from `first` on. */
+    struct kry_split *split; /* retained */
+    kry_vec **part;          /* owned */
 };
 
 enum { KRY_SUM_CAPACITY = 8192 };
@@ -230,6 +256,7 @@ struct kry_sum {
     cl_mem buffer;   /* KRY_SUM_CAPACITY * width numbers of type ACC */
     int width;       /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;    /* partial sums written */
+    kry_scalar total[2]; /* of all parts, on its way to the device */
 };
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
@@ -268,6 +295,8 @@ static inline bool kry_op_loses_constants(const kry_op *op)
 {
     return (op->shape.traits & KRY_SINGULAR) && !op->null_space;
 }
+/* y := op x and sum := x.y */
+kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
 /* z := op r and the pair (r.z, r.r) */
@@ -354,11 +383,11 @@ struct kry_step {
      * out of r. For kernels compiled with DRIFT; NULL: not wanted. */
     const kry_sum *drift;
     kry_sum *next_drift;
+    int64_t unknowns; /* of all parts, which the mean is taken over */
 };
 enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
 /* The arguments that begin_step() takes, in its order; `drift`: and those behind them of a kernel
- * compiled with DRIFT. n: unknowns, kept by the caller. Returns how many. */
-size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
-                     kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
+ * compiled with DRIFT. Returns how many. */
+size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif

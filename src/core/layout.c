@@ -1,15 +1,142 @@
-/* layout.c - how rows lie over the parts of a computation: the plain layout of one device. */
-#include "internal.h"
+/* layout.c - how rows lie over the parts of a computation: alone on one device, or with others whose
+ * sums are added to one's own. */
+#include "../dist/comm.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* The kernel that uses a sum adds up its partial sums itself: nothing is left to do. */
-static kry_status reduce_on_one_device(kry_layout *layout, kry_sum *const *sums, int count)
+void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm)
 {
-    (void)layout, (void)sums, (void)count;
+    layout->dev = dev;
+    layout->comm = comm;
+}
+
+int kry_layout_size(const kry_layout *layout) { return layout->comm ? layout->comm->size : 1; }
+int kry_layout_rank(const kry_layout *layout) { return layout->comm ? layout->comm->rank : 0; }
+
+kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all)
+{
+    if (kry_layout_size(layout) > 1) return layout->comm->gather(layout->comm, mine, bytes, all);
+    memcpy(all, mine, bytes);
     return KRY_OK;
 }
 
-void kry_layout_init_single(kry_layout *layout, kry_device *dev)
+kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
 {
-    layout->reduce = reduce_on_one_device;
-    layout->dev = dev;
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout);
+    double few[64], *all = few;
+
+    if (size == 1) return KRY_OK;
+    if (count * (size_t)size > COUNT(few)) TRY(kry_alloc(count * (size_t)size, sizeof *all, &all));
+    TRY(kry_layout_gather(layout, numbers, count * sizeof *numbers, all));
+    memcpy(numbers, all, count * sizeof *numbers);
+    for (int r = 1; r < size; r++)
+        for (size_t i = 0; i < count; i++) {
+            double v = all[(size_t)r * count + i];
+            if (how == KRY_ADD)
+                numbers[i] += v;
+            else if (v > numbers[i] || isnan(v))
+                numbers[i] = v;
+        }
+done:
+    if (all != few) free(all);
+    return st;
+}
+
+kry_status kry_layout_agree(kry_layout *layout, double *number)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout);
+    double few[64], *all = few;
+
+    if (size == 1) return KRY_OK;
+    if ((size_t)size > COUNT(few)) TRY(kry_alloc((size_t)size, sizeof *all, &all));
+    TRY(kry_layout_gather(layout, number, sizeof *number, all));
+    *number = all[0];
+done:
+    if (all != few) free(all);
+    return st;
+}
+
+kry_status kry_layout_join(kry_layout *layout, kry_status mine)
+{
+    double ok = mine < 0 ? 0 : 1;
+    if (mine < 0 || kry_layout_size(layout) == 1) return mine; /* failing ends the others' waits */
+    return kry_layout_combine(layout, KRY_ADD, &ok, 1);
+}
+
+kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout), rank = kry_layout_rank(layout);
+    int64_t few[64], *all = few;
+
+    if ((size_t)size > COUNT(few)) TRY(kry_alloc((size_t)size, sizeof *all, &all));
+    TRY(kry_layout_gather(layout, &n, sizeof n, all));
+    if (first) *first = 0;
+    *total = 0;
+    for (int r = 0; r < size; r++) {
+        if (first && r < rank) *first += all[r];
+        *total += all[r];
+    }
+done:
+    if (all != few) free(all);
+    return st;
+}
+
+/* ---- sums ------------------------------------------------------------------------------ */
+
+/* Partial sums to the host, and together. Waits. */
+static kry_status finish_here(kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    union {
+        double f64[2 * KRY_SUM_CAPACITY];
+        float f32[2 * KRY_SUM_CAPACITY];
+    } part;
+    kry_device *dev = sum->dev;
+    int numbers = sum->count * sum->width;
+
+    for (int c = 0; c < sum->width; c++) value[c] = 0;
+    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0,
+                               (size_t)numbers * kry_acc_size(dev), &part, 0, NULL, NULL));
+    for (int i = 0; i < numbers; i++)
+        value[i % sum->width] += dev->info.fp64 ? part.f64[i] : part.f32[i];
+done:
+    return st;
+}
+
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
+{
+    kry_status st = finish_here(sum, value);
+    return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
+}
+
+kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
+{
+    enum { MOST = 8 };
+    kry_status st = KRY_OK;
+    double value[MOST];
+    size_t numbers = 0;
+
+    if (kry_layout_size(layout) == 1) return KRY_OK; /* the kernel that uses a sum finishes it */
+    for (int i = 0; i < count; i++) {
+        TRY(finish_here(sums[i], value + numbers));
+        numbers += (size_t)sums[i]->width;
+    }
+    TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
+    numbers = 0;
+    for (int i = 0; i < count; i++) {
+        kry_sum *s = sums[i];
+        for (int c = 0; c < s->width; c++)
+            s->total[c] = kry_scalar_of(layout->dev, value[numbers++]);
+        for (int c = 0; c < s->width; c++) /* the next reading of this sum comes after */
+            TRY_CL(clEnqueueWriteBuffer(layout->dev->queue, s->buffer, CL_FALSE,
+                                        (size_t)c * kry_acc_size(layout->dev),
+                                        kry_acc_size(layout->dev), &s->total[c], 0, NULL, NULL));
+        s->count = 1;
+    }
+done:
+    return st;
 }

@@ -20,6 +20,7 @@
  */
 #include "../core/null_space.h"
 #include "../core/pin.h"
+#include "../dist/team.h"
 #include "../precond/deflation.h"
 #include "resident.h"
 #include <math.h>
@@ -112,7 +113,7 @@ static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
                              s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
                              ARG(S->z->buffer) };
 
-    size_t count = 1 + kry_step_args(s, takes_drift(S), &x->n, args + 1);
+    size_t count = 1 + kry_step_args(s, takes_drift(S), args + 1);
     memcpy(args + count, rest, sizeof rest);
     count += COUNT(rest) - (s->d ? 0 : 2);
     S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
@@ -140,7 +141,7 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
 
     if (takes_drift(S)) {
         kry_sum *t = S->drift;
-        s.drift = t, s.next_drift = S->next_drift;
+        s.drift = t, s.next_drift = S->next_drift, s.unknowns = S->null.unknowns;
         S->drift = S->next_drift, S->next_drift = t;
     }
     if (S->repeats)
@@ -148,7 +149,7 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
     else
         TRY(run_step(S, &s, x));
     if (takes_drift(S))
-        TRY(S->layout->reduce(S->layout, &S->drift, 1));
+        TRY(kry_layout_reduce(S->layout, &S->drift, 1));
     else
         TRY(kry_null_space_project(&S->null, S->r));
     if (S->M && !d) TRY(precondition(S));
@@ -185,12 +186,12 @@ static kry_status iterate(pcg *S, kry_vec *x)
 
     TRY(kry_watch_cycle(&S->watch));
     for (;;) {
-        TRY(S->layout->reduce(S->layout, &S->rho, 1));
+        TRY(kry_layout_reduce(S->layout, &S->rho, 1));
         TRY(kry_watch_next(&S->watch, &d, &go));
         if (!go) break;
         d.old = S->fuses ? S->old : S->p;
         TRY(kry_op_run_direction(S->product, &d, S->p, S->q, S->pq));
-        TRY(S->layout->reduce(S->layout, &S->pq, 1));
+        TRY(kry_layout_reduce(S->layout, &S->pq, 1));
         TRY(step(S, x, d.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
@@ -437,6 +438,32 @@ done:
     return st;
 }
 
+/* On a team every part has a solver of its own, which meets the others in sums and products. */
+typedef struct part_args {
+    const kry_op *A;
+    const kry_pcg_params *params;
+} part_args;
+
+static kry_status create_part(const void *user, int rank, kry_op **solver)
+{
+    const part_args *given = user;
+    kry_pcg_params p = *given->params;
+    p.precond = kry_op_on_part(p.precond, rank);
+    p.deflation = kry_op_on_part(p.deflation, rank);
+    return kry_pcg_create(kry_op_on_part(given->A, rank), &p, solver);
+}
+
+static kry_status create_in_parts(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_parts_check("kry_pcg_create", A, params->precond));
+    TRY(kry_parts_check("kry_pcg_create", A, params->deflation));
+    TRY(kry_parts_like(A, create_part, &(part_args){ A, params }, solver));
+done:
+    return st;
+}
+
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
 {
     static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
@@ -450,9 +477,12 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_pcg_create: params not made by KRY_PCG");
     TRY(check_operators(A, params->precond));
+    if (kry_op_in_parts(A)) return create_in_parts(A, params, solver);
     TRY(check_deflation(A, params->deflation));
     kry_stop stop = params->stop;
-    TRY(kry_stop_check("kry_pcg_create", A->shape.type, A->shape.rows, &stop));
+    int64_t unknowns;
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
+    TRY(kry_stop_check("kry_pcg_create", A->shape.type, unknowns, &stop));
     TRY(kry_alloc(1, sizeof *S, &S));
     TRY(take_operators(S, A, params));
     S->dev = A->dev;

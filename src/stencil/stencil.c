@@ -98,7 +98,7 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     kry_stencil *A = self;
     kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9];
     const cl_int scaled = s->d != NULL;
-    size_t n = kry_step_args(s, A->singular, &A->n, rest);
+    size_t n = kry_step_args(s, A->singular, rest);
 
     rest[n++] = (kry_arg)ARG(s->p->buffer);
     rest[n++] = (kry_arg)ARG(s->old->buffer);

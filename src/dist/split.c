@@ -1,0 +1,181 @@
+/* split.c - cutting the rows of a problem into blocks, one for each part of a team. */
+#include "split.h"
+#include "graph_parts.h"
+#include "partition.h"
+#include "team.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+kry_split *kry_split_retain(kry_split *split)
+{
+    split->refs++;
+    return split;
+}
+
+void kry_split_release(kry_split **split)
+{
+    kry_split *s = *split;
+    *split = NULL;
+    if (!s || --s->refs) return;
+    for (kry_split **at = &s->team->splits; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    free(s->first);
+    free(s->row);
+    free(s);
+}
+
+kry_split *kry_split_find(const struct kry_team *team, int64_t n)
+{
+    for (kry_split *s = team->splits; s; s = s->next)
+        if (s->n == n) return s;
+    return NULL;
+}
+
+/* How many parts make an iteration of conjugate gradients shortest: more bandwidth against two sums
+ * and an exchange. */
+static int worthwhile(const struct kry_team *team, double bytes)
+{
+    int best = 1;
+    double speed = 0, shortest = INFINITY;
+
+    for (int m = 1; m <= team->size; m++) {
+        speed += team->share[m - 1];
+        double slowest = team->share[m - 1]; /* of equal parts all are */
+        double seconds = bytes / speed + (m > 1 ? 3 * team->sum_seconds : 0);
+        if (slowest > 0 && seconds < shortest) best = m, shortest = seconds;
+    }
+    return best;
+}
+
+/* Parts that get rows: no more than there are blocks. */
+static kry_status choose_members(const struct kry_team *team, const char *who, int64_t blocks,
+                                 double bytes, int *members)
+{
+    kry_status st = KRY_OK;
+
+    *members = team->use_all ? team->size : worthwhile(team, bytes);
+    CHECK(!team->use_all || blocks >= team->size, KRY_ERR_ARGUMENT,
+          "%s: %lld rows or layers cannot be split over %d devices", who, (long long)blocks,
+          team->size);
+    if (*members > blocks) *members = blocks > 0 ? (int)blocks : 1;
+done:
+    return st;
+}
+
+static kry_status split_new(struct kry_team *team, int64_t n, int members, kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL;
+
+    TRY(kry_alloc(1, sizeof *s, &s));
+    *s = (kry_split){ .refs = 1, .team = team, .n = n, .members = members };
+    TRY(kry_alloc((size_t)members + 1, sizeof *s->first, &s->first));
+    *split = s;
+    s = NULL;
+done:
+    free(s);
+    return st;
+}
+
+/* From now on the one for n rows. */
+static void keep(kry_split **mine, kry_split **split)
+{
+    kry_split *s = *mine;
+    s->next = s->team->splits;
+    s->team->splits = s;
+    *split = s;
+    *mine = NULL;
+}
+
+static bool begins_at_multiples(const kry_split *s, int64_t multiple)
+{
+    for (int i = 0; i < s->members; i++)
+        if (s->first[i] % multiple) return false;
+    return !s->row || multiple == 1;
+}
+
+enum { WORD = 8, CG_WORDS = 10 }; /* bytes; words for each row in an iteration beside the matrix */
+
+kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
+                            const int64_t *row_ptr, int64_t multiple, kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL, *old = kry_split_find(team, n);
+    int members;
+    double bytes = (double)WORD * CG_WORDS * (double)n;
+
+    *split = NULL;
+    if (old) {
+        CHECK(begins_at_multiples(old, multiple), KRY_ERR_SHAPE,
+              "%s: vectors of %lld rows that were made before are split elsewhere than between the "
+              "grid's layers: make the operator first",
+              who, (long long)n);
+        return *split = kry_split_retain(old), KRY_OK;
+    }
+    if (row_ptr) bytes += 1.5 * WORD * (double)row_ptr[n];
+    TRY(choose_members(team, who, n / multiple, bytes, &members));
+    TRY(split_new(team, n, members, &s));
+    if (n > 0)
+        TRY(kry_partition_by_rows(n, row_ptr, members, team->share, multiple, s->first));
+    keep(&s, split);
+done:
+    kry_split_release(&s);
+    return st;
+}
+
+kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_host_csr *A,
+                            kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL;
+    int32_t *part = NULL;
+    int members;
+
+    *split = NULL;
+    if (!team->by_graph || A->rows != A->cols || kry_split_find(team, A->rows))
+        return kry_split_blocks(team, who, A->rows, A->row_ptr, 1, split);
+    double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)A->nnz);
+    TRY(choose_members(team, who, A->rows, bytes, &members));
+    TRY(split_new(team, A->rows, members, &s));
+    TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
+    TRY(kry_alloc((size_t)A->rows, sizeof *s->row, &s->row));
+    TRY(kry_partition_by_graph(A, members, team->share, part));
+    kry_partition_order(A->rows, members, part, s->first, s->row);
+    keep(&s, split);
+done:
+    free(part);
+    kry_split_release(&s);
+    return st;
+}
+
+/* ---- numbers in the order of rows, and in places --------------------------------------------- */
+
+void kry_split_scatter(const kry_split *s, int rank, const void *from, size_t size, void *to)
+{
+    const char *rows = from;
+    char *here = to;
+    int64_t first = s->first[rank], count = kry_split_rows(s, rank);
+
+    if (!s->row)
+        memcpy(here, rows + (size_t)first * size, (size_t)count * size);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(here + (size_t)i * size, rows + (size_t)s->row[first + i] * size, size);
+}
+
+void kry_split_gather(const kry_split *s, int rank, const void *from, size_t size, void *to)
+{
+    const char *here = from;
+    char *rows = to;
+    int64_t first = s->first[rank], count = kry_split_rows(s, rank);
+
+    if (!s->row)
+        memcpy(rows + (size_t)first * size, here, (size_t)count * size);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(rows + (size_t)s->row[first + i] * size, here + (size_t)i * size, size);
+}
