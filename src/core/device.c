@@ -219,6 +219,7 @@ void kry_device_release(kry_device **device)
     kry_tuning_release(dev);
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
+    if (dev->piece) clReleaseDevice(dev->piece); /* PoCL's contexts do not hold their devices */
     free(dev);
 }
 

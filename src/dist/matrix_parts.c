@@ -227,14 +227,14 @@ done:
     return st;
 }
 
-/* The part's own columns as a matrix: no longer singular, since the couplings are missing. */
+/* The part's own columns as a matrix: no longer singular where couplings are missing. */
 static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
 {
     kry_matrix_params params = c->W->params;
 
     params.storage = KRY_GENERAL;
     params.duplicates = KRY_REFUSE;
-    if (params.traits & KRY_SINGULAR)
+    if ((params.traits & KRY_SINGULAR) && c->W->split->members > 1)
         params.traits = (params.traits & ~(unsigned)KRY_SINGULAR) | KRY_POSITIVE;
     return kry_csr_create(dev, c->W->host.type, c->rows, c->rows, c->row_ptr, c->col, c->val,
                           &params, own);
@@ -258,6 +258,11 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     collect_wanted(&c);
     sort_entries(&c);
     TRY(make_own(&c, dev, &own));
+    if (W->split->members == 1) { /* all of it */
+        *local = own;
+        own = NULL;
+        goto done;
+    }
     TRY(make_halo(&c, dev, &halo));
     TRY(kry_coupled_create(own, &halo, &c.far, W->params.traits, local));
 done:
@@ -322,12 +327,12 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
     CHECK(host->rows == host->cols, KRY_ERR_UNSUPPORTED,
           "%s: %lld-by-%lld on several devices; only square matrices can be split", who,
           (long long)host->rows, (long long)host->cols);
-    CHECK(params->form == KRY_ASSEMBLED, KRY_ERR_UNSUPPORTED,
-          "%s: no flux form on several devices yet", who);
     TRY(kry_alloc(1, sizeof *W, &W));
     W->team = team->team;
     W->params = *params;
     TRY(kry_split_matrix(W->team, who, host, &W->split));
+    CHECK(params->form == KRY_ASSEMBLED || W->split->members == 1, KRY_ERR_UNSUPPORTED,
+          "%s: no flux form on several devices yet", who);
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
     W->host = *host;

@@ -36,9 +36,14 @@ static kry_status add_pieces(members *m, cl_device_id id, int pieces)
     CHECK(clCreateSubDevices(id, how, MOST, piece, &made) == CL_SUCCESS && (int)made >= pieces,
           KRY_ERR_UNSUPPORTED,
           "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices", pieces);
-    for (int i = 0; i < pieces; i++) TRY(add(m, piece[i]));
+    for (int i = 0; i < pieces; i++) {
+        TRY(add(m, piece[i]));
+        m->device[m->count - 1]->piece = piece[i];
+        piece[i] = NULL;
+    }
 done:
-    for (cl_uint i = 0; i < made; i++) clReleaseDevice(piece[i]); /* contexts hold them */
+    for (cl_uint i = 0; i < made; i++)
+        if (piece[i]) clReleaseDevice(piece[i]);
     return st;
 }
 
