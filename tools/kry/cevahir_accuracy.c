@@ -195,6 +195,15 @@ static void print_outcome(const bench *b, const char *row, int precision, const 
         cevahir_say(b, "%7.0f%9.1e%9.1e", o->iterations, o->residual, o->error);
 }
 
+/* What holds for every matrix is said once. */
+static void say_why(const bench *b, const char *precision, const char *refused)
+{
+    char *said = b->user;
+    if (!refused[0] || !strcmp(said, refused)) return;
+    snprintf(said, sizeof((outcome *)NULL)->refused, "%s", refused);
+    cevahir_refused(b, precision, refused);
+}
+
 static kry_status accuracy_row(const bench *b, const source *src)
 {
     kry_status st = KRY_OK;
@@ -209,8 +218,7 @@ static kry_status accuracy_row(const bench *b, const source *src)
         print_outcome(b, src->name, p, &o[p]);
     }
     cevahir_say(b, "\n");
-    for (int p = 0; p < PRECISIONS; p++)
-        if (o[p].refused[0]) cevahir_refused(b, precisions[p].name, o[p].refused);
+    for (int p = 0; p < PRECISIONS; p++) say_why(b, precisions[p].name, o[p].refused);
 done:
     system_release(&s);
     return st;
@@ -220,6 +228,7 @@ kry_status cevahir_accuracy(bench *b)
 {
     kry_status st = KRY_OK;
     const char *specs[COUNT(hard)];
+    char said[sizeof((outcome *)NULL)->refused] = "";
     for (size_t i = 0; i < COUNT(hard); i++) specs[i] = hard[i].spec;
     cevahir_say(b,
                 "\naccuracy: CG (files: PCG with Jacobi) to 1e-10, in single to 1e-6; iterations, "
@@ -230,8 +239,10 @@ kry_status cevahir_accuracy(bench *b)
     }
     cevahir_say(b, "%-24s%25s%25s%25s\n", "matrix", "single", "mixed", "double");
     b->type = KRY_F64;
+    b->user = said;
     TRY(cevahir_sources(b, specs, COUNT(specs), accuracy_row));
 done:
+    b->user = NULL;
     b->type = KRY_F32;
     return st;
 }
