@@ -65,13 +65,11 @@ done:
     return st;
 }
 
-/* Coefficients to the device. Refused, nothing has changed. */
-static kry_status take_cells(kry_stencil *A, const char *who, const double *k)
+/* Coefficients in A's type. */
+static kry_status round_cells(const kry_stencil *A, const char *who, const double *k, void *host)
 {
     kry_status st = KRY_OK;
-    void *host = NULL;
 
-    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
     for (int64_t i = 0; i < A->n; i++) {
         kry_number_put(A->type, host, i, k[i]);
         double v = kry_number_at(A->type, host, i);
@@ -79,6 +77,18 @@ static kry_status take_cells(kry_stencil *A, const char *who, const double *k)
               "%s: coefficient %lld is %g; it must be positive and finite", who, (long long)i,
               k[i]);
     }
+done:
+    return st;
+}
+
+/* Coefficients to the device. Refused, nothing has changed. */
+static kry_status take_cells(kry_stencil *A, const char *who, const double *k)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
+    TRY(round_cells(A, who, k, host));
     TRY(upload(A, host, A->coefficient));
 done:
     free(host);
@@ -105,6 +115,21 @@ static kry_status weigh_faces(const kry_stencil *A, const char *who, int axis, c
                   axis_name[axis], k[i]);
         }
 done:
+    return st;
+}
+
+kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
+                                     const kry_stencil_params *p)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
+    if (p->coefficient) TRY(round_cells(A, who, p->coefficient, host));
+    for (int a = 0; a < A->axes && p->face[0]; a++)
+        TRY(weigh_faces(A, who, a, p->face[a], host));
+done:
+    free(host);
     return st;
 }
 
@@ -140,6 +165,47 @@ kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *p)
         TRY(take_cells(A, "kry_stencil_create", p->coefficient));
     }
     TRY(A->faces_given ? take_faces(A, "kry_stencil_create", p->face) : make_faces(A));
+done:
+    return st;
+}
+
+/* One array of numbers, by way of the host. */
+static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stencil *from,
+                               cl_mem source, double factor, cl_mem *to)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)A->n * kry_type_size(from->type);
+    void *given = NULL, *taken = NULL;
+
+    TRY(kry_alloc((size_t)A->n, kry_type_size(from->type), &given));
+    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &taken));
+    TRY_CL(clEnqueueReadBuffer(A->dev->queue, source, CL_TRUE, 0, bytes, given, 0, NULL, NULL));
+    TRY(kry_numbers_convert("kry_op_twin", what, from->type, given, A->n, factor, A->type, taken));
+    if (!*to) TRY(kry_buffer_create(A->dev, (size_t)A->n * kry_type_size(A->type), to));
+    TRY(upload(A, taken, *to));
+done:
+    free(taken);
+    free(given);
+    return st;
+}
+
+/* As what was given is rounded: cells where faces are made of them, else faces. */
+kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor)
+{
+    kry_status st = KRY_OK;
+
+    A->faces_given = from->faces_given;
+    if (from->coefficient)
+        TRY(copy_numbers(A, "coefficient", from, from->coefficient, factor, &A->coefficient));
+    if (!from->face[0]) return KRY_OK;
+    for (int a = 0; a < A->axes; a++) {
+        size_t bytes = (size_t)A->n * kry_type_size(A->type);
+        if (from->faces_given)
+            TRY(copy_numbers(A, "face", from, from->face[a], factor, &A->face[a]));
+        else if (!A->face[a])
+            TRY(kry_buffer_create(A->dev, bytes, &A->face[a]));
+    }
+    if (!A->faces_given) TRY(make_faces(A));
 done:
     return st;
 }

@@ -30,7 +30,7 @@ typedef struct kry_stencil {
     int axes;           /* 2 or 3 */
     int64_t size[3], n; /* size[2] is 1 with two axes; n is their product */
     double weight[3];   /* diffusion / h^2 */
-    double spacing[3];
+    double spacing[3], diffusion[3];
     kry_side low[3], high[3];
     cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without */
     cl_mem face[3];     /* n numbers of `type` for each axis; NULL: constant */
@@ -75,8 +75,25 @@ kry_stencil *kry_stencil_of(const kry_op *op);
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* The buffers of coefficients and faces, where `params` has any, and their numbers. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
+/* Whether the coefficients and faces of params would do. */
+kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
+                                     const kry_stencil_params *params);
 /* New numbers for kry_op_update. Refused, nothing has changed. Waits. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
+
+/* Those of another stencil of the same grid, times factor. Waits. */
+kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);
+
+/* twin.c: entry of the operators' table. */
+kry_status kry_stencil_twin(void *self, kry_type type, double factor, const double *scale,
+                            kry_op **twin);
+/* host_op.c: params->on_host. */
+kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
+                               kry_op **op);
+/* kry_stencil_create; like: with that one's coefficients and faces, times factor, or where it has
+ * none its weights. */
+kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                            const kry_stencil *like, double factor, kry_op **out);
 
 /* ---- sweep.c ---- */
 
