@@ -57,6 +57,7 @@ typedef struct system_in_double {
 typedef struct outcome {
     double iterations, residual, error; /* the last two relative; NaN: none */
     char refused[400];                  /* why there is none, or it did not converge */
+    char promoted[200];                 /* why mixed precision went on otherwise, "": it did not */
 } outcome;
 
 static kry_status make_operator(const bench *b, const source *src, kry_type type, kry_op **A)
@@ -135,6 +136,7 @@ static kry_status run_solver(const kry_op *solver, const kry_vec *b, kry_vec *y,
     TRY(kry_vec_fill(y, 0));
     TRY(kry_solve(solver, b, y, &result));
     o->iterations = (double)result.iterations;
+    snprintf(o->promoted, sizeof o->promoted, "%s", result.promoted_why);
     if (st > 0) snprintf(o->refused, sizeof o->refused, "%s", result.why);
     st = KRY_OK;
 done:
@@ -149,7 +151,7 @@ static kry_status solve_in(const bench *b, const system_in_double *s, int precis
     char words[128];
     kry_op *A = NULL, *solver = NULL;
     kry_vec *rhs = NULL, *y = NULL, *wide = NULL;
-    *o = (outcome){ NAN, NAN, NAN, "" };
+    *o = (outcome){ NAN, NAN, NAN, "", "" };
     snprintf(words, sizeof words, "%s %s", s->src->mtx ? "method=pcg precond=jacobi" : "method=cg",
              p->words);
     TRY(make_operator(b, s->src, p->type, &A));
@@ -213,12 +215,15 @@ static kry_status accuracy_row(const bench *b, const source *src)
     if (square) TRY(system_create(b, src, &s));
     cevahir_say(b, "%-24.24s", cevahir_name(src->name));
     for (int p = 0; p < PRECISIONS; p++) {
-        o[p] = (outcome){ NAN, NAN, NAN, "the matrix is not square" };
+        o[p] = (outcome){ NAN, NAN, NAN, "the matrix is not square", "" };
         if (square) TRY(solve_in(b, &s, p, &o[p]));
         print_outcome(b, src->name, p, &o[p]);
     }
     cevahir_say(b, "\n");
-    for (int p = 0; p < PRECISIONS; p++) say_why(b, precisions[p].name, o[p].refused);
+    for (int p = 0; p < PRECISIONS; p++) {
+        say_why(b, precisions[p].name, o[p].refused);
+        say_why(b, "mixed, promoted", o[p].promoted);
+    }
 done:
     system_release(&s);
     return st;
