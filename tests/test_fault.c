@@ -340,8 +340,7 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
     }
 }
 
-/* ---- relaxations and what is made of them ------------------------------------------------------
- */
+/* ---- relaxations and what is made of them ------------------------------------------------------ */
 
 typedef struct relaxed {
     kry_vec *b, *x;
@@ -417,8 +416,7 @@ static void fault__every_request_of_relaxations(void **state)
     print_message("# %d requests\n", k);
 }
 
-/* ---- preconditioners that take a matrix apart on the host: made, given new values, applied ------
- */
+/* ---- preconditioners that take a matrix apart on the host: made, given new values, applied ------ */
 
 static kry_status precond_run(kry_op *A, const char *name, kry_vec *b, kry_vec *z)
 {
