@@ -25,25 +25,25 @@
 // r32 := scale[0] r, part[group] := sum of |r_i|
 kernel void narrow_in(long n, global const REAL *restrict r, long r0,
                       global const double *restrict scale, global float *restrict r32,
-                      global ACC *restrict part)
+                      global TOTAL *restrict part)
 {
-    local ACC lane[WG];
+    local TOTAL lane[WG];
     const REAL by = scale[0];
-    ACCV s = 0;
-    ACC t = 0;
+    TOTALV s = NO_TOTAL;
+    TOTAL t = NO_TOTAL;
     r += r0;
     FOR_VEC(i, n)
     {
         VEC r_i = LDV(r, i);
         STORE_SINGLES(TO_SINGLES(by * r_i), i, r32);
-        s += fabs(r_i);
+        ADDV(s, fabs(r_i));
     }
     FOR_TAIL(i, n)
     {
         r32[i] = (float)(by * r[i]);
-        t += fabs(r[i]);
+        ADD(t, fabs(r[i]));
     }
-    ACC sum = group_sum(LANES_SUM(s) + t, lane);
+    TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
@@ -51,11 +51,11 @@ enum { WINDOW_LOW = -40, WINDOW_HIGH = 8, MOST = 1000 }; // powers of two
 
 // r32 := scale[1] r, if scale[0] will not do
 kernel void narrow_again(long n, global const REAL *restrict r, long r0,
-                         global const ACC *restrict part, int count, global double *restrict scale,
+                         global const TOTAL *restrict part, int count, global double *restrict scale,
                          global float *restrict r32)
 {
-    local ACC lane[WG];
-    ACC sum = finish_sum(part, count, lane);
+    local TOTAL lane[WG];
+    ACC sum = VALUE_OF(finish_sum(part, count, lane));
     REAL by = scale[0];
     int again = 0;
     r += r0;
@@ -75,11 +75,11 @@ kernel void narrow_again(long n, global const REAL *restrict r, long r0,
 //   DIAGONAL   z32 is d .* r, the product in double, and there is no scale
 kernel void narrow_out(long n, ACC alpha, global const float *restrict z32, ACC beta,
                        global REAL *restrict z, long z0, global const REAL *restrict r, long r0,
-                       global double *restrict scale, int sums, global ACC *restrict part)
+                       global double *restrict scale, int sums, global TOTAL *restrict part)
 {
-    local ACC2 lane[WG];
-    ACCV srz = 0, srr = 0;
-    ACC trz = 0, trr = 0;
+    local TOTAL2 lane[WG];
+    TOTALV srz = NO_TOTAL, srr = NO_TOTAL;
+    TOTAL trz = NO_TOTAL, trr = NO_TOTAL;
     z += z0, r += r0;
 #ifdef DIAGONAL
 #define OUT(z_32, r_i) (by * ((z_32) * (r_i)))
@@ -96,19 +96,19 @@ kernel void narrow_out(long n, ACC alpha, global const float *restrict z32, ACC 
 #else
 #define TO_VECTOR KRY_JOIN(convert_, VEC)
 #endif
-#define OUT_AT(TYPE, LOAD, STORE, z_32, rz, rr)     \
+#define OUT_AT(TYPE, LOAD, STORE, V, z_32, rz, rr)  \
     {                                               \
         TYPE r_i = 0, z_i;                          \
         if (reads) r_i = LOAD(r);                   \
         z_i = OUT(z_32, r_i);                       \
         if (old != 0) z_i += old * LOAD(z);         \
         STORE(z_i, z);                              \
-        rz += r_i * z_i;                            \
-        rr += r_i * r_i;                            \
+        ADD_PRODUCT##V(rz, r_i, z_i);               \
+        ADD_PRODUCT##V(rr, r_i, r_i);               \
     }
-    FOR_VEC(i, n) OUT_AT(VEC, VLOAD, VSTORE, TO_VECTOR(LOAD_SINGLES(z32, i)), srz, srr)
-    FOR_TAIL(i, n) OUT_AT(REAL, SLOAD, SSTORE, (REAL)z32[i], trz, trr)
+    FOR_VEC(i, n) OUT_AT(VEC, VLOAD, VSTORE, V, TO_VECTOR(LOAD_SINGLES(z32, i)), srz, srr)
+    FOR_TAIL(i, n) OUT_AT(REAL, SLOAD, SSTORE, , (REAL)z32[i], trz, trr)
 
-    ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
-    if (get_local_id(0) == 0 && sums) vstore2(sum, get_group_id(0), part);
+    TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
+    if (get_local_id(0) == 0 && sums) ((global TOTAL2 *)part)[get_group_id(0)] = sum;
 }

@@ -12,7 +12,7 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * kry_acc_size(dev),
+    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * sizeof(kry_partial),
                           &s->buffer));
     *sum = s;
     s = NULL;
@@ -38,23 +38,26 @@ int kry_sum_capacity(const kry_sum *sum)
 }
 void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
 
+/* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */
+static double partial_sum(const kry_device *dev, const kry_partial *part, int i)
+{
+    if (dev->info.fp64) return part[i].f64;
+    return isfinite(part[i].f32[0]) ? (double)part[i].f32[0] + part[i].f32[1] : part[i].f32[0];
+}
+
 /* Finish a sum on the host: a plain loop in the order of the groups. */
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    union {
-        double f64[2 * KRY_SUM_CAPACITY];
-        float f32[2 * KRY_SUM_CAPACITY];
-    } part;
+    kry_partial part[2 * KRY_SUM_CAPACITY];
     kry_device *dev = sum->dev;
     int numbers = sum->count * sum->width;
 
     for (int c = 0; c < sum->width; c++) value[c] = 0;
     TRY(layout->reduce(layout, &sum, 1));
-    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)numbers * kry_acc_size(dev), &part, 0, NULL, NULL));
-    for (int i = 0; i < numbers; i++)
-        value[i % sum->width] += dev->info.fp64 ? part.f64[i] : part.f32[i];
+    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0, (size_t)numbers * sizeof *part,
+                               part, 0, NULL, NULL));
+    for (int i = 0; i < numbers; i++) value[i % sum->width] += partial_sum(dev, part, i);
 done:
     return st;
 }
