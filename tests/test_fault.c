@@ -468,12 +468,57 @@ static void fault__every_request_of_preconditioners(void **state)
     kry_op_release(&A[0]);
 }
 
+static kry_status narrow_run(const kry_op *M, kry_vec *b, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    kry_op *wide = POISONED(kry_op);
+
+    STEP(kry_precond_narrow(M, &wide), wide);
+    TRY(kry_op_apply(wide, 1, b, 0, z));
+    TRY(kry_op_update(wide, NULL));
+done:
+    if (wide) kry_op_release(&wide);
+    return st;
+}
+
+static void fault__every_request_of_a_narrow_preconditioner(void **state)
+{
+    (void)state;
+    kry_op *A, *M[2];
+    kry_vec *b, *z;
+
+    if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
+    OK(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val, NULL, &A));
+    OK(kry_jacobi_create(A, &M[0]));
+    OK(kry_precond_create(A, "block-jacobi:7", &M[1]));
+    OK(kry_vec_create(device(), KRY_F64, N, 1, &b));
+    OK(kry_vec_create(device(), KRY_F64, N, 1, &z));
+    OK(kry_vec_fill(b, 1));
+    const int refs = device()->refs;
+    for (int i = 0; i < 2; i++) {
+        bool reached = true;
+        OK(narrow_run(M[i], b, z)); /* compiles */
+        for (int k = 0; reached; k++) {
+            kry_test_fail_at = k;
+            kry_status st = narrow_run(M[i], b, z);
+            reached = kry_test_fail_at < 0;
+            kry_test_fail_at = -1;
+            assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+            assert_int_equal(device()->refs, refs);
+        }
+    }
+    kry_vec_release(&z), kry_vec_release(&b);
+    for (int i = 0; i < 2; i++) kry_op_release(&M[i]);
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
         cmocka_unit_test(fault__every_request_of_relaxations),
         cmocka_unit_test(fault__every_request_of_preconditioners),
+        cmocka_unit_test(fault__every_request_of_a_narrow_preconditioner),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),

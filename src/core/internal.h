@@ -252,12 +252,19 @@ struct kry_vec {
 
 enum { KRY_SUM_CAPACITY = 8192 };
 
+/* What a group leaves of a sum: a TOTAL of cl/kry.clh, double where the device has it, else a pair of
+ * floats, the sum and what rounding took from it. */
+typedef union kry_partial {
+    double f64;
+    float f32[2];
+} kry_partial;
+
 struct kry_sum {
     kry_device *dev; /* borrowed */
-    cl_mem buffer;   /* KRY_SUM_CAPACITY * width numbers of type ACC */
+    cl_mem buffer;   /* KRY_SUM_CAPACITY * width of kry_partial */
     int width;       /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;    /* partial sums written */
-    kry_scalar total[2]; /* of all parts, on its way to the device */
+    kry_partial total[2]; /* of all parts, on its way to the device */
 };
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
@@ -361,6 +368,7 @@ enum {
     STATE_VALUE,
     STATE_BETA,
     STATE_ALPHA,
+    STATE_RHO_REST,
     STATE_SIZE
 };
 

@@ -87,21 +87,33 @@ done:
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
+/* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */
+static double partial_sum(const kry_device *dev, const kry_partial *part, int i)
+{
+    if (dev->info.fp64) return part[i].f64;
+    return isfinite(part[i].f32[0]) ? (double)part[i].f32[0] + part[i].f32[1] : part[i].f32[0];
+}
+
+static kry_partial partial_of(const kry_device *dev, double v)
+{
+    kry_partial p = { .f64 = v };
+    if (dev->info.fp64) return p;
+    p.f32[0] = (float)v;
+    p.f32[1] = isfinite(p.f32[0]) ? (float)(v - p.f32[0]) : 0;
+    return p;
+}
+
+/* A plain loop in the order of the groups. */
 kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    union {
-        double f64[2 * KRY_SUM_CAPACITY];
-        float f32[2 * KRY_SUM_CAPACITY];
-    } part;
-    kry_device *dev = sum->dev;
+    kry_partial part[2 * KRY_SUM_CAPACITY];
     int numbers = sum->count * sum->width;
 
     for (int c = 0; c < sum->width; c++) value[c] = 0;
-    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)numbers * kry_acc_size(dev), &part, 0, NULL, NULL));
-    for (int i = 0; i < numbers; i++)
-        value[i % sum->width] += dev->info.fp64 ? part.f64[i] : part.f32[i];
+    TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
+                               (size_t)numbers * sizeof *part, part, 0, NULL, NULL));
+    for (int i = 0; i < numbers; i++) value[i % sum->width] += partial_sum(sum->dev, part, i);
 done:
     return st;
 }
@@ -128,12 +140,10 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
     numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
-        for (int c = 0; c < s->width; c++)
-            s->total[c] = kry_scalar_of(layout->dev, value[numbers++]);
-        for (int c = 0; c < s->width; c++) /* the next reading of this sum comes after */
-            TRY_CL(clEnqueueWriteBuffer(layout->dev->queue, s->buffer, CL_FALSE,
-                                        (size_t)c * kry_acc_size(layout->dev),
-                                        kry_acc_size(layout->dev), &s->total[c], 0, NULL, NULL));
+        for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);
+        /* The next reading of this sum comes after. */
+        TRY_CL(clEnqueueWriteBuffer(s->dev->queue, s->buffer, CL_FALSE, 0,
+                                    (size_t)s->width * sizeof *s->total, s->total, 0, NULL, NULL));
         s->count = 1;
     }
 done:

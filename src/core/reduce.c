@@ -12,7 +12,7 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * kry_acc_size(dev),
+    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * sizeof(kry_partial),
                           &s->buffer));
     *sum = s;
     s = NULL;

@@ -99,7 +99,7 @@ static kry_status make_segments(kry_subspace *Z, const pieces *p)
     TRY(upload(Z->dev, segment, ((size_t)count + 1) * sizeof *segment, &Z->segment));
     if (count == Z->k) goto done;
     TRY(upload(Z->dev, of_label, ((size_t)Z->k + 1) * sizeof *of_label, &Z->label_segment));
-    TRY(kry_buffer_create(Z->dev, (size_t)count * kry_acc_size(Z->dev), &Z->part));
+    TRY(kry_buffer_create(Z->dev, (size_t)count * sizeof(kry_partial), &Z->part));
 done:
     free(segment);
     free(of_label);
