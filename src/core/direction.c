@@ -41,7 +41,7 @@ done:
     return st;
 }
 
-size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
+size_t kry_step_args(const kry_step *s, bool drift,
                      kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
 {
     static const int64_t none = 0;
@@ -49,7 +49,7 @@ size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
     const kry_arg all[KRY_STEP_ARGS + KRY_DRIFT_ARGS] = {
         ARG(s->update),     ARG(s->state),     ARG(s->step),
         ARG(s->pq->buffer), ARG(s->pq->count), ARG(in->buffer),
-        ARG(in->count),     ARG(out->buffer),  { sizeof *n, s->drift ? n : &none },
+        ARG(in->count),     ARG(out->buffer),  { sizeof none, s->drift ? &s->unknowns : &none },
     };
     size_t count = KRY_STEP_ARGS + (drift ? KRY_DRIFT_ARGS : 0);
 

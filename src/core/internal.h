@@ -108,7 +108,7 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
 
 /* ---- program.c, program_disk.c ---- */
 
-enum { KRY_MAX_ARGS = 32 };
+enum { KRY_MAX_ARGS = 40 };
 
 /* A kernel of a cached program, borrowed from the device; remembers its last arguments. */
 typedef struct kry_kernel {
@@ -372,6 +372,7 @@ struct kry_step {
     cl_int update;      /* KRY_X_... */
     const kry_vec *d;   /* z := d .* r, or NULL */
     kry_vec *z;
+    int64_t unknowns; /* of all parts */
     /* Sums of r after the step before, and room for those after this one: with them the mean is taken
      * out of r. For kernels compiled with DRIFT; NULL: not wanted. */
     const kry_sum *drift;
@@ -379,8 +380,8 @@ struct kry_step {
 };
 enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
 /* The arguments that begin_step() takes, in its order; `drift`: and those behind them of a kernel
- * compiled with DRIFT. n: unknowns, kept by the caller. Returns how many. */
-size_t kry_step_args(const kry_step *s, bool drift, const int64_t *n,
+ * compiled with DRIFT. They point into s. Returns how many. */
+size_t kry_step_args(const kry_step *s, bool drift,
                      kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif

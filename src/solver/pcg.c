@@ -33,6 +33,7 @@ typedef struct pcg {
     kry_op *deflation;  /* retained; NULL: none */
     kry_device *dev;    /* borrowed from A */
     kry_layout *layout; /* borrowed */
+    int64_t unknowns;   /* of all parts */
     kry_vec *r, *z, *q; /* z is r itself without a preconditioner; q is NULL if A repeats */
     kry_vec *p, *old;   /* change places where A fuses the direction */
     bool fuses;
@@ -112,7 +113,7 @@ static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
                              s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
                              ARG(S->z->buffer) };
 
-    size_t count = 1 + kry_step_args(s, takes_drift(S), &x->n, args + 1);
+    size_t count = 1 + kry_step_args(s, takes_drift(S), args + 1);
     memcpy(args + count, rest, sizeof rest);
     count += COUNT(rest) - (s->d ? 0 : 2);
     S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
@@ -136,7 +137,8 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
                              : done % 2 ? KRY_X_ADDS_BOTH
                                         : KRY_X_WAITS,
                    .d = d,
-                   .z = S->z };
+                   .z = S->z,
+                   .unknowns = S->unknowns };
 
     if (takes_drift(S)) {
         kry_sum *t = S->drift;
@@ -457,6 +459,7 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     TRY(take_operators(S, A, params));
     S->dev = A->dev;
     S->layout = &A->dev->layout;
+    TRY(kry_layout_rows(S->layout, A->shape.rows, NULL, &S->unknowns));
     S->fuses = S->product->table->apply_direction != NULL;
     S->repeats = S->product->table->apply_step != NULL;
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */

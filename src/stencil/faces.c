@@ -34,14 +34,14 @@ done:
 
 /* ---- of cells ------------------------------------------------------------------------------- */
 
-/* Faces from the coefficients that are on the device. */
-static kry_status make_faces(kry_stencil *A)
+/* Faces of `layers` layers from the coefficients of their cells. */
+static kry_status launch_faces(kry_stencil *A, int64_t layers, cl_mem cells, cl_mem const face[3])
 {
     kry_scalar weight[3];
     cl_int size[3];
     for (int a = 0; a < 3; a++) {
         weight[a] = kry_scalar_of(A->dev, A->weight[a]);
-        size[a] = (cl_int)A->size[a];
+        size[a] = (cl_int)(a == A->axes - 1 ? layers : A->size[a]);
     }
     const kry_arg args[] = { ARG(size[0]),
                              ARG(size[1]),
@@ -49,37 +49,85 @@ static kry_status make_faces(kry_stencil *A)
                              ARG_ACC(A->dev, weight[0]),
                              ARG_ACC(A->dev, weight[1]),
                              ARG_ACC(A->dev, weight[2]),
-                             ARG(A->coefficient),
-                             ARG(A->face[0]),
-                             ARG(A->face[1]),
-                             ARG(A->face[A->axes == 3 ? 2 : 0]) };
-    return kry_launch(A->dev, A->faces, kry_groups_for(A->dev, A->type, A->n), args, COUNT(args));
+                             ARG(cells),
+                             ARG(face[0]),
+                             ARG(face[1]),
+                             ARG(face[A->axes == 3 ? 2 : 0]) };
+    return kry_launch(A->dev, A->faces, kry_groups_for(A->dev, A->type, A->slab.layer * layers),
+                      args, COUNT(args));
 }
 
-static kry_status upload(const kry_stencil *A, const void *host, cl_mem buffer)
+static kry_status upload(const kry_stencil *A, const void *host, int64_t first, int64_t count,
+                         cl_mem buffer)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->n * kry_type_size(A->type);
-    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
+    size_t size = kry_type_size(A->type);
+    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * size,
+                                (const char *)host + (size_t)first * size, 0, NULL, NULL));
 done:
     return st;
 }
 
-/* Coefficients to the device. Refused, nothing has changed. */
+/* Faces between a slab's first layer and the one below, `host` being the cells of both. */
+static kry_status make_faces_below(kry_stencil *A, const void *host)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    int64_t layer = A->slab.layer;
+    size_t bytes = (size_t)layer * kry_type_size(A->type);
+    cl_mem cells = NULL, face[3] = { NULL };
+
+    TRY(kry_buffer_create(dev, 2 * bytes, &cells));
+    for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(dev, 2 * bytes, &face[a]));
+    TRY(upload(A, host, 0, 2 * layer, cells));
+    TRY(launch_faces(A, 2, cells, face));
+    TRY_CL(clEnqueueCopyBuffer(dev->queue, face[A->axes - 1], A->slab.face_below, 0, 0, bytes, 0,
+                               NULL, NULL));
+    TRY(kry_device_finish(dev));
+done:
+    for (int a = 0; a < 3; a++) kry_buffer_release(dev, &face[a]);
+    kry_buffer_release(dev, &cells);
+    return st;
+}
+
+/* Cells of the layers from -below on, `layers` of them, as the device will have them; k: of the
+ * whole grid. */
+static kry_status convert_cells(const kry_stencil *A, const char *who, const double *k,
+                                int64_t below, int64_t layers, void *host)
+{
+    kry_status st = KRY_OK;
+    const kry_slab *s = &A->slab;
+
+    for (int64_t l = 0; l < layers; l++) {
+        int64_t first = (s->first - below + l + s->all) % s->all * s->layer;
+        for (int64_t i = 0; i < s->layer; i++) {
+            kry_number_put(A->type, host, l * s->layer + i, k[first + i]);
+            double v = kry_number_at(A->type, host, l * s->layer + i);
+            CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
+                  "%s: coefficient %lld is %g; it must be positive and finite", who,
+                  (long long)(first + i), k[first + i]);
+        }
+    }
+done:
+    return st;
+}
+
+/* Coefficients to the device, and faces made of them unless those are given. Refused here or on
+ * another part, nothing has changed. */
 static kry_status take_cells(kry_stencil *A, const char *who, const double *k)
 {
     kry_status st = KRY_OK;
+    const kry_slab *s = &A->slab;
+    int64_t below = s->low, layers = below + s->count + s->high;
     void *host = NULL;
 
-    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
-    for (int64_t i = 0; i < A->n; i++) {
-        kry_number_put(A->type, host, i, k[i]);
-        double v = kry_number_at(A->type, host, i);
-        CHECK(v > 0 && isfinite(v), KRY_ERR_ARGUMENT,
-              "%s: coefficient %lld is %g; it must be positive and finite", who, (long long)i,
-              k[i]);
-    }
-    TRY(upload(A, host, A->coefficient));
+    TRY(kry_alloc((size_t)(s->layer * layers), kry_type_size(A->type), &host));
+    TRY(convert_cells(A, who, k, below, layers, host));
+    TRY(kry_layout_join(&A->dev->layout, KRY_OK));
+    TRY(upload(A, host, below * s->layer, (layers - below) * s->layer, A->coefficient));
+    if (A->faces_given) goto done;
+    TRY(launch_faces(A, layers - below, A->coefficient, A->face));
+    if (s->low) TRY(make_faces_below(A, host));
 done:
     free(host);
     return st;
@@ -87,39 +135,51 @@ done:
 
 /* ---- of faces ------------------------------------------------------------------------------- */
 
-/* The weights of an axis' faces as the device will have them; 0 where a Neumann side is. */
+/* The weights of an axis' faces, from layer `first` of the whole grid on, as the device will have
+ * them; 0 where a Neumann side is. */
 static kry_status weigh_faces(const kry_stencil *A, const char *who, int axis, const double *k,
-                              void *host)
+                              int64_t first, int64_t layers, void *host)
 {
     kry_status st = KRY_OK;
     int64_t stride = axis == 0 ? 1 : axis == 1 ? A->size[0] : A->size[0] * A->size[1];
-    int64_t last = A->high[axis] == KRY_NEUMANN ? A->size[axis] - 1 : -1, at = 0;
+    int64_t size = kry_stencil_size_of_all(A, axis), begin = first * A->slab.layer;
+    int64_t last = A->high[axis] == KRY_NEUMANN ? size - 1 : -1, at = begin / stride % size;
 
-    for (int64_t row = 0; row < A->n; row += stride, at = at + 1 < A->size[axis] ? at + 1 : 0)
+    for (int64_t row = begin; row < begin + layers * A->slab.layer; row += stride) {
+        bool unused = at == last;
         for (int64_t i = row; i < row + stride; i++) {
-            bool unused = at == last;
-            kry_number_put(A->type, host, i, unused ? 0 : A->weight[axis] * k[i]);
-            double v = kry_number_at(A->type, host, i);
+            kry_number_put(A->type, host, i - begin, unused ? 0 : A->weight[axis] * k[i]);
+            double v = kry_number_at(A->type, host, i - begin);
             CHECK(unused || (v > 0 && isfinite(v)), KRY_ERR_ARGUMENT,
                   "%s: face %lld along %c is %g; it must be positive and finite", who, (long long)i,
                   axis_name[axis], k[i]);
         }
+        at = at + 1 < size ? at + 1 : 0;
+    }
 done:
     return st;
 }
 
-/* Faces to the device. Refused, nothing has changed. */
+/* Faces to the device. Refused here or on another part, nothing has changed. */
 static kry_status take_faces(kry_stencil *A, const char *who, const double *const face[3])
 {
     kry_status st = KRY_OK;
+    const kry_slab *s = &A->slab;
+    int last = A->axes - 1;
+    int64_t below = (s->first + s->all - 1) % s->all;
     void *host = NULL;
 
     TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
-    for (int a = 0; a < A->axes; a++) TRY(weigh_faces(A, who, a, face[a], host));
+    for (int a = 0; a < A->axes; a++)
+        TRY(weigh_faces(A, who, a, face[a], s->first, s->count, host));
+    TRY(kry_layout_join(&A->dev->layout, KRY_OK));
     for (int a = 0; a < A->axes; a++) {
-        TRY(weigh_faces(A, who, a, face[a], host));
-        TRY(upload(A, host, A->face[a]));
+        TRY(weigh_faces(A, who, a, face[a], s->first, s->count, host));
+        TRY(upload(A, host, 0, A->n, A->face[a]));
     }
+    if (!s->low) goto done;
+    TRY(weigh_faces(A, who, last, face[last], below, 1, host));
+    TRY(upload(A, host, 0, s->layer, s->face_below));
 done:
     free(host);
     return st;
@@ -127,34 +187,39 @@ done:
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
+static kry_status create_buffers(kry_stencil *A, bool coefficient)
+{
+    kry_status st = KRY_OK;
+    size_t size = kry_type_size(A->type), layer = (size_t)A->slab.layer * size;
+    size_t bytes = (size_t)A->n * size + (A->slab.high && !A->faces_given ? layer : 0);
+
+    for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(A->dev, bytes, &A->face[a]));
+    if (A->slab.low) TRY(kry_buffer_create(A->dev, layer, &A->slab.face_below));
+    if (!coefficient) goto done;
+    bytes = (size_t)A->n * size + (A->slab.high ? layer : 0);
+    TRY(kry_buffer_create(A->dev, bytes, &A->coefficient));
+done:
+    return st;
+}
+
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *p)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->n * kry_type_size(A->type);
 
     if (!p->coefficient && !p->face[0]) return KRY_OK;
     A->faces_given = p->face[0] != NULL;
-    for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(A->dev, bytes, &A->face[a]));
-    if (p->coefficient) {
-        TRY(kry_buffer_create(A->dev, bytes, &A->coefficient));
-        TRY(take_cells(A, "kry_stencil_create", p->coefficient));
-    }
-    TRY(A->faces_given ? take_faces(A, "kry_stencil_create", p->face) : make_faces(A));
+    TRY(create_buffers(A, p->coefficient != NULL));
+    if (p->coefficient) TRY(take_cells(A, "kry_stencil_create", p->coefficient));
+    if (A->faces_given) TRY(take_faces(A, "kry_stencil_create", p->face));
 done:
     return st;
 }
 
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers)
 {
-    kry_status st = KRY_OK;
-    const double *const face[3] = { numbers, numbers + A->n, numbers + 2 * A->n };
+    int64_t n = A->slab.layer * A->slab.all;
+    const double *const face[3] = { numbers, numbers + n, numbers + 2 * n };
 
-    if (A->faces_given) {
-        TRY(take_faces(A, "kry_op_update", face));
-    } else {
-        TRY(take_cells(A, "kry_op_update", numbers));
-        TRY(make_faces(A));
-    }
-done:
-    return st;
+    if (A->faces_given) return take_faces(A, "kry_op_update", face);
+    return take_cells(A, "kry_op_update", numbers);
 }

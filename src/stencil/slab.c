@@ -1,0 +1,136 @@
+/*
+ * slab.c - a grid operator on a team of devices: each has consecutive layers of the last axis, and
+ * gets those next to them from its neighbours while it works on the others.
+ *
+ * Moved     two layers in and two out, in each product
+ * Launches  two in place of one: the layers inside, then the first and the last one
+ */
+#include "../dist/team.h"
+#include "stencil.h"
+#include <stdlib.h>
+
+kry_stencil *kry_stencil_of_parts(const kry_op *op)
+{
+    return kry_stencil_of(op && op->dev->team ? kry_op_on_part(op, 0) : op);
+}
+
+/* ---- sweeps ------------------------------------------------------------------------------------
+ */
+
+static kry_status begin_exchange(kry_halo *halo, const kry_vec *x, const kry_direction *d)
+{
+    if (!halo) return KRY_OK;
+    return x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d);
+}
+
+kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
+                                const kry_direction *d, const kry_arg *rest, size_t count,
+                                kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+
+    if (sum) sum->count = (cl_int)s->groups;
+    if (!kry_stencil_is_slab(A)) return kry_stencil_launch(A, s, rest, count);
+    const kry_sweep inner = kry_stencil_plan_inner(A, s);
+    kry_sweep outer = kry_stencil_plan_outer(A, s);
+    outer.sums_at = (cl_int)inner.groups;
+    if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
+    TRY(begin_exchange(A->slab.halo, x, d));
+    TRY(kry_stencil_launch(A, &inner, rest, count));
+    if (A->slab.halo) TRY(kry_halo_end(A->slab.halo));
+    TRY(kry_stencil_launch(A, &outer, rest, count));
+done:
+    return st;
+}
+
+/* ---- making one --------------------------------------------------------------------------------
+ */
+
+typedef struct parts {
+    kry_type type;
+    const kry_stencil_params *params;
+    const kry_split *split;
+} parts;
+
+/* The layers of part `rank`, and which parts are next to it; -1: none. */
+static kry_slab slab_of(const parts *p, int rank, int *below, int *above)
+{
+    const kry_split *s = p->split;
+    int last = p->params->size[2] ? 2 : 1, size = s->members;
+    bool wraps = p->params->low[last] == KRY_PERIODIC && size > 1;
+    kry_slab slab = { .all = p->params->size[last] };
+
+    slab.layer = last == 2 ? p->params->size[0] * p->params->size[1] : p->params->size[0];
+    slab.first = s->first[rank] / slab.layer;
+    slab.count = kry_split_rows(s, rank) / slab.layer;
+    *below = rank > 0 ? rank - 1 : wraps ? size - 1 : -1;
+    *above = rank + 1 < size ? rank + 1 : wraps ? 0 : -1;
+    slab.low = *below >= 0, slab.high = *above >= 0;
+    return slab;
+}
+
+/* The halo: the last layer of the part below and the first one of that above. */
+static kry_status make_halo(const parts *p, kry_device *dev, int below, int above, kry_slab *slab)
+{
+    kry_status st = KRY_OK;
+    int64_t layer = slab->layer;
+    bool upside_down = below >= 0 && above >= 0 && above < below; /* ranks ascend */
+    kry_link want[2];
+    int wants = 0;
+    int32_t *row = NULL;
+
+    TRY(kry_alloc((size_t)(2 * layer), sizeof *row, &row));
+    slab->at_low = upside_down ? (cl_int)layer : 0;
+    slab->at_high = upside_down || below < 0 ? 0 : (cl_int)layer;
+    for (int64_t i = 0; i < layer && below >= 0; i++)
+        row[slab->at_low + i] = (int32_t)(kry_split_rows(p->split, below) - layer + i);
+    for (int64_t i = 0; i < layer && above >= 0; i++) row[slab->at_high + i] = (int32_t)i;
+    if (below >= 0) want[wants++] = (kry_link){ below, slab->at_low, layer };
+    if (above >= 0 && above != below) want[wants++] = (kry_link){ above, slab->at_high, layer };
+    if (above == below) want[0].count = 2 * layer;
+    if (upside_down) {
+        kry_link t = want[0];
+        want[0] = want[1], want[1] = t;
+    }
+    TRY(kry_halo_create(dev, p->type, want, wants, row, &slab->halo));
+    slab->numbers = kry_halo_numbers(slab->halo);
+done:
+    free(row);
+    return st;
+}
+
+static kry_status make_part(const void *user, int rank, kry_op **local)
+{
+    kry_status st = KRY_OK;
+    const parts *p = user;
+    kry_device *dev = p->split->team->part[rank];
+    int below, above;
+    kry_slab slab = slab_of(p, rank, &below, &above);
+
+    *local = NULL;
+    if (slab.low || slab.high) TRY(make_halo(p, dev, below, above, &slab));
+    TRY(kry_stencil_create_slab(dev, p->type, p->params, &slab, local));
+done:
+    return st;
+}
+
+kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
+                                    const kry_stencil_params *params, kry_op **A)
+{
+    kry_status st = KRY_OK;
+    kry_split *split = NULL;
+    int64_t layer = params->size[0], n = layer * params->size[1];
+
+    if (params->size[2]) layer = n, n *= params->size[2];
+    CHECK(params->path != KRY_PATH_TEXTURE1D && params->path != KRY_PATH_TEXTURE2D,
+          KRY_ERR_UNSUPPORTED,
+          "kry_stencil_create: path %s is for one device, for images hold no neighbours' numbers; "
+          "use path march, global or local",
+          kry_stencil_path_name(params->path));
+    TRY(kry_split_blocks(team->team, "kry_stencil_create", n, NULL, layer, &split));
+    const parts p = { type, params, split };
+    TRY(kry_parts_create(team, split, make_part, &p, A));
+done:
+    kry_split_release(&split);
+    return st;
+}
