@@ -31,14 +31,15 @@ kernel void null_space_dot(long n, global const REAL *v, long v0, global const R
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
-// v -= (u'v) u, or v -= mean of v, with the sums that the dot left
-kernel void null_space_subtract(long n, global const ACC *restrict part, int count,
+// v -= (u'v) u, or v -= mean of v, with the sums that the dot left; all: numbers of the whole v, of
+// which n are here
+kernel void null_space_subtract(long n, long all, global const ACC *restrict part, int count,
                                 global const REAL *u, long u0, global REAL *v, long v0)
 {
     local ACC lane[WG];
     ACC c = finish_sum(part, count, lane);
 #ifndef VECTOR
-    c /= (ACC)n;
+    c /= (ACC)all;
 #endif
     v += v0, u += u0;
     FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c * SHARES(i)), i, v);

@@ -36,6 +36,9 @@ typedef struct kry_device_info {
  *           name in any case; NULL: the environment variable KRY_DEVICE, and without that the
  *           first GPU, else the first device of any kind
  *
+ * Several as one (team.h): "gpu:0+gpu:1", "gpu:all", "cpu/2" (a CPU cut in two); with options behind
+ * commas: "gpu:all,use-all,graph,reproducible", see kry_team_params.
+ *
  * KRY_PROFILE, a list of words, makes the device look like a smaller one, for tests and
  * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512",
  * "opencl=1.1".

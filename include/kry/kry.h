@@ -33,6 +33,7 @@
 #include <kry/solver.h>
 #include <kry/status.h>
 #include <kry/stencil.h>
+#include <kry/team.h>
 #include <kry/vec.h>
 
 /* The version of these headers; kry_version() is the version of the library that runs. */

@@ -1,9 +1,16 @@
 /* alloc.c - the two sources of memory, host and device, with a switch that makes them fail. */
 #include "internal.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 int kry_test_fail_at = -1;
+
+unsigned kry_ticket(void)
+{
+    static atomic_uint last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
 
 static bool test_fails(void) { return kry_test_fail_at >= 0 && kry_test_fail_at-- == 0; }
 
@@ -51,6 +58,8 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     long long most = (long long)dev->info.max_alloc_bytes;
 
     *buffer = NULL;
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
+          dev->info.name);
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);

@@ -1,5 +1,5 @@
 /* device.c - finding, opening, wrapping and releasing a device. */
-#include "internal.h"
+#include "../dist/team.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,33 +88,57 @@ static void list_names(const found *f, char *text, size_t size)
                                f->info[i].name, f->info[i].platform);
 }
 
-kry_status kry_device_open(const char *spec, kry_device **device)
+kry_status kry_device_find(const char *spec, cl_device_id *id)
 {
     kry_status st = KRY_OK;
-    cl_context context = NULL;
-    cl_command_queue queue = NULL;
-    cl_int err;
     found *f = NULL;
     char names[1024];
 
-    *device = NULL;
     TRY(kry_alloc(1, sizeof *f, &f));
-    if (!spec || !*spec) spec = getenv("KRY_DEVICE");
-    if (spec && !*spec) spec = NULL;
     TRY(find_devices(f));
     int at = select_device(f, spec);
     list_names(f, names, sizeof names);
     CHECK(at >= 0, KRY_ERR_ARGUMENT, "kry_device_open: no device matches '%s'; there is %s", spec,
           names);
-    context = clCreateContext(NULL, 1, &f->id[at], NULL, NULL, &err);
-    TRY(kry_cl_check(err, __func__, "clCreateContext"));
-    queue = clCreateCommandQueue(context, f->id[at], 0, &err);
-    TRY(kry_cl_check(err, __func__, "clCreateCommandQueue"));
-    TRY(kry_device_wrap(context, f->id[at], queue, device));
+    *id = f->id[at];
+done:
+    free(f);
+    return st;
+}
+
+kry_status kry_device_open_id(cl_device_id id, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    cl_command_queue queue = NULL;
+    cl_int err;
+
+    *device = NULL;
+    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
+    TRY(kry_cl_check(err, "kry_device_open", "clCreateContext"));
+    queue = clCreateCommandQueue(context, id, 0, &err);
+    TRY(kry_cl_check(err, "kry_device_open", "clCreateCommandQueue"));
+    TRY(kry_device_wrap(context, id, queue, device));
 done:
     if (queue) clReleaseCommandQueue(queue);
     if (context) clReleaseContext(context);
-    free(f);
+    return st;
+}
+
+kry_status kry_device_open(const char *spec, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    cl_device_id id;
+
+    *device = NULL;
+    if (!spec || !*spec) spec = getenv("KRY_DEVICE");
+    if (spec && !*spec) spec = NULL;
+    if (kry_device_find(spec, &id) >= 0)
+        TRY(kry_device_open_id(id, device));
+    else if (spec && kry_team_is_spec(spec))
+        TRY(kry_team_open(spec, device));
+    else
+        st = kry_device_find(spec, &id);
+done:
     return st;
 }
 
@@ -190,16 +214,24 @@ void kry_device_release(kry_device **device)
     kry_device *dev = *device;
     *device = NULL;
     if (!dev || --dev->refs) return;
+    kry_team_release(&dev->team);
     kry_programs_release(dev);
     kry_tuning_release(dev);
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
+    if (dev->piece) clReleaseDevice(dev->piece); /* PoCL's contexts do not hold their devices */
     free(dev);
 }
 
 kry_status kry_device_finish(kry_device *dev)
 {
-    return kry_cl_check(clFinish(dev->queue), __func__, "clFinish");
+    kry_status st = KRY_OK;
+
+    for (int i = 0; dev->team && i < dev->team->size; i++)
+        TRY(kry_device_finish(dev->team->part[i]));
+    if (!dev->team) TRY_CL(clFinish(dev->queue));
+done:
+    return st;
 }
 
 const kry_device_info *kry_device_get_info(const kry_device *dev) { return &dev->info; }

@@ -41,8 +41,7 @@ done:
     return st;
 }
 
-size_t kry_step_args(const kry_step *s, bool drift,
-                     kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
+size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
 {
     static const int64_t none = 0;
     const kry_sum *in = s->drift ? s->drift : s->pq, *out = s->drift ? s->next_drift : s->pq;

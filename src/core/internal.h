@@ -38,6 +38,8 @@ kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* 
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer);
+/* Another number in each call, whatever the thread. */
+unsigned kry_ticket(void);
 
 /* ---- layout.c: how the rows of a computation lie over its parts. A device by itself has all of them;
  *      a part of a team has its own, runs the same code as the other parts, and meets them here.
@@ -92,6 +94,7 @@ struct kry_device {
     int refs;
     cl_context context;
     cl_device_id id;
+    cl_device_id piece; /* id, if it was cut out of another device and is ours; else NULL */
     cl_command_queue queue;
     kry_device_info info;
     kry_layout layout;
@@ -105,6 +108,9 @@ struct kry_device {
 };
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+/* What kry_device_open does with a spec of one device: find it, and open what was found. */
+kry_status kry_device_find(const char *spec, cl_device_id *id);
+kry_status kry_device_open_id(cl_device_id id, kry_device **device);
 
 /* ---- program.c, program_disk.c ---- */
 
@@ -290,6 +296,8 @@ static inline bool kry_op_loses_constants(const kry_op *op)
 {
     return (op->shape.traits & KRY_SINGULAR) && !op->null_space;
 }
+/* y := op x and sum := x.y */
+kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
 /* z := op r and the pair (r.z, r.r) */
@@ -372,16 +380,15 @@ struct kry_step {
     cl_int update;      /* KRY_X_... */
     const kry_vec *d;   /* z := d .* r, or NULL */
     kry_vec *z;
-    int64_t unknowns; /* of all parts */
     /* Sums of r after the step before, and room for those after this one: with them the mean is taken
      * out of r. For kernels compiled with DRIFT; NULL: not wanted. */
     const kry_sum *drift;
     kry_sum *next_drift;
+    int64_t unknowns; /* of all parts, which the mean is taken over */
 };
 enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
 /* The arguments that begin_step() takes, in its order; `drift`: and those behind them of a kernel
- * compiled with DRIFT. They point into s. Returns how many. */
-size_t kry_step_args(const kry_step *s, bool drift,
-                     kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
+ * compiled with DRIFT. Returns how many. */
+size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif

@@ -1,34 +1,38 @@
 /* null_space.c - v -= N N'v with N orthonormal: constants, or vectors that the caller attached.
  * Kernels: cl/null_space.cl. Per projection 3 words, 5 for each vector that is not constant. */
 #include "null_space.h"
+#include "../dist/team.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- attaching vectors --------------------------------------------------------------------- */
 
-static double dot(const double *x, const double *y, int64_t n)
+static kry_status dot(kry_layout *layout, const double *x, const double *y, int64_t n, double *sum)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
-    return sum;
+    *sum = 0;
+    for (int64_t i = 0; i < n; i++) *sum += x[i] * y[i];
+    return kry_layout_combine(layout, KRY_ADD, sum, 1);
 }
 
 /* Gram and Schmidt, twice, in double. */
-static kry_status orthonormalise(double *v, int64_t n, int64_t k)
+static kry_status orthonormalise(kry_layout *layout, double *v, int64_t n, int64_t k)
 {
     kry_status st = KRY_OK;
 
     for (int64_t j = 0; j < k; j++) {
-        double *vj = v + j * n, before = sqrt(dot(vj, vj, n));
+        double *vj = v + j * n, before, norm, share;
+        TRY(dot(layout, vj, vj, n, &before));
+        before = sqrt(before);
         CHECK(before > 0 && isfinite(before), KRY_ERR_ARGUMENT,
               "kry_op_set_null_space: vector %lld has norm %g", (long long)j, before);
         for (int64_t i = 0; i < 2 * j; i++) {
             const double *vi = v + i % j * n;
-            double share = dot(vi, vj, n);
+            TRY(dot(layout, vi, vj, n, &share));
             for (int64_t l = 0; l < n; l++) vj[l] -= share * vi[l];
         }
-        double norm = sqrt(dot(vj, vj, n));
+        TRY(dot(layout, vj, vj, n, &norm));
+        norm = sqrt(norm);
         CHECK(norm > 1e-6 * before, KRY_ERR_ARGUMENT,
               "kry_op_set_null_space: vector %lld depends on those before it", (long long)j);
         for (int64_t l = 0; l < n; l++) vj[l] /= norm;
@@ -49,7 +53,7 @@ static kry_status make_basis(const kry_vec *given, kry_vec **basis)
     TRY(kry_alloc((size_t)count, sizeof *v, &v));
     TRY(kry_vec_read(given, host));
     for (int64_t i = 0; i < count; i++) v[i] = kry_number_at(given->type, host, i);
-    TRY(orthonormalise(v, given->n, given->k));
+    TRY(orthonormalise(given->layout, v, given->n, given->k));
     for (int64_t i = 0; i < count; i++) kry_number_put(given->type, host, i, v[i]);
     TRY(kry_vec_create(given->dev, given->type, given->n, given->k, basis));
     TRY(kry_vec_write(*basis, host));
@@ -92,6 +96,18 @@ done:
     return st;
 }
 
+typedef struct attaching {
+    const kry_op *A;
+    const kry_vec *vectors;
+} attaching;
+
+static kry_status set_on_part(void *user, int rank)
+{
+    const attaching *a = user;
+    kry_vec v = a->vectors ? kry_vec_on_part(a->vectors, rank) : (kry_vec){ 0 };
+    return kry_op_set_null_space((kry_op *)kry_op_on_part(a->A, rank), a->vectors ? &v : NULL);
+}
+
 kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
 {
     kry_status st = KRY_OK;
@@ -109,6 +125,11 @@ kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
         CHECK(vectors->k > 0 && vectors->k < vectors->n, KRY_ERR_SHAPE,
               "kry_op_set_null_space: %lld vectors for %lld unknowns", (long long)vectors->k,
               (long long)vectors->n);
+    }
+    if (kry_op_in_parts(A))
+        return kry_team_run(A->dev->team, kry_op_split(A)->members, set_on_part,
+                            &(attaching){ A, vectors });
+    if (vectors) {
         TRY(make_basis(vectors, &basis));
         TRY(check_mapped_to_zero(A, basis));
     }
@@ -135,6 +156,7 @@ kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
     TRY(kry_sum_create(A->dev, 1, &N->sum));
     TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
     TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
     N->A = A;
 done:
     if (st < 0) kry_null_space_release(N);
@@ -164,8 +186,9 @@ static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
 static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
 {
     kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
-    const kry_arg args[] = { ARG(v->n),    ARG(N->sum->buffer), ARG(N->sum->count), ARG(u.buffer),
-                             ARG(u.first), ARG(v->buffer),      ARG(v->first) };
+    const kry_arg args[] = { ARG(v->n),     ARG(N->unknowns), ARG(N->sum->buffer),
+                             ARG(N->sum->count), ARG(u.buffer), ARG(u.first),
+                             ARG(v->buffer), ARG(v->first) };
 
     return kry_launch(v->dev, N->subtract, kry_groups_for_sums(v->dev, v->type, v->n), args,
                       COUNT(args));
@@ -197,7 +220,7 @@ kry_status kry_null_space_measure(kry_null_space *N, const kry_vec *v, double *s
         TRY(kry_sum_read(v->layout, N->sum, &share));
         square += share * share;
     }
-    *size = sqrt(N->vectors ? square : square / (double)v->n);
+    *size = sqrt(N->vectors ? square : square / (double)N->unknowns);
 done:
     return st;
 }

@@ -1,5 +1,5 @@
 /* op.c - the front door of every operator: checks once, then calls the table or its default. */
-#include "internal.h"
+#include "../dist/team.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,9 @@ kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
           table->struct_size, sizeof *table);
     CHECK(table->apply && table->kind, KRY_ERR_ARGUMENT,
           "kry_op_create: the table has no apply or no kind");
+    CHECK(!dev->team || table == &kry_parts_table, KRY_ERR_UNSUPPORTED,
+          "kry_op_create: '%s' is for one device, and this is a team of %d", table->kind,
+          kry_team_size(dev));
     CHECK(shape->rows >= 0 && shape->cols >= 0, KRY_ERR_ARGUMENT, "kry_op_create: %lld-by-%lld",
           (long long)shape->rows, (long long)shape->cols);
     CHECK(shape->type == KRY_F32 || shape->type == KRY_F64, KRY_ERR_ARGUMENT,
@@ -199,7 +202,7 @@ done:
 
 /* ---- fused steps, with their defaults --------------------------------------------------- */
 
-static kry_status run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
+kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     if (op->table->apply_dot) return op->table->apply_dot(op->self, x, y, sum);
@@ -215,7 +218,7 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
     kry_status st = KRY_OK;
     if (op->table->apply_direction) return op->table->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
-    TRY(run_dot(op, p, q, sum));
+    TRY(kry_op_run_dot(op, p, q, sum));
 done:
     return st;
 }

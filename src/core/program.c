@@ -274,6 +274,8 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     cl_int err;
 
     *kernel = NULL;
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
+          dev->info.name);
     TRY(program_get(dev, stem, type, defines, &p));
     for (k = p->kernels; k; k = k->next)
         if (!strcmp(k->name, name)) return *kernel = k, KRY_OK;

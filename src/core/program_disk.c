@@ -106,7 +106,7 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
     memcpy(h.magic, magic, sizeof magic);
     if (!file_name(key, path, sizeof path)) return;
     kry_cache_make_directories(path);
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(), kry_ticket());
     FILE *f = fopen(temporary, "wb");
     if (!f) return;
     bool whole = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(key, 1, h.key_size, f) == h.key_size &&

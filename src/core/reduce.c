@@ -1,5 +1,5 @@
 /* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
-#include "internal.h"
+#include "../dist/team.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -73,6 +73,13 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
+    for (int r = 0; x->split && r < x->split->members; r++) {
+        kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+        double here;
+        TRY(kry_vec_dot(&x_r, &y_r, &here));
+        *dot += here;
+    }
+    if (x->split) return KRY_OK;
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));
     TRY(kry_sum_read(x->layout, sum, dot));
@@ -92,14 +99,16 @@ static kry_status norm2_on_host(const kry_vec *x, double *norm)
 
     TRY(kry_alloc((size_t)n, kry_type_size(x->type), &host));
     TRY(kry_vec_read(x, host));
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < n; i++) {
-            double v = fabs(kry_number_at(x->type, host, i));
-            if (pass == 0)
-                largest = v > largest || isnan(v) ? v : largest;
-            else
-                sum += (v / largest) * (v / largest);
-        }
+    for (int64_t i = 0; i < n; i++) {
+        double v = fabs(kry_number_at(x->type, host, i));
+        if (v > largest || isnan(v)) largest = v;
+    }
+    TRY(kry_layout_combine(x->layout, KRY_MAX, &largest, 1));
+    for (int64_t i = 0; i < n; i++) {
+        double v = kry_number_at(x->type, host, i) / largest;
+        sum += v * v;
+    }
+    TRY(kry_layout_combine(x->layout, KRY_ADD, &sum, 1));
     *norm = largest == 0 || !isfinite(largest) ? largest : largest * sqrt(sum);
 done:
     free(host);

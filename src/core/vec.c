@@ -1,5 +1,5 @@
 /* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
-#include "internal.h"
+#include "../dist/team.h"
 #include <stdlib.h>
 
 size_t kry_type_size(kry_type type) { return type == KRY_F32 ? 4 : 8; }
@@ -43,7 +43,10 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
           "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
     TRY(kry_type_check("kry_vec_create", dev, type));
     TRY(vec_new(dev, type, n, k, &v));
-    TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
+    if (dev->team)
+        TRY(kry_vec_allocate_parts(v));
+    else
+        TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
     TRY(kry_vec_fill(v, 0.0));
     *vec = v;
     v = NULL;
@@ -61,6 +64,9 @@ kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl
 
     *vec = NULL;
     CHECK(dev && buffer, KRY_ERR_ARGUMENT, "kry_vec_wrap: NULL");
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
+          "kry_vec_wrap: one buffer cannot lie on several devices: copy into the parts of a vector "
+          "(kry_vec_part)");
     CHECK(n >= 0 && k >= 1 && first >= 0 && (n == 0 || k <= INT64_MAX / 16 / n), KRY_ERR_ARGUMENT,
           "kry_vec_wrap: %lld-by-%lld from %lld is not a size", (long long)n, (long long)k,
           (long long)first);
@@ -84,13 +90,23 @@ done:
 kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 {
     kry_status st = KRY_OK;
+    kry_vec *v = NULL;
 
     *vec = NULL;
     CHECK(block && j >= 0 && j < block->k, KRY_ERR_ARGUMENT, "kry_vec_view: column %lld of %lld",
           (long long)j, block ? (long long)block->k : 0);
-    TRY(kry_vec_wrap(block->dev, block->type, block->n, 1, block->buffer,
-                     block->first + j * block->n, vec));
+    if (block->split) {
+        TRY(vec_new(block->dev, block->type, block->n, 1, &v));
+        v->first = block->first + j;
+        TRY(kry_vec_share_parts(block, v));
+        *vec = v;
+        v = NULL;
+    } else {
+        TRY(kry_vec_wrap(block->dev, block->type, block->n, 1, block->buffer,
+                         block->first + j * block->n, vec));
+    }
 done:
+    kry_vec_release(&v);
     return st;
 }
 
@@ -105,7 +121,10 @@ void kry_vec_release(kry_vec **vec)
     kry_vec *v = *vec;
     *vec = NULL;
     if (!v || --v->refs) return;
-    kry_buffer_release(v->dev, &v->buffer);
+    if (v->split)
+        kry_vec_release_parts(v);
+    else
+        kry_buffer_release(v->dev, &v->buffer);
     kry_device_release(&v->dev);
     free(v);
 }
@@ -125,12 +144,14 @@ kry_vec kry_vec_column(const kry_vec *v, int64_t j)
 {
     kry_vec c = *v;
     c.k = 1;
-    c.first += j * v->n;
+    c.first += v->split ? j : j * v->n;
     return c;
 }
 
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
 {
+    if (x->split && y->split)
+        return x->part[0] == y->part[0] && x->first < y->first + y->k && y->first < x->first + x->k;
     return x->buffer == y->buffer && x->first < y->first + y->n * y->k &&
            y->first < x->first + x->n * x->k;
 }
@@ -141,6 +162,7 @@ kry_status kry_vec_write(kry_vec *v, const void *host)
 {
     kry_status st = KRY_OK;
     CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
+    if (v->split) return kry_vec_write_parts(v, host);
     size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
     if (bytes)
         TRY_CL(clEnqueueWriteBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
@@ -153,6 +175,7 @@ kry_status kry_vec_read(const kry_vec *v, void *host)
 {
     kry_status st = KRY_OK;
     CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
+    if (v->split) return kry_vec_read_parts(v, host);
     size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
     if (bytes)
         TRY_CL(clEnqueueReadBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
@@ -214,17 +237,35 @@ done:
 
 kry_status kry_vec_fill(kry_vec *y, double value)
 {
-    if (!y) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
+    kry_status st = KRY_OK;
+
+    CHECK(y, KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec here = kry_vec_on_part(y, r);
+            TRY(kry_vec_fill(&here, value));
+        }
+        return KRY_OK;
+    }
     int64_t n = y->n * y->k;
     kry_scalar a = kry_scalar_of(y->dev, value);
     kry_arg args[] = { ARG(n), ARG_ACC(y->dev, a), ARG(y->buffer), ARG(y->first) };
-    return run("vec_fill", (const kry_vec *[]){ y }, 1, args, COUNT(args));
+    TRY(run("vec_fill", (const kry_vec *[]){ y }, 1, args, COUNT(args)));
+done:
+    return st;
 }
 
 kry_status kry_vec_copy(const kry_vec *x, kry_vec *y)
 {
     kry_status st = KRY_OK;
     TRY(check_same("kry_vec_copy", x, y));
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+            TRY(kry_vec_copy(&x_r, &y_r));
+        }
+        return KRY_OK;
+    }
     int64_t n = y->n * y->k;
     kry_arg args[] = { ARG(n), ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first) };
     TRY(run("vec_copy", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
@@ -236,6 +277,13 @@ kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y)
 {
     kry_status st = KRY_OK;
     TRY(check_same("kry_vec_axpby", x, y));
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+            TRY(kry_vec_axpby(a, &x_r, b, &y_r));
+        }
+        return KRY_OK;
+    }
     int64_t n = y->n * y->k;
     kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
     kry_arg args[] = { ARG(n),        ARG_ACC(y->dev, sa), ARG(x->buffer),
@@ -251,6 +299,13 @@ kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, k
     kry_status st = KRY_OK;
     TRY(check_same("kry_vec_mul", x, y));
     TRY(check_same("kry_vec_mul", d, y));
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec d_r = kry_vec_on_part(d, r), x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+            TRY(kry_vec_mul(a, &d_r, &x_r, b, &y_r));
+        }
+        return KRY_OK;
+    }
     int64_t n = y->n * y->k;
     kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
     kry_arg args[] = { ARG(n),         ARG_ACC(y->dev, sa), ARG(d->buffer),      ARG(d->first),
@@ -266,6 +321,13 @@ kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *
     kry_status st = KRY_OK;
     TRY(check_same("kry_vec_triad", x, z));
     TRY(check_same("kry_vec_triad", y, z));
+    if (z->split) {
+        for (int r = 0; r < z->split->members; r++) {
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r), z_r = kry_vec_on_part(z, r);
+            TRY(kry_vec_triad(a, &x_r, &y_r, &z_r));
+        }
+        return KRY_OK;
+    }
     int64_t n = z->n * z->k;
     kry_scalar sa = kry_scalar_of(z->dev, a);
     kry_arg args[] = { ARG(n),         ARG_ACC(z->dev, sa), ARG(x->buffer), ARG(x->first),

@@ -32,6 +32,7 @@ typedef struct member {
 } member;
 
 typedef struct kry_crew {
+    struct kry_team *team; /* borrowed */
     int size, spin; /* spin: turns of a loop before a wait goes to sleep */
     member *member;
     mailbox *mail; /* size * size, [from * size + to] */
@@ -191,6 +192,8 @@ static void work(kry_crew *c, int rank)
     inside = c;
     m->comm.size = c->members;
     m->status = c->task(c->user, rank);
+    /* What neighbours read of each other has been read when a run ends. */
+    if (m->status >= 0 && kry_device_finish(c->team->part[rank]) < 0) m->status = KRY_ERR_DEVICE;
     m->comm.size = 1;
     inside = NULL;
     if (m->status >= 0) return;
@@ -310,6 +313,7 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
 
     TRY(kry_alloc(1, sizeof *c, &c));
     team->crew = c;
+    c->team = team;
     c->size = team->size;
     c->spin = spin ? 20000 : 0;
     pthread_mutex_init(&c->lock, NULL);

@@ -1,5 +1,6 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
+#include "../dist/matrix_parts.h"
 #include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +317,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
 {
     kry_status st = KRY_OK;
 
+    if (dev->team) return kry_matrix_in_parts(dev, host, params, op);
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));
     else

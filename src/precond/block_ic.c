@@ -8,6 +8,7 @@
  * Source      R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on
  *             the GPU: blocks of two lines of a grid
  */
+#include "../dist/team.h"
 #include "../formats/matrix.h"
 #include "../stencil/stencil.h"
 #include "block_factor.h"
@@ -202,7 +203,7 @@ static kry_status check(const char *who, const kry_op *A, const kry_block_ic_par
     CHECK(!p || p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "%s: params not made by KRY_BLOCK_IC", who);
     TRY(kry_op_check_square(who, A));
-    CHECK(kry_stencil_of(A) || kry_matrix_of(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_has_rows(A) || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator", who, A->table->kind);
     CHECK(!p || (p->rows >= 0 && p->rows <= A->shape.rows), KRY_ERR_ARGUMENT,
           "%s: rows = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->rows,
@@ -213,6 +214,14 @@ done:
     return st;
 }
 
+/* Blocks end where a part ends. */
+static kry_status create_part(const kry_op *A, const void *user, kry_op **M);
+
+typedef struct part_params {
+    bool symmetric;
+    const kry_block_ic_params *params;
+} part_params;
+
 static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_params *p,
                          kry_op **out)
 {
@@ -221,6 +230,8 @@ static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_par
 
     *out = NULL;
     TRY(check(name_of(symmetric), A, p));
+    if (kry_op_in_parts(A))
+        return kry_parts_precond(A, create_part, &(part_params){ symmetric, p }, out);
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->symmetric = symmetric;
@@ -234,6 +245,16 @@ static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_par
 done:
     block_destroy(M);
     return st;
+}
+
+static kry_status create_part(const kry_op *A, const void *user, kry_op **M)
+{
+    const part_params *given = user;
+    kry_block_ic_params p = { .struct_size = sizeof p };
+
+    if (given->params) p = *given->params;
+    if (p.rows > A->shape.rows) p.rows = A->shape.rows;
+    return create(given->symmetric, A, &p, M);
 }
 
 kry_status kry_block_ic_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)

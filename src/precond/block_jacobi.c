@@ -6,6 +6,7 @@
  * Positive    if A is: its diagonal blocks are, then
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1
  */
+#include "../dist/team.h"
 #include "rows.h"
 #include <float.h>
 #include <kry/precond.h>
@@ -306,6 +307,11 @@ done:
     return st;
 }
 
+static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+{
+    return kry_block_jacobi_create(A, params, M);
+}
+
 kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_params *params,
                                    kry_op **out)
 {
@@ -317,6 +323,7 @@ kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_param
     *out = NULL;
     if (!params) params = &defaults;
     TRY(check_params(A, params));
+    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);

@@ -14,6 +14,7 @@
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1;
  *             the largest eigenvalue from the coefficients of conjugate gradients: section 6.7.3
  */
+#include "../dist/team.h"
 #include "../io/random.h"
 #include "../stencil/stencil.h"
 #include "relax.h"
@@ -272,6 +273,11 @@ done:
     return st;
 }
 
+static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+{
+    return kry_chebyshev_create(A, params, M);
+}
+
 kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
 {
     static const kry_chebyshev_params defaults = { .struct_size = sizeof defaults };
@@ -281,6 +287,7 @@ kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *par
     *out = NULL;
     if (!params) params = &defaults;
     TRY(check_params(A, params));
+    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     kry_op_shape shape = A->shape;
     TRY(kry_alloc(1, sizeof *M, &M));
     M->degree = params->degree ? params->degree : 4;

@@ -13,6 +13,7 @@
  *             `unscaled`. With the diagonal in between it does not depend on scaling, and is
  *             fit for jumps.
  */
+#include "../dist/team.h"
 #include "../stencil/stencil.h"
 #include "triangles.h"
 #include <kry/precond.h>
@@ -99,6 +100,11 @@ done:
     return st;
 }
 
+static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+{
+    return kry_incomplete_poisson_create(A, params, M);
+}
+
 kry_status kry_incomplete_poisson_create(const kry_op *A,
                                          const kry_incomplete_poisson_params *params, kry_op **out)
 {
@@ -110,6 +116,7 @@ kry_status kry_incomplete_poisson_create(const kry_op *A,
     CHECK(A, KRY_ERR_ARGUMENT, "kry_incomplete_poisson_create: NULL");
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_incomplete_poisson_create: params not made by KRY_INCOMPLETE_POISSON");
+    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     const kry_triangles_form form = { .who = "kry_incomplete_poisson_create",
                                       .degree = 1,
                                       .omega = 1,

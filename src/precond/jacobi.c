@@ -1,4 +1,5 @@
 /* jacobi.c - M := inverse of the diagonal. Kernels: vec_invert and vec_mul in cl/vec.cl. */
+#include "../dist/team.h"
 #include "../stencil/stencil.h"
 #include <math.h>
 #include <stdlib.h>
@@ -97,6 +98,12 @@ static const kry_op_table jacobi_table = {
     .as_scalar = jacobi_as_scalar,
 };
 
+static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+{
+    (void)params;
+    return kry_jacobi_create(A, M);
+}
+
 kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
 {
     kry_status st = KRY_OK;
@@ -104,6 +111,7 @@ kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
 
     *out = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_jacobi_create: NULL");
+    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, NULL, out);
     kry_op_shape shape = A->shape;
     TRY(kry_op_check_square("kry_jacobi_create", A));
     CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_jacobi_create: '%s' offers no diagonal",

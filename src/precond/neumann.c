@@ -11,6 +11,7 @@
  * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix
  *             for use in iterative algorithms on vector processors, Computing 22 (1979)
  */
+#include "../dist/team.h"
 #include "../stencil/stencil.h"
 #include "relax.h"
 #include <kry/precond.h>
@@ -121,6 +122,11 @@ done:
     return st;
 }
 
+static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+{
+    return kry_neumann_create(A, params, M);
+}
+
 kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
 {
     static const kry_neumann_params defaults = { .struct_size = sizeof defaults };
@@ -130,6 +136,7 @@ kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params,
     *out = NULL;
     if (!params) params = &defaults;
     TRY(check_params(A, params));
+    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     kry_op_shape shape = A->shape;
     TRY(kry_alloc(1, sizeof *M, &M));
     M->degree = params->degree ? params->degree : 2;

@@ -1,5 +1,6 @@
 /* rows.c - a matrix on the host: read back from the device, checked, made symmetric. */
 #include "rows.h"
+#include "../dist/coupled.h"
 #include "../formats/matrix.h"
 #include "../stencil/stencil.h"
 #include <kry/formats.h>
@@ -28,6 +29,12 @@ void kry_rows_release(kry_rows *R)
     memset(R, 0, sizeof *R);
 }
 
+bool kry_has_rows(const kry_op *A)
+{
+    A = kry_op_own(A);
+    return kry_matrix_of(A) || kry_stencil_of(A);
+}
+
 /* ---- reading ------------------------------------------------------------------------------ */
 
 kry_status kry_raw_rows_read(const kry_op *A, kry_raw_rows *R)
@@ -37,6 +44,7 @@ kry_status kry_raw_rows_read(const kry_op *A, kry_raw_rows *R)
     kry_op_info info;
 
     *R = (kry_raw_rows){ .n = A->shape.rows };
+    A = kry_op_own(A);
     if (kry_stencil_of(A))
         TRY(kry_stencil_matrix(A, KRY_MATRIX(.format = KRY_FORMAT_CSR), &matrix));
     else
@@ -110,7 +118,7 @@ kry_status kry_rows_read(const char *who, const kry_op *A, kry_rows *R)
 
     memset(R, 0, sizeof *R);
     TRY(kry_op_check_square(who, A));
-    CHECK(kry_matrix_of(A) || kry_stencil_of(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_has_rows(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);

@@ -22,6 +22,9 @@ typedef struct kry_raw_rows {
     void *val;        /* nnz */
 } kry_raw_rows;
 
+/* Whether A has entries to read: a stored matrix, a grid operator; on a part of a team, those in its
+ * own columns. */
+bool kry_has_rows(const kry_op *A);
 /* Of a stored matrix, or of the one that a grid operator stands for. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kry_raw_rows_read(const kry_op *A, kry_raw_rows *R);

@@ -3,6 +3,7 @@
  * (D + omega L) D^-1 (D + omega L') / (omega (2 - omega)), each inverted by a Neumann series that
  * is cut off. The work is done in triangles.c.
  */
+#include "../dist/team.h"
 #include "../stencil/stencil.h"
 #include "triangles.h"
 #include <kry/precond.h>
@@ -23,6 +24,11 @@ done:
     return st;
 }
 
+static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+{
+    return kry_ssor_ai_create(A, params, M);
+}
+
 kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
 {
     static const kry_ssor_ai_params defaults = { .struct_size = sizeof defaults };
@@ -31,6 +37,7 @@ kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params,
     *out = NULL;
     if (!params) params = &defaults;
     TRY(check_params(A, params));
+    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     const kry_triangles_form form = { .who = "kry_ssor_ai_create",
                                       .ssor_ai = true,
                                       .degree = params->degree ? params->degree : 1,

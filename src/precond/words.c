@@ -1,4 +1,5 @@
 /* words.c - preconditioners from their names: a word, and what stands behind its colon. */
+#include "../dist/team.h"
 #include "../core/internal.h"
 #include "../core/number.h"
 #include <kry/precond.h>
@@ -126,6 +127,11 @@ static kry_status make_nothing(const kry_op *A, const char *name, const char *re
     return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not none", name) : KRY_OK;
 }
 
+static kry_status create_part(const kry_op *A, const void *name, kry_op **M)
+{
+    return kry_precond_create(A, name, M);
+}
+
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     static const struct {
@@ -148,6 +154,8 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 
     *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
+    if (kry_op_in_parts(A) && strcmp(name, "none"))
+        return kry_parts_precond(A, create_part, name, M);
     size_t length = strcspn(name, ":");
     for (size_t i = 0, used = 0; i < COUNT(table); i++) {
         if (strlen(table[i].word) == length && !strncmp(table[i].word, name, length))

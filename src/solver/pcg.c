@@ -20,6 +20,7 @@
  */
 #include "../core/null_space.h"
 #include "../core/pin.h"
+#include "../dist/team.h"
 #include "../precond/deflation.h"
 #include "resident.h"
 #include <math.h>
@@ -33,7 +34,6 @@ typedef struct pcg {
     kry_op *deflation;  /* retained; NULL: none */
     kry_device *dev;    /* borrowed from A */
     kry_layout *layout; /* borrowed */
-    int64_t unknowns;   /* of all parts */
     kry_vec *r, *z, *q; /* z is r itself without a preconditioner; q is NULL if A repeats */
     kry_vec *p, *old;   /* change places where A fuses the direction */
     bool fuses;
@@ -137,12 +137,11 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
                              : done % 2 ? KRY_X_ADDS_BOTH
                                         : KRY_X_WAITS,
                    .d = d,
-                   .z = S->z,
-                   .unknowns = S->unknowns };
+                   .z = S->z };
 
     if (takes_drift(S)) {
         kry_sum *t = S->drift;
-        s.drift = t, s.next_drift = S->next_drift;
+        s.drift = t, s.next_drift = S->next_drift, s.unknowns = S->null.unknowns;
         S->drift = S->next_drift, S->next_drift = t;
     }
     if (S->repeats)
@@ -439,6 +438,32 @@ done:
     return st;
 }
 
+/* On a team every part has a solver of its own, which meets the others in sums and products. */
+typedef struct part_args {
+    const kry_op *A;
+    const kry_pcg_params *params;
+} part_args;
+
+static kry_status create_part(const void *user, int rank, kry_op **solver)
+{
+    const part_args *given = user;
+    kry_pcg_params p = *given->params;
+    p.precond = kry_op_on_part(p.precond, rank);
+    p.deflation = kry_op_on_part(p.deflation, rank);
+    return kry_pcg_create(kry_op_on_part(given->A, rank), &p, solver);
+}
+
+static kry_status create_in_parts(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_parts_check("kry_pcg_create", A, params->precond));
+    TRY(kry_parts_check("kry_pcg_create", A, params->deflation));
+    TRY(kry_parts_like(A, create_part, &(part_args){ A, params }, solver));
+done:
+    return st;
+}
+
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
 {
     static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
@@ -452,14 +477,16 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_pcg_create: params not made by KRY_PCG");
     TRY(check_operators(A, params->precond));
+    if (kry_op_in_parts(A)) return create_in_parts(A, params, solver);
     TRY(check_deflation(A, params->deflation));
     kry_stop stop = params->stop;
-    TRY(kry_stop_check("kry_pcg_create", A->shape.type, A->shape.rows, &stop));
+    int64_t unknowns;
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
+    TRY(kry_stop_check("kry_pcg_create", A->shape.type, unknowns, &stop));
     TRY(kry_alloc(1, sizeof *S, &S));
     TRY(take_operators(S, A, params));
     S->dev = A->dev;
     S->layout = &A->dev->layout;
-    TRY(kry_layout_rows(S->layout, A->shape.rows, NULL, &S->unknowns));
     S->fuses = S->product->table->apply_direction != NULL;
     S->repeats = S->product->table->apply_step != NULL;
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */

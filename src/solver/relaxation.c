@@ -14,6 +14,7 @@
  * Breakdown   a residual 1e10 times that of the guess: the iteration diverges
  * Source      D. M. Young, Iterative solution of large linear systems (1971), chapters 3 to 6
  */
+#include "../dist/team.h"
 #include "../precond/relax.h"
 #include "stop.h"
 #include <math.h>
@@ -253,6 +254,17 @@ done:
     return st;
 }
 
+typedef struct part_args {
+    const kry_op *A;
+    const kry_relaxation_params *params;
+} part_args;
+
+static kry_status create_part(const void *user, int rank, kry_op **solver)
+{
+    const part_args *given = user;
+    return kry_relaxation_create(kry_op_on_part(given->A, rank), given->params, solver);
+}
+
 kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *params,
                                  kry_op **solver)
 {
@@ -265,8 +277,11 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     *solver = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));
+    if (kry_op_in_parts(A)) return kry_parts_like(A, create_part, &(part_args){ A, params }, solver);
     kry_stop stop = params->stop;
-    TRY(kry_stop_check("kry_relaxation_create", A->shape.type, A->shape.rows, &stop));
+    int64_t unknowns;
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
+    TRY(kry_stop_check("kry_relaxation_create", A->shape.type, unknowns, &stop));
     if (!stop.check_every) stop.check_every = LOOK_EVERY;
     TRY(kry_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);

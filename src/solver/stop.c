@@ -144,11 +144,19 @@ done:
     return st;
 }
 
-static void tell_monitor(kry_watch *w, int64_t iteration)
+/* Of several parts the first one tells it. */
+static kry_status tell_monitor(kry_watch *w, int64_t iteration)
 {
-    if (!w->monitor) return;
+    kry_status st = KRY_OK;
     kry_iteration it = { iteration, w->residual, w->target, kry_now() - w->start };
-    if (w->monitor(w->monitor_user, &it)) w->monitor_stopped = true;
+    double stop = 0;
+
+    if (!w->monitor) return KRY_OK;
+    if (kry_layout_rank(&w->dev->layout) == 0) stop = w->monitor(w->monitor_user, &it) != 0;
+    TRY(kry_layout_agree(&w->dev->layout, &stop));
+    if (stop != 0) w->monitor_stopped = true;
+done:
+    return st;
 }
 
 /* Start reading what the device says after the iterations enqueued so far. */
@@ -190,7 +198,7 @@ static kry_status take_look(kry_watch *w, int which)
     }
     for (int64_t k = look->first; k <= last; k++)
         TRY(remember(w, k, sqrt(mirror_at(w, which, STATE_SIZE + (int)(k - look->first)))));
-    tell_monitor(w, last);
+    TRY(tell_monitor(w, last));
 done:
     return st;
 }
@@ -211,22 +219,27 @@ static double expected_left(const kry_watch *w)
 
 /* Short batches while iterations are long, so that little is enqueued in vain past the end;
  * long ones while they are short, so that looking costs nothing. */
-static void adapt_batch(kry_watch *w)
+static kry_status adapt_batch(kry_watch *w)
 {
     enum { SHORT_US = 1000, LONG_US = 4000 };
+    kry_status st = KRY_OK;
     double now = kry_now(), us = 1e6 * (now - w->looked);
+
     w->looked = now;
+    TRY(kry_layout_agree(&w->dev->layout, &us));
     if (w->stop.check_every)
         w->batch = w->stop.check_every < KRY_BATCH ? (int)w->stop.check_every : KRY_BATCH;
     else if (us < SHORT_US)
         w->batch = 2 * w->batch < KRY_BATCH ? 2 * w->batch : KRY_BATCH;
     else if (us > LONG_US && w->batch > 1)
         w->batch /= 2;
-    if (w->stop.check_every) return;
+    if (w->stop.check_every) return KRY_OK;
     /* Near the end, too: preconditioners go on working past it. */
     double left = expected_left(w);
     if (left < w->batch) w->batch = left > 1 ? (int)left : 1;
     w->looked_at = w->history_count > 0 ? w->history_count - 1 : 0;
+done:
+    return st;
 }
 
 static kry_status close_batch(kry_watch *w)
@@ -236,7 +249,7 @@ static kry_status close_batch(kry_watch *w)
     w->current = !w->current;
     TRY(take_look(w, w->current)); /* the one before */
     w->look[w->current] = (kry_look){ .first = w->iteration };
-    adapt_batch(w);
+    TRY(adapt_batch(w));
 done:
     return st;
 }
@@ -289,7 +302,7 @@ kry_status kry_watch_take(kry_watch *w, const double *residual2, int done, int s
     w->iteration += done;
     w->device_stop = stop;
     w->device_value = value;
-    tell_monitor(w, w->iteration);
+    TRY(tell_monitor(w, w->iteration));
 done:
     return st;
 }
@@ -310,7 +323,7 @@ kry_status kry_watch_measured(kry_watch *w, double residual, bool *go)
     *go = false;
     if (w->iteration == 0) w->first_residual = residual;
     TRY(remember(w, (w->iteration + w->every - 1) / w->every, residual));
-    tell_monitor(w, w->iteration);
+    TRY(tell_monitor(w, w->iteration));
     w->device_value = residual;
     if (residual <= w->target)
         w->device_stop = STOP_CONVERGED;

@@ -127,7 +127,7 @@ kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
     CHECK(b->type == A->type && b->dev == op->dev, KRY_ERR_TYPE,
           "kry_stencil_boundary: b has another number type or device than the stencil");
     boundary s = { op, low, high, b };
-    if (op->dev->team)
+    if (kry_op_in_parts(op))
         TRY(kry_team_run(op->dev->team, kry_op_split(op)->members, add_sides_of_part, &s));
     else
         TRY(add_sides(A, &s, b));

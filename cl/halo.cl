@@ -1,0 +1,82 @@
+// halo.cl - numbers that neighbouring parts of a problem need of each other.
+// Host: src/dist/halo.c (halo_pack...), src/dist/coupled.c (halo_add...).
+// Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
+// anywhere; those of a Krylov step at element 0.
+
+// packed := x at the given rows
+kernel void halo_pack(long n, global const int *restrict row, global const REAL *restrict x, long x0,
+                      global REAL *restrict packed)
+{
+    x += x0;
+    FOR_EACH(i, n) packed[i] = x[row[i]];
+}
+
+// packed := z + beta old at the given rows: the direction of a Krylov step, before it is there
+kernel void halo_pack_direction(DIRECTION_PARAMS, long n, global const int *restrict row,
+                                global const REAL *restrict z, global const REAL *restrict old,
+                                global REAL *restrict packed)
+{
+    local ACC2 lane[WG];
+    ACC b;
+    if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
+    REAL beta = (REAL)b;
+    FOR_EACH(i, n) packed[i] = z[row[i]] + beta * old[row[i]];
+}
+
+// ---- rows with entries in columns of other parts: n of them, begin has n+1 ----
+
+#define ROWS                                                                            \
+    long n, global const int *restrict row, global const int *restrict begin,           \
+        global const int *restrict col, global const REAL *restrict val, global const REAL *restrict halo
+
+SUM far_sum(long i, global const int *restrict begin, global const int *restrict col,
+            global const REAL *restrict val, global const REAL *restrict halo)
+{
+    SUM sum = 0;
+    for (int k = begin[i]; k < begin[i + 1]; k++) sum += (SUM)val[k] * (SUM)halo[col[k]];
+    return sum;
+}
+
+// y += alpha times what the other parts add
+kernel void halo_add(ROWS, ACC alpha, global REAL *restrict y, long y0)
+{
+    y += y0;
+    FOR_EACH(i, n) y[row[i]] += (REAL)alpha * (REAL)far_sum(i, begin, col, val, halo);
+}
+
+// The same with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
+// nothing is written once it has stopped.
+kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
+                         global ACC *restrict part, int first, int stops,
+                         global const ACC *restrict state)
+{
+    local ACC lane[WG];
+    ACC dot = 0;
+    const int go_on = !stops || (int)state[STATE_STOP] == GO_ON;
+    if (!go_on) n = 0; // not a return: barriers are for all
+    x += x0, y += y0;
+    FOR_EACH(i, n)
+    {
+        const int j = row[i];
+        const REAL sum = (REAL)far_sum(i, begin, col, val, halo);
+        y[j] += sum;
+        dot += (ACC)x[j] * (ACC)sum;
+    }
+    dot = group_sum(dot, lane);
+    if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
+}
+
+// r := b - A x in these rows, whose own entries are in own_... and whose b is packed.
+kernel void halo_residual(ROWS, global const int *restrict own_begin, global const int *restrict own_col,
+                          global const REAL *restrict own_val, global const REAL *restrict packed,
+                          global const REAL *restrict x, long x0, global REAL *restrict r, long r0)
+{
+    x += x0, r += r0;
+    FOR_EACH(i, n)
+    {
+        SUM sum = far_sum(i, begin, col, val, halo);
+        for (int k = own_begin[i]; k < own_begin[i + 1]; k++)
+            sum += (SUM)own_val[k] * (SUM)x[own_col[k]];
+        r[row[i]] = (REAL)((SUM)packed[i] - sum);
+    }
+}

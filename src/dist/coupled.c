@@ -1,0 +1,273 @@
+/*
+ * coupled.c - a part's rows of a matrix in two pieces: while the halo travels, the product of the
+ * part's own columns is formed in the fused passes of its format; what the halo adds comes last.
+ * Kernels: cl/halo.cl.
+ */
+#include "coupled.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAR_ARGS = 6 };
+
+typedef struct coupled {
+    kry_device *dev; /* borrowed */
+    kry_op *own;     /* retained */
+    kry_halo *halo;  /* owned */
+    kry_type type;
+    int64_t rows, nnz, own_nnz;
+    cl_mem row, begin, col, val;
+    cl_mem own_begin, own_col, own_val; /* NULL: residuals need no more than `add` */
+    kry_vec *packed;                    /* b in these rows, while r is written over it */
+    kry_kernel *add, *add_dot, *residual, *pack;
+    char variant[128];
+} coupled;
+
+static void far_args(const coupled *A, const cl_mem *numbers, kry_arg args[FAR_ARGS])
+{
+    const kry_arg all[FAR_ARGS] = { ARG(A->rows), ARG(A->row), ARG(A->begin),
+                                    ARG(A->col),  ARG(A->val), { sizeof *numbers, numbers } };
+    memcpy(args, all, sizeof all);
+}
+
+static kry_status run(const coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
+                      size_t count)
+{
+    kry_arg args[FAR_ARGS + 8];
+    cl_mem numbers = kry_halo_numbers(A->halo);
+
+    if (A->rows == 0) return KRY_OK;
+    far_args(A, &numbers, args);
+    memcpy(args + FAR_ARGS, rest, count * sizeof *rest);
+    return kry_launch(A->dev, kernel, groups, args, FAR_ARGS + count);
+}
+
+/* y += alpha far x */
+static kry_status add_far(coupled *A, double alpha, kry_vec *y)
+{
+    kry_scalar a = kry_scalar_of(A->dev, alpha);
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(y->buffer), ARG(y->first) };
+    return run(A, A->add, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest));
+}
+
+/* y += far x, and sum gets what that adds to x.y. state NULL: not within a solve. */
+static kry_status add_far_dot(coupled *A, cl_mem state, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    int64_t groups = kry_groups_for_sums(A->dev, A->type, A->rows);
+    cl_int first = sum->count, stops = state != NULL;
+
+    if (A->rows == 0) return KRY_OK;
+    if (groups > KRY_SUM_CAPACITY - first) groups = KRY_SUM_CAPACITY - first;
+    if (!state) state = sum->buffer; /* not read */
+    const kry_arg rest[] = { ARG(x->buffer),   ARG(x->first), ARG(y->buffer), ARG(y->first),
+                             ARG(sum->buffer), ARG(first),    ARG(stops),     ARG(state) };
+    TRY(run(A, A->add_dot, groups, rest, COUNT(rest)));
+    sum->count = first + (cl_int)groups;
+done:
+    return st;
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    coupled *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_halo_begin(A->halo, x));
+    TRY(A->own->table->apply(A->own->self, alpha, x, beta, y));
+    TRY(kry_halo_end(A->halo));
+    TRY(add_far(A, alpha, y));
+done:
+    return st;
+}
+
+static kry_status coupled_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    coupled *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_halo_begin(A->halo, x));
+    TRY(kry_op_run_dot(A->own, x, y, sum));
+    TRY(kry_halo_end(A->halo));
+    TRY(add_far_dot(A, NULL, x, y, sum));
+done:
+    return st;
+}
+
+static kry_status coupled_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                    kry_sum *sum)
+{
+    coupled *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_halo_begin_direction(A->halo, d));
+    TRY(kry_op_run_direction(A->own, d, p, q, sum));
+    TRY(kry_halo_end(A->halo));
+    TRY(add_far_dot(A, d->state, p, q, sum));
+done:
+    return st;
+}
+
+static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    coupled *A = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_halo_begin(A->halo, x));
+    if (A->own_begin && A->rows) {
+        const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG(b->buffer), ARG(b->first),
+                                 ARG(A->packed->buffer) };
+        TRY(kry_launch(A->dev, A->pack, kry_groups_for(A->dev, A->type, A->rows), args,
+                       COUNT(args)));
+    }
+    TRY(kry_op_residual(A->own, b, x, r));
+    TRY(kry_halo_end(A->halo));
+    if (A->own_begin) {
+        const kry_arg rest[] = { ARG(A->own_begin), ARG(A->own_col),        ARG(A->own_val),
+                                 ARG(A->packed->buffer), ARG(x->buffer), ARG(x->first),
+                                 ARG(r->buffer),    ARG(r->first) };
+        TRY(run(A, A->residual, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest)));
+    } else {
+        TRY(add_far(A, -1.0, r));
+    }
+done:
+    return st;
+}
+
+static kry_status coupled_diagonal(void *self, kry_vec *d)
+{
+    return kry_op_diagonal(((coupled *)self)->own, d);
+}
+
+static kry_status coupled_update(void *self, const void *values)
+{
+    (void)self;
+    if (!values) return KRY_OK;
+    return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_update: a part takes its values from the whole");
+}
+
+static void coupled_describe(void *self, kry_op_info *info)
+{
+    coupled *A = self;
+    double word = (double)kry_type_size(A->type), far = (double)A->nnz * (word + 4);
+    double vectors = 3 * word * (double)A->rows + word * (double)(kry_halo_sent(A->halo) * 2);
+
+    kry_op_describe(A->own, info);
+    info->nnz += A->nnz;
+    info->slots += (double)A->nnz;
+    info->bytes_stored += far + 8 * (double)A->rows;
+    info->bytes_per_apply += far + vectors;
+    if (info->bytes_per_direction > 0) info->bytes_per_direction += far + vectors;
+    snprintf(A->variant, sizeof A->variant, "%.60s%s%lld of %lld rows coupled", info->variant,
+             *info->variant ? ", " : "", (long long)A->rows, (long long)A->own->shape.rows);
+    info->variant = A->variant;
+}
+
+static void coupled_destroy(void *self)
+{
+    coupled *A = self;
+    if (!A) return;
+    kry_halo_release(&A->halo);
+    kry_vec_release(&A->packed);
+    kry_buffer_release(A->dev, &A->own_val);
+    kry_buffer_release(A->dev, &A->own_col);
+    kry_buffer_release(A->dev, &A->own_begin);
+    kry_buffer_release(A->dev, &A->val);
+    kry_buffer_release(A->dev, &A->col);
+    kry_buffer_release(A->dev, &A->begin);
+    kry_buffer_release(A->dev, &A->row);
+    kry_op_release(&A->own);
+    free(A);
+}
+
+static const kry_op_table coupled_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "coupled",
+    .apply = coupled_apply,
+    .apply_dot = coupled_apply_dot,
+    .apply_direction = coupled_direction,
+    .residual = coupled_residual,
+    .diagonal = coupled_diagonal,
+    .update = coupled_update,
+    .describe = coupled_describe,
+    .destroy = coupled_destroy,
+};
+
+const kry_op *kry_op_own(const kry_op *A)
+{
+    return A && A->table == &coupled_table ? ((coupled *)A->self)->own : A;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static kry_status upload(coupled *A, const void *from, size_t count, size_t size, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+
+    if (!*buffer) TRY(kry_buffer_create(A->dev, count * size, buffer));
+    if (count)
+        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *buffer, CL_TRUE, 0, count * size, from, 0, NULL,
+                                    NULL));
+done:
+    return st;
+}
+
+kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val)
+{
+    kry_status st = KRY_OK;
+    coupled *A = op->self;
+
+    if (op->table != &coupled_table) return KRY_OK;
+    TRY(upload(A, val, (size_t)A->nnz, kry_type_size(A->type), &A->val));
+    if (A->own_begin) TRY(upload(A, own_val, (size_t)A->own_nnz, kry_type_size(A->type), &A->own_val));
+done:
+    return st;
+}
+
+static kry_status take_entries(coupled *A, const kry_far_entries *far)
+{
+    kry_status st = KRY_OK;
+    size_t rows = (size_t)far->rows, nnz = (size_t)far->nnz, size = kry_type_size(A->type);
+
+    A->rows = far->rows, A->nnz = far->nnz;
+    TRY(upload(A, far->row, rows, sizeof *far->row, &A->row));
+    TRY(upload(A, far->begin, rows + 1, sizeof *far->begin, &A->begin));
+    TRY(upload(A, far->col, nnz, sizeof *far->col, &A->col));
+    TRY(upload(A, far->val, nnz, size, &A->val));
+    if (!far->own_begin) return KRY_OK;
+    A->own_nnz = far->own_begin[far->rows];
+    TRY(upload(A, far->own_begin, rows + 1, sizeof *far->own_begin, &A->own_begin));
+    TRY(upload(A, far->own_col, (size_t)A->own_nnz, sizeof *far->own_col, &A->own_col));
+    TRY(upload(A, far->own_val, (size_t)A->own_nnz, size, &A->own_val));
+    TRY(kry_vec_create(A->dev, A->type, far->rows, 1, &A->packed));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, "-DSUM=ACC", "halo_residual", &A->residual));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_pack", &A->pack));
+done:
+    return st;
+}
+
+kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_entries *far,
+                              unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    coupled *A = NULL;
+    kry_op_shape shape = own->shape;
+
+    *op = NULL;
+    TRY(kry_alloc(1, sizeof *A, &A));
+    A->dev = own->dev, A->type = own->shape.type;
+    TRY(take_entries(A, far));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add", &A->add));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add_dot", &A->add_dot));
+    shape.traits = traits;
+    A->own = kry_op_retain(own);
+    TRY(kry_op_create(A->dev, &coupled_table, A, &shape, op));
+    A->halo = *halo;
+    *halo = NULL;
+    A = NULL;
+done:
+    coupled_destroy(A);
+    return st;
+}

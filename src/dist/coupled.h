@@ -1,0 +1,39 @@
+/*
+ * coupled.h - a part's rows of a matrix: those entries in its own columns, as a square matrix in any
+ * format, and those that are coupled to other parts' numbers.
+ */
+#ifndef KRY_COUPLED_H
+#define KRY_COUPLED_H
+
+#include "halo.h"
+
+/* Entries in columns of other parts, on the host; rows without any are left out. */
+typedef struct kry_far_entries {
+    int64_t rows, nnz;
+    int32_t *row;   /* rows: which */
+    int32_t *begin; /* rows + 1 */
+    int32_t *col;   /* nnz: the place among the halo's numbers */
+    void *val;      /* nnz of the operator's type */
+    /* The same rows' entries in own columns, for residuals in double of single numbers; begin NULL:
+     * there are none. */
+    int32_t *own_begin, *own_col;
+    void *own_val;
+} kry_far_entries;
+
+/*
+ * y := alpha (own + far) x + beta y.
+ *
+ *   own     square; retained
+ *   halo    taken over if the call succeeds
+ *   far     copied
+ *   traits  of the whole matrix
+ */
+kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_entries *far,
+                              unsigned traits, kry_op **op);
+/* New numbers: far entries' and, where there are any, own_val's; own is the caller's to update. */
+kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val);
+/* The entries of A in its own columns: what preconditioners that read entries take for A on a part of
+ * a team; of any other operator the operator itself. */
+const kry_op *kry_op_own(const kry_op *A);
+
+#endif

@@ -1,0 +1,11 @@
+/* matrix_parts.h - stored matrices on a team. */
+#ifndef KRY_MATRIX_PARTS_H
+#define KRY_MATRIX_PARTS_H
+
+#include "../formats/host_csr.h"
+
+/* The operator of a finished host matrix, split over the devices of a team. Takes host over. */
+kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
+                               const kry_matrix_params *params, kry_op **op);
+
+#endif

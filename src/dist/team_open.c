@@ -1,0 +1,121 @@
+/* team_open.c - teams by their names: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
+#include "team.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 };
+
+typedef struct members {
+    kry_device *device[MOST];
+    int count;
+} members;
+
+static kry_status add(members *m, cl_device_id id)
+{
+    kry_status st = KRY_OK;
+    CHECK(m->count < MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices", (int)MOST);
+    TRY(kry_device_open_id(id, &m->device[m->count]));
+    m->count++;
+done:
+    return st;
+}
+
+/* A device cut into `pieces` of as many compute units each. */
+static kry_status add_pieces(members *m, cl_device_id id, int pieces)
+{
+    kry_status st = KRY_OK;
+    cl_uint units = 0, made = 0;
+    cl_device_id piece[MOST] = { NULL };
+
+    TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
+    CHECK(pieces >= 1 && pieces <= (int)units && pieces <= MOST, KRY_ERR_ARGUMENT,
+          "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
+    const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
+                                                 (cl_device_partition_property)units / pieces, 0 };
+    CHECK(clCreateSubDevices(id, how, MOST, piece, &made) == CL_SUCCESS && (int)made >= pieces,
+          KRY_ERR_UNSUPPORTED,
+          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices", pieces);
+    for (int i = 0; i < pieces; i++) {
+        TRY(add(m, piece[i]));
+        m->device[m->count - 1]->piece = piece[i];
+        piece[i] = NULL;
+    }
+done:
+    for (cl_uint i = 0; i < made; i++)
+        if (piece[i]) clReleaseDevice(piece[i]);
+    return st;
+}
+
+/* One name of a sum: "gpu:1", "cpu/2", "gpu:all". */
+static kry_status add_named(members *m, char *word)
+{
+    kry_status st = KRY_OK;
+    char *slash = strrchr(word, '/'), extra;
+    char number[16];
+    cl_device_id id;
+    int pieces = 1;
+
+    if (slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1) {
+        *slash = 0;
+        TRY(kry_device_find(word, &id));
+        TRY(add_pieces(m, id, pieces));
+    } else if (!strcmp(word, "gpu:all") || !strcmp(word, "cpu:all")) {
+        for (int i = 0; i < MOST; i++) {
+            snprintf(number, sizeof number, "%.3s:%d", word, i);
+            if (i > 0 && kry_device_find(number, &id) < 0) break;
+            if (i == 0) TRY(kry_device_find(number, &id));
+            TRY(add(m, id));
+        }
+    } else {
+        TRY(kry_device_find(word, &id));
+        TRY(add(m, id));
+    }
+done:
+    return st;
+}
+
+static kry_status take_option(const char *word, kry_team_params *params)
+{
+    kry_status st = KRY_OK;
+
+    if (!strcmp(word, "use-all"))
+        params->use_all = true;
+    else if (!strcmp(word, "graph"))
+        params->by_graph = true;
+    else if (!strcmp(word, "reproducible"))
+        params->reproducible = true;
+    else
+        CHECK(false, KRY_ERR_ARGUMENT,
+              "kry_device_open: '%s' is none of use-all, graph, reproducible", word);
+done:
+    return st;
+}
+
+bool kry_team_is_spec(const char *spec)
+{
+    return strpbrk(spec, "+,/") || !strcmp(spec, "gpu:all") || !strcmp(spec, "cpu:all");
+}
+
+kry_status kry_team_open(const char *spec, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    members m = { .count = 0 };
+    kry_team_params params = { .struct_size = sizeof params };
+    char *text = NULL, *rest = NULL;
+
+    *device = NULL;
+    TRY(kry_alloc(strlen(spec) + 1, 1, &text));
+    memcpy(text, spec, strlen(spec));
+    char *options = strchr(text, ',');
+    if (options) *options++ = 0;
+    for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w; w = strtok_r(NULL, ",", &rest))
+        TRY(take_option(w, &params));
+    for (char *w = strtok_r(text, "+", &rest); w; w = strtok_r(NULL, "+", &rest))
+        TRY(add_named(&m, w));
+    TRY(kry_team_create(m.device, m.count, &params, device));
+done:
+    for (int i = 0; i < m.count; i++) kry_device_release(&m.device[i]);
+    free(text);
+    return st;
+}
