@@ -1,5 +1,5 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
-// Host: src/core/direction.c (pcg_direction, pcg_check), src/solver/pcg.c (pcg_step).
+// Host: src/core/direction.c (pcg_direction, pcg_check), src/solver/pcg.c (the others).
 // Launch: kry_groups_for(n) groups of WG. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.
@@ -79,4 +79,18 @@ kernel void pcg_add_last(long n, global const ACC *restrict step, global const R
     REAL alpha = (REAL)step[STATE_ALPHA];
     x += x0;
     FOR_EACH(i, n) x[i] += alpha * p[i];
+}
+
+// After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
+// r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0 if beta
+// is not positive, which begin_direction takes for a start. One group.
+kernel void pcg_flexible(global const ACC2 *restrict rho_part, int rho_count,
+                         global const ACC *restrict zq_part, int zq_count, global ACC *step)
+{
+    local ACC2 lane[WG];
+    ACC rho = finish_sum2(rho_part, rho_count, lane).x;
+    ACC zq = finish_sum(zq_part, zq_count, (local ACC *)lane);
+    if (get_local_id(0) != 0 || (int)step[STATE_STOP] != GO_ON) return;
+    ACC change = -step[STATE_ALPHA] * zq; // (r - old r).z
+    step[STATE_RHO] = change > 0 ? step[STATE_RHO] * (rho / change) : 0;
 }

@@ -1,10 +1,10 @@
 /*
- * test_slabs.c - grids cut into slabs of layers: by hand on one device, where what neighbours would send
- * is filled in, against the whole grid.
+ * test_slabs.c - grids cut into slabs of layers: by hand on one device, where what neighbours would
+ * send is filled in, against the whole grid.
  */
 #include "grids.h"
-#include "step_suite.h"
 #include "stencil/stencil.h"
+#include "step_suite.h"
 
 /* What grids.h has not: the last axis closed on itself, cells and faces. */
 #define D KRY_DIRICHLET
@@ -23,7 +23,11 @@ static const grid rings[] = {
       .high = { N, P },
       .variable = true,
       .faces = FACES_AND_CELLS },
-    { .name = "a ring 8 x 2", .size = { 8, 2 }, .low = { D, P }, .high = { N, P }, .variable = true },
+    { .name = "a ring 8 x 2",
+      .size = { 8, 2 },
+      .low = { D, P },
+      .high = { N, P },
+      .variable = true },
 };
 #undef D
 #undef N
@@ -74,7 +78,7 @@ static sliced slice(const grid *g, kry_type type, kry_stencil_path path, int sla
                                    2 * (size_t)s.layer * kry_type_size(type), NULL, &err);
         assert_int_equal(err, CL_SUCCESS);
         kry_slab slab = slab_of(&s, r);
-        OK(kry_stencil_create_slab(device(), type, &p, &slab, &s.part[r]));
+        OK(kry_stencil_make(device(), type, &p, &slab, NULL, 1, &s.part[r]));
     }
     return s;
 }
@@ -121,7 +125,8 @@ static void exchange(const sliced *s, int r, const double *v)
     fill_layer(s, r, slab.high, slab.at_high, s->first[r + 1], v);
 }
 
-/* A result of slab r; `got` is freed. Loops of other shapes may fuse other products with their sums. */
+/* A result of slab r; `got` is freed. Loops of other shapes may fuse other products with their
+ * sums. */
 static void same(const sliced *s, int r, double *got, const double *want, const char *what)
 {
     const double *rows = rows_of(s, r, want);
@@ -137,7 +142,8 @@ static guarded rows_vector(const sliced *s, int r, int64_t offset, const double 
     return guarded_create(s->type, size_of(s, r), 1, offset, v ? rows_of(s, r, v) : NULL);
 }
 
-/* ---- products ------------------------------------------------------------------------------------ */
+/* ---- products
+ * ------------------------------------------------------------------------------------ */
 
 static void check_products(const sliced *s, int64_t offset)
 {
@@ -167,7 +173,8 @@ static void check_products(const sliced *s, int64_t offset)
     free(x), free(b), free(y), free(residual), free(d);
 }
 
-/* ---- a step of conjugate gradients --------------------------------------------------------------- */
+/* ---- a step of conjugate gradients
+ * --------------------------------------------------------------- */
 
 /* The vectors of a step, of the whole grid or of a slab. */
 typedef struct stepped {
@@ -265,7 +272,8 @@ static void check_steps(const sliced *s)
     free(x0), free(r0), free(p), free(x), free(r);
 }
 
-/* ---- relaxation ---------------------------------------------------------------------------------- */
+/* ---- relaxation
+ * ---------------------------------------------------------------------------------- */
 
 /* y := x + c0 (x - old) + c1 D^-1 (b - A x), and without x; b.b or the squared residual. */
 static double relax_on(const kry_op *op, kry_type type, int64_t n, double scale, const double *b,
@@ -340,7 +348,8 @@ static void check_colours(const sliced *s)
     free(b), free(x);
 }
 
-/* ---- new numbers, sides, stored matrices ------------------------------------------------------------ */
+/* ---- new numbers, sides, stored matrices
+ * ------------------------------------------------------------ */
 
 static void check_update(const sliced *s)
 {
@@ -420,7 +429,8 @@ static void check_matrix(const sliced *s)
     free(b);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * ---------------------------------------------------------------------------------------- */
 
 static void check_slices(const sliced *s)
 {
@@ -471,12 +481,298 @@ static void slabs__march(void **state) { check_path(type_of(state), KRY_PATH_MAR
 static void slabs__global(void **state) { check_path(type_of(state), KRY_PATH_GLOBAL, 5); }
 static void slabs__local(void **state) { check_path(type_of(state), KRY_PATH_LOCAL, 5); }
 
+/* ---- on a team
+ * ------------------------------------------------------------------------------------------ */
+
+/* Devices that are one and the same, which nobody knows. */
+static kry_device *team_of(int count, bool use_all)
+{
+    kry_device *part[4], *team = NULL;
+
+    for (int i = 0; i < count; i++) OK(kry_device_open(NULL, &part[i]));
+    OK(kry_team_create(part, count, KRY_TEAM(.use_all = use_all), &team));
+    for (int i = 0; i < count; i++) kry_device_release(&part[i]);
+    return team;
+}
+
+static kry_vec *vector_on(kry_device *dev, kry_type type, int64_t n, const double *numbers)
+{
+    kry_vec *v;
+    void *host = in_type(type, numbers, n);
+    OK(kry_vec_create(dev, type, n, 1, &v));
+    OK(kry_vec_write(v, host));
+    free(host);
+    return v;
+}
+
+static double *read_and_release(kry_vec **v)
+{
+    double *numbers = whole_numbers(*v);
+    kry_vec_release(v);
+    return numbers;
+}
+
+/* An operator on one device, and the same on a team. */
+typedef struct pair {
+    const grid *g;
+    kry_type type;
+    int64_t n;
+    double *k;
+    kry_device *dev[2];
+    kry_op *op[2];
+} pair;
+
+static pair pair_create(const grid *g, kry_type type, kry_device *team, kry_stencil_path path)
+{
+    pair q = { .g = g, .type = type, .n = grid_points(g), .k = grid_coefficients(g, type) };
+    kry_stencil_params p = grid_params(g, q.k, path);
+
+    q.dev[0] = device(), q.dev[1] = team;
+    for (int i = 0; i < 2; i++) OK(kry_stencil_create(q.dev[i], type, &p, &q.op[i]));
+    assert_int_equal(q.op[1]->shape.rows, q.n);
+    assert_int_equal(q.op[1]->shape.traits, q.op[0]->shape.traits);
+    return q;
+}
+
+static void pair_release(pair *q)
+{
+    kry_op_release(&q->op[0]), kry_op_release(&q->op[1]);
+    free(q->k);
+}
+
+typedef double *result_of(const pair *q, int i, const double *x, const double *b);
+
+static double *product_of(const pair *q, int i, const double *x, const double *b)
+{
+    kry_vec *X = vector_on(q->dev[i], q->type, q->n, x),
+            *Y = vector_on(q->dev[i], q->type, q->n, b);
+    OK(kry_op_apply(q->op[i], 2, X, -3, Y));
+    kry_vec_release(&X);
+    return read_and_release(&Y);
+}
+
+static double *residual_of(const pair *q, int i, const double *x, const double *b)
+{
+    kry_vec *X = vector_on(q->dev[i], q->type, q->n, x),
+            *B = vector_on(q->dev[i], q->type, q->n, b);
+    OK(kry_op_residual(q->op[i], B, X, B));
+    kry_vec_release(&X);
+    return read_and_release(&B);
+}
+
+static double *diagonal_of(const pair *q, int i, const double *x, const double *b)
+{
+    kry_vec *d = vector_on(q->dev[i], q->type, q->n, x);
+    (void)b;
+    OK(kry_op_diagonal(q->op[i], d));
+    return read_and_release(&d);
+}
+
+static double *sides_of(const pair *q, int i, const double *x, const double *b)
+{
+    kry_vec *B = vector_on(q->dev[i], q->type, q->n, b);
+    kry_side_values low[3], high[3];
+    for (int a = 0; a < 3; a++) low[a].array = x, high[a].array = b;
+    OK(kry_stencil_boundary(q->op[i], low, high, B));
+    return read_and_release(&B);
+}
+
+static double *stored_product_of(const pair *q, int i, const double *x, const double *b)
+{
+    kry_op *stored;
+    kry_vec *X = vector_on(q->dev[i], q->type, q->n, x),
+            *Y = vector_on(q->dev[i], q->type, q->n, b);
+    OK(kry_stencil_matrix(q->op[i], KRY_MATRIX(.format = KRY_FORMAT_CSR), &stored));
+    OK(kry_op_apply(stored, 1, X, 0, Y));
+    kry_op_release(&stored);
+    kry_vec_release(&X);
+    return read_and_release(&Y);
+}
+
+/* The same on both; slack: in units of rounding, 0: to the bit. */
+static void compare(const pair *q, result_of *result, int slack, const char *what)
+{
+    double *x = random_array(q->type, q->n), *b = random_array(q->type, q->n), size = 0;
+    double *want = result(q, 0, x, b), *got = result(q, 1, x, b);
+
+    for (int64_t i = 0; i < q->n; i++) size = fmax(size, fabs(want[i]));
+    for (int64_t i = 0; i < q->n; i++)
+        NEAR(got[i], want[i], slack * eps_of(q->type) * size, "%s, %s[%lld]", q->g->name, what,
+             (long long)i);
+    free(x), free(b), free(want), free(got);
+}
+
+static void compare_all(const pair *q)
+{
+    compare(q, product_of, 0, "product");
+    compare(q, residual_of, 0, "residual");
+    compare(q, diagonal_of, 0, "diagonal");
+    compare(q, sides_of, 0, "sides");
+    compare(q, stored_product_of, 40, "stored product");
+}
+
+static void compare_updates(const pair *q)
+{
+    double *k = grid_coefficients(q->g, q->type);
+    if (!k) {
+        double *x = random_array(q->type, q->n);
+        REFUSES(kry_op_update(q->op[1], x), KRY_ERR_UNSUPPORTED, "without coefficients");
+        free(x);
+        return;
+    }
+    if (q->g->faces) memcpy(k, q->k, (size_t)q->n * sizeof *k); /* cells stay */
+    double *numbers = grid_numbers(q->g, k), kept = numbers[1];
+    for (int i = 0; i < 2; i++) OK(kry_op_update(q->op[i], numbers));
+    compare_all(q);
+    numbers[1] = 0; /* refused by one part, nothing changes on any */
+    for (int64_t i = 2; i < q->n; i++) numbers[i] *= 2;
+    REFUSES(kry_op_update(q->op[1], numbers), KRY_ERR_ARGUMENT,
+            q->g->faces ? "face 1 " : "coefficient 1 ");
+    numbers[1] = kept;
+    compare_all(q);
+    free(k);
+}
+
+/* ---- solvers on a team
+ * ------------------------------------------------------------------------------------- */
+
+static double *solve_on(const pair *q, int i, const char *words, const double *b, kry_result *res)
+{
+    kry_op *solver;
+    kry_vec *B = vector_on(q->dev[i], q->type, q->n, b),
+            *X = vector_on(q->dev[i], q->type, q->n, b);
+
+    OK(kry_vec_fill(X, 0));
+    OK(kry_solver_create(q->op[i], words, NULL, NULL, &solver));
+    if (kry_solve(solver, B, X, res) < 0) fail_msg("%s: %s", words, kry_last_error());
+    res->history = NULL;
+    kry_vec_release(&B);
+    kry_op_release(&solver);
+    return read_and_release(&X);
+}
+
+/* As many iterations on both, but for `apart` in a hundred and one more, and x alike. */
+static void compare_solves(const pair *q, const char *words, int apart)
+{
+    kry_result one, team;
+    double *b = random_array(q->type, q->n), sum = 0, size = 0;
+
+    for (int64_t i = 0; i < q->n; i++) sum += b[i];
+    for (int64_t i = 0; i < q->n && grid_singular(q->g); i++) b[i] -= sum / (double)q->n;
+    double *x = solve_on(q, 0, words, b, &one), *y = solve_on(q, 1, words, b, &team);
+    assert_int_equal(team.reason, one.reason);
+    int64_t slack = 1 + one.iterations * apart / 100;
+    if (llabs((long long)(team.iterations - one.iterations)) > slack)
+        fail_msg("%s, %s: %lld iterations instead of %lld", q->g->name, words,
+                 (long long)team.iterations, (long long)one.iterations);
+    for (int64_t i = 0; i < q->n; i++) size = fmax(size, fabs(x[i]));
+    for (int64_t i = 0; i < q->n && one.reason == KRY_CONVERGED; i++)
+        NEAR(y[i], x[i], (q->type == KRY_F32 ? 2e-2 : 1e-5) * size, "%s, %s: x[%lld]", q->g->name,
+             words, (long long)i);
+    free(b), free(x), free(y);
+}
+
+static void compare_solvers(const pair *q)
+{
+#define CG(precond) "method=pcg precond=" precond " maxit=2000 resident=off rtol="
+    bool single = q->type == KRY_F32;
+    compare_solves(q, single ? CG("none") "1e-5" : CG("none") "1e-9", 10);
+    compare_solves(q, single ? CG("jacobi") "1e-5" : CG("jacobi") "1e-9", 10);
+    compare_solves(q, single ? CG("chebyshev") "1e-5" : CG("chebyshev") "1e-9", 10);
+    compare_solves(q, single ? CG("ip") "1e-5" : CG("ip") "1e-9", 50); /* in blocks */
+    if (grid_singular(q->g)) return;
+    compare_solves(q, "method=jacobi rtol=1e-3 maxit=150", 0);
+    if (q->op[0]->table->sweep_colour(kry_stencil_of(q->op[0]), 0, 0, NULL, NULL) == KRY_OK)
+        compare_solves(q, "method=sor rtol=1e-3 maxit=150", 0);
+}
+
+static void check_team(kry_device *team, kry_type type)
+{
+    static const struct {
+        const grid *g;
+        int64_t from, count, step;
+    } sets[] = { { rings, 0, COUNT(rings), 1 }, { grids, 5, COUNT(grids), 2 } };
+    for (size_t set = 0; set < COUNT(sets); set++)
+        for (int64_t i = sets[set].from; i < sets[set].count; i += sets[set].step) {
+            const grid *g = &sets[set].g[i];
+            if (layers_of(g) < kry_team_size(team) || too_large(grid_points(g))) continue;
+            print_message("# %s on %d\n", g->name, kry_team_size(team));
+            pair q = pair_create(g, type, team, KRY_PATH_MARCH);
+            compare_all(&q);
+            if (grid_points(g) > 30) compare_solvers(&q);
+            compare_updates(&q);
+            pair_release(&q);
+        }
+}
+
+static void slabs__on_two(void **state)
+{
+    kry_device *team = team_of(2, true);
+    check_team(team, type_of(state));
+    kry_device_release(&team);
+}
+
+static void slabs__on_three(void **state)
+{
+    kry_device *team = team_of(3, true);
+    check_team(team, type_of(state));
+    kry_device_release(&team);
+}
+
+/* Cut out of one CPU. */
+static void slabs__on_pieces(void **state)
+{
+    kry_device *team = NULL;
+    (void)state;
+    if (kry_device_open("cpu/2,use-all", &team) < 0) SKIP("no CPU of two cores that can be cut");
+    pair q = pair_create(&grids[6], KRY_F32, team, KRY_PATH_MARCH);
+    compare_all(&q);
+    compare_solves(&q, CG("none") "1e-5", 10);
+    pair_release(&q);
+    kry_device_release(&team);
+}
+
+/* ---- bad input on a team
+ * --------------------------------------------------------------------------------- */
+
+static void slabs__refusals(void **state)
+{
+    kry_device *team = team_of(3, false), *all = team_of(3, true);
+    kry_op *A = NULL;
+    kry_op_info info;
+    kry_vec *v;
+    (void)state;
+    REFUSES(kry_stencil_create(team, KRY_F32,
+                               KRY_STENCIL(.size = { 8, 9 }, .path = KRY_PATH_TEXTURE1D), &A),
+            KRY_ERR_UNSUPPORTED, "texture1d is for one device");
+    REFUSES(kry_stencil_create(all, KRY_F32, KRY_STENCIL(.size = { 8, 2 }), &A), KRY_ERR_ARGUMENT,
+            "cannot be split");
+    REFUSES(kry_stencil_create(all, KRY_F32, KRY_STENCIL(.size = { 8, -2 }), &A), KRY_ERR_ARGUMENT,
+            "unknowns along y");
+    OK(kry_vec_create(all, KRY_F32, 7 * 16, 1, &v));
+    REFUSES(kry_stencil_create(all, KRY_F32, KRY_STENCIL(.size = { 16, 7 }), &A), KRY_ERR_SHAPE,
+            "make the operator first");
+    assert_null(A);
+    kry_vec_release(&v);
+    /* Few layers: on fewer devices, and all that one offers. */
+    OK(kry_stencil_create(team, KRY_F32, KRY_STENCIL(.size = { 8, 2 }), &A));
+    kry_op_describe(A, &info);
+    assert_non_null(strstr(info.variant, "of 3 devices"));
+    kry_op_release(&A);
+    kry_device_release(&team);
+    kry_device_release(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(slabs__march),
         BOTH(slabs__global),
         BOTH(slabs__local),
+        BOTH(slabs__on_two),
+        BOTH(slabs__on_three),
+        cmocka_unit_test(slabs__on_pieces),
+        cmocka_unit_test(slabs__refusals),
     };
     return cmocka_run_group_tests_name("slabs", tests, NULL, close_device);
 }

@@ -88,6 +88,9 @@ typedef struct kry_matrix_params {
     double measure_seconds;    /* AUTO: time the candidates for so long at most; 0: predict */
     kry_form form;             /* default KRY_ASSEMBLED; KRY_FLUX: square, not with KRY_JDS_BASIC
                                   or _TEXTURE, and in kry_csr_wrap only with KRY_SINGULAR */
+    bool on_host;              /* the numbers, in double, stay there, also for devices without
+                                  double: for kry_mixed_create, which refines with them. What else
+                                  is said here is of the matrix in single that it makes */
 } kry_matrix_params;
 #define KRY_MATRIX(...) \
     (&(kry_matrix_params){ .struct_size = sizeof(kry_matrix_params), __VA_ARGS__ })

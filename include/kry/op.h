@@ -135,6 +135,15 @@ typedef struct kry_op_table {
     /* Default: it is not. The operator is y = c x now and after every update: hand back c > 0, so
      * that conjugate gradients leave it out. */
     double (*as_scalar)(void *self);
+
+    /* No default. The same operator in another number type: factor S A S, S the diagonal matrix of
+     * `scale` (rows numbers on the host; NULL: ones). *twin NULL: make it, with the same traits;
+     * else it was made by this entry, and is to have the numbers that A has now. See kry_op_twin. */
+    kry_status (*twin)(void *self, kry_type type, double factor, const double *scale,
+                       kry_op **twin);
+
+    /* Default: by vectors on the device. kry_solve_host, for those who keep x and b on the host. */
+    kry_status (*solve_host)(void *self, const double *b, double *x, kry_result *result);
 } kry_op_table;
 
 /*
@@ -176,6 +185,20 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_residual(const kry_op *op, const kry_ve
                                                   const kry_vec *x, kry_vec *r);
 /* d := diagonal, n-by-1. Returns  also KRY_ERR_UNSUPPORTED. */
 KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
+
+/*
+ * The same operator in another number type, on the same device: its numbers rounded, in the same
+ * format. What mixed precision is made of (kry_mixed_create)
+ *
+ *   twin  [out]  of its own: it keeps nothing of A, and does not follow its updates
+ *
+ * For stored matrices of every format, grid operators and pinned ones. To the bit what is made of
+ * the same numbers rounded on the host.
+ *
+ * Returns  KRY_ERR_UNSUPPORTED for other operators, for a type the device does not have, and for an
+ *          entry that the type cannot hold (message: which). Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin);
 
 /*
  * New values, same pattern: redo only the numerical part of the set-up.
@@ -238,6 +261,18 @@ KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, k
  */
 KRY_API KRY_MUST_CHECK kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x,
                                             kry_result *result);
+
+/*
+ * The same with b and x on the host, in double whatever the type of the solver: for those of single
+ * precision they are rounded. Mixed precision on a device without double takes no others.
+ *
+ *   b       [in]      n numbers
+ *   x       [in,out]  n numbers
+ *
+ * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_solve_host(const kry_op *solver, const double *b, double *x,
+                                                 kry_result *result);
 
 #ifdef __cplusplus
 }

@@ -66,6 +66,13 @@ typedef enum kry_resident {
     KRY_RESIDENT_ON    /* on CPUs and with check_every, too */
 } kry_resident;
 
+/* How beta is found, and with it whether M may vary from step to step (KRY_VARYING). */
+typedef enum kry_flexible {
+    KRY_RIGID,            /* r'z / old r'z; a varying M is refused */
+    KRY_POLAK_RIBIERE,    /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
+    KRY_FLETCHER_REEVES   /* as rigid, with any M: for comparisons; it stagnates where M varies */
+} kry_flexible;
+
 typedef struct kry_pcg_params {
     size_t struct_size;
     const kry_op *precond; /* M, about inverse(A), symmetric positive definite; NULL: identity */
@@ -74,6 +81,7 @@ typedef struct kry_pcg_params {
     kry_monitor monitor;   /* NULL: none */
     void *monitor_user;    /* borrowed */
     kry_resident resident;
+    kry_flexible flexible; /* costs a product of vectors and a launch of its own for the direction */
 } kry_pcg_params;
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
@@ -133,6 +141,81 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
                                                         const kry_relaxation_params *params,
                                                         kry_op **solver);
 
+/* How a solve in mixed precision goes about it: enumerator, word. */
+#define KRY_SCHEME_LIST(X)                                                                     \
+    X(KRY_SCHEME_AUTO, "auto")           /* reliable; where that stalls flexible, then double */ \
+    X(KRY_SCHEME_RELIABLE, "reliable")   /* reliable updates */                                \
+    X(KRY_SCHEME_FLEXIBLE, "flexible")   /* a flexible method around solves in single */       \
+    X(KRY_SCHEME_CLASSICAL, "classical") /* iterative refinement */                            \
+    X(KRY_SCHEME_DOUBLE, "double")       /* none of it: what is promoted to in the end */
+
+typedef enum kry_scheme {
+#define KRY_SCHEME_ENUM(name, word) name,
+    KRY_SCHEME_LIST(KRY_SCHEME_ENUM)
+#undef KRY_SCHEME_ENUM
+} kry_scheme;
+
+KRY_API const char *kry_scheme_word(kry_scheme scheme); /* never NULL */
+
+/* Powers of two that keep the entries of the matrix in single in range; exact. */
+typedef enum kry_equilibrate {
+    KRY_EQUILIBRATE_AUTO, /* where the diagonal asks for it; docs/mixed.md */
+    KRY_EQUILIBRATE_OFF,
+    KRY_EQUILIBRATE_ON    /* S A S of every stored matrix that is regular, in assembled form and
+                             without deflation, s_i about 1 / sqrt(a_ii): changes iterates */
+} kry_equilibrate;
+
+/* Something made from A: *made is the caller's; NULL for none. */
+typedef kry_status kry_maker(void *user, const kry_op *A, kry_op **made);
+
+typedef struct kry_mixed_params {
+    size_t struct_size;
+    const char *options;  /* of the solver inside, words of kry_solver_create: method, precond,
+                             deflation, null-space, resident; NULL: plain CG */
+    kry_scheme scheme;    /* default AUTO */
+    int64_t inner;        /* flexible: iterations of a solve inside; default 25, or as many as
+                             inner_rtol takes if that is given */
+    double inner_rtol;    /* what a solve inside leaves of its residual; default 1e-2 of classical */
+    double omega;         /* of a relaxation inside; default 1 */
+    double delta;         /* reliable: the residual is replaced when it has dropped to this share;
+                             in (0, 1), default 0.1 */
+    kry_equilibrate equilibrate;
+    kry_flexible beta;    /* of flexible; default KRY_POLAK_RIBIERE */
+    kry_stop stop;        /* of the whole; max_iter counts iterations in single and in double */
+    kry_monitor monitor;  /* NULL: none. x is not looked at in between: it lies in two parts */
+    void *monitor_user;   /* borrowed */
+    kry_maker *precond;   /* NULL: by `options`. Called with the matrix in single, and should it
+                             come to double, with A */
+    kry_maker *deflation; /* the same */
+    void *make_user;      /* borrowed */
+} kry_mixed_params;
+#define KRY_MIXED(...) \
+    (&(kry_mixed_params){ .struct_size = sizeof(kry_mixed_params), __VA_ARGS__ })
+
+/*
+ * Solve A x = b to the accuracy of double with iterations in single
+ *
+ *   A       in double: an operator with a twin (kry_op_twin); or one that stays on the host
+ *           (on_host of KRY_MATRIX and KRY_STENCIL), for devices without double, too: then x and
+ *           its residual are kept there, and kry_solve_host is the way in
+ *   params  NULL: the defaults
+ *   solver  [out]  b and x are in double. kry_op_update(solver, NULL) after an update of A
+ *
+ * Whatever happens inside, the residual b - A x in double decides. With scheme AUTO a solve that
+ * stalls, or a matrix that single cannot hold, is promoted by itself, and the result says to what
+ * and why.
+ *
+ * Storage  the matrix in single; 3 n doubles and 2 n singles besides what the solver inside takes
+ * Returns  KRY_ERR_TYPE if A is in single; KRY_ERR_ARGUMENT for parameters out of their range;
+ *          KRY_ERR_UNSUPPORTED, not with AUTO, if single cannot hold an entry (message: which);
+ *          KRY_ERR_PARSE; what the constructors inside return.
+ * Source   A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS
+ *          2009; High performance conjugate gradient solver on multi-GPU clusters using hypergraph
+ *          partitioning, Comput. Sci. Res. Dev. 25 (2010). Others: docs/mixed.md
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params,
+                                                   kry_op **solver);
+
 /*
  * A solver from a string, as the program and every binding take it:
  *     "method=pcg precond=jacobi rtol=1e-8 atol=0 maxit=500 check-every=0 resident=auto"
@@ -143,6 +226,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
  *            precond  none, jacobi, chebyshev, chebyshev:DEGREE, ip (precond.h)
  *            deflation  none, or a word of kry_deflation_parse: blocks:16+phase, graph:1000, ...
  *            resident auto, off, on
+ *            precision  mixed: kry_mixed_create, with scheme=auto|reliable|flexible|classical, inner=N,
+ *                     inner-rtol=T, delta=T, equilibrate=auto|off|on; else that of A
  *            null-space  of a singular A: project (out of residuals and x, the default), or pin: solves
  *                     with kry_pin_create(A, 0), M made from A; refused where A is not singular
  *
@@ -173,6 +258,13 @@ struct kry_result {
     int64_t history_count;
     int64_t history_every; /* iterations between two entries; the last one is the end's. 1 but
                               for relaxations */
+    /* Of mixed precision; the history is then that of the last scheme. */
+    kry_scheme scheme;         /* that ended the solve; AUTO: another solver's result */
+    int64_t single_iterations; /* of `iterations` */
+    int64_t double_iterations; /* the others */
+    int64_t outer_iterations;  /* products in double besides: residuals, steps around solves inside */
+    int promotions;            /* to a slower scheme */
+    char promoted_why[200];    /* one sentence on the last of them; "" if there was none */
 };
 
 #ifdef __cplusplus

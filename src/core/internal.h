@@ -300,6 +300,17 @@ static inline bool kry_op_loses_constants(const kry_op *op)
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
+/* matrix.c: a stored matrix that is not in flux form: its twin may be scaled by a diagonal. */
+bool kry_op_is_assembled(const kry_op *op);
+/* twin.c: the same as kry_op_twin of factor S A S; *twin not NULL: its numbers again. */
+kry_status kry_op_make_twin(const char *who, const kry_op *A, kry_type type, double factor,
+                            const double *scale, kry_op **twin);
+/* Numbers of one type as numbers of another, in a new array: factor times v. Names the first that
+ * does not fit. */
+kry_status kry_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
+                               int64_t count, double factor, kry_type to, void *out);
+/* y := op x and x.y */
+kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* z := op r and the pair (r.z, r.r) */
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 

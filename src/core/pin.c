@@ -119,6 +119,9 @@ static void pin_destroy(void *self)
     free(P);
 }
 
+static kry_status pin_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin);
+
 static const kry_op_table pin_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "pin",
@@ -129,6 +132,7 @@ static const kry_op_table pin_table = {
     .update = pin_update,
     .describe = pin_describe,
     .destroy = pin_destroy,
+    .twin = pin_twin,
 };
 
 const kry_op *kry_pin_of(const kry_op *op)
@@ -184,5 +188,20 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
     P = NULL;
 done:
     pin_destroy(P);
+    return st;
+}
+
+/* The twin of A, pinned. */
+static kry_status pin_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin)
+{
+    pin *P = self, *old = *twin ? (*twin)->self : NULL;
+    kry_status st = KRY_OK;
+    kry_op *A = old ? kry_op_retain(old->A) : NULL;
+
+    TRY(kry_op_make_twin("kry_op_twin", P->A, type, factor, scale, &A));
+    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->row, twin));
+done:
+    kry_op_release(&A);
     return st;
 }

@@ -13,7 +13,12 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
           "%s: %d is not a format", who, (int)params->format);
     CHECK(params->values >= 0 && params->values <= KRY_VALUES_SINGLE, KRY_ERR_ARGUMENT,
           "%s: %d is not a way to keep values", who, (int)params->values);
-    TRY(kry_type_check(who, dev, type));
+    if (params->on_host)
+        CHECK(type == KRY_F64, KRY_ERR_TYPE, "%s: what stays on the host is in double", who);
+    else
+        TRY(kry_type_check(who, dev, type));
+    CHECK(!params->on_host || rows == cols, KRY_ERR_SHAPE, "%s: %lld-by-%lld stays on no host", who,
+          (long long)rows, (long long)cols);
     CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
           "%s: %lld-by-%lld is outside 0 ... 2^31-1", who, (long long)rows, (long long)cols);
     CHECK(params->form == KRY_ASSEMBLED || params->form == KRY_FLUX, KRY_ERR_ARGUMENT,

@@ -219,6 +219,8 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
     CHECK(row_ptr && col && val && nnz >= 0, KRY_ERR_ARGUMENT, "%s: NULL, or nnz = %lld", who,
           (long long)nnz);
+    CHECK(!params->on_host, KRY_ERR_UNSUPPORTED,
+          "%s: what is wrapped is on the device, not on the host", who);
     CHECK(params->storage == KRY_GENERAL, KRY_ERR_UNSUPPORTED,
           "%s: a wrapped matrix holds all its entries; symmetric storage cannot be wrapped", who);
     TRY(check_size("row_ptr", row_ptr, rows + 1, wide ? 8 : 4));
@@ -232,6 +234,8 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
           who);
     TRY(kry_matrix_new(dev, type, rows, cols, nnz, &kry_csr_format, &A));
     A->wrapped = true;
+    A->params = *params;
+    A->params.format = KRY_FORMAT_CSR;
     kry_matrix_set_form(A, params);
     TRY(adopt(A, row_ptr));
     TRY(adopt(A, col));

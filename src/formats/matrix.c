@@ -219,6 +219,7 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
         .update = matrix_update,                    \
         .describe = matrix_describe,                \
         .destroy = kry_matrix_destroy,              \
+        .twin = kry_matrix_twin,                    \
     },
     KRY_FORMAT_LIST(X)
 #undef X
@@ -227,6 +228,12 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
 kry_matrix *kry_matrix_of(const kry_op *op)
 {
     return op->table->destroy == kry_matrix_destroy ? op->self : NULL;
+}
+
+bool kry_op_is_assembled(const kry_op *op)
+{
+    const kry_matrix *A = kry_matrix_of(op);
+    return A && !A->flux;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -290,6 +297,7 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
     TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, host->nnz,
                        formats[params->format], &A));
     A->values = params->values;
+    A->params = *params;
     kry_matrix_set_form(A, params);
     TRY(A->format->build(A, host, params));
     kry_matrix_name_form(A);
@@ -317,6 +325,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
 {
     kry_status st = KRY_OK;
 
+    if (params->on_host) return kry_matrix_on_host(dev, host, params, op);
     if (dev->team) return kry_matrix_in_parts(dev, host, params, op);
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));

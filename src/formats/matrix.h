@@ -84,6 +84,7 @@ struct kry_matrix {
     bool shared;      /* symmetric formats: entries below the diagonal share the slot of their
                          mirror image, marked ~slot, and must be equal */
     void *extra;      /* a format's own, one block of kry_alloc */
+    kry_matrix_params params; /* it was made with, but for AUTO */
     bool wrapped;     /* the buffers are the caller's */
     bool flux;        /* params.form: products are of differences */
     bool balanced;    /* every row adds up to 0, whatever rounding says: KRY_SINGULAR */
@@ -168,6 +169,29 @@ kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t 
 /* What params say of the form; and the variant with a word about it. */
 void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params);
 void kry_matrix_name_form(kry_matrix *A);
+/* twin.c: compressed rows on the host as an operator in another type, or *twin's numbers again. */
+typedef struct kry_sparse {
+    int64_t rows, cols;
+    kry_type type;
+    int64_t *row_ptr;
+    int32_t *col;
+    void *val; /* of `type` */
+} kry_sparse;
+typedef struct kry_twin_how {
+    kry_type type;
+    double factor;
+    const double *scale;
+} kry_twin_how;
+kry_status kry_sparse_twin(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
+                           const kry_twin_how *how, kry_op **twin);
+/* Entry of the operators' table; twin.c. */
+kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin);
+/* host_matrix.c: params->on_host. Takes host over. */
+kry_status kry_matrix_on_host(kry_device *dev, kry_host_csr *host, const kry_matrix_params *params,
+                              kry_op **op);
+/* kry_matrix_read without the checks. */
+kry_status kry_matrix_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val);
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
 

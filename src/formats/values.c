@@ -138,15 +138,11 @@ done:
     return st;
 }
 
-kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
+kry_status kry_matrix_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     kry_place *place = NULL;
-    kry_matrix *A = op ? kry_matrix_of(op) : NULL;
 
-    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
-    CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     memset(row_ptr, 0, ((size_t)A->rows + 1) * sizeof *row_ptr);
     if (A->nnz == 0) return KRY_OK;
     TRY(kry_alloc((size_t)A->slots, sizeof *place, &place));
@@ -161,5 +157,18 @@ kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, voi
     TRY(read_values(A, val));
 done:
     free(place);
+    return st;
+}
+
+kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *A = op ? kry_matrix_of(op) : NULL;
+
+    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
+    CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
+    CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
+    TRY(kry_matrix_entries(A, row_ptr, col, val));
+done:
     return st;
 }

@@ -1,5 +1,5 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
-#include "../core/internal.h"
+#include "options.h"
 #include "../core/number.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
@@ -7,12 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct options {
-    char method[32], precond[32], resident[32], null_space[32], deflation[256];
-    double omega; /* 0: not given */
-    kry_stop stop;
-} options;
 
 static bool to_double(const char *text, double *value)
 {
@@ -26,7 +20,7 @@ static bool to_word(const char *text, char *word, size_t size)
 }
 
 /* One name=value. The table is the vocabulary. */
-static kry_status set_option(options *o, const char *name, const char *value)
+static kry_status set_option(kry_options *o, const char *name, const char *value)
 {
     enum kind { WORD, REAL, COUNTER };
     const struct {
@@ -45,6 +39,12 @@ static kry_status set_option(options *o, const char *name, const char *value)
         { "omega", REAL, &o->omega, 0 },
         { "resident", WORD, o->resident, sizeof o->resident },
         { "null-space", WORD, o->null_space, sizeof o->null_space },
+        { "precision", WORD, o->precision, sizeof o->precision },
+        { "scheme", WORD, o->scheme, sizeof o->scheme },
+        { "inner", COUNTER, &o->inner, 0 },
+        { "inner-rtol", REAL, &o->inner_rtol, 0 },
+        { "delta", REAL, &o->delta, 0 },
+        { "equilibrate", WORD, o->equilibrate, sizeof o->equilibrate },
     };
     kry_status st = KRY_OK;
 
@@ -58,14 +58,14 @@ static kry_status set_option(options *o, const char *name, const char *value)
     }
     CHECK(false, KRY_ERR_PARSE,
           "kry_solver_create: '%s' is none of method, precond, deflation, rtol, atol, maxit, "
-          "check-every, "
-          "omega, resident, null-space",
+          "check-every, omega, resident, null-space, precision, scheme, inner, inner-rtol, delta, "
+          "equilibrate",
           name);
 done:
     return st;
 }
 
-static kry_status parse(const char *text, options *o)
+kry_status kry_options_parse(const char *text, kry_options *o)
 {
     kry_status st = KRY_OK;
     char words[512];
@@ -86,24 +86,21 @@ done:
 }
 
 /* D from its word; NULL for none. */
-static kry_status make_deflation(const kry_op *A, const char *word, kry_op **D)
+static kry_status make_deflation(const kry_op *A, const kry_options *o, kry_op **D)
 {
     kry_status st = KRY_OK;
     kry_deflation_params params = *KRY_DEFLATION(.variant = KRY_ADEF2);
-    char room[sizeof((options *)0)->deflation];
+    char room[sizeof o->deflation];
+    const char *word = o->deflation;
 
     *D = NULL;
+    if (o->make_deflation) return o->make_deflation(o->make_user, A, D);
     if (!*word || !strcmp(word, "none")) return KRY_OK;
     TRY(kry_deflation_parse(word, room, sizeof room, &params));
     TRY(kry_deflation_create(A, &params, D));
 done:
     return st;
 }
-
-typedef struct watcher {
-    kry_monitor call; /* NULL: none */
-    void *user;
-} watcher;
 
 static kry_status to_resident(const char *word, kry_resident *resident)
 {
@@ -115,10 +112,9 @@ static kry_status to_resident(const char *word, kry_resident *resident)
                     word);
 }
 
-/* What is solved with: A, whose null space the solver projects out, or A with its first unknown
- * pinned. */
-static kry_status make_system(const kry_op *A, const char *word, kry_op **system)
+kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system)
 {
+    const char *word = o->null_space;
     if (!*word || !strcmp(word, "project")) return *system = kry_op_retain(A), KRY_OK;
     if (!strcmp(word, "pin")) return kry_pin_create(A, 0, system);
     return kry_fail(KRY_ERR_PARSE, "kry_solver_create: null-space '%s' is none of project, pin",
@@ -126,21 +122,23 @@ static kry_status make_system(const kry_op *A, const char *word, kry_op **system
 }
 
 /* M is made from A, for it may read entries or want a grid; deflation knows what a pin is. */
-static kry_status make_krylov(const kry_op *A, options *o, watcher watch, kry_op **solver)
+static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *system = NULL, *M = NULL, *D = NULL;
     kry_resident resident = KRY_RESIDENT_AUTO;
+    const char *precond = o->precond[0] ? o->precond : strcmp(o->method, "pcg") ? "none" : "jacobi";
 
     CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
-    if (!o->precond[0]) strcpy(o->precond, !strcmp(o->method, "pcg") ? "jacobi" : "none");
     TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
-    TRY(make_system(A, o->null_space, &system));
-    TRY(kry_precond_create(A, o->precond, &M));
-    TRY(make_deflation(system, o->deflation, &D));
+    TRY(kry_options_system(A, o, &system));
+    TRY(o->make_precond ? o->make_precond(o->make_user, A, &M)
+                        : kry_precond_create(A, precond, &M));
+    TRY(make_deflation(system, o, &D));
     TRY(kry_pcg_create(system,
-                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = watch.call,
-                               .monitor_user = watch.user, .resident = resident),
+                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
+                               .monitor = o->monitor, .monitor_user = o->monitor_user,
+                               .resident = resident),
                        solver));
 done:
     kry_op_release(&D);
@@ -149,7 +147,7 @@ done:
     return st;
 }
 
-static kry_status make_relaxation(const kry_op *A, options *o, watcher watch, kry_op **solver)
+static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     bool sor = !strcmp(o->method, "sor");
@@ -166,8 +164,56 @@ static kry_status make_relaxation(const kry_op *A, options *o, watcher watch, kr
     TRY(kry_relaxation_create(A,
                               KRY_RELAXATION(.method = sor ? KRY_SOR : KRY_JACOBI_ITERATION,
                                              .omega = o->omega, .stop = o->stop,
-                                             .monitor = watch.call, .monitor_user = watch.user),
+                                             .monitor = o->monitor,
+                                             .monitor_user = o->monitor_user),
                               solver));
+done:
+    return st;
+}
+
+bool kry_options_relax(const kry_options *o)
+{
+    return !strcmp(o->method, "jacobi") || !strcmp(o->method, "sor");
+}
+
+kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
+{
+    static const struct {
+        const char *word;
+        kry_status (*make)(const kry_op *A, const kry_options *o, kry_op **solver);
+    } methods[] = { { "cg", make_krylov },
+                    { "pcg", make_krylov },
+                    { "jacobi", make_relaxation },
+                    { "sor", make_relaxation } };
+    kry_status st = KRY_OK;
+    size_t m = 0;
+
+    while (m < COUNT(methods) && strcmp(methods[m].word, o->method)) m++;
+    CHECK(m < COUNT(methods), KRY_ERR_PARSE,
+          "kry_solver_create: method '%s' is none of cg, pcg, jacobi, sor", o->method);
+    TRY(methods[m].make(A, o, solver));
+done:
+    return st;
+}
+
+/* Words of mixed precision without it are a mistake. */
+static kry_status check_precision(const kry_op *A, const kry_options *o, bool *mixed)
+{
+    kry_status st = KRY_OK;
+    const char *own = kry_type_name(A->shape.type);
+    const char *stray = o->scheme[0]        ? "scheme"
+                        : o->equilibrate[0] ? "equilibrate"
+                        : o->inner          ? "inner"
+                        : o->inner_rtol > 0 ? "inner-rtol"
+                        : o->delta > 0      ? "delta"
+                                            : NULL;
+
+    *mixed = !strcmp(o->precision, "mixed");
+    if (*mixed) return KRY_OK;
+    CHECK(!o->precision[0] || !strcmp(o->precision, own), KRY_ERR_PARSE,
+          "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
+          o->precision, own);
+    CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
 done:
     return st;
 }
@@ -175,24 +221,15 @@ done:
 kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
                              void *monitor_user, kry_op **solver)
 {
-    static const struct {
-        const char *word;
-        kry_status (*make)(const kry_op *A, options *o, watcher watch, kry_op **solver);
-    } methods[] = { { "cg", make_krylov },
-                    { "pcg", make_krylov },
-                    { "jacobi", make_relaxation },
-                    { "sor", make_relaxation } };
     kry_status st = KRY_OK;
-    options o = { .method = "cg" };
-    size_t m = 0;
+    kry_options o = { .method = "cg", .monitor = monitor, .monitor_user = monitor_user };
+    bool mixed;
 
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
-    TRY(parse(text ? text : "", &o));
-    while (m < COUNT(methods) && strcmp(methods[m].word, o.method)) m++;
-    CHECK(m < COUNT(methods), KRY_ERR_PARSE,
-          "kry_solver_create: method '%s' is none of cg, pcg, jacobi, sor", o.method);
-    TRY(methods[m].make(A, &o, (watcher){ monitor, monitor_user }, solver));
+    TRY(kry_options_parse(text ? text : "", &o));
+    TRY(check_precision(A, &o, &mixed));
+    TRY(mixed ? kry_options_mixed(A, &o, solver) : kry_options_solver(A, &o, solver));
 done:
     return st;
 }

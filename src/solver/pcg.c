@@ -36,13 +36,15 @@ typedef struct pcg {
     kry_layout *layout; /* borrowed */
     kry_vec *r, *z, *q; /* z is r itself without a preconditioner; q is NULL if A repeats */
     kry_vec *p, *old;   /* change places where A fuses the direction */
+    kry_flexible flexible;
     bool fuses;
     bool repeats;                      /* A forms A p again in its own step instead of storing q */
     bool lazy;                         /* which updates x every second time */
     kry_sum *pq, *rho;                 /* p'q; the pair (r'z, r'r) */
+    kry_sum *zq;                       /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift;       /* sums of r, where constants are the null space */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
-    kry_kernel *add_last;
+    kry_kernel *add_last, *correct_beta;
     kry_null_space null; /* of A: kept out of r, and in the end out of x */
     kry_watch watch;
     kry_chip chip; /* iterations that stay on it, where A offers them */
@@ -55,29 +57,46 @@ static kry_status precondition(pcg *S)
     return S->M ? kry_op_run_dots(S->M, S->r, S->z, S->rho) : kry_vec_dot_pair(S->r, S->z, S->rho);
 }
 
-/* r := b - A x, less what no x can reach */
-static kry_status compute_residual(pcg *S, const kry_vec *b, const kry_vec *x)
+/* r := b - A x, less what no x can reach, by who knows it */
+static kry_status compute_residual(pcg *S, const kry_vec *b, kry_vec *x)
 {
-    kry_status st = kry_op_residual(S->A, b, x, S->r);
-    return st < 0 ? st : kry_null_space_project(&S->null, S->r);
+    kry_status st = KRY_OK;
+    kry_truth *T = S->watch.truth;
+
+    TRY(T ? T->residual(T, x, S->r) : kry_op_residual(S->A, b, x, S->r));
+    TRY(kry_null_space_project(&S->null, S->r));
+done:
+    return st;
+}
+
+/* x := x + Q (b - A x): where the recurrence has to start from and, for DEF1, where it has to end */
+static kry_status deflate(pcg *S, const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    kry_deflation *D = kry_deflation_of(S->deflation);
+
+    if (!D || (S->watch.truth && S->watch.restarts >= 0 && D->variant != KRY_DEF1)) return KRY_OK;
+    TRY(compute_residual(S, b, x));
+    TRY(kry_deflation_start(D, x, S->r));
+done:
+    return st;
 }
 
 /* r := b - A x, and the recurrence from there. Hands back the true residual. With deflation x moves
- * along Z, to where the recurrence has to start from and, for DEF1, to where it has to end. x is
- * kept clear of A's null space. Waits. */
+ * along Z. Waits. */
 static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
 {
     kry_status st = KRY_OK;
+    const kry_truth *T = S->watch.truth;
     double rho[2];
 
-    if (S->deflation) {
-        TRY(kry_op_residual(S->A, b, x, S->r));
-        TRY(kry_deflation_start(kry_deflation_of(S->deflation), x, S->r));
-    }
+    TRY(deflate(S, b, x));
     TRY(compute_residual(S, b, x));
     if (S->drift) S->drift->count = 0;
+    kry_watch_aim(&S->watch);
+    if (T && !(T->norm > S->watch.target)) return *residual = T->norm, KRY_OK;
     TRY(precondition(S));
-    TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0)); /* beta = 0 must not meet old NaNs */
+    if (T) return *residual = T->norm, KRY_OK;
     TRY(kry_sum_read(S->layout, S->rho, rho));
     *residual = sqrt(rho[1]);
 done:
@@ -170,6 +189,34 @@ done:
     return st;
 }
 
+/* beta for an M that varies, between the step and the direction. */
+static kry_status flex(pcg *S)
+{
+    kry_status st = KRY_OK;
+
+    if (S->flexible != KRY_POLAK_RIBIERE) return KRY_OK;
+    TRY(kry_vec_dot_sum(S->z, S->q, S->zq));
+    TRY(kry_layout_reduce(S->layout, &S->zq, 1));
+    const kry_arg args[] = { ARG(S->rho->buffer), ARG(S->rho->count), ARG(S->zq->buffer),
+                             ARG(S->zq->count), ARG(S->watch.step) };
+    TRY(kry_launch(S->dev, S->correct_beta, 1, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* p := z + beta p,  q := A p,  p'q */
+static kry_status direct(pcg *S, kry_direction *d)
+{
+    kry_status st = KRY_OK;
+
+    d->old = S->fuses ? S->old : S->p;
+    if (!S->flexible) return kry_op_run_direction(S->product, d, S->p, S->q, S->pq);
+    TRY(kry_direction_run(d, S->p));
+    TRY(kry_op_run_dot(S->product, S->p, S->q, S->pq));
+done:
+    return st;
+}
+
 /* Iterations until the device, the limit or the monitor ends them: the whole recurrence. */
 static kry_status iterate(pcg *S, kry_vec *x)
 {
@@ -179,24 +226,30 @@ static kry_status iterate(pcg *S, kry_vec *x)
                         .step_state = S->watch.step,
                         .state = S->watch.state,
                         .history = S->watch.history,
-                        .target2 = kry_scalar_of(S->dev, S->watch.target * S->watch.target) };
+                        .target2 = kry_scalar_of(S->dev, kry_watch_goal2(&S->watch)) };
     int64_t start = S->watch.iteration;
-    kry_vec *first = S->p;
+    kry_vec *first = S->p, *other = S->old;
     bool go;
 
+    if (!kry_watch_keeps(&S->watch)) /* beta = 0 must not meet old NaNs */
+        TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
     TRY(kry_watch_cycle(&S->watch));
     for (;;) {
         TRY(kry_layout_reduce(S->layout, &S->rho, 1));
+        if (S->watch.iteration > start) TRY(flex(S));
         TRY(kry_watch_next(&S->watch, &d, &go));
         if (!go) break;
-        d.old = S->fuses ? S->old : S->p;
-        TRY(kry_op_run_direction(S->product, &d, S->p, S->q, S->pq));
+        TRY(direct(S, &d));
         TRY(kry_layout_reduce(S->layout, &S->pq, 1));
         TRY(step(S, x, d.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
             S->p = S->old, S->old = t;
         }
+    }
+    if (S->fuses) { /* the host ran ahead; the last direction that was written is the old one */
+        bool even = (S->watch.iteration - start) % 2 == 0;
+        S->p = even ? first : other, S->old = even ? other : first;
     }
     TRY(catch_up(S, x, first, S->watch.iteration - start));
 done:
@@ -212,6 +265,7 @@ static kry_status cycle(pcg *S, const kry_vec *b, kry_vec *x)
     bool complete;
     double residual;
 
+    if (S->watch.truth && S->watch.truth->keep) return iterate(S, x);
     TRY(kry_chip_iterate(&S->chip, &S->watch, S->r, x, &complete));
     if (complete) return KRY_OK;
     if (S->watch.iteration > before) TRY(begin(S, b, x, &residual));
@@ -247,7 +301,7 @@ static kry_status centre(pcg *S, const kry_vec *b, kry_vec *x, kry_result *res)
     kry_status st = KRY_OK;
     double residual;
 
-    if (!S->null.A) return KRY_OK;
+    if (!S->null.A || S->watch.truth) return KRY_OK;
     TRY(kry_vec_copy(x, S->p));
     TRY(kry_null_space_project(&S->null, x));
     TRY(compute_residual(S, b, x));
@@ -267,10 +321,11 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
 {
     pcg *S = self;
     kry_status st = KRY_OK;
-    double norm_b, inconsistent, residual = 0;
+    const kry_truth *T = S->watch.truth;
+    double norm_b = T ? T->norm_b : 0, inconsistent = 0, residual = 0;
 
-    TRY(kry_rhs_norm(b, S->pq, &norm_b));
-    TRY(kry_null_space_measure(&S->null, b, &inconsistent));
+    if (!T) TRY(kry_rhs_norm(b, S->pq, &norm_b));
+    if (!T) TRY(kry_null_space_measure(&S->null, b, &inconsistent));
     kry_watch_begin(&S->watch, norm_b);
     S->chip.iterations = 0;
     if (norm_b == 0) {
@@ -322,6 +377,7 @@ static void pcg_destroy(void *self)
     kry_null_space_release(&S->null);
     kry_sum_release(&S->next_drift);
     kry_sum_release(&S->drift);
+    kry_sum_release(&S->zq);
     kry_sum_release(&S->rho);
     kry_sum_release(&S->pq);
     kry_vec_release(&S->old);
@@ -345,6 +401,11 @@ static const kry_op_table pcg_table = {
     .destroy = pcg_destroy,
 };
 
+kry_watch *kry_pcg_watch(const kry_op *op)
+{
+    return op->table == &pcg_table ? &((pcg *)op->self)->watch : NULL;
+}
+
 static kry_status check_deflation(const kry_op *A, const kry_op *D)
 {
     kry_status st = KRY_OK;
@@ -358,11 +419,15 @@ done:
     return st;
 }
 
-static kry_status check_operators(const kry_op *A, const kry_op *M)
+static kry_status check_operators(const kry_op *A, const kry_pcg_params *params)
 {
     kry_status st = KRY_OK;
 
+    const kry_op *M = params->precond;
+
     TRY(kry_op_check_square("kry_pcg_create", A));
+    CHECK((unsigned)params->flexible <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
+          "kry_pcg_create: flexible = %d is none", (int)params->flexible);
     if (!M) return KRY_OK;
     CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
           "kry_pcg_create: A has %lld rows, the preconditioner '%s' is %lld-by-%lld",
@@ -373,8 +438,9 @@ static kry_status check_operators(const kry_op *A, const kry_op *M)
           M->table->kind, kry_type_name(M->shape.type));
     CHECK(M->dev == A->dev, KRY_ERR_ARGUMENT,
           "kry_pcg_create: the preconditioner '%s' lives on another device", M->table->kind);
-    CHECK(!(M->shape.traits & KRY_VARYING), KRY_ERR_TYPE,
-          "kry_pcg_create: '%s' varies between applications: only a flexible method may use it",
+    CHECK(params->flexible || !(M->shape.traits & KRY_VARYING), KRY_ERR_TYPE,
+          "kry_pcg_create: '%s' varies between applications: only a flexible method may use it "
+          "(KRY_POLAK_RIBIERE)",
           M->table->kind);
 done:
     return st;
@@ -398,6 +464,7 @@ static kry_status allocate(pcg *S)
         S->z = kry_vec_retain(S->r);
     TRY(kry_sum_create(S->dev, 1, &S->pq));
     TRY(kry_sum_create(S->dev, 2, &S->rho));
+    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(S->dev, 1, &S->zq));
     if (takes_drift(S)) {
         TRY(kry_sum_create(S->dev, 1, &S->drift));
         TRY(kry_sum_create(S->dev, 1, &S->next_drift));
@@ -410,6 +477,7 @@ static kry_status allocate(pcg *S)
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_direction", &compiled));
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_check", &compiled));
     TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_add_last", &S->add_last));
+    TRY(kry_kernel_get(S->dev, "pcg", type, "", "pcg_flexible", &S->correct_beta));
     if (S->dev->info.cpu_kernels) return KRY_OK;
     TRY(kry_kernel_get(S->dev, "pcg", type, unaligned, "pcg_step", &S->step_unaligned));
 done:
@@ -476,7 +544,7 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     CHECK(A, KRY_ERR_ARGUMENT, "kry_pcg_create: NULL");
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_pcg_create: params not made by KRY_PCG");
-    TRY(check_operators(A, params->precond));
+    TRY(check_operators(A, params));
     if (kry_op_in_parts(A)) return create_in_parts(A, params, solver);
     TRY(check_deflation(A, params->deflation));
     kry_stop stop = params->stop;
@@ -487,16 +555,18 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     TRY(take_operators(S, A, params));
     S->dev = A->dev;
     S->layout = &A->dev->layout;
-    S->fuses = S->product->table->apply_direction != NULL;
-    S->repeats = S->product->table->apply_step != NULL;
+    S->flexible = params->flexible;
+    S->fuses = S->product->table->apply_direction != NULL && !S->flexible;
+    S->repeats = S->product->table->apply_step != NULL && !S->flexible;
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(kry_null_space_create(A, &S->null));
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
+    S->watch.attentive = params->precond && (params->precond->shape.traits & KRY_VARYING);
     kry_pcg_params left = *params;
     left.precond = S->M;
-    if (!S->null.A && !S->deflation)
+    if (!S->null.A && !S->deflation && !S->flexible)
         kry_chip_prepare(&S->chip, A, &left); /* which does not project */
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;

@@ -43,7 +43,7 @@ kry_status kry_chip_iterate(kry_chip *chip, kry_watch *w, const kry_vec *r, kry_
     kry_cg_run run = { .action = KRY_CG_BEGIN,
                        .r = r,
                        .x = x,
-                       .target2 = w->target * w->target,
+                       .target2 = kry_watch_goal2(w),
                        .history = chip->history };
     bool begun = false;
 

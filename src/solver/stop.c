@@ -137,6 +137,7 @@ static kry_status remember(kry_watch *w, int64_t iteration, double residual)
 {
     kry_status st = KRY_OK;
     if (iteration >= w->history_capacity) TRY(reserve_history(w, 2 * iteration));
+    residual *= w->unit;
     w->host_history[iteration] = residual;
     w->history_count = iteration + 1;
     w->residual = residual;
@@ -209,12 +210,12 @@ static double expected_left(const kry_watch *w)
 {
     int64_t last = w->history_count - 1, before = w->looked_at;
 
-    if (w->history_count < 2 || before >= last || !(w->target > 0)) return KRY_BATCH;
+    if (w->history_count < 2 || before >= last || !(w->goal > 0)) return KRY_BATCH;
     double here = log(w->host_history[last]);
     double recent = (log(w->host_history[before]) - here) / (double)(last - before);
     double all = (log(w->host_history[0]) - here) / (double)last;
     double rate = fmax(recent, all);
-    return rate > 0 ? (here - log(w->target)) / rate - (double)(w->iteration - last) : KRY_BATCH;
+    return rate > 0 ? (here - log(w->goal)) / rate - (double)(w->iteration - last) : KRY_BATCH;
 }
 
 /* Short batches while iterations are long, so that little is enqueued in vain past the end;
@@ -275,9 +276,10 @@ kry_status kry_watch_next(kry_watch *w, kry_direction *d, bool *go)
 {
     kry_status st = KRY_OK;
     bool exact = w->monitor && w->stop.check_every;
+    bool due = w->attentive || (exact && w->iteration % w->stop.check_every == 0);
 
     *go = false;
-    if (w->iteration >= w->stop.max_iter || (exact && w->iteration % w->stop.check_every == 0))
+    if (w->iteration >= w->stop.max_iter || due)
         TRY(look_now(w, d));
     else if (w->look[w->current].count >= w->batch)
         TRY(close_batch(w));
@@ -321,11 +323,12 @@ kry_status kry_watch_measured(kry_watch *w, double residual, bool *go)
     kry_status st = KRY_OK;
 
     *go = false;
-    if (w->iteration == 0) w->first_residual = residual;
     TRY(remember(w, (w->iteration + w->every - 1) / w->every, residual));
+    residual *= w->unit;
+    if (w->iteration == 0) w->first_residual = residual;
     TRY(tell_monitor(w, w->iteration));
     w->device_value = residual;
-    if (residual <= w->target)
+    if (residual <= w->goal)
         w->device_stop = STOP_CONVERGED;
     else if (!isfinite(residual))
         w->device_stop = STOP_NOT_FINITE;
@@ -342,7 +345,9 @@ void kry_watch_begin(kry_watch *w, double norm_b)
 {
     w->start = w->looked = kry_now();
     w->norm_b = norm_b;
-    w->target = fmax(w->stop.rtol * norm_b, w->stop.atol);
+    w->goal = w->target = fmax(w->stop.rtol * norm_b, w->stop.atol);
+    w->unit = 1;
+    w->in_vain = 0;
     w->iteration = 0, w->history_count = 0, w->restarts = -1;
     w->last_claim = -1;
     w->looked_at = 0;
@@ -351,14 +356,56 @@ void kry_watch_begin(kry_watch *w, double norm_b)
     w->batch = 1;
 }
 
+void kry_watch_aim(kry_watch *w)
+{
+    if (!w->truth) return;
+    w->goal = fmax(w->target, w->truth->drop * w->truth->norm);
+    w->unit = w->truth->unit;
+}
+
+bool kry_watch_keeps(const kry_watch *w)
+{
+    bool ended_well = w->restarts >= 0 && w->device_stop == STOP_CONVERGED && !w->in_vain;
+    return w->truth && w->truth->keep && ended_well;
+}
+
+double kry_watch_goal2(const kry_watch *w)
+{
+    double goal = w->goal / w->unit;
+    return goal * goal;
+}
+
+/* The scalars of the step before, for a direction that is kept: p := z + beta p with beta the new
+ * r'z over the old one, which is in the units of the cycle before, as p is. Waits. */
+static kry_status keep_scalars(kry_watch *w)
+{
+    kry_status st = KRY_OK;
+    kry_scalar step[STATE_SIZE];
+    size_t bytes = STATE_SIZE * kry_acc_size(w->dev);
+    kry_type acc = w->dev->info.fp64 ? KRY_F64 : KRY_F32;
+
+    TRY_CL(clEnqueueReadBuffer(w->dev->queue, w->step, CL_TRUE, 0, bytes, step, 0, NULL, NULL));
+    kry_number_put(acc, step, STATE_STOP, GO_ON);
+    double rho = kry_number_at(acc, step, STATE_RHO) * (w->scale / w->truth->scale);
+    kry_number_put(acc, step, STATE_RHO, rho);
+    TRY_CL(clEnqueueWriteBuffer(w->dev->queue, w->step, CL_TRUE, 0, bytes, step, 0, NULL, NULL));
+done:
+    return st;
+}
+
 kry_status kry_watch_cycle(kry_watch *w)
 {
     static const double zero[STATE_SIZE];
     kry_status st = KRY_OK;
     size_t bytes = STATE_SIZE * kry_acc_size(w->dev);
 
-    TRY_CL(clEnqueueWriteBuffer(w->dev->queue, w->step, CL_FALSE, 0, bytes, zero, 0, NULL, NULL));
+    if (kry_watch_keeps(w))
+        TRY(keep_scalars(w));
+    else
+        TRY_CL(
+            clEnqueueWriteBuffer(w->dev->queue, w->step, CL_FALSE, 0, bytes, zero, 0, NULL, NULL));
     TRY_CL(clEnqueueWriteBuffer(w->dev->queue, w->state, CL_FALSE, 0, bytes, zero, 0, NULL, NULL));
+    if (w->truth) w->scale = w->truth->scale;
     w->device_stop = GO_ON;
     w->restarts++;
     w->current = 0;
@@ -386,12 +433,13 @@ void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const 
 }
 
 /* The recurrence says it is there, the true residual says it is not: worth another cycle while
- * each one at least halves the true residual. */
+ * each one at least halves the true residual. Of cycles that each ask for a little, one may not. */
 static bool worth_restarting(kry_watch *w, double true_residual)
 {
-    bool worth = w->last_claim < 0 || true_residual <= 0.5 * w->last_claim;
+    bool halved = w->last_claim < 0 || true_residual <= 0.5 * w->last_claim;
     w->last_claim = true_residual;
-    return worth;
+    w->in_vain = halved ? 0 : w->in_vain + 1;
+    return w->in_vain < (w->truth ? 2 : 1);
 }
 
 static kry_reason breakdown(const kry_watch *w, char *why, size_t size)
@@ -435,6 +483,7 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
                        : "the true residual is %.3e",
                  t);
     } else if (first) {
+        if (w->truth) w->last_claim = t;
         return true;
     } else if (!isfinite(t)) {
         reason = KRY_NOT_FINITE;
@@ -447,7 +496,7 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
     } else if (w->device_stop == STOP_CONVERGED && w->iteration < w->stop.max_iter &&
                worth_restarting(w, t)) {
         return true;
-    } else if (w->device_stop == STOP_CONVERGED || (w->device_stop && w->last_claim >= 0)) {
+    } else if (w->device_stop == STOP_CONVERGED || (w->device_stop && w->last_claim >= 0 && !w->truth)) {
         reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(why, sizeof why,
                  "the recurrence claims %.3e, but the true residual stays at %.3e: the limit of "

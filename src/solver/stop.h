@@ -18,8 +18,25 @@ typedef struct kry_look {
     cl_event ready; /* NULL: nothing under way */
 } kry_look;
 
+/* Who knows the true residual, where that is not b - A x in the solver's own numbers. What the
+ * solver calls x is then a correction, that is moved to where the solution is kept. */
+typedef struct kry_truth kry_truth;
+struct kry_truth {
+    /* Take x over and clear it; r := the true residual, less what no x can reach, in numbers that
+     * suit the solver. Sets norm, unit and scale. Waits. */
+    kry_status (*residual)(kry_truth *T, kry_vec *x, kry_vec *r);
+    kry_vec *rhs;   /* relaxations: r, which their sweeps read */
+    double norm_b;  /* units of b */
+    double drop;    /* a cycle ends when its residual has fallen to this share of its first */
+    bool keep;      /* the next cycle begins along the direction that the last one came to */
+    double norm;    /* [out] of the true residual, units of b */
+    double unit;    /* [out] ||r|| times this is norm */
+    double scale;   /* [out] x and r are so many times smaller than they should be */
+};
+
 typedef struct kry_watch {
     kry_device *dev; /* borrowed */
+    kry_truth *truth; /* borrowed; NULL: the solver computes its residual */
     kry_stop stop;
     kry_monitor monitor;
     void *monitor_user;
@@ -33,6 +50,10 @@ typedef struct kry_watch {
 
     double start, looked;                              /* seconds */
     double norm_b, target, first_residual, last_claim; /* units of b; last_claim < 0: none yet */
+    double goal, unit; /* where this cycle ends, units of b; what a number of the solver's is in those */
+    int in_vain;       /* cycles in a row that did not halve the true residual */
+    double scale;      /* the truth's, of the cycle that is under way */
+    bool attentive;    /* look at every iteration: they cost more than looks do */
     int64_t iteration; /* the next to be enqueued = those done, once the device stopped */
     int device_stop;   /* what the device said: 0, or its reason */
     double device_value, residual;
@@ -53,6 +74,12 @@ void kry_watch_release(kry_watch *w);
 
 /* A new solve with this ||b||. */
 void kry_watch_begin(kry_watch *w, double norm_b);
+/* Where a cycle ends that begins with the residual that the truth has just told. */
+void kry_watch_aim(kry_watch *w);
+/* Whether the next cycle begins along the last direction. */
+bool kry_watch_keeps(const kry_watch *w);
+/* What the device compares r.r with. */
+double kry_watch_goal2(const kry_watch *w);
 /* A new cycle of the recurrence from the true residual. */
 kry_status kry_watch_cycle(kry_watch *w);
 /* Whether to enqueue another iteration; if so, d->iteration and d->slot are its. */
@@ -71,6 +98,9 @@ bool kry_watch_judge(kry_watch *w, double true_residual, kry_result *res);
 void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const char *why,
                    kry_result *res);
 kry_status kry_reason_status(kry_reason reason);
+/* The watch of a solver of the library, NULL if op is none: for those who drive it. */
+kry_watch *kry_pcg_watch(const kry_op *op);
+kry_watch *kry_relaxation_watch(const kry_op *op);
 
 /* ---- solve.c: around the iterations ---- */
 

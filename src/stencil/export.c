@@ -181,7 +181,8 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     else
         TRY(fill(A, false, 0, &t));
     close_gaps(&t, A->type, n);
-    with_traits.traits |= op->shape.traits;
+    unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* the diagonal block, of couplings that are cut */
+    with_traits.traits |= kry_stencil_of(op) && kry_stencil_is_slab(A) ? cut : op->shape.traits;
     TRY(kry_csr_create(op->dev, A->type, n, n, row_ptr, t.col, t.val, &with_traits, matrix));
 done:
     free(t.val);

@@ -68,18 +68,18 @@ done:
     return st;
 }
 
-/* Faces between a slab's first layer and the one below, `host` being the cells of both. */
-static kry_status make_faces_below(kry_stencil *A, const void *host)
+/* Faces between a slab's first layer and the one below, from the cells of both. */
+static kry_status make_faces_below(kry_stencil *A)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    int64_t layer = A->slab.layer;
-    size_t bytes = (size_t)layer * kry_type_size(A->type);
+    size_t bytes = (size_t)A->slab.layer * kry_type_size(A->type);
     cl_mem cells = NULL, face[3] = { NULL };
 
     TRY(kry_buffer_create(dev, 2 * bytes, &cells));
     for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(dev, 2 * bytes, &face[a]));
-    TRY(upload(A, host, 0, 2 * layer, cells));
+    TRY_CL(clEnqueueCopyBuffer(dev->queue, A->slab.cells_below, cells, 0, 0, bytes, 0, NULL, NULL));
+    TRY_CL(clEnqueueCopyBuffer(dev->queue, A->coefficient, cells, 0, bytes, bytes, 0, NULL, NULL));
     TRY(launch_faces(A, 2, cells, face));
     TRY_CL(clEnqueueCopyBuffer(dev->queue, face[A->axes - 1], A->slab.face_below, 0, 0, bytes, 0,
                                NULL, NULL));
@@ -87,6 +87,16 @@ static kry_status make_faces_below(kry_stencil *A, const void *host)
 done:
     for (int a = 0; a < 3; a++) kry_buffer_release(dev, &face[a]);
     kry_buffer_release(dev, &cells);
+    return st;
+}
+
+/* From the coefficients that are on the device. */
+static kry_status make_faces(kry_stencil *A)
+{
+    kry_status st = KRY_OK;
+    TRY(launch_faces(A, A->slab.count + A->slab.high, A->coefficient, A->face));
+    if (A->slab.low) TRY(make_faces_below(A));
+done:
     return st;
 }
 
@@ -125,9 +135,8 @@ static kry_status take_cells(kry_stencil *A, const char *who, const double *k)
     TRY(convert_cells(A, who, k, below, layers, host));
     TRY(kry_layout_join(&A->dev->layout, KRY_OK));
     TRY(upload(A, host, below * s->layer, (layers - below) * s->layer, A->coefficient));
-    if (A->faces_given) goto done;
-    TRY(launch_faces(A, layers - below, A->coefficient, A->face));
-    if (s->low) TRY(make_faces_below(A, host));
+    if (s->low) TRY(upload(A, host, 0, s->layer, s->cells_below));
+    if (!A->faces_given) TRY(make_faces(A));
 done:
     free(host);
     return st;
@@ -160,6 +169,21 @@ done:
     return st;
 }
 
+kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
+                                     const kry_stencil_params *p)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
+    if (p->coefficient) TRY(convert_cells(A, who, p->coefficient, 0, A->slab.count, host));
+    for (int a = 0; a < A->axes && p->face[0]; a++)
+        TRY(weigh_faces(A, who, a, p->face[a], A->slab.first, A->slab.count, host));
+done:
+    free(host);
+    return st;
+}
+
 /* Faces to the device. Refused here or on another part, nothing has changed. */
 static kry_status take_faces(kry_stencil *A, const char *who, const double *const face[3])
 {
@@ -187,17 +211,25 @@ done:
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
+static kry_status create_buffer(kry_stencil *A, int64_t count, cl_mem *buffer)
+{
+    if (*buffer) return KRY_OK;
+    return kry_buffer_create(A->dev, (size_t)count * kry_type_size(A->type), buffer);
+}
+
+/* Numbers of the cells that are here, and of those above. */
+static int64_t cells_of(const kry_stencil *A) { return A->n + (A->slab.high ? A->slab.layer : 0); }
+
 static kry_status create_buffers(kry_stencil *A, bool coefficient)
 {
     kry_status st = KRY_OK;
-    size_t size = kry_type_size(A->type), layer = (size_t)A->slab.layer * size;
-    size_t bytes = (size_t)A->n * size + (A->slab.high && !A->faces_given ? layer : 0);
+    kry_slab *s = &A->slab;
+    int64_t faces = A->faces_given ? A->n : cells_of(A);
 
-    for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(A->dev, bytes, &A->face[a]));
-    if (A->slab.low) TRY(kry_buffer_create(A->dev, layer, &A->slab.face_below));
-    if (!coefficient) goto done;
-    bytes = (size_t)A->n * size + (A->slab.high ? layer : 0);
-    TRY(kry_buffer_create(A->dev, bytes, &A->coefficient));
+    for (int a = 0; a < A->axes; a++) TRY(create_buffer(A, faces, &A->face[a]));
+    if (s->low) TRY(create_buffer(A, s->layer, &s->face_below));
+    if (coefficient) TRY(create_buffer(A, cells_of(A), &A->coefficient));
+    if (coefficient && s->low) TRY(create_buffer(A, s->layer, &s->cells_below));
 done:
     return st;
 }
@@ -211,6 +243,46 @@ kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *p)
     TRY(create_buffers(A, p->coefficient != NULL));
     if (p->coefficient) TRY(take_cells(A, "kry_stencil_create", p->coefficient));
     if (A->faces_given) TRY(take_faces(A, "kry_stencil_create", p->face));
+done:
+    return st;
+}
+
+/* One array of numbers, by way of the host. */
+static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stencil *from,
+                               cl_mem source, int64_t count, double factor, cl_mem to)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)count * kry_type_size(from->type);
+    void *given = NULL, *taken = NULL;
+
+    if (!source) return KRY_OK;
+    TRY(kry_alloc((size_t)count, kry_type_size(from->type), &given));
+    TRY(kry_alloc((size_t)count, kry_type_size(A->type), &taken));
+    TRY_CL(clEnqueueReadBuffer(A->dev->queue, source, CL_TRUE, 0, bytes, given, 0, NULL, NULL));
+    TRY(kry_numbers_convert("kry_op_twin", what, from->type, given, count, factor, A->type, taken));
+    TRY(upload(A, taken, 0, count, to));
+done:
+    free(taken);
+    free(given);
+    return st;
+}
+
+/* As what was given is rounded: cells where faces are made of them, else faces. */
+kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor)
+{
+    kry_status st = KRY_OK;
+    const kry_slab *s = &A->slab, *t = &from->slab;
+
+    if (!from->face[0]) return KRY_OK;
+    A->faces_given = from->faces_given;
+    TRY(create_buffers(A, from->coefficient != NULL));
+    TRY(copy_numbers(A, "coefficient", from, from->coefficient, cells_of(A), factor,
+                     A->coefficient));
+    TRY(copy_numbers(A, "coefficient", from, t->cells_below, s->layer, factor, s->cells_below));
+    if (!A->faces_given) return make_faces(A);
+    for (int a = 0; a < A->axes; a++)
+        TRY(copy_numbers(A, "face", from, from->face[a], A->n, factor, A->face[a]));
+    TRY(copy_numbers(A, "face", from, t->face_below, s->layer, factor, s->face_below));
 done:
     return st;
 }

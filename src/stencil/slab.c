@@ -52,8 +52,8 @@ typedef struct parts {
     const kry_split *split;
 } parts;
 
-/* The layers of part `rank`, and which parts are next to it; -1: none. */
-static kry_slab slab_of(const parts *p, int rank, int *below, int *above)
+/* The layers of part `rank`, and which parts are next to it. */
+static kry_slab slab_of(const parts *p, int rank)
 {
     const kry_split *s = p->split;
     int last = p->params->size[2] ? 2 : 1, size = s->members;
@@ -63,36 +63,35 @@ static kry_slab slab_of(const parts *p, int rank, int *below, int *above)
     slab.layer = last == 2 ? p->params->size[0] * p->params->size[1] : p->params->size[0];
     slab.first = s->first[rank] / slab.layer;
     slab.count = kry_split_rows(s, rank) / slab.layer;
-    *below = rank > 0 ? rank - 1 : wraps ? size - 1 : -1;
-    *above = rank + 1 < size ? rank + 1 : wraps ? 0 : -1;
-    slab.low = *below >= 0, slab.high = *above >= 0;
+    slab.low = rank > 0 || wraps, slab.high = rank + 1 < size || wraps;
+    slab.below = (rank + size - 1) % size, slab.above = (rank + 1) % size;
+    slab.layers_below = kry_split_rows(s, slab.below) / slab.layer;
     return slab;
 }
 
-/* The halo: the last layer of the part below and the first one of that above. */
-static kry_status make_halo(const parts *p, kry_device *dev, int below, int above, kry_slab *slab)
+kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab)
 {
     kry_status st = KRY_OK;
-    int64_t layer = slab->layer;
-    bool upside_down = below >= 0 && above >= 0 && above < below; /* ranks ascend */
+    int64_t layer = slab->layer, last = (slab->layers_below - 1) * layer;
+    bool both = slab->low && slab->high, one = both && slab->above == slab->below;
+    bool upside_down = both && slab->above < slab->below; /* ranks ascend */
+    kry_link low = { slab->below, 0, one ? 2 * layer : layer }, high = { slab->above, 0, layer };
     kry_link want[2];
     int wants = 0;
     int32_t *row = NULL;
 
     TRY(kry_alloc((size_t)(2 * layer), sizeof *row, &row));
-    slab->at_low = upside_down ? (cl_int)layer : 0;
-    slab->at_high = upside_down || below < 0 ? 0 : (cl_int)layer;
-    for (int64_t i = 0; i < layer && below >= 0; i++)
-        row[slab->at_low + i] = (int32_t)(kry_split_rows(p->split, below) - layer + i);
-    for (int64_t i = 0; i < layer && above >= 0; i++) row[slab->at_high + i] = (int32_t)i;
-    if (below >= 0) want[wants++] = (kry_link){ below, slab->at_low, layer };
-    if (above >= 0 && above != below) want[wants++] = (kry_link){ above, slab->at_high, layer };
-    if (above == below) want[0].count = 2 * layer;
-    if (upside_down) {
-        kry_link t = want[0];
-        want[0] = want[1], want[1] = t;
-    }
-    TRY(kry_halo_create(dev, p->type, want, wants, row, &slab->halo));
+    if (upside_down)
+        low.first = layer;
+    else if (slab->low)
+        high.first = layer;
+    slab->at_low = (cl_int)low.first, slab->at_high = (cl_int)high.first;
+    for (int64_t i = 0; i < layer && slab->low; i++) row[low.first + i] = (int32_t)(last + i);
+    for (int64_t i = 0; i < layer && slab->high; i++) row[high.first + i] = (int32_t)i;
+    if (upside_down) want[wants++] = high;
+    if (slab->low) want[wants++] = low;
+    if (slab->high && !one && !upside_down) want[wants++] = high;
+    TRY(kry_halo_create(dev, type, want, wants, row, &slab->halo));
     slab->numbers = kry_halo_numbers(slab->halo);
 done:
     free(row);
@@ -104,12 +103,11 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     kry_status st = KRY_OK;
     const parts *p = user;
     kry_device *dev = p->split->team->part[rank];
-    int below, above;
-    kry_slab slab = slab_of(p, rank, &below, &above);
+    kry_slab slab = slab_of(p, rank);
 
     *local = NULL;
-    if (slab.low || slab.high) TRY(make_halo(p, dev, below, above, &slab));
-    TRY(kry_stencil_create_slab(dev, p->type, p->params, &slab, local));
+    if (slab.low || slab.high) TRY(kry_slab_make_halo(dev, p->type, &slab));
+    TRY(kry_stencil_make(dev, p->type, p->params, &slab, NULL, 1, local));
 done:
     return st;
 }

@@ -170,6 +170,7 @@ static void stencil_destroy(void *self)
     for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
     kry_buffer_release(A->dev, &A->coefficient);
     kry_buffer_release(A->dev, &A->slab.face_below);
+    kry_buffer_release(A->dev, &A->slab.cells_below);
     kry_halo_release(&A->slab.halo);
     free(A);
 }
@@ -179,7 +180,7 @@ static void stencil_destroy(void *self)
     .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
     .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
     .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
-    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour
+    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour, .twin = kry_stencil_twin
 
 static const kry_op_table image_table = { TABLE };
 static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
@@ -226,7 +227,11 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
     CHECK(dev && p, KRY_ERR_ARGUMENT, "kry_stencil_create: NULL");
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "kry_stencil_create: params not made by KRY_STENCIL");
-    TRY(kry_type_check("kry_stencil_create", dev, type));
+    if (p->on_host)
+        CHECK(type == KRY_F64, KRY_ERR_TYPE,
+              "kry_stencil_create: what stays on the host is in double");
+    else
+        TRY(kry_type_check("kry_stencil_create", dev, type));
     CHECK((unsigned)p->path < KRY_STENCIL_PATH_COUNT, KRY_ERR_ARGUMENT,
           "kry_stencil_create: path = %d is none", (int)p->path);
     for (int a = 0; a < (p->size[2] ? 3 : 2); a++) {
@@ -263,7 +268,8 @@ static bool is_singular(const kry_stencil *A)
 }
 
 /* slab: NULL for all layers */
-static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry_slab *slab)
+static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry_slab *slab,
+                          bool variable)
 {
     static const int kernel_path[] = { [KRY_PATH_MARCH] = 0,
                                        [KRY_PATH_GLOBAL] = 1,
@@ -279,7 +285,8 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     for (int a = 0; a < 3; a++) {
         A->size[a] = a < last ? p->size[a] : a == last ? A->slab.count : 1;
         A->spacing[a] = or_one(p->spacing[a]);
-        A->weight[a] = or_one(p->diffusion[a]) / (A->spacing[a] * A->spacing[a]);
+        A->diffusion[a] = or_one(p->diffusion[a]);
+        A->weight[a] = A->diffusion[a] / (A->spacing[a] * A->spacing[a]);
         A->low[a] = a < A->axes ? p->low[a] : KRY_NEUMANN;
         A->high[a] = a < A->axes ? p->high[a] : KRY_NEUMANN;
     }
@@ -289,12 +296,12 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
              "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s", A->axes,
              kernel_path[A->path], ghost_define(A, 0, false), ghost_define(A, 0, true),
              ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
-             ghost_define(A, 2, true), p->coefficient || p->face[0] ? " -DVARIABLE" : "",
+             ghost_define(A, 2, true), variable ? " -DVARIABLE" : "",
              A->singular ? " -DDRIFT" : "");
     snprintf(A->shared, sizeof A->shared, "%s%s", A->slab.low ? " -DSHARED_LOW" : "",
              A->slab.high ? " -DSHARED_HIGH" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
-    A->lanes = kry_stencil_lanes(A);
+    A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
 }
 
 static kry_status make_kernels(kry_stencil *A, bool harmonic)
@@ -378,30 +385,65 @@ static const kry_op_table *table_of(const kry_stencil *A)
     return uses_image(A) ? &image_table : kry_stencil_is_slab(A) ? &slab_table : &stencil_table;
 }
 
-kry_status kry_stencil_create_slab(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                                   const kry_slab *slab, kry_op **out)
+/* A twin without coefficients takes the factor in its weights. */
+static kry_status scale_weights(kry_stencil *A, double factor)
+{
+    kry_status st = KRY_OK;
+    for (int a = 0; a < A->axes; a++) {
+        A->weight[a] *= factor;
+        CHECK(A->type == KRY_F64 || (isfinite((float)A->weight[a]) && (float)A->weight[a] > 0),
+              KRY_ERR_UNSUPPORTED,
+              "kry_op_twin: diffusion / h^2 along %c is %g, which single precision cannot hold",
+              "xyz"[a], A -> weight[a]);
+    }
+done:
+    return st;
+}
+
+/* The numbers are looked at as a device would. */
+static kry_status on_host(kry_device *dev, const kry_stencil_params *params, kry_op **out)
+{
+    kry_stencil grid = { .type = KRY_F64 };
+    kry_status st = KRY_OK;
+
+    describe_grid(&grid, params, NULL, false);
+    TRY(kry_stencil_check_numbers(&grid, "kry_stencil_create", params));
+    unsigned traits = KRY_SYMMETRIC | (grid.singular ? KRY_SINGULAR : KRY_POSITIVE);
+    TRY(kry_stencil_on_host(dev, params, traits, out));
+done:
+    return st;
+}
+
+kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            kry_op **out)
 {
     kry_status st = KRY_OK;
     kry_stencil *A = NULL;
+    kry_halo *halo = slab ? slab->halo : NULL; /* until A has it */
+    bool harmonic = like ? like->face[0] && !like->faces_given
+                         : params && params->coefficient && !params->face[0];
 
     *out = NULL;
-    if ((st = kry_alloc(1, sizeof *A, &A)) < 0) {
-        kry_halo *halo = slab ? slab->halo : NULL;
-        return kry_halo_release(&halo), st;
-    }
+    TRY(check_params(dev, type, params));
+    TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = dev;
     A->type = type;
     if (slab) A->slab = *slab;
-    describe_grid(A, params, slab);
-    TRY(make_kernels(A, params->coefficient && !params->face[0]));
+    halo = NULL;
+    describe_grid(A, params, slab,
+                  like ? like->face[0] != NULL : params->coefficient || params->face[0]);
+    if (like && !like->face[0]) TRY(scale_weights(A, factor));
+    TRY(make_kernels(A, harmonic));
     if (uses_image(A)) TRY(make_image(A));
-    TRY(kry_stencil_create_faces(A, params));
+    TRY(like ? kry_stencil_copy_faces(A, like, factor) : kry_stencil_create_faces(A, params));
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
     TRY(kry_op_create(dev, table_of(A), A, &shape, out));
     A = NULL;
 done:
+    kry_halo_release(&halo);
     stencil_destroy(A);
     return st;
 }
@@ -413,8 +455,12 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
 
     *out = NULL;
     TRY(check_params(dev, type, params));
-    TRY(dev->team ? kry_stencil_create_parts(dev, type, params, out)
-                  : kry_stencil_create_slab(dev, type, params, NULL, out));
+    if (params->on_host)
+        TRY(on_host(dev, params, out));
+    else if (dev->team)
+        TRY(kry_stencil_create_parts(dev, type, params, out));
+    else
+        TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, out));
 done:
     return st;
 }

@@ -29,7 +29,10 @@ typedef struct kry_slab {
     cl_int at_low, at_high; /* where its numbers begin in the halo's */
     kry_halo *halo;         /* owned. NULL: all layers are here; or a test fills `numbers` */
     cl_mem numbers;         /* borrowed from the halo */
+    int below, above;       /* that part; not for tests */
+    int64_t layers_below;   /* how many that part has */
     cl_mem face_below;      /* owned: faces between the first layer and the one below; or NULL */
+    cl_mem cells_below;     /* owned: coefficients of that one; or NULL */
 } kry_slab;
 
 /*
@@ -48,7 +51,7 @@ typedef struct kry_stencil {
     int axes;           /* 2 or 3 */
     int64_t size[3], n; /* size[2] is 1 with two axes; n is their product: what is here */
     double weight[3];   /* diffusion / h^2 */
-    double spacing[3];
+    double spacing[3], diffusion[3];
     kry_side low[3], high[3]; /* of the whole grid */
     kry_slab slab;
     cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without. Behind
@@ -111,10 +114,9 @@ kry_stencil *kry_stencil_of(const kry_op *op);
 /* The same, but of an operator on a team its first part's. */
 kry_stencil *kry_stencil_of_parts(const kry_op *op);
 
-/* The operator of those layers of the grid of `params`, which are all given. slab: its halo is the
- * operator's from here on, even if this fails. Collective where there is one. */
-kry_status kry_stencil_create_slab(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                                   const kry_slab *slab, kry_op **A);
+/* The halo of a slab, `type` numbers: the last layer of the part below and the first one of that above.
+ * Collective. */
+kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab);
 /* On a team, split between layers; the parameters have been checked. */
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A);
@@ -130,9 +132,32 @@ kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_ve
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* The buffers of coefficients and faces, where `params` has any, and their numbers. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
+/* Whether the coefficients and faces of params would do. */
+kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
+                                     const kry_stencil_params *params);
 /* New numbers for kry_op_update, of the whole grid. Refused, nothing has changed. Waits.
  * Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
+
+/* Those of another stencil of the same grid, times factor. Waits. */
+kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);
+
+/* twin.c: entry of the operators' table. */
+kry_status kry_stencil_twin(void *self, kry_type type, double factor, const double *scale,
+                            kry_op **twin);
+/* host_op.c: params->on_host. */
+kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
+                               kry_op **op);
+/* kry_stencil_create on one device.
+ *
+ *   params  of the whole grid
+ *   slab    the layers that are made, NULL: all; its halo is the operator's from here on, even if this
+ *           fails. Collective where there is one
+ *   like    NULL, or of the same grid or slab: take that one's coefficients and faces, times factor, or
+ *           where it has none its weights */
+kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            kry_op **out);
 
 /* ---- sweep.c ---- */
 

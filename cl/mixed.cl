@@ -1,0 +1,45 @@
+// mixed.cl - between a solver in single and what is kept in double: x, and the residual.
+// Host: src/solver/mixed_device.c.  REAL is double. Launch: kry_groups_for(n) groups of WG. All
+// vectors start at element 0.
+//
+// SCALED   s, powers of two, makes the diagonal of the matrix in single about 1; else s is not read
+
+#ifdef SCALED
+#define S(i) s[i] *
+#else
+#define S(i)
+#endif
+
+// y := beta x + a s .* d, and d := 0; with beta == 0, x is not read. y may be x.
+kernel void mixed_widen(long n, REAL beta, global const REAL *x, REAL a, global const REAL *restrict s,
+                        global float *restrict d, global REAL *y)
+{
+    FOR_EACH(i, n)
+    {
+        REAL t = a * (S(i) (REAL)d[i]);
+        y[i] = beta == 0 ? t : beta * x[i] + t;
+        d[i] = 0;
+    }
+}
+
+// d := a s .* r
+kernel void mixed_narrow(long n, REAL a, global const REAL *restrict s,
+                         global const REAL *restrict r, global float *restrict d)
+{
+    FOR_EACH(i, n) d[i] = (float)(a * (S(i) r[i]));
+}
+
+// part[group] := sums of (r_i r_i, s_i r_i s_i r_i). Launch: kry_groups_for_sums(n).
+kernel void mixed_norms(long n, global const REAL *restrict s, global const REAL *restrict r,
+                        global ACC2 *restrict part)
+{
+    local ACC2 lane[WG];
+    ACC2 t = 0;
+    FOR_EACH(i, n)
+    {
+        REAL v = S(i) r[i];
+        t += (ACC2)(r[i] * r[i], v * v);
+    }
+    ACC2 sum = group_sum2(t, lane);
+    if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}
