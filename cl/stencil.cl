@@ -89,7 +89,7 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
     ADD_PRODUCT_##K(dot, c, sum);
     SWEEP(GET_P, DIRECTION)
     TOTAL total = group_sum(SUM_OF(dot), (local TOTAL *)lane);
-    if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = total;
+    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
 }
 
 // alpha := rho / p.Ap,  r -= alpha A p,  part[group] := (r.z, r.r), where z is d .* r if `scaled`,
@@ -137,7 +137,7 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
 #define GET_STEP(K, i) AT_##K(p, i)
     SWEEP(GET_STEP, STEP)
     TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
-    if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = total;
+    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
 #ifdef DRIFT
     KEEP_DRIFT(SUM_OF(mean), lane, go_on)
 #endif

@@ -30,8 +30,8 @@ kernel void stencil_scale(RELAX_PARAMS)
     }
     SWEEP(GET_NOTHING, SCALE)
     TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(bb)), lane);
-    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[get_group_id(0)] = total;
+    if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
 }
 
 // y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
@@ -48,6 +48,8 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
     const SUM by_old = (SUM)old_scale;
     b += b0, x += x0, old += old0, y += y0;
 #define GET_RELAXED(K, i) (by_x * AT_##K(x, i))
+#undef FROM_HALO
+#define FROM_HALO(v) (by_x * (v))
 #define RELAX_POINT(K, i, c, sum, diagonal)                                  \
     {                                                                        \
         T_##K b_i = AT_##K(b, i), r_i = b_i - sum;                           \
@@ -63,8 +65,8 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
     }
     SWEEP(GET_RELAXED, RELAX_POINT)
     TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(squares)), lane);
-    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[get_group_id(0)] = total;
+    if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
 }
 
 #elif defined(COLOURS)

@@ -250,7 +250,7 @@ static void step_suite_direction(const kry_op *op, const matrix *A, double rho, 
     step_release(&s);
 }
 
-static void step_suite(const kry_op *op, const matrix *A, const char *why)
+MAYBE_UNUSED static void step_suite(const kry_op *op, const matrix *A, const char *why)
 {
     if (op->table->apply_dot) step_suite_dot(op, A, why);
     step_suite_direction(op, A, 0.8125, 1.3, why);

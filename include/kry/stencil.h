@@ -67,10 +67,14 @@ typedef struct kry_stencil_params {
  * none has. kry_op_update takes n new coefficients, in double; of an operator made with faces, n
  * for each axis, x first, as one array (coefficients stay).
  *
+ * On a team (kry_team_create) each device has consecutive layers of the last axis: rows of a plane
+ * grid, planes of one in space. Make the operator before its vectors.
+ *
  * Returns  KRY_ERR_ARGUMENT for sizes, spacings, coefficients or faces that are not positive, 2^31
  *          or more unknowns, a periodic side without its partner, faces of some axes only, or
  *          without the coefficients that a low side needs; KRY_ERR_UNSUPPORTED for a path the
- *          device, the number type or the grid does not allow (the message names another one).
+ *          device, the number type or the grid does not allow (the message names another one);
+ *          KRY_ERR_SHAPE on a team whose vectors of n rows are split elsewhere than between layers.
  * Source   Wang, Gobbert et al. (paths); see docs/stencils.md
  */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
@@ -93,7 +97,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_stencil_boundary(const kry_op *A,
                                                        const kry_side_values low[3],
                                                        const kry_side_values high[3], kry_vec *b);
 
-/* The same operator as a stored matrix. Waits. */
+/* The same operator as a stored matrix, on a team split in the same places. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_matrix(const kry_op *A,
                                                      const kry_matrix_params *params,
                                                      kry_op **matrix);

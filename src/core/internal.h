@@ -114,7 +114,7 @@ kry_status kry_device_open_id(cl_device_id id, kry_device **device);
 
 /* ---- program.c, program_disk.c ---- */
 
-enum { KRY_MAX_ARGS = 32 };
+enum { KRY_MAX_ARGS = 40 };
 
 /* A kernel of a cached program, borrowed from the device; remembers its last arguments. */
 typedef struct kry_kernel {

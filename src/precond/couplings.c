@@ -39,7 +39,7 @@ static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
     cols[count++] = (int32_t)i;
     for (int a = 0; a < A->axes; a++) {
         int64_t size = A->size[a], at = left % size, around = (size - 1) * stride;
-        bool wraps = A->low[a] == KRY_PERIODIC;
+        bool wraps = kry_stencil_wraps(A, a);
         if (at > 0 || wraps) cols[count++] = (int32_t)(at > 0 ? i - stride : i + around);
         if (at < size - 1 || wraps)
             cols[count++] = (int32_t)(at < size - 1 ? i + stride : i - around);

@@ -12,9 +12,9 @@ static kry_status get_kernel(kry_stencil *A, const char *stem, const char *more,
                              kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
-    char defines[224];
+    char defines[256];
 
-    snprintf(defines, sizeof defines, "%s %s", A->defines, more);
+    snprintf(defines, sizeof defines, "%s%s %s", A->defines, A->shared, more);
     if (!strstr(more, "RELAX")) strstr(defines, "-DPATH=")[7] = '0';
     TRY(kry_kernel_get(A->dev, stem, A->type, defines, name, kernel));
 done:
@@ -76,8 +76,12 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
     const bool anywhere = s->b->first % A->lanes || x->first % A->lanes || old->first % A->lanes ||
                           y->first % A->lanes;
     const kry_sweep *sweep = s->x ? &A->relax[anywhere] : &A->scale[anywhere];
-    if (sum) sum->count = (cl_int)sweep->groups;
-    TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest) - (s->x ? 0 : 8)));
+    if (s->x) {
+        TRY(kry_stencil_exchange(A, sweep, s->x, NULL, rest, COUNT(rest), sum));
+    } else {
+        if (sum) sum->count = (cl_int)sweep->groups;
+        TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest) - 8));
+    }
 done:
     return st;
 }
@@ -91,13 +95,23 @@ static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, 
     int64_t most = kry_groups_at_once(A->dev, A->dev->shape.per_unit);
     int64_t work = columns * ((last + length - 1) / length), groups = (work + group - 1) / group;
 
-    return (kry_sweep){ kernel, (cl_int)work, (cl_int)length, 1, groups < most ? groups : most };
+    return (kry_sweep){ .kernel = kernel,
+                        .work = (cl_int)work,
+                        .length = (cl_int)length,
+                        .width = 1,
+                        .groups = groups < most ? groups : most,
+                        .slab = kry_stencil_is_slab(A) };
 }
 
 /* CPUs walk shares of `work`, which stand for all points. */
 static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
 {
-    return (kry_sweep){ kernel, (cl_int)work, 1, 1, kry_groups_for_sums(A->dev, A->type, A->n) };
+    return (kry_sweep){ .kernel = kernel,
+                        .work = (cl_int)work,
+                        .length = 1,
+                        .width = 1,
+                        .groups = kry_groups_for_sums(A->dev, A->type, A->n),
+                        .slab = kry_stencil_is_slab(A) };
 }
 
 /* Neighbours along an axis that closes on itself must differ in colour, too. */
@@ -106,12 +120,13 @@ static kry_status check_colours(const kry_stencil *A)
     static const char name[] = "xyz";
     kry_status st = KRY_OK;
 
-    for (int a = 0; a < A->axes; a++)
-        CHECK(A->low[a] != KRY_PERIODIC || A->size[a] == 1 || A->size[a] % 2 == 0,
-              KRY_ERR_UNSUPPORTED,
+    for (int a = 0; a < A->axes; a++) {
+        int64_t size = kry_stencil_size_of_all(A, a);
+        CHECK(A->low[a] != KRY_PERIODIC || size == 1 || size % 2 == 0, KRY_ERR_UNSUPPORTED,
               "a red-black sweep needs an even number of unknowns along a periodic axis: %c has "
               "%lld",
-              name[a], (long long)A->size[a]);
+              name[a], (long long)size);
+    }
 done:
     return st;
 }
@@ -121,13 +136,14 @@ static kry_status make_colours(kry_stencil *A)
 {
     kry_status st = KRY_OK;
     int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
+    int64_t length = A->path == KRY_PATH_MARCH ? A->residual.length : 1;
     kry_kernel *kernel;
 
     if (A->colour.kernel) return KRY_OK;
     TRY(get_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
-    A->colour = A->dev->info.cpu_kernels ? shares(A, kernel, rows)
-                                         : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last),
-                                               (A->residual.length + 1) / 2);
+    A->colour = A->dev->info.cpu_kernels
+                    ? shares(A, kernel, rows)
+                    : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last), (length + 1) / 2);
 done:
     return st;
 }
@@ -141,10 +157,14 @@ kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const 
     TRY(check_colours(A));
     TRY(make_colours(A));
     if (!b) return KRY_OK;
-    const cl_int which = colour;
+    const cl_int which = (colour + (int)(A->slab.first % 2)) % 2; /* of the whole grid */
     kry_scalar w = kry_scalar_of(A->dev, omega);
     const kry_arg rest[] = { ARG(which),    ARG_ACC(A->dev, w), ARG(b->buffer),
                              ARG(b->first), ARG(x->buffer),     ARG(x->first) };
+    if (A->slab.halo) {
+        TRY(kry_halo_begin(A->slab.halo, x));
+        TRY(kry_halo_end(A->slab.halo));
+    }
     TRY(kry_stencil_launch(A, &A->colour, rest, COUNT(rest)));
 done:
     return st;
@@ -156,7 +176,7 @@ done:
 static bool same_beside(const kry_stencil *A, int a)
 {
     kry_side low = A->low[a], high = A->high[a];
-    return A->size[a] == 1 || low == KRY_PERIODIC ||
+    return kry_stencil_size_of_all(A, a) == 1 || low == KRY_PERIODIC ||
            (low == KRY_DIRICHLET && high == KRY_DIRICHLET);
 }
 
@@ -168,30 +188,42 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
     for (int a = 0; a < A->axes; a++) {
         if (!same_beside(A, a)) return 0;
         bool loop = A->low[a] == KRY_PERIODIC;
-        if (A->size[a] > 1 || !loop)
+        if (kry_stencil_size_of_all(A, a) > 1 || !loop)
             d += A->weight[a] * (loop ? 2 : 2 - kry_ghost(A->low[a]) - kry_ghost(A->high[a]));
     }
     return d;
 }
 
-/* For aligned vectors and for all. Whatever the path, columns are marched along; in space, with
- * faces of their own, vectors are half as wide: 72 registers instead of 128. */
+/* The grid that the incomplete inverse is made for: of a slab only what is here. L of the whole
+ * grid reaches the neighbours' neighbours, twice as far as a halo; without the couplings to other
+ * parts M is symmetric and positive as before, in blocks. Whatever the path, columns are marched
+ * along. */
+static kry_stencil block_of(const kry_stencil *A)
+{
+    kry_stencil block = *A;
+    block.path = KRY_PATH_MARCH;
+    block.slab.low = block.slab.high = false;
+    block.shared[0] = 0;
+    return block;
+}
+
+/* For aligned vectors and for all. In space, with faces of their own, vectors are half as wide: 72
+ * registers instead of 128. */
 static kry_status make_poisson(kry_stencil *A, bool scalar)
 {
     kry_status st = KRY_OK;
-    kry_stencil march = *A;
+    kry_stencil block = block_of(A);
     char defines[48];
     int lanes = A->lanes;
     kry_kernel *kernel;
 
     if (A->poisson[1].kernel) return KRY_OK;
-    march.path = KRY_PATH_MARCH;
     if (A->axes == 3 && A->face[0] && lanes > 1) lanes /= 2;
     for (int i = 0; i < 2; i++) {
         snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
                  i && lanes > 1 ? " -DANYWHERE" : "");
-        TRY(get_kernel(A, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
-        A->poisson[i] = kry_stencil_plan(&march, lanes, true);
+        TRY(get_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
+        A->poisson[i] = kry_stencil_plan(&block, lanes, true);
         A->poisson[i].kernel = kernel;
     }
 done:

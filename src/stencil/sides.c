@@ -7,6 +7,7 @@
  *   Dirichlet, on faces   u_out = 2 g - x_i      b_i += 2 f g
  *   Neumann, flux q       u_out = x_i + h q / k  b_i += diffusion q / h, whatever k is
  */
+#include "../dist/team.h"
 #include "stencil.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,18 +28,28 @@ static side side_of(const kry_stencil *A, int axis, bool high)
                    .stride = (cl_int)stride[v] };
 }
 
-/* The numbers given on a side, in the type of the operator, on the device. Waits. */
-static kry_status upload(const kry_stencil *A, const kry_side_values *given, int64_t count,
+/* Is there such a side, here? */
+static bool has_side(const kry_stencil *A, int axis, bool high)
+{
+    bool shared = axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
+    return A->low[axis] != KRY_PERIODIC && !shared;
+}
+
+/* The numbers given on what is here of a side, in the type of the operator, on the device. Waits.
+ */
+static kry_status upload(const kry_stencil *A, int axis, const kry_side_values *given,
                          kry_vec **vec)
 {
     kry_status st = KRY_OK;
+    int64_t count = A->n / A->size[axis], first = 0;
     void *host = NULL;
 
+    if (axis < A->axes - 1) first = A->slab.first * (A->slab.layer / A->size[axis]);
     TRY(kry_alloc((size_t)count, kry_type_size(A->type), &host));
     for (int64_t i = 0; i < count; i++) {
-        double g = given->array ? given->array[i] : given->constant;
+        double g = given->array ? given->array[first + i] : given->constant;
         CHECK(isfinite(g), KRY_ERR_ARGUMENT, "kry_stencil_boundary: value %lld of a side is %g",
-              (long long)i, g);
+              (long long)(first + i), g);
         kry_number_put(A->type, host, i, g);
     }
     TRY(kry_vec_create(A->dev, A->type, count, 1, vec));
@@ -71,28 +82,55 @@ done:
     return st;
 }
 
-kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
-                                const kry_side_values high[3], kry_vec *b)
+typedef struct boundary {
+    const kry_op *op;
+    const kry_side_values *low, *high;
+    kry_vec *b;
+} boundary;
+
+/* On one device, or one part. Collective. */
+static kry_status add_sides(kry_stencil *A, const boundary *s, kry_vec *b)
 {
     kry_status st = KRY_OK;
-    kry_stencil *A = kry_stencil_of(op);
     kry_vec *given[6] = { NULL };
 
-    CHECK(op && low && high && b, KRY_ERR_ARGUMENT, "kry_stencil_boundary: NULL");
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_boundary: '%s' is no stencil", op->table->kind);
-    CHECK(b->n == A->n && b->k == 1, KRY_ERR_SHAPE,
-          "kry_stencil_boundary: b is %lld-by-%lld, the grid has %lld unknowns", (long long)b->n,
-          (long long)b->k, (long long)A->n);
-    CHECK(b->type == A->type && b->dev == A->dev, KRY_ERR_TYPE,
-          "kry_stencil_boundary: b has another number type or device than the stencil");
     for (int f = 0; f < 2 * A->axes; f++) { /* all, before b changes */
-        const kry_side_values *values = f % 2 ? &high[f / 2] : &low[f / 2];
-        if (A->low[f / 2] == KRY_PERIODIC) continue;
-        TRY(upload(A, values, A->n / A->size[f / 2], &given[f]));
+        const kry_side_values *values = f % 2 ? &s->high[f / 2] : &s->low[f / 2];
+        if (has_side(A, f / 2, f % 2)) TRY(upload(A, f / 2, values, &given[f]));
     }
+    TRY(kry_layout_join(&A->dev->layout, KRY_OK));
     for (int f = 0; f < 2 * A->axes; f++)
         if (given[f]) TRY(add_side(A, f / 2, f % 2, given[f], b));
 done:
     for (int f = 0; f < 6; f++) kry_vec_release(&given[f]);
+    return st;
+}
+
+static kry_status add_sides_of_part(void *user, int rank)
+{
+    const boundary *s = user;
+    kry_vec b = kry_vec_on_part(s->b, rank);
+    return add_sides(kry_stencil_of(kry_op_on_part(s->op, rank)), s, &b);
+}
+
+kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
+                                const kry_side_values high[3], kry_vec *b)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op && low && high && b, KRY_ERR_ARGUMENT, "kry_stencil_boundary: NULL");
+    kry_stencil *A = kry_stencil_of_parts(op);
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_boundary: '%s' is no stencil", op->table->kind);
+    CHECK(b->n == op->shape.rows && b->k == 1, KRY_ERR_SHAPE,
+          "kry_stencil_boundary: b is %lld-by-%lld, the grid has %lld unknowns", (long long)b->n,
+          (long long)b->k, (long long)op->shape.rows);
+    CHECK(b->type == A->type && b->dev == op->dev, KRY_ERR_TYPE,
+          "kry_stencil_boundary: b has another number type or device than the stencil");
+    boundary s = { op, low, high, b };
+    if (kry_op_in_parts(op))
+        TRY(kry_team_run(op->dev->team, kry_op_split(op)->members, add_sides_of_part, &s));
+    else
+        TRY(add_sides(A, &s, b));
+done:
     return st;
 }

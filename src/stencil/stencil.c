@@ -65,7 +65,8 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
     bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
-    return kry_stencil_launch(A, aligned ? &A->apply : &A->apply_anywhere, rest, COUNT(rest));
+    return kry_stencil_exchange(A, aligned ? &A->apply : &A->apply_anywhere, x, NULL, rest,
+                                COUNT(rest), NULL);
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -73,7 +74,7 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-    return kry_stencil_launch(A, &A->residual, rest, COUNT(rest));
+    return kry_stencil_exchange(A, &A->residual, x, NULL, rest, COUNT(rest), NULL);
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -89,10 +90,10 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
     rest[n++] = (kry_arg)ARG(p->buffer);
     rest[n++] = (kry_arg)ARG(sum->buffer);
     (void)q;
-    sum->count = (cl_int)A->direction.groups;
-    return kry_stencil_launch(A, &A->direction, rest, n);
+    return kry_stencil_exchange(A, &A->direction, NULL, d, rest, n, sum);
 }
 
+/* A slab still has p's neighbours from the direction. */
 static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
 {
     kry_stencil *A = self;
@@ -134,12 +135,13 @@ done:
     return st;
 }
 
-/* Entries of a row along an axis besides the diagonal, for all rows. */
+/* Entries of a row along an axis besides the diagonal, for all rows that are here. */
 static int64_t entries_along(const kry_stencil *A, int a)
 {
-    int64_t size = A->size[a];
+    int64_t size = kry_stencil_size_of_all(A, a), side = A->n / A->size[a];
+    bool last = a == A->axes - 1;
     if (A->low[a] == KRY_PERIODIC) return (size > 2 ? 2 : size - 1) * A->n;
-    return 2 * A->n - 2 * (A->n / size);
+    return 2 * A->n - (last && A->slab.low ? 0 : side) - (last && A->slab.high ? 0 : side);
 }
 
 static void stencil_describe(void *self, kry_op_info *info)
@@ -167,6 +169,9 @@ static void stencil_destroy(void *self)
     kry_image_release(&A->image);
     for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
     kry_buffer_release(A->dev, &A->coefficient);
+    kry_buffer_release(A->dev, &A->slab.face_below);
+    kry_buffer_release(A->dev, &A->slab.cells_below);
+    kry_halo_release(&A->slab.halo);
     free(A);
 }
 
@@ -181,10 +186,14 @@ static const kry_op_table image_table = { TABLE };
 static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
                                             .apply_step = stencil_step,
                                             .run_cg = kry_stencil_run_cg };
+/* What stays on a chip cannot meet another. */
+static const kry_op_table slab_table = { TABLE, .apply_direction = stencil_direction,
+                                         .apply_step = stencil_step };
 
 kry_stencil *kry_stencil_of(const kry_op *op)
 {
-    bool is = op && (op->table == &stencil_table || op->table == &image_table);
+    bool is = op && (op->table == &stencil_table || op->table == &image_table ||
+                     op->table == &slab_table);
     return is ? op->self : NULL;
 }
 
@@ -239,8 +248,14 @@ done:
 
 static double or_one(double value) { return value > 0 ? value : 1; }
 
-/* What the sides' ghosts are to the kernels. */
-static int ghost_define(kry_side side) { return side == KRY_PERIODIC ? 2 : kry_ghost(side); }
+/* What the ghosts of a side are to the kernels; where layers of another part are, not of interest.
+ */
+static int ghost_define(const kry_stencil *A, int axis, bool high)
+{
+    kry_side side = high ? A->high[axis] : A->low[axis];
+    if (axis == A->axes - 1 && (high ? A->slab.high : A->slab.low)) return 0;
+    return side == KRY_PERIODIC && kry_stencil_wraps(A, axis) ? 2 : kry_ghost(side);
+}
 
 /* No side has given values: constants are mapped to zero. */
 static bool is_singular(const kry_stencil *A)
@@ -252,32 +267,39 @@ static bool is_singular(const kry_stencil *A)
     return true;
 }
 
-static void describe_grid(kry_stencil *A, const kry_stencil_params *p, bool variable)
+/* slab: NULL for all layers */
+static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry_slab *slab,
+                          bool variable)
 {
     static const int kernel_path[] = { [KRY_PATH_MARCH] = 0,
                                        [KRY_PATH_GLOBAL] = 1,
                                        [KRY_PATH_LOCAL] = 2,
                                        [KRY_PATH_TEXTURE1D] = 1,
                                        [KRY_PATH_TEXTURE2D] = 1 };
-    A->axes = p->size[2] ? 3 : 2;
-    A->n = 1;
+    int last = p->size[2] ? 2 : 1;
+    A->axes = last + 1;
+    if (!slab) A->slab.count = p->size[last];
+    A->slab.all = p->size[last];
+    A->slab.layer = last == 2 ? p->size[0] * p->size[1] : p->size[0];
+    A->n = A->slab.layer * A->slab.count;
     for (int a = 0; a < 3; a++) {
-        A->size[a] = a < A->axes ? p->size[a] : 1;
+        A->size[a] = a < last ? p->size[a] : a == last ? A->slab.count : 1;
         A->spacing[a] = or_one(p->spacing[a]);
         A->diffusion[a] = or_one(p->diffusion[a]);
         A->weight[a] = A->diffusion[a] / (A->spacing[a] * A->spacing[a]);
         A->low[a] = a < A->axes ? p->low[a] : KRY_NEUMANN;
         A->high[a] = a < A->axes ? p->high[a] : KRY_NEUMANN;
-        A->n *= A->size[a];
     }
     A->singular = is_singular(A);
     A->path = p->path;
     snprintf(A->defines, sizeof A->defines,
              "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s", A->axes,
-             kernel_path[A->path], ghost_define(A->low[0]), ghost_define(A->high[0]),
-             ghost_define(A->low[1]), ghost_define(A->high[1]), ghost_define(A->low[2]),
-             ghost_define(A->high[2]), variable ? " -DVARIABLE" : "",
+             kernel_path[A->path], ghost_define(A, 0, false), ghost_define(A, 0, true),
+             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
+             ghost_define(A, 2, true), variable ? " -DVARIABLE" : "",
              A->singular ? " -DDRIFT" : "");
+    snprintf(A->shared, sizeof A->shared, "%s%s", A->slab.low ? " -DSHARED_LOW" : "",
+             A->slab.high ? " -DSHARED_HIGH" : "");
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
     A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
 }
@@ -286,7 +308,7 @@ static kry_status make_kernels(kry_stencil *A, bool harmonic)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    char fast[192], anywhere[192];
+    char fast[224], anywhere[224];
     const struct {
         const char *defines, *name;
         int lanes;
@@ -300,9 +322,9 @@ static kry_status make_kernels(kry_stencil *A, bool harmonic)
         { anywhere, "stencil_residual", 1, false, &A->residual },
         { anywhere, "stencil_diagonal", 1, false, &A->diagonal },
     };
-    snprintf(fast, sizeof fast, "%s -DLANES=%d", A->defines, A->lanes);
+    snprintf(fast, sizeof fast, "%s%s -DLANES=%d", A->defines, A->shared, A->lanes);
     /* The true residual of a single-precision solve is summed in double. */
-    snprintf(anywhere, sizeof anywhere, "%s -DLANES=1 -DANYWHERE%s", A->defines,
+    snprintf(anywhere, sizeof anywhere, "%s%s -DLANES=1 -DANYWHERE%s", A->defines, A->shared,
              A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
     for (size_t i = 0; i < COUNT(table); i++) {
         kry_sweep *sweep = table[i].sweep;
@@ -358,6 +380,11 @@ done:
     return st;
 }
 
+static const kry_op_table *table_of(const kry_stencil *A)
+{
+    return uses_image(A) ? &image_table : kry_stencil_is_slab(A) ? &slab_table : &stencil_table;
+}
+
 /* A twin without coefficients takes the factor in its weights. */
 static kry_status scale_weights(kry_stencil *A, double factor)
 {
@@ -367,7 +394,7 @@ static kry_status scale_weights(kry_stencil *A, double factor)
         CHECK(A->type == KRY_F64 || (isfinite((float)A->weight[a]) && (float)A->weight[a] > 0),
               KRY_ERR_UNSUPPORTED,
               "kry_op_twin: diffusion / h^2 along %c is %g, which single precision cannot hold",
-              "xyz"[a], A->weight[a]);
+              "xyz"[a], A -> weight[a]);
     }
 done:
     return st;
@@ -379,7 +406,7 @@ static kry_status on_host(kry_device *dev, const kry_stencil_params *params, kry
     kry_stencil grid = { .type = KRY_F64 };
     kry_status st = KRY_OK;
 
-    describe_grid(&grid, params, false);
+    describe_grid(&grid, params, NULL, false);
     TRY(kry_stencil_check_numbers(&grid, "kry_stencil_create", params));
     unsigned traits = KRY_SYMMETRIC | (grid.singular ? KRY_SINGULAR : KRY_POSITIVE);
     TRY(kry_stencil_on_host(dev, params, traits, out));
@@ -388,20 +415,23 @@ done:
 }
 
 kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                            const kry_stencil *like, double factor, kry_op **out)
+                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            kry_op **out)
 {
     kry_status st = KRY_OK;
     kry_stencil *A = NULL;
+    kry_halo *halo = slab ? slab->halo : NULL; /* until A has it */
     bool harmonic = like ? like->face[0] && !like->faces_given
                          : params && params->coefficient && !params->face[0];
 
     *out = NULL;
     TRY(check_params(dev, type, params));
-    if (params->on_host) return on_host(dev, params, out);
     TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = dev;
     A->type = type;
-    describe_grid(A, params,
+    if (slab) A->slab = *slab;
+    halo = NULL;
+    describe_grid(A, params, slab,
                   like ? like->face[0] != NULL : params->coefficient || params->face[0]);
     if (like && !like->face[0]) TRY(scale_weights(A, factor));
     TRY(make_kernels(A, harmonic));
@@ -410,9 +440,10 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
-    TRY(kry_op_create(dev, uses_image(A) ? &image_table : &stencil_table, A, &shape, out));
+    TRY(kry_op_create(dev, table_of(A), A, &shape, out));
     A = NULL;
 done:
+    kry_halo_release(&halo);
     stencil_destroy(A);
     return st;
 }
@@ -420,5 +451,16 @@ done:
 kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_params *params,
                               kry_op **out)
 {
-    return kry_stencil_make(dev, type, params, NULL, 1, out);
+    kry_status st = KRY_OK;
+
+    *out = NULL;
+    TRY(check_params(dev, type, params));
+    if (params->on_host)
+        TRY(on_host(dev, params, out));
+    else if (dev->team)
+        TRY(kry_stencil_create_parts(dev, type, params, out));
+    else
+        TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, out));
+done:
+    return st;
 }

@@ -4,7 +4,7 @@
 #include "stencil.h"
 #include <string.h>
 
-enum { GRID_ARGS = 13, REST = 18 };
+enum { GRID_ARGS = 21, REST = 18 };
 
 /* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
  * may load one, else a point. */
@@ -30,10 +30,10 @@ static int tile_width(const kry_stencil *A, int lanes)
 
 /* Points in a column: long ones read less twice. Where `count` columns, or tiles of them, are not
  * what fits on the device at once, or nearly a multiple of it, they are cut. */
-static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64_t fit)
+static void cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
 {
     enum { SHORTEST = 4, WAVES = 4 };
-    int64_t last = A->size[A->axes - 1], best = 1;
+    int64_t best = 1;
     double used = 0;
 
     for (int64_t waves = 1; waves <= WAVES; waves++) {
@@ -48,16 +48,19 @@ static void cut_columns(const kry_stencil *A, kry_sweep *s, int64_t count, int64
     s->work = (cl_int)(count * pieces_of(last, s->length));
 }
 
-static int64_t tiles_of(const kry_stencil *A)
+/* Their number; *length: layers of one, 0: as many as suit. */
+static int64_t tiles_of(const kry_stencil *A, int64_t last, cl_int *length)
 {
     static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of sweep.clh */
     int64_t count = 1;
-    for (int a = 0; a < 3; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
-    return count;
+    for (int a = 0; a < A->axes - 1; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
+    if (!*length) *length = tile[A->axes == 3][A->axes - 1];
+    return count * pieces_of(last, *length);
 }
 
-/* Those groups that fit on the device at once. */
-kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
+/* Over `last` layers, each of them a piece if they are `apart`, with those groups that fit on the
+ * device at once. */
+static kry_sweep plan(const kry_stencil *A, int64_t last, bool apart, int lanes, bool heavy)
 {
     /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
      * room for six groups of 128. On an H200 more than fit cost 3 to 12 % (docs/benchmarks.md). */
@@ -66,23 +69,57 @@ kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
     int64_t group = kry_group_size(dev), per_group = group;
     bool few = heavy && dev->shape.per_unit > HEAVY_PER_UNIT;
     int64_t most = kry_groups_at_once(dev, few ? HEAVY_PER_UNIT : dev->shape.per_unit);
-    kry_sweep s = { .work = (cl_int)A->n, .length = 1, .width = 1 };
+    int64_t points = A->slab.layer * last, columns = A->size[0] / lanes;
+    kry_sweep s = { .work = (cl_int)points, .width = 1, .lanes = lanes, .heavy = heavy };
 
+    s.length = apart ? 1 : (cl_int)last;
+    s.slab = kry_stencil_is_slab(A);
     if (A->path == KRY_PATH_LOCAL) {
-        s.work = (cl_int)tiles_of(A), per_group = 1;
+        s.length = apart, per_group = 1;
+        s.work = (cl_int)tiles_of(A, last, &s.length);
     } else if (dev->info.cpu_kernels) {
-        s.groups = kry_groups_for_sums(dev, A->type, A->n);
-        return s;
-    } else if (A->path == KRY_PATH_MARCH && A->axes == 2) {
-        cut_columns(A, &s, A->size[0] / lanes, most * group);
+        s.groups = kry_groups_for_sums(dev, A->type, points);
     } else if (A->path == KRY_PATH_MARCH) {
-        s.width = tile_width(A, lanes), per_group = 1;
-        cut_columns(A, &s,
-                    pieces_of(A->size[0] / lanes, s.width) * pieces_of(A->size[1], group / s.width),
-                    most);
+        if (A->axes == 3) {
+            s.width = tile_width(A, lanes), per_group = 1;
+            columns = pieces_of(columns, s.width) * pieces_of(A->size[1], group / s.width);
+        }
+        s.work = (cl_int)(columns * last);
+        if (!apart) cut_columns(&s, last, columns, most * per_group);
     }
-    s.groups = pieces_of(s.work, per_group);
-    if (s.groups > most) s.groups = most;
+    s.stride = s.length, s.until = (cl_int)last;
+    if (!s.groups) s.groups = pieces_of(s.work, per_group);
+    if (s.groups > most && !(dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)) s.groups = most;
+    return s;
+}
+
+kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
+{
+    return plan(A, A->slab.count, false, lanes, heavy);
+}
+
+kry_sweep kry_stencil_plan_inner(const kry_stencil *A, const kry_sweep *all)
+{
+    const kry_slab *l = &A->slab;
+    int64_t begin = l->low, until = l->count - l->high;
+    kry_sweep s = { .groups = 0 };
+
+    if (begin >= until) return s;
+    s = plan(A, until - begin, false, all->lanes, all->heavy);
+    s.kernel = all->kernel;
+    s.begin = (cl_int)begin, s.until = (cl_int)until;
+    return s;
+}
+
+kry_sweep kry_stencil_plan_outer(const kry_stencil *A, const kry_sweep *all)
+{
+    const kry_slab *l = &A->slab;
+    bool both = l->low && l->high && l->count > 1;
+    kry_sweep s = plan(A, both ? 2 : 1, true, all->lanes, all->heavy);
+
+    s.kernel = all->kernel;
+    s.begin = l->low ? 0 : (cl_int)l->count - 1, s.until = (cl_int)l->count;
+    s.stride = both ? (cl_int)l->count - 1 : 1;
     return s;
 }
 
@@ -90,10 +127,12 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
                               size_t count)
 {
     kry_arg args[GRID_ARGS + REST];
+    const kry_slab *slab = &A->slab;
     cl_int size[3];
     kry_scalar weight[3];
     size_t n = 0;
 
+    if (s->groups == 0) return KRY_OK;
     args[n++] = (kry_arg)ARG(s->work);
     args[n++] = (kry_arg)ARG(s->length);
     args[n++] = (kry_arg)ARG(s->width);
@@ -104,6 +143,15 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
     for (int a = 0; a < 3; a++) {
         weight[a] = kry_scalar_of(A->dev, A->weight[a]);
         args[n++] = (kry_arg)ARG_ACC(A->dev, weight[a]);
+    }
+    if (s->slab) {
+        const cl_mem *under = slab->face_below ? &slab->face_below : &A->face[0];
+        const kry_arg more[] = { ARG(s->begin),      ARG(s->stride),    ARG(s->until),
+                                 ARG(s->sums_at),    ARG(slab->at_low), ARG(slab->at_high),
+                                 ARG(slab->numbers), ARG(*under) };
+        size_t count_more = COUNT(more) - (A->face[0] ? 0 : 1);
+        memcpy(args + n, more, count_more * sizeof *more);
+        n += count_more;
     }
     if (A->face[0]) {
         args[n++] = (kry_arg)ARG(*kry_stencil_cells(A));
