@@ -57,6 +57,9 @@ int kry_layout_size(const kry_layout *layout);
 int kry_layout_rank(const kry_layout *layout);
 /* all: size blocks of `bytes`, in the order of ranks. */
 kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all);
+/* all: every part's items, in the order of ranks, to be freed; *total of them. */
+kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
+                              void *address_of_all, size_t *total);
 typedef enum kry_combine { KRY_ADD, KRY_MAX } kry_combine;
 /* Each of the numbers becomes the sum, or the largest, of all parts'; the same bits everywhere. */
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count);

@@ -21,6 +21,35 @@ kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes,
     return KRY_OK;
 }
 
+kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
+                              void *address_of_all, size_t *total)
+{
+    kry_status st = KRY_OK;
+    size_t parts = (size_t)kry_layout_size(layout), most = 0, *counts = NULL;
+    char *room = NULL, *blocks = NULL, *all = NULL; /* blocks: of the longest list's length */
+
+    TRY(kry_alloc(parts, sizeof *counts, &counts));
+    TRY(kry_layout_gather(layout, &count, sizeof count, counts));
+    for (size_t r = 0; r < parts; r++) most = counts[r] > most ? counts[r] : most;
+    TRY(kry_alloc(most, size, &room));
+    TRY(kry_alloc(most * parts, size, &blocks));
+    TRY(kry_alloc(most * parts, size, &all));
+    if (count) memcpy(room, mine, count * size);
+    TRY(kry_layout_gather(layout, room, most * size, blocks));
+    *total = 0;
+    for (size_t r = 0; r < parts; *total += counts[r++])
+        if (counts[r])
+            memcpy(all + *total * size, blocks + r * most * size, counts[r] * size);
+    *(void **)address_of_all = all;
+    all = NULL;
+done:
+    free(all);
+    free(blocks);
+    free(room);
+    free(counts);
+    return st;
+}
+
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
 {
     kry_status st = KRY_OK;
