@@ -118,7 +118,7 @@ static void reliable__golden_counts(void **state)
 
 /* ---- the other schemes ------------------------------------------------------------------------- */
 
-static kry_op *csr_of(const kry_problem *p)
+static kry_op *stored(const kry_problem *p)
 {
     kry_op *A;
     OK(kry_csr_create(device(), KRY_F64, p->n, p->n, p->row_ptr, p->col, p->val,
@@ -131,7 +131,7 @@ static void schemes__counts(void **state)
     (void)state;
     if (too_much()) SKIP("too large, or no double");
     kry_problem *p = problem("poisson3d:40");
-    kry_op *A = csr_of(p);
+    kry_op *A = stored(p);
     /* golden: 5 corrections, 211 iterations; 11 steps, 275; 10 steps, 249 */
     outcome o = solve(A, p, "rtol=1e-10 precision=mixed scheme=classical");
     assert_int_equal(o.status, KRY_OK);
@@ -156,7 +156,7 @@ static void flexible__fletcher_reeves_stagnates_with_a_tolerance_inside(void **s
     (void)state;
     if (too_much()) SKIP("too large, or no double");
     kry_problem *p = problem("poisson3d:40");
-    kry_op *A = csr_of(p), *S;
+    kry_op *A = stored(p), *S;
     outcome o[2];
     for (int fr = 0; fr < 2; fr++) {
         OK(kry_mixed_create(A,
@@ -218,7 +218,7 @@ static void promoted__very_ill_conditioned(void **state)
     if (too_much()) SKIP("too long, or no double");
     chain c;
     make_chain(&c, 600, 1e-10, NULL); /* rounded to single it is indefinite; kappa 1e11 */
-    kry_op *A = csr_of(&c.p);
+    kry_op *A = stored(&c.p);
     outcome o = solve(A, &c.p, "rtol=1e-9 precision=mixed maxit=200000");
     assert_int_equal(o.status, KRY_OK);
     assert_true(o.true_relative <= 1e-9);
@@ -240,7 +240,7 @@ static void equilibrate__entries_of_1e30_and_1e_30(void **state)
     double d[600];
     for (int i = 0; i < 600; i++) d[i] = pow(10, 15 * random_number(KRY_F64));
     make_chain(&c, 600, 0.1, d);
-    kry_op *A = csr_of(&c.p);
+    kry_op *A = stored(&c.p);
     outcome o = solve(A, &c.p, "rtol=1e-10 precision=mixed");
     assert_int_equal(o.status, KRY_OK);
     assert_int_equal(o.res.scheme, KRY_SCHEME_RELIABLE);
@@ -259,7 +259,7 @@ static void overflow__is_named_or_promoted(void **state)
     kry_op *A, *S = NULL;
     for (int i = 0; i < 600; i++) d[i] = i == 7 ? 1e25 : 1;
     make_chain(&c, 300, 0.1, d);
-    A = csr_of(&c.p);
+    A = stored(&c.p);
     REFUSES(kry_solver_create(A, "precision=mixed scheme=reliable equilibrate=off", NULL, NULL, &S),
             KRY_ERR_UNSUPPORTED, "entry (7, 7)");
     assert_null(S);
@@ -336,7 +336,7 @@ static void ends__as_other_solvers(void **state)
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
     kry_problem *p = problem("poisson2d:20");
-    kry_op *A = csr_of(p), *S;
+    kry_op *A = stored(p), *S;
     int64_t seen = -1;
     outcome o = solve(A, p, "rtol=1e-10 precision=mixed maxit=5");
     assert_int_equal(o.status, KRY_NOT_CONVERGED);
@@ -665,7 +665,7 @@ static void gpu_kernels__reliable_and_flexible(void **state)
     use_profile("gpu-kernels");
     kry_problem *p = problem("poisson2d:33");
     for (int grid = 0; grid < 2; grid++) {
-        kry_op *A = grid ? NULL : csr_of(p);
+        kry_op *A = grid ? NULL : stored(p);
         if (grid) OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
         outcome d = solve(A, p, "rtol=1e-10 resident=off");
         outcome o = solve(A, p, "rtol=1e-10 precision=mixed");
