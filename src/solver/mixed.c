@@ -46,7 +46,7 @@ typedef struct mixed {
     double start, bytes;
     double best;           /* flexible: the least residual so far, and the step that gave it */
     int64_t best_step;
-    bool stalled;
+    bool stalled, spent;
 } mixed;
 
 const char *kry_scheme_word(kry_scheme scheme)
@@ -150,8 +150,10 @@ static int outside_monitor(void *user, const kry_iteration *it)
 
     if (M->now == KRY_SCHEME_FLEXIBLE) {
         if (it->residual < 0.5 * M->best) M->best = it->residual, M->best_step = it->iteration;
-        M->stalled = it->iteration - M->best_step > STALL_STEPS;
-        return tell(M, it, M->inside.iterations) || M->stalled;
+        bool there = it->residual <= it->target;
+        M->stalled = !there && it->iteration - M->best_step > STALL_STEPS;
+        M->spent = !there && M->inside.iterations >= M->stop.max_iter;
+        return tell(M, it, M->inside.iterations) || M->stalled || M->spent;
     }
     return tell(M, it, M->inside.iterations + it->iteration);
 }
@@ -189,14 +191,19 @@ static kry_status flexible(mixed *M, int64_t most, kry_result *res)
     int64_t each = M->inside.most ? M->inside.most : 1;
 
     stop.max_iter = (most + each - 1) / each;
-    M->best = INFINITY, M->best_step = 0, M->stalled = false;
+    M->best = INFINITY, M->best_step = 0, M->stalled = M->spent = false;
     TRY(kry_vec_fill(M->inside.x, 0));
     TRY(M->outer->table->flexible(M->outer, &stop, res));
-    if (M->stalled) {
+    if (M->stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(res->why, sizeof res->why,
                  "%d steps around solves in single did not halve the residual of %.3e", STALL_STEPS,
                  M->best);
+    } else if (M->spent && res->reason == KRY_MONITOR_STOP) {
+        res->reason = KRY_ITERATION_LIMIT;
+        snprintf(res->why, sizeof res->why,
+                 "%lld iterations in single were not enough: residual %.3e, wanted %.3e",
+                 (long long)M->inside.iterations, res->true_residual, res->target);
     }
 done:
     return st;
