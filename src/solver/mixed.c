@@ -121,7 +121,7 @@ kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside)
     if (I->most) w->stop.max_iter = I->most;
     st = I->solver->table->solve(I->solver->self, I->rhs, I->x, &res);
     if (st > 0) st = KRY_OK; /* it has done its part */
-    I->iterations += res.iterations;
+    I->iterations += res.iterations, I->bytes += res.bytes;
     w->stop = stop, w->monitor = monitor, w->truth = NULL;
     return st;
 }
@@ -178,7 +178,7 @@ static kry_status refine(mixed *M, int64_t most, kry_result *res)
     w->monitor = M->monitor ? inside_monitor : NULL, w->monitor_user = M;
     st = M->inside.solver->table->solve(M->inside.solver->self, M->inside.rhs, M->inside.x, res);
     w->truth = NULL;
-    M->inside.iterations += res->iterations;
+    M->inside.iterations += res->iterations, M->inside.bytes += res->bytes;
     res->true_residual = M->outer->least;
 done:
     return st < 0 ? st : KRY_OK;
@@ -216,7 +216,7 @@ static kry_status plain(mixed *M, int64_t most, kry_result *res)
 
     stop.max_iter = most;
     TRY(M->outer->table->plain(M->outer, &stop, res));
-    M->doubled += res->iterations;
+    M->doubled += res->iterations, M->bytes += res->bytes;
 done:
     return st;
 }
@@ -260,6 +260,17 @@ static bool promote(mixed *M, kry_result *res, kry_result *story)
     return true;
 }
 
+/* By the model: iterations, and the residuals between them: the product and 8 words. */
+static double bytes_moved(const mixed *M)
+{
+    kry_op_info A;
+    double words = 8.0 * (double)M->A->shape.rows * (double)sizeof(double);
+
+    kry_op_describe(M->system, &A);
+    if (M->inside.iterations && M->inside.bytes <= 0) return 0;
+    return M->inside.bytes + M->bytes + (double)M->outer->products * (A.bytes_per_apply + words);
+}
+
 static void report(mixed *M, const kry_result *story, kry_result *res)
 {
     res->scheme = M->now;
@@ -269,6 +280,7 @@ static void report(mixed *M, const kry_result *story, kry_result *res)
     res->outer_iterations = M->outer->products;
     res->promotions = story->promotions;
     memcpy(res->promoted_why, story->promoted_why, sizeof res->promoted_why);
+    res->bytes = bytes_moved(M);
     res->setup_seconds = M->setup_seconds;
     res->solve_seconds = kry_now() - M->start;
 }
@@ -288,6 +300,7 @@ static kry_status solve_ends(mixed *M, const kry_ends *ends, kry_result *res)
     M->start = kry_now();
     M->now = M->first;
     M->inside.iterations = M->doubled = M->outer->products = 0;
+    M->inside.bytes = M->bytes = 0;
     if (!M->twin && M->asked == KRY_SCHEME_AUTO) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);

@@ -37,7 +37,8 @@ typedef struct kry_inside {
     bool deflated;           /* the solver asks for residuals of its own */
     int64_t most;            /* iterations of a solve inside a flexible method; 0: as it takes */
     double rtol;             /* what it leaves; 0: nothing */
-    int64_t iterations;      /* of this solve so far, counted here */
+    int64_t iterations;      /* of this solve so far, counted here; and what they moved */
+    double bytes;
 } kry_inside;
 
 typedef struct kry_outer kry_outer;
