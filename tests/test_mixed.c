@@ -1,6 +1,7 @@
-/* test_mixed.c - double accuracy from iterations in single: golden counts, promotion, honest ends. */
-#include "testing.h"
+/* test_mixed.c - double accuracy from iterations in single: golden counts, promotion, honest ends.
+ */
 #include "solver/stop.h"
+#include "testing.h"
 
 typedef struct outcome {
     kry_status status;
@@ -72,7 +73,7 @@ static kry_problem *problem(const char *spec)
 
 static bool too_much(void) { return small_run() || acc_type() != KRY_F64; }
 
-/* ---- golden counts --------------------------------------------------------------------------- */
+/* ---- golden counts ---------------------------------------------------------------------- */
 
 static const struct golden {
     const char *spec;
@@ -115,8 +116,7 @@ static void reliable__golden_counts(void **state)
         }
 }
 
-
-/* ---- the other schemes ------------------------------------------------------------------------- */
+/* ---- the other schemes ------------------------------------------------------------------ */
 
 static kry_op *stored(const kry_problem *p)
 {
@@ -179,7 +179,7 @@ static void flexible__fletcher_reeves_stagnates_with_a_tolerance_inside(void **s
     kry_problem_release(&p);
 }
 
-/* ---- systems made for it -------------------------------------------------------------------------- */
+/* ---- systems made for it ---------------------------------------------------------------- */
 
 /* A chain of random conductances, plus `ground` everywhere, scaled by d on both sides; b = A x. */
 typedef struct chain {
@@ -327,7 +327,7 @@ static void singular__two_phases_with_deflation(void **state)
     kry_problem_release(&p);
 }
 
-/* ---- how it ends ---------------------------------------------------------------------------------- */
+/* ---- how it ends ------------------------------------------------------------------------ */
 
 static int stop_at_9(void *user, const kry_iteration *it)
 {
@@ -454,15 +454,19 @@ static void create__refusals(void **state)
     kry_problem_release(&p);
 }
 
-/* ---- on the host ------------------------------------------------------------------------------------ */
+/* ---- on the host ------------------------------------------------------------------------ */
 
 static void host__without_double(void **state)
 {
     (void)state;
     if (small_run()) SKIP("too long");
-    static const char *const how[] = { "", "scheme=flexible", "scheme=classical",
-                                       "method=pcg precond=ip", "scheme=flexible inner-rtol=0.1",
-                                       "method=jacobi maxit=100000", "deflation=stripes:8" };
+    static const char *const how[] = { "",
+                                       "scheme=flexible",
+                                       "scheme=classical",
+                                       "method=pcg precond=ip",
+                                       "scheme=flexible inner-rtol=0.1",
+                                       "method=jacobi maxit=100000",
+                                       "deflation=stripes:8" };
     kry_problem *p = problem("poisson2d:24");
     double *x = calloc((size_t)p->n, sizeof *x);
     for (int fp64 = 0; fp64 < 2; fp64++) {
@@ -558,7 +562,7 @@ static void solve_host__rounds_for_single(void **state)
     kry_problem_release(&p);
 }
 
-/* ---- twins ------------------------------------------------------------------------------------------- */
+/* ---- twins ------------------------------------------------------------------------------ */
 
 /* The same products, to the bit. */
 static void assert_same_operator(const kry_op *A, const kry_op *B, const char *what)
@@ -587,9 +591,20 @@ static void twin__of_every_format(void **state)
 {
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
-    static const char *const words[] = { "csr", "dia", "symdia", "ell", "sell", "sell:sigma=64",
-                                         "jds", "jds:basic", "hyb", "coo", "csr:form=flux",
-                                         "sell:form=flux", "csr:values=given", "csr:values=single" };
+    static const char *const words[] = { "csr",
+                                         "dia",
+                                         "symdia",
+                                         "ell",
+                                         "sell",
+                                         "sell:sigma=64",
+                                         "jds",
+                                         "jds:basic",
+                                         "hyb",
+                                         "coo",
+                                         "csr:form=flux",
+                                         "sell:form=flux",
+                                         "csr:values=given",
+                                         "csr:values=single" };
     kry_problem *p = problem("poisson2d:19");
     for (int64_t r = 0; r < p->n; r++) /* symmetric, and no singles */
         for (int64_t k = p->row_ptr[r]; k < p->row_ptr[r + 1]; k++)
@@ -600,7 +615,8 @@ static void twin__of_every_format(void **state)
         kry_op *A, *made, *twin, *back;
         OK(kry_format_parse(words[i], &params));
         OK(kry_csr_create(device(), KRY_F64, p->n, p->n, p->row_ptr, p->col, p->val, &params, &A));
-        OK(kry_csr_create(device(), KRY_F32, p->n, p->n, p->row_ptr, p->col, single, &params, &made));
+        OK(kry_csr_create(device(), KRY_F32, p->n, p->n, p->row_ptr, p->col, single, &params,
+                          &made));
         OK(kry_op_twin(A, KRY_F32, &twin));
         assert_same_operator(twin, made, words[i]);
         OK(kry_op_twin(made, KRY_F64, &back));
@@ -624,16 +640,17 @@ static void twin__of_grids_and_pinned_ones(void **state)
         k[i] = 1.1 + random_number(KRY_F64);
         for (int a = 0; a < 3; a++) face[a][i] = 1.1 + random_number(KRY_F64);
     }
-    static const kry_side sides[] = { KRY_DIRICHLET, KRY_DIRICHLET_FACE, KRY_NEUMANN, KRY_PERIODIC };
+    static const kry_side sides[] = { KRY_DIRICHLET, KRY_DIRICHLET_FACE, KRY_NEUMANN,
+                                      KRY_PERIODIC };
     for (int i = 0; i < 3 * 4 * 2; i++) {
         kry_side s = sides[i % 4];
         bool flat = i / 4 % 2;
         int what = i / 8;
         char name[64];
-        kry_stencil_params p = *KRY_STENCIL(.size = { NX, flat ? NY * NZ : NY, flat ? 0 : NZ },
-                                            .spacing = { 0.3, 0.7, 0.1 },
-                                            .diffusion = { 1, 0.01, 3 }, .low = { s, s, s },
-                                            .high = { s, s, s });
+        kry_stencil_params p =
+            *KRY_STENCIL(.size = { NX, flat ? NY * NZ : NY, flat ? 0 : NZ },
+                         .spacing = { 0.3, 0.7, 0.1 }, .diffusion = { 1, 0.01, 3 },
+                         .low = { s, s, s }, .high = { s, s, s });
         if (what > 0) p.coefficient = k;
         for (int a = 0; a < (flat ? 2 : 3) && what > 1; a++) p.face[a] = face[a];
         kry_op *A, *made, *twin, *pinned, *pinned_made;

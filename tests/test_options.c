@@ -173,12 +173,17 @@ static void solver_create__mixed_takes_every_option(void **state)
     static const int64_t row_ptr[] = { 0, 2, 5, 7 };
     static const int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
     static const double val[] = { 2, -1, -1, 2.1, -1, -1, 2 }, b[] = { 1, 2, 4 };
-    const char *const good[] = { "", "method=pcg", "precond=chebyshev:3 scheme=reliable delta=0.3",
-                                 "precond=block-ic", "precond=block-ilu:3", "precond=ip",
+    const char *const good[] = { "",
+                                 "method=pcg",
+                                 "precond=chebyshev:3 scheme=reliable delta=0.3",
+                                 "precond=block-ic",
+                                 "precond=block-ilu:3",
+                                 "precond=ip",
                                  "precond=block-jacobi:3 scheme=flexible inner=3",
                                  "precond=neumann:5 scheme=flexible inner-rtol=0.1",
                                  "precond=ssor-ai:3 scheme=classical inner-rtol=1e-3",
-                                 "method=jacobi maxit=1000", "resident=off equilibrate=on",
+                                 "method=jacobi maxit=1000",
+                                 "resident=off equilibrate=on",
                                  "deflation=stripes:2 equilibrate=off" };
     kry_op *H;
     OK(kry_csr_create(dev, KRY_F64, 3, 3, row_ptr, col, val,

@@ -614,8 +614,10 @@ static void pcg_solve__flexible_takes_a_varying_preconditioner(void **state)
     kry_op *A[2], *M, *S;
     kry_result rigid, flexible;
     OK(matrix_of(&s, real, &A[0]));
-    OK(kry_stencil_create(dev, real, KRY_STENCIL(.size = { 200, 1 }, .low = { 0, KRY_NEUMANN },
-                                                 .high = { 0, KRY_NEUMANN }), &A[1]));
+    OK(kry_stencil_create(
+        dev, real,
+        KRY_STENCIL(.size = { 200, 1 }, .low = { 0, KRY_NEUMANN }, .high = { 0, KRY_NEUMANN }),
+        &A[1]));
     double rtol = real == KRY_F64 ? 1e-9 : 1e-4;
     for (int i = 0; i < 2; i++) {
         kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
@@ -624,8 +626,9 @@ static void pcg_solve__flexible_takes_a_varying_preconditioner(void **state)
         kry_op_release(&S);
         OK(kry_pcg_create(A[i], KRY_PCG(.stop = { .max_iter = 12 }), &M));
         assert_int_equal(kry_pcg_create(A[i], KRY_PCG(.precond = M), &S), KRY_ERR_TYPE);
-        OK(kry_pcg_create(A[i], KRY_PCG(.precond = M, .flexible = KRY_POLAK_RIBIERE,
-                                        .stop = { .rtol = rtol }), &S));
+        OK(kry_pcg_create(
+            A[i], KRY_PCG(.precond = M, .flexible = KRY_POLAK_RIBIERE, .stop = { .rtol = rtol }),
+            &S));
         OK(kry_vec_fill(x, 0));
         OK(kry_solve(S, b, x, &flexible));
         assert_true(flexible.true_residual <= flexible.target);

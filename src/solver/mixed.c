@@ -1,24 +1,23 @@
 /*
  * mixed.c - the accuracy of double with iterations in single.
  *
- *   reliable    conjugate gradients in single; when the residual has dropped to delta of what it was,
- *               x is added up in double, r := b - A x in double, and the iteration goes on along
- *               the direction that it had
- *   classical   the same from a new start each time
- *   flexible    conjugate gradients in double (Polak, Ribiere), preconditioned by a few iterations
- *               in single
- *   double      none of it
+ *   reliable    conjugate gradients in single; when the residual has dropped to delta of what it
+ * was, x is added up in double, r := b - A x in double, and the iteration goes on along the
+ * direction that it had classical   the same from a new start each time flexible    conjugate
+ * gradients in double (Polak, Ribiere), preconditioned by a few iterations in single double none of
+ * it
  *
- * The iterations are those of pcg.c or relaxation.c, whose true residual is told by a kry_truth: here
- * by what is outside (mixed_device.c, mixed_host.c). What stalls is promoted, one scheme at a time.
+ * The iterations are those of pcg.c or relaxation.c, whose true residual is told by a kry_truth:
+ * here by what is outside (mixed_device.c, mixed_host.c). What stalls is promoted, one scheme at a
+ * time.
  *
- * Source  G. L. G. Sleijpen, H. A. van der Vorst, Reliable updated residuals in hybrid Bi-CG methods,
- *         Computing 56 (1996); M. A. Clark et al., Solving lattice QCD systems of equations using
+ * Source  G. L. G. Sleijpen, H. A. van der Vorst, Reliable updated residuals in hybrid Bi-CG
+ * methods, Computing 56 (1996); M. A. Clark et al., Solving lattice QCD systems of equations using
  *         mixed precision solvers on GPUs, Comput. Phys. Commun. 181 (2010); A. Cevahir, A. Nukada,
  *         S. Matsuoka, ICCS 2009
  */
-#include "../core/host_op.h"
 #include "mixed.h"
+#include "../core/host_op.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,24 +26,24 @@
 enum { INNER = 25, STALL_STEPS = 100 };
 
 typedef struct mixed {
-    kry_op *A, *system;    /* in double, retained: A, and what is solved with */
-    kry_op *twin;          /* A in single; NULL: single cannot hold it */
+    kry_op *A, *system; /* in double, retained: A, and what is solved with */
+    kry_op *twin;       /* A in single; NULL: single cannot hold it */
     kry_inside inside;
     kry_equilibrium e;
     kry_outer *outer;
-    kry_options options;   /* of the solver inside */
+    kry_options options; /* of the solver inside */
     kry_scheme asked, first;
     kry_stop stop;
     kry_monitor monitor;
     void *monitor_user;
-    double drop[2];        /* of reliable and of classical */
-    char refused[160];     /* why there is no twin */
+    double drop[2];    /* of reliable and of classical */
+    char refused[160]; /* why there is no twin */
     double setup_seconds;
 
-    kry_scheme now;        /* under way */
-    int64_t doubled;       /* iterations in double so far */
+    kry_scheme now;  /* under way */
+    int64_t doubled; /* iterations in double so far */
     double start, bytes;
-    double best;           /* flexible: the least residual so far, and the step that gave it */
+    double best; /* flexible: the least residual so far, and the step that gave it */
     int64_t best_step;
     bool stalled, spent;
 } mixed;
@@ -59,7 +58,7 @@ const char *kry_scheme_word(kry_scheme scheme)
     return (unsigned)scheme < COUNT(words) ? words[scheme] : "unknown";
 }
 
-/* ---- truths ---------------------------------------------------------------------------------- */
+/* ---- truths ----------------------------------------------------------------------------- */
 
 void kry_truth_scale(kry_truth *T, double norm, double scaled_norm)
 {
@@ -126,7 +125,7 @@ kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside)
     return st;
 }
 
-/* ---- what is told on the way --------------------------------------------------------------------- */
+/* ---- what is told on the way ------------------------------------------------------------ */
 
 static int tell(mixed *M, const kry_iteration *at, int64_t iteration)
 {
@@ -158,7 +157,7 @@ static int outside_monitor(void *user, const kry_iteration *it)
     return tell(M, it, M->inside.iterations + it->iteration);
 }
 
-/* ---- the schemes ------------------------------------------------------------------------------------ */
+/* ---- the schemes ------------------------------------------------------------------------ */
 
 /* Reliable updates and classical refinement: the solver in single, told the truth from outside. */
 static kry_status refine(mixed *M, int64_t most, kry_result *res)
@@ -311,8 +310,7 @@ static kry_status solve_ends(mixed *M, const kry_ends *ends, kry_result *res)
         if (ends->host_x) memset(ends->host_x, 0, (size_t)M->A->shape.rows * sizeof(double));
         TRY(ends->x ? kry_vec_fill(ends->x, 0.0) : KRY_OK);
     } else {
-        do
-            TRY(run_scheme(M, res));
+        do TRY(run_scheme(M, res));
         while (promote(M, res, &story));
         TRY(M->outer->table->end(M->outer, ends));
     }
@@ -322,7 +320,7 @@ done:
     return st;
 }
 
-/* ---- the operator ------------------------------------------------------------------------------------ */
+/* ---- the operator ----------------------------------------------------------------------- */
 
 static kry_status mixed_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
@@ -377,15 +375,15 @@ static void mixed_destroy(void *self)
     free(M);
 }
 
-#define TABLE                                                                              \
-    .struct_size = sizeof(kry_op_table), .kind = "mixed", .apply = mixed_apply,            \
-    .update = mixed_update, .solve = mixed_solve, .describe = mixed_describe,              \
+#define TABLE                                                                   \
+    .struct_size = sizeof(kry_op_table), .kind = "mixed", .apply = mixed_apply, \
+    .update = mixed_update, .solve = mixed_solve, .describe = mixed_describe,   \
     .destroy = mixed_destroy
 
 static const kry_op_table device_table = { TABLE };
 static const kry_op_table host_table = { TABLE, .solve_host = mixed_solve_host };
 
-/* ---- making one ---------------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------- */
 
 static kry_status check(const kry_op *A, const kry_mixed_params *p)
 {
@@ -531,7 +529,7 @@ done:
     return st;
 }
 
-/* ---- by option string ---------------------------------------------------------------------------------- */
+/* ---- by option string ------------------------------------------------------------------- */
 
 static kry_status find_word(const char *what, const char *word, const char *const *words,
                             size_t count, int *found)
@@ -558,7 +556,8 @@ static void inside_words(const kry_options *o, char *words, size_t size)
     int at = snprintf(words, size, "method=%s", o->method);
 
     for (size_t i = 0; i < COUNT(names) && at < (int)size; i++)
-        if (*values[i]) at += snprintf(words + at, size - (size_t)at, " %s=%s", names[i], values[i]);
+        if (*values[i])
+            at += snprintf(words + at, size - (size_t)at, " %s=%s", names[i], values[i]);
 }
 
 kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
@@ -573,11 +572,11 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
     TRY(find_word("equilibrate", o->equilibrate, how, COUNT(how), &equilibrate));
     inside_words(o, words, sizeof words);
     TRY(kry_mixed_create(A,
-                         KRY_MIXED(.options = words, .scheme = (kry_scheme)scheme, .inner = o->inner,
-                                   .inner_rtol = o->inner_rtol, .delta = o->delta,
-                                   .equilibrate = (kry_equilibrate)equilibrate, .stop = o->stop,
-                                   .monitor = o->monitor, .monitor_user = o->monitor_user,
-                                   .omega = o->omega),
+                         KRY_MIXED(.options = words, .scheme = (kry_scheme)scheme,
+                                   .inner = o->inner, .inner_rtol = o->inner_rtol,
+                                   .delta = o->delta, .equilibrate = (kry_equilibrate)equilibrate,
+                                   .stop = o->stop, .monitor = o->monitor,
+                                   .monitor_user = o->monitor_user, .omega = o->omega),
                          solver));
 done:
     return st;

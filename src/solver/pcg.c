@@ -56,8 +56,8 @@ static kry_status precondition(pcg *S)
     return S->M ? kry_op_run_dots(S->M, S->r, S->z, S->rho) : kry_vec_dot_pair(S->r, S->z, S->rho);
 }
 
-/* The same where an M that varies, a solve of its own, is not to work for nothing: not for a residual
- * that is small enough. Waits. */
+/* The same where an M that varies, a solve of its own, is not to work for nothing: not for a
+ * residual that is small enough. Waits. */
 static kry_status precondition_if_needed(pcg *S)
 {
     kry_status st = KRY_OK;
@@ -84,7 +84,8 @@ done:
     return st;
 }
 
-/* x := x + Q (b - A x): where the recurrence has to start from and, for DEF1, where it has to end */
+/* x := x + Q (b - A x): where the recurrence has to start from and, for DEF1, where it has to end
+ */
 static kry_status deflate(pcg *S, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;

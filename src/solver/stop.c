@@ -420,8 +420,8 @@ void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const 
 }
 
 /* The recurrence says it is there, the true residual says it is not: worth another cycle while
- * each one at least halves the least true residual so far. Of cycles that ask for a little each, one
- * may not. */
+ * each one at least halves the least true residual so far. Of cycles that ask for a little each,
+ * one may not. */
 static bool worth_restarting(kry_watch *w, double true_residual)
 {
     bool halved = w->last_claim < 0 || true_residual <= 0.5 * w->last_claim;
@@ -487,7 +487,8 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
     } else if (w->device_stop == STOP_CONVERGED && w->iteration < w->stop.max_iter &&
                worth_restarting(w, t)) {
         return true;
-    } else if (w->device_stop == STOP_CONVERGED || (w->device_stop && w->last_claim >= 0 && !w->truth)) {
+    } else if (w->device_stop == STOP_CONVERGED ||
+               (w->device_stop && w->last_claim >= 0 && !w->truth)) {
         reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(why, sizeof why,
                  "the recurrence claims %.3e, but the true residual stays at %.3e: the limit of "

@@ -126,8 +126,7 @@ kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
 
     TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
     if (p->coefficient) TRY(round_cells(A, who, p->coefficient, host));
-    for (int a = 0; a < A->axes && p->face[0]; a++)
-        TRY(weigh_faces(A, who, a, p->face[a], host));
+    for (int a = 0; a < A->axes && p->face[0]; a++) TRY(weigh_faces(A, who, a, p->face[a], host));
 done:
     free(host);
     return st;

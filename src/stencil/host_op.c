@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct host_stencil {
-    kry_host_op op; /* first */
+    kry_host_op op;            /* first */
     kry_stencil_params params; /* coefficients and faces are its own */
     double *coefficient, *face[3];
 } host_stencil;
@@ -80,8 +80,7 @@ static kry_status stencil_update(kry_host_op *A, const void *values)
               "kry_op_update: coefficient %lld is %g; it must be positive and finite", (long long)i,
               v[i]);
     for (int k = 0; k < (H->face[0] ? axes : 1); k++)
-        memcpy(H->face[0] ? H->face[k] : H->coefficient, v + k * A->n,
-               (size_t)A->n * sizeof *v);
+        memcpy(H->face[0] ? H->face[k] : H->coefficient, v + k * A->n, (size_t)A->n * sizeof *v);
 done:
     return st;
 }

@@ -367,7 +367,7 @@ static kry_status scale_weights(kry_stencil *A, double factor)
         CHECK(A->type == KRY_F64 || (isfinite((float)A->weight[a]) && (float)A->weight[a] > 0),
               KRY_ERR_UNSUPPORTED,
               "kry_op_twin: diffusion / h^2 along %c is %g, which single precision cannot hold",
-              "xyz"[a], A->weight[a]);
+              "xyz"[a], A -> weight[a]);
     }
 done:
     return st;
@@ -401,8 +401,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = dev;
     A->type = type;
-    describe_grid(A, params,
-                  like ? like->face[0] != NULL : params->coefficient || params->face[0]);
+    describe_grid(A, params, like ? like->face[0] != NULL : params->coefficient || params->face[0]);
     if (like && !like->face[0]) TRY(scale_weights(A, factor));
     TRY(make_kernels(A, harmonic));
     if (uses_image(A)) TRY(make_image(A));

@@ -157,13 +157,12 @@ static kry_status create_solver(solve *s)
     r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
     r->deflation = o->deflation ? o->deflation : "none";
     r->null_space = o->null_space ? o->null_space : "project";
-    const char *names[] = { "rtol",     "atol",  "maxit",     "check-every",
-                            "resident", "omega", "deflation", "null-space",
-                            "scheme",   "inner", "inner-rtol", "delta",
-                            "equilibrate", "precision" };
-    const char *values[] = { o->rtol,        o->atol,      o->maxit,      o->check_every,
-                             o->resident,    o->omega,     o->deflation,  o->null_space,
-                             o->scheme,      o->inner,     o->inner_rtol, o->delta,
+    const char *names[] = { "rtol",       "atol",      "maxit",       "check-every", "resident",
+                            "omega",      "deflation", "null-space",  "scheme",      "inner",
+                            "inner-rtol", "delta",     "equilibrate", "precision" };
+    const char *values[] = { o->rtol,        o->atol,     o->maxit,      o->check_every,
+                             o->resident,    o->omega,    o->deflation,  o->null_space,
+                             o->scheme,      o->inner,    o->inner_rtol, o->delta,
                              o->equilibrate, o->precision };
     int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
     for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
