@@ -295,6 +295,8 @@ for what in '--scheme auto' '--scheme flexible' '--scheme classical' '--method j
         solve --problem poisson2d:32 --rhs manufactured --rtol 1e-12 --precision mixed --json $what
     value true_relative_residual | awk '!($1 <= 1e-12) { exit 1 }' || fail "not 1e-12"
 done
+expect 0 '"converged": true' solve "$dir/good.mtx" --precision mixed --outer host --json
+same scheme reliable
 expect 0 '^mixed  *reliable: [0-9]* iterations in single' solve --problem poisson2d:32 --precision mixed
 KRY_PROFILE=no-fp64
 export KRY_PROFILE

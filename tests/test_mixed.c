@@ -278,6 +278,69 @@ static void overflow__is_named_or_promoted(void **state)
     kry_op_release(&A);
 }
 
+/* New values may fit where old ones did not, and the other way round. */
+static void update__to_what_single_cannot_hold_and_back(void **state)
+{
+    (void)state;
+    if (acc_type() != KRY_F64) SKIP("no double");
+    chain c;
+    make_chain(&c, 60, 0.1, NULL);
+    kry_op *A = stored(&c.p), *S;
+    OK(kry_solver_create(A, "precision=mixed method=pcg equilibrate=off", NULL, NULL, &S));
+    static const kry_scheme want[] = { KRY_SCHEME_RELIABLE, KRY_SCHEME_DOUBLE,
+                                       KRY_SCHEME_RELIABLE };
+    for (int i = 0; i < 3; i++) {
+        outcome o = solve_with(S, &c.p);
+        assert_int_equal(o.status, KRY_OK);
+        assert_int_equal(o.res.scheme, want[i]);
+        assert_true(o.true_relative <= 1e-8);
+        for (int64_t k = 0; k < c.p.nnz; k++) c.val[k] *= i == 0 ? 1e60 : 1e-60;
+        OK(kry_op_update(A, c.val));
+        OK(kry_op_update(S, NULL));
+    }
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
+/* Makers in place of words; a matrix in symmetric storage that stays on the host. */
+static kry_status make_jacobi(void *user, const kry_op *A, kry_op **made)
+{
+    ++*(int *)user;
+    return kry_jacobi_create(A, made);
+}
+
+static void create__makers_are_called_with_the_twin(void **state)
+{
+    (void)state;
+    int64_t row_ptr[41] = { 0 };
+    int32_t col[80];
+    double val[80], b[40], x[40] = { 0 };
+    int64_t k = 0;
+    int called = 0;
+    kry_op *A, *S;
+    kry_result res;
+    for (int i = 0; i < 40; i++) { /* the lower half */
+        if (i) col[k] = i - 1, val[k++] = -1.3;
+        col[k] = i, val[k++] = 2.9 + i % 3;
+        row_ptr[i + 1] = k, b[i] = 1 + i;
+    }
+    OK(kry_csr_create(
+        device(), KRY_F64, 40, 40, row_ptr, col, val,
+        KRY_MATRIX(.traits = KRY_POSITIVE, .storage = KRY_SYMMETRIC_HALF, .on_host = true), &A));
+    OK(kry_mixed_create(
+        A, KRY_MIXED(.precond = make_jacobi, .make_user = &called, .stop = { .rtol = 1e-13 }), &S));
+    assert_int_equal(called, 1);
+    OK(kry_solve_host(S, b, x, &res));
+    for (int i = 0; i < 40; i++) {
+        double r = b[i] - (2.9 + i % 3) * x[i];
+        if (i > 0) r += 1.3 * x[i - 1];
+        if (i < 39) r += 1.3 * x[i + 1];
+        assert_true(fabs(r) <= 1e-10);
+    }
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
 /* One factor for all: too large or too small for single as it stands. */
 static void equilibrate__one_factor(void **state)
 {
@@ -443,6 +506,8 @@ static void create__refusals(void **state)
         assert_null(S);
     }
     REFUSES(kry_mixed_create(A, KRY_MIXED(.scheme = 9), &S), KRY_ERR_ARGUMENT, "scheme = 9");
+    REFUSES(kry_mixed_create(A, KRY_MIXED(.options = "method=pcg rtol=1e-3"), &S), KRY_ERR_PARSE,
+            "when to stop");
     REFUSES(kry_mixed_create(NULL, NULL, &S), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_mixed_create(A, &(kry_mixed_params){ 0 }, &S), KRY_ERR_ARGUMENT, "KRY_MIXED");
     OK(kry_jacobi_create(single, &S));
@@ -714,6 +779,8 @@ int main(void)
         cmocka_unit_test(equilibrate__entries_of_1e30_and_1e_30),
         cmocka_unit_test(overflow__is_named_or_promoted),
         cmocka_unit_test(equilibrate__one_factor),
+        cmocka_unit_test(update__to_what_single_cannot_hold_and_back),
+        cmocka_unit_test(create__makers_are_called_with_the_twin),
         cmocka_unit_test(singular__two_phases_with_deflation),
         cmocka_unit_test(ends__as_other_solvers),
         cmocka_unit_test(update__follows_new_values),

@@ -31,8 +31,9 @@ typedef struct mixed {
     kry_inside inside;
     kry_equilibrium e;
     kry_outer *outer;
-    kry_options options; /* of the solver inside */
-    kry_scheme asked, first;
+    kry_options options;     /* of the solver inside */
+    kry_scheme asked, first; /* first: what a solve begins with, */
+    kry_scheme fitting;      /* where single can hold the matrix */
     kry_stop stop;
     kry_monitor monitor;
     void *monitor_user;
@@ -300,7 +301,7 @@ static kry_status solve_ends(mixed *M, const kry_ends *ends, kry_result *res)
     M->now = M->first;
     M->inside.iterations = M->doubled = M->outer->products = 0;
     M->inside.bytes = M->bytes = 0;
-    if (!M->twin && M->asked == KRY_SCHEME_AUTO) {
+    if (M->refused[0]) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
     }
@@ -337,6 +338,22 @@ static kry_status mixed_apply(void *self, double alpha, const kry_vec *x, double
     return kry_apply_by_solve(mixed_solve, self, &(kry_scaling){ alpha, beta }, x, y);
 }
 
+/* The twin with A's new numbers, and what was made of it. */
+static kry_status update_inside(mixed *M)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_make_twin("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->twin));
+    TRY(kry_op_update(M->inside.solver, NULL));
+    if (M->inside.system != M->twin) TRY(kry_op_update(M->inside.system, NULL)); /* pinned */
+    M->first = M->fitting, M->refused[0] = 0;
+done:
+    if (st != KRY_ERR_UNSUPPORTED || M->asked != KRY_SCHEME_AUTO) return st;
+    snprintf(M->refused, sizeof M->refused, "%s", kry_last_error());
+    M->first = KRY_SCHEME_DOUBLE;
+    return KRY_OK;
+}
+
 static kry_status mixed_update(void *self, const void *values)
 {
     mixed *M = self;
@@ -344,10 +361,7 @@ static kry_status mixed_update(void *self, const void *values)
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
-    if (M->twin) {
-        TRY(kry_op_make_twin("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->twin));
-        TRY(kry_op_update(M->inside.solver, NULL));
-    }
+    if (M->twin) TRY(update_inside(M));
     TRY(M->outer->table->update(M->outer));
 done:
     return st;
@@ -480,6 +494,7 @@ static void set_scheme(mixed *M, const kry_mixed_params *p)
     M->asked = p->scheme;
     M->first = p->scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : p->scheme;
     if (relax && M->first == KRY_SCHEME_RELIABLE) M->first = KRY_SCHEME_CLASSICAL;
+    M->fitting = M->first;
     M->drop[0] = p->delta > 0 ? p->delta : delta;
     M->drop[1] = p->inner_rtol > 0 ? p->inner_rtol : inner_rtol;
     M->inside.rtol = p->inner_rtol;
@@ -506,6 +521,12 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     M->monitor = params->monitor, M->monitor_user = params->monitor_user;
     strcpy(M->options.method, "cg");
     TRY(kry_options_parse(params->options ? params->options : "", &M->options));
+    CHECK(!M->options.precision[0] && !M->options.scheme[0] && !M->options.stop.rtol &&
+              !M->options.stop.atol && !M->options.stop.max_iter && !M->options.omega,
+          KRY_ERR_PARSE,
+          "kry_mixed_create: '%s': options are of the solver inside; precision, scheme, omega and "
+          "when to stop are fields of their own",
+          params->options);
     M->options.make_precond = params->precond, M->options.make_deflation = params->deflation;
     M->options.make_user = params->make_user;
     M->options.omega = params->omega;
