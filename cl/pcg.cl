@@ -84,13 +84,16 @@ kernel void pcg_add_last(long n, global const ACC *restrict step, global const R
 // After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
 // r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0 if beta
 // is not positive, which begin_direction takes for a start. One group.
-kernel void pcg_flexible(global const ACC2 *restrict rho_part, int rho_count,
-                         global const ACC *restrict zq_part, int zq_count, global ACC *step)
+kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
+                         global const TOTAL *restrict zq_part, int zq_count, global ACC *step)
 {
-    local ACC2 lane[WG];
-    ACC rho = finish_sum2(rho_part, rho_count, lane).x;
-    ACC zq = finish_sum(zq_part, zq_count, (local ACC *)lane);
+    local TOTAL2 lane[WG];
+    ACC rho = VALUES_OF(finish_sum2(rho_part, rho_count, lane)).x;
+    ACC zq = VALUE_OF(finish_sum(zq_part, zq_count, (local TOTAL *)lane));
     if (get_local_id(0) != 0 || (int)step[STATE_STOP] != GO_ON) return;
     ACC change = -step[STATE_ALPHA] * zq; // (r - old r).z
     step[STATE_RHO] = change > 0 ? step[STATE_RHO] * (rho / change) : 0;
+#ifndef KRY_FP64
+    step[STATE_RHO_REST] = 0;
+#endif
 }

@@ -151,7 +151,11 @@ EOF
 expect 0 'M is symmetric, positive' info "$dir/dense.mtx" --check-precond --precond neumann:2
 expect 1 'M is symmetric, but not positive definite' \
     info "$dir/dense.mtx" --check-precond --precond neumann:1
-expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
+expect 2 'single|double|mixed' solve --problem poisson2d:4 --precision half
+expect 2 'single|double' bench cg --problem poisson2d:4 --precision mixed
+expect 2 'reliable|flexible' solve --problem poisson2d:4 --precision mixed --scheme fast
+expect 2 'scheme goes with precision=mixed' solve --problem poisson2d:4 --scheme reliable
+expect 2 'outer goes with' solve --problem poisson2d:4 --outer host
 expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
 expect 2 "'slice=8'" solve --problem poisson2d:4 --format csr:slice=8
 expect 2 "'fast'" solve --problem poisson2d:4 --format jds:fast
@@ -283,9 +287,27 @@ for cache in /proc/nonexistent /dev/full "$dir/good.mtx"; do
 done
 KRY_CACHE_DIR=$dir/cache
 
+# Iterations in single, digits of double.
+for what in '--scheme auto' '--scheme flexible' '--scheme classical' '--method jacobi --maxit 90000' \
+    '--precond ip' '--outer host' '--format csr --deflation stripes:8 --delta 0.2' \
+    '--scheme flexible --inner-rtol 0.1'; do
+    expect 0 '"double_iterations": 0' \
+        solve --problem poisson2d:32 --rhs manufactured --rtol 1e-12 --precision mixed --json $what
+    value true_relative_residual | awk '!($1 <= 1e-12) { exit 1 }' || fail "not 1e-12"
+done
+expect 0 '"converged": true' solve "$dir/good.mtx" --precision mixed --outer host --json
+same scheme reliable
+expect 0 '^mixed  *reliable: [0-9]* iterations in single' solve --problem poisson2d:32 --precision mixed
 KRY_PROFILE=no-fp64
 export KRY_PROFILE
 expect 2 'double' $small --precision double
+expect 2 'double' solve --problem poisson2d:32 --precision mixed --outer device
+for what in '' '--format csr' '--scheme flexible' '--format sell --scheme classical'; do
+    expect 0 '"precision": "mixed", .*"converged": true' \
+        solve --problem poisson2d:32 --rtol 1e-12 --precision mixed --json $what
+    value true_relative_residual | awk '!($1 <= 1e-12) { exit 1 }' || fail "not 1e-12"
+    same promotions 0
+done
 expect 0 '"converged": true' solve --problem poisson2d:32 --rtol 1e-4 --precision single --json
 same precision single
 KRY_PROFILE=no-such-word

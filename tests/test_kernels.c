@@ -711,11 +711,50 @@ static void null_space_kernels__against_plain_c(void **state)
     (void)state, both(null_space_kernels);
 }
 
+/* What passes between single and double, scaled and not, and a flexible method. */
+static void mixed_kernels__solve(void **state)
+{
+    (void)state;
+    enum { UNKNOWNS = 37 };
+    static const char *const how[] = { "scheme=reliable", "scheme=reliable equilibrate=on",
+                                       "scheme=flexible inner=8" };
+    int64_t row_ptr[UNKNOWNS + 1] = { 0 }, k = 0;
+    int32_t col[3 * UNKNOWNS];
+    double val[3 * UNKNOWNS], host[UNKNOWNS];
+    if (!kry_device_get_info(dev)->fp64) SKIP("no double");
+    for (int i = 0; i < UNKNOWNS; i++) {
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < UNKNOWNS; j++, k++)
+            col[k] = j, val[k] = i == j ? 3.3 + i % 5 : -1.1;
+        row_ptr[i + 1] = k;
+    }
+    for (size_t i = 0; i < COUNT(how); i++) {
+        char words[80];
+        kry_op *A, *S;
+        kry_vec *b = vector(KRY_F64, UNKNOWNS, i % 2, 0), *x = vector(KRY_F64, UNKNOWNS, 1, 3);
+        OK(kry_csr_create(dev, KRY_F64, UNKNOWNS, UNKNOWNS, row_ptr, col, val,
+                          KRY_MATRIX(.format = KRY_FORMAT_CSR), &A));
+        keep_op(A);
+        snprintf(words, sizeof words, "precision=mixed rtol=1e-10 %s", how[i]);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
+        keep_op(S);
+        OK(kry_solve(S, b, x, NULL));
+        OK(kry_vec_read(x, host));
+        for (int r = 0; r < UNKNOWNS; r++) {
+            double sum = entry(r);
+            for (int64_t e = row_ptr[r]; e < row_ptr[r + 1]; e++) sum -= val[e] * host[col[e]];
+            assert_true(fabs(sum) <= 1e-8);
+        }
+        keep_vec(b);
+        keep_vec(x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
         cmocka_unit_test(vec_kernels__against_plain_c),
+        cmocka_unit_test(mixed_kernels__solve),
         cmocka_unit_test(csr_kernels__against_plain_c),
         cmocka_unit_test(block_jacobi_kernel__against_plain_c),
         cmocka_unit_test(narrow_kernels__against_plain_c),

@@ -51,7 +51,7 @@ static kry_status narrow_in(narrow *N, const kry_vec *r)
 
     TRY(launch(N, "narrow_in", false, r, r, in, COUNT(in)));
     N->size->count = (cl_int)kry_groups_for_sums(N->dev, KRY_F64, r->n);
-    TRY(r->layout->reduce(r->layout, &N->size, 1));
+    TRY(kry_layout_reduce(r->layout, &N->size, 1));
     TRY(launch(N, "narrow_again", false, r, r, again, COUNT(again)));
 done:
     return st;
