@@ -29,13 +29,15 @@ kernel void mixed_narrow(long n, REAL a, global const REAL *restrict s,
     FOR_EACH(i, n) d[i] = (float)(a * (S(i) r[i]));
 }
 
-// part[group] := sums of (r_i r_i, s_i r_i s_i r_i). Launch: kry_groups_for_sums(n).
-kernel void mixed_norms(long n, global const REAL *restrict s, global const REAL *restrict r,
-                        global TOTAL2 *restrict part)
+// part[group] := sums of (r_i r_i, s_i r_i s_i r_i). Launch: kry_chunks_of(r).groups.
+kernel void mixed_norms(long n ROWS_PARAMS, global const REAL *restrict s,
+                        global const REAL *restrict r, global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
     TOTAL rr = NO_TOTAL, vv = NO_TOTAL;
-    FOR_EACH(i, n)
+    TAKE_ROWS(first)
+    s += first, r += first;
+    FOR_EACH_SUMMED(i, n)
     {
         REAL v = S(i) r[i];
         ADD_PRODUCT(rr, r[i], r[i]);

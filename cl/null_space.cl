@@ -1,6 +1,6 @@
 // null_space.cl - what lies along vectors that A maps to zero, taken out.
-// Host: src/core/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG; KRY_UNALIGNED, for
-// vectors start anywhere.
+// Host: src/core/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG, null_space_dot
+// kry_chunks_of(v).groups; KRY_UNALIGNED, for vectors start anywhere.
 //
 // VECTOR   u is a vector of norm 1; otherwise the constant one, and u is not read
 
@@ -22,15 +22,16 @@
 #endif
 
 // part[group] := sum of u_i v_i
-kernel void null_space_dot(long n, global const REAL *v, long v0, global const REAL *u, long u0,
-                           global TOTAL *restrict part)
+kernel void null_space_dot(long n ROWS_PARAMS, global const REAL *v, long v0, global const REAL *u,
+                           long u0, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
     TOTALV s = NO_TOTAL;
     TOTAL t = NO_TOTAL;
-    v += v0, u += u0;
-    FOR_VEC(i, n) ADD_SHARES(s, i, LDV(v, i));
-    FOR_TAIL(i, n) ADD_SHARE(t, i, v[i]);
+    TAKE_ROWS(first)
+    v += v0 + first, u += u0 + first;
+    FOR_VEC_SUMMED(i, n) ADD_SHARES(s, i, LDV(v, i));
+    FOR_TAIL_SUMMED(i, n) ADD_SHARE(t, i, v[i]);
     TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }

@@ -1,6 +1,6 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
 // Host: src/core/direction.c (pcg_direction, pcg_check), src/solver/pcg.c (the others).
-// Launch: kry_groups_for(n) groups of WG. All vectors but x start at element 0.
+// Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.
 kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
@@ -25,7 +25,7 @@ kernel void pcg_check(DIRECTION_PARAMS)
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r), where z is
 //   DIAGONAL   d .* r, written for the next direction
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
-kernel void pcg_step(long n, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
+kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
                      global const REAL *restrict q, global REAL *restrict x, long x0,
                      global REAL *restrict r, global TOTAL2 *restrict part
 #ifdef DIAGONAL
@@ -38,10 +38,14 @@ kernel void pcg_step(long n, STEP_PARAMS DRIFT_PARAMS, global const REAL *restri
     const REAL drift = (REAL)DRIFT_OF(lane);
     int stop = begin_step(STEP_PASS, lane, &s);
     REAL alpha = (REAL)s.alpha;
+    TAKE_ROWS(first)
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     TOTALV srz = NO_TOTAL, srr = NO_TOTAL, mean = NO_TOTAL;
     TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
-    x += x0;
+    x += x0 + first, r += first, p += first, q += first;
+#ifdef DIAGONAL
+    d += first, z += first;
+#endif
 #ifdef DRIFT
 #define DRIFT_STEP(V, sum) r_i -= drift, ADD##V(sum, r_i);
 #else
@@ -62,8 +66,8 @@ kernel void pcg_step(long n, STEP_PARAMS DRIFT_PARAMS, global const REAL *restri
         ADD_PRODUCT##V(rz, r_i, z_i);                  \
         ADD_PRODUCT##V(rr, r_i, r_i);                  \
     }
-    FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, V, srz, srr, mean)
-    FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, , trz, trr, rest)
+    FOR_VEC_SUMMED(i, n) STEP(VEC, VLOAD, VSTORE, V, srz, srr, mean)
+    FOR_TAIL_SUMMED(i, n) STEP(REAL, SLOAD, SSTORE, , trz, trr, rest)
 
     TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;

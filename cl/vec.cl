@@ -1,7 +1,7 @@
 // vec.cl - elementwise work and sums on dense vectors.
 // Host: src/core/vec.c, reduce.c.  Launch: kry_groups_for(n) groups of WG.
 // Each vector is a buffer and the element it starts at; the host asks for KRY_UNALIGNED when one
-// of those is no multiple of VW. Sums: one partial sum per group.
+// of those is no multiple of VW. Sums: one partial sum per group, kry_chunks_of(v).groups of them.
 
 kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
 {
@@ -56,34 +56,36 @@ kernel void vec_invert(long n, global REAL *x, long x0)
 }
 
 // part[group] := sum of x_i y_i
-kernel void vec_dot(long n, global const REAL *restrict x, long x0, global const REAL *restrict y,
-                    long y0, global TOTAL *restrict part)
+kernel void vec_dot(long n ROWS_PARAMS, global const REAL *restrict x, long x0,
+                    global const REAL *restrict y, long y0, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
     TOTALV s = NO_TOTAL;
     TOTAL t = NO_TOTAL;
-    x += x0, y += y0;
-    FOR_VEC(i, n) ADD_PRODUCTV(s, LDV(x, i), LDV(y, i));
-    FOR_TAIL(i, n) ADD_PRODUCT(t, x[i], y[i]);
+    TAKE_ROWS(first)
+    x += x0 + first, y += y0 + first;
+    FOR_VEC_SUMMED(i, n) ADD_PRODUCTV(s, LDV(x, i), LDV(y, i));
+    FOR_TAIL_SUMMED(i, n) ADD_PRODUCT(t, x[i], y[i]);
     TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
 // part[group] := sums of (x_i y_i, x_i x_i)
-kernel void vec_dot_pair(long n, global const REAL *restrict x, long x0,
+kernel void vec_dot_pair(long n ROWS_PARAMS, global const REAL *restrict x, long x0,
                          global const REAL *restrict y, long y0, global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
     TOTALV sxy = NO_TOTAL, sxx = NO_TOTAL;
     TOTAL txy = NO_TOTAL, txx = NO_TOTAL;
-    x += x0, y += y0;
-    FOR_VEC(i, n)
+    TAKE_ROWS(first)
+    x += x0 + first, y += y0 + first;
+    FOR_VEC_SUMMED(i, n)
     {
         VEC xi = LDV(x, i);
         ADD_PRODUCTV(sxy, xi, LDV(y, i));
         ADD_PRODUCTV(sxx, xi, xi);
     }
-    FOR_TAIL(i, n)
+    FOR_TAIL_SUMMED(i, n)
     {
         ADD_PRODUCT(txy, x[i], y[i]);
         ADD_PRODUCT(txx, x[i], x[i]);

@@ -50,6 +50,13 @@ typedef struct kry_comm kry_comm; /* dist/comm.h */
 typedef struct kry_layout {
     kry_device *dev; /* borrowed: the device embeds its layout */
     kry_comm *comm;  /* borrowed; NULL: alone */
+    /* Of a part of a team whose results must not depend on the number of parts: its kernels are
+     * compiled with KRY_REPRODUCIBLE, solvers take the steps that leave their sums by chunks, and
+     * partial sums of all parts are added up in the order of rows. */
+    bool reproducible;
+    const struct kry_split *split; /* borrowed, during a run: what rows are split by */
+    double *scratch;               /* owned: partial sums on their way */
+    size_t scratch_count;
 } kry_layout;
 
 void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm);
@@ -70,7 +77,7 @@ kry_status kry_layout_join(kry_layout *layout, kry_status mine);
 /* Of n rows here: how many there are in all, and before these (first may be NULL). */
 kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total);
 /* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
- * kernel that uses a sum finishes it. Waits where there are several. */
+ * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
 
 /* ---- device.c, profile.c ---- */
@@ -251,6 +258,7 @@ struct kry_vec {
     /* On a team: the numbers of each part, of whose columns these are k from `first` on. */
     struct kry_split *split; /* retained */
     kry_vec **part;          /* owned */
+    const struct kry_split *piece_of; /* borrowed: rows of these; NULL: of layout->split, perhaps */
 };
 
 enum { KRY_SUM_CAPACITY = 8192 };
@@ -272,7 +280,18 @@ struct kry_sum {
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
 kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
+kry_status kry_sum_add_here(const kry_sum *sum, double *value);  /* value += that, group after group */
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of all parts; waits */
+
+/* What a launch that sums over the rows of v goes over: groups, and the arguments `long n ROWS_PARAMS` of
+ * kry.clh. Chunks where sums are to be reproducible; its loads are to be KRY_UNALIGNED there. */
+typedef struct kry_chunks {
+    int64_t n, unit, chunk; /* chunk 0: groups share the rows as suits the device */
+    int64_t groups;
+} kry_chunks;
+enum { KRY_CHUNKS_ARGS = 3 };
+kry_chunks kry_chunks_of(const kry_vec *v);
+size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]); /* how many */
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 /* The define that kernels with vector loads need for vectors that start where these do. */

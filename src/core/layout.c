@@ -1,14 +1,14 @@
 /* layout.c - how rows lie over the parts of a computation: alone on one device, or with others whose
  * sums are added to one's own. */
 #include "../dist/comm.h"
+#include "../dist/split.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm)
 {
-    layout->dev = dev;
-    layout->comm = comm;
+    *layout = (kry_layout){ .dev = dev, .comm = comm };
 }
 
 int kry_layout_size(const kry_layout *layout) { return layout->comm ? layout->comm->size : 1; }
@@ -132,25 +132,95 @@ static kry_partial partial_of(const kry_device *dev, double v)
     return p;
 }
 
-/* A plain loop in the order of the groups. */
-kry_status kry_sum_read_here(const kry_sum *sum, double *value)
+/* numbers: those that groups left, count * width of them. */
+static kry_status read_partials(const kry_sum *sum, double *numbers)
 {
     kry_status st = KRY_OK;
     kry_partial part[2 * KRY_SUM_CAPACITY];
-    int numbers = sum->count * sum->width;
+    int count = sum->count * sum->width;
 
-    for (int c = 0; c < sum->width; c++) value[c] = 0;
     TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)numbers * sizeof *part, part, 0, NULL, NULL));
-    for (int i = 0; i < numbers; i++) value[i % sum->width] += partial_sum(sum->dev, part, i);
+                               (size_t)count * sizeof *part, part, 0, NULL, NULL));
+    for (int i = 0; i < count; i++) numbers[i] = partial_sum(sum->dev, part, i);
+done:
+    return st;
+}
+
+static void add_up(const double *numbers, int count, int width, double *value)
+{
+    for (int i = 0; i < count * width; i++) value[i % width] += numbers[i];
+}
+
+/* A plain loop in the order of the groups. */
+kry_status kry_sum_add_here(const kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    double numbers[2 * KRY_SUM_CAPACITY];
+
+    TRY(read_partials(sum, numbers));
+    add_up(numbers, sum->count, sum->width, value);
+done:
+    return st;
+}
+
+kry_status kry_sum_read_here(const kry_sum *sum, double *value)
+{
+    for (int c = 0; c < sum->width; c++) value[c] = 0;
+    return kry_sum_add_here(sum, value);
+}
+
+static kry_status reserve(kry_layout *layout, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    if (count <= layout->scratch_count) return KRY_OK;
+    TRY(kry_realloc(count, sizeof *layout->scratch, &layout->scratch));
+    layout->scratch_count = count;
+done:
+    return st;
+}
+
+/* Chunk after chunk, as on one part: every part hands out its partial sums, which are chunks' if there
+ * are no more than a part has; else their sum. */
+static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout), width = sum->width;
+    size_t most = layout->split ? (size_t)layout->split->most_chunks : 1;
+    size_t block = 1 + (most ? most : 1) * (size_t)width; /* how many, then they */
+
+    TRY(reserve(layout, ((size_t)size + 1) * block));
+    double *mine = layout->scratch, *all = mine + block;
+    memset(mine, 0, block * sizeof *mine);
+    bool fits = 1 + (size_t)(sum->count * width) <= block;
+    mine[0] = fits ? sum->count : 1;
+    TRY(fits ? read_partials(sum, mine + 1) : kry_sum_read_here(sum, mine + 1));
+    TRY(kry_layout_gather(layout, mine, block * sizeof *mine, all));
+    for (int c = 0; c < width; c++) value[c] = 0;
+    for (int r = 0; r < size; r++, all += block) add_up(all + 1, (int)all[0], width, value);
 done:
     return st;
 }
 
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
 {
+    if (layout->reproducible) return read_in_order(layout, sum, value);
     kry_status st = kry_sum_read_here(sum, value);
     return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
+}
+
+/* Of each of the sums, `width` numbers behind another. */
+static kry_status read_all(kry_layout *layout, kry_sum *const *sums, int count, double *value)
+{
+    kry_status st = KRY_OK;
+    size_t numbers = 0;
+
+    for (int i = 0; i < count; numbers += (size_t)sums[i++]->width)
+        TRY(layout->reproducible ? read_in_order(layout, sums[i], value + numbers)
+                                 : kry_sum_read_here(sums[i], value + numbers));
+    if (!layout->reproducible) TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
+done:
+    return st;
 }
 
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
@@ -160,13 +230,9 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
     double value[MOST];
     size_t numbers = 0;
 
-    if (kry_layout_size(layout) == 1) return KRY_OK; /* the kernel that uses a sum finishes it */
-    for (int i = 0; i < count; i++) {
-        TRY(kry_sum_read_here(sums[i], value + numbers));
-        numbers += (size_t)sums[i]->width;
-    }
-    TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
-    numbers = 0;
+    /* Alone the kernel that uses a sum finishes it. */
+    if (kry_layout_size(layout) == 1 && !layout->reproducible) return KRY_OK;
+    TRY(read_all(layout, sums, count, value));
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
         for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);

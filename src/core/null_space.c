@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- attaching vectors --------------------------------------------------------------------- */
 
@@ -127,8 +128,7 @@ kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
               (long long)vectors->n);
     }
     if (kry_op_in_parts(A))
-        return kry_team_run(A->dev->team, kry_op_split(A)->members, set_on_part,
-                            &(attaching){ A, vectors });
+        return kry_split_run(kry_op_split(A), set_on_part, &(attaching){ A, vectors });
     if (vectors) {
         TRY(make_basis(vectors, &basis));
         TRY(check_mapped_to_zero(A, basis));
@@ -175,12 +175,15 @@ static int64_t count_of(const kry_null_space *N) { return N->vectors ? N->vector
 static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
 {
     kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
-    int64_t groups = kry_groups_for_sums(v->dev, v->type, v->n);
-    const kry_arg args[] = { ARG(v->n),     ARG(v->buffer), ARG(v->first),
-                             ARG(u.buffer), ARG(u.first),   ARG(N->sum->buffer) };
+    const kry_chunks rows = kry_chunks_of(v);
+    kry_arg args[KRY_CHUNKS_ARGS + 5];
+    const kry_arg rest[] = { ARG(v->buffer), ARG(v->first), ARG(u.buffer), ARG(u.first),
+                             ARG(N->sum->buffer) };
+    size_t count = kry_chunks_args(&rows, args);
 
-    N->sum->count = (cl_int)groups;
-    return kry_launch(v->dev, N->dot, groups, args, COUNT(args));
+    memcpy(args + count, rest, sizeof rest);
+    N->sum->count = (cl_int)rows.groups;
+    return kry_launch(v->dev, N->dot, rows.groups, args, count + COUNT(rest));
 }
 
 static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)

@@ -202,10 +202,13 @@ done:
 
 /* ---- fused steps, with their defaults --------------------------------------------------- */
 
+/* Else sums go by chunks of rows, by passes of their own. */
+static bool fuses_sums(const kry_op *op) { return !op->dev->layout.reproducible; }
+
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_dot) return op->table->apply_dot(op->self, x, y, sum);
+    if (op->table->apply_dot && fuses_sums(op)) return op->table->apply_dot(op->self, x, y, sum);
     TRY(op->table->apply(op->self, 1.0, x, 0.0, y));
     TRY(kry_vec_dot_sum(x, y, sum));
 done:
@@ -216,7 +219,7 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_direction) return op->table->apply_direction(op->self, d, p, q, sum);
+    if (op->table->apply_direction && fuses_sums(op)) return op->table->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));
 done:
@@ -226,7 +229,7 @@ done:
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_dots) return op->table->apply_dots(op->self, r, z, sum);
+    if (op->table->apply_dots && fuses_sums(op)) return op->table->apply_dots(op->self, r, z, sum);
     TRY(op->table->apply(op->self, 1.0, r, 0.0, z));
     TRY(kry_vec_dot_pair(r, z, sum));
 done:

@@ -116,11 +116,11 @@ done:
 static void compile_options(const kry_device *dev, kry_type type, const char *defines, char *text,
                             size_t size)
 {
-    snprintf(text, size, "%s-w -DREAL=%s -DVW=%d -DWG=%d%s%s %s",
+    snprintf(text, size, "%s-w -DREAL=%s -DVW=%d -DWG=%d%s%s%s %s",
              strstr(defines, "-cl-std=") ? "" : "-cl-std=CL1.1 ",
              type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
              dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
-             defines);
+             dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
 }
 
 /* ---- building --------------------------------------------------------------------- */
@@ -243,7 +243,8 @@ static kry_status program_get(kry_device *dev, const char *stem, kry_type type, 
     struct kry_program *p = NULL;
     char key[512], options[1024], *source = NULL;
 
-    CHECK(snprintf(key, sizeof key, "%s\n%d\n%s", stem, (int)type, defines) < (int)sizeof key,
+    CHECK(snprintf(key, sizeof key, "%s\n%d\n%d\n%s", stem, (int)type,
+                   (int)dev->layout.reproducible, defines) < (int)sizeof key,
           KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
     for (*found = dev->programs; *found; *found = (*found)->next)
         if (!strcmp((*found)->key, key)) return KRY_OK;

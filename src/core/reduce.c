@@ -2,6 +2,7 @@
 #include "../dist/team.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
 {
@@ -38,20 +39,53 @@ int kry_sum_capacity(const kry_sum *sum)
 }
 void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
 
+/* Rows of a team's vector by its chunks; of any other, a short one that all parts have, by those of its
+ * own. */
+kry_chunks kry_chunks_of(const kry_vec *v)
+{
+    const kry_layout *layout = v->layout;
+    const kry_split *s = v->piece_of ? v->piece_of : layout->split;
+    kry_chunks rows = { .n = v->n * v->k };
+
+    if (!layout->reproducible) {
+        rows.groups = kry_groups_for_sums(v->dev, v->type, rows.n);
+        return rows;
+    }
+    if (s && s->unit && v->k == 1 && v->n == kry_split_rows(s, kry_layout_rank(layout)))
+        rows.unit = s->unit, rows.chunk = s->chunk;
+    else
+        kry_split_chunks(rows.n, 1, &rows.unit, &rows.chunk);
+    rows.groups = kry_split_count_chunks(rows.n, rows.unit, rows.chunk);
+    if (rows.groups == 0) rows.groups = 1;
+    return rows;
+}
+
+size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
+{
+    const kry_arg all[KRY_CHUNKS_ARGS] = { ARG(rows->n), ARG(rows->unit), ARG(rows->chunk) };
+    memcpy(args, all, sizeof all);
+    return rows->chunk ? KRY_CHUNKS_ARGS : 1;
+}
+
 static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     kry_kernel *dot;
     const kry_vec *vectors[] = { x, y };
-    int64_t n = x->n * x->k, groups = kry_groups_for_sums(x->dev, x->type, n);
-    kry_arg args[] = { ARG(n),         ARG(x->buffer), ARG(x->first),
-                       ARG(y->buffer), ARG(y->first),  ARG(sum->buffer) };
+    const kry_chunks rows = kry_chunks_of(x);
+    kry_arg args[KRY_CHUNKS_ARGS + 5];
+    const kry_arg rest[] = { ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first),
+                             ARG(sum->buffer) };
 
     /* Loads of another width would change the order of the sum. */
-    const char *defines = *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
+    const char *defines = rows.chunk                       ? "-DKRY_UNALIGNED"
+                          : *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS"
+                                                           : "";
+    size_t count = kry_chunks_args(&rows, args);
+    memcpy(args + count, rest, sizeof rest);
     TRY(kry_kernel_get(x->dev, "vec", x->type, defines, kernel, &dot));
-    TRY(kry_launch(x->dev, dot, groups, args, COUNT(args)));
-    sum->count = (cl_int)groups;
+    TRY(kry_launch(x->dev, dot, rows.groups, args, count + COUNT(rest)));
+    sum->count = (cl_int)rows.groups;
 done:
     return st;
 }
@@ -77,12 +111,36 @@ static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
         kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
         TRY(kry_sum_create(x_r.dev, 1, &sum));
         TRY(kry_vec_dot_sum(&x_r, &y_r, sum));
-        TRY(kry_sum_read_here(sum, &here));
-        *dot += here;
+        if (x_r.layout->reproducible) {
+            TRY(kry_sum_add_here(sum, dot));
+        } else {
+            TRY(kry_sum_read_here(sum, &here));
+            *dot += here;
+        }
         kry_sum_release(&sum);
     }
 done:
     kry_sum_release(&sum);
+    return st;
+}
+
+static bool reproducible(const kry_vec *x)
+{
+    return x->split ? x->dev->team->reproducible : x->layout->reproducible;
+}
+
+/* Chunks are of one column. */
+static kry_status dot_of_columns(const kry_vec *x, const kry_vec *y, double *dot)
+{
+    kry_status st = KRY_OK;
+    double one;
+
+    for (int64_t j = 0; j < x->k; j++) {
+        kry_vec x_j = kry_vec_column(x, j), y_j = kry_vec_column(y, j);
+        TRY(kry_vec_dot(&x_j, &y_j, &one));
+        *dot += one;
+    }
+done:
     return st;
 }
 
@@ -93,6 +151,7 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
+    if (x->k > 1 && reproducible(x)) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));

@@ -54,14 +54,14 @@ static kry_status apply_part(void *user, int rank)
 static kry_status parts_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     call c = { .P = self, .alpha = alpha, .beta = beta, .x = x, .y = y };
-    return kry_team_run(c.P->team, c.P->split->members, apply_part, &c);
+    return kry_split_run(c.P->split, apply_part, &c);
 }
 
 static kry_status parts_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
                                         kry_vec *y)
 {
     call c = { .P = self, .transposed = true, .alpha = alpha, .beta = beta, .x = x, .y = y };
-    return kry_team_run(c.P->team, c.P->split->members, apply_part, &c);
+    return kry_split_run(c.P->split, apply_part, &c);
 }
 
 static kry_status residual_part(void *user, int rank)
@@ -75,7 +75,7 @@ static kry_status residual_part(void *user, int rank)
 static kry_status parts_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     call c = { .P = self, .b = b, .x = x, .y = r };
-    return kry_team_run(c.P->team, c.P->split->members, residual_part, &c);
+    return kry_split_run(c.P->split, residual_part, &c);
 }
 
 static kry_status diagonal_part(void *user, int rank)
@@ -88,7 +88,7 @@ static kry_status diagonal_part(void *user, int rank)
 static kry_status parts_diagonal(void *self, kry_vec *d)
 {
     call c = { .P = self, .y = d };
-    return kry_team_run(c.P->team, c.P->split->members, diagonal_part, &c);
+    return kry_split_run(c.P->split, diagonal_part, &c);
 }
 
 /* What all parts report is the same but for bytes, which add up. */
@@ -112,7 +112,7 @@ static kry_status solve_part(void *user, int rank)
 static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *result)
 {
     call c = { .P = self, .b = b, .y = x, .result = result };
-    return kry_team_run(c.P->team, c.P->split->members, solve_part, &c);
+    return kry_split_run(c.P->split, solve_part, &c);
 }
 
 static kry_status update_part(void *user, int rank)
@@ -130,7 +130,7 @@ static kry_status parts_update(void *self, const void *values)
     CHECK(!values || P->extra.prepare, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           P->local[0]->table->kind);
     if (P->extra.prepare) TRY(P->extra.prepare(P->extra.self, values));
-    TRY(kry_team_run(P->team, P->split->members, update_part, P));
+    TRY(kry_split_run(P->split, update_part, P));
 done:
     return st;
 }
@@ -213,7 +213,7 @@ kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_
     P->team = team->team;
     P->split = kry_split_retain(split);
     TRY(kry_alloc((size_t)split->members, sizeof *P->local, &P->local));
-    TRY(kry_team_run(P->team, split->members, make_on_part, &m));
+    TRY(kry_split_run(split, make_on_part, &m));
     kry_op_shape shape = P->local[0]->shape;
     shape.rows = shape.cols = split->n;
     TRY(kry_op_create(team, &kry_parts_table, P, &shape, op));

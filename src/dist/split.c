@@ -59,8 +59,8 @@ static kry_status choose_members(const struct kry_team *team, const char *who, i
 
     *members = team->use_all ? team->size : worthwhile(team, bytes);
     CHECK(!team->use_all || blocks >= team->size, KRY_ERR_ARGUMENT,
-          "%s: %lld rows or layers cannot be split over %d devices", who, (long long)blocks,
-          team->size);
+          "%s: %lld rows or layers%s cannot be split over %d devices", who, (long long)blocks,
+          team->reproducible ? " (chunks of them, in reproducible mode)" : "", team->size);
     if (*members > blocks) *members = blocks > 0 ? (int)blocks : 1;
 done:
     return st;
@@ -98,6 +98,43 @@ static bool begins_at_multiples(const kry_split *s, int64_t multiple)
     return !s->row || multiple == 1;
 }
 
+/* ---- chunks of rows, for reproducible sums ------------------------------------------------------ */
+
+/* Few enough to be read by the host after every sum, and enough for four GPUs. */
+static int64_t chunk_for(int64_t n)
+{
+    enum { FEW = 64, SMALL = 512, MOST = 2048 };
+    int64_t chunk = 1;
+    while (n > FEW * chunk && chunk < SMALL) chunk *= 2;
+    while (n > MOST * chunk) chunk *= 2;
+    return chunk;
+}
+
+void kry_split_chunks(int64_t n, int64_t multiple, int64_t *unit, int64_t *chunk)
+{
+    int64_t wanted = chunk_for(n), layers = wanted / multiple;
+
+    *unit = layers > 1 ? layers * multiple : multiple;
+    int64_t pieces = (*unit + wanted - 1) / wanted;
+    *chunk = (*unit + pieces - 1) / pieces;
+}
+
+int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
+{
+    int64_t in_unit = (unit + chunk - 1) / chunk, rest = n % unit;
+    return n / unit * in_unit + (rest + chunk - 1) / chunk;
+}
+
+static void count_most_chunks(kry_split *s)
+{
+    for (int r = 0; s->unit && r < s->members; r++) {
+        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), s->unit, s->chunk);
+        if (count > s->most_chunks) s->most_chunks = count;
+    }
+}
+
+/* ---- splits --------------------------------------------------------------------------------------- */
+
 enum { WORD = 8, CG_WORDS = 10 }; /* bytes; words for each row in an iteration beside the matrix */
 
 kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
@@ -107,6 +144,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
     kry_split *s = NULL, *old = kry_split_find(team, n);
     int members;
     double bytes = (double)WORD * CG_WORDS * (double)n;
+    int64_t unit = 0, chunk = 0;
 
     *split = NULL;
     if (old) {
@@ -117,10 +155,16 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
         return *split = kry_split_retain(old), KRY_OK;
     }
     if (row_ptr) bytes += 1.5 * WORD * (double)row_ptr[n];
-    TRY(choose_members(team, who, n / multiple, bytes, &members));
+    if (team->reproducible) {
+        kry_split_chunks(n, multiple, &unit, &chunk);
+        multiple = unit;
+    }
+    TRY(choose_members(team, who, (n + multiple - 1) / multiple, bytes, &members));
     TRY(split_new(team, n, members, &s));
     if (n > 0)
         TRY(kry_partition_by_rows(n, row_ptr, members, team->share, multiple, s->first));
+    s->unit = unit, s->chunk = chunk;
+    count_most_chunks(s);
     keep(&s, split);
 done:
     kry_split_release(&s);

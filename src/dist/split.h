@@ -16,7 +16,17 @@ struct kry_split {
     int members;    /* parts that have rows: the first ones */
     int64_t *first; /* members + 1: part i has places first[i] ... first[i + 1] - 1 */
     int32_t *row;   /* n: the row at each place; NULL: row i is at place i */
+    /* Reproducible sums, else 0: every `unit` rows begin with a chunk of `chunk` rows, the last one of
+     * a unit may be shorter. Parts have whole units. */
+    int64_t unit, chunk;
+    int64_t most_chunks; /* of a part */
 };
+
+/* The chunks that n rows are summed in, whatever the number of parts; units are multiples of
+ * `multiple` rows. */
+void kry_split_chunks(int64_t n, int64_t multiple, int64_t *unit, int64_t *chunk);
+/* How many n rows from the beginning of a unit have. */
+int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk);
 
 kry_split *kry_split_retain(kry_split *split);
 void kry_split_release(kry_split **split);

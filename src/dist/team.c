@@ -151,6 +151,8 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     if (!params) params = &defaults;
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_team_create: params not made by KRY_TEAM");
+    CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
+          "kry_team_create: by_graph moves rows around, and sums with them: it cannot be reproducible");
     TRY(check_parts(parts, count));
     TRY(kry_alloc(1, sizeof *dev, &dev));
     dev->refs = 1;
@@ -171,7 +173,10 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     kry_layout_init(&dev->layout, dev, NULL);
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));
-    for (int i = 0; i < count; i++) team->part[i]->layout.comm = kry_crew_comm(team, i);
+    for (int i = 0; i < count; i++) {
+        team->part[i]->layout.comm = kry_crew_comm(team, i);
+        team->part[i]->layout.reproducible = params->reproducible;
+    }
     TRY(kry_team_run(team, count, time_sums, team));
     *device = dev;
     dev = NULL;
@@ -188,7 +193,9 @@ void kry_team_release(struct kry_team **address)
     if (!team) return;
     kry_crew_release(team);
     for (int i = 0; i < team->size; i++) {
-        team->part[i]->layout.comm = NULL;
+        kry_layout *layout = &team->part[i]->layout;
+        free(layout->scratch);
+        kry_layout_init(layout, team->part[i], NULL);
         team->part[i]->info.fp64 = team->fp64[i];
         kry_device_release(&team->part[i]);
     }

@@ -39,6 +39,9 @@ typedef kry_status kry_task_of_part(void *user, int rank);
  */
 kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *task, void *user);
 
+/* The same on the parts that have rows of `split`, for work on those rows. */
+kry_status kry_split_run(kry_split *split, kry_task_of_part *task, void *user);
+
 /* threads.c. `spin`: wait in a loop for a moment before going to sleep. */
 kry_status kry_crew_create(struct kry_team *team, bool spin);
 void kry_crew_release(struct kry_team *team);

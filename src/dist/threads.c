@@ -282,6 +282,29 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     return outcome(team);
 }
 
+typedef struct on_rows {
+    kry_split *split;
+    kry_task_of_part *task;
+    void *user;
+} on_rows;
+
+static kry_status run_on_rows(void *user, int rank)
+{
+    const on_rows *o = user;
+    kry_layout *layout = &o->split->team->part[rank]->layout;
+
+    layout->split = o->split;
+    kry_status st = o->task(o->user, rank);
+    layout->split = NULL;
+    return st;
+}
+
+kry_status kry_split_run(kry_split *split, kry_task_of_part *task, void *user)
+{
+    on_rows o = { split, task, user };
+    return kry_team_run(split->team, split->members, run_on_rows, &o);
+}
+
 /* ---- making ------------------------------------------------------------------------------------------ */
 
 kry_comm *kry_crew_comm(struct kry_team *team, int rank) { return &team->crew->member[rank].comm; }

@@ -9,6 +9,7 @@ kry_vec kry_vec_on_part(const kry_vec *v, int rank)
     kry_vec c = *v->part[rank];
     c.first += v->first * c.n;
     c.k = v->k;
+    c.piece_of = v->split;
     return c;
 }
 

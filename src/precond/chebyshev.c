@@ -100,15 +100,17 @@ done:
     return st;
 }
 
-/* The same on every run and machine. */
+/* The same on every run and machine, and however rows are split. */
 static kry_status fill_random(kry_vec *v)
 {
     kry_status st = KRY_OK;
     void *host = NULL;
+    int64_t first, all;
 
+    TRY(kry_layout_rows(v->layout, v->n, &first, &all));
     TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
     for (int64_t i = 0; i < v->n; i++)
-        kry_number_put(v->type, host, i, kry_random_unit(1, 0, (uint64_t)i) - 0.5);
+        kry_number_put(v->type, host, i, kry_random_unit(1, 0, (uint64_t)(first + i)) - 0.5);
     TRY(kry_vec_write(v, host));
 done:
     free(host);

@@ -52,13 +52,16 @@ static kry_status narrow(device_outer *D, double a, const kry_vec *r, kry_vec *d
 static kry_status norms_of(device_outer *D, const kry_vec *r, double norms[2])
 {
     kry_status st = KRY_OK;
-    int64_t groups = kry_groups_for_sums(D->dev, KRY_F64, r->n);
+    const kry_chunks rows = kry_chunks_of(r);
+    kry_arg args[KRY_CHUNKS_ARGS + 3];
 
     if (D->scale) {
-        const kry_arg args[] = { ARG(r->n), ARG(D->scale->buffer), ARG(r->buffer),
-                                 ARG(D->norms->buffer) };
-        TRY(kry_launch(D->dev, D->measure, groups, args, COUNT(args)));
-        D->norms->count = (cl_int)groups;
+        size_t count = kry_chunks_args(&rows, args);
+        args[count++] = (kry_arg)ARG(D->scale->buffer);
+        args[count++] = (kry_arg)ARG(r->buffer);
+        args[count++] = (kry_arg)ARG(D->norms->buffer);
+        TRY(kry_launch(D->dev, D->measure, rows.groups, args, count));
+        D->norms->count = (cl_int)rows.groups;
         TRY(kry_sum_read(r->layout, D->norms, norms));
         norms[0] = sqrt(norms[0]), norms[1] = sqrt(norms[1]);
     } else {

@@ -138,8 +138,9 @@ static bool takes_drift(const pcg *S) { return S->null.A && !S->null.vectors; }
 static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    bool aligned = !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
-    kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9] = { ARG(x->n) };
+    const kry_chunks rows = kry_chunks_of(x);
+    bool aligned = !rows.chunk && !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
+    kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
     const kry_arg rest[] = { ARG(s->p->buffer),
                              ARG(S->q->buffer),
                              ARG(x->buffer),
@@ -149,12 +150,14 @@ static kry_status run_step(pcg *S, const kry_step *s, kry_vec *x)
                              s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
                              ARG(S->z->buffer) };
 
-    size_t count = 1 + kry_step_args(s, takes_drift(S), args + 1);
+    size_t count = kry_chunks_args(&rows, args);
+    count += kry_step_args(s, takes_drift(S), args + count);
     memcpy(args + count, rest, sizeof rest);
     count += COUNT(rest) - (s->d ? 0 : 2);
-    S->rho->count = (cl_int)kry_groups_for_sums(S->dev, x->type, x->n);
+    S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
-    TRY(kry_launch(S->dev, aligned ? S->step : S->step_unaligned, S->rho->count, args, count));
+    bool wide = aligned || !S->step_unaligned; /* on CPUs they are the same */
+    TRY(kry_launch(S->dev, wide ? S->step : S->step_unaligned, S->rho->count, args, count));
 done:
     return st;
 }
@@ -573,8 +576,9 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     S->dev = A->dev;
     S->layout = &A->dev->layout;
     S->flexible = params->flexible;
-    S->fuses = S->product->table->apply_direction != NULL && !S->flexible;
-    S->repeats = S->product->table->apply_step != NULL && !S->flexible;
+    bool fused = !S->flexible && !S->layout->reproducible; /* those leave sums of their own order */
+    S->fuses = fused && S->product->table->apply_direction != NULL;
+    S->repeats = fused && S->product->table->apply_step != NULL;
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(kry_null_space_create(A, &S->null));
@@ -583,7 +587,7 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     S->watch.attentive = params->precond && (params->precond->shape.traits & KRY_VARYING);
     kry_pcg_params left = *params;
     left.precond = S->M;
-    if (!S->null.A && !S->deflation && !S->flexible)
+    if (!S->null.A && !S->deflation && fused)
         kry_chip_prepare(&S->chip, A, &left); /* which does not project */
     TRY(kry_device_finish(S->dev));
     S->setup_seconds = kry_now() - start;

@@ -177,7 +177,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     TRY(kry_alloc((size_t)n * 7, kry_type_size(A->type), &t.val));
     t.count = row_ptr + 1;
     if (kry_op_in_parts(op))
-        TRY(kry_team_run(op->dev->team, kry_op_split(op)->members, fill_part, &t));
+        TRY(kry_split_run(kry_op_split(op), fill_part, &t));
     else
         TRY(fill(A, false, 0, &t));
     close_gaps(&t, A->type, n);

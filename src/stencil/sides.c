@@ -128,7 +128,7 @@ kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
           "kry_stencil_boundary: b has another number type or device than the stencil");
     boundary s = { op, low, high, b };
     if (kry_op_in_parts(op))
-        TRY(kry_team_run(op->dev->team, kry_op_split(op)->members, add_sides_of_part, &s));
+        TRY(kry_split_run(kry_op_split(op), add_sides_of_part, &s));
     else
         TRY(add_sides(A, &s, b));
 done:
