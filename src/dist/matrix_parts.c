@@ -1,5 +1,6 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
 #include "coupled.h"
+#include "extended.h"
 #include "matrix_parts.h"
 #include "partition.h"
 #include "team.h"
@@ -234,6 +235,94 @@ static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
                           &params, own);
 }
 
+/* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------------- */
+
+/* Columns in the order of all of them, of which only those that are wanted are here. */
+typedef struct wide_columns {
+    int64_t below;  /* wanted ones before the part's own */
+    int64_t own_at; /* of the first row: where wide loads may begin */
+} wide_columns;
+
+static wide_columns place_columns(const cut *c)
+{
+    enum { ALIGNED = 8 };
+    wide_columns w = { 0 };
+
+    while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
+    w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
+    return w;
+}
+
+static int32_t wide_column(const cut *c, const wide_columns *w, int64_t place)
+{
+    if (is_own(c, place)) return (int32_t)(w->own_at + place - c->first);
+    int64_t from_own = halo_place(c, place) - w->below;
+    return (int32_t)(w->own_at + from_own + (from_own < 0 ? 0 : c->rows));
+}
+
+/* Rows of a block lie together: what is here of them is a part of the host's arrays. */
+static void cut_wide_rows(cut *c, const wide_columns *w, int64_t *entry)
+{
+    const kry_host_csr *H = &c->W->host;
+    int64_t begin = H->row_ptr[c->first];
+
+    for (int64_t i = 0; i < c->rows; i++) {
+        entry[i] = -1;
+        for (int64_t k = H->row_ptr[c->first + i]; k < H->row_ptr[c->first + i + 1]; k++) {
+            c->col[k - begin] = wide_column(c, w, H->col[k]);
+            c->piece->own[k - begin] = k;
+            if (H->col[k] == c->first + i) entry[i] = k - begin;
+        }
+        c->row_ptr[i + 1] = H->row_ptr[c->first + i + 1] - begin;
+    }
+    take_numbers(c->W, c->piece->own, c->piece->own_nnz, c->val);
+}
+
+static kry_status make_wide(const cut *c, const wide_columns *w, kry_device *dev, kry_op **wide)
+{
+    int64_t above = c->wants - w->below;
+    kry_matrix_params params = c->W->params;
+
+    params.storage = KRY_GENERAL;
+    params.duplicates = KRY_REFUSE;
+    params.traits = 0;
+    if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
+    return kry_csr_create(dev, c->W->host.type, c->rows, w->own_at + c->rows + above, c->row_ptr,
+                          c->col, c->val, &params, wide);
+}
+
+static kry_status make_reproducible_part(cut *c, kry_device *dev, kry_op **local)
+{
+    kry_status st = KRY_OK;
+    piece *p = c->piece;
+    int64_t *entry = NULL;
+    kry_op *wide = NULL;
+    kry_halo *halo = NULL;
+
+    p->own_nnz += p->far_nnz; /* no piece is summed apart */
+    TRY(kry_alloc((size_t)p->far_nnz, sizeof *c->wanted, &c->wanted));
+    collect_wanted(c);
+    p->far_nnz = p->coupled_nnz = 0;
+    const wide_columns w = place_columns(c);
+    TRY(kry_alloc((size_t)c->rows + 1, sizeof *c->row_ptr, &c->row_ptr));
+    TRY(kry_alloc((size_t)p->own_nnz, sizeof *c->col, &c->col));
+    TRY(kry_alloc((size_t)p->own_nnz, kry_type_size(c->W->host.type), &c->val));
+    TRY(kry_alloc((size_t)p->own_nnz, sizeof *p->own, &p->own));
+    TRY(kry_alloc((size_t)c->rows, sizeof *entry, &entry));
+    cut_wide_rows(c, &w, entry);
+    TRY(make_wide(c, &w, dev, &wide));
+    if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
+    TRY(kry_extended_create(wide, &halo, w.below, w.own_at, entry, c->val, c->W->params.traits,
+                            local));
+done:
+    kry_halo_release(&halo);
+    kry_op_release(&wide);
+    free(entry);
+    return st;
+}
+
+/* ---- one part ------------------------------------------------------------------------------------- */
+
 static kry_status make_part(const void *user, int rank, kry_op **local)
 {
     const whole *W = user;
@@ -248,6 +337,10 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     kry_halo *halo = NULL;
 
     count_entries(&c);
+    if (W->team->reproducible) {
+        TRY(make_reproducible_part(&c, dev, local));
+        goto done;
+    }
     TRY(allocate(&c));
     collect_wanted(&c);
     sort_entries(&c);
@@ -312,6 +405,12 @@ done:
     return st;
 }
 
+/* Each row by itself, from its first entry to its last one. */
+static bool sums_alike(kry_format format)
+{
+    return format == KRY_FORMAT_AUTO || format == KRY_FORMAT_SELL || format == KRY_FORMAT_ELL;
+}
+
 kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
                                const kry_matrix_params *params, kry_op **op)
 {
@@ -327,7 +426,12 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
     W->team = team->team;
     W->params = *params;
     TRY(kry_split_matrix(W->team, who, host, &W->split));
-    CHECK(params->form == KRY_ASSEMBLED || W->split->members == 1, KRY_ERR_UNSUPPORTED,
+    CHECK(!W->team->reproducible || sums_alike(params->format), KRY_ERR_UNSUPPORTED,
+          "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; use "
+          "sell or ell",
+          who, kry_format_name(params->format));
+    CHECK(params->form == KRY_ASSEMBLED ||
+              (W->split->members == 1 && !W->team->reproducible), KRY_ERR_UNSUPPORTED,
           "%s: no flux form on several devices yet", who);
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
