@@ -688,7 +688,7 @@ static void compare_solvers(const pair *q)
 
 static void check_team(kry_device *team, kry_type type, int64_t every)
 {
-    static const struct {
+    const struct {
         const grid *g;
         int64_t from, count, step;
     } sets[] = { { rings, 0, COUNT(rings), 1 }, { grids, 5, COUNT(grids), every } };
