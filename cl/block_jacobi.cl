@@ -11,11 +11,11 @@
 kernel void block_jacobi(long n, int rows, long by_row, long by_col,
                          global const REAL *restrict inverse, ACC alpha,
                          global const REAL *restrict x, long x0, ACC beta, global REAL *restrict y,
-                         long y0, int sums, global ACC *restrict part)
+                         long y0, int sums, global TOTAL *restrict part)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     const REAL by = (REAL)alpha, old = (REAL)beta;
-    ACC xy = 0, xx = 0;
+    TOTAL xy = NO_TOTAL, xx = NO_TOTAL;
     x += x0, y += y0;
     FOR_EACH(i, n)
     {
@@ -26,10 +26,10 @@ kernel void block_jacobi(long n, int rows, long by_row, long by_col,
         REAL y_i = old == 0 ? by * sum : by * sum + old * y[i];
         y[i] = y_i;
         if (sums) {
-            xy += (ACC)x_i * (ACC)y_i;
-            xx += (ACC)x_i * (ACC)x_i;
+            ADD_PRODUCT(xy, x_i, y_i);
+            ADD_PRODUCT(xx, x_i, x_i);
         }
     }
-    ACC2 total = group_sum2((ACC2)(xy, xx), lane);
-    if (get_local_id(0) == 0 && sums) vstore2(total, get_group_id(0), part);
+    TOTAL2 total = group_sum2(BOTH(xy, xx), lane);
+    if (get_local_id(0) == 0 && sums) ((global TOTAL2 *)part)[get_group_id(0)] = total;
 }

@@ -10,19 +10,21 @@
 #define PIECE 8 // unknowns, at most
 
 // The sum of a segment's share: pieces first + t, first + t + step, ... before last
-ACC sum_pieces(int first, int last, int step, global const int *restrict piece_start,
-               global const uchar *restrict piece_length, global const REAL *restrict v)
+TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece_start,
+                 global const uchar *restrict piece_length, global const REAL *restrict v)
 {
-    ACC s = 0;
+    TOTAL s = NO_TOTAL;
     for (int p = first; p < last; p += step) {
         global const REAL *at = v + piece_start[p];
         const int length = piece_length[p];
+#ifdef KRY_FP64
         if (length == PIECE) {
             s += (((ACC)at[0] + (ACC)at[1]) + ((ACC)at[2] + (ACC)at[3])) +
                  (((ACC)at[4] + (ACC)at[5]) + ((ACC)at[6] + (ACC)at[7]));
-        } else {
-            for (int j = 0; j < length; j++) s += (ACC)at[j];
+            continue;
         }
+#endif
+        for (int j = 0; j < length; j++) ADD(s, at[j]);
     }
     return s;
 }
@@ -37,17 +39,19 @@ ACC sum_pieces(int first, int last, int step, global const int *restrict piece_s
     OUT(s, sum_pieces(segment[s], segment[s + 1], 1, piece_start, piece_length, v + v0))
 #else
 #define RESTRICT(OUT)                                                                       \
-    local ACC lane[WG];                                                                     \
+    local TOTAL lane[WG];                                                                   \
     const int l = get_local_id(0), t = l % TILE, per_group = WG / TILE;                     \
     for (int first = get_group_id(0) * per_group; first < segments;                         \
          first += (int)get_num_groups(0) * per_group) {                                     \
         const int s = first + l / TILE;                                                     \
-        lane[l] = s < segments ? sum_pieces(segment[s] + t, segment[s + 1], TILE, piece_start, \
-                                            piece_length, v + v0)                           \
-                               : 0;                                                         \
+        TOTAL share = NO_TOTAL;                                                             \
+        if (s < segments)                                                                   \
+            share = sum_pieces(segment[s] + t, segment[s + 1], TILE, piece_start,           \
+                               piece_length, v + v0);                                       \
+        lane[l] = share;                                                                    \
         for (int step = TILE / 2; step > 0; step /= 2) {                                    \
             barrier(CLK_LOCAL_MEM_FENCE);                                                   \
-            if (t < step) lane[l] += lane[l + step];                                        \
+            if (t < step) ADD_TOTAL(lane[l], lane[l + step]);                               \
         }                                                                                   \
         if (t == 0 && s < segments) OUT(s, lane[l]);                                        \
         barrier(CLK_LOCAL_MEM_FENCE);                                                       \
@@ -58,26 +62,26 @@ ACC sum_pieces(int first, int last, int step, global const int *restrict piece_s
 kernel void deflation_restrict(RESTRICT_PARAMS, global REAL *restrict w, long w0,
                                global REAL *restrict kept)
 {
-#define TO_W(s, sum) w[w0 + (s)] = kept[s] = (REAL)(sum)
+#define TO_W(s, sum) w[w0 + (s)] = kept[s] = (REAL)VALUE_OF(sum)
     RESTRICT(TO_W);
 }
 
 // Labels of many segments: sums of segments, then of labels.
-kernel void deflation_segments(RESTRICT_PARAMS, global ACC *restrict part)
+kernel void deflation_segments(RESTRICT_PARAMS, global TOTAL *restrict part)
 {
 #define TO_PART(s, sum) part[s] = (sum)
     RESTRICT(TO_PART);
 }
 
 kernel void deflation_finish(long k, global const int *restrict label_segment,
-                             global const ACC *restrict part, global REAL *restrict w, long w0,
+                             global const TOTAL *restrict part, global REAL *restrict w, long w0,
                              global REAL *restrict kept)
 {
     FOR_EACH(i, k)
     {
-        ACC sum = 0;
-        for (int s = label_segment[i]; s < label_segment[i + 1]; s++) sum += part[s];
-        w[w0 + i] = kept[i] = (REAL)sum;
+        TOTAL sum = NO_TOTAL;
+        for (int s = label_segment[i]; s < label_segment[i + 1]; s++) ADD_TOTAL(sum, part[s]);
+        w[w0 + i] = kept[i] = (REAL)VALUE_OF(sum);
     }
 }
 
@@ -109,23 +113,23 @@ kernel void deflation_prolong(long n, global const LABEL *restrict label, ACC al
 kernel void deflation_correct(long n, global const LABEL *restrict label,
                               global const REAL *restrict c, long c0, global const REAL *restrict r,
                               long r0, global REAL *restrict z, long z0,
-                              global ACC2 *restrict part)
+                              global TOTAL2 *restrict part)
 {
-    local ACC2 lane[WG];
-    ACCV srz = 0, srr = 0;
-    ACC trz = 0, trr = 0;
+    local TOTAL2 lane[WG];
+    TOTALV srz = NO_TOTAL, srr = NO_TOTAL;
+    TOTAL trz = NO_TOTAL, trr = NO_TOTAL;
     c += c0, r += r0, z += z0;
-#define CORRECT(TYPE, LOAD, STORE, C, TO, rz, rr)     \
+#define CORRECT(TYPE, LOAD, STORE, C, V, rz, rr)      \
     {                                                 \
         TYPE z_i = LOAD(z) + C, r_i = LOAD(r);        \
         STORE(z_i, z);                                \
-        rz += TO(r_i) * TO(z_i);                      \
-        rr += TO(r_i) * TO(r_i);                      \
+        ADD_PRODUCT##V(rz, r_i, z_i);                 \
+        ADD_PRODUCT##V(rr, r_i, r_i);                 \
     }
-    FOR_VEC(i, n) CORRECT(VEC, VLOAD, VSTORE, GATHER(c, label + i * VW), TO_ACCV, srz, srr)
-    FOR_TAIL(i, n) CORRECT(REAL, SLOAD, SSTORE, c[label[i]], (ACC), trz, trr)
+    FOR_VEC(i, n) CORRECT(VEC, VLOAD, VSTORE, GATHER(c, label + i * VW), V, srz, srr)
+    FOR_TAIL(i, n) CORRECT(REAL, SLOAD, SSTORE, c[label[i]], , trz, trr)
 
-    ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
+    TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
@@ -134,17 +138,17 @@ kernel void deflation_correct(long n, global const LABEL *restrict label,
 kernel void deflation_add(long n, global const LABEL *restrict label, long k,
                           global const REAL *restrict c, long c0, global const REAL *restrict zr,
                           global REAL *restrict z, long z0, int count, int writers,
-                          global ACC2 *restrict part)
+                          global TOTAL2 *restrict part)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     const int g = get_group_id(0);
     c += c0, z += z0;
     FOR_VEC(i, n) STV(LDV(z, i) + GATHER(c, label + i * VW), i, z);
     FOR_TAIL(i, n) z[i] += c[label[i]];
     if (g >= writers) return;
-    ACC s = 0;
+    TOTAL s = NO_TOTAL, none = NO_TOTAL;
     for (long j = g * k / writers + get_local_id(0); j < (g + 1) * k / writers; j += WG)
-        s += (ACC)c[j] * (ACC)zr[j];
-    ACC2 sum = group_sum2((ACC2)(s, 0), lane);
+        ADD_PRODUCT(s, c[j], zr[j]);
+    TOTAL2 sum = group_sum2(BOTH(s, none), lane);
     if (get_local_id(0) == 0) part[count + g] = sum;
 }

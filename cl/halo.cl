@@ -16,7 +16,7 @@ kernel void halo_pack_direction(DIRECTION_PARAMS, long n, global const int *rest
                                 global const REAL *restrict z, global const REAL *restrict old,
                                 global REAL *restrict packed)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     ACC b;
     if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
     REAL beta = (REAL)b;
@@ -47,11 +47,11 @@ kernel void halo_add(ROWS, ACC alpha, global REAL *restrict y, long y0)
 // The same with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
 // nothing is written once it has stopped.
 kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global REAL *restrict y, long y0,
-                         global ACC *restrict part, int first, int stops,
+                         global TOTAL *restrict part, int first, int stops,
                          global const ACC *restrict state)
 {
-    local ACC lane[WG];
-    ACC dot = 0;
+    local TOTAL lane[WG];
+    TOTAL dot = NO_TOTAL;
     const int go_on = !stops || (int)state[STATE_STOP] == GO_ON;
     if (!go_on) n = 0; // not a return: barriers are for all
     x += x0, y += y0;
@@ -60,7 +60,7 @@ kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global RE
         const int j = row[i];
         const REAL sum = (REAL)far_sum(i, begin, col, val, halo);
         y[j] += sum;
-        dot += (ACC)x[j] * (ACC)sum;
+        ADD_PRODUCT(dot, x[j], sum);
     }
     dot = group_sum(dot, lane);
     if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;

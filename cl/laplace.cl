@@ -179,15 +179,15 @@ kernel void laplace_tile(GRID, W, NEXT)
 #ifdef FIELD_IMAGE
 #define GET_OLD(i, j, k) TEXEL(old, field_sampler, PLACE(i, j, k))
 kernel void laplace_change(int nx, int ny, int nz, int cols, W, read_only IMAGE old,
-                           global ACC *restrict part)
+                           global TOTAL *restrict part)
 {
-    local ACC lane[WG];
-    ACC sum = 0;
+    local TOTAL lane[WG];
+    TOTAL sum = NO_TOTAL;
     FOR_EACH(p, (long)nx * ny * nz)
     {
         int i = (int)p % nx, row = (int)p / nx, j = row % ny, k = row / ny;
         ACC d = (ACC)GET(i, j, k) - (ACC)GET_OLD(i, j, k);
-        sum += d * d;
+        ADD_PRODUCT(sum, d, d);
     }
     sum = group_sum(sum, lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
@@ -203,22 +203,22 @@ kernel void laplace_clear(int nx, int ny, int nz, int cols, NEXT)
 }
 #else
 kernel void laplace_change(long n, global const REAL *restrict w, global const REAL *restrict old,
-                           global ACC *restrict part)
+                           global TOTAL *restrict part)
 {
-    local ACC lane[WG];
-    ACCV s = 0;
-    ACC t = 0;
+    local TOTAL lane[WG];
+    TOTALV s = NO_TOTAL;
+    TOTAL t = NO_TOTAL;
     FOR_VEC(i, n)
     {
         ACCV d = TO_ACCV(LDV(w, i)) - TO_ACCV(LDV(old, i));
-        s += d * d;
+        ADD_PRODUCTV(s, d, d);
     }
     FOR_TAIL(i, n)
     {
         ACC d = (ACC)w[i] - (ACC)old[i];
-        t += d * d;
+        ADD_PRODUCT(t, d, d);
     }
-    ACC sum = group_sum(LANES_SUM(s) + t, lane);
+    TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 #endif

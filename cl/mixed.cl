@@ -31,15 +31,16 @@ kernel void mixed_narrow(long n, REAL a, global const REAL *restrict s,
 
 // part[group] := sums of (r_i r_i, s_i r_i s_i r_i). Launch: kry_groups_for_sums(n).
 kernel void mixed_norms(long n, global const REAL *restrict s, global const REAL *restrict r,
-                        global ACC2 *restrict part)
+                        global TOTAL2 *restrict part)
 {
-    local ACC2 lane[WG];
-    ACC2 t = 0;
+    local TOTAL2 lane[WG];
+    TOTAL rr = NO_TOTAL, vv = NO_TOTAL;
     FOR_EACH(i, n)
     {
         REAL v = S(i) r[i];
-        t += (ACC2)(r[i] * r[i], v * v);
+        ADD_PRODUCT(rr, r[i], r[i]);
+        ADD_PRODUCT(vv, v, v);
     }
-    ACC2 sum = group_sum2(t, lane);
+    TOTAL2 sum = group_sum2(BOTH(rr, vv), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }

@@ -5,11 +5,15 @@
 // VECTOR   u is a vector of norm 1; otherwise the constant one, and u is not read
 
 #ifdef VECTOR
-#define SHARES(i) TO_ACCV(LDV(u, i))
-#define SHARE(i)  (ACC)u[i]
+#define SHARES(i)           TO_ACCV(LDV(u, i))
+#define SHARE(i)            (ACC)u[i]
+#define ADD_SHARES(t, i, v) ADD_PRODUCTV(t, LDV(u, i), v)
+#define ADD_SHARE(t, i, v)  ADD_PRODUCT(t, u[i], v)
 #else
-#define SHARES(i) (ACC)1
-#define SHARE(i)  (ACC)1
+#define SHARES(i)           (ACC)1
+#define SHARE(i)            (ACC)1
+#define ADD_SHARES(t, i, v) ADDV(t, v)
+#define ADD_SHARE(t, i, v)  ADD(t, v)
 #endif
 #if VW == 1
 #define TO_VEC (REAL)
@@ -19,25 +23,25 @@
 
 // part[group] := sum of u_i v_i
 kernel void null_space_dot(long n, global const REAL *v, long v0, global const REAL *u, long u0,
-                           global ACC *restrict part)
+                           global TOTAL *restrict part)
 {
-    local ACC lane[WG];
-    ACCV s = 0;
-    ACC t = 0;
+    local TOTAL lane[WG];
+    TOTALV s = NO_TOTAL;
+    TOTAL t = NO_TOTAL;
     v += v0, u += u0;
-    FOR_VEC(i, n) s += SHARES(i) * TO_ACCV(LDV(v, i));
-    FOR_TAIL(i, n) t += SHARE(i) * (ACC)v[i];
-    ACC sum = group_sum(LANES_SUM(s) + t, lane);
+    FOR_VEC(i, n) ADD_SHARES(s, i, LDV(v, i));
+    FOR_TAIL(i, n) ADD_SHARE(t, i, v[i]);
+    TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
 // v -= (u'v) u, or v -= mean of v, with the sums that the dot left; all: numbers of the whole v, of
 // which n are here
-kernel void null_space_subtract(long n, long all, global const ACC *restrict part, int count,
+kernel void null_space_subtract(long n, long all, global const TOTAL *restrict part, int count,
                                 global const REAL *u, long u0, global REAL *v, long v0)
 {
-    local ACC lane[WG];
-    ACC c = finish_sum(part, count, lane);
+    local TOTAL lane[WG];
+    ACC c = VALUE_OF(finish_sum(part, count, lane));
 #ifndef VECTOR
     c /= (ACC)all;
 #endif

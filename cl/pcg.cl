@@ -6,7 +6,7 @@
 kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global const REAL *old,
                           global REAL *p)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     ACC b;
     if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
     REAL beta = (REAL)b;
@@ -17,7 +17,7 @@ kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global
 // The stopping test alone. One group.
 kernel void pcg_check(DIRECTION_PARAMS)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     ACC beta;
     begin_direction(DIRECTION_PASS, lane, &beta);
 }
@@ -27,48 +27,48 @@ kernel void pcg_check(DIRECTION_PARAMS)
 //   otherwise  r itself; a preconditioner that is no diagonal sums again after its own launches
 kernel void pcg_step(long n, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
                      global const REAL *restrict q, global REAL *restrict x, long x0,
-                     global REAL *restrict r, global ACC2 *restrict part
+                     global REAL *restrict r, global TOTAL2 *restrict part
 #ifdef DIAGONAL
                      , global const REAL *restrict d, global REAL *restrict z
 #endif
 )
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     step_scalars s;
     const REAL drift = (REAL)DRIFT_OF(lane);
     int stop = begin_step(STEP_PASS, lane, &s);
     REAL alpha = (REAL)s.alpha;
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
-    ACCV srz = 0, srr = 0, mean = 0;
-    ACC trz = 0, trr = 0, rest = 0;
+    TOTALV srz = NO_TOTAL, srr = NO_TOTAL, mean = NO_TOTAL;
+    TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
     x += x0;
 #ifdef DRIFT
-#define DRIFT_STEP(TO, sum) r_i -= drift, sum += TO(r_i);
+#define DRIFT_STEP(V, sum) r_i -= drift, ADD##V(sum, r_i);
 #else
-#define DRIFT_STEP(TO, sum)
+#define DRIFT_STEP(V, sum)
 #endif
 #ifdef DIAGONAL
 #define PRECONDITION(LOAD, STORE) z_i = LOAD(d) * r_i, STORE(z_i, z)
 #else
 #define PRECONDITION(LOAD, STORE) z_i = r_i
 #endif
-#define STEP(TYPE, LOAD, STORE, TO, rz, rr, rm)        \
+#define STEP(TYPE, LOAD, STORE, V, rz, rr, rm)         \
     {                                                  \
         TYPE z_i, r_i = LOAD(r) - alpha * LOAD(q);     \
         STORE(LOAD(x) + alpha * LOAD(p), x);           \
-        DRIFT_STEP(TO, rm)                             \
+        DRIFT_STEP(V, rm)                              \
         STORE(r_i, r);                                 \
         PRECONDITION(LOAD, STORE);                     \
-        rz += TO(r_i) * TO(z_i);                       \
-        rr += TO(r_i) * TO(r_i);                       \
+        ADD_PRODUCT##V(rz, r_i, z_i);                  \
+        ADD_PRODUCT##V(rr, r_i, r_i);                  \
     }
-    FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, TO_ACCV, srz, srr, mean)
-    FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, (ACC), trz, trr, rest)
+    FOR_VEC(i, n) STEP(VEC, VLOAD, VSTORE, V, srz, srr, mean)
+    FOR_TAIL(i, n) STEP(REAL, SLOAD, SSTORE, , trz, trr, rest)
 
-    ACC2 sum = group_sum2((ACC2)(LANES_SUM(srz) + trz, LANES_SUM(srr) + trr), lane);
+    TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
 #ifdef DRIFT
-    KEEP_DRIFT(LANES_SUM(mean) + rest, lane, stop == GO_ON)
+    KEEP_DRIFT(ALL_LANES(mean, rest), lane, stop == GO_ON)
 #endif
 }
 
@@ -84,13 +84,16 @@ kernel void pcg_add_last(long n, global const ACC *restrict step, global const R
 // After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
 // r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0 if beta
 // is not positive, which begin_direction takes for a start. One group.
-kernel void pcg_flexible(global const ACC2 *restrict rho_part, int rho_count,
-                         global const ACC *restrict zq_part, int zq_count, global ACC *step)
+kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
+                         global const TOTAL *restrict zq_part, int zq_count, global ACC *step)
 {
-    local ACC2 lane[WG];
-    ACC rho = finish_sum2(rho_part, rho_count, lane).x;
-    ACC zq = finish_sum(zq_part, zq_count, (local ACC *)lane);
+    local TOTAL2 lane[WG];
+    ACC rho = VALUES_OF(finish_sum2(rho_part, rho_count, lane)).x;
+    ACC zq = VALUE_OF(finish_sum(zq_part, zq_count, (local TOTAL *)lane));
     if (get_local_id(0) != 0 || (int)step[STATE_STOP] != GO_ON) return;
     ACC change = -step[STATE_ALPHA] * zq; // (r - old r).z
     step[STATE_RHO] = change > 0 ? step[STATE_RHO] * (rho / change) : 0;
+#ifndef KRY_FP64
+    step[STATE_RHO_REST] = 0;
+#endif
 }

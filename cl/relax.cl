@@ -7,14 +7,14 @@
 kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, int has_x,
                         global const REAL *x, long x0, int has_old, global const REAL *old,
                         long old0, global const REAL *restrict d, global const REAL *r, long r0,
-                        global REAL *y, long y0, int sums, global ACC *restrict part)
+                        global REAL *y, long y0, int sums, global TOTAL *restrict part)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     const REAL by_step = (REAL)c0, by_residual = (REAL)c1;
-    ACCV svy = 0, svv = 0;
-    ACC tvy = 0, tvv = 0;
+    TOTALV svy = NO_TOTAL, svv = NO_TOTAL;
+    TOTAL tvy = NO_TOTAL, tvv = NO_TOTAL;
     b += b0, x += x0, old += old0, r += r0, y += y0;
-#define SWEEP_AT(TYPE, LOAD, STORE, TO, vy, vv)                       \
+#define SWEEP_AT(TYPE, LOAD, STORE, V, vy, vv)                        \
     {                                                                 \
         TYPE r_i = LOAD(r), x_i = 0, step = 0;                        \
         if (has_x) x_i = LOAD(x);                                     \
@@ -22,13 +22,13 @@ kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, i
         TYPE y_i = x_i + by_step * step + by_residual * LOAD(d) * r_i; \
         TYPE v_i = sums == 2 ? LOAD(b) : r_i;                         \
         STORE(y_i, y);                                                \
-        vy += TO(v_i) * TO(y_i);                                      \
-        vv += TO(v_i) * TO(v_i);                                      \
+        ADD_PRODUCT##V(vy, v_i, y_i);                                 \
+        ADD_PRODUCT##V(vv, v_i, v_i);                                 \
     }
-    FOR_VEC(i, n) SWEEP_AT(VEC, VLOAD, VSTORE, TO_ACCV, svy, svv)
-    FOR_TAIL(i, n) SWEEP_AT(REAL, SLOAD, SSTORE, (ACC), tvy, tvv)
+    FOR_VEC(i, n) SWEEP_AT(VEC, VLOAD, VSTORE, V, svy, svv)
+    FOR_TAIL(i, n) SWEEP_AT(REAL, SLOAD, SSTORE, , tvy, tvv)
 
-    ACC2 total = group_sum2((ACC2)(LANES_SUM(svy) + tvy, LANES_SUM(svv) + tvv), lane);
+    TOTAL2 total = group_sum2(BOTH(ALL_LANES(svy, tvy), ALL_LANES(svv, tvv)), lane);
     if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) vstore2(total, get_group_id(0), part);
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[get_group_id(0)] = total;
 }

@@ -24,26 +24,49 @@
 
 // Every work-item hands in v. The sum of `row` is that of all.
 // A sweep of few lanes over many numbers: two barriers instead of one for each halving.
-void tree(ACC2 v, local ACC2 *lane, local ACC2 *row)
+void tree(TOTAL2 v, local TOTAL2 *lane, local TOTAL2 *row)
 {
     int l = get_local_id(0);
     lane[l] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (l < TREE) {
-        ACC2 sum = 0;
-        for (int j = l; j < GROUP; j += TREE) sum += lane[j];
+        TOTAL2 sum = NO_TOTAL;
+        for (int j = l; j < GROUP; j += TREE) ADD_TOTAL2(sum, lane[j]);
         row[l] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-ACC2 row_sum(local const ACC2 *row)
+TOTAL2 row_sum(local const TOTAL2 *row)
 {
-    ACC2 a = 0, b = 0, c = 0, d = 0;
+    TOTAL2 a = NO_TOTAL, b = NO_TOTAL, c = NO_TOTAL, d = NO_TOTAL;
 #pragma unroll
-    for (int j = 0; j < TREE; j += 4) a += row[j], b += row[j + 1], c += row[j + 2], d += row[j + 3];
-    return (a + c) + (b + d);
+    for (int j = 0; j < TREE; j += 4) {
+        ADD_TOTAL2(a, row[j]);
+        ADD_TOTAL2(b, row[j + 1]);
+        ADD_TOTAL2(c, row[j + 2]);
+        ADD_TOTAL2(d, row[j + 3]);
+    }
+    ADD_TOTAL2(a, c);
+    ADD_TOTAL2(b, d);
+    ADD_TOTAL2(a, b);
+    return a;
 }
+
+// (r.r, r.w), and how it goes through volatile pointers: as vectors of the language.
+#ifdef KRY_FP64
+#define ADD_DOTS(t, r, w)       t += (ACC2)((ACC)(r) * (ACC)(r), (ACC)(r) * (ACC)(w))
+#define PUBLISHED_TOTAL2        ACC2
+#define PUBLISHED(v)            (v)
+#define FROM_PUBLISHED(name, v) TOTAL2 name = v;
+#else
+#define ADD_DOTS(t, r, w)       ADD_PRODUCT((t).x, r, r), ADD_PRODUCT((t).y, r, w)
+#define PUBLISHED_TOTAL2        float4
+#define PUBLISHED(v)            ((float4)((v).x.hi, (v).x.lo, (v).y.hi, (v).y.lo))
+#define FROM_PUBLISHED(name, v) \
+    float4 name##_ = v;         \
+    TOTAL2 name = BOTH(total_of(name##_.x, name##_.y), total_of(name##_.z, name##_.w));
+#endif
 
 // ---- the grid ----
 
@@ -131,12 +154,12 @@ int judge(ACC gamma, ACC pq, ACC target2, int go)
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict from,
                  global REAL *restrict to, volatile global REAL *published,
-                 volatile global ACC2 *part, global ACC *restrict out, int steps, int fresh,
+                 volatile global PUBLISHED_TOTAL2 *part, global ACC *restrict out, int steps, int fresh,
                  ACC target2, ACC gamma, ACC pq, int n0, int n1, int n2, REAL weight0,
                  REAL weight1, REAL weight2 GRID_PARAMS)
 {
     RESIDENT_LOCALS
-    local ACC2 lane[GROUP], row[TREE];
+    local TOTAL2 lane[GROUP], row[TREE];
     local int first[1];
 #ifdef SHARED
     local REAL mine[GROUP * PER];
@@ -169,28 +192,35 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         base = first[0];
 
         // w := A r, and the partial sums of r'r and r'w
-        ACC2 dots = 0;
+        TOTAL2 sums = NO_TOTAL;
 #pragma unroll
         EACH {
             int at = sides[k], i = min(UNKNOWN, n - 1);
             REAL own = R, sum = 0;
             EACH_AXIS(AXIS)
             w[k] = at & VALID ? sum : 0;
-            dots += (ACC2)((ACC)own * (ACC)own, (ACC)own * (ACC)w[k]);
+            ADD_DOTS(sums, own, w[k]);
         }
-        tree(dots, lane, row);
-        if (l == 0 && me.groups) part[me.group] = row_sum(row);
+        tree(sums, lane, row);
+        if (l == 0 && me.groups) {
+            TOTAL2 ours = row_sum(row);
+            part[me.group] = PUBLISHED(ours);
+        }
         resident_meet(&me);
 
         if (l < TREE) {
-            dots = 0;
-            for (int j = l; j < me.groups; j += TREE) dots += part[j];
-            row[l] = dots;
+            TOTAL2 share = NO_TOTAL;
+            for (int j = l; j < me.groups; j += TREE) {
+                FROM_PUBLISHED(theirs, part[j])
+                ADD_TOTAL2(share, theirs);
+            }
+            row[l] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         // All work-items find the same scalars: to compute them takes less time than to tell them.
         // p'A p comes without p: s = A p is conjugate to the p before.
-        dots = row_sum(row);
+        sums = row_sum(row);
+        ACC2 dots = VALUES_OF(sums);
         ACC beta_ = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta_ * beta_ * pq;
         REAL alpha = (REAL)(dots.x / next), beta = (REAL)beta_;
         int stop = judge(dots.x, next, target2, step < steps), last = stop != GO_ON || step >= steps;

@@ -75,9 +75,9 @@ kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
 // p := z + beta old, part[group] := p.Ap; 3 words
 kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restrict z,
                               global const REAL *restrict old, global REAL *restrict p,
-                              global ACC *restrict part)
+                              global TOTAL *restrict part)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     WEIGHTS
     SUMMED(dot)
     ACC ratio;
@@ -86,9 +86,9 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
     if (!go_on) work = 0;
 #define DIRECTION(K, i, c, sum, diagonal) \
     PUT_##K(c, p, i);                     \
-    dot_##K += ACC_##K(c) * ACC_##K(sum);
+    ADD_PRODUCT_##K(dot, c, sum);
     SWEEP(GET_P, DIRECTION)
-    ACC total = group_sum(SUM_OF(dot), (local ACC *)lane);
+    TOTAL total = group_sum(SUM_OF(dot), (local TOTAL *)lane);
     if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
 }
 
@@ -97,10 +97,10 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
 // where x waits; 2 more with a diagonal.
 kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *restrict p,
                          global const REAL *restrict old, global REAL *restrict x, long x0,
-                         global REAL *restrict r, global ACC2 *restrict part, int scaled,
+                         global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
                          global const REAL *restrict d, global REAL *restrict z)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     WEIGHTS
     SUMMED(rz)
     SUMMED(rr)
@@ -126,17 +126,17 @@ kernel void stencil_step(GRID, STEP_PARAMS DRIFT_PARAMS, global const REAL *rest
         PUT_##K(r_i, r, i);                                                               \
         T_##K z_i = PRECONDITION(K, i, r_i);                                              \
         if (scaled) PUT_##K(z_i, z, i);                                                   \
-        rz_##K += ACC_##K(r_i) * ACC_##K(z_i);                                            \
-        rr_##K += ACC_##K(r_i) * ACC_##K(r_i);                                            \
+        ADD_PRODUCT_##K(rz, r_i, z_i);                                                    \
+        ADD_PRODUCT_##K(rr, r_i, r_i);                                                    \
     }
 #ifdef DRIFT
-#define DRIFT_STEP(K) r_i -= drift, mean_##K += ACC_##K(r_i);
+#define DRIFT_STEP(K) r_i -= drift, ADD_##K(mean, r_i);
 #else
 #define DRIFT_STEP(K)
 #endif
 #define GET_STEP(K, i) AT_##K(p, i)
     SWEEP(GET_STEP, STEP)
-    ACC2 total = group_sum2((ACC2)(SUM_OF(rz), SUM_OF(rr)), lane);
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
     if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
 #ifdef DRIFT
     KEEP_DRIFT(SUM_OF(mean), lane, go_on)

@@ -110,8 +110,8 @@
         T_##K y_i = HALF_WAY(K, i, ix, iy, iz) +                                        \
                     INVERSE(K, i) * (UPPER_X(K) + UPPER_Y(K) UPPER_Z(K));               \
         if (sums) {                                                                     \
-            xy_##K += ACC_##K(x_i) * ACC_##K(y_i);                                      \
-            xx_##K += ACC_##K(x_i) * ACC_##K(x_i);                                      \
+            ADD_PRODUCT_##K(xy, x_i, y_i);                                              \
+            ADD_PRODUCT_##K(xx, x_i, x_i);                                              \
         }                                                                               \
         PUT_MIXED(K, y_i)                                                               \
     }
@@ -159,8 +159,6 @@ SUM there_ONE(int is, SUM v) { return is ? v : (SUM)0; }
 #define FROM_WEST_ONE(w, v)      (w)
 #define AT_FIRST_ONE(v)          (v)
 #define AT_LAST_ONE(v)           (v)
-#define ACCS_ONE                 ACC
-#define TOTAL_ONE(v)             (v)
 #if LANES > 1
 T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 #define LAST_MANY(v)             LAST(v)
@@ -168,9 +166,25 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 #define FROM_WEST_MANY(w, v)     SHIFT_UP(w, v)
 #define AT_FIRST_MANY(v)         SHIFT_UP(v, NOTHING(MANY))
 #define AT_LAST_MANY(v)          SHIFT_DOWN(NOTHING(MANY), v)
-#define TOTAL_MANY(v)            LANES_SUM_OF(v)
 #define LOWER_X_MANY(j, jx) \
     (NOTHING(MANY) FIRST_WEST(MANY, j) + LOWER_WEST(MANY, j, FACE_X(MANY, j), (SCALED(MANY, j))))
+#endif
+
+// The product of what is there, to the sum `name`.
+#ifdef KRY_FP64
+#define ADD_IF_ONE(is, name, u, v)                    \
+    {                                                 \
+        ACC product = (ACC)(u) * (ACC)(v);            \
+        name##_ONE += is ? product : 0;               \
+    }
+#define ADD_IF_MANY(is, name, u, v)                   \
+    {                                                 \
+        TOTALS_MANY product = ACC_MANY(u) * ACC_MANY(v); \
+        name##_ONE += is ? LANES_SUM_OF(product) : 0; \
+    }
+#else
+#define ADD_IF_ONE(is, name, u, v)  ADD_PRODUCT_ONE(name, there_ONE(is, u), v);
+#define ADD_IF_MANY(is, name, u, v) ADD_PRODUCT_MANY(name, there_MANY(is, u), v);
 #endif
 
 // -L D^-1 x at points j of this column or of the one north: from the west, where f are the faces
@@ -256,8 +270,8 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
     T_##K y_i = here + d_c * (FROM_LAST(K) f_e *                                        \
                                   FROM_EAST_##K(here, there_ONE(east > 0, h_e))         \
                               PLUS_NORTH(K) + f_a * there_##K(more, h_a));              \
-    ACCS_##K x_i = ACC_##K(c), xy_i = x_i * ACC_##K(y_i), xx_i = x_i * x_i;             \
-    xy_ONE += is ? TOTAL_##K(xy_i) : 0, xx_ONE += is ? TOTAL_##K(xx_i) : 0;             \
+    ADD_IF_##K(is, xy, c, y_i)                                                          \
+    ADD_IF_##K(is, xx, c, c)                                                            \
     if (is) PUT_MIXED(K, y_i)                                                           \
     c = x_a, d_c = d_a, f_e = f_ea, here = h_a, s_eb = s_e, behind = STRIDE;
 
@@ -309,15 +323,15 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 kernel void stencil_incomplete(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
                                global REAL *restrict y, long y0, ACC inverse,
                                global const REAL *restrict d, long d0, int sums,
-                               global ACC *restrict part)
+                               global TOTAL *restrict part)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     WEIGHTS
     SUMMED(xy)
     SUMMED(xx)
     const SUM by = (SUM)alpha, old = (SUM)beta, by_diagonal = (SUM)inverse;
     x += x0, y += y0, d += d0;
     INCOMPLETE
-    ACC2 total = group_sum2((ACC2)(SUM_OF(xy), SUM_OF(xx)), lane);
-    if (get_local_id(0) == 0 && sums) vstore2(total, get_group_id(0), part);
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(xy), SUM_OF(xx)), lane);
+    if (get_local_id(0) == 0 && sums) ((global TOTAL2 *)part)[get_group_id(0)] = total;
 }

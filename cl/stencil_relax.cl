@@ -9,11 +9,11 @@
 // y := c1 D^-1 b. With `sums` 1, part[group] := the sum of b.b; with 2, the pair (b.y, b.b).
 #define RELAX_PARAMS                                                                         \
     GRID, ACC c1, global const REAL *restrict b, long b0, global REAL *y, long y0, int sums, \
-        global ACC *restrict part
+        global TOTAL *restrict part
 
 kernel void stencil_scale(RELAX_PARAMS)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     WEIGHTS
     SUMMED(by)
     SUMMED(bb)
@@ -25,13 +25,13 @@ kernel void stencil_scale(RELAX_PARAMS)
         T_##K b_i = AT_##K(b, i);                       \
         T_##K y_i = by_residual / diagonal * b_i;       \
         PUT_##K(y_i, y, i);                             \
-        by_##K += ACC_##K(b_i) * ACC_##K(y_i);          \
-        bb_##K += ACC_##K(b_i) * ACC_##K(b_i);          \
+        ADD_PRODUCT_##K(by, b_i, y_i);                  \
+        ADD_PRODUCT_##K(bb, b_i, b_i);                  \
     }
     SWEEP(GET_NOTHING, SCALE)
-    ACC2 total = group_sum2((ACC2)(SUM_OF(by), SUM_OF(bb)), lane);
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(bb)), lane);
     if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) vstore2(total, SUM_PLACE, part);
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
 }
 
 // y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
@@ -40,7 +40,7 @@ kernel void stencil_scale(RELAX_PARAMS)
 kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *restrict x, long x0,
                           int has_old, ACC old_scale, global const REAL *old, long old0)
 {
-    local ACC2 lane[WG];
+    local TOTAL2 lane[WG];
     WEIGHTS
     SUMMED(by)
     SUMMED(squares)
@@ -57,16 +57,16 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
         if (by_step != 0) y_i += by_step * (has_old ? c - by_old * AT_##K(old, i) : c); \
         PUT_##K(y_i, y, i);                                                  \
         if (sums == 2) {                                                     \
-            by_##K += ACC_##K(b_i) * ACC_##K(y_i);                           \
-            squares_##K += ACC_##K(b_i) * ACC_##K(b_i);                      \
+            ADD_PRODUCT_##K(by, b_i, y_i);                                   \
+            ADD_PRODUCT_##K(squares, b_i, b_i);                              \
         } else if (sums == 1) {                                              \
-            squares_##K += ACC_##K(r_i) * ACC_##K(r_i);                      \
+            ADD_PRODUCT_##K(squares, r_i, r_i);                              \
         }                                                                    \
     }
     SWEEP(GET_RELAXED, RELAX_POINT)
-    ACC2 total = group_sum2((ACC2)(SUM_OF(by), SUM_OF(squares)), lane);
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(squares)), lane);
     if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) vstore2(total, SUM_PLACE, part);
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
 }
 
 #elif defined(COLOURS)

@@ -57,33 +57,37 @@ kernel void vec_invert(long n, global REAL *x, long x0)
 
 // part[group] := sum of x_i y_i
 kernel void vec_dot(long n, global const REAL *restrict x, long x0, global const REAL *restrict y,
-                    long y0, global ACC *restrict part)
+                    long y0, global TOTAL *restrict part)
 {
-    local ACC lane[WG];
-    ACCV s = 0;
-    ACC t = 0;
+    local TOTAL lane[WG];
+    TOTALV s = NO_TOTAL;
+    TOTAL t = NO_TOTAL;
     x += x0, y += y0;
-    FOR_VEC(i, n) s += TO_ACCV(LDV(x, i)) * TO_ACCV(LDV(y, i));
-    FOR_TAIL(i, n) t += (ACC)x[i] * (ACC)y[i];
-    ACC sum = group_sum(LANES_SUM(s) + t, lane);
+    FOR_VEC(i, n) ADD_PRODUCTV(s, LDV(x, i), LDV(y, i));
+    FOR_TAIL(i, n) ADD_PRODUCT(t, x[i], y[i]);
+    TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
 // part[group] := sums of (x_i y_i, x_i x_i)
 kernel void vec_dot_pair(long n, global const REAL *restrict x, long x0,
-                         global const REAL *restrict y, long y0, global ACC2 *restrict part)
+                         global const REAL *restrict y, long y0, global TOTAL2 *restrict part)
 {
-    local ACC2 lane[WG];
-    ACCV sxy = 0, sxx = 0;
-    ACC2 t = 0;
+    local TOTAL2 lane[WG];
+    TOTALV sxy = NO_TOTAL, sxx = NO_TOTAL;
+    TOTAL txy = NO_TOTAL, txx = NO_TOTAL;
     x += x0, y += y0;
     FOR_VEC(i, n)
     {
-        ACCV xi = TO_ACCV(LDV(x, i));
-        sxy += xi * TO_ACCV(LDV(y, i));
-        sxx += xi * xi;
+        VEC xi = LDV(x, i);
+        ADD_PRODUCTV(sxy, xi, LDV(y, i));
+        ADD_PRODUCTV(sxx, xi, xi);
     }
-    FOR_TAIL(i, n) t += (ACC)x[i] * (ACC2)((ACC)y[i], (ACC)x[i]);
-    ACC2 sum = group_sum2((ACC2)(LANES_SUM(sxy), LANES_SUM(sxx)) + t, lane);
+    FOR_TAIL(i, n)
+    {
+        ADD_PRODUCT(txy, x[i], y[i]);
+        ADD_PRODUCT(txx, x[i], x[i]);
+    }
+    TOTAL2 sum = group_sum2(BOTH(ALL_LANES(sxy, txy), ALL_LANES(sxx, txx)), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }

@@ -124,7 +124,8 @@ static step step_create(const kry_op *op, const matrix *A, double rho, double rr
                         double target2)
 {
     step s = { .op = op, .A = A, .type = kry_op_get_shape(op)->type };
-    double before[STATE_SIZE] = { 0 }, poisoned[STATE_SIZE], parts[2 * PARTS];
+    double before[STATE_SIZE] = { 0 }, poisoned[STATE_SIZE], parts[4 * PARTS] = { 0 };
+    const int each = acc_type() == KRY_F64 ? 1 : 2; /* a number, or a pair */
 
     s.z = random_array(s.type, A->rows), s.old = random_array(s.type, A->rows);
     before[STATE_RHO] = old_rho;
@@ -135,8 +136,9 @@ static step step_create(const kry_op *op, const matrix *A, double rho, double rr
     s.history = acc_buffer(poisoned, SLOTS);
     OK(kry_sum_create(device(), 2, &s.rho));
     OK(kry_sum_create(device(), 1, &s.pq));
-    for (int i = 0; i < PARTS; i++) parts[2 * i] = rho / PARTS, parts[2 * i + 1] = rr / PARTS;
-    acc_write(s.rho->buffer, parts, 2 * PARTS);
+    for (int i = 0; i < PARTS; i++)
+        parts[2 * i * each] = rho / PARTS, parts[(2 * i + 1) * each] = rr / PARTS;
+    acc_write(s.rho->buffer, parts, 2 * each * PARTS);
     s.rho->count = PARTS;
     s.d = (kry_direction){ .rho = s.rho,
                            .step_state = s.in,

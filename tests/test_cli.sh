@@ -151,7 +151,11 @@ EOF
 expect 0 'M is symmetric, positive' info "$dir/dense.mtx" --check-precond --precond neumann:2
 expect 1 'M is symmetric, but not positive definite' \
     info "$dir/dense.mtx" --check-precond --precond neumann:1
-expect 2 'single|double' solve --problem poisson2d:4 --precision mixed
+expect 2 'single|double|mixed' solve --problem poisson2d:4 --precision half
+expect 2 'single|double' bench cg --problem poisson2d:4 --precision mixed
+expect 2 'reliable|flexible' solve --problem poisson2d:4 --precision mixed --scheme fast
+expect 2 'scheme goes with precision=mixed' solve --problem poisson2d:4 --scheme reliable
+expect 2 'outer goes with' solve --problem poisson2d:4 --outer host
 expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
 expect 2 "'slice=8'" solve --problem poisson2d:4 --format csr:slice=8
 expect 2 "'fast'" solve --problem poisson2d:4 --format jds:fast
@@ -283,9 +287,27 @@ for cache in /proc/nonexistent /dev/full "$dir/good.mtx"; do
 done
 KRY_CACHE_DIR=$dir/cache
 
+# Iterations in single, digits of double.
+for what in '--scheme auto' '--scheme flexible' '--scheme classical' '--method jacobi --maxit 90000' \
+    '--precond ip' '--outer host' '--format csr --deflation stripes:8 --delta 0.2' \
+    '--scheme flexible --inner-rtol 0.1'; do
+    expect 0 '"double_iterations": 0' \
+        solve --problem poisson2d:32 --rhs manufactured --rtol 1e-12 --precision mixed --json $what
+    value true_relative_residual | awk '!($1 <= 1e-12) { exit 1 }' || fail "not 1e-12"
+done
+expect 0 '"converged": true' solve "$dir/good.mtx" --precision mixed --outer host --json
+same scheme reliable
+expect 0 '^mixed  *reliable: [0-9]* iterations in single' solve --problem poisson2d:32 --precision mixed
 KRY_PROFILE=no-fp64
 export KRY_PROFILE
 expect 2 'double' $small --precision double
+expect 2 'double' solve --problem poisson2d:32 --precision mixed --outer device
+for what in '' '--format csr' '--scheme flexible' '--format sell --scheme classical'; do
+    expect 0 '"precision": "mixed", .*"converged": true' \
+        solve --problem poisson2d:32 --rtol 1e-12 --precision mixed --json $what
+    value true_relative_residual | awk '!($1 <= 1e-12) { exit 1 }' || fail "not 1e-12"
+    same promotions 0
+done
 expect 0 '"converged": true' solve --problem poisson2d:32 --rtol 1e-4 --precision single --json
 same precision single
 KRY_PROFILE=no-such-word
@@ -390,6 +412,12 @@ same seed 3
 expect 0 '"seed": 5' solve --problem powerlaw_spd:900:8 --seed 5 --json
 expect 0 '"converged": true' solve --problem banded_spd:300:40 --json
 expect 0 '"converged": true' solve --problem block_spd:300:3 --json
+expect 0 '"nnz": 79592' info --problem elasticity2d:100x25:1e3 --json
+expect 0 '"positive_diagonal": true' info --problem circuit_spd:400:3 --json
+expect 0 '"error_rel"' solve --problem plate2d:12 --json
+expect 0 '"iterations"' solve --problem geograph_spd:300 --json
+expect 2 'NX (NY + 1) unknowns' solve --problem elasticity2d:30
+expect 2 'DECADES from 0 to 12' solve --problem circuit_spd:30:13
 expect 2 'whole number B from 1 to N' solve --problem block_spd:300:0
 expect 0 'converged' solve --problem poisson3d:8 --plot "$dir/plot.svg"
 grep -q '</svg>' "$dir/plot.svg" || fail "the plot is not whole"
@@ -464,8 +492,26 @@ unset KRY_PROFILE
 expect 2 'cannot write' reproduce wang --max-n 32 --svg "$dir/no/such"
 expect 0 '^theirs, average  *1.37  *2.70  *6.52' reproduce cevahir --problem poisson2d:9
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
+grep -q '^theirs, average  *6.02  *9.58  *14.84  *1.59  *2.47' "$dir/out" || fail "no figure 5"
+grep -q '^poisson2d:9  *81  *9 ' "$dir/out" || fail "another volume than a line of the grid"
 expect 0 '"row": "average", "column": "jds", "theirs": 6.52' reproduce cevahir "$dir/good.mtx" --json
-[ "$(grep -c '"paper": "cevahir", .*"golden": null, "unit": "GFLOP/s"' "$dir/out")" -eq 8 ] || fail "not eight cells"
+# products by four formats, CG on three teams, both with their averages
+[ "$(grep -c '"paper": "cevahir", .*"golden": null, "unit": "GFLOP/s"' "$dir/out")" -eq 14 ] || fail "not fourteen cells"
+[ "$(grep -c '"table": "section 4.2", .*"unit": "words"' "$dir/out")" -eq 8 ] || fail "not eight volumes"
+[ "$(grep -c '"table": "accuracy, .*"golden": null' "$dir/out")" -eq 6 ] || fail "not six accuracies"
+grep -q '"refused": ".*2 rows cannot be shared among 4 parts' "$dir/out" || fail "two rows on four devices"
+expect 0 '"table": "figure 5", "row": "average", "column": "speed-up, 4 devices", "theirs": 2.47' \
+    reproduce cevahir --problem plate2d:48 --json
+grep -q '"row": "plate2d:48", "column": "double", "theirs": null, "ours": 12[0-9][0-9], "golden": 1228, ' \
+    "$dir/out" || fail "not about 1228 iterations"
+checks=$((checks + 1))
+sed -n 's/.*"accuracy, residual", .*"column": "[md][a-z]*", .*"ours": \([^,]*\), .*/\1/p' "$dir/out" |
+    awk '!($1 <= 1.01e-10) { bad = 1 } END { exit bad || NR != 2 }' || fail "mixed or double is not at 1e-10"
+expect 2 'takes one device' reproduce cevahir --device cpu/2
+KRY_PROFILE=no-fp64
+export KRY_PROFILE
+expect 0 'no double precision to judge by' reproduce cevahir --problem poisson2d:9
+unset KRY_PROFILE
 KRY_PROFILE=no-images
 export KRY_PROFILE
 expect 0 '"ours": null, .*"refused": "' reproduce cevahir "$dir/good.mtx" --json

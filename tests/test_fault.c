@@ -468,12 +468,114 @@ static void fault__every_request_of_preconditioners(void **state)
     kry_op_release(&A[0]);
 }
 
+static kry_status narrow_run(const kry_op *M, kry_vec *b, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    kry_op *wide = POISONED(kry_op);
+
+    STEP(kry_precond_narrow(M, &wide), wide);
+    TRY(kry_op_apply(wide, 1, b, 0, z));
+    TRY(kry_op_update(wide, NULL));
+done:
+    if (wide) kry_op_release(&wide);
+    return st;
+}
+
+static void fault__every_request_of_a_narrow_preconditioner(void **state)
+{
+    (void)state;
+    kry_op *A, *M[2];
+    kry_vec *b, *z;
+
+    if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
+    OK(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val, NULL, &A));
+    OK(kry_jacobi_create(A, &M[0]));
+    OK(kry_precond_create(A, "block-jacobi:7", &M[1]));
+    OK(kry_vec_create(device(), KRY_F64, N, 1, &b));
+    OK(kry_vec_create(device(), KRY_F64, N, 1, &z));
+    OK(kry_vec_fill(b, 1));
+    const int refs = device()->refs;
+    for (int i = 0; i < 2; i++) {
+        bool reached = true;
+        OK(narrow_run(M[i], b, z)); /* compiles */
+        for (int k = 0; reached; k++) {
+            kry_test_fail_at = k;
+            kry_status st = narrow_run(M[i], b, z);
+            reached = kry_test_fail_at < 0;
+            kry_test_fail_at = -1;
+            assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+            assert_int_equal(device()->refs, refs);
+        }
+    }
+    kry_vec_release(&z), kry_vec_release(&b);
+    for (int i = 0; i < 2; i++) kry_op_release(&M[i]);
+    kry_op_release(&A);
+}
+
+/* ---- mixed precision: on the device and on the host, promoted, given new values -------------------- */
+
+static kry_status mixed_run(bool on_host, const char *words)
+{
+    kry_status st = KRY_OK;
+    double x[N], values[3 * N];
+    kry_op *A = POISONED(kry_op), *S = NULL;
+    kry_result res;
+
+    for (int64_t k = 0; k < row_ptr[N]; k++) values[k] = val[k];
+    for (int i = 0; i < N; i++) x[i] = i;
+    STEP(kry_csr_create(device(), KRY_F64, N, N, row_ptr, col, values,
+                        KRY_MATRIX(.traits = KRY_POSITIVE, .on_host = on_host), &A),
+         A);
+    S = POISONED(kry_op);
+    STEP(kry_solver_create(A, words, NULL, NULL, &S), S);
+    st = kry_solve_host(S, ones, x, &res);
+    if (st < 0) /* the guess is still there */
+        for (int i = 0; i < N; i++) assert_true(x[i] == i);
+    TRY(st);
+    for (int64_t k = 0; k < row_ptr[N]; k++) values[k] *= 1.5;
+    TRY(kry_op_update(A, values));
+    TRY(kry_op_update(S, NULL));
+    TRY(kry_solve_host(S, ones, x, &res));
+done:
+    if (S) kry_op_release(&S);
+    if (A) kry_op_release(&A);
+    return st;
+}
+
+static void fault__every_request_of_mixed_precision(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "precision=mixed", "precision=mixed scheme=flexible",
+                                         "precision=mixed method=pcg equilibrate=on",
+                                         "precision=mixed delta=0.9 rtol=1e-15 maxit=40" };
+    bool fp64 = kry_device_get_info(device())->fp64;
+    const int refs = device()->refs;
+    int all = 0;
+    for (size_t i = 0; i < 2 * COUNT(words); i++) {
+        bool reached = true;
+        if (!fp64 && i % 2 == 0) continue;
+        (void)mixed_run(i % 2, words[i / 2]); /* compiles */
+        for (int k = 0; reached; k++, all++) {
+            kry_test_fail_at = k;
+            kry_status st = mixed_run(i % 2, words[i / 2]);
+            reached = kry_test_fail_at < 0;
+            kry_test_fail_at = -1;
+            assert_true(reached ? st == KRY_ERR_MEMORY || st >= 0 : st >= 0);
+            assert_int_equal(device()->refs, refs);
+        }
+    }
+    assert_in_range(all, 100, 100000);
+    print_message("# %d requests\n", all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
         cmocka_unit_test(fault__every_request_of_relaxations),
         cmocka_unit_test(fault__every_request_of_preconditioners),
+        cmocka_unit_test(fault__every_request_of_a_narrow_preconditioner),
+        cmocka_unit_test(fault__every_request_of_mixed_precision),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),

@@ -278,6 +278,41 @@ static void blocks(kry_type type, int64_t first)
     }
 }
 
+/* In double behind a matrix and a diagonal in single. */
+static void narrows(kry_type type, int64_t first)
+{
+    if (type == KRY_F32) return;
+    double want[N], pair[2], zr = 0;
+    kry_op *A = laplace(KRY_F32, N), *D, *M;
+    kry_vec *x = vector(type, N, first, 0), *y = vector(type, N, first, 2);
+    kry_sum *sum;
+    OK(kry_sum_create(dev, 2, &sum));
+    OK(kry_jacobi_create(A, &D));
+    for (int diagonal = 1; diagonal >= 0; diagonal--) {
+        OK(kry_precond_narrow(diagonal ? D : A, &M));
+        zr = 0;
+        for (int i = 0; i < N; i++) {
+            want[i] = entry(i) / (2.5 + i % 2);
+            if (!diagonal)
+                want[i] = (2.5 + i % 2) * entry(i) - (i ? entry(i - 1) : 0) -
+                          (i + 1 < N ? entry(i + 1) : 0);
+            zr += want[i] * entry(i);
+        }
+        OK(kry_op_run_dots(M, x, y, sum));
+        expect(y, want, 16 * FLT_EPSILON);
+        OK(kry_sum_read(&dev->layout, sum, pair));
+        assert_true(fabs(pair[0] - zr) <= 16 * FLT_EPSILON * (1 + fabs(zr)));
+        OK(kry_op_apply(M, 2, x, -1, y));
+        expect(y, want, 32 * FLT_EPSILON);
+        keep_op(M);
+    }
+    OK(kry_vec_fill(x, 1e200)); /* another power of two */
+    OK(kry_op_apply(M, 1, x, 0, y));
+    kry_sum_release(&sum);
+    keep_vec(x), keep_vec(y);
+    keep_op(D), keep_op(A);
+}
+
 /* ---- one entry more: of the ring, which is singular; y may start anywhere ---- */
 
 enum { RING = 40 };
@@ -660,6 +695,7 @@ static void format_kernels__on_small_groups(void **state)
     dev = large;
 }
 static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, both(blocks); }
+static void narrow_kernels__against_plain_c(void **state) { (void)state, both(narrows); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
 static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
@@ -675,13 +711,53 @@ static void null_space_kernels__against_plain_c(void **state)
     (void)state, both(null_space_kernels);
 }
 
+/* What passes between single and double, scaled and not, and a flexible method. */
+static void mixed_kernels__solve(void **state)
+{
+    (void)state;
+    enum { UNKNOWNS = 37 };
+    static const char *const how[] = { "scheme=reliable", "scheme=reliable equilibrate=on",
+                                       "scheme=flexible inner=8" };
+    int64_t row_ptr[UNKNOWNS + 1] = { 0 }, k = 0;
+    int32_t col[3 * UNKNOWNS];
+    double val[3 * UNKNOWNS], host[UNKNOWNS];
+    if (!kry_device_get_info(dev)->fp64) SKIP("no double");
+    for (int i = 0; i < UNKNOWNS; i++) {
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < UNKNOWNS; j++, k++)
+            col[k] = j, val[k] = i == j ? 3.3 + i % 5 : -1.1;
+        row_ptr[i + 1] = k;
+    }
+    for (size_t i = 0; i < COUNT(how); i++) {
+        char words[80];
+        kry_op *A, *S;
+        kry_vec *b = vector(KRY_F64, UNKNOWNS, i % 2, 0), *x = vector(KRY_F64, UNKNOWNS, 1, 3);
+        OK(kry_csr_create(dev, KRY_F64, UNKNOWNS, UNKNOWNS, row_ptr, col, val,
+                          KRY_MATRIX(.format = KRY_FORMAT_CSR), &A));
+        keep_op(A);
+        snprintf(words, sizeof words, "precision=mixed rtol=1e-10 %s", how[i]);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
+        keep_op(S);
+        OK(kry_solve(S, b, x, NULL));
+        OK(kry_vec_read(x, host));
+        for (int r = 0; r < UNKNOWNS; r++) {
+            double sum = entry(r);
+            for (int64_t e = row_ptr[r]; e < row_ptr[r + 1]; e++) sum -= val[e] * host[col[e]];
+            assert_true(fabs(sum) <= 1e-8);
+        }
+        keep_vec(b);
+        keep_vec(x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
         cmocka_unit_test(vec_kernels__against_plain_c),
+        cmocka_unit_test(mixed_kernels__solve),
         cmocka_unit_test(csr_kernels__against_plain_c),
         cmocka_unit_test(block_jacobi_kernel__against_plain_c),
+        cmocka_unit_test(narrow_kernels__against_plain_c),
         cmocka_unit_test(pin_kernels__against_plain_c),
         cmocka_unit_test(laplace_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),

@@ -37,6 +37,7 @@ static void solver_create__takes_every_option(void **state)
                                  "\tmethod=pcg\n precond=jacobi  rtol=0.001 ",
                                  "precond=chebyshev",
                                  "null-space=project",
+                                 "precision=single",
                                  "method=pcg precond=chebyshev:12",
                                  "precond=block-ic",
                                  "precond=block-ic:2",
@@ -114,6 +115,13 @@ static void solver_create__names_the_bad_word(void **state)
         { "precond=ilu0:2", "ilu0:2", KRY_ERR_PARSE },
         { "precond=chebyshev4", "none of none, jacobi", KRY_ERR_PARSE },
         { "precond=chebyshev:2000", "degree = 2000", KRY_ERR_ARGUMENT },
+        { "precision=mixed", "in double", KRY_ERR_TYPE },
+        { "precision=double", "neither mixed nor single", KRY_ERR_PARSE },
+        { "precision=mixed scheme=quick", "auto, reliable, flexible, classical", KRY_ERR_PARSE },
+        { "scheme=reliable", "scheme goes with precision=mixed", KRY_ERR_PARSE },
+        { "delta=0.1", "delta goes with", KRY_ERR_PARSE },
+        { "equilibrate=on", "equilibrate goes with", KRY_ERR_PARSE },
+        { "inner-rtol=x", "'x'", KRY_ERR_PARSE },
         { "rtol=1e-12", "1e-12", KRY_ERR_ARGUMENT }, /* out of reach for single precision */
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -157,11 +165,53 @@ static void solver_create__limits_reach_the_solver(void **state)
     kry_vec_release(&x);
 }
 
+/* Mixed precision takes what the library has: here from a matrix that stays on the host, so that it
+ * does without double on the device, too. */
+static void solver_create__mixed_takes_every_option(void **state)
+{
+    (void)state;
+    static const int64_t row_ptr[] = { 0, 2, 5, 7 };
+    static const int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
+    static const double val[] = { 2, -1, -1, 2.1, -1, -1, 2 }, b[] = { 1, 2, 4 };
+    const char *const good[] = { "",
+                                 "method=pcg",
+                                 "precond=chebyshev:3 scheme=reliable delta=0.3",
+                                 "precond=block-ic",
+                                 "precond=block-ilu:3",
+                                 "precond=ip",
+                                 "precond=block-jacobi:3 scheme=flexible inner=3",
+                                 "precond=neumann:5 scheme=flexible inner-rtol=0.1",
+                                 "precond=ssor-ai:3 scheme=classical inner-rtol=1e-3",
+                                 "method=jacobi maxit=1000",
+                                 "resident=off equilibrate=on",
+                                 "deflation=stripes:2 equilibrate=off" };
+    kry_op *H;
+    OK(kry_csr_create(dev, KRY_F64, 3, 3, row_ptr, col, val,
+                      KRY_MATRIX(.traits = KRY_POSITIVE, .on_host = true), &H));
+    for (size_t i = 0; i < COUNT(good); i++) {
+        char words[120];
+        kry_op *S = NULL;
+        kry_result res;
+        double x[3] = { 0 };
+        snprintf(words, sizeof words, "precision=mixed rtol=1e-12 %s", good[i]);
+        OK(kry_solver_create(H, words, NULL, NULL, &S));
+        OK(kry_solve_host(S, b, x, &res));
+        for (int r = 0; r < 3; r++) {
+            double sum = b[r];
+            for (int64_t k = row_ptr[r]; k < row_ptr[r + 1]; k++) sum -= val[k] * x[col[k]];
+            assert_true(fabs(sum) <= 5e-12);
+        }
+        kry_op_release(&S);
+    }
+    kry_op_release(&H);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solver_create__takes_every_option),
         cmocka_unit_test(solver_create__names_the_bad_word),
+        cmocka_unit_test(solver_create__mixed_takes_every_option),
         cmocka_unit_test(solver_create__too_long_a_string),
         cmocka_unit_test(solver_create__limits_reach_the_solver),
     };

@@ -605,6 +605,50 @@ static void pcg_create__varying_preconditioner_is_refused(void **state)
     assert_non_null(strstr(kry_last_error(), "veiled"));
 }
 
+/* A solve of a few iterations as a preconditioner: beta of Polak and Ribiere takes it, from
+ * matrices and from grids, which have steps of their own. */
+static void pcg_solve__flexible_takes_a_varying_preconditioner(void **state)
+{
+    (void)state;
+    host_system s = laplace(200, 2, 2);
+    kry_op *A[2], *M, *S;
+    kry_result rigid, flexible;
+    OK(matrix_of(&s, real, &A[0]));
+    OK(kry_stencil_create(
+        dev, real,
+        KRY_STENCIL(.size = { 200, 1 }, .low = { 0, KRY_NEUMANN }, .high = { 0, KRY_NEUMANN }),
+        &A[1]));
+    double rtol = real == KRY_F64 ? 1e-9 : 1e-4;
+    for (int i = 0; i < 2; i++) {
+        kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+        OK(kry_pcg_create(A[i], KRY_PCG(.stop = { .rtol = rtol }), &S));
+        OK(kry_solve(S, b, x, &rigid));
+        kry_op_release(&S);
+        OK(kry_pcg_create(A[i], KRY_PCG(.stop = { .max_iter = 12 }), &M));
+        assert_int_equal(kry_pcg_create(A[i], KRY_PCG(.precond = M), &S), KRY_ERR_TYPE);
+        OK(kry_pcg_create(
+            A[i], KRY_PCG(.precond = M, .flexible = KRY_POLAK_RIBIERE, .stop = { .rtol = rtol }),
+            &S));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &flexible));
+        assert_true(flexible.true_residual <= flexible.target);
+        assert_true(flexible.iterations < rigid.iterations / 4);
+        kry_op_release(&S);
+        /* Without one, both are plain conjugate gradients. */
+        OK(kry_pcg_create(A[i], KRY_PCG(.flexible = KRY_POLAK_RIBIERE, .stop = { .rtol = rtol }),
+                          &S));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &flexible));
+        assert_true(llabs((long long)(flexible.iterations - rigid.iterations)) <= 20);
+        kry_op_release(&S);
+        assert_int_equal(kry_pcg_create(A[i], KRY_PCG(.flexible = 7), &S), KRY_ERR_ARGUMENT);
+        kry_op_release(&M);
+        kry_op_release(&A[i]);
+        kry_vec_release(&x);
+        kry_vec_release(&b);
+    }
+}
+
 /* ---- refusals
  * ------------------------------------------------------------------------------------ */
 
@@ -708,6 +752,7 @@ int main(void)
         cmocka_unit_test(pcg_solve__indefinite_preconditioner),
         cmocka_unit_test(pcg_solve__failing_callback_travels_up),
         cmocka_unit_test(pcg_create__varying_preconditioner_is_refused),
+        cmocka_unit_test(pcg_solve__flexible_takes_a_varying_preconditioner),
         cmocka_unit_test(pcg_create__bad_tolerances),
         cmocka_unit_test(pcg_create__not_square),
         cmocka_unit_test(kry_solve__wrong_sizes_and_kinds),

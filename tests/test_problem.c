@@ -546,6 +546,254 @@ static void block_spd__dense_blocks_of_neighbours(void **state)
     kry_problem_release(&p);
 }
 
+/* ---- plate2d, elasticity2d, geograph_spd, circuit_spd ------------------------------------ */
+
+static void check_solved(const kry_problem *p)
+{
+    assert_true(p->discrete && p->solution && !p->singular && !p->grid);
+    for (int64_t i = 0; i < p->n; i++) {
+        double b = 0, size = 0;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            assert_true(p->val[e] != 0);
+            b += p->val[e] * p->solution[p->col[e]];
+            size += fabs(p->val[e]);
+        }
+        assert_in_range((int64_t)(1000 * p->solution[i]), 0, 999);
+        assert_true(fabs(p->rhs[i] - b) <= 1e-14 * size);
+    }
+}
+
+/* Cholesky without pivoting gets through. */
+static void check_positive(const kry_problem *p)
+{
+    int64_t n = p->n;
+    double *a = calloc((size_t)(n * n), sizeof *a);
+    assert_non_null(a);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
+            a[i * n + p->col[e]] = p->val[e];
+    for (int64_t k = 0; k < n; k++) {
+        assert_true(a[k * n + k] > 0);
+        for (int64_t i = k + 1; i < n; i++) {
+            double factor = a[i * n + k] / a[k * n + k];
+            for (int64_t j = k; j < n && factor != 0; j++) a[i * n + j] -= factor * a[k * n + j];
+        }
+    }
+    free(a);
+}
+
+static void solids_and_networks__symmetric_positive_solved(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "plate2d:1",
+        "plate2d:2",
+        "plate2d:3",
+        "plate2d:12",
+        "elasticity2d:1x1",
+        "elasticity2d:2x1",
+        "elasticity2d:1x3",
+        "elasticity2d:9x7",
+        "elasticity2d:1x1:5",
+        "elasticity2d:8x5:100",
+        "elasticity2d:7x6:0.01",
+        "geograph_spd:1",
+        "geograph_spd:2",
+        "geograph_spd:3",
+        "geograph_spd:9",
+        "geograph_spd:300",
+        "circuit_spd:1",
+        "circuit_spd:2",
+        "circuit_spd:3",
+        "circuit_spd:5",
+        "circuit_spd:6",
+        "circuit_spd:300",
+        "circuit_spd:300:0",
+        "circuit_spd:300:12",
+    };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 5), *again = make(specs[s], 5), *other = make(specs[s], 6);
+        check_rows_ascend_and_are_symmetric(p);
+        check_solved(p);
+        check_positive(p);
+        assert_int_equal(p->nnz, again->nnz);
+        assert_memory_equal(p->col, again->col, (size_t)p->nnz * sizeof *p->col);
+        assert_memory_equal(p->val, again->val, (size_t)p->nnz * sizeof *p->val);
+        assert_memory_equal(p->rhs, again->rhs, (size_t)p->n * sizeof *p->rhs);
+        assert_true(memcmp(p->solution, other->solution, (size_t)p->n * sizeof *p->rhs));
+        kry_problem_release(&p), kry_problem_release(&again), kry_problem_release(&other);
+    }
+}
+
+static void plate2d__is_poisson2d_squared(void **state)
+{
+    (void)state;
+    for (int size = 1; size < 8; size++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "plate2d:%d", size);
+        kry_problem *p = make(spec, 0);
+        snprintf(spec, sizeof spec, "poisson2d:%d", size);
+        kry_problem *q = make(spec, 0);
+        assert_int_equal(p->n, q->n);
+        for (int64_t i = 0; i < p->n; i++) {
+            for (int64_t j = 0; j < p->n; j++) {
+                double sum = 0;
+                for (int64_t k = 0; k < p->n; k++) sum += entry(q, i, k) * entry(q, k, j);
+                assert_true(entry(p, i, j) == sum);
+            }
+        }
+        kry_problem_release(&p), kry_problem_release(&q);
+    }
+}
+
+/* x'A x for the displacements u = a x + b x y, v = c x + d x y, which finite elements have exactly:
+ * the integral of D11 (u_x^2 + v_y^2 + 2 nu u_x v_y) + G (u_y + v_x)^2 over NX by NY. */
+static double energy(double nx, double ny, double a, double b, double c, double d)
+{
+    double nu = 0.3, D11 = 1 / (1 - nu * nu), G = 0.5 / (1 + nu), area = nx * ny;
+    double xx = nx * nx / 3, yy = ny * ny / 3, x = nx / 2, y = ny / 2; /* means */
+    double ux = a * a + 2 * a * b * y + b * b * yy, vy = d * d * xx;
+    double uxvy = a * d * x + b * d * x * y;
+    double shear = b * b * xx + c * c + d * d * yy + 2 * (b * c * x + b * d * x * y + c * d * y);
+    return area * (D11 * (ux + vy + 2 * nu * uxvy) + G * shear);
+}
+
+static void elasticity2d__energies_of_bilinear_displacements(void **state)
+{
+    (void)state;
+    static const int sizes_of[][2] = { { 1, 1 }, { 3, 2 }, { 2, 5 }, { 11, 4 } };
+    for (size_t s = 0; s < COUNT(sizes_of); s++) {
+        int nx = sizes_of[s][0], ny = sizes_of[s][1];
+        char spec[64];
+        snprintf(spec, sizeof spec, "elasticity2d:%dx%d", nx, ny);
+        kry_problem *p = make(spec, 0);
+        assert_int_equal(p->n, 2 * nx * (ny + 1));
+        for (int mode = 1; mode < 16; mode++) {
+            double m[4] = { mode & 1, (mode & 2) / 4.0, (mode & 4) / 2.0, (mode & 8) / 16.0 };
+            double *u = calloc((size_t)p->n, sizeof *u), sum = 0;
+            assert_non_null(u);
+            for (int64_t k = 0; k < p->n / 2; k++) {
+                double x = (double)(k % nx + 1), y = (double)(k / nx);
+                u[2 * k] = m[0] * x + m[1] * x * y, u[2 * k + 1] = m[2] * x + m[3] * x * y;
+            }
+            for (int64_t i = 0; i < p->n; i++)
+                for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
+                    sum += u[i] * p->val[e] * u[p->col[e]];
+            double want = energy(nx, ny, m[0], m[1], m[2], m[3]);
+            assert_true(fabs(sum - want) <= 1e-12 * want);
+            free(u);
+        }
+        kry_problem_release(&p);
+    }
+}
+
+/* Elements of modulus 1 and of JUMP, about as many: shares of an element in the corners of A, which
+ * has one element only. */
+static void elasticity2d__jump_in_half_of_the_elements(void **state)
+{
+    (void)state;
+    kry_problem *p = make("elasticity2d:1x1", 0);
+    double soft = entry(p, 0, 0);
+    int stiff = 0;
+    kry_problem_release(&p);
+    for (int seed = 0; seed < 200; seed++) {
+        p = make("elasticity2d:1x1:1e3", (uint64_t)seed);
+        assert_true(entry(p, 0, 0) == soft || entry(p, 0, 0) == 1e3 * soft);
+        stiff += entry(p, 0, 0) != soft;
+        kry_problem_release(&p);
+    }
+    assert_in_range(stiff, 70, 130);
+    p = make("elasticity2d:40x30", 0);
+    kry_problem *jump = make("elasticity2d:40x30:7", 0);
+    assert_true(jump->nnz > p->nnz); /* less cancels */
+    for (int64_t i = 0; i < p->n; i++) {
+        double share = (entry(jump, i, i) / entry(p, i, i) - 1) / 6; /* 0, 1/4, ... 1 */
+        assert_true(fabs(4 * share - round(4 * share)) < 1e-12);
+    }
+    kry_problem_release(&jump), kry_problem_release(&p);
+}
+
+static void networks__laplacians_with_a_ground(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double ground, least, most, degree; /* of conductances; off the diagonal on average */
+    } of[] = { { "geograph_spd:20000", 1e-3, 1, 1, 7 },
+               { "circuit_spd:20000", 1e-6, 1e-6, 1, 8 },
+               { "circuit_spd:20000:2.5", 3.16227766e-3, 3.16227766e-3, 1, 8 } };
+    for (size_t s = 0; s < COUNT(of); s++) {
+        kry_problem *p = make(of[s].spec, 2);
+        int64_t small = 0;
+        for (int64_t i = 0; i < p->n; i++) {
+            double sum = 0;
+            for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+                sum += p->val[e];
+                if (p->col[e] == i) continue;
+                assert_true(-p->val[e] >= of[s].least * (1 - 1e-8) && -p->val[e] <= of[s].most);
+                small += -p->val[e] < sqrt(of[s].least);
+            }
+            assert_true(fabs(sum - of[s].ground) < 1e-8 * of[s].ground + 1e-13);
+        }
+        double degree = (double)p->nnz / (double)p->n - 1;
+        assert_true(fabs(degree - of[s].degree) < 0.25);
+        if (s > 0) assert_true(fabs((double)small / (double)(p->nnz - p->n) - 0.5) < 0.02);
+        kry_problem_release(&p);
+    }
+}
+
+/* Iterations of plain CG to 1e-10 beside those that another program needed for such matrices; of
+ * random ones for others of the kind. */
+static int64_t iterations_of_cg(const kry_problem *p)
+{
+    size_t n = (size_t)p->n;
+    double *r = calloc(n, sizeof *r), *d = calloc(n, sizeof *d), *q = calloc(n, sizeof *q);
+    double rho = 0, next, target, pq;
+    int64_t step = 0;
+    assert_true(r && d && q);
+    for (size_t i = 0; i < n; i++) r[i] = d[i] = p->rhs[i], rho += r[i] * r[i];
+    for (target = 1e-20 * rho; rho > target && step < 20000; step++, rho = next) {
+        pq = next = 0;
+        for (size_t i = 0; i < n; i++) {
+            q[i] = 0;
+            for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
+                q[i] += p->val[e] * d[p->col[e]];
+            pq += d[i] * q[i];
+        }
+        for (size_t i = 0; i < n; i++) r[i] -= rho / pq * q[i], next += r[i] * r[i];
+        for (size_t i = 0; i < n; i++) d[i] = r[i] + next / rho * d[i];
+    }
+    free(r), free(d), free(q);
+    return step;
+}
+
+static void solids_and_networks__as_hard_as_they_should_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t n, nnz; /* 0: not the same everywhere */
+        double iterations, within;
+    } of[] = {
+        { "plate2d:48", 2304, 28996, 1228, 0.02 },
+        { "plate2d:80", 6400, 81604, 3306, 0.02 },
+        { "elasticity2d:100x25", 5200, 65992, 569, 0.02 },
+        { "elasticity2d:100x25:1e3", 5200, 0, 3821, 0.02 },
+        { "geograph_spd:30000", 30000, 0, 888, 0.1 },
+        { "circuit_spd:4000", 4000, 0, 1760, 0.15 },
+    };
+    for (size_t s = 0; s < COUNT(of); s++) {
+        kry_problem *p = make(of[s].spec, 1);
+        int64_t steps = iterations_of_cg(p);
+        print_message("# %s: %lld iterations, %g there\n", p->name, (long long)steps,
+                      of[s].iterations);
+        assert_int_equal(p->n, of[s].n);
+        if (of[s].nnz) assert_int_equal(p->nnz, of[s].nnz);
+        assert_true(fabs((double)steps / of[s].iterations - 1) < of[s].within);
+        kry_problem_release(&p);
+    }
+}
+
 /* ---- specs ------------------------------------------------------------------------ */
 
 static void problem_create__bad_specs_are_named(void **state)
@@ -594,6 +842,39 @@ static void problem_create__bad_specs_are_named(void **state)
         "twophase2d:4:10:Layers",
         "twophase2d:4:10:bubble:1",
         "twophase3d:4:10:drops",
+        "plate2d",
+        "plate2d:0",
+        "plate2d:46341",
+        "plate2d:4:1",
+        "elasticity2d:",
+        "elasticity2d:4",
+        "elasticity2d:4x",
+        "elasticity2d:x4",
+        "elasticity2d:0x4",
+        "elasticity2d:4x0",
+        "elasticity2d:4x-1",
+        "elasticity2d:4X4",
+        "elasticity2d:4x4x4",
+        "elasticity2d:4:4",
+        "elasticity2d:4x4:",
+        "elasticity2d:4x4:0",
+        "elasticity2d:4x4:-2",
+        "elasticity2d:4x4:nan",
+        "elasticity2d:4x4:1e101",
+        "elasticity2d:4x4:1:1",
+        "elasticity2d:40000x40000",
+        "elasticity2d:2147483647x2147483647",
+        "elasticity2d:99999999999999999999x9",
+        "elasticity2d:9x99999999999999999999",
+        "geograph_spd:0",
+        "geograph_spd:5:5",
+        "geograph_spd:2147483648",
+        "circuit_spd:",
+        "circuit_spd:5:",
+        "circuit_spd:5:-1",
+        "circuit_spd:5:12.5",
+        "circuit_spd:5:nan",
+        "circuit_spd:5:6:6",
         "random_spd:5",
         "random_spd:5:5",
         "random_spd:5:-1",
@@ -618,6 +899,7 @@ static void problem_create__bad_specs_are_named(void **state)
         assert_non_null(strstr(kry_last_error(), bad[i]));
         assert_non_null(strstr(kry_last_error(), "random_spd:N:K"));
         assert_non_null(strstr(kry_last_error(), "twophase3d:N[:CONTRAST[:SHAPE]]"));
+        assert_non_null(strstr(kry_last_error(), "elasticity2d:NXxNY[:JUMP]"));
         assert_non_null(strstr(kry_last_error(), "block_spd:N:B"));
     }
 }
@@ -651,8 +933,9 @@ static void sweep_memory(const char *spec, bool entries)
 static void problem_create__out_of_memory(void **state)
 {
     (void)state;
-    static const char *const specs[] = { "poisson2d:3", "random_spd:9:4", "powerlaw_spd:9:4",
-                                         "block_spd:9:4" };
+    static const char *const specs[] = { "poisson2d:3",    "random_spd:9:4", "powerlaw_spd:9:4",
+                                         "block_spd:9:4",  "plate2d:3",      "elasticity2d:3x2:10",
+                                         "geograph_spd:9", "circuit_spd:9" };
     for (size_t s = 0; s < COUNT(specs); s++) sweep_memory(specs[s], true);
     sweep_memory(specs[0], false);
     sweep_memory("twophase2d:3", true);
@@ -680,6 +963,12 @@ int main(void)
         cmocka_unit_test(powerlaw_spd__lengths_follow_the_law),
         cmocka_unit_test(banded_spd__a_third_of_the_band),
         cmocka_unit_test(block_spd__dense_blocks_of_neighbours),
+        cmocka_unit_test(solids_and_networks__symmetric_positive_solved),
+        cmocka_unit_test(plate2d__is_poisson2d_squared),
+        cmocka_unit_test(elasticity2d__energies_of_bilinear_displacements),
+        cmocka_unit_test(elasticity2d__jump_in_half_of_the_elements),
+        cmocka_unit_test(networks__laplacians_with_a_ground),
+        cmocka_unit_test(solids_and_networks__as_hard_as_they_should_be),
         cmocka_unit_test(problem_create__bad_specs_are_named),
         cmocka_unit_test(problem_create__long_spec),
         cmocka_unit_test(problem_create__out_of_memory),

@@ -107,6 +107,29 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
  *
  * CONTRAST < 1 swaps the stiff phase: `bubble` with 0.001 is k = 0.001 in k = 1, all times 1000.
  *
+ * Solids in the plane, x first, positive definite and ill-conditioned; b = A x for a random x,
+ * seeded:
+ *
+ *   plate2d:N              a plate that is bent, N-by-N interior points: the thirteen-point
+ *                          biharmonic operator scaled by h^4 (diagonal 20). Simply supported, so
+ *                          that A is that of poisson2d squared
+ *   elasticity2d:NXxNY[:JUMP]
+ *                          a cantilever of NX-by-NY square elements, bilinear, in plane stress,
+ *                          Poisson's ratio 0.3, clamped at x = 0; two unknowns on each free node,
+ *                          2 NX (NY + 1) in all. Young's modulus is 1; JUMP > 0: in about half of
+ *                          the elements, by chance, JUMP. What elements add up to 0 is not stored
+ *
+ * Networks, N rows each, seeded, positive definite, b = A x for a random x. A is a Laplacian,
+ * a_ij = -w_ij, and a_ii is larger than the sum of the w_ij by what leads to the ground:
+ *
+ *   geograph_spd:N         random points in the unit square, numbered by small squares, row by
+ *                          row; within 1.5 / sqrt(N) of each other w = 1, about seven in a row of
+ *                          A; to the ground 0.001
+ *   circuit_spd:N[:DECADES]
+ *                          about eight wires at a node, to near ones more often than to far ones,
+ *                          w from 10^-DECADES to 1, uniform in its logarithm; to the ground
+ *                          10^-DECADES. DECADES from 0 to 12, by default 6
+ *
  * Random ones, seeded, symmetric, positive definite by diagonal dominance, b = A x for a random x;
  * N rows each:
  *

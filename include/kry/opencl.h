@@ -63,8 +63,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_kernel(kry_device *device, kry_type
 
 /* ---- for operators that fuse ------------------------------------------------------- */
 
-/* A reduction's partial sums: the operator writes up to kry_sum_capacity numbers of type ACC
- * (double where the device has it, else float), one per work-group, and says how many. */
+/* A reduction's partial sums: the operator writes up to kry_sum_capacity of them, one per work-group,
+ * of type TOTAL (cl/kry.clh: double where the device has it, else a pair of floats, the sum and
+ * what rounding took from it; 8 bytes), and says how many. */
 KRY_API cl_mem kry_sum_buffer(const kry_sum *sum);
 KRY_API int kry_sum_capacity(const kry_sum *sum);
 KRY_API void kry_sum_set_count(kry_sum *sum, int count);

@@ -227,6 +227,25 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
  */
 KRY_API KRY_MUST_CHECK kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M);
 
+/*
+ * z := M r in single precision for vectors in double: r is rounded to single, z widened
+ *
+ *   M       in single, square; any preconditioner. Kept
+ *   wide    [out]  in double, with M's traits. kry_op_update(wide, values) goes on to M
+ *
+ * For conjugate gradients in double with a preconditioner at half the bytes: make M from the
+ * matrix in single. r is handed to M times a power of two that follows its size (sum of |r_i|), so
+ * that r neither over- nor underflows; M z must not either for r near 1. M is applied as it is: a
+ * KRY_VARYING one wants a flexible method.
+ *
+ * Cost     what M costs, 24 bytes per unknown, or 32 with the sums of conjugate gradients, and three
+ *          launches; with several devices a sum over all. A diagonal (kry_jacobi_create): 20 bytes
+ *          in all, one launch, in double
+ * Returns  KRY_ERR_TYPE if M is not in single; KRY_ERR_SHAPE if it is not square;
+ *          KRY_ERR_UNSUPPORTED on a device without double. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_precond_narrow(const kry_op *M, kry_op **wide);
+
 /* What products with an operator tell about it. */
 typedef struct kry_probe {
     int vectors;        /* so many were tried: random ones, and a few smooth and jagged ones */

@@ -95,7 +95,7 @@ typedef struct kry_pcg_params {
  * recurrences and the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
- *          types differ or M varies; KRY_ERR_ARGUMENT for tolerances that are negative, not
+ *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances that are negative, not
  *          finite, or below what the precision can give; KRY_ERR_MEMORY.
  * Source   M. R. Hestenes, E. Stiefel, Methods of conjugate gradients for solving linear
  *          systems, J. Res. Nat. Bur. Standards 49 (1952).

@@ -54,8 +54,8 @@ typedef struct kry_stencil_params {
                                   `coefficient` then counts at low sides with given values, which
                                   need it */
     kry_stencil_path path;
-    bool on_host;              /* the operator, in double, stays there, also for devices without
-                                  double: for kry_mixed_create, which refines with it */
+    bool on_host; /* the operator, in double, stays there, also for devices without
+                     double: for kry_mixed_create, which refines with it */
 } kry_stencil_params;
 #define KRY_STENCIL(...) \
     (&(kry_stencil_params){ .struct_size = sizeof(kry_stencil_params), __VA_ARGS__ })

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- the operator: on a device with double it may be applied to vectors there, by way of the host */
+/* ---- the operator; applied to vectors on a device with double, by way of the host ------- */
 
 static kry_status host_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
@@ -76,10 +76,7 @@ static const kry_op_table host_table = {
     .twin = host_twin,
 };
 
-kry_host_op *kry_host_op_of(const kry_op *op)
-{
-    return op->table == &host_table ? op->self : NULL;
-}
+kry_host_op *kry_host_op_of(const kry_op *op) { return op->table == &host_table ? op->self : NULL; }
 
 kry_status kry_host_op_create(kry_device *dev, kry_host_op **A, unsigned traits, kry_op **op)
 {
@@ -93,7 +90,7 @@ done:
     return st;
 }
 
-/* ---- kry_solve_host -------------------------------------------------------------------------- */
+/* ---- kry_solve_host --------------------------------------------------------------------- */
 
 /* v := the doubles, in v's type */
 static kry_status send(const char *what, const double *host, kry_vec *v)

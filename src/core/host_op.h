@@ -15,7 +15,7 @@ typedef struct kry_host_op_table {
     kry_status (*twin)(kry_host_op *A, kry_type type, double factor, const double *scale,
                        kry_op **twin);
     kry_status (*update)(kry_host_op *A, const void *values);
-    void (*destroy)(kry_host_op *A); /* and free it */
+    void (*destroy)(kry_host_op *A);      /* and free it */
     bool (*scales)(const kry_host_op *A); /* twins may be scaled by a diagonal */
 } kry_host_op_table;
 

@@ -57,6 +57,9 @@ int kry_layout_size(const kry_layout *layout);
 int kry_layout_rank(const kry_layout *layout);
 /* all: size blocks of `bytes`, in the order of ranks. */
 kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all);
+/* all: every part's items, in the order of ranks, to be freed; *total of them. */
+kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
+                              void *address_of_all, size_t *total);
 typedef enum kry_combine { KRY_ADD, KRY_MAX } kry_combine;
 /* Each of the numbers becomes the sum, or the largest, of all parts'; the same bits everywhere. */
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count);
@@ -252,16 +255,24 @@ struct kry_vec {
 
 enum { KRY_SUM_CAPACITY = 8192 };
 
+/* What a group leaves of a sum: a TOTAL of cl/kry.clh, double where the device has it, else a pair of
+ * floats, the sum and what rounding took from it. */
+typedef union kry_partial {
+    double f64;
+    float f32[2];
+} kry_partial;
+
 struct kry_sum {
     kry_device *dev; /* borrowed */
-    cl_mem buffer;   /* KRY_SUM_CAPACITY * width numbers of type ACC */
+    cl_mem buffer;   /* KRY_SUM_CAPACITY * width of kry_partial */
     int width;       /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;    /* partial sums written */
-    kry_scalar total[2]; /* of all parts, on its way to the device */
+    kry_partial total[2]; /* of all parts, on its way to the device */
 };
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
-kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* finishes; waits */
+kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of all parts; waits */
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 /* The define that kernels with vector loads need for vectors that start where these do. */
@@ -360,6 +371,7 @@ enum {
     STATE_VALUE,
     STATE_BETA,
     STATE_ALPHA,
+    STATE_RHO_REST,
     STATE_SIZE
 };
 

@@ -21,6 +21,35 @@ kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes,
     return KRY_OK;
 }
 
+kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
+                              void *address_of_all, size_t *total)
+{
+    kry_status st = KRY_OK;
+    size_t parts = (size_t)kry_layout_size(layout), most = 0, *counts = NULL;
+    char *room = NULL, *blocks = NULL, *all = NULL; /* blocks: of the longest list's length */
+
+    TRY(kry_alloc(parts, sizeof *counts, &counts));
+    TRY(kry_layout_gather(layout, &count, sizeof count, counts));
+    for (size_t r = 0; r < parts; r++) most = counts[r] > most ? counts[r] : most;
+    TRY(kry_alloc(most, size, &room));
+    TRY(kry_alloc(most * parts, size, &blocks));
+    TRY(kry_alloc(most * parts, size, &all));
+    if (count) memcpy(room, mine, count * size);
+    TRY(kry_layout_gather(layout, room, most * size, blocks));
+    *total = 0;
+    for (size_t r = 0; r < parts; *total += counts[r++])
+        if (counts[r])
+            memcpy(all + *total * size, blocks + r * most * size, counts[r] * size);
+    *(void **)address_of_all = all;
+    all = NULL;
+done:
+    free(all);
+    free(blocks);
+    free(room);
+    free(counts);
+    return st;
+}
+
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
 {
     kry_status st = KRY_OK;
@@ -87,29 +116,40 @@ done:
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
-/* Partial sums to the host, and together. Waits. */
-static kry_status finish_here(kry_sum *sum, double *value)
+/* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */
+static double partial_sum(const kry_device *dev, const kry_partial *part, int i)
+{
+    if (dev->info.fp64) return part[i].f64;
+    return isfinite(part[i].f32[0]) ? (double)part[i].f32[0] + part[i].f32[1] : part[i].f32[0];
+}
+
+static kry_partial partial_of(const kry_device *dev, double v)
+{
+    kry_partial p = { .f64 = v };
+    if (dev->info.fp64) return p;
+    p.f32[0] = (float)v;
+    p.f32[1] = isfinite(p.f32[0]) ? (float)(v - p.f32[0]) : 0;
+    return p;
+}
+
+/* A plain loop in the order of the groups. */
+kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    union {
-        double f64[2 * KRY_SUM_CAPACITY];
-        float f32[2 * KRY_SUM_CAPACITY];
-    } part;
-    kry_device *dev = sum->dev;
+    kry_partial part[2 * KRY_SUM_CAPACITY];
     int numbers = sum->count * sum->width;
 
     for (int c = 0; c < sum->width; c++) value[c] = 0;
-    TRY_CL(clEnqueueReadBuffer(dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)numbers * kry_acc_size(dev), &part, 0, NULL, NULL));
-    for (int i = 0; i < numbers; i++)
-        value[i % sum->width] += dev->info.fp64 ? part.f64[i] : part.f32[i];
+    TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
+                               (size_t)numbers * sizeof *part, part, 0, NULL, NULL));
+    for (int i = 0; i < numbers; i++) value[i % sum->width] += partial_sum(sum->dev, part, i);
 done:
     return st;
 }
 
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
 {
-    kry_status st = finish_here(sum, value);
+    kry_status st = kry_sum_read_here(sum, value);
     return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
 }
 
@@ -122,19 +162,17 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
 
     if (kry_layout_size(layout) == 1) return KRY_OK; /* the kernel that uses a sum finishes it */
     for (int i = 0; i < count; i++) {
-        TRY(finish_here(sums[i], value + numbers));
+        TRY(kry_sum_read_here(sums[i], value + numbers));
         numbers += (size_t)sums[i]->width;
     }
     TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
     numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
-        for (int c = 0; c < s->width; c++)
-            s->total[c] = kry_scalar_of(layout->dev, value[numbers++]);
-        for (int c = 0; c < s->width; c++) /* the next reading of this sum comes after */
-            TRY_CL(clEnqueueWriteBuffer(layout->dev->queue, s->buffer, CL_FALSE,
-                                        (size_t)c * kry_acc_size(layout->dev),
-                                        kry_acc_size(layout->dev), &s->total[c], 0, NULL, NULL));
+        for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);
+        /* The next reading of this sum comes after. */
+        TRY_CL(clEnqueueWriteBuffer(s->dev->queue, s->buffer, CL_FALSE, 0,
+                                    (size_t)s->width * sizeof *s->total, s->total, 0, NULL, NULL));
         s->count = 1;
     }
 done:

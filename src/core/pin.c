@@ -1,13 +1,15 @@
 /* pin.c - P := A + a_rr e_r e_r', a singular A made regular in one unknown. Kernel: cl/pin.cl. */
 #include "pin.h"
+#include "../dist/team.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef struct pin {
     kry_op *A; /* retained */
-    int64_t row;
-    double entry; /* a_rr */
+    int64_t row;      /* here; -1: on another part of a team */
+    int64_t told_row; /* of the whole */
+    double entry;     /* a_rr */
     kry_kernel *add;
     char variant[64];
 } pin;
@@ -15,6 +17,7 @@ typedef struct pin {
 /* y_r += c x_r */
 static kry_status add_entry(const pin *P, double c, const kry_vec *x, kry_vec *y)
 {
+    if (P->row < 0) return KRY_OK;
     kry_scalar scalar = kry_scalar_of(y->dev, c);
     const int64_t from = x->first + P->row, to = y->first + P->row;
     const kry_arg args[] = { ARG_ACC(y->dev, scalar), ARG(x->buffer), ARG(from), ARG(y->buffer),
@@ -55,7 +58,7 @@ done:
     return st;
 }
 
-/* Number `row` of a vector. Waits. */
+/* Number `row` of a vector, which is here if row >= 0. Waits. Collective. */
 static kry_status read_number(const kry_vec *v, int64_t row, double *number)
 {
     kry_status st = KRY_OK;
@@ -63,8 +66,9 @@ static kry_status read_number(const kry_vec *v, int64_t row, double *number)
     kry_vec one = *v;
 
     one.first += row, one.n = one.k = 1;
-    TRY(kry_vec_read(&one, &host));
+    if (row >= 0) TRY(kry_vec_read(&one, &host));
     *number = kry_number_at(v->type, &host, 0);
+    TRY(kry_layout_combine(v->layout, KRY_ADD, number, 1));
 done:
     return st;
 }
@@ -82,7 +86,7 @@ static kry_status take_entry(pin *P, const char *who)
     TRY(read_number(d, P->row, &entry));
     CHECK(entry > 0 && isfinite(entry), KRY_ERR_SINGULAR,
           "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins", who,
-          (long long)P->row, A->table->kind, entry);
+          (long long)P->told_row, A->table->kind, entry);
     P->entry = entry;
 done:
     kry_vec_release(&d);
@@ -105,7 +109,8 @@ static void pin_describe(void *self, kry_op_info *info)
     pin *P = self;
 
     kry_op_describe(P->A, info);
-    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->row, info->kind);
+    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->told_row,
+             info->kind);
     info->kind = "pin";
     info->variant = P->variant;
     info->bytes_per_direction = info->bytes_per_step = 0; /* not offered */
@@ -140,8 +145,13 @@ const kry_op *kry_pin_of(const kry_op *op)
     return op && op->table == &pin_table ? ((const pin *)op->self)->A : op;
 }
 
+/* Where a row is: here, and what the whole calls it. */
+typedef struct place {
+    int64_t here, told;
+} place;
+
 /* A null space of one vector, and that is not zero in the row. */
-static kry_status check_null_space(const kry_op *A, int64_t row)
+static kry_status check_null_space(const kry_op *A, place row)
 {
     kry_status st = KRY_OK;
     const kry_vec *N = A->null_space;
@@ -155,31 +165,25 @@ static kry_status check_null_space(const kry_op *A, int64_t row)
     CHECK(N->k == 1, KRY_ERR_UNSUPPORTED,
           "kry_pin_create: one row pins one vector, the null space of '%s' has %lld",
           A->table->kind, (long long)N->k);
-    TRY(read_number(N, row, &share));
+    TRY(read_number(N, row.here, &share));
     CHECK(share != 0, KRY_ERR_ARGUMENT,
           "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned there",
-          A->table->kind, (long long)row);
+          A->table->kind, (long long)row.told);
 done:
     return st;
 }
 
-kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
+static kry_status create(const kry_op *A, place row, kry_op **out)
 {
     kry_status st = KRY_OK;
     pin *P = NULL;
 
-    *out = NULL;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_pin_create: NULL");
-    TRY(kry_op_check_square("kry_pin_create", A));
-    CHECK(row >= 0 && row < A->shape.rows, KRY_ERR_ARGUMENT,
-          "kry_pin_create: row %lld is outside [0, %lld)", (long long)row,
-          (long long)A->shape.rows);
     TRY(check_null_space(A, row));
     CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_pin_create: '%s' offers no diagonal",
           A->table->kind);
     TRY(kry_alloc(1, sizeof *P, &P));
     P->A = kry_op_retain(A);
-    P->row = row;
+    P->row = row.here, P->told_row = row.told;
     TRY(kry_kernel_get(A->dev, "pin", A->shape.type, "", "pin_add", &P->add));
     TRY(take_entry(P, "kry_pin_create"));
     kry_op_shape shape = A->shape;
@@ -203,5 +207,65 @@ static kry_status pin_twin(void *self, kry_type type, double factor, const doubl
     TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->row, twin));
 done:
     kry_op_release(&A);
+    return st;
+}
+
+/* ---- on a team ------------------------------------------------------------------------------- */
+
+typedef struct pinning {
+    const kry_op *A;
+    int64_t row;
+} pinning;
+
+static kry_status create_part(const void *user, int rank, kry_op **local)
+{
+    const pinning *p = user;
+    const kry_split *s = kry_op_split(p->A);
+    place row = { -1, p->row };
+
+    for (int64_t i = s->first[rank]; i < s->first[rank + 1]; i++)
+        if (kry_split_row(s, i) == p->row) row.here = i - s->first[rank];
+    *local = NULL;
+    return create(kry_op_on_part(p->A, rank), row, local);
+}
+
+static kry_status update_whole(void *A, const void *values) { return kry_op_update(A, values); }
+
+static kry_status update_part(void *A, int rank, kry_op *local)
+{
+    (void)A;
+    (void)rank;
+    return take_entry(local->self, "kry_op_update");
+}
+
+static void release_whole(void *A)
+{
+    kry_op *op = A;
+    kry_op_release(&op);
+}
+
+static kry_status create_in_parts(const kry_op *A, int64_t row, kry_op **out)
+{
+    const pinning p = { A, row };
+    const kry_parts_extra extra = { kry_op_retain(A), update_whole, update_part, release_whole };
+    kry_status st = kry_parts_create(A->dev, kry_op_split(A), &extra, create_part, &p, out);
+
+    if (st < 0) release_whole(extra.self);
+    return st;
+}
+
+kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
+{
+    kry_status st = KRY_OK;
+
+    *out = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_pin_create: NULL");
+    TRY(kry_op_check_square("kry_pin_create", A));
+    CHECK(row >= 0 && row < A->shape.rows, KRY_ERR_ARGUMENT,
+          "kry_pin_create: row %lld is outside [0, %lld)", (long long)row,
+          (long long)A->shape.rows);
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out)
+                           : create(A, (place){ row, row }, out));
+done:
     return st;
 }

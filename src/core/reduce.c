@@ -12,7 +12,7 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * kry_acc_size(dev),
+    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * sizeof(kry_partial),
                           &s->buffer));
     *sum = s;
     s = NULL;
@@ -66,6 +66,26 @@ kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     return dot_into("vec_dot_pair", x, y, sum);
 }
 
+/* Part after part, from the caller's thread: monitors may ask for it, too. */
+static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
+{
+    kry_status st = KRY_OK;
+    kry_sum *sum = NULL;
+    double here;
+
+    for (int r = 0; r < x->split->members; r++) {
+        kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+        TRY(kry_sum_create(x_r.dev, 1, &sum));
+        TRY(kry_vec_dot_sum(&x_r, &y_r, sum));
+        TRY(kry_sum_read_here(sum, &here));
+        *dot += here;
+        kry_sum_release(&sum);
+    }
+done:
+    kry_sum_release(&sum);
+    return st;
+}
+
 kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 {
     kry_status st = KRY_OK;
@@ -73,13 +93,7 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
-    for (int r = 0; x->split && r < x->split->members; r++) {
-        kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
-        double here;
-        TRY(kry_vec_dot(&x_r, &y_r, &here));
-        *dot += here;
-    }
-    if (x->split) return KRY_OK;
+    if (x->split) return dot_of_parts(x, y, dot);
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));
     TRY(kry_sum_read(x->layout, sum, dot));

@@ -17,6 +17,7 @@ typedef struct coupled {
     kry_type type;
     int64_t rows, nnz, own_nnz;
     cl_mem row, begin, col, val;
+    int64_t *place; /* host: of the halo's numbers in the whole */
     cl_mem own_begin, own_col, own_val; /* NULL: residuals need no more than `add` */
     kry_vec *packed;                    /* b in these rows, while r is written over it */
     kry_kernel *add, *add_dot, *residual, *pack;
@@ -179,6 +180,7 @@ static void coupled_destroy(void *self)
     kry_buffer_release(A->dev, &A->begin);
     kry_buffer_release(A->dev, &A->row);
     kry_op_release(&A->own);
+    free(A->place);
     free(A);
 }
 
@@ -198,6 +200,55 @@ static const kry_op_table coupled_table = {
 const kry_op *kry_op_own(const kry_op *A)
 {
     return A && A->table == &coupled_table ? ((coupled *)A->self)->own : A;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
+{
+    const coupled *C = A->table == &coupled_table ? A->self : NULL;
+    *place = C ? C->place : NULL;
+    return C ? kry_halo_count(C->halo) : 0;
+}
+
+static kry_status download(const coupled *A, cl_mem buffer, int64_t count, int32_t **to)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)count, sizeof **to, to));
+    if (count)
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * sizeof **to,
+                                   *to, 0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_coupled_read(const kry_op *op, kry_far_entries *far)
+{
+    kry_status st = KRY_OK;
+    const coupled *A = op->self;
+
+    *far = (kry_far_entries){ 0 };
+    if (op->table != &coupled_table) return KRY_OK;
+    far->rows = A->rows, far->nnz = A->nnz, far->place = A->place;
+    TRY(download(A, A->row, A->rows, &far->row));
+    TRY(download(A, A->begin, A->rows + 1, &far->begin));
+    TRY(download(A, A->col, A->nnz, &far->col));
+done:
+    if (st < 0) kry_far_entries_release(far);
+    return st;
+}
+
+void kry_far_entries_release(kry_far_entries *far)
+{
+    free(far->row);
+    free(far->begin);
+    free(far->col);
+    free(far->val);
+    free(far->own_begin);
+    free(far->own_col);
+    free(far->own_val);
+    *far = (kry_far_entries){ 0 };
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -259,6 +310,9 @@ kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_
     TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = own->dev, A->type = own->shape.type;
     TRY(take_entries(A, far));
+    size_t places = (size_t)kry_halo_count(*halo);
+    TRY(kry_alloc(places, sizeof *A->place, &A->place));
+    if (places) memcpy(A->place, far->place, places * sizeof *A->place);
     TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add", &A->add));
     TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add_dot", &A->add_dot));
     shape.traits = traits;

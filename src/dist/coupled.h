@@ -18,6 +18,7 @@ typedef struct kry_far_entries {
      * there are none. */
     int32_t *own_begin, *own_col;
     void *own_val;
+    const int64_t *place; /* of each of the halo's numbers in the whole (split.h) */
 } kry_far_entries;
 
 /*
@@ -35,5 +36,11 @@ kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val);
 /* The entries of A in its own columns: what preconditioners that read entries take for A on a part of
  * a team; of any other operator the operator itself. */
 const kry_op *kry_op_own(const kry_op *A);
+/* Its far entries but for their numbers, to be released, and the places, borrowed; of any other
+ * operator none. Waits. */
+kry_status kry_coupled_read(const kry_op *A, kry_far_entries *far);
+void kry_far_entries_release(kry_far_entries *far);
+/* Where the halo's numbers stand in the whole, borrowed; how many. */
+int64_t kry_coupled_places(const kry_op *A, const int64_t **place);
 
 #endif

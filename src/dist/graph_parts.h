@@ -18,11 +18,11 @@ kry_status kry_graph_create(int64_t n, const int64_t *row_ptr, const int32_t *co
 void kry_graph_release(kry_graph *graph);
 
 /*
- * part[i] := 0 ... parts-1, with few edges between parts: k-way, 3 % imbalance, fixed seed.
+ * part[i] := 0 ... parts-1: k-way, 3 % imbalance, fixed seed.
  *
- *   cost    n, of the nodes; NULL: all alike
- *   shares  parts, of the cost, > 0; NULL: equal
- *   who     the public function, for messages
+ *   cost    n, of the nodes, and parts that have to tell each other little; NULL: all alike, and
+ * few edges between parts shares  parts, of the cost, > 0; NULL: equal who     the public function,
+ * for messages
  *
  * A part may be left without nodes. Parts of less than 8 nodes on average, of which METIS leaves
  * many empty, and says so on stdout, are pieces of a walk, breadth first.

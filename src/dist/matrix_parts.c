@@ -67,13 +67,7 @@ static void cut_release(cut *c)
     free(c->row_ptr);
     free(c->col);
     free(c->val);
-    free(c->far.row);
-    free(c->far.begin);
-    free(c->far.col);
-    free(c->far.val);
-    free(c->far.own_begin);
-    free(c->far.own_col);
-    free(c->far.own_val);
+    kry_far_entries_release(&c->far);
     free(c->wanted);
 }
 
@@ -264,6 +258,7 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
         goto done;
     }
     TRY(make_halo(&c, dev, &halo));
+    c.far.place = c.wanted;
     TRY(kry_coupled_create(own, &halo, &c.far, W->params.traits, local));
 done:
     kry_halo_release(&halo);
@@ -277,6 +272,7 @@ done:
 static kry_status prepare(void *self, const void *values)
 {
     whole *W = self;
+    if (!values) return KRY_OK; /* parts take the numbers that they have */
     return kry_host_csr_set_values(&W->host, "kry_op_update", values);
 }
 

@@ -24,6 +24,13 @@ const kry_op *kry_op_on_part(const kry_op *op, int rank)
 
 kry_split *kry_op_split(const kry_op *op) { return parts_of(op)->split; }
 
+int kry_op_parts(const kry_op *op) { return parts_of(op) ? parts_of(op)->split->members : 1; }
+
+const kry_op *kry_op_piece(const kry_op *op, int r)
+{
+    return parts_of(op) ? parts_of(op)->local[r] : op;
+}
+
 /* ---- what every part does ------------------------------------------------------------------ */
 
 typedef struct call {

@@ -26,6 +26,11 @@ static inline int64_t kry_split_rows(const kry_split *s, int rank)
     return s->first[rank + 1] - s->first[rank];
 }
 
+static inline int64_t kry_split_row(const kry_split *s, int64_t place)
+{
+    return s->row ? s->row[place] : place;
+}
+
 /* The split of n rows that is in use on the team, or NULL. Borrowed. */
 kry_split *kry_split_find(const struct kry_team *team, int64_t n);
 

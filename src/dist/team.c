@@ -133,7 +133,10 @@ static void take_info(kry_device *dev, const struct kry_team *team)
             at += (size_t)snprintf(info->name + at, sizeof info->name - at, "%s%s", i ? " + " : "",
                                    team->part[i]->info.name);
     }
-    for (int i = 0; i < team->size; i++) team->part[i]->info.fp64 = info->fp64;
+    for (int i = 0; i < team->size; i++) {
+        team->fp64[i] = team->part[i]->info.fp64;
+        team->part[i]->info.fp64 = info->fp64;
+    }
 }
 
 kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_params *params,
@@ -155,6 +158,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     struct kry_team *team = dev->team;
     TRY(kry_alloc((size_t)count, sizeof *team->part, &team->part));
     TRY(kry_alloc((size_t)count, sizeof *team->share, &team->share));
+    TRY(kry_alloc((size_t)count, sizeof *team->fp64, &team->fp64));
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
         if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu) spin = false; /* it needs the cores */
@@ -185,8 +189,10 @@ void kry_team_release(struct kry_team **address)
     kry_crew_release(team);
     for (int i = 0; i < team->size; i++) {
         team->part[i]->layout.comm = NULL;
+        team->part[i]->info.fp64 = team->fp64[i];
         kry_device_release(&team->part[i]);
     }
+    free(team->fp64);
     free(team->share);
     free(team->part);
     free(team);

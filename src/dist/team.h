@@ -17,6 +17,7 @@ struct kry_team {
     bool use_all;       /* of small problems, too */
     bool by_graph;      /* matrices are split by METIS */
     bool reproducible;
+    bool *fp64;         /* what each part had before it came */
     kry_split *splits;  /* of the vectors and operators there are; a list, borrowed */
     struct kry_crew *crew; /* threads.c */
 };
@@ -88,5 +89,8 @@ kry_status kry_parts_check(const char *who, const kry_op *A, const kry_op *B);
 /* op's part; NULL for NULL, so that optional arguments need no test. */
 const kry_op *kry_op_on_part(const kry_op *op, int rank);
 kry_split *kry_op_split(const kry_op *op); /* borrowed */
+/* On how many parts op lies, 1 for any other operator; and what is on part r, that operator itself. */
+int kry_op_parts(const kry_op *op);
+const kry_op *kry_op_piece(const kry_op *op, int r);
 
 #endif

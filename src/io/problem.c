@@ -1,6 +1,7 @@
 /*
  * problem.c - model problems from a spec: grids with the five- and seven-point stencils here,
- * two-phase flow in problem_twophase.c, random matrices in problem_random.c.
+ * two-phase flow in problem_twophase.c, solids in problem_mesh.c, networks in problem_graph.c,
+ * random matrices in problem_random.c.
  *
  * Grids: N interior points a side, h = 1/(N+1), x fastest, everything scaled by h^2. With weights
  * w_a on the axes the equation is -sum_a w_a u_aa = f, and
@@ -12,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMS                                                                            \
-    "poisson2d:N, poisson3d:N, anisotropic2d:N:EPS, twophase2d:N[:CONTRAST[:SHAPE]], "   \
-    "twophase3d:N[:CONTRAST[:SHAPE]], random_spd:N:K, powerlaw_spd:N:K, banded_spd:N:W " \
-    "and block_spd:N:B"
+#define FORMS                                                                          \
+    "poisson2d:N, poisson3d:N, anisotropic2d:N:EPS, twophase2d:N[:CONTRAST[:SHAPE]], " \
+    "twophase3d:N[:CONTRAST[:SHAPE]], plate2d:N, elasticity2d:NXxNY[:JUMP], "          \
+    "geograph_spd:N, circuit_spd:N[:DECADES], random_spd:N:K, powerlaw_spd:N:K, "      \
+    "banded_spd:N:W and block_spd:N:B"
 
 static const double pi = 3.14159265358979323846;
 
@@ -156,7 +158,7 @@ static kry_status anisotropic2d(const spec *s, kry_problem *p)
 
 /* ---- specs ------------------------------------------------------------------------ */
 
-enum field { FIELD_NONE, FIELD_EPS, FIELD_K, FIELD_PHASES };
+enum field { FIELD_NONE, FIELD_EPS, FIELD_K, FIELD_PHASES, FIELD_ELEMENTS, FIELD_DECADES };
 
 static const struct kind {
     const char *name;
@@ -172,6 +174,10 @@ static const struct kind {
     { "anisotropic2d", 46340, FIELD_EPS, 0, 0, true, anisotropic2d },
     { "twophase2d", 46340, FIELD_PHASES, 0, 0, true, kry_problem_twophase2d },
     { "twophase3d", 1290, FIELD_PHASES, 0, 0, true, kry_problem_twophase3d },
+    { "plate2d", 46340, FIELD_NONE, 0, 0, false, kry_problem_plate2d },
+    { "elasticity2d", INT32_MAX, FIELD_ELEMENTS, 0, 0, false, kry_problem_elasticity2d },
+    { "geograph_spd", INT32_MAX, FIELD_NONE, 0, 0, false, kry_problem_geograph },
+    { "circuit_spd", INT32_MAX, FIELD_DECADES, 0, 0, false, kry_problem_circuit },
     { "random_spd", INT32_MAX, FIELD_K, 'K', 0, false, kry_problem_random },
     { "powerlaw_spd", INT32_MAX, FIELD_K, 'K', 0, false, kry_problem_powerlaw },
     { "banded_spd", INT32_MAX, FIELD_K, 'W', 0, false, kry_problem_banded },
@@ -228,6 +234,41 @@ done:
     return st;
 }
 
+/* `at` is behind NX. */
+static kry_status read_elements(const char *text, const char *at, spec *s)
+{
+    kry_status st = KRY_OK;
+    static const int64_t most = INT32_MAX; /* unknowns */
+    char *end = NULL;
+    bool right = s->size >= 1 && s->size <= most && *at == 'x';
+    if (right) at++, s->k = read_whole(&at);
+    right = right && s->k >= 1 && s->k <= most && s->size <= most / (2 * (s->k + 1));
+    CHECK(right && (!*at || *at == ':'), KRY_ERR_PARSE,
+          "%s: \"%s\" needs whole numbers NXxNY, 2 NX (NY + 1) unknowns being %lld at most; there "
+          "are " FORMS,
+          s->func, text, (long long)most);
+    s->contrast = 1;
+    if (!*at) goto done;
+    s->contrast = strtod(++at, &end);
+    CHECK(end > at && !*end && s->contrast >= 1e-100 && s->contrast <= 1e100, KRY_ERR_PARSE,
+          "%s: \"%s\" needs a number JUMP > 0, from 1e-100 to 1e100; there are " FORMS, s->func,
+          text);
+done:
+    return st;
+}
+
+/* At most as many that the ground is more than rounding of the largest. */
+static kry_status read_decades(const char *text, const char *at, spec *s)
+{
+    kry_status st = KRY_OK;
+    char *end = NULL;
+    s->eps = strtod(at, &end);
+    CHECK(end > at && !*end && s->eps >= 0 && s->eps <= 12, KRY_ERR_PARSE,
+          "%s: \"%s\" needs a number DECADES from 0 to 12; there are " FORMS, s->func, text);
+done:
+    return st;
+}
+
 static kry_status read_spec(const char *text, const struct kind **kind, spec *s)
 {
     kry_status st = KRY_OK;
@@ -239,16 +280,19 @@ static kry_status read_spec(const char *text, const struct kind **kind, spec *s)
     const char *at = text + length + (text[length] == ':');
     enum field field = (*kind)->field;
     s->size = read_whole(&at);
-    bool more = *at == ':', right = field == FIELD_PHASES || more == (field != FIELD_NONE);
+    if (field == FIELD_ELEMENTS) return read_elements(text, at, s);
+    bool may = field == FIELD_PHASES || field == FIELD_DECADES; /* have more, or not */
+    bool more = *at == ':', right = may || more == (field != FIELD_NONE);
     CHECK(s->size >= 1 && s->size <= (*kind)->max_size && right && (more || !*at), KRY_ERR_PARSE,
           "%s: \"%s\" needs a whole number N from 1 to %lld%s; there are " FORMS, s->func, text,
           (long long)(*kind)->max_size,
-          field == FIELD_PHASES ? ""
+          may                   ? ""
           : field == FIELD_NONE ? " and nothing more"
                                 : " and one number more");
     at += more;
     if (field == FIELD_EPS) TRY(read_eps(text, at, s));
     if (field == FIELD_K) TRY(read_k(text, at, *kind, s));
+    if (field == FIELD_DECADES && more) TRY(read_decades(text, at, s));
     if (field == FIELD_PHASES && more) TRY(read_phases(text, at, s));
 done:
     return st;
@@ -279,13 +323,15 @@ done:
 
 kry_status kry_problem_create(const char *text, uint64_t seed, kry_problem **problem)
 {
-    spec s = { .seed = seed, .contrast = 1000, .func = "kry_problem_create", .entries = true };
+    spec s = {
+        .seed = seed, .contrast = 1000, .eps = 6, .func = "kry_problem_create", .entries = true
+    };
     return create(text, &s, problem);
 }
 
 kry_status kry_problem_create_grid(const char *text, uint64_t seed, kry_problem **problem)
 {
-    spec s = { .seed = seed, .contrast = 1000, .func = "kry_problem_create_grid" };
+    spec s = { .seed = seed, .contrast = 1000, .eps = 6, .func = "kry_problem_create_grid" };
     return create(text, &s, problem);
 }
 

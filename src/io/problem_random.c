@@ -46,15 +46,12 @@ static void random_values(const spec *s, kry_problem *p)
     }
 }
 
-/* Everything behind a pattern, which is p->n, nnz, row_ptr and col. */
-static kry_status finish(const spec *s, kry_problem *p)
+kry_status kry_problem_know_solution(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
     p->discrete = true;
-    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &p->val));
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
     TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
-    random_values(s, p);
     for (int64_t i = 0; i < p->n; i++)
         p->solution[i] = kry_random_unit(s->seed, STREAM_SOLUTION, (uint64_t)i);
     for (int64_t i = 0; i < p->n; i++)
@@ -64,13 +61,18 @@ done:
     return st;
 }
 
-/* ---- patterns of pairs that are drawn --------------------------------------------------- */
+/* Everything behind a pattern, which is p->n, nnz, row_ptr and col. */
+static kry_status finish(const spec *s, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &p->val));
+    random_values(s, p);
+    TRY(kry_problem_know_solution(s, p));
+done:
+    return st;
+}
 
-/* Row i draws draws(s, i) partners; partner t is partner(s, i, t), not i itself. */
-typedef struct drawing {
-    int64_t (*draws)(const spec *s, int64_t i);
-    int64_t (*partner)(const spec *s, int64_t i, int64_t t, int64_t draws);
-} drawing;
+/* ---- patterns of pairs that are drawn --------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -93,7 +95,8 @@ static void sort_row(int32_t *col, int64_t count)
 }
 
 /* The pattern, with both places of every drawn pair and the diagonal; pairs drawn twice kept. */
-static kry_status draw_pairs(const spec *s, const drawing *d, kry_problem *p, int64_t *next)
+static kry_status draw_pairs(const spec *s, const kry_problem_drawing *d, kry_problem *p,
+                             int64_t *next)
 {
     kry_status st = KRY_OK;
     for (int64_t i = 0; i < p->n; i++) {
@@ -134,7 +137,7 @@ static void compact_rows(kry_problem *p)
     p->nnz = out;
 }
 
-static kry_status create_drawn(const spec *s, const drawing *d, kry_problem *p)
+kry_status kry_problem_draw(const spec *s, const kry_problem_drawing *d, kry_problem *p)
 {
     kry_status st = KRY_OK;
     int64_t *next = NULL; /* n: counts, then places */
@@ -143,9 +146,17 @@ static kry_status create_drawn(const spec *s, const drawing *d, kry_problem *p)
     TRY(kry_alloc((size_t)p->n + 1, sizeof(int64_t), &p->row_ptr));
     TRY(draw_pairs(s, d, p, next));
     compact_rows(p);
-    TRY(finish(s, p));
 done:
     free(next);
+    return st;
+}
+
+static kry_status create_drawn(const spec *s, const kry_problem_drawing *d, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_problem_draw(s, d, p));
+    TRY(finish(s, p));
+done:
     return st;
 }
 
@@ -165,7 +176,7 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
 
 kry_status kry_problem_random(const spec *s, kry_problem *p)
 {
-    return create_drawn(s, &(drawing){ random_draws, random_partner }, p);
+    return create_drawn(s, &(kry_problem_drawing){ random_draws, random_partner }, p);
 }
 
 /* ---- powerlaw_spd ----------------------------------------------------------------------- */
@@ -182,23 +193,27 @@ static int64_t powerlaw_draws(const spec *s, int64_t i)
     return (int64_t)(x < most ? x : most);
 }
 
-/* Near more often than far, as in a matrix that was ordered well: within a range around i that is
- * as likely between 10 and 100 as between 1000 and 10000 rows, but wide enough for all partners.
- * Beyond the last row comes the first. */
-static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t draws)
+int64_t kry_problem_partner(const spec *s, uint64_t distance, uint64_t side, int64_t i,
+                            uint64_t place, int64_t least)
 {
-    uint64_t place = (uint64_t)i << 32 | (uint64_t)t;
-    double range = (double)draws + 1, n = (double)s->size;
-    range *= exp(log(n / range) * kry_random_unit(s->seed, STREAM_DISTANCE, place));
-    double u = 2 * kry_random_unit(s->seed, STREAM_PLACE, place) - 1;
+    double range = (double)least, n = (double)s->size;
+    range *= exp(log(n / range) * kry_random_unit(s->seed, distance, place));
+    double u = 2 * kry_random_unit(s->seed, side, place) - 1;
     int64_t away = (int64_t)(u * range), j = i + (away ? away : u < 0 ? -1 : 1);
     j = (j + 2 * s->size) % s->size;
     return j != i ? j : (i + 1) % s->size;
 }
 
+/* Within a range that is wide enough for all partners. */
+static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t draws)
+{
+    return kry_problem_partner(s, STREAM_DISTANCE, STREAM_PLACE, i, (uint64_t)i << 32 | (uint64_t)t,
+                               draws + 1);
+}
+
 kry_status kry_problem_powerlaw(const spec *s, kry_problem *p)
 {
-    return create_drawn(s, &(drawing){ powerlaw_draws, powerlaw_partner }, p);
+    return create_drawn(s, &(kry_problem_drawing){ powerlaw_draws, powerlaw_partner }, p);
 }
 
 /* ---- patterns whose rows know their columns --------------------------------------------- */

@@ -71,13 +71,13 @@ done:
     return st;
 }
 
-static kry_status solve_on_host(kry_coarse *s, const kry_vec *w, kry_vec *c)
+/* c := E^-1 x */
+static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
 {
     kry_status st = KRY_OK;
     double sum = 0, too_high;
 
-    TRY(kry_vec_read(w, s->numbers));
-    for (int64_t i = 0; i < s->k; i++) sum += s->x[i] = kry_number_at(s->type, s->numbers, i);
+    for (int64_t i = 0; i < s->k; i++) sum += s->x[i];
     for (int64_t i = 0; i < s->k && s->singular; i++) s->x[i] -= s->d[i] * sum;
     TRY(solve_columns(s, s->x, 1, &too_high));
     if (s->singular) s->x[s->n] = 0;
@@ -228,14 +228,35 @@ kry_status kry_coarse_solve(kry_coarse *s, const kry_vec *w, kry_vec *c)
           (long long)w->n, (long long)w->k, kry_type_name(w->type), (long long)s->k,
           kry_type_name(s->type));
     CHECK(!kry_vec_overlap(w, c), KRY_ERR_ARGUMENT, "kry_coarse_solve: w and c overlap");
-    if (!s->G)
-        TRY(solve_on_host(s, w, c));
-    else if (s->product == KRY_COARSE_PACKED)
+    if (!s->G) {
+        TRY(kry_vec_read(w, s->numbers));
+        for (int64_t i = 0; i < s->k; i++) s->x[i] = kry_number_at(s->type, s->numbers, i);
+        return solve_on_host(s, c);
+    }
+    if (s->product == KRY_COARSE_PACKED)
         TRY(multiply_packed(s, w, c));
     else if (s->product == KRY_COARSE_FULL)
         TRY(multiply(s, w, c));
     else
         TRY(kry_gemv_square(s->G, w, c));
+done:
+    return st;
+}
+
+kry_status kry_coarse_solve_from(kry_coarse *s, const double *numbers, kry_vec *w, kry_vec *c)
+{
+    kry_status st = KRY_OK;
+    size_t word = kry_type_size(s->type);
+
+    if (!s->G) {
+        memcpy(s->x, numbers, (size_t)s->k * sizeof *numbers);
+        return solve_on_host(s, c);
+    }
+    for (int64_t i = 0; i < s->k; i++) kry_number_put(s->type, s->numbers, i, numbers[i]);
+    /* s->numbers is not touched before the next w has been read back. */
+    TRY_CL(clEnqueueWriteBuffer(s->dev->queue, w->buffer, CL_FALSE, (size_t)w->first * word,
+                                (size_t)s->k * word, s->numbers, 0, NULL, NULL));
+    TRY(kry_coarse_solve(s, w, c));
 done:
     return st;
 }

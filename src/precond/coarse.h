@@ -53,6 +53,9 @@ kry_status kry_coarse_refactor(kry_coarse *coarse, const kry_coarse_matrix *E);
  * one product; Cholesky: waits. */
 kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
 
+/* The same for k numbers on the host; w: room for them on the device. Cholesky takes them as they are. */
+kry_status kry_coarse_solve_from(kry_coarse *coarse, const double *numbers, kry_vec *w, kry_vec *c);
+
 typedef struct kry_coarse_info {
     const char *method;     /* "dense plain", "dense packed", "dense clblast", "cholesky cholmod" or
                                "... banded" */

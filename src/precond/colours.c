@@ -62,6 +62,22 @@ done:
     return st;
 }
 
+/* Those of all parts of a team: each paints the same graph. */
+static kry_status join(kry_layout *layout, pairs *p)
+{
+    kry_status st = KRY_OK;
+    size_t total;
+    int64_t *all = NULL;
+
+    if (kry_layout_size(layout) == 1) return KRY_OK;
+    TRY(kry_layout_collect(layout, p->key, (size_t)p->count, sizeof *p->key, &all, &total));
+    free(p->key);
+    *p = (pairs){ all, (int64_t)total, (int64_t)total };
+    make_unique(p);
+done:
+    return st;
+}
+
 /* The pairs as neighbours of each label, in both directions. */
 static kry_status neighbours(const pairs *p, int64_t k, int64_t *ptr, int32_t **all)
 {
@@ -122,6 +138,7 @@ kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours 
     }
     TRY(kry_alloc((size_t)Z->k + 1, sizeof *ptr, &ptr));
     TRY(meet(&rows, Z, &p));
+    TRY(join(&Z->dev->layout, &p));
     TRY(neighbours(&p, Z->k, ptr, &all));
     TRY(paint(ptr, all, Z->k, colours));
 done:

@@ -1,14 +1,40 @@
 /* couplings.c - the columns of each row of an operator. */
 #include "couplings.h"
 #include "../core/pin.h"
+#include "../dist/coupled.h"
 #include "../stencil/stencil.h"
 #include "rows.h"
 #include <stdlib.h>
+#include <string.h>
+
+/* Rows of own columns and, behind them, of those on other parts. */
+static kry_status join(const kry_raw_rows *own, const kry_far_entries *far, kry_couplings *rows)
+{
+    kry_status st = KRY_OK;
+    int64_t at = 0, coupled = 0;
+
+    TRY(kry_alloc((size_t)own->n + 1, sizeof *rows->row_ptr, &rows->row_ptr));
+    TRY(kry_alloc((size_t)(own->nnz + far->nnz), sizeof *rows->col, &rows->col));
+    for (int64_t i = 0; i < own->n; i++) {
+        for (int64_t e = own->row_ptr[i]; e < own->row_ptr[i + 1]; e++)
+            rows->col[at++] = own->col[e];
+        if (coupled < far->rows && far->row[coupled] == i) {
+            for (int32_t e = far->begin[coupled]; e < far->begin[coupled + 1]; e++)
+                rows->col[at++] = (int32_t)own->n + far->col[e];
+            coupled++;
+        }
+        rows->row_ptr[i + 1] = at;
+    }
+done:
+    return st;
+}
 
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
 {
     kry_status st = KRY_OK;
     kry_raw_rows raw = { 0 };
+    kry_far_entries far = { 0 };
+    const int64_t *place;
 
     A = kry_pin_of(A); /* couples no more */
     *rows = (kry_couplings){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
@@ -18,10 +44,30 @@ kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* an operator of the caller's own */
     TRY(st);
     rows->known = true;
-    rows->row_ptr = raw.row_ptr, raw.row_ptr = NULL;
-    rows->col = raw.col, raw.col = NULL;
+    rows->beyond = kry_coupled_places(A, &place);
+    if (rows->beyond) {
+        TRY(kry_coupled_read(A, &far));
+        TRY(join(&raw, &far, rows));
+    } else {
+        rows->row_ptr = raw.row_ptr, raw.row_ptr = NULL;
+        rows->col = raw.col, raw.col = NULL;
+    }
 done:
+    kry_far_entries_release(&far);
     kry_raw_rows_release(&raw);
+    if (st < 0) kry_couplings_release(rows);
+    return st;
+}
+
+kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place)
+{
+    kry_status st = KRY_OK;
+    const int64_t *from;
+
+    *count = kry_coupled_places(kry_pin_of(A), &from);
+    TRY(kry_alloc((size_t)*count, sizeof **place, place));
+    if (*count) memcpy(*place, from, (size_t)*count * sizeof **place);
+done:
     return st;
 }
 

@@ -1,6 +1,7 @@
 /*
  * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their sides,
  * of stored matrices read back, of pinned ones those of the matrix (core/pin.h), of others unknown.
+ * On a part of a team unknowns of other parts that its rows meet are numbered behind its own.
  */
 #ifndef KRY_COUPLINGS_H
 #define KRY_COUPLINGS_H
@@ -8,7 +9,7 @@
 #include "../core/internal.h"
 
 typedef struct kry_couplings {
-    int64_t n;
+    int64_t n, beyond; /* unknowns here; on other parts */
     bool known;
     const struct kry_stencil *grid; /* borrowed; NULL: the arrays, owned */
     int64_t *row_ptr;
@@ -17,6 +18,9 @@ typedef struct kry_couplings {
 
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows);
 void kry_couplings_release(kry_couplings *rows);
+/* How many unknowns of other parts the rows of A meet, and where they stand in the whole (dist/split.h):
+ * to be freed. */
+kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place);
 /* The columns of row i, its own among them; `room`: 7 numbers, for what is not stored. Returns
  * their count. */
 int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7],

@@ -5,6 +5,7 @@
  * Source  R. Gupta, C. Vuik, C. W. J. Lemmens, deflated preconditioned conjugate gradients on the
  *         GPU: algorithm 2. A Z in compact form is their "level 1", E^-1 by GEMV their "level 2".
  */
+#include "../dist/team.h"
 #include "deflation.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 /* ---- steps
  * --------------------------------------------------------------------------------------- */
 
-/* w := Z'r - (AZ)'y */
+/* w := Z'r - (AZ)'y; on a part of a team what its rows add to it */
 static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y)
 {
     kry_status st = KRY_OK;
@@ -30,10 +31,28 @@ done:
     return st;
 }
 
+/* sum := w of all parts: what goes from device to device, k numbers of each. Collective, waits. */
+static kry_status add_parts(kry_deflation *D)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_read(D->w, D->mine));
+    for (int64_t i = 0; i < D->Z.k; i++) D->sum[i] = kry_number_at(D->Z.type, D->mine, i);
+    TRY(kry_layout_combine(D->w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
+done:
+    return st;
+}
+
 kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y)
 {
-    kry_status st = restrict_residual(D, r, y);
-    return st < 0 ? st : kry_coarse_solve(D->coarse, D->w, D->c);
+    kry_status st = KRY_OK;
+
+    TRY(restrict_residual(D, r, y));
+    if (kry_layout_size(D->w->layout) == 1) return kry_coarse_solve(D->coarse, D->w, D->c);
+    TRY(add_parts(D)); /* every part solves the same system, and needs no answer from another */
+    TRY(kry_coarse_solve_from(D->coarse, D->sum, D->w, D->c));
+done:
+    return st;
 }
 
 kry_status kry_deflation_subtract(kry_deflation *D, kry_vec *q)
@@ -121,15 +140,20 @@ static double az_bytes(const kry_deflation *D)
 
 /* The matrix keeps (row, number) for each entry; the product reads two vectors more than Z'r does,
  * and whatever A is made of. */
-static bool worth_storing(const kry_deflation *D, const kry_galerkin *G)
+static kry_status choose_az(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az)
 {
+    kry_status st = KRY_OK;
     kry_op_info A;
-    double number = (double)kry_type_size(D->Z.type);
+    double number = (double)kry_type_size(D->Z.type), gain;
 
-    if (D->az != KRY_AZ_AUTO) return D->az == KRY_AZ_STORED;
+    *az = D->az;
+    if (D->az != KRY_AZ_AUTO) return KRY_OK;
     kry_op_describe(D->A, &A);
-    if (A.bytes_per_apply <= 0) return true;
-    return (double)G->nnz * (4 + 2 * number) <= A.bytes_per_apply + (double)D->Z.n * number;
+    gain = A.bytes_per_apply + (double)D->Z.n * number - (double)G->nnz * (4 + 2 * number);
+    TRY(kry_layout_combine(&D->Z.dev->layout, KRY_ADD, &gain, 1));
+    *az = A.bytes_per_apply <= 0 || gain >= 0 ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
+done:
+    return st;
 }
 
 /* What the values of A decide. The old ones stay if it fails. */
@@ -145,7 +169,7 @@ static kry_status make_values(kry_deflation *D)
     TRY(kry_coarse_create(D->Z.dev, D->Z.type, D->method,
                           D->gemv == KRY_GEMV_CLBLAST ? KRY_COARSE_CLBLAST : KRY_COARSE_OWN, &G.E,
                           &coarse));
-    az = worth_storing(D, &G) ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
+    TRY(choose_az(D, &G, &az));
     if (!G.AZ && az == KRY_AZ_STORED) {
         TRY(matrix_by_labels(D, &G, &AZ_t));
         if (D->variant != KRY_ADEF2) TRY(matrix_by_rows(D, &G, &AZ));
@@ -191,6 +215,8 @@ static void deflation_destroy(void *self)
 {
     kry_deflation *D = self;
     if (!D) return;
+    free(D->sum);
+    free(D->mine);
     kry_vec_release(&D->t);
     kry_vec_release(&D->c);
     kry_vec_release(&D->w);
@@ -240,15 +266,13 @@ done:
     return st;
 }
 
-kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **out)
+static kry_status create(const kry_op *A, const kry_deflation_params *params,
+                         const kry_subdomains *subdomains, kry_op **out)
 {
-    static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_deflation *D = NULL;
 
     *out = NULL;
-    if (!params) params = &defaults;
-    TRY(check(A, params));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_SYMMETRIC;
     TRY(kry_alloc(1, sizeof *D, &D));
@@ -257,15 +281,57 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     D->method = params->coarse;
     D->az = params->az;
     D->gemv = params->gemv;
-    TRY(kry_deflation_subspace(A, params, &D->Z));
+    TRY(kry_subdomains_subspace(subdomains, A, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
+    TRY(kry_alloc((size_t)D->Z.k, kry_type_size(shape.type), &D->mine));
+    TRY(kry_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
     TRY(kry_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));
     TRY(kry_op_create(A->dev, &deflation_table, D, &shape, out));
     D = NULL;
 done:
     deflation_destroy(D);
+    return st;
+}
+
+typedef struct given {
+    const kry_op *A;
+    const kry_deflation_params *params;
+    const kry_subdomains *subdomains; /* of all parts */
+} given;
+
+static kry_status create_part(const void *user, int rank, kry_op **local)
+{
+    kry_status st = KRY_OK;
+    const given *g = user;
+    kry_subdomains mine;
+    kry_vec vectors;
+
+    *local = NULL;
+    TRY(kry_subdomains_of_part(g->subdomains, g->A, rank, &vectors, &mine));
+    st = create(kry_op_on_part(g->A, rank), g->params, &mine, local);
+    kry_subdomains_release(&mine);
+done:
+    return st;
+}
+
+kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **out)
+{
+    static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+    kry_subdomains subdomains = { 0 };
+
+    *out = NULL;
+    if (!params) params = &defaults;
+    TRY(check(A, params));
+    TRY(kry_subdomains_find(A, params, &subdomains));
+    if (kry_op_in_parts(A))
+        TRY(kry_parts_like(A, create_part, &(given){ A, params, &subdomains }, out));
+    else
+        TRY(create(A, params, &subdomains, out));
+done:
+    kry_subdomains_release(&subdomains);
     return st;
 }

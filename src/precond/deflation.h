@@ -18,6 +18,8 @@ typedef struct kry_deflation {
     kry_op *AZ, *AZ_t;  /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
     kry_vec *AZ_dense;  /* of vectors, in place of both */
     kry_vec *w, *c;     /* k */
+    void *mine;         /* on a part of a team: w on the host, */
+    double *sum;        /* and the sum of all parts' */
     kry_vec *t;         /* n */
     kry_gemv gemv;
     char text[128]; /* for kry_op_describe */
@@ -26,9 +28,22 @@ typedef struct kry_deflation {
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);
 
-/* Z from what the parameters say: labels.c and others number the sub-domains. */
-kry_status kry_deflation_subspace(const kry_op *A, const kry_deflation_params *params,
-                                  kry_subspace *Z);
+/* Which vectors: of all unknowns in the order of rows; or of a part of a team, in the order in which
+ * it has them, and behind them of those that it meets on other parts (couplings.h). */
+typedef struct kry_subdomains {
+    const kry_vec *vectors; /* borrowed; NULL: by labels, 0 ... count - 1 */
+    int64_t count, beyond;
+    int32_t *labels; /* owned */
+} kry_subdomains;
+
+/* What the parameters say: labels.c and others number the sub-domains. A may lie on a team. */
+kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
+                               kry_subdomains *s);
+void kry_subdomains_release(kry_subdomains *s);
+/* Those of part `rank` of A. vectors: room for its columns. */
+kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, int rank,
+                                  kry_vec *vectors, kry_subdomains *s);
+kry_status kry_subdomains_subspace(const kry_subdomains *s, const kry_op *A, kry_subspace *Z);
 
 /* c := E^-1 (Z'r - (AZ)'y) in D->c; y NULL: zero */
 kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y);

@@ -5,6 +5,8 @@
  *
  * Piecewise constant Z: one product for each colour. Row i of A times the indicator of a colour is
  * the entry of A Z for the one label of that colour that the row meets.
+ *
+ * On a part of a team: A Z of its own rows, and E of all.
  */
 #include "galerkin.h"
 #include "couplings.h"
@@ -221,6 +223,7 @@ static void make_symmetric(kry_coarse_matrix *E)
     }
 }
 
+/* What the rows here add to E; a diagonal for each label. */
 static kry_status sum_entries(const probe *p, const kry_galerkin *G, kry_coarse_matrix *E)
 {
     kry_status st = KRY_OK;
@@ -244,11 +247,68 @@ static kry_status sum_entries(const probe *p, const kry_galerkin *G, kry_coarse_
         for (int64_t j = 0; j < row; j++) E->col[count] = used[j], E->val[count++] = sum[used[j]];
         E->row_ptr[s + 1] = count;
     }
-    make_symmetric(E);
 done:
     free(sum);
     free(mark);
     free(used);
+    return st;
+}
+
+/* An entry of E as parts of a team tell each other. */
+typedef struct share {
+    int32_t row, col;
+    int32_t part, unused;
+    double value;
+} share;
+
+static int by_place(const void *a, const void *b)
+{
+    const share *x = a, *y = b;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
+    if (x->col != y->col) return x->col < y->col ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+/* All parts' entries, those of one place added up in the order of parts. */
+static kry_status take_shares(share *all, size_t total, kry_coarse_matrix *E)
+{
+    kry_status st = KRY_OK;
+    int64_t count = 0;
+
+    qsort(all, total, sizeof *all, by_place);
+    TRY(kry_realloc(total, sizeof *E->col, &E->col));
+    TRY(kry_realloc(total, sizeof *E->val, &E->val));
+    memset(E->row_ptr, 0, ((size_t)E->k + 1) * sizeof *E->row_ptr);
+    for (size_t i = 0; i < total; i++) {
+        bool next = i == 0 || all[i].row != all[i - 1].row || all[i].col != all[i - 1].col;
+        if (next) E->col[count] = all[i].col, E->val[count++] = 0;
+        E->val[count - 1] += all[i].value;
+        E->row_ptr[all[i].row + 1] = count;
+    }
+done:
+    return st;
+}
+
+/* E := the sum of what each part has of it. Collective. */
+static kry_status add_parts(kry_layout *layout, kry_coarse_matrix *E)
+{
+    kry_status st = KRY_OK;
+    share *mine = NULL, *all = NULL;
+    size_t count = (size_t)E->row_ptr[E->k], total;
+
+    if (kry_layout_size(layout) == 1) return KRY_OK;
+    TRY(kry_alloc(count, sizeof *mine, &mine));
+    for (int64_t s = 0; s < E->k; s++)
+        for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++)
+            mine[e] = (share){ .row = (int32_t)s,
+                               .col = E->col[e],
+                               .part = kry_layout_rank(layout),
+                               .value = E->val[e] };
+    TRY(kry_layout_collect(layout, mine, count, sizeof *mine, &all, &total));
+    TRY(take_shares(all, total, E));
+done:
+    free(all);
+    free(mine);
     return st;
 }
 
@@ -294,6 +354,7 @@ static kry_status multiply_vectors(const kry_op *A, kry_subspace *Z, kry_galerki
         for (int64_t t = 0; t < Z->k; t++)
             G->E.val[s * Z->k + t] =
                 dot(Z->type, (char *)z + (size_t)t * column, (char *)az + (size_t)s * column, Z->n);
+    TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, G->E.val, (size_t)(Z->k * Z->k)));
     make_symmetric(&G->E);
 done:
     free(z);
@@ -311,16 +372,19 @@ static kry_status lift(kry_subspace *Z, const kry_vec *v, double t, kry_coarse_m
     kry_status st = KRY_OK;
     kry_vec *w = NULL;
     void *host = NULL;
+    double *sum = NULL;
 
     TRY(kry_vec_create(Z->dev, Z->type, Z->k, 1, &w));
     TRY(kry_alloc((size_t)Z->k, kry_type_size(Z->type), &host));
+    TRY(kry_alloc((size_t)Z->k, sizeof *sum, &sum));
     TRY(kry_subspace_restrict(Z, v, w));
     TRY(kry_vec_read(w, host));
+    for (int64_t s = 0; s < E->k; s++) sum[s] = kry_number_at(Z->type, host, s);
+    TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, sum, (size_t)Z->k));
     for (int64_t s = 0; s < E->k; s++)
-        for (int64_t j = 0; j < E->k; j++)
-            E->val[s * E->k + j] +=
-                t * kry_number_at(Z->type, host, s) * kry_number_at(Z->type, host, j);
+        for (int64_t j = 0; j < E->k; j++) E->val[s * E->k + j] += t * sum[s] * sum[j];
 done:
+    free(sum);
     free(host);
     kry_vec_release(&w);
     return st;
@@ -354,19 +418,21 @@ static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_coarse_m
     kry_status st = KRY_OK;
     kry_vec *ones = NULL;
     double trace = 0;
+    int64_t unknowns;
     bool constants = kry_op_loses_constants(A);
 
     if (!A->null_space && !(constants && Z->vectors)) return KRY_OK;
     TRY(make_dense(E));
+    TRY(kry_layout_rows(&Z->dev->layout, Z->n, NULL, &unknowns));
     for (int64_t s = 0; s < E->k; s++) trace += E->val[s * E->k + s];
     if (A->null_space) {
         for (int64_t j = 0; j < A->null_space->k; j++) {
             kry_vec v = kry_vec_column(A->null_space, j);
-            TRY(lift(Z, &v, trace / (double)Z->n, E));
+            TRY(lift(Z, &v, trace / (double)unknowns, E));
         }
     } else {
         TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &ones));
-        TRY(kry_vec_fill(ones, 1 / sqrt((double)Z->n)));
+        TRY(kry_vec_fill(ones, 1 / sqrt((double)unknowns)));
         TRY(lift(Z, ones, trace / (double)Z->k, E));
     }
 done:
@@ -388,6 +454,8 @@ static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_co
     TRY(add_own(&p));
     TRY(take_entries(&p, G));
     TRY(sum_entries(&p, G, &G->E));
+    TRY(add_parts(&Z->dev->layout, &G->E));
+    make_symmetric(&G->E);
 done:
     probe_release(&p);
     return st;

@@ -1,6 +1,8 @@
 /* subdomains.c - which vectors deflation takes: from its parameters, or from one word. */
 #include "../core/pin.h"
+#include "../dist/team.h"
 #include "../stencil/stencil.h"
+#include "couplings.h"
 #include "deflation.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,23 +147,60 @@ done:
     return st;
 }
 
-kry_status kry_deflation_subspace(const kry_op *A, const kry_deflation_params *params,
-                                  kry_subspace *Z)
+kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
+                               kry_subdomains *s)
 {
     kry_status st = KRY_OK;
-    int32_t *labels = NULL;
-    int64_t count;
 
+    *s = (kry_subdomains){ .vectors = params->vectors };
     TRY(check_choice(params));
-    if (params->vectors) {
-        TRY(check_vectors(A, params->vectors));
-        return kry_subspace_from_vectors(params->vectors, Z);
-    }
-    TRY(kry_alloc((size_t)A->shape.rows, sizeof *labels, &labels));
-    TRY(label(kry_pin_of(A), params, labels, &count));
-    TRY(kry_subspace_from_labels(A->dev, A->shape.type, A->shape.rows, count, labels, Z));
+    if (s->vectors) return check_vectors(A, s->vectors);
+    TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
+    TRY(label(kry_pin_of(A), params, s->labels, &s->count));
 done:
-    free(labels);
+    if (st < 0) kry_subdomains_release(s);
+    return st;
+}
+
+void kry_subdomains_release(kry_subdomains *s)
+{
+    free(s->labels);
+    *s = (kry_subdomains){ 0 };
+}
+
+kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, int rank,
+                                  kry_vec *vectors, kry_subdomains *s)
+{
+    kry_status st = KRY_OK;
+    const kry_split *split = kry_op_split(A);
+    int64_t n = kry_split_rows(split, rank), *place = NULL;
+
+    *s = (kry_subdomains){ .count = all->count };
+    if (all->vectors) {
+        *vectors = kry_vec_on_part(all->vectors, rank);
+        s->vectors = vectors;
+        return KRY_OK;
+    }
+    TRY(kry_couplings_beyond(kry_op_on_part(A, rank), &s->beyond, &place));
+    TRY(kry_alloc((size_t)(n + s->beyond), sizeof *s->labels, &s->labels));
+    kry_split_scatter(split, rank, all->labels, sizeof *all->labels, s->labels);
+    for (int64_t i = 0; i < s->beyond; i++)
+        s->labels[n + i] = all->labels[kry_split_row(split, place[i])];
+done:
+    free(place);
+    if (st < 0) kry_subdomains_release(s);
+    return st;
+}
+
+kry_status kry_subdomains_subspace(const kry_subdomains *s, const kry_op *A, kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+    int64_t n = A->shape.rows;
+
+    if (s->vectors) return kry_subspace_from_vectors(s->vectors, Z);
+    TRY(kry_subspace_from_labels(A->dev, A->shape.type, n, s->count, s->labels, Z));
+    TRY(kry_subspace_append(Z, s->labels + n, s->beyond));
+done:
     return st;
 }
 

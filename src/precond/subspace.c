@@ -78,28 +78,35 @@ done:
     return st;
 }
 
+/* A label without pieces is one segment all the same. */
+static int64_t segments_of(const pieces *p, int64_t label, int64_t per)
+{
+    int64_t pieces = p->of_label[label + 1] - p->of_label[label];
+    return pieces ? (pieces + per - 1) / per : 1;
+}
+
 static kry_status make_segments(kry_subspace *Z, const pieces *p)
 {
     kry_status st = KRY_OK;
     int64_t per = pieces_per_segment(p), count = 0;
     cl_int *segment = NULL, *of_label = NULL;
 
-    for (int64_t s = 0; s < Z->k; s++)
-        count += (p->of_label[s + 1] - p->of_label[s] + per - 1) / per;
+    for (int64_t s = 0; s < Z->k; s++) count += segments_of(p, s, per);
     TRY(kry_alloc((size_t)count + 1, sizeof *segment, &segment));
     TRY(kry_alloc((size_t)Z->k + 1, sizeof *of_label, &of_label));
     Z->segments = 0;
     for (int64_t s = 0; s < Z->k; s++) {
         of_label[s] = Z->segments;
-        for (int64_t at = p->of_label[s]; at < p->of_label[s + 1]; at += per)
+        for (int64_t j = segments_of(p, s, per), at = p->of_label[s]; j > 0; j--, at += per)
             segment[Z->segments++] = (cl_int)at;
+        if (p->of_label[s] < p->of_label[s + 1]) Z->filled += Z->segments - of_label[s];
     }
     of_label[Z->k] = Z->segments;
     segment[Z->segments] = (cl_int)p->count;
     TRY(upload(Z->dev, segment, ((size_t)count + 1) * sizeof *segment, &Z->segment));
     if (count == Z->k) goto done;
     TRY(upload(Z->dev, of_label, ((size_t)Z->k + 1) * sizeof *of_label, &Z->label_segment));
-    TRY(kry_buffer_create(Z->dev, (size_t)count * kry_acc_size(Z->dev), &Z->part));
+    TRY(kry_buffer_create(Z->dev, (size_t)count * sizeof(kry_partial), &Z->part));
 done:
     free(segment);
     free(of_label);
@@ -130,7 +137,7 @@ done:
 static int tile_of(const kry_subspace *Z)
 {
     int tile = 1, group = kry_group_size(Z->dev);
-    while (tile < group && (double)tile * Z->segments < Z->piece_count) tile *= 2;
+    while (tile < group && (double)tile * (double)Z->filled < Z->piece_count) tile *= 2;
     return tile;
 }
 
@@ -171,6 +178,16 @@ kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, i
 done:
     pieces_release(&p);
     if (st < 0) kry_subspace_release(Z);
+    return st;
+}
+
+kry_status kry_subspace_append(kry_subspace *Z, const int32_t *labels, int64_t count)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_realloc((size_t)(Z->n + count), sizeof *Z->labels, &Z->labels));
+    if (count) memcpy(Z->labels + Z->n, labels, (size_t)count * sizeof *labels);
+done:
     return st;
 }
 

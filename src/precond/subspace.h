@@ -12,7 +12,7 @@ typedef struct kry_subspace {
     kry_type type;
     int64_t n, k;
     kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
-    int32_t *labels;  /* n, host */
+    int32_t *labels;  /* n, host; behind them those of unknowns on other parts (couplings.h) */
     cl_mem label;     /* the same on the device, 16 bits each where k allows */
     /* The unknowns of each label in pieces of up to eight neighbours; a share of a label's pieces
      * is a segment, and what sums at once. */
@@ -20,6 +20,7 @@ typedef struct kry_subspace {
     cl_mem label_segment, part; /* first segment of each label, k + 1, and room for their sums;
                                    NULL: each label is one segment */
     cl_int segments;
+    int64_t filled; /* segments with pieces: on a part of a team labels may have none */
     double piece_count;
     cl_mem kept; /* Z'v of the last restriction, k numbers */
     kry_kernel *restrict_, *finish, *prolong, *correct, *add;
@@ -28,11 +29,13 @@ typedef struct kry_subspace {
 /* labels: n, in 0 ... k-1, copied. Waits. */
 kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, int64_t k,
                                     const int32_t *labels, kry_subspace *Z);
+/* The labels of unknowns that are on other parts. */
+kry_status kry_subspace_append(kry_subspace *Z, const int32_t *labels, int64_t count);
 /* Returns  KRY_ERR_ARGUMENT for a vector that is zero or not finite. Waits. */
 kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z);
 void kry_subspace_release(kry_subspace *Z);
 
-/* w := Z'v. None of these waits. */
+/* w := Z'v; of a part's rows, what they add to it. None of these waits. */
 kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w);
 /* y := alpha Z c + beta y; with beta == 0, y is not read */
 kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,

@@ -1,24 +1,23 @@
 /*
  * mixed.c - the accuracy of double with iterations in single.
  *
- *   reliable    conjugate gradients in single; when the residual has dropped to delta of what it was,
- *               x is added up in double, r := b - A x in double, and the iteration goes on along
- *               the direction that it had
- *   classical   the same from a new start each time
- *   flexible    conjugate gradients in double (Polak, Ribiere), preconditioned by a few iterations
- *               in single
- *   double      none of it
+ *   reliable    conjugate gradients in single; when the residual has dropped to delta of what it
+ * was, x is added up in double, r := b - A x in double, and the iteration goes on along the
+ * direction that it had classical   the same from a new start each time flexible    conjugate
+ * gradients in double (Polak, Ribiere), preconditioned by a few iterations in single double none of
+ * it
  *
- * The iterations are those of pcg.c or relaxation.c, whose true residual is told by a kry_truth: here
- * by what is outside (mixed_device.c, mixed_host.c). What stalls is promoted, one scheme at a time.
+ * The iterations are those of pcg.c or relaxation.c, whose true residual is told by a kry_truth:
+ * here by what is outside (mixed_device.c, mixed_host.c). What stalls is promoted, one scheme at a
+ * time.
  *
- * Source  G. L. G. Sleijpen, H. A. van der Vorst, Reliable updated residuals in hybrid Bi-CG methods,
- *         Computing 56 (1996); M. A. Clark et al., Solving lattice QCD systems of equations using
+ * Source  G. L. G. Sleijpen, H. A. van der Vorst, Reliable updated residuals in hybrid Bi-CG
+ * methods, Computing 56 (1996); M. A. Clark et al., Solving lattice QCD systems of equations using
  *         mixed precision solvers on GPUs, Comput. Phys. Commun. 181 (2010); A. Cevahir, A. Nukada,
  *         S. Matsuoka, ICCS 2009
  */
-#include "../core/host_op.h"
 #include "mixed.h"
+#include "../core/host_op.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,26 +26,27 @@
 enum { INNER = 25, STALL_STEPS = 100 };
 
 typedef struct mixed {
-    kry_op *A, *system;    /* in double, retained: A, and what is solved with */
-    kry_op *twin;          /* A in single; NULL: single cannot hold it */
+    kry_op *A, *system; /* in double, retained: A, and what is solved with */
+    kry_op *twin;       /* A in single; NULL: single cannot hold it */
     kry_inside inside;
     kry_equilibrium e;
     kry_outer *outer;
-    kry_options options;   /* of the solver inside */
-    kry_scheme asked, first;
+    kry_options options;     /* of the solver inside */
+    kry_scheme asked, first; /* first: what a solve begins with, */
+    kry_scheme fitting;      /* where single can hold the matrix */
     kry_stop stop;
     kry_monitor monitor;
     void *monitor_user;
-    double drop[2];        /* of reliable and of classical */
-    char refused[160];     /* why there is no twin */
+    double drop[2];    /* of reliable and of classical */
+    char refused[160]; /* why there is no twin */
     double setup_seconds;
 
-    kry_scheme now;        /* under way */
-    int64_t doubled;       /* iterations in double so far */
+    kry_scheme now;  /* under way */
+    int64_t doubled; /* iterations in double so far */
     double start, bytes;
-    double best;           /* flexible: the least residual so far, and the step that gave it */
+    double best; /* flexible: the least residual so far, and the step that gave it */
     int64_t best_step;
-    bool stalled;
+    bool stalled, spent;
 } mixed;
 
 const char *kry_scheme_word(kry_scheme scheme)
@@ -59,7 +59,7 @@ const char *kry_scheme_word(kry_scheme scheme)
     return (unsigned)scheme < COUNT(words) ? words[scheme] : "unknown";
 }
 
-/* ---- truths ---------------------------------------------------------------------------------- */
+/* ---- truths ----------------------------------------------------------------------------- */
 
 void kry_truth_scale(kry_truth *T, double norm, double scaled_norm)
 {
@@ -121,12 +121,12 @@ kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside)
     if (I->most) w->stop.max_iter = I->most;
     st = I->solver->table->solve(I->solver->self, I->rhs, I->x, &res);
     if (st > 0) st = KRY_OK; /* it has done its part */
-    I->iterations += res.iterations;
+    I->iterations += res.iterations, I->bytes += res.bytes;
     w->stop = stop, w->monitor = monitor, w->truth = NULL;
     return st;
 }
 
-/* ---- what is told on the way --------------------------------------------------------------------- */
+/* ---- what is told on the way ------------------------------------------------------------ */
 
 static int tell(mixed *M, const kry_iteration *at, int64_t iteration)
 {
@@ -150,13 +150,15 @@ static int outside_monitor(void *user, const kry_iteration *it)
 
     if (M->now == KRY_SCHEME_FLEXIBLE) {
         if (it->residual < 0.5 * M->best) M->best = it->residual, M->best_step = it->iteration;
-        M->stalled = it->iteration - M->best_step > STALL_STEPS;
-        return tell(M, it, M->inside.iterations) || M->stalled;
+        bool there = it->residual <= it->target;
+        M->stalled = !there && it->iteration - M->best_step > STALL_STEPS;
+        M->spent = !there && M->inside.iterations >= M->stop.max_iter;
+        return tell(M, it, M->inside.iterations) || M->stalled || M->spent;
     }
     return tell(M, it, M->inside.iterations + it->iteration);
 }
 
-/* ---- the schemes ------------------------------------------------------------------------------------ */
+/* ---- the schemes ------------------------------------------------------------------------ */
 
 /* Reliable updates and classical refinement: the solver in single, told the truth from outside. */
 static kry_status refine(mixed *M, int64_t most, kry_result *res)
@@ -176,7 +178,7 @@ static kry_status refine(mixed *M, int64_t most, kry_result *res)
     w->monitor = M->monitor ? inside_monitor : NULL, w->monitor_user = M;
     st = M->inside.solver->table->solve(M->inside.solver->self, M->inside.rhs, M->inside.x, res);
     w->truth = NULL;
-    M->inside.iterations += res->iterations;
+    M->inside.iterations += res->iterations, M->inside.bytes += res->bytes;
     res->true_residual = M->outer->least;
 done:
     return st < 0 ? st : KRY_OK;
@@ -189,14 +191,19 @@ static kry_status flexible(mixed *M, int64_t most, kry_result *res)
     int64_t each = M->inside.most ? M->inside.most : 1;
 
     stop.max_iter = (most + each - 1) / each;
-    M->best = INFINITY, M->best_step = 0, M->stalled = false;
+    M->best = INFINITY, M->best_step = 0, M->stalled = M->spent = false;
     TRY(kry_vec_fill(M->inside.x, 0));
     TRY(M->outer->table->flexible(M->outer, &stop, res));
-    if (M->stalled) {
+    if (M->stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(res->why, sizeof res->why,
                  "%d steps around solves in single did not halve the residual of %.3e", STALL_STEPS,
                  M->best);
+    } else if (M->spent && res->reason == KRY_MONITOR_STOP) {
+        res->reason = KRY_ITERATION_LIMIT;
+        snprintf(res->why, sizeof res->why,
+                 "%lld iterations in single were not enough: residual %.3e, wanted %.3e",
+                 (long long)M->inside.iterations, res->true_residual, res->target);
     }
 done:
     return st;
@@ -209,7 +216,7 @@ static kry_status plain(mixed *M, int64_t most, kry_result *res)
 
     stop.max_iter = most;
     TRY(M->outer->table->plain(M->outer, &stop, res));
-    M->doubled += res->iterations;
+    M->doubled += res->iterations, M->bytes += res->bytes;
 done:
     return st;
 }
@@ -253,6 +260,17 @@ static bool promote(mixed *M, kry_result *res, kry_result *story)
     return true;
 }
 
+/* By the model: iterations, and the residuals between them: the product and 8 words. */
+static double bytes_moved(const mixed *M)
+{
+    kry_op_info A;
+    double words = 8.0 * (double)M->A->shape.rows * (double)sizeof(double);
+
+    kry_op_describe(M->system, &A);
+    if (M->inside.iterations && M->inside.bytes <= 0) return 0;
+    return M->inside.bytes + M->bytes + (double)M->outer->products * (A.bytes_per_apply + words);
+}
+
 static void report(mixed *M, const kry_result *story, kry_result *res)
 {
     res->scheme = M->now;
@@ -262,6 +280,7 @@ static void report(mixed *M, const kry_result *story, kry_result *res)
     res->outer_iterations = M->outer->products;
     res->promotions = story->promotions;
     memcpy(res->promoted_why, story->promoted_why, sizeof res->promoted_why);
+    res->bytes = bytes_moved(M);
     res->setup_seconds = M->setup_seconds;
     res->solve_seconds = kry_now() - M->start;
 }
@@ -281,7 +300,8 @@ static kry_status solve_ends(mixed *M, const kry_ends *ends, kry_result *res)
     M->start = kry_now();
     M->now = M->first;
     M->inside.iterations = M->doubled = M->outer->products = 0;
-    if (!M->twin && M->asked == KRY_SCHEME_AUTO) {
+    M->inside.bytes = M->bytes = 0;
+    if (M->refused[0]) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
     }
@@ -291,8 +311,7 @@ static kry_status solve_ends(mixed *M, const kry_ends *ends, kry_result *res)
         if (ends->host_x) memset(ends->host_x, 0, (size_t)M->A->shape.rows * sizeof(double));
         TRY(ends->x ? kry_vec_fill(ends->x, 0.0) : KRY_OK);
     } else {
-        do
-            TRY(run_scheme(M, res));
+        do TRY(run_scheme(M, res));
         while (promote(M, res, &story));
         TRY(M->outer->table->end(M->outer, ends));
     }
@@ -302,7 +321,7 @@ done:
     return st;
 }
 
-/* ---- the operator ------------------------------------------------------------------------------------ */
+/* ---- the operator ----------------------------------------------------------------------- */
 
 static kry_status mixed_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
@@ -319,6 +338,22 @@ static kry_status mixed_apply(void *self, double alpha, const kry_vec *x, double
     return kry_apply_by_solve(mixed_solve, self, &(kry_scaling){ alpha, beta }, x, y);
 }
 
+/* The twin with A's new numbers, and what was made of it. */
+static kry_status update_inside(mixed *M)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_make_twin("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->twin));
+    TRY(kry_op_update(M->inside.solver, NULL));
+    if (M->inside.system != M->twin) TRY(kry_op_update(M->inside.system, NULL)); /* pinned */
+    M->first = M->fitting, M->refused[0] = 0;
+done:
+    if (st != KRY_ERR_UNSUPPORTED || M->asked != KRY_SCHEME_AUTO) return st;
+    snprintf(M->refused, sizeof M->refused, "%s", kry_last_error());
+    M->first = KRY_SCHEME_DOUBLE;
+    return KRY_OK;
+}
+
 static kry_status mixed_update(void *self, const void *values)
 {
     mixed *M = self;
@@ -326,10 +361,7 @@ static kry_status mixed_update(void *self, const void *values)
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
-    if (M->twin) {
-        TRY(kry_op_make_twin("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->twin));
-        TRY(kry_op_update(M->inside.solver, NULL));
-    }
+    if (M->twin) TRY(update_inside(M));
     TRY(M->outer->table->update(M->outer));
 done:
     return st;
@@ -357,15 +389,15 @@ static void mixed_destroy(void *self)
     free(M);
 }
 
-#define TABLE                                                                              \
-    .struct_size = sizeof(kry_op_table), .kind = "mixed", .apply = mixed_apply,            \
-    .update = mixed_update, .solve = mixed_solve, .describe = mixed_describe,              \
+#define TABLE                                                                   \
+    .struct_size = sizeof(kry_op_table), .kind = "mixed", .apply = mixed_apply, \
+    .update = mixed_update, .solve = mixed_solve, .describe = mixed_describe,   \
     .destroy = mixed_destroy
 
 static const kry_op_table device_table = { TABLE };
 static const kry_op_table host_table = { TABLE, .solve_host = mixed_solve_host };
 
-/* ---- making one ---------------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------- */
 
 static kry_status check(const kry_op *A, const kry_mixed_params *p)
 {
@@ -462,6 +494,7 @@ static void set_scheme(mixed *M, const kry_mixed_params *p)
     M->asked = p->scheme;
     M->first = p->scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : p->scheme;
     if (relax && M->first == KRY_SCHEME_RELIABLE) M->first = KRY_SCHEME_CLASSICAL;
+    M->fitting = M->first;
     M->drop[0] = p->delta > 0 ? p->delta : delta;
     M->drop[1] = p->inner_rtol > 0 ? p->inner_rtol : inner_rtol;
     M->inside.rtol = p->inner_rtol;
@@ -488,6 +521,12 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     M->monitor = params->monitor, M->monitor_user = params->monitor_user;
     strcpy(M->options.method, "cg");
     TRY(kry_options_parse(params->options ? params->options : "", &M->options));
+    CHECK(!M->options.precision[0] && !M->options.scheme[0] && !M->options.stop.rtol &&
+              !M->options.stop.atol && !M->options.stop.max_iter && !M->options.omega,
+          KRY_ERR_PARSE,
+          "kry_mixed_create: '%s': options are of the solver inside; precision, scheme, omega and "
+          "when to stop are fields of their own",
+          params->options);
     M->options.make_precond = params->precond, M->options.make_deflation = params->deflation;
     M->options.make_user = params->make_user;
     M->options.omega = params->omega;
@@ -511,7 +550,7 @@ done:
     return st;
 }
 
-/* ---- by option string ---------------------------------------------------------------------------------- */
+/* ---- by option string ------------------------------------------------------------------- */
 
 static kry_status find_word(const char *what, const char *word, const char *const *words,
                             size_t count, int *found)
@@ -538,7 +577,8 @@ static void inside_words(const kry_options *o, char *words, size_t size)
     int at = snprintf(words, size, "method=%s", o->method);
 
     for (size_t i = 0; i < COUNT(names) && at < (int)size; i++)
-        if (*values[i]) at += snprintf(words + at, size - (size_t)at, " %s=%s", names[i], values[i]);
+        if (*values[i])
+            at += snprintf(words + at, size - (size_t)at, " %s=%s", names[i], values[i]);
 }
 
 kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
@@ -553,11 +593,11 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
     TRY(find_word("equilibrate", o->equilibrate, how, COUNT(how), &equilibrate));
     inside_words(o, words, sizeof words);
     TRY(kry_mixed_create(A,
-                         KRY_MIXED(.options = words, .scheme = (kry_scheme)scheme, .inner = o->inner,
-                                   .inner_rtol = o->inner_rtol, .delta = o->delta,
-                                   .equilibrate = (kry_equilibrate)equilibrate, .stop = o->stop,
-                                   .monitor = o->monitor, .monitor_user = o->monitor_user,
-                                   .omega = o->omega),
+                         KRY_MIXED(.options = words, .scheme = (kry_scheme)scheme,
+                                   .inner = o->inner, .inner_rtol = o->inner_rtol,
+                                   .delta = o->delta, .equilibrate = (kry_equilibrate)equilibrate,
+                                   .stop = o->stop, .monitor = o->monitor,
+                                   .monitor_user = o->monitor_user, .omega = o->omega),
                          solver));
 done:
     return st;

@@ -37,7 +37,8 @@ typedef struct kry_inside {
     bool deflated;           /* the solver asks for residuals of its own */
     int64_t most;            /* iterations of a solve inside a flexible method; 0: as it takes */
     double rtol;             /* what it leaves; 0: nothing */
-    int64_t iterations;      /* of this solve so far, counted here */
+    int64_t iterations;      /* of this solve so far, counted here; and what they moved */
+    double bytes;
 } kry_inside;
 
 typedef struct kry_outer kry_outer;
@@ -59,8 +60,8 @@ struct kry_outer {
     const kry_outer_table *table;
     const kry_op *A, *system; /* in double, A and what is solved with; borrowed */
     const kry_options *options;
-    kry_inside *inside;  /* borrowed; NULL: there is nothing in single */
-    kry_equilibrium e;   /* borrowed: what the inside's system is scaled by */
+    kry_inside *inside; /* borrowed; NULL: there is nothing in single */
+    kry_equilibrium e;  /* borrowed: what the inside's system is scaled by */
     kry_flexible beta;
     bool pinned;         /* host: the first unknown of `A` is */
     kry_monitor monitor; /* of the flexible and the plain method */
@@ -74,12 +75,14 @@ struct kry_outer {
 void kry_truth_scale(kry_truth *T, double norm, double scaled_norm);
 /* Whether the x with this residual takes the place of the one before. */
 bool kry_outer_accepts(kry_outer *O, double norm);
-/* One solve inside for the rhs that is there, which `outside` has scaled: x from zero, one cycle. */
+/* One solve inside for the rhs that is there, which `outside` has scaled: x from zero, one cycle.
+ */
 kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside);
 
 /* mixed_device.c */
 /* With what `like` has filled in; flexible: its method is needed for certain. */
-kry_status kry_outer_host(const kry_outer *like, const kry_stop *stop, bool flexible, kry_outer **O);
+kry_status kry_outer_host(const kry_outer *like, const kry_stop *stop, bool flexible,
+                          kry_outer **O);
 kry_status kry_outer_device(const kry_outer *like, const kry_stop *stop, bool flexible,
                             kry_outer **O);
 

@@ -4,8 +4,8 @@
  * An x is given up for the next one only when that one's residual is known to be sane: two buffers
  * take turns, and what a solver in single diverged to is forgotten.
  *
- * Words of 8 bytes moved when a residual is replaced, the matrix aside: 2.5 (x), 3 (b - A x), 1 (its
- * norm), 1.5 (rounding it); another 2 where the matrix in single is scaled by a diagonal.
+ * Words of 8 bytes moved when a residual is replaced, the matrix aside: 2.5 (x), 3 (b - A x), 1
+ * (its norm), 1.5 (rounding it); another 2 where the matrix in single is scaled by a diagonal.
  */
 #include "../core/null_space.h"
 #include "mixed.h"
@@ -28,7 +28,7 @@ typedef struct device_outer {
 
 static device_outer *device_of(kry_outer *O) { return (device_outer *)O; }
 
-/* ---- between single and double ---------------------------------------------------------------- */
+/* ---- between single and double ---------------------------------------------------------- */
 
 /* y := beta x + a S d, and d := 0; x NULL with beta = 0 */
 static kry_status widen(device_outer *D, double beta, const kry_vec *x, double a, kry_vec *d,
@@ -70,7 +70,7 @@ done:
     return st;
 }
 
-/* ---- the truth ----------------------------------------------------------------------------------- */
+/* ---- the truth -------------------------------------------------------------------------- */
 
 /* r := b - A x of this x, less what no x can reach */
 static kry_status residual_of(device_outer *D, const kry_vec *x, double norms[2])
@@ -103,7 +103,7 @@ done:
     return st;
 }
 
-/* ---- a solve inside as a preconditioner ---------------------------------------------------------- */
+/* ---- a solve inside as a preconditioner ------------------------------------------------- */
 
 static kry_status precond_apply(void *self, double alpha, const kry_vec *r, double beta, kry_vec *z)
 {
@@ -129,7 +129,7 @@ static const kry_op_table precond_table = {
     .apply = precond_apply,
 };
 
-/* ---- methods in double --------------------------------------------------------------------------- */
+/* ---- methods in double ------------------------------------------------------------------ */
 
 static kry_status make_flexible(device_outer *D, const kry_stop *stop)
 {
@@ -201,7 +201,7 @@ done:
     return st;
 }
 
-/* ---- around a solve ------------------------------------------------------------------------------- */
+/* ---- around a solve --------------------------------------------------------------------- */
 
 static kry_status device_begin(kry_outer *O, const kry_ends *ends)
 {

@@ -17,12 +17,12 @@ typedef struct host_outer {
     kry_outer outer; /* first */
     kry_host_op *A;  /* borrowed */
     int64_t n;
-    bool projects;   /* A maps constants to zero */
-    double pin;      /* what is added to the first diagonal entry */
+    bool projects;    /* A maps constants to zero */
+    double pin;       /* what is added to the first diagonal entry */
     double *x[2], *r; /* x[at] is the one that is kept */
     int at;
-    float *single;    /* on its way to the device or back */
-    const double *b;  /* borrowed for a solve, or own_b */
+    float *single;   /* on its way to the device or back */
+    const double *b; /* borrowed for a solve, or own_b */
     double *own_b;
     double *z, *p, *q, *diagonal; /* of conjugate gradients here; made when they are needed */
     kry_watch watch;
@@ -30,7 +30,7 @@ typedef struct host_outer {
 
 static host_outer *host_of(kry_outer *O) { return (host_outer *)O; }
 
-/* ---- arithmetic ---------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------- */
 
 static double dot(const double *x, const double *y, int64_t n)
 {
@@ -69,7 +69,7 @@ static double residual_of(host_outer *H, const double *x)
     return sqrt(dot(H->r, H->r, H->n));
 }
 
-/* ---- between single and double -------------------------------------------------------------------- */
+/* ---- between single and double ---------------------------------------------------------- */
 
 static double scale_at(const host_outer *H, int64_t i)
 {
@@ -122,7 +122,7 @@ done:
     return st;
 }
 
-/* ---- conjugate gradients ------------------------------------------------------------------------- */
+/* ---- conjugate gradients ---------------------------------------------------------------- */
 
 /* z := M r: a solve inside, or the diagonal */
 static kry_status precondition(host_outer *H, bool inside)
@@ -236,7 +236,7 @@ static kry_status host_plain(kry_outer *O, const kry_stop *stop, kry_result *res
     return run(O, false, stop, res);
 }
 
-/* ---- around a solve ------------------------------------------------------------------------------- */
+/* ---- around a solve --------------------------------------------------------------------- */
 
 static kry_status take(host_outer *H, const kry_ends *ends)
 {

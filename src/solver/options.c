@@ -136,9 +136,8 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
                         : kry_precond_create(A, precond, &M));
     TRY(make_deflation(system, o, &D));
     TRY(kry_pcg_create(system,
-                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
-                               .monitor = o->monitor, .monitor_user = o->monitor_user,
-                               .resident = resident),
+                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
+                               .monitor_user = o->monitor_user, .resident = resident),
                        solver));
 done:
     kry_op_release(&D);
@@ -161,12 +160,11 @@ static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op 
     CHECK(!o->precond[0] || !strcmp(o->precond, "none"), KRY_ERR_PARSE,
           "kry_solver_create: method '%s' takes no preconditioner, and so not '%s'", o->method,
           o->precond);
-    TRY(kry_relaxation_create(A,
-                              KRY_RELAXATION(.method = sor ? KRY_SOR : KRY_JACOBI_ITERATION,
-                                             .omega = o->omega, .stop = o->stop,
-                                             .monitor = o->monitor,
-                                             .monitor_user = o->monitor_user),
-                              solver));
+    TRY(kry_relaxation_create(
+        A,
+        KRY_RELAXATION(.method = sor ? KRY_SOR : KRY_JACOBI_ITERATION, .omega = o->omega,
+                       .stop = o->stop, .monitor = o->monitor, .monitor_user = o->monitor_user),
+        solver));
 done:
     return st;
 }

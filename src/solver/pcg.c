@@ -57,6 +57,22 @@ static kry_status precondition(pcg *S)
     return S->M ? kry_op_run_dots(S->M, S->r, S->z, S->rho) : kry_vec_dot_pair(S->r, S->z, S->rho);
 }
 
+/* The same where an M that varies, a solve of its own, is not to work for nothing: not for a
+ * residual that is small enough. Waits. */
+static kry_status precondition_if_needed(pcg *S)
+{
+    kry_status st = KRY_OK;
+    double square;
+
+    if (!S->watch.attentive) return precondition(S);
+    TRY(kry_vec_dot_sum(S->r, S->r, S->pq));
+    TRY(kry_sum_read(S->layout, S->pq, &square));
+    double goal2 = kry_watch_goal2(&S->watch);
+    TRY(square <= goal2 ? kry_vec_dot_pair(S->r, S->z, S->rho) : precondition(S));
+done:
+    return st;
+}
+
 /* r := b - A x, less what no x can reach, by who knows it */
 static kry_status compute_residual(pcg *S, const kry_vec *b, kry_vec *x)
 {
@@ -69,7 +85,8 @@ done:
     return st;
 }
 
-/* x := x + Q (b - A x): where the recurrence has to start from and, for DEF1, where it has to end */
+/* x := x + Q (b - A x): where the recurrence has to start from and, for DEF1, where it has to end
+ */
 static kry_status deflate(pcg *S, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
@@ -95,7 +112,7 @@ static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
     if (S->drift) S->drift->count = 0;
     kry_watch_aim(&S->watch);
     if (T && !(T->norm > S->watch.target)) return *residual = T->norm, KRY_OK;
-    TRY(precondition(S));
+    TRY(precondition_if_needed(S));
     if (T) return *residual = T->norm, KRY_OK;
     TRY(kry_sum_read(S->layout, S->rho, rho));
     *residual = sqrt(rho[1]);
@@ -171,7 +188,7 @@ static kry_status step(pcg *S, kry_vec *x, int64_t done)
         TRY(kry_layout_reduce(S->layout, &S->drift, 1));
     else
         TRY(kry_null_space_project(&S->null, S->r));
-    if (S->M && !d) TRY(precondition(S));
+    if (S->M && !d) TRY(precondition_if_needed(S));
 done:
     return st;
 }

@@ -386,8 +386,9 @@ static kry_status keep_scalars(kry_watch *w)
 
     TRY_CL(clEnqueueReadBuffer(w->dev->queue, w->step, CL_TRUE, 0, bytes, step, 0, NULL, NULL));
     kry_number_put(acc, step, STATE_STOP, GO_ON);
-    double rho = kry_number_at(acc, step, STATE_RHO) * (w->scale / w->truth->scale);
-    kry_number_put(acc, step, STATE_RHO, rho);
+    double change = w->scale / w->truth->scale; /* a power of two */
+    kry_number_put(acc, step, STATE_RHO, change * kry_number_at(acc, step, STATE_RHO));
+    kry_number_put(acc, step, STATE_RHO_REST, change * kry_number_at(acc, step, STATE_RHO_REST));
     TRY_CL(clEnqueueWriteBuffer(w->dev->queue, w->step, CL_TRUE, 0, bytes, step, 0, NULL, NULL));
 done:
     return st;
@@ -433,11 +434,12 @@ void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const 
 }
 
 /* The recurrence says it is there, the true residual says it is not: worth another cycle while
- * each one at least halves the true residual. Of cycles that each ask for a little, one may not. */
+ * each one at least halves the least true residual so far. Of cycles that ask for a little each,
+ * one may not. */
 static bool worth_restarting(kry_watch *w, double true_residual)
 {
     bool halved = w->last_claim < 0 || true_residual <= 0.5 * w->last_claim;
-    w->last_claim = true_residual;
+    if (!w->truth || halved) w->last_claim = true_residual;
     w->in_vain = halved ? 0 : w->in_vain + 1;
     return w->in_vain < (w->truth ? 2 : 1);
 }
@@ -487,8 +489,11 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
         return true;
     } else if (!isfinite(t)) {
         reason = KRY_NOT_FINITE;
-        snprintf(why, sizeof why, "the true residual is %g after %lld iterations", t,
-                 (long long)w->iteration);
+        snprintf(why, sizeof why,
+                 w->truth ? "the true residual (%g) of what %lld iterations in single came to grew "
+                            "out of bounds"
+                          : "the true residual is %g after %lld iterations",
+                 w->truth ? w->truth->norm : t, (long long)w->iteration);
     } else if (w->monitor_stopped) {
         reason = KRY_MONITOR_STOP;
         snprintf(why, sizeof why, "the monitor asked to stop at iteration %lld",
@@ -496,7 +501,8 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
     } else if (w->device_stop == STOP_CONVERGED && w->iteration < w->stop.max_iter &&
                worth_restarting(w, t)) {
         return true;
-    } else if (w->device_stop == STOP_CONVERGED || (w->device_stop && w->last_claim >= 0 && !w->truth)) {
+    } else if (w->device_stop == STOP_CONVERGED ||
+               (w->device_stop && w->last_claim >= 0 && !w->truth)) {
         reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(why, sizeof why,
                  "the recurrence claims %.3e, but the true residual stays at %.3e: the limit of "

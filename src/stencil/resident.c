@@ -57,7 +57,7 @@ static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 
 /* Local memory of a group. */
 static int64_t local_bytes(const kry_stencil *A, shape s)
 {
-    int64_t pair = 2 * (int64_t)kry_acc_size(A->dev), slack = 512;
+    int64_t pair = 2 * (int64_t)sizeof(kry_partial), slack = 512;
     return (s.group + 32) * pair + (int64_t)s.shared * s.group * s.per * kry_type_size(A->type) +
            slack;
 }
@@ -189,7 +189,7 @@ static kry_status allocate(const kry_stencil *A, resident *R)
     TRY(kry_buffer_create(A->dev, set, &R->set[0]));
     TRY(kry_buffer_create(A->dev, set, &R->set[1]));
     TRY(kry_buffer_create(A->dev, set / 4, &R->published));
-    TRY(kry_buffer_create(A->dev, 2 * KRY_BARRIER_MOST * acc, &R->part));
+    TRY(kry_buffer_create(A->dev, 2 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
     TRY(kry_buffer_create(A->dev, OUT_SIZE * acc, &R->out));
     TRY(kry_alloc(OUT_SIZE, acc, &R->host_out));
 done:

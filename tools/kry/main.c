@@ -13,6 +13,12 @@
     "  twophase2d:N[:CONTRAST[:SHAPE]], twophase3d:...\n"                                       \
     "                        flow of two phases between walls, N cells a side; SHAPE layers,\n" \
     "                        layers-faces, stripes, bubble or bubbles\n"                        \
+    "  plate2d:N             a plate that is bent, thirteen points, N x N, known solution\n"    \
+    "  elasticity2d:NXxNY[:JUMP]\n"                                                             \
+    "                        a cantilever of finite elements, known solution\n"                 \
+    "  geograph_spd:N        Laplacian of random points in a square, known solution\n"          \
+    "  circuit_spd:N[:DECADES]\n"                                                               \
+    "                        the same of wires, conductances over DECADES, default 6\n"         \
     "  random_spd:N:K        N rows, about K entries off the diagonal each, known solution\n"   \
     "  powerlaw_spd:N:K      the same, row lengths by a power law, a few very long\n"           \
     "  banded_spd:N:W        the same, a third of the places within W of the diagonal\n"        \
@@ -31,15 +37,15 @@ static const command commands[] = {
       "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
       "With --device also the time that a product in each format should take there. --device\n"
       "without a matrix shows what was measured there, and where it is kept. --check-precond\n"
-      "multiplies with a preconditioner instead, on the device; exit status 1: it is not symmetric\n"
+      "multiplies with a preconditioner instead, on the device; exit status 1: it is not "
+      "symmetric\n"
       "or not positive definite.\n\n" PROBLEMS,
       info_run },
     { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
     { "bench", "stream|spmv|stencil|cg|mtx [FILE...] [--problem SPEC]... [options]",
-      "Measure the device: vectors, products, iterations, reading of files.",
-      FOR_BENCH,
+      "Measure the device: vectors, products, iterations, reading of files.", FOR_BENCH,
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
       bench_run },
     { "reproduce", "wang|akhtar|cevahir|gupta [FILE...] [--problem SPEC]... [options]",
@@ -51,7 +57,8 @@ static const command commands[] = {
       "cevahir   figure 4: products in single precision, csr and jagged diagonals, over the\n"
       "          matrices given or stand-ins for theirs.\n"
       "gupta     table 1: deflated conjugate gradients on 512 x 512 points, stage by stage;\n"
-      "          which vectors; flow of two phases; false convergence; mixed precision.\n\n" PROBLEMS,
+      "          which vectors; flow of two phases; false convergence; mixed "
+      "precision.\n\n" PROBLEMS,
       reproduce_run },
     { "tune", "[--device SEL] [--json]",
       "Find the launches that suit a device, and keep them for later runs.", FOR_TUNE,

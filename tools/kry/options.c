@@ -43,8 +43,23 @@ static const struct option {
       "of a singular A: kept out of residuals and x (default), or the first\n"
       "                              unknown is pinned" },
     { "precision", 0, TEXT, AT(precision),
-      FOR_SOLVE | FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double", true,
+      FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double", true,
       "numbers on the device (default double)" },
+    { "precision", 0, TEXT, AT(precision), FOR_SOLVE, "single|double|mixed", true,
+      "numbers on the device (default double); mixed: iterations in single, x and its\n"
+      "                              residual in double" },
+    { "scheme", 0, TEXT, AT(scheme), FOR_SOLVE, "auto|reliable|flexible|classical", true,
+      "how mixed precision goes about it" },
+    { "inner", 0, WHOLE, AT(inner), FOR_SOLVE, "N", false,
+      "flexible: iterations in single for each step (default 25)" },
+    { "inner-rtol", 0, REAL, AT(inner_rtol), FOR_SOLVE, "T", false,
+      "classical, flexible: what a solve in single leaves of its residual" },
+    { "delta", 0, REAL, AT(delta), FOR_SOLVE, "T", false,
+      "reliable: replace the residual when it has dropped so far (default 0.1)" },
+    { "equilibrate", 0, TEXT, AT(equilibrate), FOR_SOLVE, "auto|off|on", true,
+      "powers of two that keep the matrix in single in range" },
+    { "outer", 0, TEXT, AT(outer), FOR_SOLVE, "device|host", true,
+      "mixed: where x and its residual are kept (default device, if it has double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
       "..." },
@@ -292,3 +307,5 @@ kry_type options_type(const options *o)
 {
     return o->precision && !strcmp(o->precision, "single") ? KRY_F32 : KRY_F64;
 }
+
+bool options_mixed(const options *o) { return o->precision && !strcmp(o->precision, "mixed"); }

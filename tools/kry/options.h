@@ -14,6 +14,7 @@ typedef struct options {
     int word_count, problem_count;
     const char *rhs, *method, *precond, *omega, *deflation, *null_space, *precision, *format, *device;
     const char *stencil_path, *resident;
+    const char *scheme, *inner, *inner_rtol, *delta, *equilibrate, *outer;
     const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
     bool json, hot, help, check_precond;
@@ -44,6 +45,7 @@ void options_help(const command *cmd);
 /* A number the parser has checked, or the fallback where none was given. */
 int64_t options_whole(const char *text, int64_t fallback);
 kry_type options_type(const options *o);
+bool options_mixed(const options *o); /* of which that is the outer type */
 
 /* How A is to be held: what --format and --stencil-path say. */
 typedef struct form {
@@ -51,6 +53,7 @@ typedef struct form {
     bool stencil; /* without one; neither: without one where A lies on a grid */
     kry_stencil_path path;
     kry_matrix_params matrix;
+    bool on_host; /* where it stays */
 } form;
 
 /* `values`: how a format that is named keeps its numbers if the word does not say; "auto" and

@@ -181,7 +181,7 @@ static void heading(const chart *c, const report *r)
     svg_escaped(f, r->method);
     if (strcmp(r->precond, "none")) fputs(", ", f);
     if (strcmp(r->precond, "none")) svg_escaped(f, r->precond);
-    fprintf(f, ", %s precision, n = %s, %s nonzeros, ", kry_type_name(r->type),
+    fprintf(f, ", %s precision, n = %s, %s nonzeros, ", r->precision,
             text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz));
     svg_escaped(f, r->device->name);
     fputs("</text>\n", f);

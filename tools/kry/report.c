@@ -38,7 +38,7 @@ static void json_setting(json *j, const report *r)
     json_text(j, "precond", r->precond);
     json_text(j, "deflation", r->deflation);
     json_text(j, "null_space", r->null_space);
-    json_text(j, "precision", kry_type_name(r->type));
+    json_text(j, "precision", r->precision);
     json_text(j, "format", r->matrix.kind);
     json_text(j, "variant", r->matrix.variant); /* its older name */
     json_text(j, "format_variant", r->matrix.variant);
@@ -52,6 +52,20 @@ static void json_setting(json *j, const report *r)
     if (r->seeded) json_whole(j, "seed", r->seed);
 }
 
+/* What mixed precision did, and to what it was promoted. */
+static void json_mixed(json *j, const report *r)
+{
+    const kry_result *result = &r->result;
+
+    if (strcmp(r->precision, "mixed")) return;
+    json_text(j, "scheme", kry_scheme_word(result->scheme));
+    json_whole(j, "outer_iterations", result->outer_iterations);
+    json_whole(j, "single_iterations", result->single_iterations);
+    json_whole(j, "double_iterations", result->double_iterations);
+    json_whole(j, "promotions", result->promotions);
+    json_text(j, "promoted_why", result->promoted_why);
+}
+
 void report_json(const report *r)
 {
     const kry_result *result = &r->result;
@@ -62,6 +76,7 @@ void report_json(const report *r)
     json_text(&j, "why", result->why);
     json_whole(&j, "iterations", result->iterations);
     json_whole(&j, "restarts", result->restarts);
+    json_mixed(&j, r);
     json_real(&j, "norm_b", result->norm_b);
     json_real(&j, "relative_residual", report_relative(r, result->residual));
     json_real(&j, "true_relative_residual", report_relative(r, result->true_residual));
@@ -87,13 +102,26 @@ static void text_outcome(const report *r)
     const kry_result *result = &r->result;
     printf("result     %s: %s\n", r->status == KRY_OK ? "converged" : "NOT CONVERGED", result->why);
     printf("           %" PRId64 " iterations", result->iterations);
-    if (result->restarts) printf(", %d restarts", result->restarts);
+    if (strcmp(r->precision, "mixed") && result->restarts)
+        printf(", %d restarts", result->restarts);
     printf("\nresidual   %.3e true, %.3e carried, target %.3e (relative to b)\n",
            report_relative(r, result->true_residual), report_relative(r, result->residual),
            report_relative(r, result->target));
     if (r->has_error)
         printf("error      %.4e at most, %.4e relative in the 2-norm\n", r->error_inf,
                r->error_rel);
+}
+
+static void text_mixed(const report *r)
+{
+    const kry_result *m = &r->result;
+
+    if (strcmp(r->precision, "mixed")) return;
+    printf("mixed      %s: %" PRId64 " iterations in single, %" PRId64 " in double, %" PRId64
+           " products in double besides\n",
+           kry_scheme_word(m->scheme), m->single_iterations, m->double_iterations,
+           m->outer_iterations);
+    if (m->promotions) printf("           promoted: %s\n", m->promoted_why);
 }
 
 static void text_storage(const report *r)
@@ -112,7 +140,7 @@ void report_text(const report *r)
     char n[32], nnz[32], t[5][32];
     printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
-           kry_type_name(r->type));
+           r->precision);
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
     printf("method     %s, preconditioner %s", r->method, r->precond);
@@ -123,6 +151,7 @@ void report_text(const report *r)
     if (r->seeded) printf(", seed %" PRId64, r->seed);
     printf("\n");
     text_outcome(r);
+    text_mixed(r);
     printf("time       read %s, matrix %s, set-up %s, solve %s",
            text_seconds(r->src->seconds, t[0], sizeof t[0]),
            text_seconds(r->matrix_seconds, t[1], sizeof t[1]),

@@ -11,6 +11,7 @@ typedef struct report {
     const kry_device_info *device;
     kry_op_info matrix;
     kry_type type;
+    const char *precision;
     const char *method, *precond, *deflation, *null_space;
     const char *rhs; /* "problem", "ones", a file, ... */
     bool seeded;                        /* something was random */

@@ -1,13 +1,17 @@
 /*
- * reproduce_cevahir.c - figure 4: products in single precision, 2 nnz operations each.
+ * reproduce_cevahir.c - figure 4: products in single precision, 2 nnz operations each; then what
+ * the other files of cevahir_*.c measure.
  *
  * Source   A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs,
  *          ICCS 2009: averages over their matrices on a GeForce 8800 GTS.
  */
+#include "cevahir.h"
 #include "product.h"
-#include "reproduce.h"
+#include "text.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char table_name[] = "figure 4", unit[] = "GFLOP/s";
@@ -23,56 +27,126 @@ static const struct column {
 };
 enum { COLUMNS = COUNT(columns) };
 
-/* Of the sizes and rows of G3_circuit, thermal2, F1, crankseg_2 and nd24k, which are too large to
- * ship; and the same made small for CPUs. */
-static const char *const large[] = { "banded_spd:1585478:6", "banded_spd:1228045:9",
-                                     "block_spd:343791:3", "block_spd:63838:8",
-                                     "block_spd:72000:15" };
-static const char *const small[] = { "banded_spd:158000:6", "banded_spd:122000:9",
-                                     "block_spd:34000:3", "block_spd:6400:8", "block_spd:7200:15" };
-
 typedef struct sums {
     double gflops[COLUMNS];
     int count[COLUMNS];
 } sums;
 
-/* ---- printing ----------------------------------------------------------------------- */
+/* ---- what the tables share ------------------------------------------------------------ */
+
+const char *const *cevahir_like(const bench *b)
+{
+    /* Of the sizes and rows of G3_circuit, thermal2, F1, crankseg_2 and nd24k, which are too large
+     * to ship. */
+    static const char *const large[CEVAHIR_LIKE] = { "banded_spd:1585478:6", "banded_spd:1228045:9",
+                                                     "block_spd:343791:3", "block_spd:63838:8",
+                                                     "block_spd:72000:15" };
+    static const char *const small[CEVAHIR_LIKE] = { "banded_spd:158000:6", "banded_spd:122000:9",
+                                                     "block_spd:34000:3", "block_spd:6400:8",
+                                                     "block_spd:7200:15" };
+    return b->info->gpu ? large : small;
+}
+
+/* Circuits, finite elements and structures of the SuiteSparse collection, where they are at hand.
+ */
+static kry_status public_files(const bench *b, bench_on_source run)
+{
+    kry_status st = KRY_OK;
+    static const char *const names[] = { "G2_circuit", "Dubcova1", "wathen120", "bcsstk17",
+                                         "s1rmq4m1",   "nasa2910", "gridgena",  "minsurfo" };
+    static const char *const ends[] = { ".mtx.gz", ".mtx" };
+    const char *root = getenv("KRY_MATRIX_DIR");
+    char path[1200];
+    for (size_t i = 0; root && *root && i < COUNT(names); i++) {
+        for (size_t e = 0; e < COUNT(ends); e++) {
+            source s = { 0 };
+            snprintf(path, sizeof path, "%s/spd/%s%s", root, names[i], ends[e]);
+            FILE *there = fopen(path, "rb");
+            if (!there) continue;
+            fclose(there);
+            TRY(source_open(path, NULL, (uint64_t)b->seed, NULL, &s));
+            st = run(b, &s);
+            source_release(&s);
+            if (st < 0) goto done;
+        }
+    }
+done:
+    return st;
+}
+
+kry_status cevahir_sources(const bench *b, const char *const *more, size_t count,
+                           bench_on_source run)
+{
+    kry_status st = KRY_OK;
+    TRY(bench_sources(b, cevahir_like(b), CEVAHIR_LIKE, run));
+    if (b->o->word_count + b->o->problem_count > 1) goto done;
+    if (more) TRY(bench_sources(b, more, count, run));
+    TRY(public_files(b, run));
+done:
+    return st;
+}
+
+const char *cevahir_name(const char *row)
+{
+    const char *slash = strrchr(row, '/');
+    return slash ? slash + 1 : row;
+}
+
+void cevahir_cell(const bench *b, const cell *c)
+{
+    if (b->o->json) reproduce_json("cevahir", c);
+}
+
+void cevahir_say(const bench *b, const char *format, ...)
+{
+    va_list args;
+    if (b->o->json) return;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    fflush(stdout);
+}
+
+void cevahir_number(const bench *b, int decimals, double value)
+{
+    if (isfinite(value))
+        cevahir_say(b, "%13.*f", decimals, value);
+    else
+        cevahir_say(b, "%13s", "-");
+}
+
+void cevahir_refused(const bench *b, const char *what, const char *why)
+{
+    char line[600];
+    if (b->o->json) return;
+    snprintf(line, sizeof line, "  %s: %s", what, why);
+    text_wrapped(line, 98, 4);
+}
+
+/* ---- figure 4 ------------------------------------------------------------------------- */
 
 static void print_heading(const bench *b)
 {
-    if (b->o->json) return;
-    printf("Cevahir, Nukada, Matsuoka 2009, %s: y := A x in single precision, %s\n"
-           "theirs on a GeForce 8800 GTS, ours on %s\n\n%-32s",
-           table_name, unit, b->info->name, "matrix");
-    for (int c = 0; c < COLUMNS; c++) printf("%14s", columns[c].format);
-    printf("\n");
-}
-
-static void print_number(double value)
-{
-    if (isfinite(value))
-        printf("%14.2f", value);
-    else
-        printf("%14s", "-");
+    cevahir_say(b,
+                "Cevahir, Nukada, Matsuoka 2009, %s: y := A x in single precision, %s\n"
+                "theirs on a GeForce 8800 GTS, ours on %s\n\n%-32s",
+                table_name, unit, b->info->name, "matrix");
+    for (int c = 0; c < COLUMNS; c++) cevahir_say(b, "%13s", columns[c].format);
+    cevahir_say(b, "\n");
 }
 
 static void print_row(const bench *b, const char *row, const double *ours, const double *theirs,
                       const product_timing *timing)
 {
-    const char *slash = timing ? strrchr(row, '/') : NULL;
-    if (!b->o->json) printf("%-32.32s", slash ? slash + 1 : row);
+    cevahir_say(b, "%-32.32s", timing ? cevahir_name(row) : row);
     for (int c = 0; c < COLUMNS; c++) {
         cell one = { table_name, row, columns[c].format, unit, NAN, ours[c], NAN, NULL };
         if (theirs) one.theirs = theirs[c];
         if (timing && timing[c].refused[0]) one.refused = timing[c].refused;
-        if (b->o->json)
-            reproduce_json("cevahir", &one);
-        else
-            print_number(ours[c]);
+        cevahir_cell(b, &one);
+        cevahir_number(b, 2, ours[c]);
     }
-    if (b->o->json) return;
-    printf("\n");
-    fflush(stdout);
+    cevahir_say(b, "\n");
 }
 
 static void print_averages(const bench *b, const sums *s)
@@ -115,16 +189,29 @@ done:
     return st;
 }
 
-kry_status reproduce_cevahir(bench *b)
+static kry_status products(bench *b)
 {
     kry_status st = KRY_OK;
     sums s = { .count = { 0 } };
     b->type = KRY_F32;
     b->user = &s;
     print_heading(b);
-    TRY(bench_sources(b, b->info->gpu ? large : small, COUNT(large), time_row));
+    TRY(cevahir_sources(b, NULL, 0, time_row));
     print_averages(b, &s);
 done:
     b->user = NULL;
+    return st;
+}
+
+kry_status reproduce_cevahir(bench *b)
+{
+    kry_status st = KRY_OK;
+    CHECK(kry_team_size(b->device) == 1, KRY_ERR_ARGUMENT,
+          "cevahir takes one device and finds those beside it, or cuts a CPU in pieces");
+    TRY(products(b));
+    TRY(cevahir_speed(b));
+    TRY(cevahir_volumes(b));
+    TRY(cevahir_accuracy(b));
+done:
     return st;
 }

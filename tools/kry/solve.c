@@ -157,10 +157,13 @@ static kry_status create_solver(solve *s)
     r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
     r->deflation = o->deflation ? o->deflation : "none";
     r->null_space = o->null_space ? o->null_space : "project";
-    const char *names[] = { "rtol",     "atol",  "maxit",     "check-every",
-                            "resident", "omega", "deflation", "null-space" };
-    const char *values[] = { o->rtol,     o->atol,  o->maxit,     o->check_every,
-                             o->resident, o->omega, o->deflation, o->null_space };
+    const char *names[] = { "rtol",       "atol",      "maxit",       "check-every", "resident",
+                            "omega",      "deflation", "null-space",  "scheme",      "inner",
+                            "inner-rtol", "delta",     "equilibrate", "precision" };
+    const char *values[] = { o->rtol,        o->atol,     o->maxit,      o->check_every,
+                             o->resident,    o->omega,    o->deflation,  o->null_space,
+                             o->scheme,      o->inner,    o->inner_rtol, o->delta,
+                             o->equilibrate, o->precision };
     int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
     for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
         if (values[i])
@@ -179,26 +182,10 @@ done:
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
-    kry_type type = s->report.type;
-    int64_t n = s->src.rows;
-    kry_vec *b = NULL, *x = NULL;
-    float *owned = NULL;
-    const void *values = NULL;
-    TRY(kry_alloc((size_t)n, sizeof(double), &s->x));
-    TRY(kry_vec_create(s->device, type, n, 1, &b));
-    TRY(kry_vec_create(s->device, type, n, 1, &x));
-    TRY(convert_values(type, n, s->b, &values, &owned));
-    TRY(kry_vec_write(b, values));
-    TRY(s->report.status = kry_solve(s->solver, b, x, &s->report.result));
-    progress_erase(&s->progress);
-    TRY(kry_vec_read(x, type == KRY_F32 ? (void *)owned : s->x));
-    if (type == KRY_F32)
-        for (int64_t i = 0; i < n; i++) s->x[i] = owned[i];
+    TRY(kry_alloc((size_t)s->src.rows, sizeof(double), &s->x));
+    TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
 done:
     progress_erase(&s->progress);
-    kry_vec_release(&x);
-    kry_vec_release(&b);
-    free(owned);
     return st < 0 ? st : KRY_OK;
 }
 
@@ -239,6 +226,7 @@ static kry_status prepare(solve *s)
     kry_status st = KRY_OK;
     report *r = &s->report;
     const options *o = s->o;
+    bool mixed = options_mixed(o);
     form f;
     TRY(options_form(o, KRY_VALUES_COMPACT, &f));
     r->src = &s->src;
@@ -246,8 +234,13 @@ static kry_status prepare(solve *s)
     r->seed = options_whole(o->seed, 1);
     TRY(kry_device_open(o->device, &s->device));
     r->device = kry_device_get_info(s->device);
-    CHECK(r->device->fp64 || r->type == KRY_F32, KRY_ERR_UNSUPPORTED,
-          "%s has no double precision; --precision single works there", r->device->name);
+    r->precision = mixed ? "mixed" : kry_type_name(r->type);
+    CHECK(mixed || !o->outer, KRY_ERR_PARSE, "--outer goes with --precision mixed");
+    CHECK(r->device->fp64 || r->type == KRY_F32 || mixed, KRY_ERR_UNSUPPORTED,
+          "%s has no double precision; --precision single works there, and mixed", r->device->name);
+    CHECK(r->device->fp64 || !o->outer || strcmp(o->outer, "device"), KRY_ERR_UNSUPPORTED,
+          "%s has no double precision for --outer device", r->device->name);
+    f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed, &f,
                     &s->src));
     TRY(check_matrix(&s->src));

@@ -97,8 +97,14 @@ bool source_matrix_free(const source *s) { return s->problem && !s->problem->row
 kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
                            kry_op **A)
 {
-    return source_matrix_free(s) ? grid_operator(s->problem->grid, f->path, device, type, A)
-                                 : stored_matrix(s, device, type, &f->matrix, A);
+    kry_matrix_params matrix = f->matrix;
+
+    matrix.on_host = f->on_host;
+    if (!source_matrix_free(s)) return stored_matrix(s, device, type, &matrix, A);
+    kry_stencil_params grid = *s->problem->grid;
+    grid.path = f->path;
+    grid.on_host = f->on_host;
+    return kry_stencil_create(device, type, &grid, A);
 }
 
 /* ---- matrices on the host --------------------------------------------------------- */

@@ -1,0 +1,548 @@
+/* test_team.c - several devices as one: vectors, matrices and solves, against one device and plain C. */
+#include "teams.h"
+#include "dist/split.h"
+#include "dist/team.h"
+#include <pthread.h>
+
+static kry_problem *problem(const char *spec)
+{
+    kry_problem *p;
+    OK(kry_problem_create(spec, 11, &p));
+    return p;
+}
+
+static double dot_of(const double *x, const double *y, int64_t n)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (long double)x[i] * y[i];
+    return (double)sum;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void vectors__behave_as_on_one_device(void **state)
+{
+    kry_type type = type_of(state);
+    static const int parts[] = { 1, 2, 3, 5 };
+    static const int64_t sizes[] = { 5, 6, 64, 127, 1000, 10007 };
+
+    for (size_t t = 0; t < COUNT(parts); t++) {
+        kry_device *team = open_team(parts[t], (kry_team_params){ 0 });
+        assert_int_equal(kry_team_size(team), parts[t]);
+        for (size_t s = 0; s < COUNT(sizes); s++) {
+            int64_t n = sizes[s], k = 3;
+            double *hx = random_array(type, n * k), *hy = random_array(type, n * k), got;
+            kry_vec *x = vec_on(team, type, hx, n, k), *y = vec_on(team, type, hy, n, k), *column;
+            double bound = 4.0 * (double)n * (double)eps_of(acc_type());
+
+            assert_int_equal(kry_vec_parts(x), parts[t]);
+            OK(kry_vec_dot(x, y, &got));
+            NEAR(got, dot_of(hx, hy, n * k), bound * 3, "dot of %lld", (long long)n);
+            OK(kry_vec_norm2(x, &got));
+            NEAR(got, sqrt(dot_of(hx, hx, n * k)), bound * 3, "norm of %lld", (long long)n);
+            OK(kry_vec_axpby(2, x, -1, y));
+            double *hz = numbers_of(y);
+            for (int64_t i = 0; i < n * k; i++)
+                NEAR(hz[i], 2 * hx[i] - hy[i], 4 * eps_of(type), "axpby %lld", (long long)i);
+            free(hz);
+            OK(kry_vec_mul(1, x, x, 0, y));
+            OK(kry_vec_view(y, 1, &column));
+            OK(kry_vec_fill(column, 7));
+            hz = numbers_of(y);
+            for (int64_t i = 0; i < n * k; i++)
+                NEAR(hz[i], i / n == 1 ? 7 : hx[i] * hx[i], 2 * eps_of(type), "mul %lld",
+                     (long long)i);
+            OK(kry_vec_copy(x, y));
+            free(hz);
+            hz = numbers_of(column);
+            assert_memory_equal(hz, hx + n, (size_t)n * sizeof *hz);
+            free(hz);
+            kry_vec_release(&column);
+            kry_vec_release(&x);
+            kry_vec_release(&y);
+            free(hx);
+            free(hy);
+        }
+        close_team(&team);
+    }
+}
+
+static void vectors__tiny_and_huge_norms(void **state)
+{
+    (void)state;
+    kry_type type = acc_type();
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    double scale = type == KRY_F64 ? 1e-200 : 1e-25, v[10], norm;
+
+    for (int i = 0; i < 10; i++) v[i] = scale * (i + 1);
+    kry_vec *x = vec_on(team, type, v, 10, 1);
+    OK(kry_vec_norm2(x, &norm));
+    NEAR(norm / scale, sqrt(385.0), 1e-5, "tiny");
+    kry_vec_release(&x);
+    close_team(&team);
+}
+
+static void vectors__hand_out_their_parts(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    double *h = random_array(type, 100);
+    kry_vec *x = vec_on(team, type, h, 100, 1), *part;
+    int64_t next = 0, first;
+
+    for (int i = 0; i < 3; i++) {
+        OK(kry_vec_part(x, i, &first, &part));
+        assert_int_equal(first, next);
+        assert_ptr_equal(kry_vec_device(part), kry_team_part(team, i));
+        double *here = numbers_of(part);
+        assert_memory_equal(here, h + first, (size_t)part->n * sizeof *h);
+        next += kry_vec_rows(part);
+        free(here);
+        kry_vec_release(&part);
+    }
+    assert_int_equal(next, 100);
+    REFUSES(kry_vec_part(x, 3, &first, &part), KRY_ERR_ARGUMENT, "part 3 of 3");
+    kry_vec_release(&x);
+    free(h);
+    close_team(&team);
+}
+
+/* ---- products ---------------------------------------------------------------------------------- */
+
+static void check_product(const kry_op *A, const kry_problem *p, kry_type type)
+{
+    kry_device *dev = kry_op_device(A);
+    double *hx = random_array(type, p->n), *hy = random_array(type, p->n);
+    kry_vec *x = vec_on(dev, type, hx, p->n, 1), *y = vec_on(dev, type, hy, p->n, 1);
+    kry_vec *b = vec_on(dev, type, hy, p->n, 1);
+
+    OK(kry_op_apply(A, 2, x, -1, y));
+    OK(kry_op_residual(A, b, x, b));
+    double *applied = numbers_of(y), *residual = numbers_of(b);
+    for (int64_t i = 0; i < p->n; i++) {
+        long double sum = 0, size = fabs(hy[i]);
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++) {
+            long double term = (long double)to_type(type, p->val[k]) * hx[p->col[k]];
+            sum += term, size += fabsl(term);
+        }
+        NEAR(applied[i], 2 * sum - hy[i], 20 * size * eps_of(type), "product, row %lld", (long long)i);
+        NEAR(residual[i], hy[i] - sum, 20 * size * eps_of(type), "residual, row %lld", (long long)i);
+    }
+    free(applied);
+    free(residual);
+    free(hx);
+    free(hy);
+    kry_vec_release(&b);
+    kry_vec_release(&y);
+    kry_vec_release(&x);
+}
+
+static void matrices__of_all_formats(void **state)
+{
+    kry_type type = type_of(state);
+    static const char *const specs[] = { "poisson2d:13", "poisson3d:7", "random_spd:500:6",
+                                         "powerlaw_spd:700:5", "banded_spd:300:40" };
+    static const char *const formats[] = { "auto", "csr", "ell", "sell", "jds", "hyb", "coo", "dia",
+                                           "symdia" };
+    for (int parts = 2; parts <= 4; parts += 2) {
+        for (size_t s = 0; s < COUNT(specs); s++) {
+            kry_problem *p = problem(specs[s]);
+            for (size_t f = 0; f < COUNT(formats); f++) {
+                kry_device *team = open_team(parts, (kry_team_params){ 0 });
+                kry_matrix_params params = { .struct_size = sizeof params, .traits = KRY_POSITIVE };
+                kry_op *A;
+                void *val = in_type(type, p->val, p->nnz);
+                OK(kry_format_parse(formats[f], &params));
+                kry_status st = kry_csr_create(team, type, p->n, p->n, p->row_ptr, p->col, val,
+                                               &params, &A);
+                free(val);
+                if (st == KRY_OK) {
+                    check_product(A, p, type);
+                    kry_op_info info;
+                    kry_op_describe(A, &info);
+                    assert_int_equal(info.nnz, p->nnz);
+                    kry_op_release(&A);
+                } else { /* a format that does not suit the pattern */
+                    assert_int_equal(st, KRY_ERR_UNSUPPORTED);
+                }
+                close_team(&team);
+            }
+            kry_problem_release(&p);
+        }
+    }
+}
+
+static void matrices__split_by_graph_or_unevenly(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p = problem("poisson2d:40");
+    static const double shares[] = { 3, 1, 2 };
+    kry_device *team = open_team(3, (kry_team_params){ .shares = shares });
+    kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    const kry_split *s = kry_op_split(A);
+
+    NEAR((double)kry_split_rows(s, 0) / (double)kry_split_rows(s, 1), 3, 0.1, "shares");
+    check_product(A, p, type);
+    kry_op_release(&A);
+    close_team(&team);
+#ifdef KRY_HAVE_METIS
+    team = open_team(3, (kry_team_params){ .by_graph = true });
+    A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    assert_non_null(kry_op_split(A)->row);
+    check_product(A, p, type);
+    kry_op_release(&A);
+    close_team(&team);
+#endif
+    kry_problem_release(&p);
+}
+
+static void matrices__take_new_values(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p = problem("random_spd:400:5");
+    int32_t *row = calloc((size_t)p->nnz, sizeof *row), *col = calloc((size_t)p->nnz, sizeof *col);
+    double *half = calloc((size_t)p->nnz, sizeof *half);
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++)
+            if (p->col[k] <= i) row[count] = (int32_t)i, col[count] = p->col[k], half[count++] = 1;
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    kry_op *A, *M;
+    void *val = in_type(type, half, count);
+    OK(kry_coo_create(team, type, p->n, p->n, count, row, col, val,
+                      KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF, .traits = KRY_POSITIVE), &A));
+    free(val);
+    OK(kry_jacobi_create(A, &M));
+    count = 0;
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++)
+            if (p->col[k] <= i) half[count++] = p->val[k];
+    val = in_type(type, half, count);
+    OK(kry_op_update(A, val));
+    check_product(A, p, type);
+    OK(kry_op_update(M, NULL));
+    kry_vec *one, *z;
+    OK(kry_vec_create(team, type, p->n, 1, &one));
+    OK(kry_vec_create(team, type, p->n, 1, &z));
+    OK(kry_vec_fill(one, 1));
+    OK(kry_op_apply(M, 1, one, 0, z));
+    double *inverse = numbers_of(z);
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++)
+            if (p->col[k] == i)
+                NEAR(inverse[i] * p->val[k], 1, 4 * eps_of(type), "diagonal %lld", (long long)i);
+    put(type, val, 3, NAN);
+    REFUSES(kry_op_update(A, val), KRY_ERR_ARGUMENT, "nan");
+    check_product(A, p, type);
+    free(val);
+    free(inverse);
+    kry_vec_release(&z);
+    kry_vec_release(&one);
+    kry_op_release(&M);
+    kry_op_release(&A);
+    close_team(&team);
+    free(row);
+    free(col);
+    free(half);
+    kry_problem_release(&p);
+}
+
+/* ---- solves -------------------------------------------------------------------------------------- */
+
+static kry_status solve_on(kry_device *dev, kry_type type, const kry_problem *p, const char *options,
+                           kry_result *res, double **x_out)
+{
+    kry_op *S, *A = matrix_on(dev, type, p,
+                              KRY_MATRIX(.traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE));
+    kry_vec *x, *b = vec_on(dev, type, p->rhs, p->n, 1);
+
+    OK(kry_vec_create(dev, type, p->n, 1, &x));
+    OK(kry_solver_create(A, options, NULL, NULL, &S));
+    kry_status st = kry_solve(S, b, x, res);
+    if (st < 0) fail_msg("%s: %s", options, kry_last_error());
+    *x_out = numbers_of(x);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    return st;
+}
+
+/* The same iterations and the same x; `same` false: preconditioners that end where a part ends. */
+static void compare_solves(kry_type type, const char *spec, const char *options, int parts, bool same)
+{
+    kry_problem *p = problem(spec);
+    kry_device *team = open_team(parts, (kry_team_params){ 0 });
+    kry_result one, many;
+    double *x, *y, size = 0;
+
+    kry_status a = solve_on(device(), type, p, options, &one, &x);
+    kry_status b = solve_on(team, type, p, options, &many, &y);
+    print_message("# %s %s on %d: %lld iterations, %lld on one\n", spec, options, parts,
+                  (long long)many.iterations, (long long)one.iterations);
+    assert_int_equal(a, KRY_OK);
+    assert_int_equal(b, KRY_OK);
+    if (same)
+        NEAR(many.iterations, one.iterations, 1 + 0.02 * (double)one.iterations, "%s", options);
+    for (int64_t i = 0; i < p->n; i++) size = fmax(size, fabs(x[i]));
+    for (int64_t i = 0; i < p->n; i++)
+        NEAR(y[i], x[i], (type == KRY_F32 ? 1e-2 : 1e-5) * size, "%s: x[%lld]", options,
+             (long long)i);
+    free(x);
+    free(y);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
+static void solves__as_on_one_device(void **state)
+{
+    kry_type type = type_of(state);
+    static const struct {
+        const char *options;
+        bool same;
+    } table[] = {
+        { "method=cg", true },
+        { "method=pcg", true },
+        { "precond=chebyshev", true },
+        { "precond=neumann", true },
+        { "precond=block-jacobi", false },
+        { "precond=block-ic:16", false },
+        { "precond=ilu0", false },
+        { "precond=ip", false },
+        { "precond=ssor-ai", false },
+        { "method=cg check-every=7", true },
+        { "method=jacobi rtol=0.01 maxit=5000", true },
+    };
+    for (size_t i = 0; i < COUNT(table); i++)
+        for (int parts = 2; parts <= 3; parts++)
+            compare_solves(type, "poisson2d:19", table[i].options, parts, table[i].same);
+    compare_solves(type, "powerlaw_spd:900:6", "method=pcg", 4, true);
+    compare_solves(type, "random_spd:3:2", "method=cg", 3, true);
+}
+
+static void solves__singular_systems(void **state)
+{
+    kry_type type = type_of(state);
+    compare_solves(type, "twophase2d:12:10", "method=pcg", 2, true);
+    compare_solves(type, "twophase2d:12:10", "method=cg rtol=1e-4", 3, true);
+}
+
+typedef struct seen {
+    int calls;
+    int64_t last, stop_at;
+    kry_vec *x;
+    pthread_t caller;
+} seen;
+
+static int watch(void *user, const kry_iteration *it)
+{
+    seen *s = user;
+    double norm;
+    s->calls++;
+    s->last = it->iteration;
+    assert_true(pthread_equal(pthread_self(), s->caller));
+    OK(kry_vec_norm2(s->x, &norm)); /* x may be looked at */
+    return s->stop_at && it->iteration >= s->stop_at;
+}
+
+static void solves__tell_one_monitor(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p = problem("poisson2d:25");
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    kry_vec *x, *b = vec_on(team, type, p->rhs, p->n, 1);
+    seen s = { .stop_at = 20, .caller = pthread_self() };
+    kry_result res;
+
+    OK(kry_vec_create(team, type, p->n, 1, &x));
+    s.x = x;
+    OK(kry_pcg_create(A, KRY_PCG(.stop = { .check_every = 5 }, .monitor = watch, .monitor_user = &s),
+                      &S));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_STOPPED);
+    assert_int_equal(s.calls, 5);
+    assert_int_equal(s.last, 20);
+    assert_int_equal(res.iterations, 20);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
+static void small_systems__use_fewer_devices(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p = problem("poisson2d:9");
+    kry_device *part[3], *team;
+    kry_op_info info;
+
+    for (int i = 0; i < 3; i++) OK(kry_device_open(NULL, &part[i]));
+    OK(kry_team_create(part, 3, NULL, &team));
+    for (int i = 0; i < 3; i++) kry_device_release(&part[i]);
+    kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    kry_op_describe(A, &info);
+    if (!strstr(info.variant, "on 1 of 3 devices: too small")) fail_msg("'%s'", info.variant);
+    check_product(A, p, type);
+    kry_op_release(&A);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------- */
+
+static kry_status fail_later(void *self, const kry_direction *d, kry_vec *p, kry_vec *q, kry_sum *sum)
+{
+    (void)self, (void)d, (void)p, (void)q, (void)sum;
+    return kry_fail(KRY_ERR_DEVICE, "lost on purpose");
+}
+
+/* A part that fails in the middle of a solve: an error that names it, and all go on afterwards. */
+static void a_lost_part__is_named(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p = problem("poisson2d:25");
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    kry_vec *x, *b = vec_on(team, type, p->rhs, p->n, 1);
+    kry_op *local = (kry_op *)kry_op_on_part(A, 1);
+    const kry_op_table *good = local->table;
+    kry_op_table bad = *good;
+
+    bad.apply_direction = fail_later;
+    OK(kry_vec_create(team, type, p->n, 1, &x));
+    OK(kry_pcg_create(A, NULL, &S));
+    local->table = &bad;
+    REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "device 1 of 3");
+    REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "lost on purpose");
+    local->table = good;
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, NULL));
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
+static void bad_input__has_a_sentence(void **state)
+{
+    (void)state;
+    kry_type type = acc_type();
+    kry_problem *p = problem("random_spd:3:2");
+    kry_device *one[2], *team, *again;
+    kry_op *A;
+    kry_vec *v, *x;
+    double b[3] = { 1, NAN, 1 }, c[3] = { 0 };
+
+    OK(kry_device_open(NULL, &one[0]));
+    one[1] = one[0];
+    REFUSES(kry_team_create(one, 2, NULL, &team), KRY_ERR_ARGUMENT, "device 1 is device 0 once more");
+    REFUSES(kry_team_create(one, 0, NULL, &team), KRY_ERR_ARGUMENT, "0 devices");
+    OK(kry_team_create(one, 1, NULL, &team));
+    REFUSES(kry_team_create(one, 1, NULL, &again), KRY_ERR_ARGUMENT, "in a team already");
+    REFUSES(kry_team_create(&team, 1, NULL, &again), KRY_ERR_ARGUMENT, "a team itself");
+    close_team(&team);
+    const double shares[] = { 0 };
+    REFUSES(kry_team_create(one, 1, KRY_TEAM(.shares = shares), &team), KRY_ERR_ARGUMENT,
+            "share of part 0 is 0");
+    kry_device_release(&one[0]);
+
+    team = open_team(4, (kry_team_params){ 0 });
+    REFUSES(kry_csr_create(team, type, 3, 3, p->row_ptr, p->col, p->val, NULL, &A), KRY_ERR_ARGUMENT,
+            "3 rows or layers cannot be split over 4 devices");
+    const int64_t row_ptr[] = { 0, 1 };
+    const int32_t col[] = { 4 };
+    REFUSES(kry_csr_create(team, type, 1, 5, row_ptr, col, b, NULL, &A), KRY_ERR_UNSUPPORTED,
+            "only square");
+    close_team(&team);
+
+    team = open_team(2, (kry_team_params){ 0 });
+    A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    v = vec_on(team, type, b, 3, 1), x = vec_on(team, type, c, 3, 1);
+    kry_op *S;
+    OK(kry_pcg_create(A, NULL, &S));
+    REFUSES(kry_solve(S, v, x, NULL), KRY_ERR_ARGUMENT, "b[1] is");
+    kry_op *M;
+    kry_op *plain = matrix_on(device(), type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    OK(kry_jacobi_create(plain, &M));
+    kry_op *T;
+    REFUSES(kry_pcg_create(A, KRY_PCG(.precond = M), &T), KRY_ERR_ARGUMENT, "another device");
+    static const kry_op_table own = { .struct_size = sizeof own, .kind = "mine" };
+    kry_op_table mine = own;
+    mine.apply = M->table->apply;
+    REFUSES(kry_op_create(team, &mine, NULL, &A->shape, &T), KRY_ERR_UNSUPPORTED, "'mine' is for one");
+    kry_op_release(&M);
+    kry_op_release(&plain);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&v);
+    kry_vec_release(&x);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
+static void specs__open_teams(void **state)
+{
+    (void)state;
+    kry_device *team;
+
+    REFUSES(kry_device_open("cpu/0", &team), KRY_ERR_ARGUMENT, "cannot be cut into 0");
+    REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT, "no device matches 'nothing'");
+    REFUSES(kry_device_open("cpu/1,fast", &team), KRY_ERR_ARGUMENT, "'fast' is none of");
+    kry_device *plain;
+    OK(kry_device_open(NULL, &plain));
+    const char *kind = kry_device_get_info(plain)->gpu ? "gpu:0+gpu:0,use-all" : "cpu:0+cpu:0,use-all";
+    OK(kry_device_open(kind, &team));
+    assert_int_equal(kry_team_size(team), 2);
+    close_team(&team);
+    kry_device_release(&plain);
+    kry_status st = kry_device_open("cpu/1", &team);
+    if (st == KRY_OK) close_team(&team);
+}
+
+/* Precision that one part lacks, the team lacks. */
+static void mixed_parts__have_what_all_have(void **state)
+{
+    (void)state;
+    kry_device *part[2], *team;
+    kry_vec *v;
+
+    use_profile(NULL);
+    bool fp64 = kry_device_get_info(device())->fp64;
+    OK(kry_device_open(NULL, &part[0]));
+    use_profile("no-fp64");
+    OK(kry_device_open(NULL, &part[1]));
+    OK(kry_team_create(part, 2, NULL, &team));
+    assert_false(kry_device_get_info(team)->fp64);
+    REFUSES(kry_vec_create(team, KRY_F64, 10, 1, &v), KRY_ERR_UNSUPPORTED, "double");
+    close_team(&team);
+    assert_int_equal(kry_device_get_info(part[0])->fp64, fp64);
+    kry_device_release(&part[0]);
+    kry_device_release(&part[1]);
+    use_profile(NULL);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        BOTH(vectors__behave_as_on_one_device),
+        cmocka_unit_test(vectors__tiny_and_huge_norms),
+        BOTH(vectors__hand_out_their_parts),
+        BOTH(matrices__of_all_formats),
+        BOTH(matrices__split_by_graph_or_unevenly),
+        BOTH(matrices__take_new_values),
+        BOTH(solves__as_on_one_device),
+        BOTH(solves__singular_systems),
+        BOTH(solves__tell_one_monitor),
+        BOTH(small_systems__use_fewer_devices),
+        BOTH(a_lost_part__is_named),
+        cmocka_unit_test(bad_input__has_a_sentence),
+        cmocka_unit_test(specs__open_teams),
+        cmocka_unit_test(mixed_parts__have_what_all_have),
+    };
+    return cmocka_run_group_tests(tests, keep_profile, restore_profile);
+}
