@@ -17,6 +17,25 @@
 // Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: the same place for both
 // if U = L', and with the two exchanged it is the transpose that is solved with.
 
+// STORED    type of the factors' numbers, REAL unless told otherwise; HALVES: they are halves. D^-1 is
+//           stored without a power of two, `scale`
+
+#ifndef STORED
+#define STORED REAL
+#endif
+#ifdef HALVES
+#define ONE_OF(p, i)   ((REAL)vload_half(i, p))
+#define EIGHT_OF(p, i) vload_half8(i, p)
+#else
+#define ONE_OF(p, i)   ((REAL)(p)[i])
+#define EIGHT_OF(p, i) vload8(i, p)
+#endif
+#if defined(KRY_CPU) && STRIDE == 8
+#define FACTOR(p, i)   KRY_JOIN(convert_, LANES)(EIGHT_OF(p, i))
+#else
+#define FACTOR(p, i)   ONE_OF(p, (long)(i) * STRIDE + LANE)
+#endif
+
 #if defined(KRY_CPU) && STRIDE == 8
 #define LANES          KRY_JOIN(REAL, 8)
 #define GET(p, i)      vload8(i, p)
@@ -107,20 +126,20 @@ void store_tile(int t, int end, int rows, long n, long at, global const REAL *re
 
 // y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1
 void forward_tile(int t, int end, int m, global const int *restrict diagonal,
-                  global const REAL *restrict lower, global REAL *y)
+                  global const STORED *restrict lower, global REAL *y)
 {
     int near = 0;
     while (near < m && diagonal[2 * near] < TILE) near++;
     for (int k = near; k < m; k++) {
         int offset = diagonal[2 * k];
-        global const REAL *l = lower + (long)diagonal[2 * k + 1] * STRIDE;
+        global const STORED *l = lower + (long)diagonal[2 * k + 1] * STRIDE;
         for (int j = max(t, offset); j < end; j++)
-            PUT(GET(y, j) - GET(l, j - offset) * GET(y, j - offset), j, y);
+            PUT(GET(y, j) - FACTOR(l, j - offset) * GET(y, j - offset), j, y);
     }
     if (near == 1 && diagonal[0] == 1) {
         LANES last = t ? GET(y, t - 1) : 0;
         for (int j = t; j < end; j++) {
-            last = j ? GET(y, j) - GET(lower, j - 1) * last : GET(y, 0);
+            last = j ? GET(y, j) - FACTOR(lower, j - 1) * last : GET(y, 0);
             PUT(last, j, y);
         }
     } else if (near) {
@@ -128,7 +147,7 @@ void forward_tile(int t, int end, int m, global const int *restrict diagonal,
             LANES sum = GET(y, j);
             for (int k = 0; k < near && diagonal[2 * k] <= j; k++) {
                 int c = j - diagonal[2 * k];
-                sum -= GET(lower, diagonal[2 * k + 1] + c) * GET(y, c);
+                sum -= FACTOR(lower, diagonal[2 * k + 1] + c) * GET(y, c);
             }
             PUT(sum, j, y);
         }
@@ -137,27 +156,27 @@ void forward_tile(int t, int end, int m, global const int *restrict diagonal,
 
 // y_j := y_j - sum over diagonals U_j,j+offset y_j+offset for the rows end - 1 ... t
 void back_tile(int t, int end, int rows, int m, global const int *restrict diagonal,
-               global const REAL *restrict upper, global REAL *y)
+               global const STORED *restrict upper, global REAL *y)
 {
     int near = 0;
     while (near < m && diagonal[2 * near] < TILE) near++;
     for (int k = near; k < m; k++) {
         int offset = diagonal[2 * k];
-        global const REAL *u = upper + (long)diagonal[2 * k + 1] * STRIDE;
+        global const STORED *u = upper + (long)diagonal[2 * k + 1] * STRIDE;
         for (int j = t; j < min(end, rows - offset); j++)
-            PUT(GET(y, j) - GET(u, j) * GET(y, j + offset), j, y);
+            PUT(GET(y, j) - FACTOR(u, j) * GET(y, j + offset), j, y);
     }
     if (near == 1 && diagonal[0] == 1) {
         LANES last = end < rows ? GET(y, end) : 0;
         for (int j = end - 1; j >= t; j--) {
-            last = j + 1 < rows ? GET(y, j) - GET(upper, j) * last : GET(y, j);
+            last = j + 1 < rows ? GET(y, j) - FACTOR(upper, j) * last : GET(y, j);
             PUT(last, j, y);
         }
     } else if (near) {
         for (int j = end - 1; j >= t; j--) {
             LANES sum = GET(y, j);
             for (int k = 0; k < near && j + diagonal[2 * k] < rows; k++)
-                sum -= GET(upper, diagonal[2 * k + 1] + j) * GET(y, j + diagonal[2 * k]);
+                sum -= FACTOR(upper, diagonal[2 * k + 1] + j) * GET(y, j + diagonal[2 * k]);
             PUT(sum, j, y);
         }
     }
@@ -166,17 +185,18 @@ void back_tile(int t, int end, int rows, int m, global const int *restrict diago
 kernel void block_diagonals(long n, int rows, int bundles, int m,
                             global const int *restrict diagonal, global const int *restrict slot,
                             long record, long lower_at, long upper_at, long inverse_at,
-                            global const REAL *restrict factor, global REAL *restrict scratch,
+                            global const STORED *restrict factor, ACC scale, global REAL *restrict scratch,
                             global const REAL *restrict r, long r_first, global REAL *restrict z,
                             long z_first)
 {
     global REAL *y = scratch + get_group_id(0) * (long)rows * STRIDE;
+    const REAL by = (REAL)scale;
     r += r_first, z += z_first;
     FOR_EACH(b, bundles) {
         long at = b * STRIDE * rows;
-        global const REAL *at_slot = factor + slot[b] * record * STRIDE;
-        global const REAL *l = at_slot + lower_at * STRIDE, *u = at_slot + upper_at * STRIDE;
-        global const REAL *d = at_slot + inverse_at * STRIDE;
+        global const STORED *at_slot = factor + slot[b] * record * STRIDE;
+        global const STORED *l = at_slot + lower_at * STRIDE, *u = at_slot + upper_at * STRIDE;
+        global const STORED *d = at_slot + inverse_at * STRIDE;
         for (int t = 0; t < rows; t += TILE) {
             int end = min(t + TILE, rows);
             load_tile(t, end, rows, n, at, r, y);
@@ -184,7 +204,7 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
         }
         for (int t = (rows - 1) / TILE * TILE; t >= 0; t -= TILE) {
             int end = min(t + TILE, rows);
-            for (int j = t; j < end; j++) PUT(GET(d, j) * GET(y, j), j, y);
+            for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
             back_tile(t, end, rows, m, diagonal, u, y);
             store_tile(t, end, rows, n, at, y, z);
         }
@@ -237,19 +257,20 @@ REAL scan_piece(const piece *p, REAL *carry, local REAL *all)
 
 kernel void block_pieces(long n, int rows, int blocks, int m, global const int *restrict diagonal,
                          global const int *restrict slot, long record, long lower_at,
-                         long upper_at, long inverse_at, global const REAL *restrict factor,
+                         long upper_at, long inverse_at, global const STORED *restrict factor, ACC scale,
                          int step, global const REAL *restrict r, long r_first, global REAL *z,
                          long z_first)
 {
     local REAL all[4 * WG];
+    const REAL by = (REAL)scale;
     int chain = m && diagonal[0] == 1, b = get_group_id(0), each = (step + WG - 1) / WG;
 
     do {
         long at = (long)b * rows;
         int length = (int)min((long)rows, n - at), t = 0;
-        global const REAL *at_slot = factor + slot[b] * record;
-        global const REAL *l = at_slot + lower_at, *u = at_slot + upper_at;
-        global const REAL *d = at_slot + inverse_at;
+        global const STORED *at_slot = factor + slot[b] * record;
+        global const STORED *l = at_slot + lower_at, *u = at_slot + upper_at;
+        global const STORED *d = at_slot + inverse_at;
         global const REAL *x = r + r_first + at;
         global REAL *y = z + z_first + at;
         REAL carry = 0;
@@ -262,8 +283,8 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
                 if (i >= each || j >= end) continue;
                 REAL sum = x[j];
                 for (int k = chain; k < m && diagonal[2 * k] <= j; k++)
-                    sum -= l[diagonal[2 * k + 1] + j - diagonal[2 * k]] * y[j - diagonal[2 * k]];
-                p.a[i] = chain && j ? -l[j - 1] : 0, p.b[i] = sum;
+                    sum -= ONE_OF(l, diagonal[2 * k + 1] + j - diagonal[2 * k]) * y[j - diagonal[2 * k]];
+                p.a[i] = chain && j ? -ONE_OF(l, j - 1) : 0, p.b[i] = sum;
             }
             REAL last = scan_piece(&p, &carry, all);
             for (int i = 0; i < EACH_ITEM; i++) {
@@ -280,10 +301,10 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
                 int j = first - i;
                 p.a[i] = 1, p.b[i] = 0;
                 if (i >= each || j < end) continue;
-                REAL sum = d[j] * y[j];
+                REAL sum = by * ONE_OF(d, j) * y[j];
                 for (int k = chain; k < m && j + diagonal[2 * k] < length; k++)
-                    sum -= u[diagonal[2 * k + 1] + j] * y[j + diagonal[2 * k]];
-                p.a[i] = chain && j + 1 < length ? -u[j] : 0, p.b[i] = sum;
+                    sum -= ONE_OF(u, diagonal[2 * k + 1] + j) * y[j + diagonal[2 * k]];
+                p.a[i] = chain && j + 1 < length ? -ONE_OF(u, j) : 0, p.b[i] = sum;
             }
             REAL last = scan_piece(&p, &carry, all);
             for (int i = 0; i < EACH_ITEM; i++) {
@@ -322,14 +343,15 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
 #define TAKE(l, s)   AT_COLUMN(l) -= s;
 
 kernel void block_rows(long n, int rows, int bundles, global const int *restrict lower_begin,
-                       global const int *restrict lower_col, global const REAL *restrict lower,
+                       global const int *restrict lower_col, global const STORED *restrict lower,
                        global const int *restrict upper_begin,
-                       global const int *restrict upper_col, global const REAL *restrict upper,
-                       global const REAL *restrict inverse, global REAL *restrict scratch,
+                       global const int *restrict upper_col, global const STORED *restrict upper,
+                       global const STORED *restrict inverse, ACC scale, global REAL *restrict scratch,
                        global const REAL *restrict r, long r_first, global REAL *restrict z,
                        long z_first)
 {
     global REAL *y = scratch + WALKER * (long)rows * STRIDE;
+    const REAL by = (REAL)scale;
     global const int *restrict col = lower_col;
     r += r_first, z += z_first;
     FOR_BUNDLES(b, bundles) {
@@ -338,13 +360,13 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
         col = lower_col;
         for (int j = 0; j < rows; j++) {
             LANES sum = GET(y, j);
-            ENTRIES(e, lower_begin, b, j) sum -= GET(lower, e) * SPREAD(AT_COLUMN);
+            ENTRIES(e, lower_begin, b, j) sum -= FACTOR(lower, e) * SPREAD(AT_COLUMN);
             PUT(sum, j, y);
         }
         col = upper_col;
         for (int j = rows - 1; j >= 0; j--) {
-            LANES sum = GET(inverse, b * rows + j) * GET(y, j);
-            ENTRIES(e, upper_begin, b, j) sum -= GET(upper, e) * SPREAD(AT_COLUMN);
+            LANES sum = by * FACTOR(inverse, b * rows + j) * GET(y, j);
+            ENTRIES(e, upper_begin, b, j) sum -= FACTOR(upper, e) * SPREAD(AT_COLUMN);
             PUT(sum, j, y);
         }
         store_tile(0, rows, rows, n, at, y, z);
@@ -355,15 +377,16 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
 kernel void block_rows_transposed(long n, int rows, int bundles,
                                   global const int *restrict lower_begin,
                                   global const int *restrict lower_col,
-                                  global const REAL *restrict lower,
+                                  global const STORED *restrict lower,
                                   global const int *restrict upper_begin,
                                   global const int *restrict upper_col,
-                                  global const REAL *restrict upper,
-                                  global const REAL *restrict inverse,
+                                  global const STORED *restrict upper,
+                                  global const STORED *restrict inverse, ACC scale,
                                   global REAL *restrict scratch, global const REAL *restrict r,
                                   long r_first, global REAL *restrict z, long z_first)
 {
     global REAL *y = scratch + WALKER * (long)rows * STRIDE;
+    const REAL by = (REAL)scale;
     global const int *restrict col = upper_col;
     r += r_first, z += z_first;
     FOR_BUNDLES(b, bundles) {
@@ -373,16 +396,16 @@ kernel void block_rows_transposed(long n, int rows, int bundles,
         for (int j = 0; j < rows; j++) {
             LANES known = GET(y, j);
             ENTRIES(e, upper_begin, b, j) {
-                LANES part = GET(upper, e) * known;
+                LANES part = FACTOR(upper, e) * known;
                 EACH(TAKE, part)
             }
-            PUT(GET(inverse, b * rows + j) * known, j, y);
+            PUT(by * FACTOR(inverse, b * rows + j) * known, j, y);
         }
         col = lower_col;
         for (int j = rows - 1; j >= 0; j--) {
             LANES known = GET(y, j);
             ENTRIES(e, lower_begin, b, j) {
-                LANES part = GET(lower, e) * known;
+                LANES part = FACTOR(lower, e) * known;
                 EACH(TAKE, part)
             }
         }

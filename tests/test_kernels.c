@@ -250,7 +250,7 @@ static void blocks(kry_type type, int64_t first)
         static float f32[32 * ALL];
         double want[ALL], pair[2], zr = 0;
         int64_t k = 0;
-        kry_op *A, *M;
+        kry_op *A, *M, *H;
         kry_sum *sum;
         for (int i = 0; i < ALL; i++) {
             int begin = i / rows * rows, end = begin + rows < ALL ? begin + rows : ALL;
@@ -272,6 +272,10 @@ static void blocks(kry_type type, int64_t first)
         assert_true(fabs(pair[0] - zr) <= 1000 * roundoff(type) * (1 + zr));
         OK(kry_op_apply(M, 2, x, -1, y));
         expect(y, want, 600 * roundoff(type));
+        OK(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows, .storage = KRY_STORE_HALF), &H));
+        OK(kry_op_apply(H, 1, x, 0, y));
+        expect(y, want, 0.02);
+        keep_op(H);
         kry_sum_release(&sum);
         keep_vec(x), keep_vec(y);
         keep_op(M), keep_op(A);
@@ -629,13 +633,27 @@ static void block_plain(bool (*there)(int i, int j), bool symmetric, bool transp
                     block_entry(symmetric, transposed ? k : i, transposed ? i : k) * z[k] / d[i];
 }
 
+static void block_solve_with(const kry_op *M, bool (*there)(int i, int j), bool symmetric, int rows,
+                             int64_t first, double eps)
+{
+    const kry_type type = kry_op_get_shape(M)->type;
+    double want[BLOCKED];
+    kry_vec *r = vector(type, BLOCKED, first, 0), *z = vector(type, BLOCKED, first, 1);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M, 1, r, 0, z));
+        block_plain(there, symmetric, transposed, rows, want);
+        expect(z, want, eps);
+    }
+    keep_vec(r), keep_vec(z);
+}
+
 static void block_solves(kry_type type, int64_t first, bool (*there)(int i, int j), int rows)
 {
     static int64_t row_ptr[BLOCKED + 1];
     static int32_t col[8 * BLOCKED];
     static double f64[8 * BLOCKED];
     static float f32[8 * BLOCKED];
-    double want[BLOCKED], eps = 100 * roundoff(type);
+    double eps = 100 * roundoff(type);
     for (int symmetric = 0; symmetric < 2; symmetric++) {
         int64_t k = 0;
         kry_op *A, *M;
@@ -649,16 +667,14 @@ static void block_solves(kry_type type, int64_t first, bool (*there)(int i, int 
         }
         OK(kry_csr_create(dev, type, BLOCKED, BLOCKED, row_ptr, col,
                           type == KRY_F32 ? (void *)f32 : f64, NULL, &A));
-        OK((symmetric ? kry_block_ic_create : kry_block_ilu_create)(A, KRY_BLOCK_IC(.rows = rows),
-                                                                    &M));
-        kry_vec *r = vector(type, BLOCKED, first, 0), *z = vector(type, BLOCKED, first, 1);
-        for (int transposed = 0; transposed < 2; transposed++) {
-            OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M, 1, r, 0, z));
-            block_plain(there, symmetric, transposed, rows, want);
-            expect(z, want, eps);
+        for (int h = 1; h >= 0; h--) { /* as halves, and as given */
+            const kry_store storage = h ? KRY_STORE_HALF : KRY_STORE_GIVEN;
+            OK((symmetric ? kry_block_ic_create : kry_block_ilu_create)(
+                A, KRY_BLOCK_IC(.rows = rows, .storage = storage), &M));
+            block_solve_with(M, there, symmetric, rows, first, h ? 0.02 : eps);
+            keep_op(M);
         }
-        keep_op(A), keep_op(M);
-        keep_vec(r), keep_vec(z);
+        keep_op(A);
     }
 }
 

@@ -10,6 +10,15 @@
 extern "C" {
 #endif
 
+/* How block Jacobi and block factors keep their numbers. They are rounded once, to the nearest;
+ * what is computed with them has the type of the vectors. */
+typedef enum kry_store {
+    KRY_STORE_GIVEN,  /* as the numbers of A */
+    KRY_STORE_SINGLE, /* 4 bytes */
+    KRY_STORE_HALF    /* 2 bytes, 11 bits; times a power of two for each matrix or block, so that
+                         they use their range. Needs no cl_khr_fp16 */
+} kry_store;
+
 /*
  * M := inverse of the diagonal of A
  *
@@ -116,6 +125,9 @@ typedef struct kry_block_jacobi_params {
     size_t struct_size;
     int rows; /* of a block, 1 ... 32; default: what the pattern shows (rows of equal pattern come
                  in such groups: 3 for elasticity in space), else 2 */
+    kry_store storage; /* of the inverse blocks; default KRY_STORE_GIVEN. Symmetric blocks stay
+                            positive definite: the diagonal of one that rounding has made
+                            indefinite is raised, by 2^-10 of it or what it takes */
 } kry_block_jacobi_params;
 #define KRY_BLOCK_JACOBI(...) \
     (&(kry_block_jacobi_params){ .struct_size = sizeof(kry_block_jacobi_params), __VA_ARGS__ })
@@ -178,6 +190,8 @@ typedef struct kry_block_ic_params {
                      planes of one in space, also for a matrix with the diagonals of a grid; else
                      32 ... 1024, what suits the device */
     double shift; /* factor A + shift diag(A), >= 0; default 0. More is taken if it has to be */
+    kry_store storage; /* of the factors; default KRY_STORE_GIVEN. Rounded factors of a symmetric
+                            A are those of an M that is symmetric positive definite, too */
 } kry_block_ic_params;
 #define KRY_BLOCK_IC(...) \
     (&(kry_block_ic_params){ .struct_size = sizeof(kry_block_ic_params), __VA_ARGS__ })
@@ -221,7 +235,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create and the program take
  * it: jacobi, block-jacobi, block-jacobi:ROWS, ip, ip:unscaled, ip:drop, ip:unscaled,drop,
- * neumann, neumann:DEGREE, ssor-ai, ssor-ai:DEGREE, chebyshev, chebyshev:DEGREE; none: *M is NULL
+ * neumann, neumann:DEGREE, ssor-ai, ssor-ai:DEGREE, chebyshev, chebyshev:DEGREE, block-ic,
+ * block-ic:ROWS, block-ilu, block-ilu:ROWS, ilu0; none: *M is NULL. Behind block-jacobi, block-ic,
+ * block-ilu and ilu0 may stand @single or @half: how their numbers are kept
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.
  */

@@ -5,7 +5,7 @@
 #ifndef KRY_BLOCK_FACTOR_H
 #define KRY_BLOCK_FACTOR_H
 
-#include "../core/internal.h"
+#include "storage.h"
 
 /* Rows of a strict triangle of all blocks; columns ascend in a row and count from row 0 of A. */
 typedef struct kry_triangle {
@@ -16,10 +16,11 @@ typedef struct kry_triangle {
 
 /* L D U, L and U unit triangular with the pattern of A inside blocks of `rows` rows. */
 typedef struct kry_block_factor {
-    const char *who; /* the public function, for messages */
-    bool symmetric;  /* U = L', and `upper` holds A's until it is made of `lower` */
-    bool lift;       /* pivots of zero become the diagonal's entry: A is singular */
-    kry_type type;   /* of A's numbers */
+    const char *who;   /* the public function, for messages */
+    bool symmetric;    /* U = L', and `upper` holds A's until it is made of `lower` */
+    bool lift;         /* pivots of zero become the diagonal's entry: A is singular */
+    kry_type type;     /* of A's numbers */
+    kry_store storage; /* of the factors on the device */
     int64_t n, rows;
     kry_triangle lower, upper;
     double *d;    /* n: pivots */

@@ -25,6 +25,7 @@ typedef struct block_ic {
     kry_vec *product; /* M x where y is not simply M x */
     int64_t rows;
     bool symmetric;
+    kry_store storage;
     double shift; /* at least */
     char variant[80];
 } block_ic;
@@ -85,8 +86,11 @@ static void print_variant(block_ic *M, double shift)
     if (shift > 0)
         used += snprintf(M->variant + used, sizeof M->variant - (size_t)used, " shift=%g", shift);
     if (facts.diagonals >= 0)
-        snprintf(M->variant + used, sizeof M->variant - (size_t)used, " diagonals=%d",
-                 facts.diagonals);
+        used += snprintf(M->variant + used, sizeof M->variant - (size_t)used, " diagonals=%d",
+                         facts.diagonals);
+    if (M->storage)
+        snprintf(M->variant + used, sizeof M->variant - (size_t)used, " %s",
+                 kry_storage_name(M->storage));
 }
 
 /* Factor A as it is now. On failure what there was stays. */
@@ -99,6 +103,7 @@ static kry_status refactor(block_ic *M)
                            .symmetric = M->symmetric,
                            .lift = M->A->shape.traits & KRY_SINGULAR,
                            .type = M->A->shape.type,
+                           .storage = M->storage,
                            .n = M->A->shape.rows,
                            .shift = M->shift };
 
@@ -202,6 +207,7 @@ static kry_status check(const char *who, const kry_op *A, const kry_block_ic_par
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", who);
     CHECK(!p || p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "%s: params not made by KRY_BLOCK_IC", who);
+    if (p) TRY(kry_storage_check(who, p->storage));
     TRY(kry_op_check_square(who, A));
     CHECK(kry_has_rows(A) || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator", who, A->table->kind);
@@ -235,7 +241,7 @@ static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_par
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->symmetric = symmetric;
-    if (p) M->rows = p->rows, M->shift = p->shift;
+    if (p) M->rows = p->rows, M->shift = p->shift, M->storage = p->storage;
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->product));
     TRY(refactor(M));
     kry_op_shape shape = A->shape;

@@ -1,13 +1,15 @@
 /*
  * block_jacobi.c - M := inverse of the diagonal blocks of `rows` consecutive rows each.
  *
- * Storage     rows n numbers, twice while new ones are made
+ * Storage     rows n numbers, twice while new ones are made; in single or as halves, then with a
+ *             power of two for each block
  * Per use     rows + 2 words: reads the blocks and r, writes z; sums in the same pass
  * Positive    if A is: its diagonal blocks are, then
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1
  */
 #include "../dist/team.h"
 #include "rows.h"
+#include "storage.h"
 #include <float.h>
 #include <kry/precond.h>
 #include <math.h>
@@ -21,7 +23,9 @@ typedef struct block_jacobi {
     kry_op *A; /* retained */
     int rows;
     bool symmetric;
+    kry_store storage;
     cl_mem inverse; /* rows n numbers, see cl/block_jacobi.cl */
+    cl_mem scale;   /* of each block; a word where they are stored as given */
     kry_kernel *kernel;
     char variant[32];
 } block_jacobi;
@@ -161,16 +165,6 @@ static int rows_by_pattern(const kry_rows *R)
 
 /* ---- set-up --------------------------------------------------------------------------------- */
 
-static void put_block(const block_jacobi *M, const block *B, int64_t first, void *host)
-{
-    bool by_rows = M->A->dev->info.cpu_kernels;
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < B->size; j++)
-            kry_number_put(M->A->shape.type, host,
-                           by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
-                           B->a[i][j]);
-}
-
 static bool fits(kry_type type, const block *B)
 {
     for (int i = 0; i < B->size; i++)
@@ -179,17 +173,85 @@ static bool fits(kry_type type, const block *B)
     return true;
 }
 
-static kry_status invert_all(const block_jacobi *M, const kry_rows *R, void *host)
+/* Cholesky's factors exist. */
+static bool is_positive(const block *B)
+{
+    block L = *B;
+
+    for (int k = 0; k < B->size; k++) {
+        for (int j = 0; j < k; j++) L.a[k][k] -= L.a[k][j] * L.a[k][j];
+        if (!(L.a[k][k] > 0)) return false;
+        L.a[k][k] = sqrt(L.a[k][k]);
+        for (int i = k + 1; i < B->size; i++) {
+            for (int j = 0; j < k; j++) L.a[i][k] -= L.a[i][j] * L.a[k][j];
+            L.a[i][k] /= L.a[k][k];
+        }
+    }
+    return true;
+}
+
+static void round_entries(const block_jacobi *M, const block *B, double scale, double lift,
+                          block *rounded)
+{
+    rounded->size = B->size;
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++)
+            rounded->a[i][j] = kry_storage_round(M->storage, M->A->shape.type,
+                                                 B->a[i][j] / scale * (i == j ? 1 + lift : 1));
+}
+
+/* B := what is stored of it, and the scale. One that is positive definite stays so: rounding
+ * changes an eigenvalue by 2^-11 of the largest for each row at most, and the diagonal is raised by
+ * as much as it takes. false: the range of its diagonal is too large. */
+static bool round_block(const block_jacobi *M, block *B, double *scale)
+{
+    const bool positive = M->symmetric && is_positive(B);
+    double most = 0, lift = 0;
+    block rounded;
+
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++) most = fmax(most, fabs(B->a[i][j]));
+    *scale = 2 * kry_storage_scale(M->storage, M->A->shape.type, most);
+    for (int i = 0; i < B->size; i++)
+        if (positive && !kry_storage_holds(M->storage, B->a[i][i] / *scale)) return false;
+    round_entries(M, B, *scale, lift, &rounded);
+    while (positive && !is_positive(&rounded)) {
+        lift = lift > 0 ? 2 * lift : 1.0 / 1024;
+        if (lift > 1) return false;
+        round_entries(M, B, *scale, lift, &rounded);
+    }
+    *B = rounded;
+    return fits(M->A->shape.type, B);
+}
+
+static void put_block(const block_jacobi *M, const block *B, int64_t first, void *host)
+{
+    bool by_rows = M->A->dev->info.cpu_kernels;
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++)
+            kry_storage_put(M->storage, M->A->shape.type, host,
+                            by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
+                            B->a[i][j]);
+}
+
+static kry_status invert_all(const block_jacobi *M, const kry_rows *R, void *host, void *scales)
 {
     kry_status st = KRY_OK;
     block B;
+    double scale = 1;
 
     for (int64_t first = 0; first < R->n; first += M->rows) {
         cut_out(R, first, M->rows, &B);
         CHECK(invert(&B, M->symmetric) && fits(M->A->shape.type, &B), KRY_ERR_SINGULAR,
               "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular",
               (long long)first, (long long)first + B.size - 1, M->A->table->kind);
+        CHECK(M->storage == KRY_STORE_GIVEN || round_block(M, &B, &scale), KRY_ERR_UNSUPPORTED,
+              "kry_block_jacobi_create: the inverse of the block of rows %lld to %lld of '%s' has "
+              "too large a range for storage '%s'",
+              (long long)first, (long long)first + B.size - 1, M->A->table->kind,
+              kry_storage_name(M->storage));
         put_block(M, &B, first, host);
+        kry_number_put(M->A->shape.type, scales, first / M->rows, scale);
     }
 done:
     return st;
@@ -200,20 +262,30 @@ static kry_status make_blocks(block_jacobi *M, const kry_rows *R)
 {
     kry_status st = KRY_OK;
     kry_device *dev = M->A->dev;
-    size_t numbers = (size_t)R->n * (size_t)M->rows, size = kry_type_size(M->A->shape.type);
-    void *host = NULL;
-    cl_mem next = NULL;
+    size_t numbers = (size_t)R->n * (size_t)M->rows, word = kry_type_size(M->A->shape.type);
+    size_t size = kry_storage_size(M->storage, M->A->shape.type);
+    size_t blocks = ((size_t)R->n + (size_t)M->rows - 1) / (size_t)M->rows;
+    void *host = NULL, *scales = NULL;
+    cl_mem next = NULL, scale = NULL;
 
     if (R->n == 0) return KRY_OK;
     TRY(kry_alloc(numbers, size, &host));
-    TRY(invert_all(M, R, host));
+    TRY(kry_alloc(blocks, word, &scales));
+    TRY(invert_all(M, R, host, scales));
+    if (M->storage == KRY_STORE_GIVEN) blocks = 1; /* not read */
     TRY(kry_buffer_create(dev, numbers * size, &next));
+    TRY(kry_buffer_create(dev, blocks * word, &scale));
     TRY_CL(clEnqueueWriteBuffer(dev->queue, next, CL_TRUE, 0, numbers * size, host, 0, NULL, NULL));
+    TRY_CL(
+        clEnqueueWriteBuffer(dev->queue, scale, CL_TRUE, 0, blocks * word, scales, 0, NULL, NULL));
     kry_buffer_release(dev, &M->inverse);
+    kry_buffer_release(dev, &M->scale);
     M->inverse = next, next = NULL;
+    M->scale = scale, scale = NULL;
 done:
+    if (scale) kry_buffer_release(dev, &scale);
     if (next) kry_buffer_release(dev, &next);
-    free(host);
+    free(scales), free(host);
     return st;
 }
 
@@ -230,10 +302,10 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
     const cl_mem part = sum ? sum->buffer : y->buffer;
     int64_t groups =
         sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
-    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),    ARG(by_col),
-                             ARG(M->inverse), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),  ARG(sums),
-                             ARG(part) };
+    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),     ARG(by_col),
+                             ARG(M->inverse), ARG(M->scale),   ARG_ACC(dev, a), ARG(x->buffer),
+                             ARG(x->first),   ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),
+                             ARG(sums),       ARG(part) };
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
     if (y->n == 0) return KRY_OK;
@@ -268,11 +340,13 @@ done:
 static void block_jacobi_describe(void *self, kry_op_info *info)
 {
     const block_jacobi *M = self;
-    double word = (double)M->A->shape.rows * (double)kry_type_size(M->A->shape.type);
+    const double n = (double)M->A->shape.rows, word = (double)kry_type_size(M->A->shape.type);
+    const double given = M->storage == KRY_STORE_GIVEN ? 0 : n / M->rows * word;
 
     info->variant = M->variant;
-    info->bytes_stored = M->rows * word;
-    info->bytes_per_apply = (M->rows + 2) * word;
+    info->bytes_stored =
+        M->rows * n * (double)kry_storage_size(M->storage, M->A->shape.type) + given;
+    info->bytes_per_apply = info->bytes_stored + 2 * n * word;
 }
 
 static void block_jacobi_destroy(void *self)
@@ -280,6 +354,7 @@ static void block_jacobi_destroy(void *self)
     block_jacobi *M = self;
     if (!M) return;
     if (M->inverse) kry_buffer_release(M->A->dev, &M->inverse);
+    if (M->scale) kry_buffer_release(M->A->dev, &M->scale);
     kry_op_release(&M->A);
     free(M);
 }
@@ -303,6 +378,7 @@ static kry_status check_params(const kry_op *A, const kry_block_jacobi_params *p
           "kry_block_jacobi_create: params not made by KRY_BLOCK_JACOBI");
     CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
           "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
+    TRY(kry_storage_check("kry_block_jacobi_create", p->storage));
 done:
     return st;
 }
@@ -329,8 +405,13 @@ kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_param
     M->A = kry_op_retain(A);
     M->rows = params->rows ? params->rows : rows_by_pattern(&R);
     M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
-    snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);
-    TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));
+    /* single of single is as given */
+    M->storage = params->storage == KRY_STORE_SINGLE && A->shape.type == KRY_F32 ? KRY_STORE_GIVEN
+                                                                                 : params->storage;
+    snprintf(M->variant, sizeof M->variant, "blocks of %d%s%s", M->rows, params->storage ? " " : "",
+             params->storage ? kry_storage_name(params->storage) : "");
+    TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type,
+                       kry_storage_defines(M->storage, A->shape.type), "block_jacobi", &M->kernel));
     TRY(make_blocks(M, &R));
     kry_op_shape shape = A->shape;
     shape.traits = (A->shape.traits & KRY_POSITIVE) | (M->symmetric ? KRY_SYMMETRIC : 0);

@@ -7,6 +7,7 @@
  */
 #include "block_factor.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,9 @@ typedef struct rows_layout {
 
 struct kry_block_solve {
     kry_device *dev; /* borrowed */
-    kry_type type;
+    kry_type type;   /* of vectors */
+    kry_store storage;
+    double scale; /* of D^-1: what is stored is a power of two smaller */
     int64_t n, rows, blocks, bundles, walkers;
     int stride, step;
     int diagonals; /* -1: rows */
@@ -123,7 +126,8 @@ static void pack_triangle(const kry_block_solve *s, const kry_triangle *t, int64
     for (int64_t e = t->ptr[i]; e < t->ptr[i + 1]; e++) {
         int64_t col = t->col[e], c = (col < i ? col : i) - first;
         int k = diagonal_of(s, col < i ? i - col : col - i);
-        kry_number_put(s->type, record, (at + s->begin[k] + c) * s->stride + lane, t->val[e]);
+        kry_storage_put(s->storage, s->type, record, (at + s->begin[k] + c) * s->stride + lane,
+                        t->val[e]);
     }
 }
 
@@ -131,14 +135,14 @@ static void pack_triangle(const kry_block_solve *s, const kry_triangle *t, int64
 static void pack_bundle(const kry_block_solve *s, const kry_block_factor *f, int64_t bundle,
                         void *record)
 {
-    memset(record, 0, (size_t)(s->record * s->stride) * kry_type_size(s->type));
+    memset(record, 0, (size_t)(s->record * s->stride) * kry_storage_size(s->storage, s->type));
     for (int lane = 0; lane < s->stride; lane++) {
         int64_t first = (bundle * s->stride + lane) * s->rows;
         for (int64_t i = first; i < first + s->rows && i < s->n; i++) {
             pack_triangle(s, &f->lower, i, lane, first, 0, record);
             if (!f->symmetric) pack_triangle(s, &f->upper, i, lane, first, s->upper_at, record);
-            kry_number_put(s->type, record, (s->inverse_at + i - first) * s->stride + lane,
-                           1 / f->d[i]);
+            kry_storage_put(s->storage, s->type, record,
+                            (s->inverse_at + i - first) * s->stride + lane, 1 / f->d[i] / s->scale);
         }
     }
 }
@@ -190,7 +194,7 @@ static kry_status pack_diagonals(kry_block_solve *s, const kry_block_factor *f)
     slots all = { 0 };
     int32_t *slot = NULL;
     int pairs[2 * MOST_DIAGONALS + 1] = { 0 };
-    const size_t size = kry_type_size(s->type);
+    const size_t size = kry_storage_size(s->storage, s->type);
 
     for (int k = 0; k < s->diagonals; k++)
         pairs[2 * k] = s->offset[k], pairs[2 * k + 1] = s->begin[k];
@@ -232,19 +236,20 @@ static kry_status pack_rows(kry_block_solve *s, const kry_triangle *t, rows_layo
         begin[p + 1] = (int32_t)total;
     }
     TRY(kry_alloc((size_t)(total * s->stride), sizeof *col, &col));
-    TRY(kry_alloc((size_t)(total * s->stride), kry_type_size(s->type), &val));
+    const size_t size = kry_storage_size(s->storage, s->type);
+    TRY(kry_alloc((size_t)(total * s->stride), size, &val));
     for (int64_t i = 0; i < s->n; i++) {
         int64_t block = i / s->rows, first = block * s->rows, to;
         to =
             begin[block / s->stride * s->rows + i - first] * (int64_t)s->stride + block % s->stride;
         for (int64_t e = t->ptr[i]; e < t->ptr[i + 1]; e++, to += s->stride) {
             col[to] = (int32_t)(t->col[e] - first);
-            kry_number_put(s->type, val, to, t->val[e]);
+            kry_storage_put(s->storage, s->type, val, to, t->val[e]);
         }
     }
     TRY(upload(s, begin, (size_t)places + 1, sizeof *begin, &out->begin));
     TRY(upload(s, col, (size_t)(total * s->stride), sizeof *col, &out->col));
-    TRY(upload(s, val, (size_t)(total * s->stride), kry_type_size(s->type), &out->val));
+    TRY(upload(s, val, (size_t)(total * s->stride), size, &out->val));
     s->facts.slots += total * s->stride;
 done:
     free(begin), free(col), free(val);
@@ -257,13 +262,14 @@ static kry_status pack_inverse(kry_block_solve *s, const kry_block_factor *f)
     int64_t numbers = s->bundles * s->rows * s->stride;
     void *inverse = NULL;
 
-    TRY(kry_alloc((size_t)numbers, kry_type_size(s->type), &inverse));
+    const size_t size = kry_storage_size(s->storage, s->type);
+    TRY(kry_alloc((size_t)numbers, size, &inverse));
     for (int64_t i = 0; i < s->n; i++) {
         int64_t block = i / s->rows;
         int64_t to = (block / s->stride * s->rows + i % s->rows) * s->stride + block % s->stride;
-        kry_number_put(s->type, inverse, to, 1 / f->d[i]);
+        kry_storage_put(s->storage, s->type, inverse, to, 1 / f->d[i] / s->scale);
     }
-    TRY(upload(s, inverse, (size_t)numbers, kry_type_size(s->type), &s->inverse));
+    TRY(upload(s, inverse, (size_t)numbers, size, &s->inverse));
     s->facts.slots += numbers;
 done:
     free(inverse);
@@ -293,8 +299,8 @@ static kry_status get_kernels(kry_block_solve *s)
     kry_status st = KRY_OK;
     char defines[64];
 
-    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s", s->stride,
-             s->diagonals >= 0 ? " -DDIAGONALS" : "");
+    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride,
+             s->diagonals >= 0 ? " -DDIAGONALS" : "", kry_storage_defines(s->storage, s->type));
     if (s->diagonals >= 0) {
         const char *name = s->dev->info.cpu_kernels ? "block_diagonals" : "block_pieces";
         TRY(kry_kernel_get(s->dev, "block_ic", s->type, defines, name, &s->kernel));
@@ -307,12 +313,42 @@ done:
     return st;
 }
 
+/* A triangle's numbers are ratios, about one; those of D^-1 are scaled to the largest. */
+static kry_status check_range(kry_block_solve *s, const kry_block_factor *f)
+{
+    kry_status st = KRY_OK;
+    const kry_triangle *both[] = { &f->lower, &f->upper };
+    double least = INFINITY, most = 0;
+
+    s->scale = 1;
+    if (s->storage == KRY_STORE_GIVEN) return KRY_OK;
+    for (int64_t i = 0; i < s->n; i++) {
+        least = fmin(least, fabs(1 / f->d[i]));
+        most = fmax(most, fabs(1 / f->d[i]));
+    }
+    s->scale = kry_storage_scale(s->storage, s->type, most);
+    CHECK(s->n == 0 || (kry_storage_holds(s->storage, most / s->scale) &&
+                        kry_storage_holds(s->storage, least / s->scale)),
+          KRY_ERR_UNSUPPORTED,
+          "%s: inverse pivots from %.3g to %.3g are too far apart for storage '%s'", f->who, least,
+          most, kry_storage_name(s->storage));
+    for (int t = 0; t < (f->symmetric ? 1 : 2); t++)
+        for (int64_t e = 0; e < both[t]->ptr[s->n]; e++)
+            CHECK(isfinite(kry_storage_round(s->storage, s->type, both[t]->val[e])),
+                  KRY_ERR_UNSUPPORTED,
+                  "%s: an entry %.3g of the factors is too large for storage '%s'", f->who,
+                  both[t]->val[e], kry_storage_name(s->storage));
+done:
+    return st;
+}
+
 static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
 {
     kry_status st = KRY_OK;
     const double word = (double)kry_type_size(s->type);
 
     s->rows = f->rows;
+    TRY(check_range(s, f));
     if (s->n == 0) goto done;
     if (!plan_diagonals(s, f)) s->diagonals = -1, s->rows = f->rows;
     plan_bundles(s);
@@ -344,7 +380,7 @@ kry_status kry_block_solve_create(kry_device *dev, kry_block_factor *f, kry_bloc
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *s, &s));
-    s->dev = dev, s->type = f->type, s->n = f->n;
+    s->dev = dev, s->type = f->type, s->storage = f->storage, s->n = f->n;
     TRY(lay_out(s, f));
     *out = s, s = NULL;
 done:
@@ -374,11 +410,25 @@ static kry_status run_diagonals(kry_block_solve *s, bool transposed, const kry_v
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, m = s->diagonals, step = s->step;
     cl_long n = s->n, record = s->record, inverse_at = s->inverse_at;
     cl_long lower_at = transposed ? s->upper_at : 0, upper_at = transposed ? 0 : s->upper_at;
+    kry_scalar scale = kry_scalar_of(s->dev, s->scale);
     kry_arg work = cpu ? (kry_arg)ARG(s->scratch) : (kry_arg)ARG(step);
-    kry_arg args[] = { ARG(n),           ARG(rows),       ARG(bundles),   ARG(m),
-                       ARG(s->diagonal), ARG(s->slot),    ARG(record),    ARG(lower_at),
-                       ARG(upper_at),    ARG(inverse_at), ARG(s->factor), work,
-                       ARG(r->buffer),   ARG(r->first),   ARG(z->buffer), ARG(z->first) };
+    kry_arg args[] = { ARG(n),
+                       ARG(rows),
+                       ARG(bundles),
+                       ARG(m),
+                       ARG(s->diagonal),
+                       ARG(s->slot),
+                       ARG(record),
+                       ARG(lower_at),
+                       ARG(upper_at),
+                       ARG(inverse_at),
+                       ARG(s->factor),
+                       ARG_ACC(s->dev, scale),
+                       work,
+                       ARG(r->buffer),
+                       ARG(r->first),
+                       ARG(z->buffer),
+                       ARG(z->first) };
 
     return kry_launch(s->dev, s->kernel, s->walkers, args, COUNT(args));
 }
@@ -388,6 +438,7 @@ static kry_status run_rows(kry_block_solve *s, bool transposed, const kry_vec *r
     int size = kry_group_size(s->dev);
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles;
     cl_long n = s->n;
+    kry_scalar scale = kry_scalar_of(s->dev, s->scale);
     kry_arg args[] = { ARG(n),
                        ARG(rows),
                        ARG(bundles),
@@ -398,6 +449,7 @@ static kry_status run_rows(kry_block_solve *s, bool transposed, const kry_vec *r
                        ARG(s->upper.col),
                        ARG(s->upper.val),
                        ARG(s->inverse),
+                       ARG_ACC(s->dev, scale),
                        ARG(s->scratch),
                        ARG(r->buffer),
                        ARG(r->first),

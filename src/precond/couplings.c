@@ -29,6 +29,9 @@ done:
     return st;
 }
 
+/* Layers next to a slab that are on other parts. */
+static int64_t layers_beyond(const kry_stencil *A) { return A->slab.low + A->slab.high; }
+
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
 {
     kry_status st = KRY_OK;
@@ -39,7 +42,10 @@ kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
     A = kry_pin_of(A); /* couples no more */
     *rows = (kry_couplings){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
     rows->known = rows->grid != NULL;
-    if (rows->known) return KRY_OK;
+    if (rows->known) {
+        rows->beyond = layers_beyond(rows->grid) * rows->grid->slab.layer;
+        return KRY_OK;
+    }
     st = kry_raw_rows_read(A, &raw);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* an operator of the caller's own */
     TRY(st);
@@ -59,11 +65,28 @@ done:
     return st;
 }
 
+static kry_status beyond_slab(const kry_slab *s, int64_t layers, int64_t *count, int64_t **place)
+{
+    kry_status st = KRY_OK;
+    int64_t below = (s->first + s->all - 1) % s->all, above = (s->first + s->count) % s->all;
+
+    *count = layers * s->layer;
+    TRY(kry_alloc((size_t)*count, sizeof **place, place));
+    for (int64_t i = 0; i < s->layer; i++) {
+        if (s->low) (*place)[s->at_low + i] = below * s->layer + i;
+        if (s->high) (*place)[s->at_high + i] = above * s->layer + i;
+    }
+done:
+    return st;
+}
+
 kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place)
 {
     kry_status st = KRY_OK;
+    const kry_stencil *grid = kry_stencil_of(kry_pin_of(A));
     const int64_t *from;
 
+    if (grid) return beyond_slab(&grid->slab, layers_beyond(grid), count, place);
     *count = kry_coupled_places(kry_pin_of(A), &from);
     TRY(kry_alloc((size_t)*count, sizeof **place, place));
     if (*count) memcpy(*place, from, (size_t)*count * sizeof **place);
@@ -78,8 +101,10 @@ void kry_couplings_release(kry_couplings *rows)
     *rows = (kry_couplings){ 0 };
 }
 
+/* Neighbours on other parts are numbered behind the unknowns here, as they stand in the halo. */
 static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
 {
+    const kry_slab *s = &A->slab;
     int64_t count = 0, stride = 1, left = i;
 
     cols[count++] = (int32_t)i;
@@ -92,6 +117,9 @@ static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
         stride *= size;
         left /= size;
     }
+    if (s->low && i < s->layer) cols[count++] = (int32_t)(A->n + s->at_low + i);
+    if (s->high && i >= A->n - s->layer)
+        cols[count++] = (int32_t)(A->n + s->at_high + i - (A->n - s->layer));
     return count;
 }
 

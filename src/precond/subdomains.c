@@ -13,26 +13,47 @@ enum { MANY = 4096 }; /* sub-domains, about, where nothing is said */
 /* ---- labels
  * ---------------------------------------------------------------------------------------- */
 
-/* The phases of a grid's cells; NULL where its coefficient is one number. */
-static kry_status phases_of(const kry_stencil *grid, int32_t **phase, int64_t *count)
+/* The grid that A, or on a team each of its parts, is made for; NULL: none. */
+static const kry_stencil *grid_of(const kry_op *A, int part)
+{
+    return kry_stencil_of(kry_pin_of(kry_op_piece(A, part)));
+}
+
+/* Coefficients of the cells of one part. */
+static kry_status read_coefficient(const kry_stencil *grid, double *field)
 {
     kry_status st = KRY_OK;
     void *host = NULL;
-    double *field = NULL;
     size_t n = (size_t)grid->n, bytes = n * kry_type_size(grid->type);
 
-    *count = 1;
-    if (!grid->coefficient) return KRY_OK;
     TRY(kry_alloc(n, kry_type_size(grid->type), &host));
-    TRY(kry_alloc(n, sizeof *field, &field));
-    TRY(kry_alloc(n, sizeof **phase, phase));
     TRY_CL(clEnqueueReadBuffer(grid->dev->queue, grid->coefficient, CL_TRUE, 0, bytes, host, 0,
                                NULL, NULL));
     for (size_t i = 0; i < n; i++) field[i] = kry_number_at(grid->type, host, (int64_t)i);
-    TRY(kry_labels_levels(grid->n, field, 0, *phase, count));
+done:
+    free(host);
+    return st;
+}
+
+/* The phases of a grid's cells; NULL where its coefficient is one number. */
+static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    double *field = NULL;
+    size_t n = (size_t)A->shape.rows;
+    int64_t first = 0;
+
+    *count = 1;
+    if (!grid_of(A, 0)->coefficient) return KRY_OK;
+    TRY(kry_alloc(n, sizeof *field, &field));
+    TRY(kry_alloc(n, sizeof **phase, phase));
+    for (int r = 0; r < kry_op_parts(A); r++) {
+        TRY(read_coefficient(grid_of(A, r), field + first));
+        first += grid_of(A, r)->n;
+    }
+    TRY(kry_labels_levels(A->shape.rows, field, 0, *phase, count));
 done:
     free(field);
-    free(host);
     return st;
 }
 
@@ -40,24 +61,25 @@ static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, i
                                int64_t *count)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *grid = kry_stencil_of(A);
+    const kry_stencil *grid = grid_of(A, 0);
     int32_t *phase = NULL;
-    int64_t phases;
+    int64_t phases, size[3] = { 0 };
+    size_t bytes = (size_t)A->shape.rows * sizeof *labels;
 
     CHECK(grid, KRY_ERR_UNSUPPORTED,
           "kry_deflation_create: '%s' does not know of a grid, so it has no blocks and no phases: "
           "take stripes, graph, or labels (kry_labels_blocks makes them)",
           A->table->kind);
-    const int64_t size[3] = { grid->size[0], grid->size[1], grid->axes == 3 ? grid->size[2] : 0 };
-    if (p->phase) TRY(phases_of(grid, &phase, &phases));
+    for (int a = 0; a < grid->axes; a++) size[a] = kry_stencil_size_of_all(grid, a);
+    if (p->phase) TRY(phases_of(A, &phase, &phases));
     if (p->block) {
         TRY(kry_labels_blocks(size, (int64_t[]){ p->block, p->block, p->block }, phase, labels,
                               count));
     } else if (phase) {
-        memcpy(labels, phase, (size_t)grid->n * sizeof *labels);
+        memcpy(labels, phase, bytes);
         *count = phases;
     } else {
-        memset(labels, 0, (size_t)grid->n * sizeof *labels);
+        memset(labels, 0, bytes);
         *count = 1;
     }
 done:
@@ -67,14 +89,14 @@ done:
 
 /* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids four.
  */
-static int64_t usual_block(const kry_stencil *grid)
+static int64_t usual_block(const kry_stencil *grid, int64_t n)
 {
     for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
         double blocks = 1;
         for (int a = 0; a < grid->axes; a++)
-            blocks *= (double)((grid->size[a] + block - 1) / block);
-        if (blocks <= MANY && blocks * 16 <= (double)grid->n) return block;
-        if (block > grid->n) return block;
+            blocks *= (double)((kry_stencil_size_of_all(grid, a) + block - 1) / block);
+        if (blocks <= MANY && blocks * 16 <= (double)n) return block;
+        if (block > n) return block;
     }
 }
 
@@ -86,8 +108,8 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
     int64_t n = A->shape.rows;
 
     if (!p.labels && !p.labels_file && !p.stripes && !p.block && !p.phase && !p.graph) {
-        const kry_stencil *grid = kry_stencil_of(A);
-        p.block = grid ? usual_block(grid) : 0;
+        const kry_stencil *grid = grid_of(A, 0);
+        p.block = grid ? usual_block(grid, n) : 0;
         p.phase = grid != NULL;
         p.graph = grid ? 0 : n / 64 < 1 ? 1 : n / 64 < MANY ? n / 64 : MANY;
     }

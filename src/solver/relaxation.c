@@ -253,7 +253,7 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on one "
           "side, or pin an unknown (kry_pin_create)",
           A->table->kind);
-    CHECK(p->method != KRY_SOR || A->table->sweep_colour, KRY_ERR_UNSUPPORTED,
+    CHECK(p->method != KRY_SOR || A->table->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
           "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);
 done:
     return st;

@@ -32,7 +32,8 @@ static const struct option {
     { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "preconditioner: none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE],\n"
       "                              neumann[:DEGREE], ssor-ai[:DEGREE], ip, ip:drop, ip:unscaled,\n"
-      "                              ip:unscaled,drop, block-ic[:ROWS], block-ilu[:ROWS], ilu0" },
+      "                              ip:unscaled,drop, block-ic[:ROWS], block-ilu[:ROWS], ilu0;\n"
+      "                              @single or @half behind a block's: how its numbers are kept" },
     { "check-precond", 0, FLAG, AT(check_precond), FOR_INFO, NULL, false,
       "look whether --precond (default jacobi) is symmetric and positive definite" },
     { "omega", 0, REAL, AT(omega), FOR_SOLVE, "W", false, "weight of a relaxation (default 1)" },

@@ -1,0 +1,334 @@
+/* test_storage.c - preconditioners that keep their numbers in single or as halves. */
+#include "as_matrix.h"
+#include "precond/storage.h"
+
+static void half__every_number(void **state)
+{
+    (void)state;
+    for (unsigned b = 0; b < 65536; b++) {
+        double v = kry_half_value((uint16_t)b), next = kry_half_value((uint16_t)(b + 1));
+        bool finite = (b >> 10 & 31) != 31;
+        if (isnan(v)) {
+            assert_true(isnan(kry_half_value(kry_half_of(v))));
+            continue;
+        }
+        assert_int_equal(kry_half_of(v), b);
+        if (!finite || (b & 0x7fff) == 0x7bff) continue; /* between two: ties go to the even one */
+        double middle = (v + next) / 2;
+        assert_int_equal(kry_half_of(middle), b + (b & 1));
+        assert_int_equal(kry_half_of(nextafter(middle, v)), b);
+        assert_int_equal(kry_half_of(nextafter(middle, next)), b + 1);
+    }
+    assert_true(kry_half_value(kry_half_of(65519)) == 65504);
+    assert_true(isinf(kry_half_value(kry_half_of(65520))) && isinf(kry_half_value(0x7c00)));
+    assert_true(kry_half_value(kry_half_of(-1e-9)) == 0);
+}
+
+/* Column j of an operator, all of them: n by n. */
+static double *columns_of(const kry_op *M)
+{
+    int64_t n = kry_op_get_shape(M)->rows;
+    kry_type type = kry_op_get_shape(M)->type;
+    double *all = calloc((size_t)(n * n), 8), *unit = calloc((size_t)n, 8);
+    for (int64_t j = 0; j < n; j++) {
+        unit[j] = 1;
+        kry_vec *x = vec_of(type, unit, n, 1), *y = NULL;
+        unit[j] = 0;
+        OK(kry_vec_create(device(), type, n, 1, &y));
+        OK(kry_op_apply(M, 1, x, 0, y));
+        double *column = numbers_of(y);
+        memcpy(all + j * n, column, (size_t)n * 8);
+        free(column);
+        kry_vec_release(&x), kry_vec_release(&y);
+    }
+    free(unit);
+    return all;
+}
+
+static void check_spd(const kry_op *M, const char *why)
+{
+    kry_probe probe;
+    OK(kry_op_probe(M, 3, &probe));
+    if (!probe.symmetric || !probe.positive)
+        fail_msg("%s: asymmetry %g, %d not positive", why, probe.asymmetry, probe.not_positive);
+}
+
+/* Each entry is that of the inverse, rounded by itself. */
+static void block_jacobi__rounds_each_entry(void **state)
+{
+    enum { N = 41 };
+    static const int sizes[] = { 1, 3, 8, 32 };
+    kry_type type = type_of(state);
+    matrix A = random_spd(type, N);
+    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
+    for (size_t s = 0; s < 2 * COUNT(sizes); s++) {
+        const int rows = sizes[s / 2];
+        const kry_store storage = s % 2 ? KRY_STORE_HALF : KRY_STORE_SINGLE;
+        kry_op *given = NULL, *M = NULL;
+        OK(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.rows = rows), &given));
+        OK(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.rows = rows, .storage = storage), &M));
+        double *exact = columns_of(given), *got = columns_of(M);
+        double step = storage == KRY_STORE_HALF ? 1.0 / 2048 : FLT_EPSILON / 2;
+        for (int first = 0; first < N; first += rows) {
+            double most = 0, scale;
+            int last = first + rows < N ? first + rows : N;
+            for (int j = first; j < last; j++)
+                for (int i = first; i < last; i++) most = fmax(most, fabs(exact[j * N + i]));
+            scale = 2 * kry_storage_scale(storage, type, most);
+            for (int j = first; j < last; j++)
+                for (int i = first; i < last; i++) {
+                    double e = exact[j * N + i];
+                    double want = scale * kry_storage_round(storage, type, e / scale);
+                    if (type == KRY_F64)
+                        assert_true(got[j * N + i] == want);
+                    else /* what is rounded is in double, and not that of single */
+                        NEAR(got[j * N + i], e, (step + FLT_EPSILON) * fabs(e) + 1e-7 * most,
+                             "entry");
+                }
+        }
+        check_spd(M, "block-jacobi");
+        check_dots(M, "block-jacobi");
+        free(exact), free(got);
+        kry_op_release(&given), kry_op_release(&M);
+    }
+    kry_op_release(&csr);
+    matrix_release(&A);
+}
+
+/* Blocks so close to singular that rounding alone would make their inverses indefinite. */
+static void block_jacobi__stays_positive(void **state)
+{
+    enum { N = 64, ROWS = 8 };
+    kry_type type = type_of(state);
+    const double close = type == KRY_F32 ? 1e-4 : 1e-9;
+    int64_t ptr[N + 1];
+    int32_t col[N * ROWS];
+    double val[N * ROWS], worst = 1;
+    for (int i = 0; i < N; i++) {
+        ptr[i + 1] = (i + 1) * ROWS, ptr[0] = 0;
+        for (int j = 0; j < ROWS; j++) {
+            col[i * ROWS + j] = i / ROWS * ROWS + j;
+            val[i * ROWS + j] =
+                to_type(type, cos(0.3 * (i % ROWS - j)) + (i % ROWS == j ? close : 0));
+        }
+    }
+    matrix A = { .rows = N, .cols = N, .nnz = N * ROWS, .row_ptr = ptr, .col = col, .val = val };
+    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE)), *M = NULL;
+    OK(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.rows = ROWS, .storage = KRY_STORE_HALF), &M));
+    check_spd(M, "near singular");
+    double *got = columns_of(M);
+    for (int j = 0; j < N; j++) /* two columns of a block: what a determinant says */
+        for (int i = 0; i < N; i++) {
+            assert_true(got[j * N + i] == got[i * N + j]);
+            if (i / ROWS == j / ROWS && i != j)
+                worst =
+                    fmin(worst, got[i * N + i] * got[j * N + j] - got[j * N + i] * got[j * N + i]);
+        }
+    assert_true(worst > 0);
+    free(got);
+    kry_op_release(&M), kry_op_release(&csr);
+}
+
+/* Tridiagonal blocks, whose incomplete factors are the factors: L D L' with rounded numbers. */
+static void block_ic__solves_with_rounded_factors(void **state)
+{
+    enum { N = 331, ROWS = 37 };
+    kry_type type = type_of(state);
+    static const kry_store storages[] = { KRY_STORE_GIVEN, KRY_STORE_SINGLE, KRY_STORE_HALF };
+    int64_t ptr[N + 1] = { 0 };
+    int32_t col[3 * N];
+    double val[3 * N], d[N], l[N] = { 0 }, most = 0;
+    matrix A = { .rows = N, .cols = N, .row_ptr = ptr, .col = col, .val = val };
+    for (int i = 0; i < N; i++) {
+        for (int j = i - 1; j <= i + 1; j++)
+            if (j >= 0 && j < N)
+                col[A.nnz] = j,
+                val[A.nnz++] = j == i ? 1000 * (2.5 + i % 3) : -1000 - 125 * ((i + j) % 5);
+        ptr[i + 1] = A.nnz;
+        d[i] = 1000 * (2.5 + i % 3);
+        if (i % ROWS) {
+            double a = -1000 - 125 * ((2 * i - 1) % 5);
+            l[i] = a / d[i - 1], d[i] -= l[i] * a;
+        }
+        most = fmax(most, 1 / d[i]);
+    }
+    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
+    for (size_t s = 0; s < COUNT(storages); s++) {
+        kry_store storage = storages[s];
+        double scale = kry_storage_scale(storage, type, most), *r = random_array(type, N);
+        long double z[N], size = 0;
+        kry_op *M = NULL;
+        OK(kry_block_ic_create(csr, KRY_BLOCK_IC(.rows = ROWS, .storage = storage), &M));
+        guarded R = guarded_create(type, N, 1, 0, r), Z = guarded_create(type, N, 1, 1, NULL);
+        OK(kry_op_apply(M, 1, R.v, 0, Z.v));
+        double *got = guarded_read(&Z);
+        for (int i = 0; i < N; i++)
+            z[i] = r[i] - (i % ROWS ? kry_storage_round(storage, type, l[i]) * z[i - 1] : 0);
+        for (int i = 0; i < N; i++)
+            z[i] *= scale * kry_storage_round(storage, type, 1 / d[i] / scale);
+        for (int i = N - 2; i >= 0; i--)
+            if ((i + 1) % ROWS) z[i] -= kry_storage_round(storage, type, l[i + 1]) * z[i + 1];
+        for (int i = 0; i < N; i++) size = fmaxl(size, fabsl(z[i]));
+        for (int i = 0; i < N; i++)
+            NEAR(got[i], z[i], 200 * eps_of(type) * size, "row %d, storage %d", i, (int)storage);
+        check_spd(M, "block-ic");
+        free(got), free(r);
+        guarded_release(&R), guarded_release(&Z);
+        kry_op_release(&M);
+    }
+    kry_op_release(&csr);
+}
+
+/* Factors with column indices, and of nonsymmetric matrices: near those that are not rounded. */
+static void block_factors__of_any_structure(void **state)
+{
+    static const char *const words[] = { "block-ic:17", "block-ilu:17", "ilu0" };
+    kry_type type = type_of(state);
+    matrix A = random_spd(type, 403);
+    kry_op *csr = csr_of(&A, type, NULL);
+    double *r = random_array(type, A.rows);
+    guarded R = guarded_create(type, A.rows, 1, 0, r);
+    for (size_t w = 0; w < COUNT(words); w++) {
+        kry_op *M[2] = { NULL, NULL };
+        double *z[2], apart = 0, size = 0;
+        kry_op_info info[2];
+        char word[32];
+        snprintf(word, sizeof word, "%s@half", words[w]);
+        OK(kry_precond_create(csr, words[w], &M[0]));
+        OK(kry_precond_create(csr, word, &M[1]));
+        for (int transposed = 0; transposed < 2; transposed++) {
+            for (int m = 0; m < 2; m++) {
+                guarded Z = guarded_create(type, A.rows, 1, 0, NULL);
+                OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M[m], 1, R.v, 0, Z.v));
+                z[m] = guarded_read(&Z);
+                kry_op_describe(M[m], &info[m]);
+                guarded_release(&Z);
+            }
+            for (int64_t i = 0; i < A.rows; i++)
+                apart = fmax(apart, fabs(z[0][i] - z[1][i])), size = fmax(size, fabs(z[0][i]));
+            assert_true(apart > 0 && apart <= 0.01 * size);
+            free(z[0]), free(z[1]);
+        }
+        assert_true(info[1].bytes_stored < info[0].bytes_stored);
+        assert_non_null(strstr(info[1].variant, "half"));
+        if (w == 0) check_spd(M[1], "any structure");
+        kry_op_release(&M[0]), kry_op_release(&M[1]);
+    }
+    free(r);
+    guarded_release(&R);
+    kry_op_release(&csr);
+    matrix_release(&A);
+}
+
+/* Counts stay, within what rounding to eleven bits may do. */
+static void storage__costs_few_iterations(void **state)
+{
+    static const char *const words[] = { "block-jacobi:8", "block-ic", "block-ic:40" };
+    kry_type type = type_of(state);
+    for (int g = 0; g < 2; g++) { /* a Laplacian, and coefficients that vary: 5, 8 of grids.h */
+        const grid *grid = &grids[g ? 8 : 5];
+        double *k = grid_coefficients(grid, type);
+        matrix A = grid_matrix(grid, k);
+        kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
+        double *b = random_array(type, A.rows);
+        for (size_t w = 0; w < COUNT(words); w++) {
+            static const char *const behind[] = { "", "@single", "@half" };
+            int count[3];
+            for (int s = 0; s < 3; s++) {
+                char options[80];
+                kry_result result;
+                snprintf(options, sizeof options, "precond=%s%s rtol=%s", words[w], behind[s],
+                         type == KRY_F32 ? "1e-3" : "1e-8");
+                count[s] = device_pcg(csr, b, options, &result);
+            }
+            print_message("# %s, %s: %d, %d, %d iterations\n", grid->name, words[w], count[0],
+                          count[1], count[2]);
+            assert_in_range(count[1], count[0] - 1, count[0] + 1);
+            assert_true(count[2] <= count[0] + 1 + count[0] / 20);
+        }
+        free(b), free(k);
+        kry_op_release(&csr);
+        matrix_release(&A);
+    }
+}
+
+static void storage_update__follows(void **state)
+{
+    static const char *const words[] = { "block-jacobi:5@half", "block-ic:20@half" };
+    kry_type type = type_of(state);
+    matrix A = random_spd(type, 203);
+    for (size_t w = 0; w < COUNT(words); w++) {
+        kry_op *csr = csr_of(&A, type, NULL), *M = NULL, *anew = NULL;
+        OK(kry_precond_create(csr, words[w], &M));
+        for (int64_t e = 0; e < A.nnz; e++) A.val[e] *= 3;
+        void *val = in_type(type, A.val, A.nnz);
+        OK(kry_op_update(csr, val));
+        OK(kry_op_update(M, NULL));
+        OK(kry_precond_create(csr, words[w], &anew));
+        double *got = columns_of(M), *want = columns_of(anew);
+        assert_same_bits(got, want, A.rows * A.rows);
+        free(got), free(want), free(val);
+        kry_op_release(&anew), kry_op_release(&M), kry_op_release(&csr);
+    }
+    matrix_release(&A);
+}
+
+/* What halves cannot hold is refused, and single holds it. */
+static void storage__range(void **state)
+{
+    static const int64_t ptr[] = { 0, 1, 2, 3, 4 };
+    static const int32_t col[] = { 0, 1, 2, 3 };
+    const double val[] = { 1e-6, 1, 1, 1e6 };
+    kry_type type = type_of(state);
+    kry_op *M = NULL;
+    matrix A = { .rows = 4, .cols = 4, .nnz = 4 };
+    A.row_ptr = (int64_t *)ptr, A.col = (int32_t *)col, A.val = (double *)val;
+    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
+    REFUSES(kry_precond_create(csr, "block-ic:4@half", &M), KRY_ERR_UNSUPPORTED, "too far apart");
+    assert_null(M);
+    REFUSES(kry_precond_create(csr, "block-jacobi:4@half", &M), KRY_ERR_UNSUPPORTED,
+            "rows 0 to 3 of");
+    assert_null(M);
+    OK(kry_precond_create(csr, "block-jacobi:2@half", &M)); /* a power of two for each block */
+    kry_op_release(&M);
+    OK(kry_precond_create(csr, "block-ic:4@single", &M));
+    kry_op_release(&M);
+    kry_op_release(&csr);
+}
+
+static void storage__refusals(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = random_spd(type, 20);
+    kry_op *csr = csr_of(&A, type, NULL), *M = csr;
+    REFUSES(kry_precond_create(csr, "jacobi@half", &M), KRY_ERR_UNSUPPORTED, "block-ic");
+    assert_null(M);
+    REFUSES(kry_precond_create(csr, "block-ic@quarter", &M), KRY_ERR_PARSE, "single, half");
+    REFUSES(kry_precond_create(csr, "block-ic@", &M), KRY_ERR_PARSE, "single, half");
+    REFUSES(kry_precond_create(csr, "block-ic@half:4", &M), KRY_ERR_PARSE, "single, half");
+    REFUSES(kry_precond_create(csr, "none@half", &M), KRY_ERR_UNSUPPORTED, "none");
+    REFUSES(kry_block_ic_create(csr, KRY_BLOCK_IC(.storage = (kry_store)3), &M), KRY_ERR_ARGUMENT,
+            "3 is not a storage");
+    REFUSES(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.storage = (kry_store)3), &M),
+            KRY_ERR_ARGUMENT, "3 is not a storage");
+    OK(kry_precond_create(csr, "jacobi@given", &M));
+    kry_op_release(&M);
+    kry_op_release(&csr);
+    matrix_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half__every_number),
+        BOTH(block_jacobi__rounds_each_entry),
+        BOTH(block_jacobi__stays_positive),
+        BOTH(block_ic__solves_with_rounded_factors),
+        BOTH(block_factors__of_any_structure),
+        BOTH(storage__costs_few_iterations),
+        BOTH(storage_update__follows),
+        BOTH(storage__range),
+        BOTH(storage__refusals),
+    };
+    return cmocka_run_group_tests_name("storage", tests, NULL, close_device);
+}
