@@ -16,8 +16,8 @@ typedef struct kry_team_params {
     const double *shares; /* relative speed of each part, > 0; NULL: their measured bandwidth */
     bool use_all;         /* else problems too small to gain from more devices use fewer */
     bool by_graph;        /* split matrices by METIS, for short messages; else in blocks of rows */
-    bool reproducible;    /* equal bits whatever the number of parts, at a price:
-                             docs/several-devices.md */
+    bool reproducible;    /* conjugate gradients give the same bits whatever the number of parts, at a
+                             price: see below. Not with by_graph */
 } kry_team_params;
 #define KRY_TEAM(...) (&(kry_team_params){ .struct_size = sizeof(kry_team_params), __VA_ARGS__ })
 
@@ -34,10 +34,16 @@ typedef struct kry_team_params {
  * split so that nonzeros are balanced, a grid along its last axis. Where one part has no double
  * precision, the team has none.
  *
+ * Reproducible: teams of 1, 2, 3 ... parts of the same kind give the same x, residuals and iterations,
+ * bit for bit, without a preconditioner and with those that are elementwise or made of products (Jacobi,
+ * Chebyshev, Neumann). Sums are of chunks of rows that depend on the problem alone, added up in one
+ * order; every row of a matrix is summed from its first entry to its last. Matrices are stored as sell
+ * or ell, and the fused passes of products are not taken: docs/several-devices.md has the price.
+ *
  * One host thread works for each part, the caller's for the first; they sleep between calls.
  *
  * Returns  KRY_ERR_ARGUMENT for a device that is given twice, is a team itself or is in one already,
- *          and shares that are not positive; KRY_ERR_MEMORY. Waits.
+ *          shares that are not positive, and by_graph together with reproducible; KRY_ERR_MEMORY. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_team_create(kry_device *const *parts, int count,
                                                   const kry_team_params *params,

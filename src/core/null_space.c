@@ -71,13 +71,15 @@ static kry_status check_mapped_to_zero(const kry_op *A, const kry_vec *basis)
     kry_status st = KRY_OK;
     kry_vec *x = NULL, *y = NULL;
     double *host = NULL, scale, norm;
+    int64_t first, all;
     double eps = A->shape.type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON;
 
     TRY(kry_vec_create(A->dev, basis->type, basis->n, 1, &x));
     TRY(kry_vec_create(A->dev, basis->type, basis->n, 1, &y));
     TRY(kry_alloc((size_t)basis->n, sizeof *host, &host));
+    TRY(kry_layout_rows(basis->layout, basis->n, &first, &all));
     for (int64_t i = 0; i < basis->n; i++)
-        kry_number_put(basis->type, host, i, cos(3.0 * (double)i) / sqrt((double)basis->n));
+        kry_number_put(basis->type, host, i, cos(3.0 * (double)(first + i)) / sqrt((double)all));
     TRY(kry_vec_write(x, host));
     TRY(kry_op_apply(A, 1, x, 0, y));
     TRY(kry_vec_norm2(y, &scale));

@@ -305,7 +305,7 @@ static double bytes_per_step(const pcg *S)
     double bytes = A.bytes_per_direction + 6 * word;
     if (S->repeats)
         bytes = A.bytes_per_direction + A.bytes_per_step + (S->lazy ? 0 : word);
-    else if (A.bytes_per_direction <= 0)
+    else if (A.bytes_per_direction <= 0 || S->layout->reproducible)
         bytes = A.bytes_per_apply + (S->product->table->apply_dot ? 9 : 11) * word;
     if (!S->M) return bytes;
     if (diagonal_of(S->M)) return bytes + 2 * word;
