@@ -180,24 +180,38 @@ done:
     return st;
 }
 
-/* Chunk after chunk, as on one part: every part hands out its partial sums, which are chunks' if there
- * are no more than a part has; else their sum. */
-static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
+kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
+                                 double *value)
 {
     kry_status st = KRY_OK;
-    int size = kry_layout_size(layout), width = sum->width;
+    int size = kry_layout_size(layout);
     size_t most = layout->split ? (size_t)layout->split->most_chunks : 1;
     size_t block = 1 + (most ? most : 1) * (size_t)width; /* how many, then they */
 
     TRY(reserve(layout, ((size_t)size + 1) * block));
     double *mine = layout->scratch, *all = mine + block;
     memset(mine, 0, block * sizeof *mine);
-    bool fits = 1 + (size_t)(sum->count * width) <= block;
-    mine[0] = fits ? sum->count : 1;
-    TRY(fits ? read_partials(sum, mine + 1) : kry_sum_read_here(sum, mine + 1));
+    if ((size_t)(count * width) < block) {
+        mine[0] = count;
+        memcpy(mine + 1, partial, (size_t)(count * width) * sizeof *mine);
+    } else {
+        mine[0] = 1;
+        add_up(partial, count, width, mine + 1);
+    }
     TRY(kry_layout_gather(layout, mine, block * sizeof *mine, all));
     for (int c = 0; c < width; c++) value[c] = 0;
     for (int r = 0; r < size; r++, all += block) add_up(all + 1, (int)all[0], width, value);
+done:
+    return st;
+}
+
+static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    double partial[2 * KRY_SUM_CAPACITY];
+
+    TRY(read_partials(sum, partial));
+    TRY(kry_layout_add_chunks(layout, partial, sum->count, sum->width, value));
 done:
     return st;
 }

@@ -9,30 +9,50 @@
 
 /* ---- attaching vectors --------------------------------------------------------------------- */
 
-static kry_status dot(kry_layout *layout, const double *x, const double *y, int64_t n, double *sum)
+static double dot_of(const double *x, const double *y, int64_t begin, int64_t end)
 {
-    *sum = 0;
-    for (int64_t i = 0; i < n; i++) *sum += x[i] * y[i];
-    return kry_layout_combine(layout, KRY_ADD, sum, 1);
+    double sum = 0;
+    for (int64_t i = begin; i < end; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static kry_status dot(kry_layout *layout, const kry_chunks *rows, const double *x, const double *y,
+                      double *sum)
+{
+    double partial[KRY_SUM_CAPACITY];
+
+    if (!rows->chunk) {
+        *sum = dot_of(x, y, 0, rows->n);
+        return kry_layout_combine(layout, KRY_ADD, sum, 1);
+    }
+    int64_t chunks = (rows->unit + rows->chunk - 1) / rows->chunk; /* of a unit */
+    for (int64_t g = 0; g < rows->groups; g++) {
+        int64_t unit = g / chunks * rows->unit, begin = unit + g % chunks * rows->chunk;
+        int64_t end = begin + rows->chunk, last = unit + rows->unit;
+        if (last > rows->n) last = rows->n;
+        partial[g] = dot_of(x, y, begin, end < last ? end : last);
+    }
+    return kry_layout_add_chunks(layout, partial, (int)rows->groups, 1, sum);
 }
 
 /* Gram and Schmidt, twice, in double. */
-static kry_status orthonormalise(kry_layout *layout, double *v, int64_t n, int64_t k)
+static kry_status orthonormalise(kry_layout *layout, const kry_chunks *rows, double *v, int64_t k)
 {
     kry_status st = KRY_OK;
+    int64_t n = rows->n;
 
     for (int64_t j = 0; j < k; j++) {
         double *vj = v + j * n, before, norm, share;
-        TRY(dot(layout, vj, vj, n, &before));
+        TRY(dot(layout, rows, vj, vj, &before));
         before = sqrt(before);
         CHECK(before > 0 && isfinite(before), KRY_ERR_ARGUMENT,
               "kry_op_set_null_space: vector %lld has norm %g", (long long)j, before);
         for (int64_t i = 0; i < 2 * j; i++) {
             const double *vi = v + i % j * n;
-            TRY(dot(layout, vi, vj, n, &share));
+            TRY(dot(layout, rows, vi, vj, &share));
             for (int64_t l = 0; l < n; l++) vj[l] -= share * vi[l];
         }
-        TRY(dot(layout, vj, vj, n, &norm));
+        TRY(dot(layout, rows, vj, vj, &norm));
         norm = sqrt(norm);
         CHECK(norm > 1e-6 * before, KRY_ERR_ARGUMENT,
               "kry_op_set_null_space: vector %lld depends on those before it", (long long)j);
@@ -54,7 +74,9 @@ static kry_status make_basis(const kry_vec *given, kry_vec **basis)
     TRY(kry_alloc((size_t)count, sizeof *v, &v));
     TRY(kry_vec_read(given, host));
     for (int64_t i = 0; i < count; i++) v[i] = kry_number_at(given->type, host, i);
-    TRY(orthonormalise(given->layout, v, given->n, given->k));
+    const kry_vec one = kry_vec_column(given, 0);
+    const kry_chunks rows = kry_chunks_of(&one);
+    TRY(orthonormalise(given->layout, &rows, v, given->k));
     for (int64_t i = 0; i < count; i++) kry_number_put(given->type, host, i, v[i]);
     TRY(kry_vec_create(given->dev, given->type, given->n, given->k, basis));
     TRY(kry_vec_write(*basis, host));
