@@ -145,10 +145,10 @@ static void matrices__of_all_formats(void **state)
     static const char *const formats[] = { "auto", "csr", "ell", "sell", "jds", "hyb", "coo", "dia",
                                            "symdia" };
     for (int parts = 2; parts <= 4; parts += 2) {
+        kry_device *team = open_team(parts, (kry_team_params){ 0 });
         for (size_t s = 0; s < COUNT(specs); s++) {
             kry_problem *p = problem(specs[s]);
             for (size_t f = 0; f < COUNT(formats); f++) {
-                kry_device *team = open_team(parts, (kry_team_params){ 0 });
                 kry_matrix_params params = { .struct_size = sizeof params, .traits = KRY_POSITIVE };
                 kry_op *A;
                 void *val = in_type(type, p->val, p->nnz);
@@ -165,10 +165,10 @@ static void matrices__of_all_formats(void **state)
                 } else { /* a format that does not suit the pattern */
                     assert_int_equal(st, KRY_ERR_UNSUPPORTED);
                 }
-                close_team(&team);
             }
             kry_problem_release(&p);
         }
+        close_team(&team);
     }
 }
 
@@ -270,16 +270,17 @@ static kry_status solve_on(kry_device *dev, kry_type type, const kry_problem *p,
 }
 
 /* The same iterations and the same x; `same` false: preconditioners that end where a part ends. */
-static void compare_solves(kry_type type, const char *spec, const char *options, int parts, bool same)
+static void compare_solves(kry_type type, const char *spec, const char *options, kry_device *team,
+                           bool same)
 {
     kry_problem *p = problem(spec);
-    kry_device *team = open_team(parts, (kry_team_params){ 0 });
     kry_result one, many;
     double *x, *y, size = 0;
 
     kry_status a = solve_on(device(), type, p, options, &one, &x);
     kry_status b = solve_on(team, type, p, options, &many, &y);
-    print_message("# %s %s on %d: %lld iterations, %lld on one\n", spec, options, parts,
+    print_message("# %s %s on %d: %lld iterations, %lld on one\n", spec, options,
+                  kry_team_size(team),
                   (long long)many.iterations, (long long)one.iterations);
     assert_int_equal(a, KRY_OK);
     assert_int_equal(b, KRY_OK);
@@ -291,7 +292,6 @@ static void compare_solves(kry_type type, const char *spec, const char *options,
              (long long)i);
     free(x);
     free(y);
-    close_team(&team);
     kry_problem_release(&p);
 }
 
@@ -314,18 +314,28 @@ static void solves__as_on_one_device(void **state)
         { "method=cg check-every=7", true },
         { "method=jacobi rtol=0.01 maxit=5000", true },
     };
-    for (size_t i = 0; i < COUNT(table); i++)
-        for (int parts = 2; parts <= 3; parts++)
-            compare_solves(type, "poisson2d:19", table[i].options, parts, table[i].same);
-    compare_solves(type, "powerlaw_spd:900:6", "method=pcg", 4, true);
-    compare_solves(type, "random_spd:3:2", "method=cg", 3, true);
+    static const char *const mixed[] = { "precision=mixed", "precision=mixed precond=chebyshev",
+                                         "precision=mixed scheme=flexible inner=10",
+                                         "precision=mixed scheme=classical method=pcg" };
+    for (int parts = 2; parts <= 3; parts++) {
+        kry_device *team = open_team(parts, (kry_team_params){ 0 });
+        for (size_t i = 0; i < COUNT(table); i++)
+            compare_solves(type, "poisson2d:19", table[i].options, team, table[i].same);
+        for (size_t i = 0; type == KRY_F64 && i < COUNT(mixed); i++)
+            compare_solves(type, "poisson2d:19", mixed[i], team, false);
+        compare_solves(type, "powerlaw_spd:900:6", "method=pcg", team, true);
+        compare_solves(type, "random_spd:3:2", "method=cg", team, true);
+        close_team(&team);
+    }
 }
 
 static void solves__singular_systems(void **state)
 {
     kry_type type = type_of(state);
-    compare_solves(type, "twophase2d:12:10", "method=pcg", 2, true);
-    compare_solves(type, "twophase2d:12:10", "method=cg rtol=1e-4", 3, true);
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    compare_solves(type, "twophase2d:12:10", "method=pcg", team, true);
+    compare_solves(type, "twophase2d:12:10", "method=cg rtol=1e-4", team, true);
+    close_team(&team);
 }
 
 typedef struct seen {

@@ -1,6 +1,6 @@
 /*
- * test_team_deflation.c - deflation, pinned rows and null spaces on several devices against one: the
- * same labels, the same correction, the same iterations.
+ * test_team_deflation.c - deflation, pinned rows and null spaces on several devices against one:
+ * the same labels, the same correction, the same iterations.
  */
 #include "dist/team.h"
 #include "precond/deflation.h"
@@ -9,7 +9,8 @@
 #include <kry/precond.h>
 #include <unistd.h>
 
-/* ---- teams and what lies on them --------------------------------------------------------------- */
+/* ---- teams and what lies on them ---------------------------------------------------------------
+ */
 
 typedef struct team {
     int parts;
@@ -25,10 +26,10 @@ static kry_device *team_of(const team *t)
     kry_device *part[4], *dev;
 
     for (int i = 0; i < t->parts; i++) OK(kry_device_open(NULL, &part[i]));
-    OK(kry_team_create(part, t->parts,
-                       KRY_TEAM(.use_all = true, .by_graph = t->by_graph,
-                                .shares = t->uneven ? shares : NULL),
-                       &dev));
+    OK(kry_team_create(
+        part, t->parts,
+        KRY_TEAM(.use_all = true, .by_graph = t->by_graph, .shares = t->uneven ? shares : NULL),
+        &dev));
     for (int i = 0; i < t->parts; i++) kry_device_release(&part[i]);
     return dev;
 }
@@ -150,7 +151,8 @@ static void same_products(const kry_op *one, const kry_op *all, double bound, co
     free(x), free(want), free(got);
 }
 
-/* ---- solving -------------------------------------------------------------------------------------- */
+/* ---- solving
+ * -------------------------------------------------------------------------------------- */
 
 typedef struct outcome {
     kry_result res;
@@ -177,8 +179,8 @@ static void same_outcome(const outcome *one, const outcome *all, kry_type type, 
 {
     int64_t apart = llabs(one->res.iterations - all->res.iterations);
     if (type == KRY_F64 && apart > 1 + one->res.iterations / 100)
-        fail_msg("%s: %d iterations on a team, %d on one device", what,
-                 (int)all->res.iterations, (int)one->res.iterations);
+        fail_msg("%s: %d iterations on a team, %d on one device", what, (int)all->res.iterations,
+                 (int)one->res.iterations);
     assert_close(all->x, one->x, n, type == KRY_F32 ? 2e-2 : 1e-6, what);
 }
 
@@ -222,7 +224,8 @@ static void same_by_params(const pair *p, const kry_deflation_params *for_one,
     kry_op_release(&all);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------
+ */
 
 static const char *const specs[] = { "poisson2d:31", "twophase2d:24:10:layers" };
 
@@ -381,7 +384,8 @@ static void update(void **state)
         }
 }
 
-/* ---- grids ----------------------------------------------------------------------------------------- */
+/* ---- grids
+ * ----------------------------------------------------------------------------------------- */
 
 /* Slabs of layers: blocks and phases are those of the whole grid. */
 static void grids(void **state)
@@ -417,7 +421,8 @@ static void grids(void **state)
         }
 }
 
-/* ---- pinned rows ---------------------------------------------------------------------------------- */
+/* ---- pinned rows
+ * ---------------------------------------------------------------------------------- */
 
 static void check_pin(const pair *p, int64_t row)
 {
@@ -480,7 +485,8 @@ static void pin(void **state)
     }
 }
 
-/* ---- null spaces ------------------------------------------------------------------------------------ */
+/* ---- null spaces
+ * ------------------------------------------------------------------------------------ */
 
 /* D A D maps D^-1 1 to zero. */
 static void attached_null_space(void **state)
@@ -521,7 +527,8 @@ static void attached_null_space(void **state)
     }
 }
 
-/* ---- probing ------------------------------------------------------------------------------------------ */
+/* ---- probing
+ * ------------------------------------------------------------------------------------------ */
 
 static void probe(void **state)
 {
@@ -557,7 +564,8 @@ static void probe(void **state)
     }
 }
 
-/* ---- bad input ------------------------------------------------------------------------------------------ */
+/* ---- bad input
+ * ------------------------------------------------------------------------------------------ */
 
 static void bad_input(void **state)
 {
@@ -614,10 +622,9 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(grids), BOTH(words),   BOTH(labels),  BOTH(labels_of_files_and_graphs),
-        BOTH(vectors), BOTH(update),  BOTH(pin),
-        BOTH(attached_null_space),    BOTH(probe),
-        BOTH(bad_input),
+        BOTH(grids),   BOTH(words),     BOTH(labels), BOTH(labels_of_files_and_graphs),
+        BOTH(vectors), BOTH(update),    BOTH(pin),    BOTH(attached_null_space),
+        BOTH(probe),   BOTH(bad_input),
     };
     return cmocka_run_group_tests_name("team_deflation", tests, NULL, close_device);
 }

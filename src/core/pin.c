@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct pin {
-    kry_op *A; /* retained */
+    kry_op *A;        /* retained */
     int64_t row;      /* here; -1: on another part of a team */
     int64_t told_row; /* of the whole */
     double entry;     /* a_rr */
@@ -109,8 +109,7 @@ static void pin_describe(void *self, kry_op_info *info)
     pin *P = self;
 
     kry_op_describe(P->A, info);
-    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->told_row,
-             info->kind);
+    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->told_row, info->kind);
     info->kind = "pin";
     info->variant = P->variant;
     info->bytes_per_direction = info->bytes_per_step = 0; /* not offered */
@@ -264,8 +263,7 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
     CHECK(row >= 0 && row < A->shape.rows, KRY_ERR_ARGUMENT,
           "kry_pin_create: row %lld is outside [0, %lld)", (long long)row,
           (long long)A->shape.rows);
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out)
-                           : create(A, (place){ row, row }, out));
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out) : create(A, (place){ row, row }, out));
 done:
     return st;
 }

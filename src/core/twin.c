@@ -1,5 +1,5 @@
 /* twin.c - the same operator in another number type. */
-#include "internal.h"
+#include "../dist/team.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -68,12 +68,24 @@ done:
     return st;
 }
 
+typedef struct part_args {
+    const kry_op *A;
+    kry_type type;
+} part_args;
+
+static kry_status twin_of_part(const void *user, int rank, kry_op **twin)
+{
+    const part_args *given = user;
+    return kry_op_twin(kry_op_on_part(given->A, rank), given->type, twin);
+}
+
 kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin)
 {
     kry_status st = KRY_OK;
 
     *twin = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_op_twin: NULL");
+    if (kry_op_in_parts(A)) return kry_parts_like(A, twin_of_part, &(part_args){ A, type }, twin);
     TRY(kry_op_make_twin("kry_op_twin", A, type, 1, NULL, twin));
 done:
     return st;

@@ -15,6 +15,7 @@ typedef struct coupled {
     kry_op *own;     /* retained */
     kry_halo *halo;  /* owned */
     kry_type type;
+    unsigned traits;
     int64_t rows, nnz, own_nnz;
     cl_mem row, begin, col, val;
     int64_t *place; /* host: of the halo's numbers in the whole */
@@ -149,6 +150,93 @@ static kry_status coupled_update(void *self, const void *values)
     return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_update: a part takes its values from the whole");
 }
 
+/* The numbers of the far entries in another type, on the host. */
+static kry_status convert_far(coupled *A, kry_type type, double factor, void **val)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)A->nnz * kry_type_size(A->type);
+    void *given = NULL;
+
+    *val = NULL;
+    TRY(kry_alloc((size_t)A->nnz, kry_type_size(A->type), &given));
+    TRY(kry_alloc((size_t)A->nnz, kry_type_size(type), val));
+    if (bytes)
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, A->val, CL_TRUE, 0, bytes, given, 0, NULL, NULL));
+    TRY(kry_numbers_convert("kry_op_twin", "entry", A->type, given, A->nnz, factor, type, *val));
+done:
+    if (st < 0) free(*val), *val = NULL;
+    free(given);
+    return st;
+}
+
+static kry_status copy_of(coupled *A, cl_mem from, size_t bytes, void *to)
+{
+    if (!bytes) return KRY_OK;
+    return kry_cl_check(
+        clEnqueueReadBuffer(A->dev->queue, from, CL_TRUE, 0, bytes, to, 0, NULL, NULL), "kry_op_twin",
+        "clEnqueueReadBuffer");
+}
+
+/* Around `own`, with these far numbers. Collective. */
+static kry_status make_twin(coupled *A, const kry_op *own, void *val, kry_op **twin)
+{
+    kry_status st = KRY_OK;
+    kry_far_entries far = { .rows = A->rows, .nnz = A->nnz, .val = val, .place = A->place };
+    kry_halo *halo = NULL;
+
+    TRY(kry_alloc((size_t)A->rows, sizeof *far.row, &far.row));
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof *far.begin, &far.begin));
+    TRY(kry_alloc((size_t)A->nnz, sizeof *far.col, &far.col));
+    TRY(copy_of(A, A->row, (size_t)A->rows * sizeof *far.row, far.row));
+    TRY(copy_of(A, A->begin, ((size_t)A->rows + 1) * sizeof *far.begin, far.begin));
+    TRY(copy_of(A, A->col, (size_t)A->nnz * sizeof *far.col, far.col));
+    TRY(kry_halo_like(A->halo, own->shape.type, &halo));
+    TRY(kry_coupled_create(own, &halo, &far, A->traits, twin));
+done:
+    kry_halo_release(&halo);
+    free(far.col);
+    free(far.begin);
+    free(far.row);
+    return st;
+}
+
+/* All parts have one, or none has: what single cannot hold may be with one alone. */
+static kry_status agree_on_twin(coupled *A, kry_status mine)
+{
+    kry_status st = KRY_OK;
+    double refused = mine == KRY_ERR_UNSUPPORTED;
+
+    if (mine < 0 && mine != KRY_ERR_UNSUPPORTED) return mine;
+    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
+    if (mine < 0) return mine;
+    CHECK(refused == 0, KRY_ERR_UNSUPPORTED,
+          "kry_op_twin: another device has numbers that do not fit the precision");
+done:
+    return st;
+}
+
+static kry_status coupled_twin(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **twin)
+{
+    coupled *A = self, *T = *twin ? (*twin)->self : NULL;
+    kry_status st = KRY_OK;
+    kry_op *own = T ? kry_op_retain(T->own) : NULL;
+    void *val = NULL;
+
+    CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: no scaling by a diagonal on several devices");
+    st = convert_far(A, type, factor, &val);
+    if (st == KRY_OK) st = kry_op_make_twin("kry_op_twin", A->own, type, factor, NULL, &own);
+    TRY(agree_on_twin(A, st));
+    if (T)
+        TRY(kry_coupled_store(*twin, val, NULL));
+    else
+        TRY(make_twin(A, own, val, twin));
+done:
+    free(val);
+    kry_op_release(&own);
+    return st;
+}
+
 static void coupled_describe(void *self, kry_op_info *info)
 {
     coupled *A = self;
@@ -193,6 +281,7 @@ static const kry_op_table coupled_table = {
     .residual = coupled_residual,
     .diagonal = coupled_diagonal,
     .update = coupled_update,
+    .twin = coupled_twin,
     .describe = coupled_describe,
     .destroy = coupled_destroy,
 };
@@ -315,7 +404,7 @@ kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_
     if (places) memcpy(A->place, far->place, places * sizeof *A->place);
     TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add", &A->add));
     TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add_dot", &A->add_dot));
-    shape.traits = traits;
+    shape.traits = A->traits = traits;
     A->own = kry_op_retain(own);
     TRY(kry_op_create(A->dev, &coupled_table, A, &shape, op));
     A->halo = *halo;

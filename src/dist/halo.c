@@ -18,11 +18,13 @@ struct kry_halo {
     kry_type type;
     int outs, ins;
     kry_link *out, *in;
+    int32_t *wanted; /* received: rows at their owners */
     int64_t sent, received;
     cl_mem row, packed, numbers; /* on the device */
     cl_mem pinned;
     char *host; /* pinned, mapped: what is packed, for the neighbours to read */
     cl_command_queue copies; /* retained */
+    cl_event packed_now;     /* they are packed; where copies have a queue of their own */
     cl_event ready, arrived; /* the packed numbers on the host; the neighbours' on the device */
     bool holds;              /* messages of the neighbours that are to be released */
     kry_kernel *pack, *pack_direction;
@@ -51,6 +53,7 @@ static kry_status close_last(kry_halo *h)
 {
     kry_status st = KRY_OK;
 
+    drop(&h->packed_now); /* of one that failed */
     if (h->holds) TRY(wait_for(&h->arrived));
     for (int i = 0; h->holds && i < h->ins; i++) h->comm->release(h->comm, h->in[i].rank);
     h->holds = false;
@@ -59,25 +62,37 @@ done:
     return st;
 }
 
-/* The numbers that the kernel packs, on their way to the host. */
+static bool has_own_queue(const kry_halo *h) { return h->copies != h->dev->queue; }
+
+/* The packed numbers, on their way to the host. */
+static kry_status fetch(kry_halo *h)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)h->sent * kry_type_size(h->type);
+    cl_uint after = h->packed_now != NULL;
+
+    if (h->sent == 0) return KRY_OK;
+    TRY_CL(clEnqueueReadBuffer(h->copies, h->packed, CL_FALSE, 0, bytes, h->host, after,
+                               after ? &h->packed_now : NULL, &h->ready));
+    TRY_CL(clFlush(h->copies));
+done:
+    drop(&h->packed_now);
+    return st;
+}
+
+/* In a queue of its own the read may be enqueued when the launches that it goes on beside are: the
+ * device waits for those. */
 static kry_status pack(kry_halo *h, kry_kernel *kernel, const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
-    cl_event packed = NULL;
-    size_t bytes = (size_t)h->sent * kry_type_size(h->type);
-    bool apart = h->copies != h->dev->queue;
 
     if (h->sent == 0) return KRY_OK;
     TRY(kry_launch(h->dev, kernel, kry_groups_for(h->dev, h->type, h->sent), args, count));
-    if (apart) {
-        TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &packed));
-        TRY_CL(clFlush(h->dev->queue));
-    }
-    TRY_CL(clEnqueueReadBuffer(h->copies, h->packed, CL_FALSE, 0, bytes, h->host, apart,
-                               apart ? &packed : NULL, &h->ready));
-    TRY_CL(clFlush(h->copies));
+    if (has_own_queue(h))
+        TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &h->packed_now));
+    else
+        TRY(fetch(h));
 done:
-    drop(&packed);
     return st;
 }
 
@@ -111,9 +126,12 @@ kry_status kry_halo_end(kry_halo *h)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(h->type);
-    bool apart = h->copies != h->dev->queue;
+    bool apart = has_own_queue(h);
 
-    if (apart) TRY_CL(clFlush(h->dev->queue));
+    if (apart) {
+        TRY_CL(clFlush(h->dev->queue));
+        TRY(fetch(h));
+    }
     TRY(wait_for(&h->ready));
     for (int i = 0; i < h->outs; i++)
         h->comm->post(h->comm, h->out[i].rank, h->host + (size_t)h->out[i].first * size);
@@ -187,6 +205,8 @@ static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, 
     if (wants) memcpy(h->in, want, (size_t)wants * sizeof *want);
     h->ins = wants;
     for (int i = 0; i < wants; i++) h->received += want[i].count;
+    TRY(kry_alloc((size_t)h->received, sizeof *h->wanted, &h->wanted));
+    if (wants) memcpy(h->wanted, rows, (size_t)h->received * sizeof *rows);
     TRY(share_counts(h, wanted));
     for (int by = 0; by < size; by++) {
         int64_t count = wanted[rank * size + by];
@@ -251,6 +271,11 @@ done:
     return st;
 }
 
+kry_status kry_halo_like(const kry_halo *h, kry_type type, kry_halo **like)
+{
+    return kry_halo_create(h->dev, type, h->in, h->ins, h->wanted, like);
+}
+
 void kry_halo_release(kry_halo **halo)
 {
     kry_halo *h = *halo;
@@ -258,6 +283,7 @@ void kry_halo_release(kry_halo **halo)
     *halo = NULL;
     if (!h) return;
     if (h->copies) clFinish(h->copies);
+    drop(&h->packed_now);
     drop(&h->ready);
     drop(&h->arrived);
     if (h->host) clEnqueueUnmapMemObject(h->dev->queue, h->pinned, h->host, 0, NULL, NULL);
@@ -266,6 +292,7 @@ void kry_halo_release(kry_halo **halo)
     kry_buffer_release(h->dev, &h->packed);
     kry_buffer_release(h->dev, &h->row);
     if (h->copies) clReleaseCommandQueue(h->copies);
+    free(h->wanted);
     free(h->out);
     free(h->in);
     free(h);

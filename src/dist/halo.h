@@ -28,6 +28,8 @@ typedef struct kry_link {
  */
 kry_status kry_halo_create(kry_device *dev, kry_type type, const kry_link *want, int wants,
                            const int32_t *row, kry_halo **halo);
+/* The same exchange of numbers of another type. Collective. Waits. */
+kry_status kry_halo_like(const kry_halo *halo, kry_type type, kry_halo **like);
 void kry_halo_release(kry_halo **halo);
 
 /* Numbers that come in, in the order of places; `type`, on the device. */

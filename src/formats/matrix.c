@@ -1,6 +1,7 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
 #include "../dist/matrix_parts.h"
+#include "../dist/team.h"
 #include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,6 +326,8 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
 {
     kry_status st = KRY_OK;
 
+    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
+          "kry_csr_create: on_host is for one device, and this is a team of %d", kry_team_size(dev));
     if (params->on_host) return kry_matrix_on_host(dev, host, params, op);
     if (dev->team) return kry_matrix_in_parts(dev, host, params, op);
     if (params->format == KRY_FORMAT_AUTO)

@@ -26,7 +26,8 @@ static void place_rows(const kry_split *s, int r, const kry_couplings *rows, con
     for (int64_t i = 0; i < rows->n; i++) {
         int32_t room[7];
         const int32_t *cols;
-        int64_t count = kry_couplings_at(rows, i, room, &cols), row = kry_split_row(s, s->first[r] + i);
+        int64_t count = kry_couplings_at(rows, i, room, &cols),
+                row = kry_split_row(s, s->first[r] + i);
         if (!col) {
             row_ptr[row + 1] = count;
             continue;

@@ -6,6 +6,7 @@
  */
 #include "../core/host_op.h"
 #include "mixed.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,19 +27,22 @@ done:
     return st;
 }
 
-/* The binary exponents of the diagonal's least and largest entry; false: there is none > 0. */
-static bool exponents(const double *d, int64_t n, int *least, int *most)
+/* The binary exponents of the diagonal's least and largest entry, of all parts; most < least: there
+ * is none > 0. */
+static kry_status exponents(kry_layout *layout, const double *d, int64_t n, int *least, int *most)
 {
-    bool any = false;
+    kry_status st = KRY_OK;
+    double ends[2] = { -INT_MAX, -INT_MAX }; /* -least, most */
 
     for (int64_t i = 0; i < n; i++) {
         if (!(d[i] > 0) || !isfinite(d[i])) continue;
-        int e = ilogb(d[i]);
-        *least = !any || e < *least ? e : *least;
-        *most = !any || e > *most ? e : *most;
-        any = true;
+        ends[0] = fmax(ends[0], -ilogb(d[i]));
+        ends[1] = fmax(ends[1], ilogb(d[i]));
     }
-    return any;
+    TRY(kry_layout_combine(layout, KRY_MAX, ends, COUNT(ends)));
+    *least = (int)-ends[0], *most = (int)ends[1];
+done:
+    return st;
 }
 
 /* d := powers of two about 1 / sqrt(d) */
@@ -59,7 +63,8 @@ kry_status kry_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diago
     if (how == KRY_EQUILIBRATE_OFF || !A->table->diagonal || A->shape.rows == 0) return KRY_OK;
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *d, &d));
     TRY(read_diagonal(A, d));
-    if (!exponents(d, A->shape.rows, &least, &most)) goto done;
+    TRY(exponents(&A->dev->layout, d, A->shape.rows, &least, &most));
+    if (most < least) goto done;
     if (diagonally && (how == KRY_EQUILIBRATE_ON || most - least > SPREAD)) {
         to_scale(d, A->shape.rows);
         e->scale = d, d = NULL;

@@ -18,6 +18,7 @@
  */
 #include "mixed.h"
 #include "../core/host_op.h"
+#include "../dist/team.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,18 @@ done:
     return st < 0 ? st : KRY_OK;
 }
 
+/* The first part's monitor has seen how it ended. */
+static kry_status agree_on_end(mixed *M)
+{
+    kry_status st = KRY_OK;
+    double end = M->stalled ? 1 : M->spent ? 2 : 0;
+
+    TRY(kry_layout_agree(&M->A->dev->layout, &end));
+    M->stalled = end == 1, M->spent = end == 2;
+done:
+    return st;
+}
+
 static kry_status flexible(mixed *M, int64_t most, kry_result *res)
 {
     kry_status st = KRY_OK;
@@ -194,6 +207,7 @@ static kry_status flexible(mixed *M, int64_t most, kry_result *res)
     M->best = INFINITY, M->best_step = 0, M->stalled = M->spent = false;
     TRY(kry_vec_fill(M->inside.x, 0));
     TRY(M->outer->table->flexible(M->outer, &stop, res));
+    TRY(agree_on_end(M));
     if (M->stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(res->why, sizeof res->why,
@@ -423,16 +437,20 @@ done:
     return st;
 }
 
+static bool deflates(const kry_options *o)
+{
+    return o->make_deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
+}
+
 static bool scales_diagonally(const mixed *M)
 {
     const kry_options *o = &M->options;
-    bool deflated = o->make_deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
     bool singular = M->A->null_space || (M->A->shape.traits & KRY_SINGULAR);
 
     const kry_host_op *H = kry_host_op_of(M->A);
     bool assembled = H ? H->table->scales(H) : kry_op_is_assembled(M->A);
 
-    return !deflated && !singular && assembled;
+    return !deflates(o) && !singular && assembled;
 }
 
 /* The matrix in single and a solver for it. */
@@ -451,7 +469,7 @@ static kry_status make_inside(mixed *M)
     TRY(kry_options_system(M->twin, &o, &I->system));
     I->watch = kry_pcg_watch(I->solver);
     if (!I->watch) I->watch = kry_relaxation_watch(I->solver);
-    I->deflated = o.make_deflation || (o.deflation[0] && strcmp(o.deflation, "none"));
+    I->deflated = deflates(&o);
     TRY(kry_vec_create(M->A->dev, KRY_F32, n, 1, &I->rhs));
     TRY(kry_vec_create(M->A->dev, KRY_F32, n, 1, &I->x));
 done:
@@ -502,10 +520,37 @@ static void set_scheme(mixed *M, const kry_mixed_params *p)
     M->options.equilibrate_how = p->equilibrate;
 }
 
+/* What a part of a team cannot make by itself. */
+static kry_status check_on_part(const mixed *M)
+{
+    kry_status st = KRY_OK;
+    bool alone = kry_layout_size(&M->A->dev->layout) == 1;
+
+    CHECK(alone || !(deflates(&M->options) || M->options.make_precond), KRY_ERR_UNSUPPORTED,
+          "kry_mixed_create: no deflation, and no preconditioners by functions, in mixed precision "
+          "on several devices yet");
+    CHECK(alone || strcmp(M->options.null_space, "pin"), KRY_ERR_UNSUPPORTED,
+          "kry_mixed_create: no null-space=pin in mixed precision on several devices; project does");
+done:
+    return st;
+}
+
+typedef struct part_args {
+    const kry_op *A;
+    const kry_mixed_params *params;
+} part_args;
+
+static kry_status create_part(const void *user, int rank, kry_op **solver)
+{
+    const part_args *given = user;
+    return kry_mixed_create(kry_op_on_part(given->A, rank), given->params, solver);
+}
+
 kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
 {
     static const kry_mixed_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    int64_t unknowns;
     mixed *M = NULL;
     double start = kry_now();
 
@@ -515,6 +560,8 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_mixed_create: params not made by KRY_MIXED");
     TRY(check(A, params));
+    if (kry_op_in_parts(A)) return kry_parts_like(A, create_part, &(part_args){ A, params }, solver);
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->stop = params->stop;
@@ -530,7 +577,8 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     M->options.make_precond = params->precond, M->options.make_deflation = params->deflation;
     M->options.make_user = params->make_user;
     M->options.omega = params->omega;
-    TRY(kry_stop_check("kry_mixed_create", KRY_F64, A->shape.rows, &M->stop));
+    TRY(kry_stop_check("kry_mixed_create", KRY_F64, unknowns, &M->stop));
+    TRY(check_on_part(M));
     set_scheme(M, params);
     if (kry_host_op_of(A)) /* which pins by itself */
         M->system = kry_op_retain(A);

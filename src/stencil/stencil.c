@@ -227,6 +227,9 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
     CHECK(dev && p, KRY_ERR_ARGUMENT, "kry_stencil_create: NULL");
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "kry_stencil_create: params not made by KRY_STENCIL");
+    CHECK(!p->on_host || !dev->team, KRY_ERR_UNSUPPORTED,
+          "kry_stencil_create: on_host is for one device, and this is a team of %d",
+          kry_team_size(dev));
     if (p->on_host)
         CHECK(type == KRY_F64, KRY_ERR_TYPE,
               "kry_stencil_create: what stays on the host is in double");
