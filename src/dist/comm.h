@@ -9,20 +9,27 @@
 #define KRY_COMM_H
 
 #include "../core/internal.h"
+#include <stdatomic.h>
+
+typedef struct kry_message {
+    const void *bytes;
+    atomic_bool held; /* by the receiver */
+} kry_message;
 
 struct kry_comm {
     int rank, size; /* size 1: alone, nothing is called */
+    unsigned run;   /* which call of the caller's this is: nothing is under way between two */
     /* Collective. all: size blocks of `bytes`, in the order of ranks. */
     kry_status (*gather)(kry_comm *comm, const void *mine, size_t bytes, void *all);
 
-    /* Messages between two parts, one under way for each pair and direction. */
-    /* `message` stays as it is until kry_comm.settle has returned. Does not wait. */
-    void (*post)(kry_comm *comm, int to, const void *message);
-    /* Wait for what `from` posted; memory of the sender, to be read until kry_comm.release. */
-    kry_status (*take)(kry_comm *comm, int from, const void **message);
-    void (*release)(kry_comm *comm, int from);
-    /* Wait until `to` has released all that was posted to it. */
-    kry_status (*settle)(kry_comm *comm, int to);
+    /* Messages between two parts arrive in the order in which they were posted. `message` is the
+     * sender's: nothing of it changes until kry_comm.settle has returned. */
+    kry_status (*post)(kry_comm *comm, int to, kry_message *message);
+    /* Wait for what `from` posted next; to be read until kry_comm.release, which may come late. */
+    kry_status (*take)(kry_comm *comm, int from, kry_message **message);
+    void (*release)(kry_comm *comm, kry_message *message);
+    /* Wait until it has been released. */
+    kry_status (*settle)(kry_comm *comm, kry_message *message);
 };
 
 #endif

@@ -26,7 +26,9 @@ struct kry_halo {
     cl_command_queue copies; /* retained */
     cl_event packed_now;     /* they are packed; where copies have a queue of their own */
     cl_event ready, arrived; /* the packed numbers on the host; the neighbours' on the device */
-    bool holds;              /* messages of the neighbours that are to be released */
+    kry_message *to;         /* outs: what is sent */
+    kry_message **from;      /* ins: what came, to be released; NULL: nothing */
+    unsigned run;            /* of the last exchange */
     kry_kernel *pack, *pack_direction;
 };
 
@@ -52,12 +54,16 @@ done:
 static kry_status close_last(kry_halo *h)
 {
     kry_status st = KRY_OK;
+    bool under_way = h->run == h->comm->run; /* else all was over, or failed, when that run ended */
 
+    h->run = h->comm->run;
     drop(&h->packed_now); /* of one that failed */
-    if (h->holds) TRY(wait_for(&h->arrived));
-    for (int i = 0; h->holds && i < h->ins; i++) h->comm->release(h->comm, h->in[i].rank);
-    h->holds = false;
-    for (int i = 0; i < h->outs; i++) TRY(h->comm->settle(h->comm, h->out[i].rank));
+    TRY(wait_for(&h->arrived));
+    for (int i = 0; i < h->ins; i++) {
+        if (h->from[i] && under_way) h->comm->release(h->comm, h->from[i]);
+        h->from[i] = NULL;
+    }
+    for (int i = 0; i < h->outs && under_way; i++) TRY(h->comm->settle(h->comm, &h->to[i]));
 done:
     return st;
 }
@@ -133,14 +139,11 @@ kry_status kry_halo_end(kry_halo *h)
         TRY(fetch(h));
     }
     TRY(wait_for(&h->ready));
-    for (int i = 0; i < h->outs; i++)
-        h->comm->post(h->comm, h->out[i].rank, h->host + (size_t)h->out[i].first * size);
+    for (int i = 0; i < h->outs; i++) TRY(h->comm->post(h->comm, h->out[i].rank, &h->to[i]));
     for (int i = 0; i < h->ins; i++) {
-        const void *message;
-        TRY(h->comm->take(h->comm, h->in[i].rank, &message));
-        h->holds = true;
+        TRY(h->comm->take(h->comm, h->in[i].rank, &h->from[i]));
         TRY_CL(clEnqueueWriteBuffer(h->copies, h->numbers, CL_FALSE, (size_t)h->in[i].first * size,
-                                    (size_t)h->in[i].count * size, message, 0, NULL,
+                                    (size_t)h->in[i].count * size, h->from[i]->bytes, 0, NULL,
                                     i + 1 == h->ins ? &h->arrived : NULL));
     }
     if (h->ins == 0 || !apart) return KRY_OK;
@@ -179,16 +182,21 @@ done:
 static kry_status share_rows(kry_halo *h, const int32_t *want, int32_t *row)
 {
     kry_status st = KRY_OK;
+    kry_message *said = NULL, *heard;
 
-    for (int i = 0; i < h->ins; i++) h->comm->post(h->comm, h->in[i].rank, want + h->in[i].first);
-    for (int i = 0; i < h->outs; i++) {
-        const void *message;
-        TRY(h->comm->take(h->comm, h->out[i].rank, &message));
-        memcpy(row + h->out[i].first, message, (size_t)h->out[i].count * sizeof *row);
-        h->comm->release(h->comm, h->out[i].rank);
+    TRY(kry_alloc((size_t)h->ins, sizeof *said, &said));
+    for (int i = 0; i < h->ins; i++) {
+        said[i].bytes = want + h->in[i].first;
+        TRY(h->comm->post(h->comm, h->in[i].rank, &said[i]));
     }
-    for (int i = 0; i < h->ins; i++) TRY(h->comm->settle(h->comm, h->in[i].rank));
+    for (int i = 0; i < h->outs; i++) {
+        TRY(h->comm->take(h->comm, h->out[i].rank, &heard));
+        memcpy(row + h->out[i].first, heard->bytes, (size_t)h->out[i].count * sizeof *row);
+        h->comm->release(h->comm, heard);
+    }
+    for (int i = 0; i < h->ins; i++) TRY(h->comm->settle(h->comm, &said[i]));
 done:
+    free(said);
     return st;
 }
 
@@ -240,6 +248,9 @@ static kry_status allocate(kry_halo *h)
     h->host = clEnqueueMapBuffer(dev->queue, h->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                  bytes ? bytes : size, 0, NULL, NULL, &err);
     TRY(kry_cl_check(err, "kry_halo_create", "clEnqueueMapBuffer"));
+    TRY(kry_alloc((size_t)h->outs, sizeof *h->to, &h->to));
+    TRY(kry_alloc((size_t)h->ins, sizeof *h->from, &h->from));
+    for (int i = 0; i < h->outs; i++) h->to[i].bytes = h->host + (size_t)h->out[i].first * size;
     h->copies = dev->queue;
     if (dev->info.gpu && dev->info.opencl >= 120) {
         h->copies = clCreateCommandQueue(dev->context, dev->id, 0, &err);
@@ -292,6 +303,8 @@ void kry_halo_release(kry_halo **halo)
     kry_buffer_release(h->dev, &h->packed);
     kry_buffer_release(h->dev, &h->row);
     if (h->copies) clReleaseCommandQueue(h->copies);
+    free(h->from);
+    free(h->to);
     free(h->wanted);
     free(h->out);
     free(h->in);

@@ -11,14 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 256, MESSAGE = 512 };
+enum { SMALL = 256, SENTENCE = 512, BOX = 16 /* messages on their way, a power of two */ };
 
-/* What one part says to one other. posted > taken: there is a message; released: up to which one the
- * reader is done. */
+/* What one part says to one other. */
 typedef struct mailbox {
-    const void *message;
-    atomic_uint posted, released;
-    unsigned taken; /* the reader's */
+    kry_message *message[BOX];
+    atomic_uint posted, taken;
 } mailbox;
 
 typedef struct member {
@@ -28,7 +26,7 @@ typedef struct member {
     bool started;
     kry_status status;
     unsigned failed_as; /* 1: the first that failed, 2: the second ...; 0: it did not */
-    char error[MESSAGE];
+    char error[SENTENCE];
 } member;
 
 typedef struct kry_crew {
@@ -137,50 +135,55 @@ done:
 
 /* ---- messages ------------------------------------------------------------------------------------- */
 
-static void crew_post(kry_comm *comm, int to, const void *message)
+static bool has_room(const void *of)
+{
+    const mailbox *box = of;
+    return atomic_load(&box->posted) - atomic_load(&box->taken) < BOX;
+}
+
+static kry_status crew_post(kry_comm *comm, int to, kry_message *message)
 {
     kry_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[comm->rank * c->size + to];
-    box->message = message;
+
+    if (!wait_until(c, has_room, box, &c->failed)) return others_failed();
+    atomic_store(&message->held, true);
+    box->message[atomic_load(&box->posted) % BOX] = message;
     atomic_fetch_add(&box->posted, 1);
     moved(c);
+    return KRY_OK;
 }
 
 static bool has_mail(const void *of)
 {
     const mailbox *box = of;
-    return atomic_load(&box->posted) != box->taken;
+    return atomic_load(&box->posted) != atomic_load(&box->taken);
 }
 
-static kry_status crew_take(kry_comm *comm, int from, const void **message)
+static kry_status crew_take(kry_comm *comm, int from, kry_message **message)
 {
     kry_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[from * c->size + comm->rank];
+
     if (!wait_until(c, has_mail, box, &c->failed)) return others_failed();
-    *message = box->message;
-    box->taken++;
+    *message = box->message[atomic_load(&box->taken) % BOX];
+    atomic_fetch_add(&box->taken, 1);
+    moved(c);
     return KRY_OK;
 }
 
-static void crew_release(kry_comm *comm, int from)
+static void crew_release(kry_comm *comm, kry_message *message)
 {
-    kry_crew *c = ((member *)comm)->crew;
-    mailbox *box = &c->mail[from * c->size + comm->rank];
-    atomic_store(&box->released, box->taken);
-    moved(c);
+    atomic_store(&message->held, false);
+    moved(((member *)comm)->crew);
 }
 
-static bool is_settled(const void *of)
-{
-    const mailbox *box = of;
-    return atomic_load(&box->released) == atomic_load(&box->posted);
-}
+static bool is_settled(const void *of) { return !atomic_load(&((const kry_message *)of)->held); }
 
-static kry_status crew_settle(kry_comm *comm, int to)
+static kry_status crew_settle(kry_comm *comm, kry_message *message)
 {
     kry_crew *c = ((member *)comm)->crew;
-    mailbox *box = &c->mail[comm->rank * c->size + to];
-    return wait_until(c, is_settled, box, &c->failed) ? KRY_OK : others_failed();
+    return wait_until(c, is_settled, message, &c->failed) ? KRY_OK : others_failed();
 }
 
 /* ---- running ------------------------------------------------------------------------------------- */
@@ -191,13 +194,18 @@ static void work(kry_crew *c, int rank)
 
     inside = c;
     m->comm.size = c->members;
+    m->comm.run = atomic_load(&c->run);
     m->status = c->task(c->user, rank);
     /* What neighbours read of each other has been read when a run ends. */
-    if (m->status >= 0 && kry_device_finish(c->team->part[rank]) < 0) m->status = KRY_ERR_DEVICE;
+    if (m->status < 0)
+        snprintf(m->error, sizeof m->error, "%s", kry_last_error());
+    if (kry_device_finish(c->team->part[rank]) < 0 && m->status >= 0) {
+        snprintf(m->error, sizeof m->error, "%s", kry_last_error());
+        m->status = KRY_ERR_DEVICE;
+    }
     m->comm.size = 1;
     inside = NULL;
     if (m->status >= 0) return;
-    snprintf(m->error, sizeof m->error, "%s", kry_last_error());
     pthread_mutex_lock(&c->lock);
     m->failed_as = ++c->failures;
     pthread_mutex_unlock(&c->lock);
@@ -269,8 +277,7 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     atomic_store(&c->arrived, 0);
     for (int i = 0; i < c->size * c->size; i++) {
         atomic_store(&c->mail[i].posted, 0);
-        atomic_store(&c->mail[i].released, 0);
-        c->mail[i].taken = 0;
+        atomic_store(&c->mail[i].taken, 0);
     }
     for (int r = 0; r < c->size; r++) c->member[r].status = KRY_OK, c->member[r].failed_as = 0;
     atomic_store(&c->running, members - 1);
