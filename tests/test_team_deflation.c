@@ -198,7 +198,9 @@ static void same_by_words(const pair *p, const char *words)
     kry_op *one, *all;
     snprintf(all_words, sizeof all_words, "method=pcg rtol=%g %s",
              p->type == KRY_F32 ? 1e-4 : 1e-10, words);
-    OK(kry_solver_create(p->one, all_words, NULL, NULL, &one));
+    kry_status st = kry_solver_create(p->one, all_words, NULL, NULL, &one);
+    if (st == KRY_ERR_UNSUPPORTED && strstr(kry_last_error(), "METIS")) return;
+    OK(st);
     OK(kry_solver_create(p->all, all_words, NULL, NULL, &all));
     same_solves(p, one, all, all_words);
     kry_op_release(&one);

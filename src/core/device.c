@@ -132,12 +132,11 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
-    if (kry_device_find(spec, &id) >= 0)
-        TRY(kry_device_open_id(id, device));
-    else if (spec && kry_team_is_spec(spec))
-        TRY(kry_team_open(spec, device));
-    else
-        st = kry_device_find(spec, &id);
+    st = kry_device_find(spec, &id);
+    if (st == KRY_ERR_ARGUMENT && spec && kry_team_is_spec(spec)) /* no device has such a name */
+        return kry_team_open(spec, device);
+    TRY(st);
+    TRY(kry_device_open_id(id, device));
 done:
     return st;
 }

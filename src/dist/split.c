@@ -35,18 +35,20 @@ kry_split *kry_split_find(const struct kry_team *team, int64_t n)
     return NULL;
 }
 
-/* How many parts make an iteration of conjugate gradients shortest: more bandwidth against two sums
- * and an exchange. */
+/* How many parts make an iteration of conjugate gradients shorter, by a fifth at least: more
+ * bandwidth against two sums and an exchange, which cost five sums between two H200s
+ * (docs/benchmarks.md). */
 static int worthwhile(const struct kry_team *team, double bytes)
 {
+    enum { WAITS = 5 };
+    const double gain = 0.8;
     int best = 1;
-    double speed = 0, shortest = INFINITY;
+    double speed = team->share[0], shortest = bytes / speed;
 
-    for (int m = 1; m <= team->size; m++) {
+    for (int m = 2; m <= team->size; m++) {
         speed += team->share[m - 1];
-        double slowest = team->share[m - 1]; /* of equal parts all are */
-        double seconds = bytes / speed + (m > 1 ? 3 * team->sum_seconds : 0);
-        if (slowest > 0 && seconds < shortest) best = m, shortest = seconds;
+        double seconds = bytes / speed + WAITS * team->sum_seconds;
+        if (seconds < gain * shortest) best = m, shortest = seconds;
     }
     return best;
 }
@@ -135,7 +137,8 @@ static void count_most_chunks(kry_split *s)
 
 /* ---- splits --------------------------------------------------------------------------------------- */
 
-enum { WORD = 8, CG_WORDS = 10 }; /* bytes; words for each row in an iteration beside the matrix */
+/* Bytes; words for each row in an iteration beside the matrix, and on a grid, where blocks are layers. */
+enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
 
 kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
                             const int64_t *row_ptr, int64_t multiple, kry_split **split)
@@ -143,7 +146,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
     kry_status st = KRY_OK;
     kry_split *s = NULL, *old = kry_split_find(team, n);
     int members;
-    double bytes = (double)WORD * CG_WORDS * (double)n;
+    double bytes = (double)WORD * (multiple > 1 ? GRID_WORDS : CG_WORDS) * (double)n;
     int64_t unit = 0, chunk = 0;
 
     *split = NULL;
