@@ -18,7 +18,12 @@ typedef struct team {
     bool uneven;
 } team;
 
-static const team teams[] = { { 2, false, false }, { 3, false, true }, { 3, true, false } };
+static const team teams[] = { { 2, false, false },
+                              { 3, false, true },
+#ifdef KRY_HAVE_METIS
+                              { 3, true, false }
+#endif
+};
 
 static kry_device *team_of(const team *t)
 {
