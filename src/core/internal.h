@@ -280,6 +280,7 @@ struct kry_sum {
     int width;       /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;    /* partial sums written */
     kry_partial total[2]; /* of all parts, on its way to the device */
+    bool writes;          /* that may still be under way */
 };
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);

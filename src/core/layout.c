@@ -253,7 +253,7 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
         /* The next reading of this sum comes after. */
         TRY_CL(clEnqueueWriteBuffer(s->dev->queue, s->buffer, CL_FALSE, 0,
                                     (size_t)s->width * sizeof *s->total, s->total, 0, NULL, NULL));
-        s->count = 1;
+        s->count = 1, s->writes = true;
     }
 done:
     return st;

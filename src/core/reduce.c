@@ -27,6 +27,7 @@ void kry_sum_release(kry_sum **sum)
     kry_sum *s = *sum;
     *sum = NULL;
     if (!s) return;
+    if (s->writes) clFinish(s->dev->queue); /* `total` is read until then */
     kry_buffer_release(s->dev, &s->buffer);
     free(s);
 }
