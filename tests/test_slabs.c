@@ -3,6 +3,7 @@
  * send is filled in, against the whole grid.
  */
 #include "grids.h"
+#include "teams.h"
 #include "stencil/stencil.h"
 #include "step_suite.h"
 
@@ -511,12 +512,7 @@ static kry_device *team_of(int count, bool use_all)
 
 static kry_vec *vector_on(kry_device *dev, kry_type type, int64_t n, const double *numbers)
 {
-    kry_vec *v;
-    void *host = in_type(type, numbers, n);
-    OK(kry_vec_create(dev, type, n, 1, &v));
-    OK(kry_vec_write(v, host));
-    free(host);
-    return v;
+    return vec_on(dev, type, numbers, n, 1);
 }
 
 static double *read_and_release(kry_vec **v)

@@ -4,7 +4,7 @@
  */
 #include "dist/team.h"
 #include "precond/deflation.h"
-#include "testing.h"
+#include "teams.h"
 #include <kry/io.h>
 #include <kry/precond.h>
 #include <unistd.h>
@@ -28,42 +28,14 @@ static const team teams[] = { { 2, false, false },
 static kry_device *team_of(const team *t)
 {
     static const double shares[] = { 5, 1, 2 };
-    kry_device *part[4], *dev;
-
-    for (int i = 0; i < t->parts; i++) OK(kry_device_open(NULL, &part[i]));
-    OK(kry_team_create(
-        part, t->parts,
-        KRY_TEAM(.use_all = true, .by_graph = t->by_graph, .shares = t->uneven ? shares : NULL),
-        &dev));
-    for (int i = 0; i < t->parts; i++) kry_device_release(&part[i]);
-    return dev;
-}
-
-/* Nothing holds on to it. */
-static void close_team(kry_device **dev)
-{
-    assert_int_equal((*dev)->refs, 1);
-    kry_device_release(dev);
-}
-
-static kry_vec *vec_on(kry_device *dev, kry_type type, const double *numbers, int64_t n, int64_t k)
-{
-    kry_vec *v;
-    void *host = in_type(type, numbers, n * k);
-    OK(kry_vec_create(dev, type, n, k, &v));
-    OK(kry_vec_write(v, host));
-    free(host);
-    return v;
+    return open_team(t->parts, (kry_team_params){ .by_graph = t->by_graph,
+                                                  .shares = t->uneven ? shares : NULL });
 }
 
 static kry_op *stored_on(kry_device *dev, kry_type type, const kry_problem *p)
 {
-    kry_op *A;
-    void *val = in_type(type, p->val, p->nnz);
-    OK(kry_csr_create(dev, type, p->n, p->n, p->row_ptr, p->col, val,
-                      KRY_MATRIX(.traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE), &A));
-    free(val);
-    return A;
+    return matrix_on(dev, type, p,
+                     KRY_MATRIX(.traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE));
 }
 
 /* A of a problem on one device and on a team. */

@@ -73,19 +73,11 @@ done:
     return st;
 }
 
+/* The others add nothing to it. */
 kry_status kry_layout_agree(kry_layout *layout, double *number)
 {
-    kry_status st = KRY_OK;
-    int size = kry_layout_size(layout);
-    double few[64], *all = few;
-
-    if (size == 1) return KRY_OK;
-    if ((size_t)size > COUNT(few)) TRY(kry_alloc((size_t)size, sizeof *all, &all));
-    TRY(kry_layout_gather(layout, number, sizeof *number, all));
-    *number = all[0];
-done:
-    if (all != few) free(all);
-    return st;
+    if (kry_layout_rank(layout) > 0) *number = 0;
+    return kry_layout_combine(layout, KRY_ADD, number, 1);
 }
 
 kry_status kry_layout_join(kry_layout *layout, kry_status mine)

@@ -169,34 +169,46 @@ done:
     return st;
 }
 
-static kry_status copy_of(coupled *A, cl_mem from, size_t bytes, void *to)
-{
-    if (!bytes) return KRY_OK;
-    return kry_cl_check(
-        clEnqueueReadBuffer(A->dev->queue, from, CL_TRUE, 0, bytes, to, 0, NULL, NULL), "kry_op_twin",
-        "clEnqueueReadBuffer");
-}
-
-/* Around `own`, with these far numbers. Collective. */
-static kry_status make_twin(coupled *A, const kry_op *own, void *val, kry_op **twin)
+static kry_status download(const coupled *A, cl_mem buffer, int64_t count, int32_t **to)
 {
     kry_status st = KRY_OK;
-    kry_far_entries far = { .rows = A->rows, .nnz = A->nnz, .val = val, .place = A->place };
+
+    TRY(kry_alloc((size_t)count, sizeof **to, to));
+    if (count)
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * sizeof **to,
+                                   *to, 0, NULL, NULL));
+done:
+    return st;
+}
+
+/* The far entries but for their numbers. */
+static kry_status read_far(const coupled *A, kry_far_entries *far)
+{
+    kry_status st = KRY_OK;
+
+    *far = (kry_far_entries){ .rows = A->rows, .nnz = A->nnz, .place = A->place };
+    TRY(download(A, A->row, A->rows, &far->row));
+    TRY(download(A, A->begin, A->rows + 1, &far->begin));
+    TRY(download(A, A->col, A->nnz, &far->col));
+done:
+    if (st < 0) kry_far_entries_release(far);
+    return st;
+}
+
+/* Around `own`, with these far numbers, which it takes over. Collective. */
+static kry_status make_twin(coupled *A, const kry_op *own, void **val, kry_op **twin)
+{
+    kry_status st = KRY_OK;
+    kry_far_entries far = { 0 };
     kry_halo *halo = NULL;
 
-    TRY(kry_alloc((size_t)A->rows, sizeof *far.row, &far.row));
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *far.begin, &far.begin));
-    TRY(kry_alloc((size_t)A->nnz, sizeof *far.col, &far.col));
-    TRY(copy_of(A, A->row, (size_t)A->rows * sizeof *far.row, far.row));
-    TRY(copy_of(A, A->begin, ((size_t)A->rows + 1) * sizeof *far.begin, far.begin));
-    TRY(copy_of(A, A->col, (size_t)A->nnz * sizeof *far.col, far.col));
+    TRY(read_far(A, &far));
+    far.val = *val, *val = NULL;
     TRY(kry_halo_like(A->halo, own->shape.type, &halo));
     TRY(kry_coupled_create(own, &halo, &far, A->traits, twin));
 done:
     kry_halo_release(&halo);
-    free(far.col);
-    free(far.begin);
-    free(far.row);
+    kry_far_entries_release(&far);
     return st;
 }
 
@@ -230,7 +242,7 @@ static kry_status coupled_twin(void *self, kry_type type, double factor, const d
     if (T)
         TRY(kry_coupled_store(*twin, val, NULL));
     else
-        TRY(make_twin(A, own, val, twin));
+        TRY(make_twin(A, own, &val, twin));
 done:
     free(val);
     kry_op_release(&own);
@@ -300,32 +312,10 @@ int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
     return C ? kry_halo_count(C->halo) : 0;
 }
 
-static kry_status download(const coupled *A, cl_mem buffer, int64_t count, int32_t **to)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)count, sizeof **to, to));
-    if (count)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * sizeof **to,
-                                   *to, 0, NULL, NULL));
-done:
-    return st;
-}
-
 kry_status kry_coupled_read(const kry_op *op, kry_far_entries *far)
 {
-    kry_status st = KRY_OK;
-    const coupled *A = op->self;
-
     *far = (kry_far_entries){ 0 };
-    if (op->table != &coupled_table) return KRY_OK;
-    far->rows = A->rows, far->nnz = A->nnz, far->place = A->place;
-    TRY(download(A, A->row, A->rows, &far->row));
-    TRY(download(A, A->begin, A->rows + 1, &far->begin));
-    TRY(download(A, A->col, A->nnz, &far->col));
-done:
-    if (st < 0) kry_far_entries_release(far);
-    return st;
+    return op->table == &coupled_table ? read_far(op->self, far) : KRY_OK;
 }
 
 void kry_far_entries_release(kry_far_entries *far)
