@@ -106,6 +106,12 @@ done:
     return st;
 }
 
+int64_t kry_layout_row(const kry_layout *layout, int64_t i)
+{
+    const kry_split *s = layout->split;
+    return s ? kry_split_row(s, s->first[kry_layout_rank(layout)] + i) : i;
+}
+
 /* ---- sums ------------------------------------------------------------------------------ */
 
 /* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */
