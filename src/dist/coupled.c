@@ -155,25 +155,6 @@ static kry_status coupled_update(void *self, const void *values)
     return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_update: a part takes its values from the whole");
 }
 
-/* The numbers of the far entries in another type, on the host. */
-static kry_status convert_far(coupled *A, kry_type type, double factor, void **val)
-{
-    kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->nnz * kry_type_size(A->type);
-    void *given = NULL;
-
-    *val = NULL;
-    TRY(kry_alloc((size_t)A->nnz, kry_type_size(A->type), &given));
-    TRY(kry_alloc((size_t)A->nnz, kry_type_size(type), val));
-    if (bytes)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, A->val, CL_TRUE, 0, bytes, given, 0, NULL, NULL));
-    TRY(kry_numbers_convert("kry_op_twin", "entry", A->type, given, A->nnz, factor, type, *val));
-done:
-    if (st < 0) free(*val), *val = NULL;
-    free(given);
-    return st;
-}
-
 static kry_status upload(coupled *A, const void *from, size_t count, size_t size, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
@@ -186,27 +167,45 @@ done:
     return st;
 }
 
-static kry_status download(const coupled *A, cl_mem buffer, int64_t count, int32_t **to)
+/* address_of_to: of a pointer, to be freed. */
+static kry_status download(const coupled *A, cl_mem buffer, int64_t count, size_t size,
+                           void *address_of_to)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc((size_t)count, sizeof **to, to));
+    TRY(kry_alloc((size_t)count, size, address_of_to));
     if (count)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * sizeof **to,
-                                   *to, 0, NULL, NULL));
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * size,
+                                   *(void **)address_of_to, 0, NULL, NULL));
 done:
     return st;
 }
 
-/* The far entries but for their numbers. */
+/* The numbers of the far entries in another type, on the host. */
+static kry_status convert_far(coupled *A, kry_type type, double factor, void **val)
+{
+    kry_status st = KRY_OK;
+    void *given = NULL;
+
+    *val = NULL;
+    TRY(download(A, A->val, A->nnz, kry_type_size(A->type), &given));
+    TRY(kry_alloc((size_t)A->nnz, kry_type_size(type), val));
+    TRY(kry_numbers_convert("kry_op_twin", "entry", A->type, given, A->nnz, factor, type, *val));
+done:
+    if (st < 0) free(*val), *val = NULL;
+    free(given);
+    return st;
+}
+
 static kry_status read_far(const coupled *A, kry_far_entries *far)
 {
     kry_status st = KRY_OK;
 
     *far = (kry_far_entries){ .rows = A->rows, .nnz = A->nnz, .place = A->place };
-    TRY(download(A, A->row, A->rows, &far->row));
-    TRY(download(A, A->begin, A->rows + 1, &far->begin));
-    TRY(download(A, A->col, A->nnz, &far->col));
+    TRY(download(A, A->row, A->rows, sizeof *far->row, &far->row));
+    TRY(download(A, A->begin, A->rows + 1, sizeof *far->begin, &far->begin));
+    TRY(download(A, A->col, A->nnz, sizeof *far->col, &far->col));
+    TRY(download(A, A->val, A->nnz, kry_type_size(A->type), &far->val));
 done:
     if (st < 0) kry_far_entries_release(far);
     return st;
@@ -299,6 +298,7 @@ static kry_status make_twin(coupled *A, const kry_op *own, void *val, kry_op **t
     kry_halo *halo = NULL;
 
     TRY(read_far(A, &far));
+    free(far.val);
     far.val = val;
     TRY(kry_halo_like(A->halo, own->shape.type, &halo));
     TRY(kry_coupled_create(own, &halo, &far, A->traits, twin));

@@ -40,8 +40,7 @@ kry_status kry_coupled_balance(kry_op *op, const int64_t *row_ptr, const void *v
 /* The entries of A in its own columns: what preconditioners that read entries take for A on a part of
  * a team; of any other operator the operator itself. */
 const kry_op *kry_op_own(const kry_op *A);
-/* Its far entries but for their numbers, to be released, and the places, borrowed; of any other
- * operator none. Waits. */
+/* Its far entries, to be released, and the places, borrowed; of any other operator none. Waits. */
 kry_status kry_coupled_read(const kry_op *A, kry_far_entries *far);
 void kry_far_entries_release(kry_far_entries *far);
 /* Where the halo's numbers stand in the whole, borrowed; how many. */

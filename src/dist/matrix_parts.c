@@ -246,23 +246,17 @@ done:
 
 /* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------------- */
 
-/* Columns in the order of all of them, of which only those that are wanted are here. */
-typedef struct wide_columns {
-    int64_t below;  /* wanted ones before the part's own */
-    int64_t own_at; /* of the first row: where wide loads may begin */
-} wide_columns;
-
-static wide_columns place_columns(const cut *c)
+static kry_wide_columns place_columns(const cut *c)
 {
     enum { ALIGNED = 8 };
-    wide_columns w = { 0 };
+    kry_wide_columns w = { .place = c->wanted };
 
     while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
     w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
     return w;
 }
 
-static int32_t wide_column(const cut *c, const wide_columns *w, int64_t place)
+static int32_t wide_column(const cut *c, const kry_wide_columns *w, int64_t place)
 {
     if (is_own(c, place)) return (int32_t)(w->own_at + place - c->first);
     int64_t from_own = halo_place(c, place) - w->below;
@@ -270,7 +264,7 @@ static int32_t wide_column(const cut *c, const wide_columns *w, int64_t place)
 }
 
 /* Rows of a block lie together: what is here of them is a part of the host's arrays. */
-static void cut_wide_rows(cut *c, const wide_columns *w, int64_t *entry)
+static void cut_wide_rows(cut *c, const kry_wide_columns *w, int64_t *entry)
 {
     const kry_host_csr *H = &c->W->host;
     int64_t begin = H->row_ptr[c->first];
@@ -287,7 +281,7 @@ static void cut_wide_rows(cut *c, const wide_columns *w, int64_t *entry)
     take_numbers(c->W, c->piece->own, c->piece->own_nnz, c->val);
 }
 
-static kry_status make_wide(const cut *c, const wide_columns *w, kry_device *dev, kry_op **wide)
+static kry_status make_wide(const cut *c, const kry_wide_columns *w, kry_device *dev, kry_op **wide)
 {
     int64_t above = c->wants - w->below;
     kry_matrix_params params = c->W->params;
@@ -312,7 +306,7 @@ static kry_status make_reproducible_part(cut *c, kry_device *dev, kry_op **local
     TRY(kry_alloc((size_t)p->far_nnz, sizeof *c->wanted, &c->wanted));
     collect_wanted(c);
     p->far_nnz = p->coupled_nnz = 0;
-    const wide_columns w = place_columns(c);
+    const kry_wide_columns w = place_columns(c);
     TRY(kry_alloc((size_t)c->rows + 1, sizeof *c->row_ptr, &c->row_ptr));
     TRY(kry_alloc((size_t)p->own_nnz, sizeof *c->col, &c->col));
     TRY(kry_alloc((size_t)p->own_nnz, kry_type_size(c->W->host.type), &c->val));
@@ -321,8 +315,7 @@ static kry_status make_reproducible_part(cut *c, kry_device *dev, kry_op **local
     cut_wide_rows(c, &w, entry);
     TRY(make_wide(c, &w, dev, &wide));
     if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
-    TRY(kry_extended_create(wide, &halo, w.below, w.own_at, entry, c->val, c->W->params.traits,
-                            local));
+    TRY(kry_extended_create(wide, &halo, &w, entry, c->val, c->W->params.traits, local));
 done:
     kry_halo_release(&halo);
     kry_op_release(&wide);
