@@ -29,19 +29,31 @@ kernel void halo_pack_direction(DIRECTION_PARAMS, long n, global const int *rest
     long n, global const int *restrict row, global const int *restrict begin,           \
         global const int *restrict col, global const REAL *restrict val, global const REAL *restrict halo
 
-SUM far_sum(long i, global const int *restrict begin, global const int *restrict col,
+// In flux form (FLUX) an entry multiplies the distance from the row's own number.
+#ifdef FLUX
+#define OWN_NUMBER(x, i) ((SUM)x[i])
+#else
+#define OWN_NUMBER(x, i) 0
+#endif
+
+SUM far_sum(long i, SUM own, global const int *restrict begin, global const int *restrict col,
             global const REAL *restrict val, global const REAL *restrict halo)
 {
     SUM sum = 0;
-    for (int k = begin[i]; k < begin[i + 1]; k++) sum += (SUM)val[k] * (SUM)halo[col[k]];
+    for (int k = begin[i]; k < begin[i + 1]; k++) sum += (SUM)val[k] * FROM_OWN((SUM)halo[col[k]]);
     return sum;
 }
 
-// y += alpha times what the other parts add
-kernel void halo_add(ROWS, ACC alpha, global REAL *restrict y, long y0)
+// y += alpha times what the other parts add; x is read in flux form only
+kernel void halo_add(ROWS, ACC alpha, global const REAL *restrict x, long x0, global REAL *restrict y,
+                     long y0)
 {
-    y += y0;
-    FOR_EACH(i, n) y[row[i]] += (REAL)alpha * (REAL)far_sum(i, begin, col, val, halo);
+    x += x0, y += y0;
+    FOR_EACH(i, n)
+    {
+        const int j = row[i];
+        y[j] += (REAL)alpha * (REAL)far_sum(i, OWN_NUMBER(x, j), begin, col, val, halo);
+    }
 }
 
 // The same with alpha = 1, and part[first + group] := what that adds to x.y. `stops`: of a solve, and
@@ -58,7 +70,7 @@ kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global RE
     FOR_EACH(i, n)
     {
         const int j = row[i];
-        const REAL sum = (REAL)far_sum(i, begin, col, val, halo);
+        const REAL sum = (REAL)far_sum(i, OWN_NUMBER(x, j), begin, col, val, halo);
         y[j] += sum;
         ADD_PRODUCT(dot, x[j], sum);
     }
@@ -66,17 +78,23 @@ kernel void halo_add_dot(ROWS, global const REAL *restrict x, long x0, global RE
     if (get_local_id(0) == 0 && go_on) part[first + get_group_id(0)] = dot;
 }
 
-// r := b - A x in these rows, whose own entries are in own_... and whose b is packed.
+// r := b - A x in these rows, whose own entries are in own_... and whose b is packed; surplus: what
+// each of them adds up to, in flux form.
 kernel void halo_residual(ROWS, global const int *restrict own_begin, global const int *restrict own_col,
-                          global const REAL *restrict own_val, global const REAL *restrict packed,
-                          global const REAL *restrict x, long x0, global REAL *restrict r, long r0)
+                          global const REAL *restrict own_val, global const REAL *restrict surplus,
+                          global const REAL *restrict packed, global const REAL *restrict x, long x0,
+                          global REAL *restrict r, long r0)
 {
     x += x0, r += r0;
     FOR_EACH(i, n)
     {
-        SUM sum = far_sum(i, begin, col, val, halo);
+        const SUM own = OWN_NUMBER(x, row[i]);
+        SUM sum = far_sum(i, own, begin, col, val, halo);
         for (int k = own_begin[i]; k < own_begin[i + 1]; k++)
-            sum += (SUM)own_val[k] * (SUM)x[own_col[k]];
+            sum += (SUM)own_val[k] * FROM_OWN((SUM)x[own_col[k]]);
+#ifdef FLUX
+        sum += (SUM)surplus[i] * own;
+#endif
         r[row[i]] = (REAL)((SUM)packed[i] - sum);
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "format_suite.h"
 #include "step_suite.h"
+#include "teams.h"
 #include <kry/opencl.h>
 
 /* ---- graphs -------------------------------------------------------------------------------- */
@@ -586,6 +587,212 @@ static void flux__solves_what_assembled_does_not(void **state)
     matrix_release(&A);
 }
 
+#ifdef KRY_HAVE_METIS
+#define HAVE_METIS true
+#else
+#define HAVE_METIS false
+#endif
+
+/* ---- on several devices ------------------------------------------------------------------------- */
+
+static kry_op *flux_on(kry_device *dev, const matrix *A, kry_type type, const kry_matrix_params *params)
+{
+    kry_op *op = NULL;
+    void *val = in_type(type, A->val, A->nnz);
+    kry_status st = kry_csr_create(dev, type, A->rows, A->cols, A->row_ptr, A->col, val, params, &op);
+
+    if (st != KRY_OK) assert_int_equal(st, KRY_ERR_UNSUPPORTED);
+    free(val);
+    return op;
+}
+
+/* A x, and less 0 - A x. */
+static void team_products(const kry_op *op, const double *x, double *y[2])
+{
+    kry_device *dev = kry_op_device(op);
+    kry_type type = kry_op_get_shape(op)->type;
+    int64_t n = kry_op_get_shape(op)->rows;
+    double *zero = constant(type, n, 0);
+    kry_vec *X = vec_on(dev, type, x, n, 1), *Y = vec_on(dev, type, x, n, 1);
+
+    OK(kry_op_apply(op, 1, X, 0, Y));
+    y[0] = numbers_of(Y);
+    void *none = in_type(type, zero, n);
+    OK(kry_vec_write(Y, none));
+    OK(kry_op_residual(op, Y, X, Y));
+    y[1] = numbers_of(Y);
+    for (int64_t i = 0; i < n; i++) y[1][i] = -y[1][i];
+    kry_vec_release(&Y), kry_vec_release(&X);
+    free(none), free(zero);
+}
+
+/* Errors of the size of the flows in all rows. */
+static void check_on_team(const kry_op *op, const matrix *A, const char *why)
+{
+    kry_type type = kry_op_get_shape(op)->type;
+    double *x = smooth(type, A->rows), *y[2];
+
+    team_products(op, x, y);
+    for (int way = 0; way < 2; way++) {
+        for (int64_t i = 0; i < A->rows; i++) {
+            long double flows, want = flux_row(A, type, i, x, &flows);
+            NEAR(y[way][i], want, flux_bound(A, type, i, flows), "%s, product %d, row %lld", why, way,
+                 (long long)i);
+        }
+        free(y[way]);
+    }
+    free(x);
+}
+
+static void check_constants_on_team(const kry_op *op, const matrix *A, const char *why)
+{
+    double *x = constant(kry_op_get_shape(op)->type, A->rows, 0.1), *y[2];
+
+    team_products(op, x, y);
+    for (int way = 0; way < 2; way++) {
+        for (int64_t i = 0; i < A->rows; i++)
+            if (y[way][i] != 0)
+                fail_msg("%s, product %d: %g in row %lld", why, way, y[way][i], (long long)i);
+        free(y[way]);
+    }
+    free(x);
+}
+
+/* All formats, rows that add up to nothing and to something, from one to the other and back, and in
+ * the other precision. */
+static void flux_team__errors_are_of_the_flows(void **state)
+{
+    kry_type type = type_of(state);
+    static const struct graph some[] = { { "two phases", 169, two_phases },
+                                         { "at random", 200, random_graph },
+                                         { "a star: one long row", 300, star } };
+    for (int parts = 2; parts <= 3; parts++) {
+        kry_device *team = open_team(parts, (kry_team_params){ .by_graph = parts == 3 && HAVE_METIS });
+        for (size_t g = 0; g < COUNT(some); g++) {
+            matrix A = graph_matrix(type, some[g].n, some[g].weight, 0),
+                   L = graph_matrix(type, some[g].n, some[g].weight, 0.25);
+            void *closed = in_type(type, A.val, A.nnz), *open = in_type(type, L.val, L.nnz);
+            EACH_FORMAT(format)
+            {
+                const char *why = kry_format_name(format);
+                unsigned traits = KRY_SINGULAR * (format % 2);
+                kry_op *op = flux_on(team, &A, type, KRY_MATRIX(.format = format, .form = KRY_FLUX,
+                                                                .traits = traits));
+                if (!op) continue;
+                check_constants_on_team(op, &A, why);
+                check_on_team(op, &A, why);
+                if (!traits) {
+                    OK(kry_op_update(op, open));
+                    check_on_team(op, &L, why);
+                    OK(kry_op_update(op, closed));
+                    check_constants_on_team(op, &A, why);
+                }
+                kry_op_release(&op);
+            }
+            free(closed), free(open);
+            matrix_release(&A), matrix_release(&L);
+        }
+        close_team(&team);
+    }
+}
+
+/* The same numbers in single, by the same update. */
+static void flux_team__twins(void **state)
+{
+    (void)state;
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    static const double leaks[] = { 0, 0.25 };
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+
+    for (size_t l = 0; l < COUNT(leaks); l++) {
+        /* singles in double: their twin adds up to the same */
+        matrix A = graph_matrix(KRY_F32, 169, two_phases, leaks[l]);
+        kry_op *op = flux_on(team, &A, KRY_F64, KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR,
+                                                           .traits = leaks[l] ? 0 : KRY_SINGULAR)),
+               *twin;
+        OK(kry_op_twin(op, KRY_F32, &twin));
+        check_on_team(twin, &A, "twin");
+        if (leaks[l] == 0) check_constants_on_team(twin, &A, "twin");
+        kry_op_release(&twin), kry_op_release(&op);
+        matrix_release(&A);
+    }
+    close_team(&team);
+}
+
+/* A band of nodes that are joined about as strongly. */
+static double mild(int64_t i, int64_t j, int64_t n)
+{
+    int64_t apart = i < j ? j - i : i - j;
+    (void)n;
+    return apart == 1 || apart == 13 ? random_weight(i, j) : 0;
+}
+
+static int64_t solve_flux_on(kry_device *dev, const matrix *A, kry_type type, const char *options,
+                             unsigned traits, double **x)
+{
+    kry_op *op = flux_on(dev, A, type, KRY_MATRIX(.form = KRY_FLUX, .traits = traits)), *S;
+    double *u = smooth(type, A->rows), *b = calloc((size_t)A->rows, sizeof *b);
+    kry_result res;
+    long double flows;
+
+    assert_true(op && b);
+    for (int64_t i = 0; i < A->rows; i++) u[i] = 1 + 1e-2 * sin((double)i);
+    for (int64_t i = 0; i < A->rows; i++) b[i] = to_type(type, (double)flux_row(A, type, i, u, &flows));
+    kry_vec *B = vec_on(dev, type, b, A->rows, 1), *X;
+    OK(kry_vec_create(dev, type, A->rows, 1, &X));
+    OK(kry_solver_create(op, options, NULL, NULL, &S));
+    OK(kry_solve(S, B, X, &res));
+    *x = numbers_of(X);
+    kry_vec_release(&B), kry_vec_release(&X);
+    kry_op_release(&S), kry_op_release(&op);
+    free(u), free(b);
+    return res.iterations;
+}
+
+/* As many iterations as on one device, to the same x. */
+static void flux_team__solves(void **state)
+{
+    kry_type type = type_of(state);
+    static const char *const options[] = { "method=cg", "method=pcg",
+                                           "method=pcg deflation=stripes:5 precond=jacobi",
+                                           "precision=mixed precond=jacobi" };
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    matrix A = graph_matrix(type, 169, mild, 0), L = graph_matrix(type, 169, mild, 0.25);
+
+    for (size_t o = 0; o < (type == KRY_F64 ? 4 : 3); o++)
+        for (int leaks = 0; leaks < 2; leaks++) {
+            const matrix *M = leaks ? &L : &A;
+            unsigned traits = leaks ? KRY_POSITIVE : KRY_SINGULAR;
+            double *x, *y, size = 0;
+            int64_t one = solve_flux_on(device(), M, type, options[o], traits, &x),
+                    many = solve_flux_on(team, M, type, options[o], traits, &y);
+            NEAR(many, one, 3 + 0.05 * (double)one, "%s: iterations", options[o]);
+            for (int64_t i = 0; i < M->rows; i++) size = fmax(size, fabs(x[i]));
+            for (int64_t i = 0; i < M->rows; i++)
+                NEAR(y[i], x[i], (type == KRY_F32 ? 3e-2 : 1e-4) * size, "%s: x[%lld]", options[o],
+                     (long long)i);
+            free(x), free(y);
+        }
+    matrix_release(&A), matrix_release(&L);
+    close_team(&team);
+}
+
+static void flux_team__reproducible(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *team = open_team(2, (kry_team_params){ .reproducible = true });
+    matrix A = graph_matrix(type, 169, path, 0);
+    void *val = in_type(type, A.val, A.nnz);
+    kry_op *op;
+
+    REFUSES(kry_csr_create(team, type, A.rows, A.cols, A.row_ptr, A.col, val,
+                           KRY_MATRIX(.form = KRY_FLUX), &op),
+            KRY_ERR_UNSUPPORTED, "no flux form with reproducible sums");
+    free(val);
+    matrix_release(&A);
+    close_team(&team);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -601,6 +808,10 @@ int main(void)
         BOTH(flux__wrapped),
         BOTH(flux__refusals),
         cmocka_unit_test(flux__solves_what_assembled_does_not),
+        BOTH(flux_team__errors_are_of_the_flows),
+        cmocka_unit_test(flux_team__twins),
+        BOTH(flux_team__solves),
+        BOTH(flux_team__reproducible),
     };
     return cmocka_run_group_tests_name("flux", tests, NULL, close_device);
 }

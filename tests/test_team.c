@@ -248,6 +248,57 @@ static void matrices__take_new_values(void **state)
     kry_problem_release(&p);
 }
 
+static void check_reads_back(const kry_op *A, const kry_problem *p, kry_type type)
+{
+    int64_t *row_ptr = calloc((size_t)p->n + 1, sizeof *row_ptr);
+    int32_t *col = calloc((size_t)p->nnz, sizeof *col);
+    void *val = calloc((size_t)p->nnz, kry_type_size(type)), *want = in_type(type, p->val, p->nnz);
+
+    assert_true(row_ptr && col && val);
+    OK(kry_matrix_read(A, row_ptr, col, val));
+    assert_memory_equal(row_ptr, p->row_ptr, (size_t)(p->n + 1) * sizeof *row_ptr);
+    assert_memory_equal(col, p->col, (size_t)p->nnz * sizeof *col);
+    assert_memory_equal(val, want, (size_t)p->nnz * kry_type_size(type));
+    free(row_ptr), free(col), free(val), free(want);
+}
+
+/* In the order of rows, whatever lies where; also what has been given later, and in another precision. */
+static void matrices__read_back(void **state)
+{
+    kry_type type = type_of(state);
+    static const char *const specs[] = { "poisson2d:13", "powerlaw_spd:300:5" };
+    static const kry_team_params how[] = { { 0 }, { .reproducible = true },
+#ifdef KRY_HAVE_METIS
+                                           { .by_graph = true },
+#endif
+    };
+    for (size_t h = 0; h < COUNT(how); h++) {
+        kry_device *team = open_team(3, how[h]);
+        for (size_t s = 0; s < COUNT(specs); s++) {
+            kry_problem *p = problem(specs[s]);
+            kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE)), *M, *twin;
+            check_reads_back(A, p, type);
+            void *val = in_type(type, p->val, p->nnz);
+            for (int64_t k = 0; k < p->nnz; k++) p->val[k] *= 2;
+            void *doubled = in_type(type, p->val, p->nnz);
+            OK(kry_op_update(A, doubled));
+            check_reads_back(A, p, type);
+            if (type == KRY_F64 && !how[h].reproducible) {
+                OK(kry_op_twin(A, KRY_F32, &twin));
+                check_reads_back(twin, p, KRY_F32);
+                kry_op_release(&twin);
+            }
+            OK(kry_jacobi_create(A, &M));
+            REFUSES(kry_matrix_read(M, p->row_ptr, p->col, val), KRY_ERR_UNSUPPORTED, "'jacobi'");
+            REFUSES(kry_matrix_read(A, p->row_ptr, NULL, val), KRY_ERR_ARGUMENT, "NULL");
+            free(val), free(doubled);
+            kry_op_release(&M), kry_op_release(&A);
+            kry_problem_release(&p);
+        }
+        close_team(&team);
+    }
+}
+
 /* ---- solves -------------------------------------------------------------------------------------- */
 
 static kry_status solve_on(kry_device *dev, kry_type type, const kry_problem *p, const char *options,
@@ -495,6 +546,40 @@ static void bad_input__has_a_sentence(void **state)
     kry_problem_release(&p);
 }
 
+/* By its row, not by where METIS has put it. */
+static void bad_input__is_named_by_its_row(void **state)
+{
+    (void)state;
+    kry_type type = acc_type();
+    kry_problem *p = problem("poisson2d:9");
+    static const int64_t rows[] = { 0, 40, 77 };
+
+    for (int graph = 0; graph <= 1; graph++) {
+#ifndef KRY_HAVE_METIS
+        if (graph) break;
+#endif
+        kry_device *team = open_team(3, (kry_team_params){ .by_graph = graph });
+        kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+        kry_vec *x;
+        OK(kry_vec_create(team, type, p->n, 1, &x));
+        OK(kry_pcg_create(A, NULL, &S));
+        for (size_t i = 0; i < COUNT(rows); i++) {
+            char name[32];
+            double kept = p->rhs[rows[i]];
+            p->rhs[rows[i]] = NAN;
+            kry_vec *b = vec_on(team, type, p->rhs, p->n, 1);
+            snprintf(name, sizeof name, "b[%lld] is nan", (long long)rows[i]);
+            REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_ARGUMENT, name);
+            p->rhs[rows[i]] = kept;
+            kry_vec_release(&b);
+        }
+        kry_op_release(&S), kry_op_release(&A);
+        kry_vec_release(&x);
+        close_team(&team);
+    }
+    kry_problem_release(&p);
+}
+
 static void specs__open_teams(void **state)
 {
     (void)state;
@@ -546,12 +631,14 @@ int main(void)
         BOTH(matrices__of_all_formats),
         BOTH(matrices__split_by_graph_or_unevenly),
         BOTH(matrices__take_new_values),
+        BOTH(matrices__read_back),
         BOTH(solves__as_on_one_device),
         BOTH(solves__singular_systems),
         BOTH(solves__tell_one_monitor),
         BOTH(small_systems__use_fewer_devices),
         BOTH(a_lost_part__is_named),
         cmocka_unit_test(bad_input__has_a_sentence),
+        cmocka_unit_test(bad_input__is_named_by_its_row),
         cmocka_unit_test(specs__open_teams),
         cmocka_unit_test(mixed_parts__have_what_all_have),
     };

@@ -464,6 +464,155 @@ static void pin(void **state)
     }
 }
 
+/* ---- mixed precision ------------------------------------------------------------------------------ */
+
+/* The labels of the whole in single, and in double where that has to go on. */
+static void same_in_mixed(const pair *p, const char *words, const char *scheme, int promotions)
+{
+    char all_words[300];
+    kry_op *one, *all;
+
+    snprintf(all_words, sizeof all_words, "precision=mixed method=pcg rtol=1e-10 %s", words);
+    kry_status st = kry_solver_create(p->one, all_words, NULL, NULL, &one);
+    if (st == KRY_ERR_UNSUPPORTED && strstr(kry_last_error(), "METIS")) return;
+    OK(st);
+    OK(kry_solver_create(p->all, all_words, NULL, NULL, &all));
+    outcome want = solve_with(one, p->rhs), got = solve_with(all, p->rhs);
+    print_message("# %s: %d iterations on a team, %d on one device, %d in double\n", words,
+                  (int)got.res.iterations, (int)want.res.iterations, (int)got.res.double_iterations);
+    assert_string_equal(kry_scheme_word(got.res.scheme), scheme);
+    assert_int_equal(got.res.promotions, promotions);
+    /* those of the flexible method come in steps of 25 */
+    NEAR(got.res.iterations, want.res.iterations,
+         3 + (strstr(words, "flexible") ? 0.2 : 0.1) * (double)want.res.iterations, "%s", words);
+    assert_close(got.x, want.x, p->n, 1e-6, words);
+    kry_op_release(&one);
+    kry_op_release(&all);
+    free(want.x), free(got.x);
+}
+
+static void mixed(void **state)
+{
+    (void)state;
+    if (acc_type() != KRY_F64) SKIP("no double");
+    static const char *const ways[] = {
+        "deflation=stripes:20",
+        "deflation=stripes:20,variant=bnn,az=product precond=chebyshev",
+        "scheme=flexible deflation=stripes:20",
+        "scheme=classical deflation=graph:16",
+        "null-space=pin",
+        "null-space=pin deflation=stripes:20",
+        "null-space=pin scheme=flexible",
+    };
+    for (size_t t = 0; t < COUNT(teams); t++)
+        for (size_t s = 0; s < COUNT(specs); s++) {
+            pair p = pair_of(specs[s], &teams[t], KRY_F64);
+            bool singular = p.one->shape.traits & KRY_SINGULAR;
+            for (size_t w = t % 2; w < COUNT(ways); w += 1 + (t > 0)) {
+                const char *scheme = strstr(ways[w], "flex")    ? "flexible"
+                                     : strstr(ways[w], "class") ? "classical"
+                                                                : "reliable";
+                if (singular || !strstr(ways[w], "pin")) same_in_mixed(&p, ways[w], scheme, 0);
+            }
+            pair_release(&p);
+        }
+}
+
+static void mixed_grids(void **state)
+{
+    (void)state;
+    if (acc_type() != KRY_F64) SKIP("no double");
+    enum { NX = 21, NY = 17 };
+    static double k[NX * NY];
+
+    for (int i = 0; i < NX * NY; i++) k[i] = i % NX < 9 || i / NX > 12 ? 1 : 30;
+    pair p = grid_pair_of(KRY_STENCIL(.size = { NX, NY }, .low = { KRY_NEUMANN, KRY_NEUMANN },
+                                      .high = { KRY_NEUMANN, KRY_NEUMANN }, .coefficient = k),
+                          &teams[1], KRY_F64);
+    same_in_mixed(&p, "deflation=blocks:5+phase", "reliable", 0);
+    same_in_mixed(&p, "null-space=pin deflation=blocks:5+phase", "reliable", 0);
+    pair_release(&p);
+}
+
+/* Neighbours joined alike, and scaled on both sides: nothing that sub-domains know of is mapped to almost
+ * zero. Rounded to single it may be indefinite. */
+static void make_almost_singular(kry_problem *p, double *rhs)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        double d = 1 + 0.3 * (double)(i % 3);
+        rhs[i] = random_number(KRY_F64);
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++) {
+            double e = 1 + 0.3 * (double)(p->col[k] % 3);
+            int64_t joints = p->row_ptr[i + 1] - p->row_ptr[i] - 1;
+            p->val[k] = p->col[k] == i ? ((double)joints + 2e-11) * d * d : -d * e;
+        }
+    }
+}
+
+/* What single cannot hold, from the beginning; and what it turns out not to be good for. */
+static void mixed_in_double(void **state)
+{
+    (void)state;
+    if (acc_type() != KRY_F64) SKIP("no double");
+    pair p = pair_of(specs[0], &teams[1], KRY_F64);
+    void *val = NULL;
+
+    for (int64_t e = 0; e < p.problem->nnz; e++) p.problem->val[e] *= 1e45;
+    for (int64_t i = 0; i < p.n; i++) p.rhs[i] *= 1e45;
+    val = in_type(KRY_F64, p.problem->val, p.problem->nnz);
+    OK(kry_op_update(p.one, val));
+    OK(kry_op_update(p.all, val));
+    same_in_mixed(&p, "equilibrate=off deflation=stripes:20", "double", 1);
+    free(val);
+    make_almost_singular(p.problem, p.rhs);
+    val = in_type(KRY_F64, p.problem->val, p.problem->nnz);
+    OK(kry_op_update(p.one, val));
+    OK(kry_op_update(p.all, val));
+    kry_op *S;
+    OK(kry_solver_create(p.all, "precision=mixed method=pcg rtol=1e-5 inner=1 deflation=stripes:20",
+                         NULL, NULL, &S));
+    outcome o = solve_with(S, p.rhs);
+    print_message("# %d promotions, %d iterations in double: %s\n", o.res.promotions,
+                  (int)o.res.double_iterations, o.res.promoted_why);
+    assert_int_equal(o.res.reason, KRY_CONVERGED);
+    assert_string_equal(kry_scheme_word(o.res.scheme), "double");
+    assert_true(o.res.double_iterations > 0);
+    free(o.x);
+    kry_op_release(&S);
+    free(val);
+    pair_release(&p);
+}
+
+/* The same labels again for new values. */
+static void mixed_updates(void **state)
+{
+    static const char words[] = "precision=mixed method=pcg rtol=1e-10 null-space=pin "
+                                "deflation=stripes:9";
+    (void)state;
+    if (acc_type() != KRY_F64) SKIP("no double");
+    pair p = pair_of(specs[1], &teams[COUNT(teams) - 1], KRY_F64);
+    kry_op *kept, *fresh, *M;
+
+    OK(kry_solver_create(p.all, words, NULL, NULL, &kept));
+    for (int64_t e = 0; e < p.problem->nnz; e++) p.problem->val[e] *= 3;
+    OK(kry_op_update(p.all, p.problem->val));
+    OK(kry_op_update(kept, NULL));
+    OK(kry_solver_create(p.all, words, NULL, NULL, &fresh));
+    outcome a = solve_with(kept, p.rhs), b = solve_with(fresh, p.rhs);
+    assert_int_equal(a.res.iterations, b.res.iterations);
+    assert_same_bits(a.x, b.x, p.n);
+    free(a.x), free(b.x);
+    kry_op_release(&kept);
+    kry_op_release(&fresh);
+    REFUSES(kry_solver_create(p.all, "precision=mixed deflation=stripes:0", NULL, NULL, &M),
+            KRY_ERR_PARSE, "stripes:0");
+    REFUSES(kry_solver_create(p.all, "precision=mixed deflation=blocks:4", NULL, NULL, &M),
+            KRY_ERR_UNSUPPORTED, "grid");
+    REFUSES(kry_solver_create(p.all, "precision=mixed method=sor deflation=stripes:4", NULL, NULL, &M),
+            KRY_ERR_PARSE, "takes no deflation");
+    pair_release(&p);
+}
+
 /* ---- null spaces
  * ------------------------------------------------------------------------------------ */
 
@@ -604,6 +753,10 @@ int main(void)
         BOTH(grids),   BOTH(words),     BOTH(labels), BOTH(labels_of_files_and_graphs),
         BOTH(vectors), BOTH(update),    BOTH(pin),    BOTH(attached_null_space),
         BOTH(probe),   BOTH(bad_input),
+        cmocka_unit_test(mixed),
+        cmocka_unit_test(mixed_grids),
+        cmocka_unit_test(mixed_in_double),
+        cmocka_unit_test(mixed_updates),
     };
     return cmocka_run_group_tests_name("team_deflation", tests, NULL, close_device);
 }

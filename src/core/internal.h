@@ -76,6 +76,10 @@ kry_status kry_layout_agree(kry_layout *layout, double *number);
 kry_status kry_layout_join(kry_layout *layout, kry_status mine);
 /* Of n rows here: how many there are in all, and before these (first may be NULL). */
 kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total);
+/* Not collective: what row i of the rows here is called in the whole, during a run; and where a row of
+ * the whole is among the n here, -1: it is on another part. */
+int64_t kry_layout_row(const kry_layout *layout, int64_t i);
+int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row);
 /* value := the sum of all parts' partial sums, chunk after chunk as on one part. width numbers each, `count`
  * of them here; where that is more than a part has chunks, their sum counts as one. */
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,

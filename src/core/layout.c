@@ -106,6 +106,20 @@ done:
     return st;
 }
 
+int64_t kry_layout_row(const kry_layout *layout, int64_t i)
+{
+    const kry_split *s = layout->split;
+    return s ? kry_split_row(s, s->first[kry_layout_rank(layout)] + i) : i;
+}
+
+int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
+{
+    if (!layout->split) return row >= 0 && row < n ? row : -1;
+    for (int64_t i = 0; i < n; i++)
+        if (kry_layout_row(layout, i) == row) return i;
+    return -1;
+}
+
 /* ---- sums ------------------------------------------------------------------------------ */
 
 /* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */

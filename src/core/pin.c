@@ -144,13 +144,8 @@ const kry_op *kry_pin_of(const kry_op *op)
     return op && op->table == &pin_table ? ((const pin *)op->self)->A : op;
 }
 
-/* Where a row is: here, and what the whole calls it. */
-typedef struct place {
-    int64_t here, told;
-} place;
-
 /* A null space of one vector, and that is not zero in the row. */
-static kry_status check_null_space(const kry_op *A, place row)
+static kry_status check_null_space(const kry_op *A, int64_t row)
 {
     kry_status st = KRY_OK;
     const kry_vec *N = A->null_space;
@@ -164,15 +159,16 @@ static kry_status check_null_space(const kry_op *A, place row)
     CHECK(N->k == 1, KRY_ERR_UNSUPPORTED,
           "kry_pin_create: one row pins one vector, the null space of '%s' has %lld",
           A->table->kind, (long long)N->k);
-    TRY(read_number(N, row.here, &share));
+    TRY(read_number(N, kry_layout_find_row(&A->dev->layout, A->shape.rows, row), &share));
     CHECK(share != 0, KRY_ERR_ARGUMENT,
           "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned there",
-          A->table->kind, (long long)row.told);
+          A->table->kind, (long long)row);
 done:
     return st;
 }
 
-static kry_status create(const kry_op *A, place row, kry_op **out)
+/* On a part of a team: the part's piece of what pins a row of the whole. */
+static kry_status create(const kry_op *A, int64_t row, kry_op **out)
 {
     kry_status st = KRY_OK;
     pin *P = NULL;
@@ -182,7 +178,8 @@ static kry_status create(const kry_op *A, place row, kry_op **out)
           A->table->kind);
     TRY(kry_alloc(1, sizeof *P, &P));
     P->A = kry_op_retain(A);
-    P->row = row.here, P->told_row = row.told;
+    P->row = kry_layout_find_row(&A->dev->layout, A->shape.rows, row);
+    P->told_row = row;
     TRY(kry_kernel_get(A->dev, "pin", A->shape.type, "", "pin_add", &P->add));
     TRY(take_entry(P, "kry_pin_create"));
     kry_op_shape shape = A->shape;
@@ -203,7 +200,7 @@ static kry_status pin_twin(void *self, kry_type type, double factor, const doubl
     kry_op *A = old ? kry_op_retain(old->A) : NULL;
 
     TRY(kry_op_make_twin("kry_op_twin", P->A, type, factor, scale, &A));
-    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->row, twin));
+    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->told_row, twin));
 done:
     kry_op_release(&A);
     return st;
@@ -219,13 +216,9 @@ typedef struct pinning {
 static kry_status create_part(const void *user, int rank, kry_op **local)
 {
     const pinning *p = user;
-    const kry_split *s = kry_op_split(p->A);
-    place row = { -1, p->row };
 
-    for (int64_t i = s->first[rank]; i < s->first[rank + 1]; i++)
-        if (kry_split_row(s, i) == p->row) row.here = i - s->first[rank];
     *local = NULL;
-    return create(kry_op_on_part(p->A, rank), row, local);
+    return create(kry_op_on_part(p->A, rank), p->row, local);
 }
 
 static kry_status update_whole(void *A, const void *values) { return kry_op_update(A, values); }
@@ -260,10 +253,11 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
     *out = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_pin_create: NULL");
     TRY(kry_op_check_square("kry_pin_create", A));
-    CHECK(row >= 0 && row < A->shape.rows, KRY_ERR_ARGUMENT,
-          "kry_pin_create: row %lld is outside [0, %lld)", (long long)row,
-          (long long)A->shape.rows);
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out) : create(A, (place){ row, row }, out));
+    const kry_split *all = A->dev->layout.split; /* of the rows of which A has a part */
+    int64_t rows = all ? all->n : A->shape.rows;
+    CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
+          (long long)row, (long long)rows);
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out) : create(A, row, out));
 done:
     return st;
 }

@@ -4,6 +4,7 @@
  * Kernels: cl/halo.cl.
  */
 #include "coupled.h"
+#include "../formats/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ typedef struct coupled {
     cl_mem row, begin, col, val;
     int64_t *place; /* host: of the halo's numbers in the whole */
     cl_mem own_begin, own_col, own_val; /* NULL: residuals need no more than `add` */
+    bool flux;                          /* entries multiply differences */
+    cl_mem surplus;                     /* rows, for residuals of these: what they add up to */
     kry_vec *packed;                    /* b in these rows, while r is written over it */
     kry_kernel *add, *add_dot, *residual, *pack;
     char variant[128];
@@ -45,10 +48,11 @@ static kry_status run(const coupled *A, kry_kernel *kernel, int64_t groups, cons
 }
 
 /* y += alpha far x */
-static kry_status add_far(coupled *A, double alpha, kry_vec *y)
+static kry_status add_far(coupled *A, double alpha, const kry_vec *x, kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(A->dev, alpha);
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(y->buffer), ARG(y->first) };
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first), ARG(y->buffer),
+                             ARG(y->first) };
     return run(A, A->add, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest));
 }
 
@@ -80,7 +84,7 @@ static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, doub
     TRY(kry_halo_begin(A->halo, x));
     TRY(A->own->table->apply(A->own->self, alpha, x, beta, y));
     TRY(kry_halo_end(A->halo));
-    TRY(add_far(A, alpha, y));
+    TRY(add_far(A, alpha, x, y));
 done:
     return st;
 }
@@ -127,12 +131,13 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
     if (A->own_begin) {
-        const kry_arg rest[] = { ARG(A->own_begin), ARG(A->own_col),        ARG(A->own_val),
-                                 ARG(A->packed->buffer), ARG(x->buffer), ARG(x->first),
-                                 ARG(r->buffer),    ARG(r->first) };
+        const kry_arg rest[] = { ARG(A->own_begin), ARG(A->own_col), ARG(A->own_val),
+                                 ARG(A->surplus),   ARG(A->packed->buffer),
+                                 ARG(x->buffer),    ARG(x->first),   ARG(r->buffer),
+                                 ARG(r->first) };
         TRY(run(A, A->residual, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest)));
     } else {
-        TRY(add_far(A, -1.0, r));
+        TRY(add_far(A, -1.0, x, r));
     }
 done:
     return st;
@@ -150,18 +155,41 @@ static kry_status coupled_update(void *self, const void *values)
     return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_update: a part takes its values from the whole");
 }
 
+static kry_status upload(coupled *A, const void *from, size_t count, size_t size, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+
+    if (!*buffer) TRY(kry_buffer_create(A->dev, count * size, buffer));
+    if (count)
+        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *buffer, CL_TRUE, 0, count * size, from, 0, NULL,
+                                    NULL));
+done:
+    return st;
+}
+
+/* address_of_to: of a pointer, to be freed. */
+static kry_status download(const coupled *A, cl_mem buffer, int64_t count, size_t size,
+                           void *address_of_to)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)count, size, address_of_to));
+    if (count)
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * size,
+                                   *(void **)address_of_to, 0, NULL, NULL));
+done:
+    return st;
+}
+
 /* The numbers of the far entries in another type, on the host. */
 static kry_status convert_far(coupled *A, kry_type type, double factor, void **val)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->nnz * kry_type_size(A->type);
     void *given = NULL;
 
     *val = NULL;
-    TRY(kry_alloc((size_t)A->nnz, kry_type_size(A->type), &given));
+    TRY(download(A, A->val, A->nnz, kry_type_size(A->type), &given));
     TRY(kry_alloc((size_t)A->nnz, kry_type_size(type), val));
-    if (bytes)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, A->val, CL_TRUE, 0, bytes, given, 0, NULL, NULL));
     TRY(kry_numbers_convert("kry_op_twin", "entry", A->type, given, A->nnz, factor, type, *val));
 done:
     if (st < 0) free(*val), *val = NULL;
@@ -169,44 +197,113 @@ done:
     return st;
 }
 
-static kry_status download(const coupled *A, cl_mem buffer, int64_t count, int32_t **to)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)count, sizeof **to, to));
-    if (count)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * sizeof **to,
-                                   *to, 0, NULL, NULL));
-done:
-    return st;
-}
-
-/* The far entries but for their numbers. */
 static kry_status read_far(const coupled *A, kry_far_entries *far)
 {
     kry_status st = KRY_OK;
 
     *far = (kry_far_entries){ .rows = A->rows, .nnz = A->nnz, .place = A->place };
-    TRY(download(A, A->row, A->rows, &far->row));
-    TRY(download(A, A->begin, A->rows + 1, &far->begin));
-    TRY(download(A, A->col, A->nnz, &far->col));
+    TRY(download(A, A->row, A->rows, sizeof *far->row, &far->row));
+    TRY(download(A, A->begin, A->rows + 1, sizeof *far->begin, &far->begin));
+    TRY(download(A, A->col, A->nnz, sizeof *far->col, &far->col));
+    TRY(download(A, A->val, A->nnz, kry_type_size(A->type), &far->val));
 done:
     if (st < 0) kry_far_entries_release(far);
     return st;
 }
 
-/* Around `own`, with these far numbers, which it takes over. Collective. */
-static kry_status make_twin(coupled *A, const kry_op *own, void **val, kry_op **twin)
+/* ---- flux form: what rows add up to ---------------------------------------------------------- */
+
+/* Those of the coupled rows, for their residuals; sums: all rows'. */
+static kry_status store_surplus(coupled *A, const kry_far_entries *far, const void *sums)
+{
+    kry_status st = KRY_OK;
+    size_t size = kry_type_size(A->type);
+    char *packed = NULL;
+
+    if (!A->own_begin) return KRY_OK;
+    TRY(kry_alloc((size_t)A->rows, size, &packed));
+    for (int64_t i = 0; i < A->rows; i++)
+        memcpy(packed + (size_t)i * size, (const char *)sums + (size_t)far->row[i] * size, size);
+    TRY(upload(A, packed, (size_t)A->rows, size, &A->surplus));
+done:
+    free(packed);
+    return st;
+}
+
+static kry_status balance(coupled *A, const int64_t *row_ptr, const void *val, const void *far_val)
+{
+    kry_status st = KRY_OK;
+    kry_far_entries far = { 0 };
+    void *sums = NULL;
+    bool any = false;
+
+    TRY(read_far(A, &far));
+    const kry_flux_rows R = { .type = A->type,
+                              .rows = A->own->shape.rows,
+                              .row_ptr = row_ptr,
+                              .val = val,
+                              .far_rows = far.rows,
+                              .far_row = far.row,
+                              .far_begin = far.begin,
+                              .far_val = far_val,
+                              .layout = &A->dev->layout };
+    TRY(kry_alloc((size_t)R.rows, kry_type_size(A->type), &sums)); /* zeros */
+    kry_matrix *own = kry_matrix_of(A->own);
+    if (!own->balanced) TRY(kry_flux_sums(&R, "kry_csr_create", sums, &any));
+    TRY(store_surplus(A, &far, sums));
+    if (any || own->surplus) TRY(kry_matrix_set_surplus(own, any ? sums : NULL));
+done:
+    free(sums);
+    kry_far_entries_release(&far);
+    return st;
+}
+
+static const kry_op_table coupled_table;
+
+kry_status kry_coupled_balance(kry_op *op, const int64_t *row_ptr, const void *val,
+                               const void *far_val)
+{
+    coupled *A = op->self;
+    if (op->table != &coupled_table || !A->flux) return KRY_OK;
+    return balance(A, row_ptr, val, far_val);
+}
+
+/* Of numbers that are on the device already but for the far ones. */
+static kry_status balance_twin(coupled *A, const void *far_val)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *own = kry_matrix_of(A->own);
+    int64_t *row_ptr = NULL;
+    int32_t *col = NULL;
+    void *val = NULL;
+
+    if (!A->flux || own->balanced) return KRY_OK;
+    TRY(kry_alloc((size_t)own->rows + 1, sizeof *row_ptr, &row_ptr));
+    TRY(kry_alloc((size_t)own->nnz, sizeof *col, &col));
+    TRY(kry_alloc((size_t)own->nnz, kry_type_size(own->type), &val));
+    TRY(kry_matrix_entries(own, row_ptr, col, val));
+    TRY(balance(A, row_ptr, val, far_val));
+done:
+    free(val);
+    free(col);
+    free(row_ptr);
+    return st;
+}
+
+/* Around `own`, with these far numbers. Collective. */
+static kry_status make_twin(coupled *A, const kry_op *own, void *val, kry_op **twin)
 {
     kry_status st = KRY_OK;
     kry_far_entries far = { 0 };
     kry_halo *halo = NULL;
 
     TRY(read_far(A, &far));
-    far.val = *val, *val = NULL;
+    free(far.val);
+    far.val = val;
     TRY(kry_halo_like(A->halo, own->shape.type, &halo));
     TRY(kry_coupled_create(own, &halo, &far, A->traits, twin));
 done:
+    far.val = NULL; /* the caller's */
     kry_halo_release(&halo);
     kry_far_entries_release(&far);
     return st;
@@ -239,10 +336,12 @@ static kry_status coupled_twin(void *self, kry_type type, double factor, const d
     st = convert_far(A, type, factor, &val);
     if (st == KRY_OK) st = kry_op_make_twin("kry_op_twin", A->own, type, factor, NULL, &own);
     TRY(agree_on_twin(A, st));
+    own->shape.traits = A->own->shape.traits;
     if (T)
         TRY(kry_coupled_store(*twin, val, NULL));
     else
-        TRY(make_twin(A, own, &val, twin));
+        TRY(make_twin(A, own, val, twin));
+    TRY(balance_twin((*twin)->self, val));
 done:
     free(val);
     kry_op_release(&own);
@@ -272,6 +371,7 @@ static void coupled_destroy(void *self)
     if (!A) return;
     kry_halo_release(&A->halo);
     kry_vec_release(&A->packed);
+    kry_buffer_release(A->dev, &A->surplus);
     kry_buffer_release(A->dev, &A->own_val);
     kry_buffer_release(A->dev, &A->own_col);
     kry_buffer_release(A->dev, &A->own_begin);
@@ -332,18 +432,6 @@ void kry_far_entries_release(kry_far_entries *far)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static kry_status upload(coupled *A, const void *from, size_t count, size_t size, cl_mem *buffer)
-{
-    kry_status st = KRY_OK;
-
-    if (!*buffer) TRY(kry_buffer_create(A->dev, count * size, buffer));
-    if (count)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *buffer, CL_TRUE, 0, count * size, from, 0, NULL,
-                                    NULL));
-done:
-    return st;
-}
-
 kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val)
 {
     kry_status st = KRY_OK;
@@ -352,6 +440,21 @@ kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val)
     if (op->table != &coupled_table) return KRY_OK;
     TRY(upload(A, val, (size_t)A->nnz, kry_type_size(A->type), &A->val));
     if (A->own_begin) TRY(upload(A, own_val, (size_t)A->own_nnz, kry_type_size(A->type), &A->own_val));
+done:
+    return st;
+}
+
+static kry_status get_kernels(coupled *A)
+{
+    kry_status st = KRY_OK;
+    const char *form = A->flux ? "-DFLUX" : "";
+
+    TRY(kry_kernel_get(A->dev, "halo", A->type, form, "halo_add", &A->add));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, form, "halo_add_dot", &A->add_dot));
+    if (!A->own_begin) return KRY_OK;
+    TRY(kry_kernel_get(A->dev, "halo", A->type, A->flux ? "-DFLUX -DSUM=ACC" : "-DSUM=ACC",
+                       "halo_residual", &A->residual));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_pack", &A->pack));
 done:
     return st;
 }
@@ -372,8 +475,7 @@ static kry_status take_entries(coupled *A, const kry_far_entries *far)
     TRY(upload(A, far->own_col, (size_t)A->own_nnz, sizeof *far->own_col, &A->own_col));
     TRY(upload(A, far->own_val, (size_t)A->own_nnz, size, &A->own_val));
     TRY(kry_vec_create(A->dev, A->type, far->rows, 1, &A->packed));
-    TRY(kry_kernel_get(A->dev, "halo", A->type, "-DSUM=ACC", "halo_residual", &A->residual));
-    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_pack", &A->pack));
+    TRY(kry_buffer_create(A->dev, rows * size, &A->surplus)); /* written in flux form */
 done:
     return st;
 }
@@ -387,13 +489,13 @@ kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_
 
     *op = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
-    A->dev = own->dev, A->type = own->shape.type;
+    const kry_matrix *stored = kry_matrix_of(own);
+    A->dev = own->dev, A->type = own->shape.type, A->flux = stored && stored->flux;
     TRY(take_entries(A, far));
     size_t places = (size_t)kry_halo_count(*halo);
     TRY(kry_alloc(places, sizeof *A->place, &A->place));
     if (places) memcpy(A->place, far->place, places * sizeof *A->place);
-    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add", &A->add));
-    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_add_dot", &A->add_dot));
+    TRY(get_kernels(A));
     shape.traits = A->traits = traits;
     A->own = kry_op_retain(own);
     TRY(kry_op_create(A->dev, &coupled_table, A, &shape, op));

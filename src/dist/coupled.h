@@ -33,11 +33,14 @@ kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_
                               unsigned traits, kry_op **op);
 /* New numbers: far entries' and, where there are any, own_val's; own is the caller's to update. */
 kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val);
+/* In flux form what rows add up to: of own entries by row_ptr, val, and of far ones, on the host. To be
+ * called after own and the far entries have got their numbers; in any other form it does nothing. */
+kry_status kry_coupled_balance(kry_op *op, const int64_t *row_ptr, const void *val,
+                               const void *far_val);
 /* The entries of A in its own columns: what preconditioners that read entries take for A on a part of
  * a team; of any other operator the operator itself. */
 const kry_op *kry_op_own(const kry_op *A);
-/* Its far entries but for their numbers, to be released, and the places, borrowed; of any other
- * operator none. Waits. */
+/* Its far entries, to be released, and the places, borrowed; of any other operator none. Waits. */
 kry_status kry_coupled_read(const kry_op *A, kry_far_entries *far);
 void kry_far_entries_release(kry_far_entries *far);
 /* Where the halo's numbers stand in the whole, borrowed; how many. */

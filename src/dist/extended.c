@@ -16,6 +16,7 @@ typedef struct extended {
     kry_vec *x;      /* of all columns */
     kry_vec *d;      /* the diagonal */
     int64_t below, own_at, rows, above;
+    int64_t *place; /* host, below + above: of the halo's numbers in the whole */
     int64_t *entry; /* host, rows: where the diagonal is among the values, -1: it is 0 */
     char variant[128];
 } extended;
@@ -129,6 +130,7 @@ static void extended_destroy(void *self)
     kry_vec_release(&A->d);
     kry_vec_release(&A->x);
     kry_op_release(&A->wide);
+    free(A->place);
     free(A->entry);
     free(A);
 }
@@ -146,10 +148,19 @@ static const kry_op_table extended_table = {
 
 bool kry_op_is_extended(const kry_op *op) { return op->table == &extended_table; }
 
+const kry_op *kry_extended_wide(const kry_op *op, kry_wide_columns *columns)
+{
+    const extended *A = kry_op_is_extended(op) ? op->self : NULL;
+    *columns = (kry_wide_columns){ 0 };
+    if (!A) return NULL;
+    *columns = (kry_wide_columns){ A->below, A->own_at, A->place };
+    return A->wide;
+}
+
 /* ---- making one ------------------------------------------------------------------------------ */
 
-kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, int64_t below,
-                               int64_t own_at, const int64_t *entry, const void *val, unsigned traits, kry_op **op)
+kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, const kry_wide_columns *columns,
+                               const int64_t *entry, const void *val, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     extended *A = NULL;
@@ -159,8 +170,11 @@ kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, int64_t belo
     TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = wide->dev;
     A->wide = kry_op_retain(wide);
-    A->below = below, A->own_at = own_at, A->rows = rows;
-    A->above = wide->shape.cols - rows - own_at;
+    A->below = columns->below, A->own_at = columns->own_at, A->rows = rows;
+    A->above = wide->shape.cols - rows - A->own_at;
+    size_t beyond = (size_t)(A->below + A->above);
+    TRY(kry_alloc(beyond, sizeof *A->place, &A->place));
+    if (beyond) memcpy(A->place, columns->place, beyond * sizeof *A->place);
     TRY(kry_vec_create(A->dev, wide->shape.type, wide->shape.cols, 1, &A->x));
     TRY(kry_vec_create(A->dev, wide->shape.type, rows, 1, &A->d));
     TRY(kry_alloc((size_t)rows, sizeof *A->entry, &A->entry));

@@ -15,6 +15,7 @@ typedef struct piece {
     int64_t *far;         /* far_nnz */
     int64_t coupled_nnz;
     int64_t *coupled_own; /* coupled_nnz: of own entries once more, in coupled rows */
+    int64_t *row_ptr;     /* rows + 1, of own entries; in flux form, for what rows add up to */
 } piece;
 
 typedef struct whole {
@@ -34,6 +35,7 @@ static void whole_release(void *self)
         free(W->piece[r].own);
         free(W->piece[r].far);
         free(W->piece[r].coupled_own);
+        free(W->piece[r].row_ptr);
     }
     free(W->piece);
     free(W->place);
@@ -222,38 +224,39 @@ done:
     return st;
 }
 
-/* The part's own columns as a matrix: no longer singular where couplings are missing. */
+/* The part's own columns as a matrix: no longer singular where couplings are missing. In flux form its
+ * rows add up to 0 all the same, for what they add up to is asked of the whole ones. */
 static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
 {
+    kry_status st = KRY_OK;
     kry_matrix_params params = c->W->params;
+    unsigned traits = params.traits;
 
     params.storage = KRY_GENERAL;
     params.duplicates = KRY_REFUSE;
-    if ((params.traits & KRY_SINGULAR) && c->W->split->members > 1)
-        params.traits = (params.traits & ~(unsigned)KRY_SINGULAR) | KRY_POSITIVE;
-    return kry_csr_create(dev, c->W->host.type, c->rows, c->rows, c->row_ptr, c->col, c->val,
-                          &params, own);
+    if ((traits & KRY_SINGULAR) && c->W->split->members > 1)
+        traits = (traits & ~(unsigned)KRY_SINGULAR) | KRY_POSITIVE;
+    if (params.form != KRY_FLUX) params.traits = traits;
+    TRY(kry_csr_create(dev, c->W->host.type, c->rows, c->rows, c->row_ptr, c->col, c->val, &params,
+                       own));
+    (*own)->shape.traits = traits;
+done:
+    return st;
 }
 
 /* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------------- */
 
-/* Columns in the order of all of them, of which only those that are wanted are here. */
-typedef struct wide_columns {
-    int64_t below;  /* wanted ones before the part's own */
-    int64_t own_at; /* of the first row: where wide loads may begin */
-} wide_columns;
-
-static wide_columns place_columns(const cut *c)
+static kry_wide_columns place_columns(const cut *c)
 {
     enum { ALIGNED = 8 };
-    wide_columns w = { 0 };
+    kry_wide_columns w = { .place = c->wanted };
 
     while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
     w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
     return w;
 }
 
-static int32_t wide_column(const cut *c, const wide_columns *w, int64_t place)
+static int32_t wide_column(const cut *c, const kry_wide_columns *w, int64_t place)
 {
     if (is_own(c, place)) return (int32_t)(w->own_at + place - c->first);
     int64_t from_own = halo_place(c, place) - w->below;
@@ -261,7 +264,7 @@ static int32_t wide_column(const cut *c, const wide_columns *w, int64_t place)
 }
 
 /* Rows of a block lie together: what is here of them is a part of the host's arrays. */
-static void cut_wide_rows(cut *c, const wide_columns *w, int64_t *entry)
+static void cut_wide_rows(cut *c, const kry_wide_columns *w, int64_t *entry)
 {
     const kry_host_csr *H = &c->W->host;
     int64_t begin = H->row_ptr[c->first];
@@ -278,7 +281,7 @@ static void cut_wide_rows(cut *c, const wide_columns *w, int64_t *entry)
     take_numbers(c->W, c->piece->own, c->piece->own_nnz, c->val);
 }
 
-static kry_status make_wide(const cut *c, const wide_columns *w, kry_device *dev, kry_op **wide)
+static kry_status make_wide(const cut *c, const kry_wide_columns *w, kry_device *dev, kry_op **wide)
 {
     int64_t above = c->wants - w->below;
     kry_matrix_params params = c->W->params;
@@ -303,7 +306,7 @@ static kry_status make_reproducible_part(cut *c, kry_device *dev, kry_op **local
     TRY(kry_alloc((size_t)p->far_nnz, sizeof *c->wanted, &c->wanted));
     collect_wanted(c);
     p->far_nnz = p->coupled_nnz = 0;
-    const wide_columns w = place_columns(c);
+    const kry_wide_columns w = place_columns(c);
     TRY(kry_alloc((size_t)c->rows + 1, sizeof *c->row_ptr, &c->row_ptr));
     TRY(kry_alloc((size_t)p->own_nnz, sizeof *c->col, &c->col));
     TRY(kry_alloc((size_t)p->own_nnz, kry_type_size(c->W->host.type), &c->val));
@@ -312,8 +315,7 @@ static kry_status make_reproducible_part(cut *c, kry_device *dev, kry_op **local
     cut_wide_rows(c, &w, entry);
     TRY(make_wide(c, &w, dev, &wide));
     if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
-    TRY(kry_extended_create(wide, &halo, w.below, w.own_at, entry, c->val, c->W->params.traits,
-                            local));
+    TRY(kry_extended_create(wide, &halo, &w, entry, c->val, c->W->params.traits, local));
 done:
     kry_halo_release(&halo);
     kry_op_release(&wide);
@@ -353,7 +355,10 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     TRY(make_halo(&c, dev, &halo));
     c.far.place = c.wanted;
     TRY(kry_coupled_create(own, &halo, &c.far, W->params.traits, local));
+    TRY(kry_coupled_balance(*local, c.row_ptr, c.val, c.far.val));
+    if (W->params.form == KRY_FLUX) c.piece->row_ptr = c.row_ptr, c.row_ptr = NULL;
 done:
+    if (st < 0) kry_op_release(local);
     kry_halo_release(&halo);
     kry_op_release(&own);
     cut_release(&c);
@@ -385,6 +390,7 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     if (p->coupled_own) take_numbers(W, p->coupled_own, p->coupled_nnz, again);
     TRY(kry_op_update((kry_op *)kry_op_own(local), val));
     TRY(kry_coupled_store(local, far, again));
+    if (p->row_ptr) TRY(kry_coupled_balance(local, p->row_ptr, val, far));
 done:
     free(again);
     free(far);
@@ -430,9 +436,8 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
           "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; use "
           "sell or ell",
           who, kry_format_name(params->format));
-    CHECK(params->form == KRY_ASSEMBLED ||
-              (W->split->members == 1 && !W->team->reproducible), KRY_ERR_UNSUPPORTED,
-          "%s: no flux form on several devices yet", who);
+    CHECK(params->form == KRY_ASSEMBLED || !W->team->reproducible, KRY_ERR_UNSUPPORTED,
+          "%s: no flux form with reproducible sums, whose rows are one matrix that is not square", who);
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
     W->host = *host;

@@ -212,6 +212,22 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
 
 /* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
 
+/* Rows on the host; on a part of a team some have entries in columns of other parts besides. */
+typedef struct kry_flux_rows {
+    kry_type type;
+    int64_t rows;
+    const int64_t *row_ptr; /* rows + 1 */
+    const void *val;
+    int64_t far_rows;
+    const int32_t *far_row, *far_begin; /* far_rows, ascending; far_rows + 1 */
+    const void *far_val;
+    const kry_layout *layout; /* for messages */
+} kry_flux_rows;
+
+/* sums: what each of them adds up to; *any: not all are 0. */
+kry_status kry_flux_sums(const kry_flux_rows *R, const char *who, void *sums, bool *any);
+/* A takes other sums than those of its own entries, on the host; NULL: all are 0. Waits. */
+kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 /* A new buffer of it, or NULL where all rows add up to 0. Waits. */
 kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t *row_ptr,
                             const void *sorted, cl_mem *surplus);

@@ -1,5 +1,7 @@
 /* values.c - the numbers of a stored matrix: to their slots, narrowed where that loses nothing, and
  * back to the host. */
+#include "../dist/matrix_parts.h"
+#include "../dist/team.h"
 #include "matrix.h"
 #include <float.h>
 #include <math.h>
@@ -166,6 +168,7 @@ kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, voi
     kry_matrix *A = op ? kry_matrix_of(op) : NULL;
 
     CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
+    if (kry_op_in_parts(op)) return kry_matrix_read_parts(op, row_ptr, col, val);
     CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     TRY(kry_matrix_entries(A, row_ptr, col, val));

@@ -266,8 +266,8 @@ done:
     return st;
 }
 
-static kry_status create(const kry_op *A, const kry_deflation_params *params,
-                         const kry_subdomains *subdomains, kry_op **out)
+kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params *params,
+                                     const kry_subdomains *subdomains, kry_op **out)
 {
     kry_status st = KRY_OK;
     kry_deflation *D = NULL;
@@ -311,7 +311,7 @@ static kry_status create_part(const void *user, int rank, kry_op **local)
 
     *local = NULL;
     TRY(kry_subdomains_of_part(g->subdomains, g->A, rank, &vectors, &mine));
-    st = create(kry_op_on_part(g->A, rank), g->params, &mine, local);
+    st = kry_deflation_create_with(kry_op_on_part(g->A, rank), g->params, &mine, local);
     kry_subdomains_release(&mine);
 done:
     return st;
@@ -330,7 +330,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     if (kry_op_in_parts(A))
         TRY(kry_parts_like(A, create_part, &(given){ A, params, &subdomains }, out));
     else
-        TRY(create(A, params, &subdomains, out));
+        TRY(kry_deflation_create_with(A, params, &subdomains, out));
 done:
     kry_subdomains_release(&subdomains);
     return st;

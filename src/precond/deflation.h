@@ -44,6 +44,9 @@ void kry_subdomains_release(kry_subdomains *s);
 kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, int rank,
                                   kry_vec *vectors, kry_subdomains *s);
 kry_status kry_subdomains_subspace(const kry_subdomains *s, const kry_op *A, kry_subspace *Z);
+/* kry_deflation_create with vectors that have been found; on a part of a team by all parts. */
+kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params *params,
+                                     const kry_subdomains *subdomains, kry_op **out);
 
 /* c := E^-1 (Z'r - (AZ)'y) in D->c; y NULL: zero */
 kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec *y);

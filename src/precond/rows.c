@@ -145,7 +145,7 @@ kry_status kry_rows_diagonal(const char *who, const kry_op *A, const kry_rows *R
                inverse = A->shape.type == KRY_F32 ? (double)(float)(1 / v) : 1 / v;
         CHECK(v > 0 && isfinite(v) && isfinite(inverse), KRY_ERR_ARGUMENT,
               "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive", who,
-              (long long)i, A->table->kind, v);
+              (long long)kry_layout_row(&A->dev->layout, i), A->table->kind, v);
         at[i] = e;
     }
 done:
@@ -163,11 +163,11 @@ static kry_status compare(const char *who, const kry_op *A, const kry_rows *R, c
                           int64_t i, int64_t j, double lower, double upper)
 {
     kry_status st = KRY_OK;
+    long long row = kry_layout_row(&A->dev->layout, i), col = kry_layout_row(&A->dev->layout, j);
     CHECK(is_rounding(A, lower - upper, R->val[at[i]], R->val[at[j]]), KRY_ERR_ARGUMENT,
           "%s: '%s' is not symmetric: row %lld has %g in column %lld, row %lld has %g in column "
           "%lld",
-          who, A->table->kind, (long long)i, lower, (long long)j, (long long)j, upper,
-          (long long)i);
+          who, A->table->kind, row, lower, col, col, upper, row);
 done:
     return st;
 }

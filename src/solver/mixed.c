@@ -35,6 +35,7 @@ typedef struct mixed {
     kry_options options;     /* of the solver inside */
     kry_scheme asked, first; /* first: what a solve begins with, */
     kry_scheme fitting;      /* where single can hold the matrix */
+    kry_subdomains subdomains; /* on a part of a team; owned */
     kry_stop stop;
     kry_monitor monitor;
     void *monitor_user;
@@ -399,6 +400,7 @@ static void mixed_destroy(void *self)
     kry_op_release(&M->twin);
     kry_op_release(&M->system);
     kry_op_release(&M->A);
+    kry_subdomains_release(&M->subdomains);
     kry_equilibrium_release(&M->e);
     free(M);
 }
@@ -437,11 +439,6 @@ done:
     return st;
 }
 
-static bool deflates(const kry_options *o)
-{
-    return o->make_deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
-}
-
 static bool scales_diagonally(const mixed *M)
 {
     const kry_options *o = &M->options;
@@ -450,7 +447,7 @@ static bool scales_diagonally(const mixed *M)
     const kry_host_op *H = kry_host_op_of(M->A);
     bool assembled = H ? H->table->scales(H) : kry_op_is_assembled(M->A);
 
-    return !deflates(o) && !singular && assembled;
+    return !kry_options_deflate(o) && !singular && assembled;
 }
 
 /* The matrix in single and a solver for it. */
@@ -469,7 +466,7 @@ static kry_status make_inside(mixed *M)
     TRY(kry_options_system(M->twin, &o, &I->system));
     I->watch = kry_pcg_watch(I->solver);
     if (!I->watch) I->watch = kry_relaxation_watch(I->solver);
-    I->deflated = deflates(&o);
+    I->deflated = kry_options_deflate(&o);
     TRY(kry_vec_create(M->A->dev, KRY_F32, n, 1, &I->rhs));
     TRY(kry_vec_create(M->A->dev, KRY_F32, n, 1, &I->x));
 done:
@@ -520,65 +517,47 @@ static void set_scheme(mixed *M, const kry_mixed_params *p)
     M->options.equilibrate_how = p->equilibrate;
 }
 
-/* What a part of a team cannot make by itself. */
-static kry_status check_on_part(const mixed *M)
+static kry_status take_options(mixed *M, const kry_mixed_params *p)
 {
     kry_status st = KRY_OK;
-    bool alone = kry_layout_size(&M->A->dev->layout) == 1;
+    kry_options *o = &M->options;
 
-    CHECK(alone || !(deflates(&M->options) || M->options.make_precond), KRY_ERR_UNSUPPORTED,
-          "kry_mixed_create: no deflation, and no preconditioners by functions, in mixed precision "
-          "on several devices yet");
-    CHECK(alone || strcmp(M->options.null_space, "pin"), KRY_ERR_UNSUPPORTED,
-          "kry_mixed_create: no null-space=pin in mixed precision on several devices; project does");
+    strcpy(o->method, "cg");
+    TRY(kry_options_parse(p->options ? p->options : "", o));
+    CHECK(!o->precision[0] && !o->scheme[0] && !o->stop.rtol && !o->stop.atol && !o->stop.max_iter &&
+              !o->omega,
+          KRY_ERR_PARSE,
+          "kry_mixed_create: '%s': options are of the solver inside; precision, scheme, omega and "
+          "when to stop are fields of their own",
+          p->options);
+    o->make_precond = p->precond, o->make_deflation = p->deflation;
+    o->make_user = p->make_user;
+    o->omega = p->omega;
 done:
     return st;
 }
 
-typedef struct part_args {
-    const kry_op *A;
-    const kry_mixed_params *params;
-} part_args;
-
-static kry_status create_part(const void *user, int rank, kry_op **solver)
+/* subdomains: on a part of a team, where words ask for deflation; taken over, whatever comes of it. */
+static kry_status create(const kry_op *A, const kry_mixed_params *params, kry_subdomains *subdomains,
+                         kry_op **solver)
 {
-    const part_args *given = user;
-    return kry_mixed_create(kry_op_on_part(given->A, rank), given->params, solver);
-}
-
-kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
-{
-    static const kry_mixed_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     int64_t unknowns;
     mixed *M = NULL;
     double start = kry_now();
 
     *solver = NULL;
-    if (!params) params = &defaults;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: params not made by KRY_MIXED");
-    TRY(check(A, params));
-    if (kry_op_in_parts(A)) return kry_parts_like(A, create_part, &(part_args){ A, params }, solver);
-    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->stop = params->stop;
     M->monitor = params->monitor, M->monitor_user = params->monitor_user;
-    strcpy(M->options.method, "cg");
-    TRY(kry_options_parse(params->options ? params->options : "", &M->options));
-    CHECK(!M->options.precision[0] && !M->options.scheme[0] && !M->options.stop.rtol &&
-              !M->options.stop.atol && !M->options.stop.max_iter && !M->options.omega,
-          KRY_ERR_PARSE,
-          "kry_mixed_create: '%s': options are of the solver inside; precision, scheme, omega and "
-          "when to stop are fields of their own",
-          params->options);
-    M->options.make_precond = params->precond, M->options.make_deflation = params->deflation;
-    M->options.make_user = params->make_user;
-    M->options.omega = params->omega;
+    TRY(take_options(M, params));
+    if (subdomains) {
+        M->subdomains = *subdomains, *subdomains = (kry_subdomains){ 0 };
+        M->options.subdomains = &M->subdomains;
+    }
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
     TRY(kry_stop_check("kry_mixed_create", KRY_F64, unknowns, &M->stop));
-    TRY(check_on_part(M));
     set_scheme(M, params);
     if (kry_host_op_of(A)) /* which pins by itself */
         M->system = kry_op_retain(A);
@@ -595,6 +574,70 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     M = NULL;
 done:
     mixed_destroy(M);
+    if (subdomains) kry_subdomains_release(subdomains);
+    return st;
+}
+
+/* ---- on a team: which sub-domains, all parts find together ------------------------------------ */
+
+typedef struct part_args {
+    const kry_op *A;
+    const kry_mixed_params *params;
+    const kry_subdomains *subdomains; /* NULL: no deflation */
+} part_args;
+
+static kry_status create_part(const void *user, int rank, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    const part_args *given = user;
+    kry_subdomains mine;
+    kry_vec vectors; /* words have none */
+
+    if (given->subdomains)
+        TRY(kry_subdomains_of_part(given->subdomains, given->A, rank, &vectors, &mine));
+    TRY(create(kry_op_on_part(given->A, rank), given->params, given->subdomains ? &mine : NULL,
+               solver));
+done:
+    return st;
+}
+
+static kry_status create_in_parts(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    mixed words = { .A = NULL };
+    kry_subdomains all = { 0 };
+    kry_deflation_params deflation;
+    char room[sizeof words.options.deflation];
+
+    TRY(take_options(&words, params));
+    CHECK(!params->precond && !params->deflation, KRY_ERR_UNSUPPORTED,
+          "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
+          "the options, not by functions");
+    bool deflates = kry_options_deflate(&words.options) && !kry_options_relax(&words.options);
+    if (deflates) {
+        TRY(kry_options_deflation(&words.options, room, sizeof room, &deflation));
+        TRY(kry_subdomains_find(A, &deflation, &all));
+    }
+    const part_args given = { A, params, deflates ? &all : NULL };
+    TRY(kry_parts_like(A, create_part, &given, solver));
+done:
+    kry_subdomains_release(&all);
+    return st;
+}
+
+kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
+{
+    static const kry_mixed_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+
+    *solver = NULL;
+    if (!params) params = &defaults;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "kry_mixed_create: params not made by KRY_MIXED");
+    TRY(check(A, params));
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, params, solver) : create(A, params, NULL, solver));
+done:
     return st;
 }
 

@@ -85,19 +85,31 @@ done:
     return st;
 }
 
+bool kry_options_deflate(const kry_options *o)
+{
+    return o->make_deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
+}
+
+kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
+                                 kry_deflation_params *params)
+{
+    *params = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    return kry_deflation_parse(o->deflation, room, size, params);
+}
+
 /* D from its word; NULL for none. */
 static kry_status make_deflation(const kry_op *A, const kry_options *o, kry_op **D)
 {
     kry_status st = KRY_OK;
-    kry_deflation_params params = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    kry_deflation_params params;
     char room[sizeof o->deflation];
-    const char *word = o->deflation;
 
     *D = NULL;
     if (o->make_deflation) return o->make_deflation(o->make_user, A, D);
-    if (!*word || !strcmp(word, "none")) return KRY_OK;
-    TRY(kry_deflation_parse(word, room, sizeof room, &params));
-    TRY(kry_deflation_create(A, &params, D));
+    if (!kry_options_deflate(o)) return KRY_OK;
+    TRY(kry_options_deflation(o, room, sizeof room, &params));
+    TRY(o->subdomains ? kry_deflation_create_with(A, &params, o->subdomains, D)
+                      : kry_deflation_create(A, &params, D));
 done:
     return st;
 }

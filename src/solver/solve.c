@@ -10,14 +10,12 @@ static kry_status check_finite(const kry_vec *b)
 {
     kry_status st = KRY_OK;
     void *host = NULL;
-    int64_t first, all;
-
-    TRY(kry_layout_rows(b->layout, b->n, &first, &all));
     TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
     TRY(kry_vec_read(b, host));
     for (int64_t i = 0; i < b->n; i++) {
         double v = kry_number_at(b->type, host, i);
-        CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g", (long long)(first + i), v);
+        CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g",
+              (long long)kry_layout_row(b->layout, i), v);
     }
 done:
     free(host);
