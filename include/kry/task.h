@@ -45,9 +45,10 @@ typedef struct kry_queue_params {
  * A thread that works for a device, and the tasks it has to do
  *
  *   device  retained; several as one (team.h) too. NULL: a thread of the host that runs the
- * caller's own functions (kry_task_submit), e.g. LAPACK's params  NULL: the defaults queue   [out]
- * a device has one: where it has a queue already, another reference to that, and params are not
- * looked at. Of the host there are as many as are made
+ *           caller's own functions (kry_task_submit), e.g. LAPACK's
+ *   params  NULL: the defaults
+ *   queue   [out]  a device has one: where it has a queue already, another reference to that, and
+ *           params are not looked at. Of the host there are as many as are made
  *
  * Tasks run one after the other, in the order in which they were submitted; those whose inputs are
  * not computed yet step aside.
@@ -67,8 +68,8 @@ KRY_API kry_device *kry_queue_device(const kry_queue *queue); /* borrowed; NULL:
 KRY_API const char *kry_queue_name(const kry_queue *queue);   /* borrowed */
 
 /* Wait until every task submitted so far has ended, well or badly: errors stay with the handles.
- * The device may then be used directly, until something is submitted again. Returns
- * KRY_ERR_ARGUMENT if called from within a task. */
+ * The device may then be used directly, until something is submitted again.
+ * Returns  KRY_ERR_ARGUMENT if called from within a task. */
 KRY_API KRY_MUST_CHECK kry_status kry_queue_finish(kry_queue *queue);
 /* kry_task_cancel for all of its tasks that have not ended. */
 KRY_API void kry_queue_cancel(kry_queue *queue);
@@ -91,18 +92,17 @@ typedef enum kry_task_phase {
     KRY_TASK_FAILED,
     KRY_TASK_CANCELLED
 } kry_task_phase;
-KRY_API kry_task_phase
-kry_task_state(const kry_task *task);                    /* KRY_TASK_DONE and above: has ended */
-KRY_API const char *kry_task_name(const kry_task *task); /* borrowed */
+KRY_API kry_task_phase kry_task_state(const kry_task *task); /* >= KRY_TASK_DONE: it has ended */
+KRY_API const char *kry_task_name(const kry_task *task);     /* borrowed */
 
 /*
  * Wait until the task has ended, and say how: kry_last_error() of this thread is then the task's
  * message
  *
  * Returns  what it returned: of kry_task_solve what kry_solve did, KRY_STOPPED if it was cancelled
- * while it ran; KRY_ERR_CANCELLED if it was cancelled before; of a task whose input failed that
- *          input's status (KRY_ERR_CANCELLED if it was cancelled), with "... because ..." and the
- *          input's message.
+ *          while it ran; KRY_ERR_CANCELLED if it was cancelled before; of a task whose input failed
+ *          that input's status (KRY_ERR_CANCELLED if it was cancelled), with "... because ..." and
+ *          the input's message.
  *          KRY_ERR_ARGUMENT from within another task: make it an input there. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_task_wait(kry_task *task);
@@ -112,9 +112,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_wait_for(kry_task *task, double secon
 typedef struct kry_task_progress_info {
     double fraction;   /* 0 ... 1; of a solve by the logarithm of its residual */
     int64_t iteration; /* of a solve; 0 before its first look */
-    double residual; /* of a solve, ||b - A x|| as kry_iteration has it; 0 before its first look */
-    double target;   /* of a solve */
-    double seconds;  /* since it began to run, or how long it ran */
+    double residual;   /* of a solve, as kry_iteration has it; 0 before its first look */
+    double target;     /* of a solve */
+    double seconds;    /* since it began to run, or how long it ran */
 } kry_task_progress_info;
 KRY_API void kry_task_progress(const kry_task *task, kry_task_progress_info *info);
 
@@ -148,7 +148,7 @@ typedef struct kry_job {
      * message. */
     kry_status (*run)(void *user, kry_task *self);
     /* Called once when the task has ended, whether it ran or not, on any thread; NULL: nothing to
-     * do. */
+       do. */
     void (*destroy)(void *user);
     void *user; /* the task's if kry_task_submit succeeds (destroy), else still the caller's */
 } kry_job;
@@ -158,7 +158,8 @@ typedef struct kry_job {
  * Have a function run
  *
  *   inputs  count tasks of any queue, retained until this one has ended: it waits for them, and
- * fails if one of them does task    [out]  NULL: no handle is wanted. The same everywhere below
+ *           fails if one of them does
+ *   task    [out]  NULL: no handle is wanted. The same everywhere below
  *
  * Returns  KRY_ERR_ARGUMENT for a NULL among the inputs, or a queue that is being released;
  *          KRY_ERR_MEMORY.
@@ -192,9 +193,9 @@ typedef struct kry_host_block {
     kry_type type;
     int64_t n, k;        /* column major; k: default 1 */
     const void *numbers; /* borrowed until `release` or, without it, until the task has ended */
-    void (*release)(
-        void *user); /* called once, on any thread, when the numbers are no longer needed, if
-                        the submission succeeded; NULL: nobody wants to know */
+    void (*release)(void *user); /* called once, on any thread, when the numbers are no longer
+                                    needed, if the submission succeeded; NULL: nobody wants to know
+                                    */
     void *user;
     kry_task *after; /* not before this one is done: the numbers are its work; NULL: now */
 } kry_host_block;
@@ -329,9 +330,9 @@ typedef struct kry_batch_share {
  * message names the jobs and the queue.
  *
  * Returns  KRY_ERR_ARGUMENT for no queues, the same one twice, negative jobs or weights that are
- * not positive; KRY_ERR_MEMORY. Source   C. D. Polychronopoulos, D. J. Kuck, Guided
- * self-scheduling: a practical scheduling scheme for parallel supercomputers, IEEE Trans. Comput.
- * C-36 (1987).
+ *          not positive; KRY_ERR_MEMORY.
+ * Source   C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling: a practical scheduling
+ *          scheme for parallel supercomputers, IEEE Trans. Comput. C-36 (1987).
  */
 KRY_API KRY_MUST_CHECK kry_status kry_batch_submit(const kry_batch_params *batch,
                                                    kry_batch_share *shares, kry_task **task);
