@@ -191,7 +191,7 @@ static void jobs__products(void **state)
         kry_task_release(&t[k]);
     }
     OK(kry_task_apply(q, tA, tb, NULL, &t[0])); /* of another size */
-    REFUSES(wait_for(t[0]), KRY_ERR_SHAPE, "'csr' is 301-by-257");
+    REFUSES(wait_for(t[0]), KRY_ERR_SHAPE, "is 301-by-257, but x is 301-by-1");
     assert_null(kry_task_vec(t[0]));
     assert_int_equal(kry_task_state(t[0]), KRY_TASK_FAILED);
     kry_task_release(&t[0]);
@@ -775,10 +775,9 @@ static void write__says_when_the_numbers_are_free(void **state)
     float numbers[3] = { 1, 2, 3 };
     kry_task *t[2];
 
-    gate_init(&g);
     for (int i = 0; i < 2; i++) {
+        gate_init(&g);
         kry_task *shut = gate_job(q, &g, NULL, 0);
-        g.destroyed = 0;
         OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 3, .numbers = numbers,
                                       .release = release_counts, .user = &g), &t[i]));
         if (i == 1) kry_task_cancel(t[i]);
@@ -788,11 +787,13 @@ static void write__says_when_the_numbers_are_free(void **state)
         OK(kry_queue_finish(q));
         assert_int_equal(g.destroyed, 2);
         kry_task_release(&shut), kry_task_release(&t[i]);
+        gate_destroy(&g);
     }
+    gate_init(&g);
     REFUSES(kry_task_write(q, KRY_HOST(.n = 3, .numbers = numbers, .release = release_counts, .user = &g),
                            &t[0]),
             KRY_ERR_ARGUMENT, "0 is not a number type");
-    assert_int_equal(g.destroyed, 2); /* still the caller's */
+    assert_int_equal(g.destroyed, 0); /* still the caller's */
     kry_queue_release(&q);
     gate_destroy(&g);
 }
