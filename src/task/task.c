@@ -307,7 +307,7 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
 
     kry_task_retain(t); /* until it has ended */
     t->queue = queue;
-    t->device = queue && queue->device ? kry_device_retain(queue->device) : NULL;
+    if (queue && queue->device) t->device = kry_device_retain(queue->device);
     t->number = queue ? ++queue->submitted : 0;
     t->phase = KRY_TASK_WAITING;
     t->missing++; /* this function */
