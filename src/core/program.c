@@ -71,7 +71,8 @@ static const struct {
                { "barrier.clh", "RESIDENT_PARAMS" },
                { "image.clh", "image.clh" },
                { "laplace.clh", "laplace.clh" },
-               { "sweep.clh", "sweep.clh" } };
+               { "sweep.clh", "sweep.clh" },
+               { "pivot.clh", "pivot.clh" } };
 
 /* *text := *text, `more`; messages of compilers name `file`. */
 static kry_status append(char **text, const char *file, const char *more)
