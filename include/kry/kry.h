@@ -40,6 +40,7 @@
 #include <kry/stencil.h>
 #include <kry/task.h>
 #include <kry/team.h>
+#include <kry/tridiagonal.h>
 #include <kry/vec.h>
 
 /* The version of these headers; kry_version() is the version of the library that runs. */
