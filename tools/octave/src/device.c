@@ -35,8 +35,9 @@ void device_close(void)
 
 /* ---- work ---- */
 
-kry_status submit(const char *name, job_fn *run, const void *params, size_t size,
-                  kry_task *const *inputs, int count, kry_task **task)
+kry_status submit_owning(const char *name, job_fn *run, const void *params, size_t size,
+                         void (*destroy)(void *), kry_task *const *inputs, int count,
+                         kry_task **task)
 {
     kry_status st = KRY_OK;
     kry_queue *q;
@@ -46,12 +47,18 @@ kry_status submit(const char *name, job_fn *run, const void *params, size_t size
     CHECK(copy, KRY_ERR_MEMORY, "kry_mex: no memory for a task");
     memcpy(copy, params, size);
     TRY(the_queue(&q));
-    TRY(kry_task_submit(q, KRY_JOB(.name = name, .run = run, .destroy = free, .user = copy), inputs,
-                        count, task));
+    TRY(kry_task_submit(q, KRY_JOB(.name = name, .run = run, .destroy = destroy, .user = copy),
+                        inputs, count, task));
     copy = NULL;
 done:
     free(copy);
     return st;
+}
+
+kry_status submit(const char *name, job_fn *run, const void *params, size_t size,
+                  kry_task *const *inputs, int count, kry_task **task)
+{
+    return submit_owning(name, run, params, size, free, inputs, count, task);
 }
 
 /* ---- Ctrl-C ---- */

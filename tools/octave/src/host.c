@@ -174,12 +174,12 @@ done:
 
 static kry_status run_matrix(void *params, kry_task *self)
 {
-    lines *rows = *(lines **)params;
+    const lines *rows = params;
     kry_status st = KRY_OK;
     kry_op *A = NULL;
 
-    TRY(kry_csr_create(the_device(), rows->type, rows->count, rows->across, rows->ptr,
-                       rows->at, rows->val, KRY_MATRIX(.traits = rows->traits), &A));
+    TRY(kry_csr_create(the_device(), rows->type, rows->count, rows->across, rows->ptr, rows->at,
+                       rows->val, KRY_MATRIX(.traits = rows->traits), &A));
     kry_task_set_op(self, kry_op_retain(A));
 done:
     kry_op_release(&A);
@@ -188,33 +188,8 @@ done:
 
 static void destroy_matrix(void *params)
 {
-    lines *rows = *(lines **)params;
-    lines_release(rows);
-    free(rows);
+    lines_release(params);
     free(params);
-}
-
-/* Takes the rows over. */
-static kry_status submit_matrix(lines *rows, kry_task **task)
-{
-    kry_status st = KRY_OK;
-    lines **user = malloc(sizeof *user), *own = malloc(sizeof *own);
-    kry_queue *queue;
-
-    CHECK(user && own, KRY_ERR_MEMORY, "gpuMatrix: no memory on the host");
-    *user = own;
-    *own = *rows;
-    TRY(the_queue(&queue));
-    TRY(kry_task_submit(queue,
-                        KRY_JOB(.name = "sparse matrix", .run = run_matrix,
-                                .destroy = destroy_matrix, .user = user),
-                        NULL, 0, task));
-    *rows = (lines){ 0 };
-    user = NULL, own = NULL;
-done:
-    free(user);
-    free(own);
-    return st;
 }
 
 kry_status sparse_write(const mxArray *a, kry_type type, shape *s, kry_task **task)
@@ -233,7 +208,8 @@ kry_status sparse_write(const mxArray *a, kry_type type, shape *s, kry_task **ta
                   .symmetric = lines_equal(&rows, &columns) };
     lines_describe(&rows, s);
     rows.traits = s->symmetric ? KRY_SYMMETRIC : 0;
-    TRY(submit_matrix(&rows, task));
+    TRY(submit_owning("sparse matrix", run_matrix, &rows, sizeof rows, destroy_matrix, NULL, 0, task));
+    rows = (lines){ 0 };
 done:
     lines_release(&rows);
     lines_release(&columns);

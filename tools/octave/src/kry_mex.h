@@ -83,6 +83,11 @@ void device_close(void);
 typedef kry_status job_fn(void *params, kry_task *self);
 kry_status submit(const char *name, job_fn *run, const void *params, size_t size,
                   kry_task *const *inputs, int count, kry_task **task);
+/* The same where params own something: destroy frees that and, in the end, what it is given. If this
+ * fails it is still the caller's. */
+kry_status submit_owning(const char *name, job_fn *run, const void *params, size_t size,
+                         void (*destroy)(void *), kry_task *const *inputs, int count,
+                         kry_task **task);
 /* Wait, in slices, so that Ctrl-C is heard: then the task is cancelled and waited for, and the error
  * is kry:interrupted. */
 kry_status wait_for(kry_task *task);
@@ -142,7 +147,7 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
     X(free) X(info) X(state)                                   /* values.c */                    \
     X(put) X(get) X(convert)                     /* host.c */                      \
     X(plus) X(minus) X(times) X(rdivide) X(ldivide) X(power) X(max2) X(min2) X(abs) X(exp)       \
-    X(reduce) X(index)                                         /* elements.c, elements_more.c */ \
+    X(reduce) X(index)                                         /* elements.c, index.c */ \
     X(mtimes) X(transpose) X(dot) X(norm2) X(diag)             /* products.c */                  \
     X(lu) X(factors) X(lu_solve) X(inv) X(det) X(rcond) X(rref) X(tridiagonal) /* dense.c */     \
     X(precond) X(deflation) X(apply) X(pcg)                    /* solve.c */
