@@ -1,7 +1,7 @@
 /*
  * values.c - the table of values, and handles: 16 bits of a mark, 24 of a generation, 24 of a place.
  *
- * A handle of a value that is gone is recognised by its generation, one of an earlier life of this
+ * 0 is the handle of nothing, of objects that were loaded. One of a value that is gone is recognised by its generation, one of an earlier life of this
  * file, or out of a saved workspace, by the same, as generations start at a time-dependent number.
  */
 #include "kry_mex.h"
@@ -35,13 +35,14 @@ done:
 bool is_handle(const mxArray *a)
 {
     return mxGetClassID(a) == mxUINT64_CLASS && mxGetNumberOfElements(a) == 1 &&
-           *(const uint64_t *)mxGetData(a) >> 48 == MARK;
+           (*(const uint64_t *)mxGetData(a) >> 48 == MARK || !*(const uint64_t *)mxGetData(a));
 }
 
 static value *find(const mxArray *handle)
 {
     if (!is_handle(handle)) return NULL;
     uint64_t code = *(const uint64_t *)mxGetData(handle);
+    if (!code) return NULL;
     int32_t place = (int32_t)(code & ((1u << PLACE_BITS) - 1));
     uint32_t generation = (uint32_t)(code >> PLACE_BITS) & GENERATION_MASK;
     if (place >= used || !table[place].live || table[place].generation != generation) return NULL;
@@ -53,8 +54,8 @@ kry_status value_find(const mxArray *handle, value **v)
     *v = find(handle);
     if (*v) return KRY_OK;
     return fail_as("kry:handle", KRY_ERR_ARGUMENT,
-                   "gpuMatrix: its numbers are no longer on the device: kry was reset or closed, "
-                   "or the object was loaded without its class");
+                   "gpuMatrix: its numbers are no longer on the device: another device was chosen, "
+                   "or this is one that was saved: gather before saving");
 }
 
 kry_status value_keep(const shape *shape, kry_task **task, mxArray **handle)

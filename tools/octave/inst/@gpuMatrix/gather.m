@@ -9,7 +9,8 @@ function x = gather (a)
 end
 
 %!assert (gather (gpuMatrix ([1 2; 3 4])), [1 2; 3 4])
-%!test <an error in the background>
+%!test
+%! % an error in the background
 %! a = gpuMatrix ([1 2; 3 4]);
 %! b = lu (gpuMatrix ([1 NaN; 2 3]));
 %! fail ('gather (b)', 'finite');

@@ -22,13 +22,15 @@ end
 %! assert (gather (gpuMatrix (A) .\ gpuMatrix (B)), Z, 4 * eps);
 %! assert (gather (gpuMatrix (A) .\ B), Z, 4 * eps);
 %! assert (gather (A .\ gpuMatrix (B)), Z, 4 * eps);
-%!test <numbers, rows and columns are repeated>
+%!test
+%! % numbers, rows and columns are repeated
 %! A = [1 2 3; 4 5 6];
 %! assert (gather (gpuMatrix (A) .\ 2), A .\ 2, 4 * eps);
 %! assert (gather (2 .\ gpuMatrix (A)), 2 .\ A, 64 * eps);
 %! assert (gather (gpuMatrix (A) .\ gpuMatrix ([1 2 3])), A .\ [1 2 3], 256 * eps);
 %! assert (gather (gpuMatrix ([1; 2]) .\ gpuMatrix (A)), [1; 2] .\ A, 64 * eps);
-%!test <single stays single>
+%!test
+%! % single stays single
 %! z = gpuMatrix (single ([1 2])) .\ [3 4];
 %! assert (underlyingType (z), 'single');
 %! assert (gather (z), single ([1 2] .\ [3 4]), 4 * eps ('single'));

@@ -33,7 +33,8 @@ end
 %! assert (gather (3 * gpuMatrix (A)), 3 * A, 1e-13);
 %! assert (gather (gpuMatrix (3) * A), 3 * A, 1e-13);
 %! assert (gather (gpuMatrix (single (A)) * B), single (A * B), -1e-5);
-%!test <sparse>
+%!test
+%! % sparse
 %! A = sprand (13, 7, 0.3); B = rand (7, 4); C = sprand (7, 5, 0.3); D = rand (4, 13);
 %! assert (gather (gpuMatrix (A) * gpuMatrix (B)), A * B, 1e-13);
 %! assert (gather (A * gpuMatrix (B)), A * B, 1e-13);
@@ -41,7 +42,8 @@ end
 %! assert (gather (gpuMatrix (A) * C), A * C, 1e-13);
 %! assert (issparse (gpuMatrix (A) * C));
 %! assert (gather (2 * gpuMatrix (A)), 2 * A, 1e-13);
-%!test <empty>
+%!test
+%! % empty
 %! assert (gather (gpuMatrix (zeros (2, 0)) * zeros (0, 3)), zeros (2, 3));
 %! assert (size (gpuMatrix (zeros (0, 2)) * ones (2, 3)), [0 3]);
 %!error <2x3 times 2x3> gpuMatrix (ones (2, 3)) * ones (2, 3)

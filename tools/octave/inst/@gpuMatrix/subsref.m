@@ -52,14 +52,16 @@ end
 %! assert (gather (a([],:)), A([],:));
 %! assert (gather (a([])), A([]));
 %! assert (gather (a(:,:)(2,2)), A(2,2));
-%!test <vectors keep their direction>
+%!test
+%! % vectors keep their direction
 %! r = gpuMatrix (1:5); c = gpuMatrix ((1:5)');
 %! assert (gather (r([1; 3])), [1 3]);
 %! assert (gather (c([1 3])), [1; 3]);
 %! assert (gather (r(logical ([1 0 1 0 0]))), [1 3]);
 %! assert (gather (c(:)), (1:5)');
 %! assert (gather (r(:)), (1:5)');
-%!test <sparse, by the host>
+%!test
+%! % sparse, by the host
 %! A = sprand (6, 5, 0.4); a = gpuMatrix (A);
 %! assert (gather (a(2:3,:)), A(2:3,:));
 %! assert (gather (a(:,1)), A(:,1));
@@ -67,5 +69,7 @@ end
 %!error <out of bound 2> gpuMatrix ([1 2])(3)
 %!error <whole number> gpuMatrix ([1 2])(0)
 %!error <whole number> gpuMatrix ([1 2])(1.5)
-%!error id=kry:index gpuMatrix ([1 2]){1}
-%!error id=kry:index gpuMatrix ([1 2]).x
+%!test
+%! a = gpuMatrix ([1 2]);
+%! try, a{1}, assert (false); catch e, assert (e.identifier, 'kry:index'); end
+%! try, a.x, assert (false); catch e, assert (e.identifier, 'kry:index'); end

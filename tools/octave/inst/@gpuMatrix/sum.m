@@ -19,7 +19,8 @@ end
 %! assert (gather (sum (gpuMatrix (A), 2)), sum (A, 2), 1e-12);
 %! assert (gather (sum (gpuMatrix (A(1, :)))), sum (A(1, :)), 1e-12);
 %! assert (gather (sum (gpuMatrix (single (A)))), single (sum (A)), -1e-5);
-%!test <long>
+%!test
+%! % long
 %! x = rand (100001, 1);
 %! assert (gather (sum (gpuMatrix (x))), sum (x), 1e-8);
 %!assert (gather (sum (gpuMatrix (zeros (0, 3)))), [0 0 0])
