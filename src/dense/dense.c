@@ -33,6 +33,20 @@ done:
     return st;
 }
 
+kry_status kry_block_diagonal(const kry_block *B, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    const kry_arg args[] = { ARG(d->n),  ARG(B->buffer), ARG(B->first),
+                             ARG(B->ld), ARG(d->buffer), ARG(d->first) };
+
+    if (d->n == 0) return KRY_OK;
+    TRY(kry_kernel_get(d->dev, "dense", d->type, "", "dense_diagonal", &kernel));
+    TRY(kry_launch(d->dev, kernel, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
+done:
+    return st;
+}
+
 /* The sums of magnitudes along the columns or the rows, on the host. */
 static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
 {
@@ -144,15 +158,8 @@ static kry_status dense_apply_transpose(void *self, double alpha, const kry_vec 
 static kry_status dense_diagonal(void *self, kry_vec *d)
 {
     const dense *D = self;
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    const kry_arg args[] = { ARG(d->n),    ARG(D->A->buffer), ARG(D->A->first),
-                             ARG(D->A->n), ARG(d->buffer),    ARG(d->first) };
-
-    TRY(kry_kernel_get(d->dev, "dense", d->type, "", "dense_diagonal", &kernel));
-    TRY(kry_launch(d->dev, kernel, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
-done:
-    return st;
+    const kry_block A = kry_block_of(D->A);
+    return kry_block_diagonal(&A, d);
 }
 
 static kry_status dense_update(void *self, const void *values)

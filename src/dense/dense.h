@@ -61,6 +61,8 @@ bool kry_gemm_has_clblast(void);
 /* Not NULL, and not on a team; `name` is what the caller calls it. */
 kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A);
 kry_status kry_block_fill(const kry_block *B, double value);
+/* d := the first numbers of its diagonal, as many as d has */
+kry_status kry_block_diagonal(const kry_block *B, kry_vec *d);
 /* The sums of the magnitudes in each column, on the host, to be freed. Waits.
  * Returns  KRY_ERR_ARGUMENT for an entry that is not finite (message: which). */
 kry_status kry_dense_column_sums(const char *who, const kry_vec *A, double **sums);

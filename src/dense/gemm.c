@@ -8,6 +8,7 @@
 enum {
     NARROW = 4, /* columns of C up to which work-items share sums */
     MOST_GROUPS = 65535,
+    SHALLOW = 64, /* k: below it, copying operands costs CLBlast more than the product */
     CLBLAST_FROM = 192, /* cubed: products below that are launches and little else */
     CPU_SIDE = 32       /* SIDE of cl/gemm.cl on CPUs */
 };
@@ -219,7 +220,8 @@ static kry_gemm_way choose(const kry_block *C, int64_t k)
     const double size = (double)C->rows * (double)C->cols * (double)k;
     const double from = (double)CLBLAST_FROM * CLBLAST_FROM * CLBLAST_FROM;
 
-    if (!kry_gemm_has_clblast() || C->dev->info.cpu_kernels || C->cols <= NARROW || size < from)
+    if (!kry_gemm_has_clblast() || C->dev->info.cpu_kernels || C->cols <= NARROW ||
+        k < SHALLOW || size < from)
         return KRY_GEMM_SINGLE_PASS;
     return KRY_GEMM_CLBLAST;
 }
