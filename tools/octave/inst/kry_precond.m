@@ -56,12 +56,11 @@ end
 %! T = toeplitz (sparse ([2 -1 zeros(1, 18)]));
 %! A = kron (T, speye (20)) + kron (speye (20), T); b = A * ones (400, 1);
 %!test
-%! [~, ~, ~, plain] = kry_pcg (A, b, 1e-8, 400);
 %! for kind = {'jacobi', 'ic', 'block-ic:40', 'ip', 'chebyshev:3', 'neumann', 'ssor-ai', 'block-jacobi'}
 %!   [x, flag, ~, iter] = kry_pcg (A, b, 1e-8, 400, kry_precond (A, kind{1}));
 %!   assert (flag, 0);
 %!   assert (x, ones (400, 1), 1e-5);
-%!   assert (iter <= plain);
+%!   assert (iter <= 60);
 %! end
 %!test
 %! % one for many solves, with deflation by words and by vectors
