@@ -52,7 +52,7 @@ function [x, flag, relres, iter, resvec, eigest] = kry_pcg (A, b, tol, maxit, M1
     if nargout < 2, fprintf ('kry_pcg: the right-hand side is zero, and so is the solution.\n'); end
     return;
   end
-  if lazy, [M, lazy] = device_preconditioner (A, M1, M2); end
+  if lazy, [M, lazy, A] = device_preconditioner (A, M1, M2); end
   if lazy && isequal (M, 'singular')
     x = x0; flag = 2; iter = 0; relres = 1;
     if isempty (x), x = zeros (size (b)); end
@@ -115,6 +115,14 @@ function tell (flag, relres, iter, done, tol)
              why{flag + 1}, iter, relres);
   end
 end
+
+%!demo
+%! % a sheet that hangs from its edge, over a grid
+%! m = 30;
+%! T = toeplitz (sparse ([2 -1 zeros(1, m - 2)]));
+%! A = gpuMatrix (kron (T, speye (m)) + kron (speye (m), T));
+%! [x, flag] = kry_pcg (A, -ones (m^2, 1), 1e-8, 200, kry_precond (A, 'ic'));
+%! surf (reshape (gather (x), m, m));
 
 %!shared A, b, n
 %! n = 20;

@@ -30,7 +30,9 @@ function M = kry_precond (A, kind, varargin)
   else
     error ('kry:option', 'kry_precond: the one option is ''deflation'' with its vectors or a word');
   end
+  source = A;
   if ~isa (A, 'gpuMatrix'), A = gpuMatrix (A); end
+  if ~isempty (Z) && ~issparse (A), A = sparse (A); end
   word = regexprep (kind, '^ic\>', 'block-ic');
   h = []; d = [];
   if ~strcmp (word, 'none'), h = kry_mex ('precond', handle_of (A), word); end
@@ -49,7 +51,7 @@ function M = kry_precond (A, kind, varargin)
       rethrow (err);
     end
   end
-  M = kryPrecond (h, d, sprintf ('%s (%dx%d)', label, size (A)));
+  M = kryPrecond (h, d, sprintf ('%s (%dx%d)', label, size (A)), A, source);
 end
 
 %!shared A, b
@@ -73,6 +75,9 @@ end
 %! N = kry_precond (A, 'none', 'deflation', Z);
 %! [x, flag] = kry_pcg (A, b, 1e-8, 400, N);
 %! assert (flag, 0);
+%! [x, flag] = kry_pcg (full (A), b, 1e-8, 400, kry_precond (full (A), 'jacobi', 'deflation', Z));
+%! assert (flag, 0); assert (norm (A * x - b) <= 1e-7 * norm (b));
+%! fail ('kry_pcg (2 * A, b, 1e-8, 400, N)', 'another matrix');
 %!error id=kry:option kry_precond (A, 'nonsense')
 %!error id=kry:option kry_precond (A, 'jacobi', 'deflation', 'nonsense:3')
 %!error id=kry:option kry_precond (A, 'jacobi', 'nonsense', 3)

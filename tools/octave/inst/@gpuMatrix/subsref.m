@@ -1,4 +1,4 @@
-function z = subsref (a, s)
+function varargout = subsref (a, s)
   % a(i,j), a(k), a(:,j)   Numbers of a, as a gpuMatrix
   %
   % i, j and k are ':', numbers from 1 on, ranges, or logical masks. Queued: returns at once.
@@ -27,6 +27,7 @@ function z = subsref (a, s)
       if h == 0, z = by_host (@(x) x(at{1:2}), a); else, z = gpuMatrix (h, 'handle'); end
   end
   if numel (s) > 1, z = subsref (z, s(2:end)); end
+  varargout = {z};
 end
 
 function k = an_index (k)

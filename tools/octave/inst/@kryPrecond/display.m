@@ -1,4 +1,5 @@
 function display (M)
+  % M   Show what kind of preconditioner it is
   fprintf ('%s = kryPrecond %s\n', inputname (1), M.label);
 end
 

@@ -1,9 +1,11 @@
-function M = kryPrecond (h, deflation, label)
+function M = kryPrecond (h, deflation, label, matrix, source)
   % A preconditioner on the device; made by kry_precond
-  if nargin < 3, error ('kry:argument', 'kryPrecond: use kry_precond'); end
+  if nargin < 5, error ('kry:argument', 'kryPrecond: use kry_precond'); end
   s.h = h;
   s.deflation = deflation;
   s.label = label;
+  s.matrix = matrix; % what it was made from, on the device
+  s.source = source; % what kry_precond was given
   s.guard = onCleanup (@() release (h, deflation));
   M = class (s, 'kryPrecond');
 end

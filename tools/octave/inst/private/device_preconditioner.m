@@ -1,4 +1,4 @@
-function [M, good] = device_preconditioner (A, M1, M2)
+function [M, good, A] = device_preconditioner (A, M1, M2)
   % The preconditioner as kry_mex takes it: a struct of handles h and deflation, [] where there is none.
   % good is false if the device has no way to apply it; 'singular' if there is none to apply.
   M.h = []; M.deflation = []; M.keep = [];
@@ -7,6 +7,7 @@ function [M, good] = device_preconditioner (A, M1, M2)
   if isa (M1, 'kryPrecond') && isempty (M2)
     [M.h, M.deflation] = handle_of (M1);
     M.keep = M1;
+    if ~isempty (M.deflation), A = matrix_of (M1, A); end
     return;
   end
   if ~is_matrix (M1) || ~is_matrix (M2), good = false; return; end
