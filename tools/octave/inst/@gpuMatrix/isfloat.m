@@ -1,0 +1,6 @@
+function n = isfloat (a) %#ok
+  % isfloat (a)   Always true
+  n = true;
+end
+
+%!assert (isfloat (gpuMatrix ([1 2])), true)

@@ -1,0 +1,6 @@
+function n = ismatrix (a) %#ok
+  % ismatrix (a)   Always true
+  n = true;
+end
+
+%!assert (ismatrix (gpuMatrix ([1 2])), true)

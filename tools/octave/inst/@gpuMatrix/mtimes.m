@@ -1,0 +1,50 @@
+function z = mtimes (a, b)
+  % a * b   The product of matrices, on the device
+  %
+  % Dense times dense, sparse times dense and dense times sparse; a number scales. One operand may be on
+  % the host. Queued: returns at once. Sparse times sparse is formed by the host.
+  %
+  % Example:
+  %   gather (gpuMatrix ([1 2; 3 4]) * [1; 1])
+  if isobject (a), z = a; p = a.h; else, p = a; z = b; end
+  if isobject (b), q = b.h; else, q = b; end
+  h = kry_mex ('mtimes', p, q);
+  if h == 0, z = by_rows (a, b); return; end
+  z.h = h;
+  z.guard = onCleanup (@() kry_mex ('free', h));
+end
+
+function z = by_rows (a, b)
+  % b is sparse: as (b' * a')' if a is dense and neither is a number
+  if issparse (a) || isscalar (a) || isscalar (b)
+    z = by_host (@mtimes, a, b);
+  else
+    z = transpose (mtimes (transpose (gpuMatrix (b)), transpose (gpuMatrix (a))));
+  end
+end
+
+%!test
+%! A = rand (13, 7); B = rand (7, 9); x = rand (7, 1);
+%! assert (gather (gpuMatrix (A) * gpuMatrix (B)), A * B, 1e-13);
+%! assert (gather (gpuMatrix (A) * B), A * B, 1e-13);
+%! assert (gather (A * gpuMatrix (B)), A * B, 1e-13);
+%! assert (gather (gpuMatrix (A) * x), A * x, 1e-13);
+%! assert (gather (x' * gpuMatrix (B)), x' * B, 1e-13);
+%! assert (gather (3 * gpuMatrix (A)), 3 * A, 1e-13);
+%! assert (gather (gpuMatrix (3) * A), 3 * A, 1e-13);
+%! assert (gather (gpuMatrix (single (A)) * B), single (A * B), -1e-5);
+%!test
+%! % sparse
+%! A = sprand (13, 7, 0.3); B = rand (7, 4); C = sprand (7, 5, 0.3); D = rand (4, 13);
+%! assert (gather (gpuMatrix (A) * gpuMatrix (B)), A * B, 1e-13);
+%! assert (gather (A * gpuMatrix (B)), A * B, 1e-13);
+%! assert (gather (gpuMatrix (D) * A), D * A, 1e-13);
+%! assert (gather (gpuMatrix (A) * C), A * C, 1e-13);
+%! assert (issparse (gpuMatrix (A) * C));
+%! assert (gather (2 * gpuMatrix (A)), 2 * A, 1e-13);
+%!test
+%! % empty
+%! assert (gather (gpuMatrix (zeros (2, 0)) * zeros (0, 3)), zeros (2, 3));
+%! assert (size (gpuMatrix (zeros (0, 2)) * ones (2, 3)), [0 3]);
+%!error <2x3 times 2x3> gpuMatrix (ones (2, 3)) * ones (2, 3)
+%!error id=kry:size gpuMatrix (ones (2, 3)) * ones (2, 3)

@@ -1,0 +1,17 @@
+function z = transpose (a)
+  % a.'   The transpose, on the device. Numbers are real: .' and ' are the same
+  %
+  % Queued. Of sparse matrices that are not symmetric by the host.
+  h = kry_mex ('transpose', a.h);
+  if h == 0, z = by_host (@transpose, a); return; end
+  z = a;
+  z.h = h;
+  z.guard = onCleanup (@() kry_mex ('free', h));
+end
+
+%!test
+%! A = rand (5, 3);
+%! assert (gather (gpuMatrix (A).'), A');
+%! assert (gather (gpuMatrix (sparse (A)).'), sparse (A)');
+%! assert (gather (gpuMatrix (sparse (A * A')).'), sparse (A * A'));
+%! assert (size (gpuMatrix (zeros (0, 3)).'), [3 0]);
