@@ -24,6 +24,7 @@
 #define KRY_KRY_H
 
 #include <kry/deflation.h>
+#include <kry/dense.h>
 #include <kry/device.h>
 #include <kry/formats.h>
 #include <kry/io.h>

@@ -118,6 +118,8 @@ struct kry_device {
     unsigned generation;          /* counts released buffers: see kry_launch */
     kry_trace *trace;
     void *trace_user;
+    cl_mem gemm_room;      /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
+    size_t gemm_room_bytes;
     struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
 };
 

@@ -1,0 +1,340 @@
+// lu.cl - factors of a dense matrix, P A = L U, column by column within a panel of PANEL columns,
+// and solves with triangles of up to TRIANGLE rows.
+// Host: src/dense/lu_panel.c, lu_solve.c.  Launch: groups of WG.
+//
+// F holds L below the diagonal and U above. Panel: columns c0 ... c0 + w - 1 and rows from c0 on, of
+// which each group has `share`, an even number. A launch for column j leaves for the next one, in one
+// half of `value`, `row` and `line`: each group's best candidate for the pivot of column j + 1, how
+// good it is, where it is, and what stands in its row of the panel; and, behind those of the groups,
+// what stands in row j + 1. So the next launch knows both rows that it has to exchange from elsewhere
+// than where they are overwritten. Among candidates as good as each other, the first row wins.
+
+#ifndef KRY_CPU
+#define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#else
+#define FENCE()
+#endif
+
+// order[i] := source[i] := i
+kernel void lu_begin(int m, global int *restrict order, global int *restrict source)
+{
+    FOR_EACH(i, (long)m) order[i] = source[i] = (int)i;
+}
+
+// ---- candidates ----
+
+typedef struct candidate {
+    REAL value;
+    int row, from; // in the matrix; which group's
+} candidate;
+
+candidate lu_better(candidate a, candidate b)
+{
+    return b.value > a.value || (b.value == a.value && b.row < a.row) ? b : a;
+}
+
+// The best of the group, handed to every work-item. Every work-item must call it.
+candidate lu_best(candidate c, local REAL *value, local int *row, local int *from)
+{
+#ifndef KRY_CPU
+    const int l = get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    value[l] = c.value, row[l] = c.row, from[l] = c.from;
+    for (int step = WG / 2; step > 0; step /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (l < step) {
+            candidate other;
+            other.value = value[l + step], other.row = row[l + step], other.from = from[l + step];
+            c = lu_better(c, other);
+            value[l] = c.value, row[l] = c.row, from[l] = c.from;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    c.value = value[0], c.row = row[0], c.from = from[0];
+#endif
+    return c;
+}
+
+// Rows i and i + 1 (if there is one) of columns `column` and the next, measured as one pivot.
+candidate lu_pair(global const REAL *column, long ld, int i, int m)
+{
+    candidate c;
+    REAL a11 = column[i], a12 = column[ld + i];
+    REAL a21 = i + 1 < m ? column[i + 1] : 0, a22 = i + 1 < m ? column[ld + i + 1] : 0;
+    REAL most = max(max(fabs(a11), fabs(a21)), max(fabs(a12), fabs(a22)));
+    REAL by = most > 0 ? 1 / most : 0; // so that products neither overflow nor vanish
+    REAL k = fabs((a11 * by) * (a22 * by) - (a12 * by) * (a21 * by));
+    k = k / (fabs(a11 * by) + fabs(a12 * by) + fabs(a21 * by) + fabs(a22 * by)) * most;
+    c.value = k > 0 ? k : -1 / (1 + max(fabs(a11), fabs(a21))); // singular blocks: by the entries
+    c.row = fabs(a21) > fabs(a11) ? i + 1 : i;
+    c.from = get_group_id(0);
+    return c;
+}
+
+// ---- a column ----
+
+// What a row that is exchanged, or eliminated, gets. u: the pivot's row, d: row j as it was; F: column c0.
+void lu_eliminate(global REAL *F, long ld, int from, int to, int w, int j, int p, int q,
+                  local const REAL *u, local const REAL *d)
+{
+    const int l = get_local_id(0);
+    for (int i = from + l; i < to; i += WG)
+        if (p != j && (i == j || i == p))
+            for (int c = 0; c < w; c++) F[i + c * ld] = i == j ? u[c] : d[c];
+    if (u[q] == 0) return; // so is all of the column
+#ifdef KRY_CPU
+    const int first = max(from, j + 1);
+    global REAL *column = F + q * ld;
+    for (int i = first; i < to; i++) column[i] /= u[q];
+    for (int c = q + 1; c < w; c++) {
+        global REAL *other = F + c * ld;
+        const REAL by = u[c];
+        for (int i = first; i < to; i++) other[i] -= column[i] * by;
+    }
+#else
+    // EIGHT at a time: the compiler cannot know that a store leaves the next load alone
+    for (int i = from + l; i < to; i += WG) {
+        if (i <= j) continue;
+        global REAL *f = F + i;
+        const REAL by = f[q * ld] / u[q];
+        f[q * ld] = by;
+        for (int c = q + 1; c < w; c += 8) {
+            REAL v[8];
+            _Pragma("unroll") for (int e = 0; e < 8; e++) v[e] = c + e < w ? f[(c + e) * ld] : 0;
+            _Pragma("unroll") for (int e = 0; e < 8; e++)
+                if (c + e < w) f[(c + e) * ld] = v[e] - by * u[c + e];
+        }
+    }
+#endif
+}
+
+// The group's best candidate for column j, q-th of the panel. forced: the row that a pair has chosen
+// beforehand, if its entry is not zero; -1: none.
+candidate lu_search(global const REAL *F, long ld, int from, int to, int m, int c0, int w, int j,
+                    int q, int by_pairs, int forced)
+{
+    candidate best;
+    global const REAL *column = F + q * ld;
+    best.value = -2, best.row = j, best.from = get_group_id(0);
+    for (int i = max(from, j) + get_local_id(0); i < to; i += WG) {
+        candidate c;
+        c.value = fabs(column[i]), c.row = i, c.from = best.from;
+        if (i == forced && c.value != 0) c.value = INFINITY;
+        if (by_pairs) {
+            c.value = -2;
+            if ((i - c0) % 2 == 0) c = lu_pair(column, ld, i, m);
+        }
+        best = lu_better(best, c);
+    }
+    return best;
+}
+
+// Exchange and eliminate for column j, and look for the next pivot if there is one in the panel.
+// j == c0 - 1: only that. pairs: KRY_PIVOT_BLOCK2.
+// pivots[j]: the row exchanged with row j; order: the rows of A in their new places; source: the same
+// since the panel began.
+kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int most, int half_in,
+                      global REAL *F, long f0, long ld, global REAL *value, global int *row,
+                      global REAL *line, global int *pivots, global int *order, global int *source)
+{
+    local REAL lane_value[WG], u[PANEL], d[PANEL];
+    local int lane_row[WG], lane_from[WG];
+    const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0);
+    const int from = c0 + g * share, to = min(from + share, m), q = j - c0;
+    candidate best;
+
+    F += f0 + c0 * ld;
+    best.value = -2, best.row = max(j, c0), best.from = 0;
+    for (int e = l; e < groups && q >= 0; e += WG) {
+        candidate c;
+        c.value = value[half_in * most + e], c.row = row[half_in * most + e], c.from = e;
+        best = lu_better(best, c);
+    }
+    best = lu_best(best, lane_value, lane_row, lane_from);
+    const int p = best.row;
+    for (int c = l; c < w && q >= 0; c += WG) {
+        u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
+        d[c] = line[(half_in * (most + 1) + groups) * PANEL + c];
+    }
+    FENCE();
+    if (q >= 0) lu_eliminate(F, ld, from, to, w, j, p, q, u, d);
+    if (g == 0 && l == 0 && q >= 0) {
+        int t = order[j], s = source[j];
+        pivots[j] = p;
+        order[j] = order[p], order[p] = t;
+        source[j] = source[p], source[p] = s;
+    }
+    if (g == 0 && q < 0 && c0 > 0) // a new panel
+        for (int s = c0 - PANEL + l; s < c0; s += WG) source[s] = s, source[pivots[s]] = pivots[s];
+
+    // the next column
+    FENCE();
+    const int next = j + 1, half_out = 1 - half_in;
+    const int by_pairs = pairs && (q + 1) % 2 == 0 && q + 2 < w;
+    const int partner = c0 + ((p - c0) ^ 1);
+    const int forced = pairs && (q + 1) % 2 && partner < m ? (partner == j ? p : partner) : -1;
+    candidate found;
+    found.value = -2, found.row = next, found.from = g;
+    if (q + 1 < w)
+        found = lu_search(F, ld, from, to, m, c0, w, next, q + 1, by_pairs, forced);
+    found = lu_best(found, lane_value, lane_row, lane_from);
+    if (q + 1 < w) {
+        if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
+        for (int c = l; c < w; c += WG) {
+            if (found.row >= from && found.row < to)
+                line[(half_out * (most + 1) + g) * PANEL + c] = F[found.row + c * ld];
+            if (next >= from && next < to)
+                line[(half_out * (most + 1) + groups) * PANEL + c] = F[next + c * ld];
+        }
+    }
+}
+
+// The exchanges of the panel, for all other columns. AT_ONCE columns to a group; a row that is
+// exchanged twice comes twice, and gets the same number.
+#define AT_ONCE 4
+kernel void lu_swap(long n, int c0, int w, global REAL *F, long f0, long ld,
+                    global const int *restrict pivots, global const int *restrict source)
+{
+    local REAL stage[AT_ONCE * 2 * PANEL];
+    const int each = 2 * w;
+    long first = (long)get_group_id(0) * AT_ONCE;
+    F += f0;
+    do { // the host makes no more groups than there are columns to be had
+        for (int e = get_local_id(0); e < AT_ONCE * each; e += WG) {
+            const int s = e % each;
+            const long nth = first + e / each, column = nth < c0 ? nth : nth + w;
+            const int at = s < w ? c0 + s : pivots[c0 + s - w];
+            if (nth < n) stage[e] = F[column * ld + source[at]];
+        }
+        FENCE();
+        for (int e = get_local_id(0); e < AT_ONCE * each; e += WG) {
+            const int s = e % each;
+            const long nth = first + e / each, column = nth < c0 ? nth : nth + w;
+            const int at = s < w ? c0 + s : pivots[c0 + s - w];
+            if (nth < n) F[column * ld + at] = stage[e];
+        }
+        FENCE();
+        first += (long)get_num_groups(0) * AT_ONCE;
+    } while (first < n);
+}
+
+// ---- solves ----
+
+// T X = B for one triangle of b rows, in place. Its entry (i, j) lies t_row i + t_col j behind t0, so a
+// transpose is a change of strides; backward: upper triangles, else lower ones; unit: ones on the
+// diagonal, which are not read. A group has `columns` of X. Rows go in steps of STEP: their own triangle
+// one after the other, then all others at once.
+#define STEP 16
+#ifdef KRY_CPU
+#define LANES(columns) 1
+#else
+#define LANES(columns) (WG / (columns))
+#endif
+kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL *restrict T, long t0,
+                        long t_row, long t_col, global REAL *X, long x0, long ld, int columns)
+{
+    local REAL x[TRIANGLE * COLUMNS], t[STEP * (STEP + 1)];
+    const int l = get_local_id(0), lanes = LANES(columns), r0 = l % lanes;
+    long first = (long)get_group_id(0) * columns;
+
+    T += t0, X += x0;
+    if (backward) T += (b - 1) * (t_row + t_col), t_row = -t_row, t_col = -t_col; // from the end
+    do {
+#ifdef KRY_CPU
+        for (int k = 0; k < columns; k++)
+#else
+        const int k = l / lanes;
+#endif
+            for (int r = r0; r < b; r += lanes)
+                if (first + k < n)
+                    x[k * TRIANGLE + r] = X[(first + k) * ld + (backward ? b - 1 - r : r)];
+        int i0 = 0;
+        do {
+            const int rows = min(STEP, b - i0);
+            FENCE();
+            for (int e = l; e < STEP * STEP; e += WG) {
+                int i = t_row == 1 || t_row == -1 ? e % STEP : e / STEP,
+                    j = t_row == 1 || t_row == -1 ? e / STEP : e % STEP;
+                if (i < rows && j < rows)
+                    t[j * (STEP + 1) + i] = unit && i == j ? 1 : T[(i0 + i) * t_row + (i0 + j) * t_col];
+            }
+            int i = 0;
+            do {
+                FENCE();
+#ifdef KRY_CPU
+                for (int k = 0; k < columns; k++)
+#endif
+                {
+                    const REAL v = x[k * TRIANGLE + i0 + i] / t[i * (STEP + 1) + i];
+                    for (int r = i + 1 + r0; r < rows; r += lanes)
+                        x[k * TRIANGLE + i0 + r] -= t[i * (STEP + 1) + r] * v;
+                }
+            } while (++i < rows);
+            FENCE();
+#ifdef KRY_CPU
+            for (int k = 0; k < columns; k++)
+#endif
+                for (int r = r0; r < rows; r += lanes) x[k * TRIANGLE + i0 + r] /= t[r * (STEP + 1) + r];
+            FENCE();
+            i0 += rows;
+#ifdef KRY_CPU
+            for (int k = 0; k < columns; k++)
+                for (int j = i0 - rows; j < i0; j++) {
+                    const REAL v = x[k * TRIANGLE + j];
+                    global const REAL *column = T + j * t_col;
+                    for (int r = i0; r < b; r++) x[k * TRIANGLE + r] -= column[r * t_row] * v;
+                }
+#else
+            if (rows == STEP)
+                for (int r = i0 + r0; r < b; r += lanes) {
+                    REAL sum = 0;
+                    _Pragma("unroll") for (int j = 0; j < STEP; j++)
+                        sum += T[r * t_row + (i0 - STEP + j) * t_col] * x[k * TRIANGLE + i0 - STEP + j];
+                    x[k * TRIANGLE + r] -= sum;
+                }
+#endif
+        } while (i0 < b);
+        FENCE();
+#ifdef KRY_CPU
+        for (int k = 0; k < columns; k++)
+#endif
+            for (int r = r0; r < b; r += lanes)
+                if (first + k < n)
+                    X[(first + k) * ld + (backward ? b - 1 - r : r)] = x[k * TRIANGLE + r];
+        FENCE();
+        first += (long)get_num_groups(0) * columns;
+    } while (first < n);
+}
+
+// y := alpha z + beta y, k columns of n numbers, z in another order: z_i is x_i and goes to y_i, or
+// gather: z_i is x_order(i), or scatter: goes to y_order(i). With beta == 0, y is not read.
+kernel void lu_permute(long n, long k, int gather, int scatter, global const int *restrict order,
+                       ACC alpha, global const REAL *restrict x, long x0, ACC beta, global REAL *y,
+                       long y0)
+{
+    FOR_EACH(e, n * k)
+    {
+        const long i = e % n, j = e - i;
+        const long from = gather ? order[i] : i, to = y0 + j + (scatter ? order[i] : i);
+        const REAL z = (REAL)alpha * x[x0 + j + from];
+        y[to] = beta == 0 ? z : z + (REAL)beta * y[to];
+    }
+}
+
+// ---- the factors by themselves ----
+
+// C := the rows-by-cols part of F, with zeros above (lower) or below the diagonal, and ones on it
+kernel void lu_copy(long rows, long cols, int lower, global const REAL *restrict F, long f0, long ld,
+                    global REAL *C, long c0)
+{
+    FOR_EACH(e, rows * cols)
+    {
+        const long i = e % rows, j = e / rows;
+        REAL v = F[f0 + j * ld + i];
+        if (lower)
+            v = i > j ? v : i == j ? 1 : 0;
+        else
+            v = i <= j ? v : 0;
+        C[c0 + e] = v;
+    }
+}

@@ -1,0 +1,224 @@
+/* dense.c - a dense matrix as an operator, and what is asked of dense matrices everywhere: whether
+ * their numbers are finite, and how large they are. Kernels: cl/dense.cl, cl/gemm.cl. */
+#include "dense.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- checks and sizes --------------------------------------------------------------------------- */
+
+kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A, KRY_ERR_ARGUMENT, "%s: %s is NULL", who, name);
+    CHECK(!A->split, KRY_ERR_UNSUPPORTED,
+          "%s: %s lies on several devices, and dense matrices are for one", who, name);
+done:
+    return st;
+}
+
+kry_status kry_block_fill(const kry_block *B, double value)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_scalar v = kry_scalar_of(B->dev, value);
+    const kry_arg args[] = { ARG(B->rows),   ARG(B->cols),  ARG_ACC(B->dev, v),
+                             ARG(B->buffer), ARG(B->first), ARG(B->ld) };
+
+    if (B->rows == 0 || B->cols == 0) return KRY_OK;
+    TRY(kry_kernel_get(B->dev, "dense", B->type, "", "dense_fill", &kernel));
+    TRY(kry_launch(B->dev, kernel, kry_groups_for(B->dev, B->type, B->rows * B->cols), args,
+                   COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_block_diagonal(const kry_block *B, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    const kry_arg args[] = { ARG(d->n),  ARG(B->buffer), ARG(B->first),
+                             ARG(B->ld), ARG(d->buffer), ARG(d->first) };
+
+    if (d->n == 0) return KRY_OK;
+    TRY(kry_kernel_get(d->dev, "dense", d->type, "", "dense_diagonal", &kernel));
+    TRY(kry_launch(d->dev, kernel, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
+done:
+    return st;
+}
+
+/* The sums of magnitudes along the columns or the rows, on the host. */
+static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    kry_kernel *kernel;
+    const int64_t count = of_rows ? A->n : A->k;
+    const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    int64_t groups = of_rows ? kry_groups_for(dev, A->type, A->n * 16) : A->k;
+    cl_mem buffer = NULL;
+    void *host = NULL;
+    double *out = NULL;
+
+    *sums = NULL;
+    TRY(kry_alloc((size_t)count, sizeof *out, &out));
+    TRY(kry_alloc((size_t)count, kry_type_size(acc), &host));
+    if (A->n > 0 && A->k > 0) {
+        if (groups > 65535) groups = 65535;
+        TRY(kry_buffer_create(dev, (size_t)count * kry_type_size(acc), &buffer));
+        const kry_arg args[] = { ARG(A->n),     ARG(A->k), ARG(A->buffer),
+                                 ARG(A->first), ARG(A->n), ARG(buffer) };
+        TRY(kry_kernel_get(dev, "dense", A->type, "",
+                           of_rows ? "dense_row_sums" : "dense_column_sums", &kernel));
+        TRY(kry_launch(dev, kernel, groups, args, COUNT(args)));
+        TRY_CL(clEnqueueReadBuffer(dev->queue, buffer, CL_TRUE, 0,
+                                   (size_t)count * kry_type_size(acc), host, 0, NULL, NULL));
+    }
+    for (int64_t i = 0; i < count; i++) out[i] = kry_number_at(acc, host, i);
+    *sums = out;
+    out = NULL;
+done:
+    free(out), free(host);
+    if (buffer) kry_buffer_release(dev, &buffer);
+    return st;
+}
+
+/* A column whose sum is not finite: because of an entry, or because the sum is too large. */
+static kry_status look_at_column(const char *who, const kry_vec *A, int64_t j)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+    const kry_vec column = kry_vec_column(A, j);
+
+    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
+    TRY(kry_vec_read(&column, host));
+    for (int64_t i = 0; i < A->n; i++) {
+        double v = kry_number_at(A->type, host, i);
+        CHECK(isfinite(v), KRY_ERR_ARGUMENT, "%s: entry (%lld, %lld) is %g", who, (long long)i,
+              (long long)j, v);
+    }
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_dense_column_sums(const char *who, const kry_vec *A, double **sums)
+{
+    kry_status st = KRY_OK;
+    double *s = NULL;
+
+    *sums = NULL;
+    TRY(sums_of(A, false, &s));
+    for (int64_t j = 0; j < A->k; j++)
+        if (!isfinite(s[j])) TRY(look_at_column(who, A, j));
+    *sums = s;
+    s = NULL;
+done:
+    free(s);
+    return st;
+}
+
+kry_status kry_dense_row_norm(const kry_vec *A, double *norm)
+{
+    kry_status st = KRY_OK;
+    double *s = NULL;
+
+    *norm = 0;
+    TRY(sums_of(A, true, &s));
+    for (int64_t i = 0; i < A->n; i++) *norm = fmax(*norm, s[i]);
+done:
+    free(s);
+    return st;
+}
+
+/* ---- the operator ------------------------------------------------------------------------------- */
+
+typedef struct dense {
+    kry_vec *A; /* retained */
+} dense;
+
+static kry_status multiply(const dense *D, bool transposed, double alpha, const kry_vec *x,
+                           double beta, kry_vec *y)
+{
+    const kry_block A = kry_block_of(D->A), X = kry_block_of(x), Y = kry_block_of(y);
+    return kry_gemm_blocks(KRY_GEMM_AUTO, transposed, false, alpha, &A, &X, beta, &Y);
+}
+
+static kry_status dense_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    return multiply(self, false, alpha, x, beta, y);
+}
+
+static kry_status dense_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
+                                        kry_vec *y)
+{
+    return multiply(self, true, alpha, x, beta, y);
+}
+
+static kry_status dense_diagonal(void *self, kry_vec *d)
+{
+    const dense *D = self;
+    const kry_block A = kry_block_of(D->A);
+    return kry_block_diagonal(&A, d);
+}
+
+static kry_status dense_update(void *self, const void *values)
+{
+    const dense *D = self;
+    return values ? kry_vec_write(D->A, values) : KRY_OK;
+}
+
+static void dense_describe(void *self, kry_op_info *info)
+{
+    const dense *D = self;
+    const double word = (double)kry_type_size(D->A->type), m = (double)D->A->n,
+                 n = (double)D->A->k;
+
+    info->nnz = info->slots = D->A->n * D->A->k;
+    info->bytes_stored = m * n * word;
+    info->bytes_per_apply = (m * n + m + n) * word;
+}
+
+static void dense_destroy(void *self)
+{
+    dense *D = self;
+    if (!D) return;
+    kry_vec_release(&D->A);
+    free(D);
+}
+
+static const kry_op_table dense_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "dense",
+    .apply = dense_apply,
+    .apply_transpose = dense_apply_transpose,
+    .diagonal = dense_diagonal,
+    .update = dense_update,
+    .describe = dense_describe,
+    .destroy = dense_destroy,
+};
+
+kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op)
+{
+    const unsigned known = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
+    kry_status st = KRY_OK;
+    dense *D = NULL;
+
+    *op = NULL;
+    TRY(kry_dense_check("kry_dense_create", "A", A));
+    CHECK(!(traits & ~known), KRY_ERR_ARGUMENT, "kry_dense_create: %u is not a set of traits",
+          traits);
+    CHECK(A->n == A->k || !traits, KRY_ERR_SHAPE,
+          "kry_dense_create: a matrix of %lld-by-%lld has none of these traits", (long long)A->n,
+          (long long)A->k);
+    TRY(kry_alloc(1, sizeof *D, &D));
+    D->A = kry_vec_retain((kry_vec *)A); /* its numbers change only by kry_op_update */
+    TRY(kry_op_create(A->dev, &dense_table, D,
+                      &(kry_op_shape){ .rows = A->n, .cols = A->k, .type = A->type,
+                                       .traits = traits },
+                      op));
+    D = NULL;
+done:
+    dense_destroy(D);
+    return st;
+}

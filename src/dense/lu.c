@@ -1,0 +1,418 @@
+/* lu.c - the factors of a dense matrix as an operator that applies its inverse, and what they tell:
+ * pivots, determinant, condition. Made in lu_panel.c, used in lu_solve.c. */
+#include "lu.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- the operator ---- */
+
+static kry_status check_usable(const char *who, const kry_lu *lu)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(lu->m == lu->n, KRY_ERR_SHAPE, "%s: a matrix of %lld-by-%lld has no inverse", who,
+          (long long)lu->m, (long long)lu->n);
+    TRY(kry_lu_check_regular(who, lu));
+done:
+    return st;
+}
+
+static kry_status lu_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_lu *lu = self;
+    kry_status st = check_usable("kry_op_apply", lu);
+    return st < 0 ? st : kry_lu_run(lu, false, alpha, x, lu->work, beta, y);
+}
+
+static kry_status lu_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
+                                     kry_vec *y)
+{
+    kry_lu *lu = self;
+    kry_status st = check_usable("kry_op_apply_transpose", lu);
+    return st < 0 ? st : kry_lu_run(lu, true, alpha, x, lu->work, beta, y);
+}
+
+static void lu_describe(void *self, kry_op_info *info)
+{
+    const kry_lu *lu = self;
+    const double word = (double)kry_type_size(lu->F->type), m = (double)lu->m, n = (double)lu->n;
+
+    info->variant = lu->variant;
+    info->nnz = info->slots = lu->m * lu->n;
+    info->bytes_stored = m * n * word + 4 * m + (lu->work ? n * word : 0);
+    info->bytes_per_apply = m * n * word + 2 * n * word;
+}
+
+static void lu_destroy(void *self)
+{
+    kry_lu *lu = self;
+    if (!lu) return;
+    if (lu->order) kry_buffer_release(lu->F->dev, &lu->order);
+    kry_vec_release(&lu->work);
+    kry_vec_release(&lu->F);
+    free(lu->row_order);
+    free(lu);
+}
+
+static const kry_op_table lu_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "lu",
+    .apply = lu_apply,
+    .apply_transpose = lu_apply_transpose,
+    .describe = lu_describe,
+    .destroy = lu_destroy,
+};
+
+const kry_lu *kry_lu_of(const kry_op *op)
+{
+    return op && op->table == &lu_table ? op->self : NULL;
+}
+
+kry_status kry_lu_check_regular(const char *who, const kry_lu *lu)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(lu->smallest > lu->params.tolerance * lu->largest, KRY_ERR_SINGULAR,
+          "%s: the matrix is singular: the pivot of column %lld is %g, the largest %g", who,
+          (long long)lu->column, lu->smallest, lu->largest);
+done:
+    return st;
+}
+
+/* ---- making it ---- */
+
+kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry_lu_params *given,
+                               kry_lu_params *filled)
+{
+    static const kry_lu_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+    const kry_lu_params *p = given ? given : &defaults;
+
+    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT, "%s: params not made by KRY_LU", who);
+    CHECK(p->pivoting == KRY_PIVOT_PARTIAL || p->pivoting == KRY_PIVOT_BLOCK2, KRY_ERR_ARGUMENT,
+          "%s: %d is not a way of pivoting", who, (int)p->pivoting);
+    CHECK(p->tolerance >= 0 && p->tolerance < 1, KRY_ERR_ARGUMENT,
+          "%s: a tolerance of %g is not in [0, 1)", who, p->tolerance);
+    CHECK(p->block >= 0 && p->block <= KRY_LU_TRIANGLE && p->block % KRY_LU_PANEL == 0,
+          KRY_ERR_ARGUMENT, "%s: blocks of %d columns are not a multiple of %d up to %d", who,
+          p->block, (int)KRY_LU_PANEL, (int)KRY_LU_TRIANGLE);
+    *filled = *p;
+    if (filled->block == 0) filled->block = dev->info.cpu_kernels ? 128 : 256;
+done:
+    return st;
+}
+
+/* Of the permutation that takes row i to order[i]. */
+static kry_status sign_of(const cl_int *order, int64_t m, double *sign)
+{
+    char *seen = NULL;
+    kry_status st = kry_alloc((size_t)m, 1, &seen);
+
+    *sign = 1;
+    for (int64_t i = 0; i < m && st == KRY_OK; i++)
+        for (int64_t at = i; !seen[at]; at = order[at]) {
+            seen[at] = 1;
+            if (order[at] != i) *sign = -*sign; /* a cycle of length l: l - 1 exchanges */
+        }
+    free(seen);
+    return st;
+}
+
+/* The smallest and largest pivot, and their product. */
+static kry_status look_at_pivots(kry_lu *lu, const void *diagonal)
+{
+    kry_status st = KRY_OK;
+
+    lu->smallest = INFINITY, lu->column = -1;
+    TRY(sign_of(lu->row_order, lu->m, &lu->mantissa));
+    lu->mantissa /= 2, lu->exponent = 1;
+    for (int64_t j = 0; j < lu->r; j++) {
+        double u = kry_number_at(lu->F->type, diagonal, j);
+        int exponent;
+        CHECK(isfinite(u), KRY_ERR_ARGUMENT,
+              "kry_lu_create: the pivot of column %lld is %g: numbers grow beyond %s precision",
+              (long long)j, u, kry_type_name(lu->F->type));
+        if (fabs(u) < lu->smallest) lu->smallest = fabs(u), lu->column = j;
+        lu->largest = fmax(lu->largest, fabs(u));
+        lu->mantissa = frexp(lu->mantissa * u, &exponent);
+        lu->exponent += exponent;
+    }
+    if (lu->mantissa == 0) lu->exponent = 0;
+done:
+    return st;
+}
+
+static kry_status read_pivots(kry_lu *lu)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = lu->F->dev;
+    kry_vec *d = NULL;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)lu->m, sizeof *lu->row_order, &lu->row_order));
+    TRY(kry_alloc((size_t)lu->r, kry_type_size(lu->F->type), &host));
+    TRY(kry_vec_create(dev, lu->F->type, lu->r, 1, &d));
+    const kry_block F = kry_block_of(lu->F);
+    TRY(kry_block_diagonal(&F, d));
+    TRY(kry_vec_read(d, host));
+    if (lu->m > 0)
+        TRY_CL(clEnqueueReadBuffer(dev->queue, lu->order, CL_TRUE, 0,
+                                   (size_t)lu->m * sizeof *lu->row_order, lu->row_order, 0, NULL,
+                                   NULL));
+    TRY(look_at_pivots(lu, host));
+done:
+    kry_vec_release(&d);
+    free(host);
+    return st;
+}
+
+/* F := A, unless an entry is not finite; and the norm. */
+static kry_status take(kry_lu *lu, const kry_vec *A)
+{
+    kry_status st = KRY_OK;
+    double *sums = NULL;
+
+    CHECK(A->n <= INT32_MAX && A->k <= INT32_MAX, KRY_ERR_SHAPE,
+          "kry_lu_create: A is %lld-by-%lld, more than 2^31 - 1 rows or columns", (long long)A->n,
+          (long long)A->k);
+    lu->m = A->n, lu->n = A->k, lu->r = A->n < A->k ? A->n : A->k;
+    TRY(kry_dense_column_sums("kry_lu_create", A, &sums));
+    for (int64_t j = 0; j < lu->n; j++) lu->norm = fmax(lu->norm, sums[j]);
+    TRY(kry_vec_create(A->dev, A->type, A->n, A->k, &lu->F));
+    TRY(kry_vec_copy(A, lu->F));
+    TRY(kry_buffer_create(A->dev, (size_t)lu->m * sizeof(cl_int), &lu->order));
+    if (lu->m == lu->n) TRY(kry_vec_create(A->dev, A->type, A->n, 1, &lu->work));
+done:
+    free(sums);
+    return st;
+}
+
+kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_lu *lu = NULL;
+
+    *op = NULL;
+    TRY(kry_dense_check("kry_lu_create", "A", A));
+    TRY(kry_alloc(1, sizeof *lu, &lu));
+    TRY(kry_lu_check_params("kry_lu_create", A->dev, params, &lu->params));
+    TRY(take(lu, A));
+    if (lu->r > 0) TRY(kry_lu_factorise(lu));
+    TRY(read_pivots(lu));
+    snprintf(lu->variant, sizeof lu->variant, "%s pivots, blocks of %d",
+             lu->params.pivoting == KRY_PIVOT_BLOCK2 ? "2-by-2" : "partial", lu->params.block);
+    TRY(kry_op_create(A->dev, &lu_table, lu,
+                      &(kry_op_shape){ .rows = A->k, .cols = A->n, .type = A->type }, op));
+    lu = NULL;
+done:
+    lu_destroy(lu);
+    return st;
+}
+
+/* ---- what it tells ---- */
+
+static kry_status check_lu(const char *who, const kry_op *op, bool square, const kry_lu **lu)
+{
+    kry_status st = KRY_OK;
+
+    *lu = kry_lu_of(op);
+    CHECK(*lu, KRY_ERR_ARGUMENT, "%s: '%s' was not made by kry_lu_create", who,
+          op ? op->table->kind : "NULL");
+    CHECK(!square || (*lu)->m == (*lu)->n, KRY_ERR_SHAPE, "%s: the matrix is %lld-by-%lld", who,
+          (long long)(*lu)->m, (long long)(*lu)->n);
+done:
+    return st;
+}
+
+kry_status kry_lu_determinant(const kry_op *op, double *mantissa, int64_t *exponent)
+{
+    kry_status st = KRY_OK;
+    const kry_lu *lu;
+
+    CHECK(mantissa && exponent, KRY_ERR_ARGUMENT, "kry_lu_determinant: NULL");
+    *mantissa = 0, *exponent = 0;
+    TRY(check_lu("kry_lu_determinant", op, true, &lu));
+    *mantissa = lu->mantissa, *exponent = lu->exponent;
+done:
+    return st;
+}
+
+kry_status kry_lu_pivot(const kry_op *op, double *smallest, int64_t *column)
+{
+    kry_status st = KRY_OK;
+    const kry_lu *lu;
+
+    CHECK(smallest && column, KRY_ERR_ARGUMENT, "kry_lu_pivot: NULL");
+    *smallest = 0, *column = 0;
+    TRY(check_lu("kry_lu_pivot", op, false, &lu));
+    *smallest = lu->smallest, *column = lu->column;
+done:
+    return st;
+}
+
+static kry_status copy_factor(const kry_lu *lu, bool lower, kry_vec *C)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = C->dev;
+    kry_kernel *kernel;
+    const cl_int low = lower;
+    const kry_arg args[] = { ARG(C->n),         ARG(C->k),     ARG(low),
+                             ARG(lu->F->buffer), ARG(lu->F->first), ARG(lu->F->n),
+                             ARG(C->buffer),    ARG(C->first) };
+
+    if (C->n == 0) return KRY_OK;
+    TRY(kry_lu_kernel(dev, C->type, "lu_copy", &kernel));
+    TRY(kry_launch(dev, kernel, kry_groups_for(dev, C->type, C->n * C->k), args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status check_factor(const kry_op *op, const char *name, const kry_vec *C, int64_t rows,
+                               int64_t cols)
+{
+    static const char who[] = "kry_lu_factors";
+    kry_status st = KRY_OK;
+
+    TRY(kry_dense_check(who, name, C));
+    CHECK(C->n == rows && C->k == cols, KRY_ERR_SHAPE, "%s: %s is %lld-by-%lld instead of %lld-by-%lld",
+          who, name, (long long)C->n, (long long)C->k, (long long)rows, (long long)cols);
+    CHECK(C->type == op->shape.type, KRY_ERR_TYPE, "%s: %s is %s, the factors are %s", who, name,
+          kry_type_name(C->type), kry_type_name(op->shape.type));
+    CHECK(C->dev == op->dev, KRY_ERR_ARGUMENT, "%s: %s lives on another device than the factors",
+          who, name);
+done:
+    return st;
+}
+
+kry_status kry_lu_factors(const kry_op *op, kry_vec *L, kry_vec *U, int64_t *row_order)
+{
+    kry_status st = KRY_OK;
+    const kry_lu *lu;
+
+    TRY(check_lu("kry_lu_factors", op, false, &lu));
+    if (L) TRY(check_factor(op, "L", L, lu->m, lu->r));
+    if (U) TRY(check_factor(op, "U", U, lu->r, lu->n));
+    CHECK(!L || !U || !kry_vec_overlap(L, U), KRY_ERR_ARGUMENT, "kry_lu_factors: L and U overlap");
+    if (L) TRY(copy_factor(lu, true, L));
+    if (U) TRY(copy_factor(lu, false, U));
+    for (int64_t i = 0; row_order && i < lu->m; i++) row_order[i] = lu->row_order[i];
+done:
+    return st;
+}
+
+/* ---- condition ---- */
+
+typedef struct estimate {
+    const kry_lu *lu;
+    kry_vec *v;       /* n-by-1, owned */
+    void *host;       /* the same, owned */
+    double *x, *sign; /* n each, owned */
+} estimate;
+
+static void estimate_end(estimate *e)
+{
+    kry_vec_release(&e->v);
+    free(e->host), free(e->x), free(e->sign);
+}
+
+static kry_status estimate_begin(estimate *e)
+{
+    kry_status st = KRY_OK;
+    const size_t n = (size_t)e->lu->n;
+
+    TRY(kry_alloc(n, kry_type_size(e->lu->F->type), &e->host));
+    TRY(kry_alloc(n, sizeof(double), &e->x));
+    TRY(kry_alloc(n, sizeof(double), &e->sign));
+    TRY(kry_vec_create(e->lu->F->dev, e->lu->F->type, e->lu->n, 1, &e->v));
+done:
+    return st;
+}
+
+/* x := A^-1 from or A'^-1 from, and its 1-norm. */
+static kry_status solve(estimate *e, bool transposed, const double *from, double *norm)
+{
+    kry_status st = KRY_OK;
+    const kry_type type = e->lu->F->type;
+
+    for (int64_t i = 0; i < e->lu->n; i++) kry_number_put(type, e->host, i, from[i]);
+    TRY(kry_vec_write(e->v, e->host));
+    TRY(kry_lu_run(e->lu, transposed, 1, e->v, e->lu->work, 0, e->v));
+    TRY(kry_vec_read(e->v, e->host));
+    *norm = 0;
+    for (int64_t i = 0; i < e->lu->n; i++) {
+        e->x[i] = kry_number_at(type, e->host, i);
+        *norm += fabs(e->x[i]);
+    }
+done:
+    return st;
+}
+
+/* Whether the signs of x are new; they are kept. */
+static bool take_signs(estimate *e)
+{
+    bool fresh = false;
+    for (int64_t i = 0; i < e->lu->n; i++) {
+        double s = e->x[i] < 0 ? -1 : 1;
+        fresh |= s != e->sign[i];
+        e->sign[i] = s;
+    }
+    return fresh;
+}
+
+static int64_t largest(const double *x, int64_t n)
+{
+    int64_t at = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(x[i]) > fabs(x[at])) at = i;
+    return at;
+}
+
+/* The 1-norm of A^-1, from below. */
+static kry_status estimate_inverse(estimate *e, double *norm)
+{
+    enum { STEPS = 5 };
+    kry_status st = KRY_OK;
+    const int64_t n = e->lu->n;
+    double now = 0, ignored;
+    int64_t last = -1;
+
+    for (int64_t i = 0; i < n; i++) e->x[i] = 1.0 / (double)n;
+    TRY(solve(e, false, e->x, norm));
+    for (int step = 1; step < STEPS && n > 1 && take_signs(e); step++) {
+        TRY(solve(e, true, e->sign, &ignored));
+        int64_t j = largest(e->x, n);
+        if (j == last) break;
+        last = j;
+        for (int64_t i = 0; i < n; i++) e->x[i] = i == j;
+        TRY(solve(e, false, e->x, &now));
+        if (!(now > *norm)) break;
+        *norm = now;
+    }
+    /* for those matrices that deceive it */
+    for (int64_t i = 0; i < n && n > 1; i++)
+        e->x[i] = (i % 2 ? -1 : 1) * (1 + (double)i / (double)(n - 1));
+    if (n > 1) {
+        TRY(solve(e, false, e->x, &now));
+        *norm = fmax(*norm, 2 * now / (3 * (double)n));
+    }
+done:
+    return st;
+}
+
+kry_status kry_lu_condition(const kry_op *op, double *reciprocal)
+{
+    kry_status st = KRY_OK;
+    double inverse = 0;
+    estimate e = { .lu = NULL };
+
+    CHECK(reciprocal, KRY_ERR_ARGUMENT, "kry_lu_condition: NULL");
+    *reciprocal = 0;
+    TRY(check_lu("kry_lu_condition", op, true, &e.lu));
+    if (e.lu->smallest == 0) return KRY_OK;
+    TRY(estimate_begin(&e));
+    TRY(estimate_inverse(&e, &inverse));
+    if (isfinite(inverse) && inverse > 0) *reciprocal = 1 / e.lu->norm / inverse;
+done:
+    estimate_end(&e);
+    return st;
+}

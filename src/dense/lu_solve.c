@@ -1,0 +1,131 @@
+/* lu_solve.c - solves with the factors of a dense matrix: triangle after triangle along the diagonal,
+ * products with what is beside them. Kernels: cl/lu.cl, and products. */
+#include "lu.h"
+
+enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 128 };
+
+/* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
+static int columns_of(kry_type type) { return type == KRY_F32 ? 8 : 4; }
+
+void kry_lu_defines(kry_type type, char *text, size_t size)
+{
+    snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d", KRY_LU_PANEL, KRY_LU_TRIANGLE,
+             columns_of(type));
+}
+
+kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel)
+{
+    char defines[80];
+    kry_lu_defines(type, defines, sizeof defines);
+    return kry_kernel_get(dev, "lu", type, defines, name, kernel);
+}
+
+kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, const kry_block *X)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = X->dev;
+    kry_kernel *kernel;
+    const cl_int b = (cl_int)F->rows, backward = lower == transposed, unit = lower;
+    const int64_t t_row = transposed ? F->ld : 1, t_col = transposed ? 1 : F->ld;
+    cl_int columns = columns_of(X->type);
+
+    while (columns > 1 && (columns / 2 >= X->cols ||
+                           (!dev->info.cpu_kernels && columns > kry_group_size(dev))))
+        columns /= 2;
+    int64_t groups = (X->cols + columns - 1) / columns;
+    if (groups > MOST_GROUPS) groups = MOST_GROUPS;
+    if (dev->info.cpu_kernels && groups > dev->shape.chunks) groups = dev->shape.chunks;
+    const kry_arg args[] = { ARG(b),         ARG(X->cols),  ARG(backward),  ARG(unit),
+                             ARG(F->buffer), ARG(F->first), ARG(t_row),     ARG(t_col),
+                             ARG(X->buffer), ARG(X->first), ARG(X->ld),     ARG(columns) };
+    TRY(kry_lu_kernel(dev, X->type, "lu_triangle", &kernel));
+    TRY(kry_launch(dev, kernel, groups, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* X := T^-1 X, T all of the lower or the upper triangle of F, or its transpose. */
+static kry_status sweep(bool lower, bool transposed, const kry_block *F, const kry_block *X)
+{
+    kry_status st = KRY_OK;
+    const bool backward = lower == transposed;
+    const int64_t n = F->rows, most = F->dev->info.cpu_kernels ? ROWS_ON_CPU : KRY_LU_TRIANGLE,
+                  last = (n - 1) / most * most;
+
+    for (int64_t at = 0; at < n; at += most) {
+        const int64_t i = backward ? last - at : at, b = n - i < most ? n - i : most;
+        /* rows that are still to come */
+        const int64_t r0 = backward ? 0 : i + b, rows = backward ? i : n - i - b;
+        const kry_block T = kry_block_part(F, i, i, b, b), X_i = kry_block_part(X, i, 0, b, X->cols),
+                        X_r = kry_block_part(X, r0, 0, rows, X->cols),
+                        T_r = transposed ? kry_block_part(F, i, r0, b, rows)
+                                         : kry_block_part(F, r0, i, rows, b);
+        TRY(kry_lu_triangle(lower, transposed, &T, &X_i));
+        TRY(kry_gemm_blocks(KRY_GEMM_AUTO, transposed, false, -1, &T_r, &X_i, 1, &X_r));
+    }
+done:
+    return st;
+}
+
+static kry_status permute(const kry_lu *lu, bool gather, bool scatter, double alpha,
+                          const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = y->dev;
+    kry_kernel *kernel;
+    const cl_int g = gather, s = scatter;
+    kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
+    const kry_arg args[] = { ARG(y->n),      ARG(y->k),       ARG(g),         ARG(s),
+                             ARG(lu->order), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(dev, b), ARG(y->buffer), ARG(y->first) };
+
+    TRY(kry_lu_kernel(dev, y->type, "lu_permute", &kernel));
+    TRY(kry_launch(dev, kernel, kry_groups_for(dev, y->type, y->n * y->k), args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_lu_run(const kry_lu *lu, bool transposed, double alpha, const kry_vec *B, kry_vec *T,
+                      double beta, kry_vec *Y)
+{
+    kry_status st = KRY_OK;
+    const kry_block F = kry_block_of(lu->F), X = kry_block_of(T);
+
+    TRY(permute(lu, !transposed, false, 1, B, 0, T));
+    TRY(sweep(!transposed, transposed, &F, &X)); /* L, or U' */
+    TRY(sweep(transposed, transposed, &F, &X));  /* U, or L' */
+    TRY(permute(lu, false, transposed, alpha, T, beta, Y));
+done:
+    return st;
+}
+
+kry_status kry_lu_solve(const kry_op *op, bool transposed, const kry_vec *B, kry_vec *X)
+{
+    static const char who[] = "kry_lu_solve";
+    kry_status st = KRY_OK;
+    const kry_lu *lu = kry_lu_of(op);
+    kry_vec *room = NULL;
+
+    CHECK(lu, KRY_ERR_ARGUMENT, "%s: '%s' was not made by kry_lu_create", who,
+          op ? op->table->kind : "NULL");
+    TRY(kry_dense_check(who, "B", B));
+    TRY(kry_dense_check(who, "X", X));
+    CHECK(lu->m == lu->n, KRY_ERR_SHAPE, "%s: a matrix of %lld-by-%lld has no inverse", who,
+          (long long)lu->m, (long long)lu->n);
+    CHECK(B->n == lu->n && X->n == lu->n && B->k == X->k, KRY_ERR_SHAPE,
+          "%s: A is %lld-by-%lld, but B is %lld-by-%lld and X %lld-by-%lld", who, (long long)lu->n,
+          (long long)lu->n, (long long)B->n, (long long)B->k, (long long)X->n, (long long)X->k);
+    CHECK(B->type == lu->F->type && X->type == lu->F->type, KRY_ERR_TYPE,
+          "%s: A is %s, B is %s, X is %s", who, kry_type_name(lu->F->type), kry_type_name(B->type),
+          kry_type_name(X->type));
+    CHECK(B->dev == op->dev && X->dev == op->dev, KRY_ERR_ARGUMENT,
+          "%s: B or X lives on another device than the factors", who);
+    CHECK(!kry_vec_overlap(B, X) || B->first == X->first, KRY_ERR_ARGUMENT,
+          "%s: B and X overlap by a part", who);
+    TRY(kry_lu_check_regular(who, lu));
+    if (X->k > 1) TRY(kry_vec_create(op->dev, X->type, X->n, X->k, &room));
+    TRY(kry_lu_run(lu, transposed, 1, B, room ? room : lu->work, 0, X));
+done:
+    kry_vec_release(&room);
+    return st;
+}
