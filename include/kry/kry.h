@@ -7,6 +7,9 @@
  *   kry_op       a linear operator: matrix, stencil, preconditioner, solver, the caller's code
  *   kry_result   what a solve did
  *   kry_status   how a call ended
+ * and for work in the background (task.h)
+ *   kry_queue    a thread that works for a device
+ *   kry_task     a handle for what it will compute
  *
  * Rules that hold everywhere, and are therefore not repeated in the headers:
  *   - A function that can fail returns kry_status; results leave through the last
@@ -16,7 +19,8 @@
  *     An object keeps alive whatever it was built from.
  *   - Sizes are counted in elements, never bytes. Indices start at 0. Blocks are column major.
  *   - Work is enqueued and returns at once, unless the entry says "waits".
- *   - One thread at a time per device. Different devices may be used from different threads.
+ *   - One thread at a time per device. Different devices may be used from different threads, and
+ *     _retain and _release from any.
  *   - A params pointer may be NULL, and a zero field means "the default".
  *   - Nothing is printed, and nothing ends the process.
  */
@@ -34,6 +38,7 @@
 #include <kry/solver.h>
 #include <kry/status.h>
 #include <kry/stencil.h>
+#include <kry/task.h>
 #include <kry/team.h>
 #include <kry/vec.h>
 

@@ -23,7 +23,8 @@ extern "C" {
 
 /* One list, expanded into the enum, into the text table and into docs/errors.md.
  *   > 0  the call ran to its end, but read the result before using the answer;
- *        only kry_solve returns these, so `< 0` is a safe test everywhere else
+ *        only kry_solve, and kry_task_wait for it, return these, so `< 0` is a safe test
+ *        everywhere else
  *   < 0  the call did nothing; inputs are unchanged and outputs are NULL or zero     */
 #define KRY_STATUS_LIST(X)                                                          \
     X(KRY_OK, 0, "success")                                                         \
@@ -41,7 +42,8 @@ extern "C" {
     X(KRY_ERR_PARSE, -8, "a file or an option string is not in the stated format")  \
     X(KRY_ERR_UNSUPPORTED, -9, "this operator or device cannot do that")            \
     X(KRY_ERR_CALLBACK, -10, "a caller's function failed")                          \
-    X(KRY_ERR_SINGULAR, -11, "a matrix to be factorised or inverted is singular")
+    X(KRY_ERR_SINGULAR, -11, "a matrix to be factorised or inverted is singular")   \
+    X(KRY_ERR_CANCELLED, -12, "cancelled before it began")
 
 typedef enum kry_status {
 #define KRY_STATUS_ENUM(name, value, text) name = value,

@@ -1,10 +1,9 @@
 /* alloc.c - the two sources of memory, host and device, with a switch that makes them fail. */
 #include "internal.h"
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-int kry_test_fail_at = -1;
+atomic_int kry_test_fail_at = -1;
 
 unsigned kry_ticket(void)
 {
@@ -12,7 +11,10 @@ unsigned kry_ticket(void)
     return atomic_fetch_add(&last, 1) + 1;
 }
 
-static bool test_fails(void) { return kry_test_fail_at >= 0 && kry_test_fail_at-- == 0; }
+static bool test_fails(void)
+{
+    return atomic_load(&kry_test_fail_at) >= 0 && atomic_fetch_sub(&kry_test_fail_at, 1) == 0;
+}
 
 static kry_status no_memory(size_t count, size_t size)
 {
@@ -77,8 +79,11 @@ done:
     return st;
 }
 
+/* Counted first: once it is gone, the device's thread may get another buffer with the same handle. */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer)
 {
-    if (*buffer) clReleaseMemObject(*buffer), dev->generation++;
+    if (!*buffer) return;
+    dev->generation++;
+    clReleaseMemObject(*buffer);
     *buffer = NULL;
 }

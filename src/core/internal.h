@@ -5,6 +5,7 @@
 #define KRY_INTERNAL_H
 
 #include <kry/opencl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
@@ -32,8 +33,8 @@ const char *kry_cl_error_name(cl_int err);
 double kry_now(void); /* seconds, from a clock that only goes forward */
 
 /* All host memory and all device buffers come from these, so that a test can make the n-th
- * request fail. kry_test_fail_at < 0: off. */
-extern int kry_test_fail_at;
+ * request fail, whatever thread makes it. kry_test_fail_at < 0: off. */
+extern atomic_int kry_test_fail_at;
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
@@ -104,8 +105,15 @@ void kry_shape_keep(kry_device *dev);
  * queue with profiling; NULL, as it is for everybody else, costs nothing. */
 typedef void kry_trace(void *user, const char *kernel, cl_event event);
 
+/* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
+ * at every look at the residual of the outermost solve. Anything else than 0 stops it. */
+typedef struct kry_observer {
+    kry_monitor look;
+    void *user;
+} kry_observer;
+
 struct kry_device {
-    int refs;
+    atomic_int refs;
     cl_context context;
     cl_device_id id;
     cl_device_id piece; /* id, if it was cut out of another device and is ours; else NULL */
@@ -115,12 +123,14 @@ struct kry_device {
     struct kry_program *programs; /* cache in memory, a list */
     kry_shape shape;              /* of launches */
     char *tuning;                 /* what the tuning file says; NULL: not read yet */
-    unsigned generation;          /* counts released buffers: see kry_launch */
+    atomic_uint generation;       /* counts released buffers: see kry_launch */
     kry_trace *trace;
     void *trace_user;
     cl_mem gemm_room;      /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
     size_t gemm_room_bytes;
     struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
+    kry_queue *tasks;      /* borrowed: that works for it; NULL: none. Of src/task/ */
+    kry_observer *observer; /* borrowed; NULL: nobody looks on */
 };
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
@@ -143,6 +153,13 @@ typedef struct kry_kernel {
     bool launched; /* once at least, and finished */
     struct kry_kernel *next;
 } kry_kernel;
+
+/* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15 crashes now
+ * and then if another program is built meanwhile (seen in LLVM's pass manager, under
+ * AddressSanitizer). So devices that are no GPUs build, and launch for the first time, one at a time,
+ * whatever their threads. */
+void kry_compiling_begin(const kry_device *dev);
+void kry_compiling_end(const kry_device *dev);
 
 /* The kernel `name` of cl/<stem>.cl, compiled for `type` with `defines` ("-DX=1 -DY", or ""). */
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
@@ -255,7 +272,7 @@ static inline void kry_number_put(kry_type type, void *numbers, int64_t i, doubl
 }
 
 struct kry_vec {
-    int refs;
+    atomic_int refs;
     kry_layout *layout; /* borrowed from dev */
     kry_device *dev;    /* retained */
     kry_type type;
@@ -266,6 +283,15 @@ struct kry_vec {
     kry_vec **part;          /* owned */
     const struct kry_split *piece_of; /* borrowed: rows of these; NULL: of layout->split, perhaps */
 };
+
+/* The same numbers, borrowed, on the caller's stack: a vector in all but its references, which others
+ * may be counting. */
+static inline kry_vec kry_vec_borrow(const kry_vec *v)
+{
+    return (kry_vec){ .layout = v->layout, .dev = v->dev, .type = v->type, .n = v->n, .k = v->k,
+                      .first = v->first, .buffer = v->buffer, .split = v->split, .part = v->part,
+                      .piece_of = v->piece_of };
+}
 
 enum { KRY_SUM_CAPACITY = 8192 };
 
@@ -319,7 +345,7 @@ kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y);
 /* ---- op.c: the table with its defaults filled in, for solvers; nothing is checked ---- */
 
 struct kry_op {
-    int refs;
+    atomic_int refs;
     kry_device *dev;
     const kry_op_table *table;
     void *self;

@@ -128,10 +128,12 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
 {
     kry_status st = KRY_OK;
     size_t local = (size_t)size, global = (size_t)groups * local;
+    bool first = !kernel->launched, compiling = false;
 
     /* A new buffer may get the handle of one that is gone, but not its memory. */
-    if (kernel->generation != dev->generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);
-    kernel->generation = dev->generation;
+    unsigned generation = dev->generation;
+    if (kernel->generation != generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);
+    kernel->generation = generation;
     for (cl_uint i = 0; i < count; i++) {
         if (kernel->last_size[i] == args[i].size &&
             !memcmp(kernel->last[i], args[i].value, args[i].size))
@@ -144,6 +146,7 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
         kernel->last_size[i] = (unsigned char)args[i].size;
     }
     cl_event event = NULL;
+    if (first) kry_compiling_begin(dev), compiling = true;
     cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0,
                                         NULL, dev->trace ? &event : NULL);
     CHECK(err == CL_SUCCESS,
@@ -151,11 +154,10 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
           "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
           (size_t)groups, local, kry_cl_error_name(err), err);
     if (event) dev->trace(dev->trace_user, kernel->name, event);
-    /* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15
-     * crashes now and then if another program is built meanwhile (seen in LLVM's pass manager,
-     * under AddressSanitizer). Wait once, then never again. */
-    if (!kernel->launched && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    /* See kry_compiling_begin. Once, then never again. */
+    if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
     kernel->launched = true;
 done:
+    if (compiling) kry_compiling_end(dev);
     return st;
 }

@@ -63,7 +63,7 @@ static kry_status read_number(const kry_vec *v, int64_t row, double *number)
 {
     kry_status st = KRY_OK;
     double host = 0; /* room for either type */
-    kry_vec one = *v;
+    kry_vec one = kry_vec_borrow(v);
 
     one.first += row, one.n = one.k = 1;
     if (row >= 0) TRY(kry_vec_read(&one, &host));

@@ -1,6 +1,7 @@
 /* program.c - compiling cl/<stem>.cl for a device, once: cached in memory per device and, as
  * binaries, on disk (program_disk.c). */
 #include "internal.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,20 @@ static void compile_options(const kry_device *dev, kry_type type, const char *de
              dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
 }
 
+/* ---- building one at a time ------------------------------------------------------- */
+
+static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
+
+void kry_compiling_begin(const kry_device *dev)
+{
+    if (!dev->info.gpu) pthread_mutex_lock(&compiling);
+}
+
+void kry_compiling_end(const kry_device *dev)
+{
+    if (!dev->info.gpu) pthread_mutex_unlock(&compiling);
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 static kry_status build_from_source(kry_device *dev, const char *name, const char *source,
@@ -199,7 +214,8 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
     kry_status st = KRY_OK;
     char *key = NULL;
 
-    /* A caller's own kernel may be compiling in PoCL's thread: see kry_launch. */
+    kry_compiling_begin(dev);
+    /* A caller's own kernel may be compiling in PoCL's thread. */
     if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
     TRY(disk_key(dev, options, source, &key));
     *program = build_from_binary(dev, key);
@@ -208,6 +224,7 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
         save_binary(key, *program);
     }
 done:
+    kry_compiling_end(dev);
     free(key);
     return st;
 }

@@ -142,7 +142,7 @@ cl_mem kry_vec_buffer(const kry_vec *v, int64_t *first)
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j)
 {
-    kry_vec c = *v;
+    kry_vec c = kry_vec_borrow(v);
     c.k = 1;
     c.first += v->split ? j : j * v->n;
     return c;

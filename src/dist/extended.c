@@ -37,7 +37,7 @@ done:
 static kry_status extend(extended *A, const kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_vec own = *A->x;
+    kry_vec own = kry_vec_borrow(A->x);
 
     own.n = A->rows, own.first = A->own_at;
     if (A->halo) TRY(kry_halo_begin(A->halo, x));

@@ -4,25 +4,40 @@
 #include "partition.h"
 #include "team.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the references and lists of splits: vectors may be released by any thread. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
 kry_split *kry_split_retain(kry_split *split)
 {
+    pthread_mutex_lock(&lock);
     split->refs++;
+    pthread_mutex_unlock(&lock);
     return split;
+}
+
+/* Takes it out of its team's list; false: others hold it. */
+static bool let_go(kry_split *s)
+{
+    pthread_mutex_lock(&lock);
+    bool last = --s->refs == 0;
+    for (kry_split **at = &s->team->splits; last && *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return last;
 }
 
 void kry_split_release(kry_split **split)
 {
     kry_split *s = *split;
     *split = NULL;
-    if (!s || --s->refs) return;
-    for (kry_split **at = &s->team->splits; *at; at = &(*at)->next)
-        if (*at == s) {
-            *at = s->next;
-            break;
-        }
+    if (!s || !let_go(s)) return;
     free(s->first);
     free(s->row);
     free(s);
@@ -30,9 +45,13 @@ void kry_split_release(kry_split **split)
 
 kry_split *kry_split_find(const struct kry_team *team, int64_t n)
 {
-    for (kry_split *s = team->splits; s; s = s->next)
-        if (s->n == n) return s;
-    return NULL;
+    kry_split *s;
+
+    pthread_mutex_lock(&lock);
+    for (s = team->splits; s && s->n != n; s = s->next) continue;
+    if (s) s->refs++;
+    pthread_mutex_unlock(&lock);
+    return s;
 }
 
 /* How many parts make an iteration of conjugate gradients shorter, by a fifth at least: more
@@ -87,8 +106,10 @@ done:
 static void keep(kry_split **mine, kry_split **split)
 {
     kry_split *s = *mine;
+    pthread_mutex_lock(&lock);
     s->next = s->team->splits;
     s->team->splits = s;
+    pthread_mutex_unlock(&lock);
     *split = s;
     *mine = NULL;
 }
@@ -155,7 +176,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
               "%s: vectors of %lld rows that were made before are split elsewhere than between the "
               "grid's layers: make the operator first",
               who, (long long)n);
-        return *split = kry_split_retain(old), KRY_OK;
+        return *split = old, KRY_OK;
     }
     if (row_ptr) bytes += 1.5 * WORD * (double)row_ptr[n];
     if (team->reproducible) {
@@ -170,6 +191,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
     count_most_chunks(s);
     keep(&s, split);
 done:
+    if (st < 0) kry_split_release(&old);
     kry_split_release(&s);
     return st;
 }
@@ -178,12 +200,14 @@ kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_ho
                             kry_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL;
+    kry_split *s = NULL, *old = kry_split_find(team, A->rows);
     int32_t *part = NULL;
     int members;
+    bool in_use = old != NULL;
 
     *split = NULL;
-    if (!team->by_graph || A->rows != A->cols || kry_split_find(team, A->rows))
+    kry_split_release(&old);
+    if (!team->by_graph || A->rows != A->cols || in_use)
         return kry_split_blocks(team, who, A->rows, A->row_ptr, 1, split);
     double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)A->nnz);
     TRY(choose_members(team, who, A->rows, bytes, &members));

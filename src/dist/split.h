@@ -9,7 +9,7 @@
 /* Vectors and operators of n rows share one split, so that they fit each other. */
 typedef struct kry_split kry_split;
 struct kry_split {
-    int refs;
+    int refs; /* under the lock of split.c */
     struct kry_team *team; /* borrowed: those that hold a split hold its device */
     kry_split *next;
     int64_t n;
@@ -41,7 +41,7 @@ static inline int64_t kry_split_row(const kry_split *s, int64_t place)
     return s->row ? s->row[place] : place;
 }
 
-/* The split of n rows that is in use on the team, or NULL. Borrowed. */
+/* The split of n rows that is in use on the team, or NULL. Retained. */
 kry_split *kry_split_find(const struct kry_team *team, int64_t n);
 
 /* The one that is in use, else a new one: rows in blocks, in proportion to the parts' speeds.

@@ -6,7 +6,7 @@ int kry_vec_parts(const kry_vec *v) { return v->split ? v->split->members : 1; }
 
 kry_vec kry_vec_on_part(const kry_vec *v, int rank)
 {
-    kry_vec c = *v->part[rank];
+    kry_vec c = kry_vec_borrow(v->part[rank]);
     c.first += v->first * c.n;
     c.k = v->k;
     c.piece_of = v->split;
@@ -21,7 +21,7 @@ kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first, kry_vec **part)
     CHECK(v && i >= 0 && i < kry_vec_parts(v), KRY_ERR_ARGUMENT, "kry_vec_part: part %d of %d", i,
           v ? kry_vec_parts(v) : 0);
     if (first) *first = v->split ? v->split->first[i] : 0;
-    kry_vec c = v->split ? kry_vec_on_part(v, i) : *v;
+    kry_vec c = v->split ? kry_vec_on_part(v, i) : kry_vec_borrow(v);
     TRY(kry_vec_wrap(c.dev, c.type, c.n, c.k, c.buffer, c.first, part));
 done:
     return st;

@@ -118,7 +118,7 @@ done:
 static kry_status write_columns(const kry_coarse *s, const kry_vec *G, int64_t j, int64_t m,
                                 const void *out)
 {
-    kry_vec columns = *G; /* borrowed */
+    kry_vec columns = kry_vec_borrow(G);
 
     if (s->product == KRY_COARSE_PACKED) {
         int64_t block = j / TILE;

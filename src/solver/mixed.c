@@ -115,15 +115,16 @@ kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside)
                       .inside = I };
     kry_stop stop = w->stop;
     kry_monitor monitor = w->monitor;
+    kry_observer *observer = w->dev->observer;
 
     w->truth = &T.truth;
-    w->monitor = NULL;
+    w->monitor = NULL, w->dev->observer = NULL;
     w->stop.rtol = w->stop.atol = 0;
     if (I->most) w->stop.max_iter = I->most;
     st = I->solver->table->solve(I->solver->self, I->rhs, I->x, &res);
     if (st > 0) st = KRY_OK; /* it has done its part */
     I->iterations += res.iterations, I->bytes += res.bytes;
-    w->stop = stop, w->monitor = monitor, w->truth = NULL;
+    w->stop = stop, w->monitor = monitor, w->truth = NULL, w->dev->observer = observer;
     return st;
 }
 

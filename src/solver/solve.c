@@ -69,12 +69,15 @@ kry_status kry_apply_by_solve(kry_solve_fn *solve, void *self, const kry_scaling
     kry_status st = KRY_OK;
     kry_vec *t = NULL;
     kry_result res = { 0 };
+    kry_observer *observer = y->dev->observer;
 
+    y->dev->observer = NULL; /* it looks at the solve that this is a part of */
     TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
     TRY(solve(self, x, t, &res));
     TRY(kry_vec_axpby(by->alpha, t, by->beta, y));
     st = KRY_OK; /* an inner solve that ran its iterations has done its part */
 done:
+    y->dev->observer = observer;
     kry_vec_release(&t);
     return st;
 }

@@ -150,10 +150,14 @@ static kry_status tell_monitor(kry_watch *w, int64_t iteration)
 {
     kry_status st = KRY_OK;
     kry_iteration it = { iteration, w->residual, w->target, kry_now() - w->start };
+    const kry_observer *observer = w->dev->observer; /* all parts have one, or none */
     double stop = 0;
 
-    if (!w->monitor) return KRY_OK;
-    if (kry_layout_rank(&w->dev->layout) == 0) stop = w->monitor(w->monitor_user, &it) != 0;
+    if (!w->monitor && !observer) return KRY_OK;
+    if (kry_layout_rank(&w->dev->layout) == 0) {
+        if (w->monitor) stop = w->monitor(w->monitor_user, &it) != 0;
+        if (observer && observer->look(observer->user, &it)) stop = 1;
+    }
     TRY(kry_layout_agree(&w->dev->layout, &stop));
     if (stop != 0) w->monitor_stopped = true;
 done:

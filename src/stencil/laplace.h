@@ -21,7 +21,7 @@ extern const kry_laplace_table kry_laplace_buffers, kry_laplace_images, kry_lapl
     kry_laplace_march, kry_laplace_resident;
 
 struct kry_laplace {
-    int refs;
+    atomic_int refs;
     kry_device *dev; /* retained */
     kry_type type;
     kry_laplace_kernel kernel;

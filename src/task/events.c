@@ -1,0 +1,156 @@
+/* events.c - OpenCL events that tasks wait for, and events that wait for tasks. */
+#include "task.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- in ---- */
+
+/* On a thread of the OpenCL implementation, or at once on the caller's. */
+static void CL_CALLBACK event_ended(cl_event event, cl_int status, void *user)
+{
+    kry_task *t = user;
+    kry_ended ended = { NULL, NULL };
+    char error[KRY_SENTENCE];
+
+    kry_tasks_lock();
+    if (status >= 0) {
+        kry_task_lack_less(t, &ended);
+    } else if (t->phase < KRY_TASK_DONE) {
+        snprintf(error, sizeof error, "an event that '%s' waits for ended with %s (%d)", t->name,
+                 kry_cl_error_name(status), status);
+        kry_task_end(t, KRY_ERR_DEVICE, error, &ended);
+    }
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+    clReleaseEvent(event);
+    kry_task_release(&t);
+}
+
+/* Nobody else may push the commands behind it on their way. */
+static void flush(cl_event event)
+{
+    cl_command_queue queue = NULL;
+    cl_int err = clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+
+    if (err == CL_SUCCESS && queue) clFlush(queue);
+}
+
+static kry_status wait_for(kry_task *t, cl_event event)
+{
+    kry_status st = KRY_OK;
+
+    TRY_CL(clRetainEvent(event));
+    kry_task_retain(t);
+    cl_int err = clSetEventCallback(event, CL_COMPLETE, event_ended, t);
+    if (err != CL_SUCCESS) {
+        kry_task *extra = t;
+        kry_task_release(&extra);
+        clReleaseEvent(event);
+    }
+    TRY(kry_cl_check(err, "kry_task_of_events", "clSetEventCallback"));
+    flush(event);
+done:
+    return st;
+}
+
+/* Those that are waited for already will find it ended. */
+static void give_up(kry_task *t)
+{
+    kry_ended ended = { NULL, NULL };
+
+    kry_tasks_lock();
+    kry_task_cancel_locked(t, &ended);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+}
+
+kry_status kry_task_of_events(const cl_event *events, int count, kry_vec *vec, kry_task **task)
+{
+    kry_status st = KRY_OK;
+    kry_ended ended = { NULL, NULL };
+    kry_task *t = NULL;
+    bool started = false;
+
+    *task = NULL;
+    CHECK(count >= 0 && (events || count == 0), KRY_ERR_ARGUMENT, "kry_task_of_events: NULL");
+    for (int i = 0; i < count; i++)
+        CHECK(events[i], KRY_ERR_ARGUMENT, "kry_task_of_events: event %d is NULL", i);
+    TRY(kry_task_new("kry_task_of_events", KRY_JOB(.name = "events"), NULL, 0, &t));
+    if (vec) t->vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
+    t->missing = count;
+    kry_tasks_lock();
+    kry_task_start(t, NULL, &ended);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+    started = true;
+    for (int i = 0; i < count; i++) TRY(wait_for(t, events[i]));
+    *task = t;
+    t = NULL;
+done:
+    if (started && st < 0) give_up(t);
+    kry_task_release(&t);
+    return st;
+}
+
+/* ---- out ---- */
+
+/* Have the event among those that are told, unless the task has ended: then it is told at once. */
+static kry_status add_told(kry_task *t, cl_event event)
+{
+    kry_status st = KRY_OK;
+    kry_told *told = NULL;
+
+    TRY(kry_alloc(1, sizeof *told, &told));
+    TRY_CL(clRetainEvent(event));
+    told->event = event;
+    kry_tasks_lock();
+    bool late = t->phase >= KRY_TASK_DONE;
+    if (!late) told->next = t->told, t->told = told;
+    kry_tasks_unlock();
+    if (late) kry_told_release(told, t);
+    told = NULL;
+done:
+    free(told);
+    return st;
+}
+
+void kry_told_release(kry_told *told, const kry_task *t)
+{
+    cl_int status = t->phase == KRY_TASK_DONE ? CL_COMPLETE
+                    : t->status < 0           ? (cl_int)t->status
+                                              : (cl_int)KRY_ERR_CANCELLED;
+
+    for (kry_told *next; told; told = next) {
+        next = told->next;
+        clSetUserEventStatus(told->event, status);
+        clReleaseEvent(told->event);
+        free(told);
+    }
+}
+
+/* That of the value or of the queue, as far as there is one. */
+static cl_context context_of(const kry_task *t)
+{
+    return t->device ? t->device->context : NULL;
+}
+
+kry_status kry_task_event(kry_task *t, cl_context context, cl_event *event)
+{
+    kry_status st = KRY_OK;
+    cl_event e = NULL;
+    cl_int err;
+
+    *event = NULL;
+    CHECK(t, KRY_ERR_ARGUMENT, "kry_task_event: NULL");
+    if (!context) context = context_of(t);
+    CHECK(context, KRY_ERR_ARGUMENT,
+          "kry_task_event: '%s' belongs to no device of its own: name the context", t->name);
+    e = clCreateUserEvent(context, &err);
+    TRY(kry_cl_check(err, "kry_task_event", "clCreateUserEvent"));
+    TRY(add_told(t, e));
+    *event = e;
+    e = NULL;
+done:
+    if (e) clReleaseEvent(e);
+    return st;
+}

@@ -1,0 +1,258 @@
+/* queue.c - a thread for a device, and the tasks that wait for it. */
+#include "task.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists in the order of submission ---- */
+
+void kry_task_list_add(kry_task_list *list, kry_task *t)
+{
+    kry_task *before = list->last;
+
+    if (list->first && list->first->number > t->number) before = NULL; /* the usual other case */
+    while (before && before->number > t->number) before = before->previous;
+    t->list = list;
+    t->previous = before;
+    t->next = before ? before->next : list->first;
+    *(before ? &before->next : &list->first) = t;
+    *(t->next ? &t->next->previous : &list->last) = t;
+}
+
+void kry_task_list_remove(kry_task *t)
+{
+    kry_task_list *list = t->list;
+
+    *(t->previous ? &t->previous->next : &list->first) = t->next;
+    *(t->next ? &t->next->previous : &list->last) = t->previous;
+    t->list = NULL;
+    t->previous = t->next = NULL;
+}
+
+/* ---- the thread ---- */
+
+/* What the device still had to do belongs to the task. */
+static kry_status run(kry_task *t, kry_device *dev)
+{
+    kry_status st;
+
+    kry_fail(KRY_OK, "%s", ""); /* a message of before is not this task's */
+    st = t->job.run(t->job.user, t);
+    if (dev && st >= 0) {
+        kry_status finished = kry_device_finish(dev);
+        if (finished < 0) st = finished;
+    }
+    if (st < 0 && !*kry_last_error()) kry_fail(st, "%s", kry_status_text(st));
+    return st;
+}
+
+static void work_off(kry_queue *q, kry_task *t)
+{
+    kry_ended ended = { NULL, NULL };
+    char error[KRY_SENTENCE];
+
+    kry_status st = run(t, q->device);
+    snprintf(error, sizeof error, "%.*s", KRY_SENTENCE - 1, kry_last_error());
+    if (st < 0) kry_task_forget_value(t);
+    kry_task_forget_work(t);
+    kry_tasks_lock();
+    kry_task_end(t, st, st < 0 ? error : NULL, &ended);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+}
+
+static bool is_idle(const kry_queue *q)
+{
+    return !q->running && !q->ready.first && !q->waiting.first;
+}
+
+static void queue_free(kry_queue *q)
+{
+    pthread_cond_destroy(&q->work);
+    kry_device_release(&q->device);
+    free(q);
+}
+
+static void *thread_main(void *arg)
+{
+    kry_queue *q = arg;
+    bool alone;
+
+    kry_task_enter(q);
+    kry_tasks_lock();
+    while (!q->quit || !is_idle(q)) {
+        kry_task *t = q->ready.first;
+        if (!t) {
+            q->sleeping = true;
+            pthread_cond_wait(&q->work, kry_tasks_mutex());
+            q->sleeping = false;
+            continue;
+        }
+        kry_task_list_remove(t);
+        t->phase = KRY_TASK_RUNNING;
+        t->began = kry_now();
+        q->running = t;
+        kry_tasks_unlock();
+        work_off(q, t);
+        kry_tasks_lock();
+    }
+    alone = q->abandoned;
+    if (q->device) q->device->tasks = NULL;
+    kry_tasks_changed();
+    kry_tasks_unlock();
+    if (alone) queue_free(q); /* nobody joins */
+    return NULL;
+}
+
+/* ---- making and releasing ---- */
+
+static kry_status queue_new(kry_device *device, const kry_queue_params *p, kry_queue **queue)
+{
+    kry_status st = KRY_OK;
+    kry_queue *q = NULL;
+
+    TRY(kry_alloc(1, sizeof *q, &q));
+    q->refs = 1;
+    q->finish_on_release = p->finish_on_release;
+    snprintf(q->name, sizeof q->name, "%s",
+             p->name  ? p->name
+             : device ? device->info.name
+                      : "host");
+    pthread_cond_init(&q->work, NULL);
+    if (device) q->device = kry_device_retain(device);
+    CHECK(pthread_create(&q->thread, NULL, thread_main, q) == 0, KRY_ERR_MEMORY,
+          "kry_queue_create: no thread for '%s'", q->name);
+    if (device) device->tasks = q;
+    *queue = q;
+    q = NULL;
+done:
+    if (q) queue_free(q);
+    return st;
+}
+
+kry_status kry_queue_create(kry_device *device, const kry_queue_params *params, kry_queue **queue)
+{
+    static const kry_queue_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+
+    *queue = NULL;
+    if (!params) params = &defaults;
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "kry_queue_create: params of %zu bytes where %zu are expected: start from KRY_QUEUE",
+          params->struct_size, sizeof *params);
+    kry_tasks_lock();
+    while (device && device->tasks && device->tasks->quit && device->tasks != kry_task_inside())
+        kry_tasks_wait(KRY_FOREVER); /* until it has ended */
+    if (device && device->tasks && !device->tasks->quit) {
+        *queue = device->tasks;
+        (*queue)->refs++;
+    } else if (device && device->tasks) {
+        st = kry_fail(KRY_ERR_ARGUMENT, "kry_queue_create: the queue of '%s' is being released",
+                      device->info.name);
+    } else {
+        st = queue_new(device, params, queue);
+    }
+    kry_tasks_unlock();
+done:
+    return st;
+}
+
+kry_queue *kry_queue_retain(kry_queue *q)
+{
+    kry_tasks_lock();
+    q->refs++;
+    kry_tasks_unlock();
+    return q;
+}
+
+static void cancel_all(kry_queue *q, kry_ended *ended)
+{
+    if (q->running) kry_task_cancel_locked(q->running, ended);
+    while (q->waiting.first) kry_task_cancel_locked(q->waiting.first, ended);
+    while (q->ready.first) kry_task_cancel_locked(q->ready.first, ended);
+}
+
+void kry_queue_release(kry_queue **queue)
+{
+    kry_queue *q = *queue;
+    kry_ended ended = { NULL, NULL };
+
+    *queue = NULL;
+    if (!q) return;
+    kry_tasks_lock();
+    bool last = --q->refs == 0, itself = kry_task_inside() == q;
+    if (last) {
+        q->quit = true;
+        q->abandoned = itself;
+        if (!q->finish_on_release) cancel_all(q, &ended);
+        pthread_cond_signal(&q->work);
+        if (itself) pthread_detach(q->thread);
+    }
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+    if (!last || itself) return;
+    pthread_join(q->thread, NULL);
+    queue_free(q);
+}
+
+kry_device *kry_queue_device(const kry_queue *q) { return q->device; }
+const char *kry_queue_name(const kry_queue *q) { return q->name; }
+
+/* ---- all of its tasks ---- */
+
+void kry_queue_cancel(kry_queue *q)
+{
+    kry_ended ended = { NULL, NULL };
+
+    kry_tasks_lock();
+    cancel_all(q, &ended);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+}
+
+static bool begins_after(const kry_task *t, uint64_t number) { return !t || t->number > number; }
+
+kry_status kry_queue_finish(kry_queue *q)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(q, KRY_ERR_ARGUMENT, "kry_queue_finish: NULL");
+    CHECK(!kry_task_inside(), KRY_ERR_ARGUMENT,
+          "kry_queue_finish: called from within a task, which keeps '%s' waiting",
+          kry_task_inside()->name);
+    kry_tasks_lock();
+    const uint64_t last = q->submitted;
+    while (!begins_after(q->running, last) || !begins_after(q->ready.first, last) ||
+           !begins_after(q->waiting.first, last))
+        kry_tasks_wait(KRY_FOREVER);
+    kry_tasks_unlock();
+done:
+    return st;
+}
+
+kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *inputs, int count,
+                           kry_task **task)
+{
+    kry_status st = KRY_OK;
+    kry_ended ended = { NULL, NULL };
+    kry_task *t = NULL;
+
+    if (task) *task = NULL;
+    CHECK(q && job, KRY_ERR_ARGUMENT, "kry_task_submit: NULL");
+    CHECK(job->struct_size == sizeof *job, KRY_ERR_ARGUMENT,
+          "kry_task_submit: a job of %zu bytes where %zu are expected: start from KRY_JOB",
+          job->struct_size, sizeof *job);
+    CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run", job->name ? job->name : "job");
+    TRY(kry_task_new("kry_task_submit", job, inputs, count, &t));
+    kry_tasks_lock();
+    bool open = !q->quit;
+    if (open) kry_task_start(t, q, &ended);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+    CHECK(open, KRY_ERR_ARGUMENT, "kry_task_submit: '%s': the queue '%s' is being released", t->name,
+          q->name);
+    if (task) *task = t, t = NULL;
+done:
+    kry_task_release(&t);
+    return st;
+}

@@ -1,0 +1,399 @@
+/* task.c - handles: what waits for what, how a task ends and what that means for the others. */
+#include "task.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- the lock, and waiting for something to end ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+static int waiters;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local kry_queue *inside;
+
+static void make_condition(void)
+{
+    pthread_condattr_t how;
+
+    pthread_condattr_init(&how);
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
+    pthread_cond_init(&changed, &how);
+    pthread_condattr_destroy(&how);
+}
+
+void kry_tasks_lock(void)
+{
+    pthread_once(&once, make_condition);
+    pthread_mutex_lock(&lock);
+}
+
+void kry_tasks_unlock(void) { pthread_mutex_unlock(&lock); }
+pthread_mutex_t *kry_tasks_mutex(void) { return &lock; }
+
+bool kry_tasks_wait(double until)
+{
+    int err = 0;
+
+    waiters++;
+    if (until >= KRY_FOREVER) {
+        pthread_cond_wait(&changed, &lock);
+    } else {
+        struct timespec t = { .tv_sec = (time_t)until };
+        t.tv_nsec = (long)(1e9 * (until - (double)t.tv_sec));
+        err = pthread_cond_timedwait(&changed, &lock, &t);
+    }
+    waiters--;
+    return err != ETIMEDOUT;
+}
+
+void kry_tasks_changed(void)
+{
+    if (waiters) pthread_cond_broadcast(&changed);
+}
+
+kry_queue *kry_task_inside(void) { return inside; }
+void kry_task_enter(kry_queue *queue) { inside = queue; }
+
+/* ---- making ---- */
+
+kry_status kry_task_new(const char *who, const kry_job *job, kry_task *const *inputs, int count,
+                        kry_task **task)
+{
+    kry_status st = KRY_OK;
+    kry_task *t = NULL;
+
+    CHECK(count >= 0 && (inputs || count == 0), KRY_ERR_ARGUMENT, "%s: NULL inputs", who);
+    for (int i = 0; i < count; i++)
+        CHECK(inputs[i], KRY_ERR_ARGUMENT, "%s: input %d of '%s' is NULL", who, i,
+              job->name ? job->name : "job");
+    TRY(kry_alloc(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
+    t->refs = 1;
+    t->job = *job;
+    t->count = count;
+    snprintf(t->name, sizeof t->name, "%s", job->name ? job->name : "job");
+    t->message = t->cause = t->error;
+    for (int i = 0; i < count; i++)
+        t->input[i] = (kry_edge){ .from = kry_task_retain(inputs[i]), .to = t };
+    *task = t;
+done:
+    return st;
+}
+
+kry_task *kry_task_retain(kry_task *task)
+{
+    task->refs++;
+    return task;
+}
+
+void kry_task_forget_value(kry_task *t)
+{
+    kry_vec_release(&t->vec);
+    kry_op_release(&t->op);
+    if (t->result) free((double *)t->result->history);
+    free(t->result);
+    t->result = NULL;
+}
+
+/* What it needs to run, but for its inputs. */
+void kry_task_forget_work(kry_task *t)
+{
+    if (t->job.destroy) t->job.destroy(t->job.user);
+    t->job.destroy = NULL;
+    for (int i = 0; t->copy && i < t->count; i++) kry_vec_release(&t->copy[i]);
+    free(t->copy);
+    t->copy = NULL;
+}
+
+void kry_task_release(kry_task **task)
+{
+    kry_task *t = *task;
+    *task = NULL;
+    if (!t || --t->refs) return;
+    for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from); /* never started */
+    kry_task_forget_value(t);
+    kry_device_release(&t->device);
+    free(t->copy);
+    free(t);
+}
+
+static kry_status task_of(const char *name, kry_vec *vec, const kry_op *op, kry_task **task)
+{
+    kry_status st = KRY_OK;
+    kry_task *t = NULL;
+
+    *task = NULL;
+    CHECK(vec || op, KRY_ERR_ARGUMENT, "kry_task_of_%s: NULL", name);
+    TRY(kry_task_new("kry_task_of", KRY_JOB(.name = name), NULL, 0, &t));
+    if (vec) t->vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
+    if (op) t->op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
+    t->phase = KRY_TASK_DONE;
+    t->progress.fraction = 1;
+    *task = t;
+done:
+    return st;
+}
+
+kry_status kry_task_of_vec(kry_vec *vec, kry_task **task)
+{
+    return task_of("vec", vec, NULL, task);
+}
+
+kry_status kry_task_of_op(const kry_op *op, kry_task **task)
+{
+    return task_of("op", NULL, op, task);
+}
+
+/* ---- ending ---- */
+
+static bool has_ended(const kry_task *t) { return t->phase >= KRY_TASK_DONE; }
+
+static void append(kry_ended *ended, kry_task *t)
+{
+    t->previous = ended->last, t->next = NULL;
+    *(ended->last ? &ended->last->next : &ended->first) = t;
+    ended->last = t;
+}
+
+static kry_task_phase phase_of(const kry_task *t, kry_status status)
+{
+    if (status == KRY_ERR_CANCELLED || (status == KRY_STOPPED && t->cancelled))
+        return KRY_TASK_CANCELLED;
+    return status < 0 ? KRY_TASK_FAILED : KRY_TASK_DONE;
+}
+
+/* Its own end; what others make of it comes later. */
+static void settle(kry_task *t, kry_status status, const char *error, kry_ended *ended)
+{
+    int at = 0;
+
+    t->status = status;
+    t->phase = phase_of(t, status);
+    if (t->phase == KRY_TASK_CANCELLED && !error)
+        snprintf(t->error, sizeof t->error, "'%s' was cancelled%s", t->name,
+                 status > 0 ? " while it ran" : "");
+    if (error) {
+        if (status != KRY_ERR_CANCELLED)
+            at = snprintf(t->error, sizeof t->error, "'%s' failed: ", t->name);
+        snprintf(t->error + at, sizeof t->error - (size_t)at, "%s", error);
+    }
+    t->message = t->error + at;
+    if (t->list) kry_task_list_remove(t);
+    if (t->queue && t->queue->running == t) t->queue->running = NULL;
+    if (t->queue && t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
+    t->queue = NULL;
+    if (status >= 0 && t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
+    if (t->began > 0) t->progress.seconds = kry_now() - t->began;
+    append(ended, t);
+    kry_tasks_changed();
+}
+
+/* An input has failed. */
+static void settle_because(kry_task *t, const kry_task *input, kry_ended *ended)
+{
+    kry_status status = input->status < 0 ? input->status : KRY_ERR_CANCELLED;
+    char error[KRY_SENTENCE];
+    int at = snprintf(error, sizeof error, "'%s' was not run because ", t->name);
+
+    snprintf(error + at, sizeof error - (size_t)at, "%s", input->cause);
+    settle(t, KRY_ERR_CANCELLED, error, ended);
+    t->status = status, t->phase = phase_of(t, status);
+    t->cause = t->error + at;
+}
+
+static void lack_less(kry_task *t, kry_ended *ended)
+{
+    char error[KRY_SENTENCE] = "";
+
+    if (has_ended(t) || --t->missing) return;
+    if (t->job.run) {
+        kry_task_list_remove(t);
+        t->phase = KRY_TASK_READY;
+        kry_task_list_add(&t->queue->ready, t);
+        if (t->queue->sleeping) pthread_cond_signal(&t->queue->work);
+    } else {
+        kry_status status = t->joint ? t->joint->outcome(t->job.user, error, sizeof error) : KRY_OK;
+        settle(t, status, status < 0 ? error : NULL, ended);
+    }
+}
+
+/* Of those that have ended, from t on: tell the others, which may end in turn. */
+static void propagate(kry_task *t, kry_ended *ended)
+{
+    for (; t; t = t->next) {
+        kry_edge *e = t->dependents;
+
+        t->dependents = NULL;
+        for (kry_edge *next; e; e = next) {
+            next = e->next;
+            e->next = NULL, e->at = NULL;
+            if (has_ended(e->to)) continue;
+            if (t->phase != KRY_TASK_DONE && !e->to->joint)
+                settle_because(e->to, t, ended);
+            else
+                lack_less(e->to, ended);
+        }
+    }
+}
+
+void kry_task_end(kry_task *t, kry_status status, const char *error, kry_ended *ended)
+{
+    settle(t, status, error, ended);
+    propagate(t, ended);
+}
+
+void kry_task_lack_less(kry_task *t, kry_ended *ended)
+{
+    kry_task *last = ended->last;
+
+    lack_less(t, ended);
+    propagate(last ? last->next : ended->first, ended);
+}
+
+static void unlink_edges(kry_task *t)
+{
+    for (int i = 0; i < t->count; i++) {
+        kry_edge *e = &t->input[i];
+        if (!e->at) continue;
+        *e->at = e->next;
+        if (e->next) e->next->at = e->at;
+        e->at = NULL, e->next = NULL;
+    }
+}
+
+void kry_ended_release(kry_ended *ended)
+{
+    if (!ended->first) return;
+    kry_tasks_lock();
+    for (kry_task *t = ended->first; t; t = t->next) unlink_edges(t);
+    kry_tasks_unlock();
+    for (kry_task *t = ended->first, *next; t; t = next) {
+        kry_tasks_lock(); /* kry_task_event may be adding to them */
+        kry_told *told = t->told;
+        t->told = NULL;
+        kry_tasks_unlock();
+        next = t->next;
+        t->previous = t->next = NULL;
+        kry_told_release(told, t);
+        kry_task_forget_work(t);
+        for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from);
+        kry_task_release(&t);
+    }
+    *ended = (kry_ended){ NULL, NULL };
+}
+
+/* ---- beginning ---- */
+
+void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
+{
+    kry_task *failed = NULL;
+
+    kry_task_retain(t); /* until it has ended */
+    t->queue = queue;
+    t->device = queue && queue->device ? kry_device_retain(queue->device) : NULL;
+    t->number = queue ? ++queue->submitted : 0;
+    t->phase = KRY_TASK_WAITING;
+    t->missing++; /* this function */
+    for (int i = 0; i < t->count; i++) {
+        kry_edge *e = &t->input[i];
+        if (has_ended(e->from)) {
+            if (e->from->phase != KRY_TASK_DONE && !failed) failed = e->from;
+            continue;
+        }
+        t->missing++;
+        e->next = e->from->dependents, e->at = &e->from->dependents;
+        if (e->next) e->next->at = &e->next;
+        e->from->dependents = e;
+    }
+    if (queue) kry_task_list_add(&queue->waiting, t);
+    if (failed && !t->joint)
+        settle_because(t, failed, ended);
+    else
+        lack_less(t, ended);
+}
+
+/* ---- cancelling ---- */
+
+void kry_task_cancel_locked(kry_task *t, kry_ended *ended)
+{
+    if (has_ended(t)) return;
+    t->cancelled = true;
+    for (int i = 0; t->joint && i < t->count; i++) kry_task_cancel_locked(t->input[i].from, ended);
+    if (t->phase != KRY_TASK_RUNNING && !t->joint) kry_task_end(t, KRY_ERR_CANCELLED, NULL, ended);
+}
+
+void kry_task_cancel(kry_task *t)
+{
+    kry_ended ended = { NULL, NULL };
+
+    kry_tasks_lock();
+    kry_task_cancel_locked(t, &ended);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+}
+
+bool kry_task_is_cancelled(const kry_task *t) { return t->cancelled; }
+
+/* ---- looking ---- */
+
+const char *kry_task_name(const kry_task *t) { return t->name; }
+
+kry_task_phase kry_task_state(const kry_task *t)
+{
+    kry_tasks_lock();
+    kry_task_phase phase = t->phase;
+    kry_tasks_unlock();
+    return phase;
+}
+
+void kry_task_progress(const kry_task *t, kry_task_progress_info *info)
+{
+    kry_tasks_lock();
+    *info = t->progress;
+    if (!has_ended(t) && t->joint) info->fraction = t->joint->fraction(t->job.user);
+    if (!has_ended(t) && t->began > 0) info->seconds = kry_now() - t->began;
+    kry_tasks_unlock();
+}
+
+static bool ended_by(const kry_task *t, double until)
+{
+    while (!has_ended(t))
+        if (!kry_tasks_wait(until)) return has_ended(t);
+    return true;
+}
+
+static kry_status wait_until(const char *who, kry_task *t, double until, bool *ended)
+{
+    kry_status st = KRY_OK;
+
+    *ended = false;
+    CHECK(t, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    kry_tasks_lock();
+    bool refused = inside && until > 0 && !has_ended(t);
+    *ended = !refused && ended_by(t, until);
+    kry_tasks_unlock();
+    CHECK(!refused, KRY_ERR_ARGUMENT,
+          "%s: called from within a task, which keeps others waiting: make '%s' an input of it", who,
+          t->name);
+    if (!*ended) return KRY_OK;
+    st = t->status;
+    if (st < 0) kry_fail(st, "%s", t->message);
+done:
+    return st;
+}
+
+kry_status kry_task_wait(kry_task *t)
+{
+    bool ended;
+    return wait_until("kry_task_wait", t, KRY_FOREVER, &ended);
+}
+
+kry_status kry_task_wait_for(kry_task *t, double seconds, bool *ended)
+{
+    double until = seconds > 0 ? kry_now() + seconds : 0;
+
+    if (seconds > 1e9) until = KRY_FOREVER;
+    return wait_until("kry_task_wait_for", t, until, ended);
+}

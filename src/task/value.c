@@ -1,0 +1,129 @@
+/* value.c - what a task comes to, and what it sees of its inputs. */
+#include "task.h"
+#include <stdlib.h>
+
+/* Under no lock: once a task has ended its value stays as it is. */
+static bool has_value(const kry_task *t) { return kry_task_state(t) >= KRY_TASK_DONE; }
+
+kry_vec *kry_task_vec(const kry_task *t) { return has_value(t) ? t->vec : NULL; }
+kry_op *kry_task_op(const kry_task *t) { return has_value(t) ? t->op : NULL; }
+const kry_result *kry_task_result(const kry_task *t) { return has_value(t) ? t->result : NULL; }
+
+kry_status kry_task_number(kry_task *t, double *number)
+{
+    kry_status st = KRY_OK;
+
+    *number = 0;
+    TRY(kry_task_wait(t));
+    CHECK(t->has_number, KRY_ERR_TYPE, "kry_task_number: '%s' gives no number", t->name);
+    *number = t->result_number;
+done:
+    return st;
+}
+
+/* ---- for run() ---- */
+
+void kry_task_set_vec(kry_task *self, kry_vec *vec)
+{
+    kry_vec *old = self->vec;
+    self->vec = vec ? kry_vec_retain(vec) : NULL;
+    kry_vec_release(&old);
+}
+
+void kry_task_set_op(kry_task *self, kry_op *op)
+{
+    kry_op *old = self->op;
+    self->op = op ? kry_op_retain(op) : NULL;
+    kry_op_release(&old);
+}
+
+void kry_task_set_number(kry_task *self, double number)
+{
+    self->result_number = number;
+    self->has_number = true;
+}
+
+void kry_task_set_progress(kry_task *self, double fraction)
+{
+    kry_tasks_lock();
+    self->progress.fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+    kry_tasks_unlock();
+}
+
+kry_device *kry_work_device(const kry_task *self) { return self->queue->device; }
+
+static kry_status check_input(const char *who, const kry_task *self, int i)
+{
+    if (i >= 0 && i < self->count) return KRY_OK;
+    return kry_fail(KRY_ERR_ARGUMENT, "%s: input %d of %d of '%s'", who, i, self->count, self->name);
+}
+
+/* Through the host. */
+static kry_status copy_across(const kry_vec *x, kry_device *dev, kry_vec **copy)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+    kry_vec *v = NULL;
+
+    TRY(kry_alloc((size_t)(x->n * x->k), kry_type_size(x->type), &host));
+    TRY(kry_vec_create(dev, x->type, x->n, x->k, &v));
+    TRY(kry_vec_read(x, host));
+    TRY(kry_vec_write(v, host));
+    *copy = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    free(host);
+    return st;
+}
+
+kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = kry_work_device(self);
+
+    *vec = NULL;
+    TRY(check_input("kry_task_input_vec", self, i));
+    kry_vec *x = self->input[i].from->vec;
+    CHECK(x, KRY_ERR_TYPE, "'%s' wants a vector as input %d, but '%s' gives none", self->name, i,
+          self->input[i].from->name);
+    if (!dev || x->dev == dev) return *vec = x, KRY_OK;
+    if (!self->copy) TRY(kry_alloc((size_t)self->count, sizeof *self->copy, &self->copy));
+    if (!self->copy[i]) TRY(copy_across(x, dev, &self->copy[i]));
+    *vec = self->copy[i];
+done:
+    return st;
+}
+
+kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = kry_work_device(self);
+
+    *op = NULL;
+    TRY(check_input("kry_task_input_op", self, i));
+    const kry_task *from = self->input[i].from;
+    CHECK(from->op, KRY_ERR_TYPE, "'%s' wants an operator as input %d, but '%s' gives none",
+          self->name, i, from->name);
+    CHECK(!dev || from->op->dev == dev, KRY_ERR_UNSUPPORTED,
+          "'%s' cannot use the operator of '%s', which lives on another device ('%s') than its "
+          "queue's ('%s'): make it there",
+          self->name, from->name, from->op->dev->info.name, dev->info.name);
+    *op = from->op;
+done:
+    return st;
+}
+
+kry_status kry_task_input_number(kry_task *self, int i, double *number)
+{
+    kry_status st = KRY_OK;
+
+    *number = 0;
+    TRY(check_input("kry_task_input_number", self, i));
+    const kry_task *from = self->input[i].from;
+    CHECK(from->has_number, KRY_ERR_TYPE, "'%s' wants a number as input %d, but '%s' gives none",
+          self->name, i, from->name);
+    *number = from->result_number;
+done:
+    return st;
+}

@@ -1,0 +1,158 @@
+/* tasks.h - what the tests of background work share: gates that jobs wait at, and waits that end. */
+#ifndef KRY_TEST_TASKS_H
+#define KRY_TEST_TASKS_H
+
+#include "testing.h"
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE = 300 }; /* seconds; nothing here takes long, but machines may be busy */
+
+/* A door that jobs wait behind: tests decide by it what runs when, not by the clock. */
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool open;
+    int arrived, destroyed;
+} gate;
+
+MAYBE_UNUSED static void gate_init(gate *g)
+{
+    memset(g, 0, sizeof *g);
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->changed, NULL);
+}
+
+MAYBE_UNUSED static void gate_destroy(gate *g)
+{
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->changed);
+}
+
+MAYBE_UNUSED static struct timespec deadline(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += PATIENCE;
+    return t;
+}
+
+/* Wait until it is open, or `arrived` have come to it; false: nobody came in all that time. */
+MAYBE_UNUSED static bool gate_wait(gate *g, int arrived)
+{
+    struct timespec until = deadline();
+    int err = 0;
+
+    pthread_mutex_lock(&g->lock);
+    while (!err && (arrived ? g->arrived < arrived : !g->open))
+        err = pthread_cond_timedwait(&g->changed, &g->lock, &until);
+    pthread_mutex_unlock(&g->lock);
+    return err == 0;
+}
+
+MAYBE_UNUSED static void gate_open(gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->open = true;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+MAYBE_UNUSED static void gate_arrive(gate *g)
+{
+    pthread_mutex_lock(&g->lock);
+    g->arrived++;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Jobs: say that they have begun, and wait until the gate is open, or they are cancelled. */
+MAYBE_UNUSED static kry_status at_gate(void *user, kry_task *self)
+{
+    gate *g = user;
+    gate_arrive(g);
+    while (!kry_task_is_cancelled(self)) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 1000000;
+        if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+        pthread_mutex_lock(&g->lock);
+        if (!g->open) pthread_cond_timedwait(&g->changed, &g->lock, &until);
+        bool open = g->open;
+        pthread_mutex_unlock(&g->lock);
+        if (open) return KRY_OK;
+    }
+    return KRY_STOPPED;
+}
+
+MAYBE_UNUSED static void gate_forget(void *user)
+{
+    gate *g = user;
+    pthread_mutex_lock(&g->lock);
+    g->destroyed++;
+    pthread_mutex_unlock(&g->lock);
+}
+
+MAYBE_UNUSED static kry_task *gate_job(kry_queue *q, gate *g, kry_task *const *inputs, int count)
+{
+    kry_task *t;
+    OK(kry_task_submit(q, KRY_JOB(.name = "gate", .run = at_gate, .destroy = gate_forget, .user = g),
+                       inputs, count, &t));
+    return t;
+}
+
+/* kry_task_wait, but a test never hangs. */
+MAYBE_UNUSED static kry_status wait_for(kry_task *t)
+{
+    bool ended;
+    kry_status st = kry_task_wait_for(t, PATIENCE, &ended);
+    if (!ended) fail_msg("'%s' did not end in %d s: %s", kry_task_name(t), PATIENCE, kry_last_error());
+    return st;
+}
+
+MAYBE_UNUSED static kry_queue *queue_of(kry_device *dev)
+{
+    kry_queue *q;
+    OK(kry_queue_create(dev, NULL, &q));
+    return q;
+}
+
+/* Queues of test_queues of their own on the device there is. */
+MAYBE_UNUSED static kry_device *another_device(void)
+{
+    kry_device *dev;
+    OK(kry_device_open(NULL, &dev));
+    return dev;
+}
+
+MAYBE_UNUSED static kry_task *task_with(kry_vec *v)
+{
+    kry_task *t;
+    OK(kry_task_of_vec(v, &t));
+    return t;
+}
+
+MAYBE_UNUSED static kry_task *task_of(kry_op *op)
+{
+    kry_task *t;
+    OK(kry_task_of_op(op, &t));
+    return t;
+}
+
+/* The numbers that a task comes to, read in its queue; to be freed. */
+MAYBE_UNUSED static double *numbers_from(kry_queue *q, kry_task *x, kry_type type, int64_t n)
+{
+    kry_task *t;
+    void *host = calloc((size_t)n + 1, kry_type_size(type));
+    double *out = calloc((size_t)n + 1, sizeof *out);
+
+    OK(kry_task_read(q, x, host, &t));
+    OK(wait_for(t));
+    for (int64_t i = 0; i < n; i++) out[i] = at(type, host, i);
+    free(host);
+    kry_task_release(&t);
+    return out;
+}
+
+#endif

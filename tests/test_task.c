@@ -1,0 +1,1100 @@
+/* test_task.c - work in the background: queues, handles, what travels along them. */
+#include "tasks.h"
+#include "teams.h"
+#include <kry/opencl.h>
+
+static const int64_t sizes[] = { 0, 1, 7, 127, 129, 4097 };
+
+/* ---- a small system ---- */
+
+static kry_op *matrix_for(kry_device *dev, kry_type type, const char *spec, kry_problem **p)
+{
+    kry_op *A;
+    OK(kry_problem_create(spec, 1, p));
+    A = matrix_on(dev, type, *p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    return A;
+}
+
+static kry_task *solver_task(kry_op *A, kry_monitor monitor, void *user)
+{
+    kry_op *solver;
+    kry_task *t;
+    OK(kry_pcg_create(A, KRY_PCG(.monitor = monitor, .monitor_user = user), &solver));
+    t = task_of(solver);
+    kry_op_release(&solver);
+    return t;
+}
+
+static kry_task *written(kry_queue *q, kry_type type, const void *numbers, int64_t n, kry_task *after)
+{
+    kry_task *t;
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = n, .numbers = numbers, .after = after), &t));
+    return t;
+}
+
+/* ---- queues ---- */
+
+static void queue__one_for_each_device(void **state)
+{
+    (void)state;
+    kry_queue *a = queue_of(device()), *b = queue_of(device()), *h = queue_of(NULL),
+              *g = queue_of(NULL);
+    kry_device *other = another_device();
+    kry_queue *c = queue_of(other);
+
+    assert_ptr_equal(a, b);
+    assert_ptr_not_equal(a, c);
+    assert_ptr_not_equal(g, h);
+    assert_ptr_equal(kry_queue_device(a), device());
+    assert_null(kry_queue_device(h));
+    assert_string_equal(kry_queue_name(h), "host");
+    kry_queue_release(&a);
+    assert_null(a);
+    kry_queue_release(&a); /* of NULL */
+    OK(kry_queue_finish(b));
+    kry_queue_release(&b);
+    a = queue_of(device()); /* another one */
+    kry_queue_release(&a);
+    kry_queue_release(&h);
+    kry_queue_release(&g);
+    kry_device_release(&other); /* the queue keeps it */
+    OK(kry_queue_finish(c));
+    kry_queue_release(&c);
+}
+
+static kry_status nothing(void *user, kry_task *self)
+{
+    (void)user;
+    (void)self;
+    return KRY_OK;
+}
+
+static void task__bad_input(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL), *none = (kry_queue *)1;
+    kry_task *t = (kry_task *)1, *inputs[] = { NULL };
+    kry_vec *v;
+    bool ended;
+
+    REFUSES(kry_queue_create(NULL, &(kry_queue_params){ .struct_size = 3 }, &none), KRY_ERR_ARGUMENT,
+            "KRY_QUEUE");
+    assert_null(none);
+    REFUSES(kry_task_submit(q, KRY_JOB(.name = "empty"), NULL, 0, &t), KRY_ERR_ARGUMENT, "'empty' has no run");
+    assert_null(t);
+    REFUSES(kry_task_submit(q, KRY_JOB(.run = nothing), inputs, 1, &t), KRY_ERR_ARGUMENT,
+            "input 0 of 'job' is NULL");
+    REFUSES(kry_task_submit(NULL, KRY_JOB(.run = nothing), NULL, 0, &t), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_task_submit(q, &(kry_job){ .run = nothing }, NULL, 0, &t), KRY_ERR_ARGUMENT, "KRY_JOB");
+    REFUSES(kry_task_norm2(q, NULL, &t), KRY_ERR_ARGUMENT, "kry_task_norm2: input 0 is NULL");
+    REFUSES(kry_task_of_vec(NULL, &t), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_task_of_op(NULL, &t), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_task_wait(NULL), KRY_ERR_ARGUMENT, "kry_task_wait: NULL");
+    REFUSES(kry_task_wait_for(NULL, 1, &ended), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_queue_finish(NULL), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_task_write(q, NULL, &t), KRY_ERR_ARGUMENT, "kry_task_write");
+    REFUSES(kry_task_write(q, KRY_HOST(.type = 7, .n = 1, .numbers = inputs), &t), KRY_ERR_ARGUMENT,
+            "7 is not a number type");
+    REFUSES(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2), &t), KRY_ERR_ARGUMENT, "no numbers");
+    REFUSES(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = -2, .numbers = inputs), &t),
+            KRY_ERR_ARGUMENT, "-2-by-0");
+    OK(kry_vec_create(device(), KRY_F32, 3, 1, &v));
+    inputs[0] = task_with(v);
+    REFUSES(kry_task_norm2(h, inputs[0], &t), KRY_ERR_ARGUMENT, "the queue 'host' is the host's");
+    REFUSES(kry_task_number(inputs[0], &(double){ 0 }), KRY_ERR_TYPE, "'vec' gives no number");
+    OK(kry_task_solve(q, inputs[0], inputs[0], NULL, &t));
+    REFUSES(wait_for(t), KRY_ERR_TYPE, "'solve' wants an operator as input 0, but 'vec' gives none");
+    kry_task_release(&t);
+    kry_task_release(&inputs[0]);
+    kry_vec_release(&v);
+    kry_queue_release(&h);
+    kry_queue_release(&q);
+}
+
+/* ---- ready-made jobs ---- */
+
+static void jobs__arithmetic(void **state)
+{
+    kry_type type = type_of(state);
+    kry_queue *q = queue_of(device());
+    double alpha = random_number(type), beta = random_number(type);
+
+    for (size_t s = 0; s < COUNT(sizes) && !too_large(sizes[s]); s++) {
+        int64_t n = sizes[s];
+        double *x = random_array(type, n), *y = random_array(type, n), number;
+        void *hx = in_type(type, x, n), *hy = in_type(type, y, n);
+        kry_task *tx = written(q, type, hx, n, NULL), *ty = written(q, type, hy, n, NULL), *t[6];
+        long double dot = 0, norm = 0, most = 0;
+
+        OK(kry_task_axpby(q, alpha, tx, beta, ty, &t[0]));
+        OK(kry_task_axpby(q, alpha, tx, beta, NULL, &t[1]));
+        OK(kry_task_mul(q, beta, tx, ty, &t[2]));
+        OK(kry_task_copy(q, ty, &t[3]));
+        OK(kry_task_dot(q, tx, ty, &t[4]));
+        OK(kry_task_norm2(q, tx, &t[5]));
+        double *got[4];
+        for (int i = 0; i < 4; i++) got[i] = numbers_from(q, t[i], type, n);
+        for (int64_t i = 0; i < n; i++) {
+            long double ax = (long double)alpha * x[i], by = (long double)beta * y[i],
+                        bound = 4 * eps_of(type) * (fabsl(ax) + fabsl(by));
+            NEAR(got[0][i], ax + by, bound, "axpby %d of %d", (int)i, (int)n);
+            NEAR(got[1][i], ax, bound, "scaled %d of %d", (int)i, (int)n);
+            NEAR(got[2][i], (long double)beta * x[i] * y[i], 4 * eps_of(type), "mul");
+            assert_true(got[3][i] == y[i]);
+            dot += (long double)x[i] * y[i], norm += (long double)x[i] * x[i];
+            most += fabsl((long double)x[i] * y[i]);
+        }
+        OK(kry_task_number(t[4], &number));
+        NEAR(number, dot, 8 * (long double)(n + 1) * eps_of(acc_type()) * most, "dot of %d", (int)n);
+        OK(kry_task_number(t[5], &number));
+        NEAR(number, sqrtl(norm), 8 * (long double)(n + 1) * eps_of(acc_type()) * sqrtl(norm), "norm");
+        for (int i = 0; i < 4; i++) free(got[i]);
+        for (int i = 0; i < 6; i++) kry_task_release(&t[i]);
+        kry_task_release(&tx);
+        kry_task_release(&ty);
+        free(x), free(y), free(hx), free(hy);
+    }
+    kry_queue_release(&q);
+}
+
+static int64_t three(int64_t row, int64_t rows, int64_t cols)
+{
+    (void)rows;
+    (void)cols;
+    return row % 4;
+}
+
+static void jobs__products(void **state)
+{
+    kry_type type = type_of(state);
+    kry_queue *q = queue_of(device());
+    matrix M = matrix_create(type, 301, 257, three);
+    kry_op *A = csr_of(&M, type, NULL);
+    double *x = random_array(type, M.cols), *b = random_array(type, M.rows), *got;
+    void *hx = in_type(type, x, M.cols), *hb = in_type(type, b, M.rows);
+    kry_task *tA = task_of(A), *tx = written(q, type, hx, M.cols, NULL),
+             *tb = written(q, type, hb, M.rows, NULL), *t[3];
+    long double magnitude;
+
+    OK(kry_task_apply(q, tA, tx, NULL, &t[0]));
+    OK(kry_task_apply(q, tA, tx, KRY_APPLY(.alpha = -2, .beta = 0.5, .y = tb), &t[1]));
+    OK(kry_task_residual(q, tA, tb, tx, &t[2]));
+    for (int k = 0; k < 3; k++) {
+        got = numbers_from(q, t[k], type, M.rows);
+        for (int64_t i = 0; i < M.rows; i++) {
+            long double Ax = row_times(&M, i, x, NULL, &magnitude);
+            long double want = k == 0 ? Ax : k == 1 ? -2 * Ax + 0.5L * b[i] : b[i] - Ax;
+            NEAR(got[i], want, 2 * row_bound(&M, i, type, magnitude + fabsl((long double)b[i])), "row %d",
+                 (int)i);
+        }
+        free(got);
+        kry_task_release(&t[k]);
+    }
+    OK(kry_task_apply(q, tA, tb, NULL, &t[0])); /* of another size */
+    REFUSES(wait_for(t[0]), KRY_ERR_SHAPE, "'csr' is 301-by-257");
+    assert_null(kry_task_vec(t[0]));
+    assert_int_equal(kry_task_state(t[0]), KRY_TASK_FAILED);
+    kry_task_release(&t[0]);
+    kry_task_release(&tA), kry_task_release(&tx), kry_task_release(&tb);
+    OK(kry_queue_finish(q));
+    kry_op_release(&A);
+    matrix_release(&M);
+    free(x), free(b), free(hx), free(hb);
+    kry_queue_release(&q);
+}
+
+static void check_solution(const kry_problem *p, const double *x, const kry_result *r)
+{
+    double norm = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        double ri = p->rhs[i];
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++) ri -= p->val[k] * x[p->col[k]];
+        norm += ri * ri;
+    }
+    NEAR(sqrt(norm), 0, 2 * r->target, "residual");
+}
+
+static void jobs__solve(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), type, "poisson2d:19", &p);
+    kry_queue *q = queue_of(device());
+    kry_task *tA = task_of(A), *b, *solver, *x, *again, *other;
+    void *hb = in_type(type, p->rhs, p->n);
+    kry_task_progress_info info;
+
+    OK(kry_task_solver(q, tA, "method=pcg precond=jacobi rtol=1e-4", &solver));
+    b = written(q, type, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    OK(kry_task_solve(q, solver, b, x, &again)); /* from its solution */
+    OK(kry_task_solve(q, solver, x, NULL, &other));
+    double *numbers = numbers_from(q, x, type, p->n);
+    OK(wait_for(again));
+    OK(wait_for(other));
+    const kry_result *r = kry_task_result(x), *r2 = kry_task_result(again);
+    assert_non_null(r);
+    assert_int_equal(r->reason, KRY_CONVERGED);
+    assert_int_equal(r2->reason, KRY_CONVERGED_GUESS);
+    assert_int_equal(r->history_count, r->iterations + 1);
+    assert_true(r->history[0] > r->history[r->iterations]);
+    assert_ptr_not_equal(r->history, kry_task_result(other)->history);
+    kry_task_progress(x, &info);
+    assert_true(info.fraction == 1 && info.iteration == r->iterations && info.residual <= info.target);
+    check_solution(p, numbers, r);
+    assert_null(kry_task_result(b));
+    assert_null(kry_task_op(x));
+    assert_non_null(kry_task_op(solver));
+    free(numbers);
+    kry_task_release(&tA), kry_task_release(&b), kry_task_release(&solver), kry_task_release(&x);
+    kry_task_release(&again), kry_task_release(&other);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(hb);
+}
+
+static void jobs__solver_options_are_refused_by_name(void **state)
+{
+    (void)state;
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), KRY_F32, "poisson2d:5", &p);
+    kry_queue *q = queue_of(device());
+    kry_task *tA = task_of(A), *solver, *x, *b = written(q, KRY_F32, p->rhs, p->n, NULL);
+
+    OK(kry_task_solver(q, tA, "method=magic", &solver));
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    REFUSES(wait_for(solver), KRY_ERR_PARSE, "magic");
+    REFUSES(wait_for(x), KRY_ERR_PARSE, "'solve' was not run because 'solver' failed: ");
+    REFUSES(wait_for(x), KRY_ERR_PARSE, "magic");
+    kry_task_release(&tA), kry_task_release(&solver), kry_task_release(&x), kry_task_release(&b);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+}
+
+/* A solve that does not converge has a value, and others go on with it. */
+static void jobs__a_solve_at_its_limit_has_a_value(void **state)
+{
+    (void)state;
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), KRY_F32, "poisson2d:19", &p);
+    kry_queue *q = queue_of(device());
+    kry_task *tA = task_of(A), *solver, *b, *x, *norm;
+    void *hb = in_type(KRY_F32, p->rhs, p->n);
+    double number;
+
+    OK(kry_task_solver(q, tA, "maxit=3", &solver));
+    b = written(q, KRY_F32, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    OK(kry_task_norm2(q, x, &norm));
+    assert_int_equal(wait_for(x), KRY_NOT_CONVERGED);
+    assert_int_equal(kry_task_state(x), KRY_TASK_DONE);
+    assert_int_equal(kry_task_result(x)->iterations, 3);
+    OK(kry_task_number(norm, &number));
+    assert_true(number > 0);
+    kry_task_release(&tA), kry_task_release(&solver), kry_task_release(&x), kry_task_release(&b);
+    kry_task_release(&norm);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(hb);
+}
+
+/* ---- handles before there is a value ---- */
+
+static void task__inputs_before_they_are_computed(void **state)
+{
+    kry_type type = type_of(state);
+    kry_queue *q = queue_of(device());
+    gate g;
+    double *x = random_array(type, 130);
+    void *hx = in_type(type, x, 130);
+    kry_task *shut, *a, *left, *right, *sum;
+    bool ended;
+
+    gate_init(&g);
+    shut = gate_job(q, &g, NULL, 0);
+    a = written(q, type, hx, 130, shut);
+    OK(kry_task_axpby(q, 2, a, 0, NULL, &left)); /* a diamond */
+    OK(kry_task_axpby(q, 3, a, 0, NULL, &right));
+    OK(kry_task_axpby(q, 1, left, 1, right, &sum));
+    assert_true(gate_wait(&g, 1));
+    assert_int_equal(kry_task_state(shut), KRY_TASK_RUNNING);
+    assert_int_equal(kry_task_state(sum), KRY_TASK_WAITING);
+    assert_null(kry_task_vec(a));
+    OK(kry_task_wait_for(sum, 0, &ended));
+    assert_false(ended);
+    OK(kry_task_wait_for(sum, 1e-3, &ended));
+    assert_false(ended);
+    kry_task_release(&left); /* others still need them */
+    kry_task_release(&right);
+    kry_task_release(&a);
+    gate_open(&g);
+    double *got = numbers_from(q, sum, type, 130);
+    for (int i = 0; i < 130; i++) NEAR(got[i], 5 * (long double)x[i], 20 * eps_of(type), "%d", i);
+    assert_int_equal(kry_task_state(sum), KRY_TASK_DONE);
+    assert_int_equal(g.destroyed, 1);
+    kry_task_release(&shut);
+    kry_task_release(&sum);
+    kry_queue_release(&q);
+    gate_destroy(&g);
+    free(got), free(x), free(hx);
+}
+
+static kry_status add_one(void *user, kry_task *self)
+{
+    int *sum = user;
+    (void)self;
+    (*sum)++;
+    return KRY_OK;
+}
+
+static void task__a_thousand_and_a_chain_of_a_thousand(void **state)
+{
+    (void)state;
+    enum { MANY = 1000 };
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL);
+    kry_task **t = calloc(MANY, sizeof *t), *last = NULL, *next;
+    int independent = 0, chained = 0;
+
+    double start = kry_now();
+    for (int i = 0; i < MANY; i++)
+        OK(kry_task_submit(q, KRY_JOB(.run = add_one, .user = &independent), NULL, 0, &t[i]));
+    print_message("# submission: %.2f us\n", 1e6 * (kry_now() - start) / MANY);
+    for (int i = 0; i < MANY; i++) { /* from queue to queue */
+        OK(kry_task_submit(i % 2 ? q : h, KRY_JOB(.run = add_one, .user = &chained), &last, last != NULL,
+                           &next));
+        kry_task_release(&last);
+        last = next;
+    }
+    OK(wait_for(last));
+    assert_int_equal(chained, MANY);
+    kry_task_release(&last);
+    OK(kry_queue_finish(q));
+    assert_int_equal(independent, MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(kry_task_state(t[i]), KRY_TASK_DONE);
+        kry_task_release(&t[i]);
+    }
+    OK(kry_task_submit(q, KRY_JOB(.run = add_one, .user = &chained), NULL, 0, NULL)); /* no handle */
+    OK(kry_queue_finish(q));
+    assert_int_equal(chained, MANY + 1);
+    kry_queue_release(&q);
+    kry_queue_release(&h);
+    free(t);
+}
+
+typedef struct order {
+    int *next, at, expected;
+} order;
+
+static kry_status in_order(void *user, kry_task *self)
+{
+    order *o = user;
+    (void)self;
+    o->at = (*o->next)++;
+    return KRY_OK;
+}
+
+/* In the order of submission, but for one that waits for another queue's. */
+static void queue__runs_in_the_order_of_submission(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL);
+    gate g, first;
+    int next = 0;
+    order o[4] = { { &next, -1, 1 }, { &next, -1, 2 }, { &next, -1, 0 }, { &next, -1, 3 } };
+    kry_task *t[4], *hold, *elsewhere;
+
+    gate_init(&g), gate_init(&first);
+    hold = gate_job(q, &first, NULL, 0);
+    elsewhere = gate_job(h, &g, NULL, 0);
+    OK(kry_task_submit(q, KRY_JOB(.run = in_order, .user = &o[0]), &elsewhere, 1, &t[0]));
+    OK(kry_task_submit(q, KRY_JOB(.run = in_order, .user = &o[1]), &t[0], 1, &t[1]));
+    OK(kry_task_submit(q, KRY_JOB(.run = in_order, .user = &o[2]), NULL, 0, &t[2]));
+    gate_open(&first);
+    OK(wait_for(t[2]));
+    gate_open(&g);
+    OK(wait_for(t[1]));
+    OK(kry_task_submit(q, KRY_JOB(.run = in_order, .user = &o[3]), NULL, 0, &t[3]));
+    OK(kry_queue_finish(q));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(o[i].at, o[i].expected);
+        kry_task_release(&t[i]);
+    }
+    kry_task_release(&hold), kry_task_release(&elsewhere);
+    kry_queue_release(&q), kry_queue_release(&h);
+    gate_destroy(&g), gate_destroy(&first);
+}
+
+/* ---- errors ---- */
+
+static kry_status breaks(void *user, kry_task *self)
+{
+    (void)self;
+    return user ? kry_fail(KRY_ERR_CALLBACK, "%s", (const char *)user) : KRY_ERR_FILE;
+}
+
+static void task__errors_travel(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL);
+    gate g;
+    kry_task *shut, *in[2], *bad, *c, *silent;
+    int count = 0;
+
+    gate_init(&g);
+    shut = gate_job(h, &g, NULL, 0);
+    OK(kry_task_submit(h, KRY_JOB(.name = "root", .run = breaks, .user = "the cat is on the desk"), &shut, 1,
+                       &bad));
+    OK(kry_task_submit(q, KRY_JOB(.name = "b", .run = add_one, .user = &count), &bad, 1, &in[0]));
+    in[1] = shut;
+    OK(kry_task_submit(q, KRY_JOB(.name = "c", .run = add_one, .user = &count), in, 2, &c));
+    OK(kry_task_submit(q, KRY_JOB(.name = "silent", .run = breaks), NULL, 0, &silent));
+    gate_open(&g);
+    REFUSES(wait_for(c), KRY_ERR_CALLBACK, "'c' was not run because 'root' failed: the cat is on the desk");
+    REFUSES(wait_for(in[0]), KRY_ERR_CALLBACK, "'b' was not run because 'root' failed: the cat");
+    REFUSES(wait_for(bad), KRY_ERR_CALLBACK, "the cat is on the desk");
+    assert_string_equal(kry_last_error(), "the cat is on the desk");
+    REFUSES(wait_for(silent), KRY_ERR_FILE, kry_status_text(KRY_ERR_FILE));
+    assert_int_equal(count, 0);
+    kry_task_release(&c);
+    OK(kry_task_submit(q, KRY_JOB(.name = "late", .run = add_one, .user = &count), &in[0], 1, &c));
+    assert_int_equal(kry_task_state(c), KRY_TASK_FAILED); /* at once */
+    REFUSES(wait_for(c), KRY_ERR_CALLBACK, "'late' was not run because 'root' failed: the cat");
+    kry_task_release(&c), kry_task_release(&in[0]), kry_task_release(&bad), kry_task_release(&shut);
+    kry_task_release(&silent);
+    kry_queue_release(&q), kry_queue_release(&h);
+    gate_destroy(&g);
+}
+
+/* ---- cancelling ---- */
+
+static void task__cancel_queued(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device());
+    gate g, never;
+    kry_task *shut, *a, *b;
+    int count = 0;
+
+    gate_init(&g), gate_init(&never);
+    shut = gate_job(q, &g, NULL, 0);
+    a = gate_job(q, &never, NULL, 0);
+    OK(kry_task_submit(q, KRY_JOB(.name = "b", .run = add_one, .user = &count), &a, 1, &b));
+    kry_task_cancel(a);
+    assert_int_equal(kry_task_state(a), KRY_TASK_CANCELLED);
+    assert_int_equal(never.destroyed, 1);
+    assert_int_equal(never.arrived, 0);
+    REFUSES(wait_for(a), KRY_ERR_CANCELLED, "'gate' was cancelled");
+    REFUSES(wait_for(b), KRY_ERR_CANCELLED, "'b' was not run because 'gate' was cancelled");
+    assert_int_equal(kry_task_state(b), KRY_TASK_CANCELLED);
+    gate_open(&g);
+    OK(wait_for(shut));
+    kry_task_cancel(shut); /* too late */
+    OK(wait_for(shut));
+    assert_int_equal(count, 0);
+    kry_task_release(&shut), kry_task_release(&a), kry_task_release(&b);
+    kry_queue_release(&q);
+    gate_destroy(&g), gate_destroy(&never);
+}
+
+static void task__cancel_a_running_job(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device());
+    gate g;
+    kry_task *a, *b;
+    int count = 0;
+
+    gate_init(&g);
+    a = gate_job(q, &g, NULL, 0);
+    OK(kry_task_submit(q, KRY_JOB(.name = "b", .run = add_one, .user = &count), &a, 1, &b));
+    assert_true(gate_wait(&g, 1));
+    kry_task_cancel(a);
+    assert_int_equal(wait_for(a), KRY_STOPPED);
+    assert_int_equal(kry_task_state(a), KRY_TASK_CANCELLED);
+    REFUSES(wait_for(b), KRY_ERR_CANCELLED, "'b' was not run because 'gate' was cancelled while it ran");
+    assert_int_equal(g.destroyed, 1);
+    kry_task_release(&a), kry_task_release(&b);
+    kry_queue_release(&q);
+    gate_destroy(&g);
+}
+
+/* Stays at its first look until the gate opens. */
+static int slow_monitor(void *user, const kry_iteration *it)
+{
+    (void)it;
+    gate_arrive(user);
+    return !gate_wait(user, 0);
+}
+
+static void task__cancel_a_running_solve(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), type, "poisson2d:33", &p);
+    kry_queue *q = queue_of(device());
+    gate g;
+    void *hb = in_type(type, p->rhs, p->n);
+    kry_task *b = written(q, type, hb, p->n, NULL), *solver, *x, *after;
+    kry_task_progress_info info;
+
+    gate_init(&g);
+    solver = solver_task(A, slow_monitor, &g);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    OK(kry_task_norm2(q, x, &after));
+    assert_true(gate_wait(&g, 1));
+    kry_task_progress(x, &info);
+    assert_true(info.fraction >= 0 && info.fraction < 1);
+    kry_task_cancel(x);
+    gate_open(&g);
+    assert_int_equal(wait_for(x), KRY_STOPPED);
+    assert_int_equal(kry_task_state(x), KRY_TASK_CANCELLED);
+    assert_non_null(kry_task_vec(x)); /* the last iterate */
+    assert_int_equal(kry_task_result(x)->reason, KRY_MONITOR_STOP);
+    kry_task_progress(x, &info);
+    assert_true(info.residual > 0 && info.target > 0);
+    REFUSES(wait_for(after), KRY_ERR_CANCELLED, "'norm2' was not run because 'solve' was cancelled");
+    kry_task_release(&b), kry_task_release(&x), kry_task_release(&after);
+    b = written(q, type, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, b, NULL, &x)); /* the solver is as good as new */
+    OK(wait_for(x));
+    kry_task_release(&b), kry_task_release(&x), kry_task_release(&solver);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    gate_destroy(&g);
+    kry_problem_release(&p);
+    free(hb);
+}
+
+static void queue__cancel_and_release(void **state)
+{
+    (void)state;
+    for (int finish = 0; finish < 2; finish++)
+        for (int release = 0; release < 2; release++) {
+            kry_queue *q;
+            gate g;
+            int count = 0;
+            kry_task *a, *b, *c;
+
+            if (finish && !release) continue;
+            OK(kry_queue_create(device(), KRY_QUEUE(.name = "mine", .finish_on_release = finish), &q));
+            assert_string_equal(kry_queue_name(q), "mine");
+            gate_init(&g);
+            a = gate_job(q, &g, NULL, 0);
+            OK(kry_task_submit(q, KRY_JOB(.name = "b", .run = add_one, .user = &count), &a, 1, &b));
+            OK(kry_task_submit(q, KRY_JOB(.name = "c", .run = add_one, .user = &count), NULL, 0, &c));
+            assert_true(gate_wait(&g, 1));
+            if (finish) gate_open(&g);
+            if (release)
+                kry_queue_release(&q);
+            else
+                kry_queue_cancel(q);
+            assert_int_equal(wait_for(a), finish ? KRY_OK : KRY_STOPPED);
+            assert_int_equal(wait_for(b), finish ? KRY_OK : KRY_ERR_CANCELLED);
+            assert_int_equal(wait_for(c), finish ? KRY_OK : KRY_ERR_CANCELLED);
+            assert_int_equal(count, finish ? 2 : 0);
+            kry_task_release(&a), kry_task_release(&b), kry_task_release(&c);
+            kry_queue_release(&q);
+            gate_destroy(&g);
+        }
+}
+
+/* The parts of a running system, released in every order. */
+static void task__release_in_every_order(void **state)
+{
+    (void)state;
+    enum { PARTS = 5 };
+    for (int order = 0; order < 120; order++) {
+        kry_device *dev = another_device();
+        kry_queue *q = queue_of(dev);
+        kry_vec *v;
+        gate g;
+        int left[PARTS] = { 0, 1, 2, 3, 4 }, rest = order;
+
+        if (small_run() && order > 10) break;
+        gate_init(&g);
+        OK(kry_vec_create(dev, KRY_F32, 100, 1, &v));
+        kry_task *input = task_with(v), *shut = gate_job(q, &g, NULL, 0), *in[2] = { input, shut }, *last;
+        OK(kry_task_submit(q, KRY_JOB(.name = "last", .run = nothing), in, 2, &last));
+        OK(kry_task_norm2(q, input, NULL));
+        if (order % 2) gate_open(&g);
+        for (int k = PARTS; k > 0; k--) {
+            int i = rest % k, part = left[i];
+            rest /= k;
+            left[i] = left[k - 1];
+            if (part == 0) kry_device_release(&dev);
+            if (part == 1) kry_queue_release(&q);
+            if (part == 2) kry_vec_release(&v);
+            if (part == 3) kry_task_release(&shut), kry_task_release(&input);
+            if (part == 4) kry_task_release(&last);
+        }
+        assert_int_equal(g.destroyed, 1);
+        gate_destroy(&g);
+    }
+}
+
+static void task__value_outlives_its_queue_and_device(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *dev = another_device();
+    kry_queue *q = queue_of(dev);
+    double *x = random_array(type, 33), *got = calloc(33, sizeof *got);
+    void *hx = in_type(type, x, 33), *back = calloc(33, sizeof(double));
+    kry_task *t = written(q, type, hx, 33, NULL);
+
+    OK(wait_for(t));
+    kry_queue_release(&q);
+    kry_device_release(&dev);
+    OK(kry_vec_read(kry_task_vec(t), back));
+    for (int i = 0; i < 33; i++) assert_true(at(type, back, i) == x[i]);
+    kry_task_release(&t);
+    free(x), free(got), free(hx), free(back);
+}
+
+/* ---- several queues ---- */
+
+static void task__values_of_another_device_are_copied(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *dev[2] = { another_device(), another_device() };
+    kry_queue *q[2] = { queue_of(dev[0]), queue_of(dev[1]) };
+    gate g;
+    double *x = random_array(type, 1000), number;
+    void *hx = in_type(type, x, 1000);
+    long double norm = 0;
+
+    gate_init(&g);
+    kry_task *shut = gate_job(q[0], &g, NULL, 0), *a = written(q[0], type, hx, 1000, shut), *b, *c, *n;
+    OK(kry_task_axpby(q[1], 2, a, 3, a, &b));
+    OK(kry_task_copy(q[0], b, &c));
+    OK(kry_task_norm2(q[1], c, &n));
+    gate_open(&g);
+    double *got = numbers_from(q[1], c, type, 1000);
+    for (int i = 0; i < 1000; i++) {
+        NEAR(got[i], 5 * (long double)x[i], 20 * eps_of(type), "%d", i);
+        norm += (long double)got[i] * got[i];
+    }
+    OK(kry_task_number(n, &number));
+    NEAR(number, sqrtl(norm), 4000 * eps_of(acc_type()) * sqrtl(norm), "norm");
+    assert_ptr_equal(kry_vec_device(kry_task_vec(b)), dev[1]);
+    assert_ptr_equal(kry_vec_device(kry_task_vec(c)), dev[0]);
+    kry_task_release(&shut), kry_task_release(&a), kry_task_release(&b), kry_task_release(&c);
+    kry_task_release(&n);
+    for (int i = 0; i < 2; i++) kry_queue_release(&q[i]), kry_device_release(&dev[i]);
+    gate_destroy(&g);
+    free(got), free(x), free(hx);
+}
+
+static void task__an_operator_of_another_device_is_refused(void **state)
+{
+    (void)state;
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), KRY_F32, "poisson2d:5", &p);
+    kry_device *dev = another_device();
+    kry_queue *q = queue_of(dev);
+    kry_vec *v;
+
+    OK(kry_vec_create(dev, KRY_F32, p->n, 1, &v));
+    kry_task *tA = task_of(A), *tv = task_with(v), *y;
+    OK(kry_task_apply(q, tA, tv, NULL, &y));
+    REFUSES(wait_for(y), KRY_ERR_UNSUPPORTED, "'apply' cannot use the operator of 'op', which lives on another device");
+    kry_task_release(&tA), kry_task_release(&tv), kry_task_release(&y);
+    kry_vec_release(&v);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_device_release(&dev);
+    kry_problem_release(&p);
+}
+
+typedef struct host_work {
+    double *numbers;
+    int n;
+} host_work;
+
+static kry_status square(void *user, kry_task *self)
+{
+    host_work *w = user;
+    for (int i = 0; i < w->n; i++) w->numbers[i] *= w->numbers[i];
+    kry_task_set_progress(self, 0.5);
+    kry_task_set_number(self, w->n);
+    return KRY_OK;
+}
+
+static kry_status double_it(void *user, kry_task *self)
+{
+    double number;
+    kry_vec *v;
+    (void)user;
+    kry_status st = kry_task_input_number(self, 0, &number);
+    if (st < 0) return st;
+    kry_task_set_number(self, 2 * number);
+    return kry_task_input_vec(self, 1, &v);
+}
+
+/* Device, host, device: numbers are read, worked on by the caller's own function, and written back. */
+static void task__a_host_queue_in_between(void **state)
+{
+    (void)state;
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL);
+    double *x = random_array(KRY_F32, 50), number;
+    void *hx = in_type(type, x, 50);
+    host_work w = { calloc(50, sizeof(double)), 50 };
+
+    if (type == KRY_F32) {
+        free(x), free(hx), free(w.numbers);
+        kry_queue_release(&q), kry_queue_release(&h);
+        SKIP("the job wants doubles");
+    }
+    kry_task *a = written(q, type, hx, 50, NULL), *read, *squared, *back, *twice, *in[2];
+    OK(kry_task_read(q, a, w.numbers, &read));
+    OK(kry_task_submit(h, KRY_JOB(.name = "square", .run = square, .user = &w), &read, 1, &squared));
+    back = written(q, type, w.numbers, 50, squared);
+    in[0] = squared, in[1] = back;
+    OK(kry_task_submit(h, KRY_JOB(.run = double_it), in, 2, &twice));
+    double *got = numbers_from(h, back, type, 50);
+    for (int i = 0; i < 50; i++) assert_true(got[i] == x[i] * x[i]);
+    OK(kry_task_number(twice, &number));
+    assert_true(number == 100);
+    kry_task_release(&a), kry_task_release(&read), kry_task_release(&squared), kry_task_release(&back);
+    kry_task_release(&twice);
+    kry_queue_release(&q), kry_queue_release(&h);
+    free(got), free(x), free(hx), free(w.numbers);
+}
+
+static void release_counts(void *user) { gate_forget(user); }
+
+static void write__says_when_the_numbers_are_free(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device());
+    gate g;
+    float numbers[3] = { 1, 2, 3 };
+    kry_task *t[2];
+
+    gate_init(&g);
+    for (int i = 0; i < 2; i++) {
+        kry_task *shut = gate_job(q, &g, NULL, 0);
+        g.destroyed = 0;
+        OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 3, .numbers = numbers,
+                                      .release = release_counts, .user = &g), &t[i]));
+        if (i == 1) kry_task_cancel(t[i]);
+        gate_open(&g);
+        assert_int_equal(wait_for(t[i]), i ? KRY_ERR_CANCELLED : KRY_OK);
+        OK(wait_for(shut));
+        OK(kry_queue_finish(q));
+        assert_int_equal(g.destroyed, 2);
+        kry_task_release(&shut), kry_task_release(&t[i]);
+    }
+    REFUSES(kry_task_write(q, KRY_HOST(.n = 3, .numbers = numbers, .release = release_counts, .user = &g),
+                           &t[0]),
+            KRY_ERR_ARGUMENT, "0 is not a number type");
+    assert_int_equal(g.destroyed, 2); /* still the caller's */
+    kry_queue_release(&q);
+    gate_destroy(&g);
+}
+
+/* ---- from within a task ---- */
+
+typedef struct within {
+    kry_queue *queue;
+    kry_task *made;
+    kry_status wait, finish, batch;
+    bool polled;
+    int count;
+} within;
+
+static kry_status does_all(void *user, kry_task *self)
+{
+    within *w = user;
+    bool ended;
+    (void)self;
+    kry_status st = kry_task_submit(w->queue, KRY_JOB(.run = add_one, .user = &w->count), NULL, 0, &w->made);
+    if (st < 0) return st;
+    w->polled = kry_task_wait_for(w->made, 0, &ended) == KRY_OK && !ended;
+    w->wait = kry_task_wait(w->made);
+    w->finish = kry_queue_finish(w->queue);
+    kry_queue_release(&w->queue); /* perhaps the last one */
+    return KRY_OK;
+}
+
+static void task__from_within_a_task(void **state)
+{
+    (void)state;
+    within w = { .queue = queue_of(device()) };
+    kry_queue *q = queue_of(device());
+    kry_task *t;
+
+    OK(kry_task_submit(q, KRY_JOB(.name = "outer", .run = does_all, .user = &w), NULL, 0, &t));
+    OK(wait_for(t));
+    OK(wait_for(w.made));
+    assert_true(w.polled && w.count == 1);
+    assert_int_equal(w.wait, KRY_ERR_ARGUMENT);
+    assert_int_equal(w.finish, KRY_ERR_ARGUMENT);
+    kry_task_release(&t), kry_task_release(&w.made);
+    kry_queue_release(&q);
+}
+
+static kry_status releases(void *user, kry_task *self)
+{
+    within *w = user;
+    (void)self;
+    kry_queue_release(&w->queue);
+    return KRY_OK;
+}
+
+static void queue__released_by_its_own_task(void **state)
+{
+    (void)state;
+    within w = { .queue = queue_of(device()) };
+    gate g;
+
+    gate_init(&g);
+    kry_task *shut = gate_job(w.queue, &g, NULL, 0), *t;
+    OK(kry_task_submit(w.queue, KRY_JOB(.run = releases, .user = &w), NULL, 0, &t));
+    gate_open(&g);
+    OK(wait_for(t));
+    kry_queue *q = queue_of(device()); /* once that one is gone */
+    kry_queue_release(&q);
+    kry_task_release(&t), kry_task_release(&shut);
+    gate_destroy(&g);
+}
+
+/* ---- OpenCL events ---- */
+
+static void events__in_and_out(void **state)
+{
+    kry_type type = type_of(state);
+    kry_queue *q = queue_of(device());
+    cl_context context = kry_device_context(device());
+    cl_int err;
+    cl_event in[2] = { clCreateUserEvent(context, &err), clCreateUserEvent(context, &err) }, out, late;
+    kry_vec *v;
+    kry_task *arrived, *norm;
+    double number;
+
+    OK(kry_vec_create(device(), type, 64, 1, &v));
+    OK(kry_vec_fill(v, 2));
+    OK(kry_device_finish(device()));
+    OK(kry_task_of_events(in, 2, v, &arrived));
+    OK(kry_task_norm2(q, arrived, &norm));
+    OK(kry_task_event(norm, NULL, &out));
+    assert_int_equal(kry_task_state(norm), KRY_TASK_WAITING);
+    clSetUserEventStatus(in[1], CL_COMPLETE);
+    assert_int_equal(kry_task_state(arrived), KRY_TASK_WAITING);
+    clSetUserEventStatus(in[0], CL_COMPLETE);
+    assert_int_equal(clWaitForEvents(1, &out), CL_SUCCESS);
+    OK(kry_task_number(norm, &number));
+    NEAR(number, 16, 16 * 100 * eps_of(acc_type()), "norm");
+    OK(kry_task_event(norm, context, &late)); /* it has ended */
+    assert_int_equal(clWaitForEvents(1, &late), CL_SUCCESS);
+    REFUSES(kry_task_event(NULL, NULL, &out), KRY_ERR_ARGUMENT, "NULL");
+    clReleaseEvent(late);
+    for (int i = 0; i < 2; i++) clReleaseEvent(in[i]);
+    kry_task_release(&arrived), kry_task_release(&norm);
+    OK(kry_queue_finish(q));
+    kry_vec_release(&v);
+    kry_queue_release(&q);
+}
+
+static void events__failures(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL);
+    cl_int err, how = 0;
+    cl_event in = clCreateUserEvent(kry_device_context(device()), &err), out;
+    kry_task *arrived, *norm, *host;
+
+    OK(kry_task_of_events(&in, 1, NULL, &arrived));
+    OK(kry_task_norm2(q, arrived, &norm));
+    OK(kry_task_event(norm, NULL, &out));
+    clSetUserEventStatus(in, -7);
+    REFUSES(wait_for(arrived), KRY_ERR_DEVICE, "an event that 'events' waits for ended with");
+    REFUSES(wait_for(norm), KRY_ERR_DEVICE, "because 'events' failed: an event");
+    OK(kry_queue_finish(q));
+    assert_int_equal(clGetEventInfo(out, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof how, &how, NULL), CL_SUCCESS);
+    assert_int_equal(how, KRY_ERR_DEVICE);
+    clReleaseEvent(out), clReleaseEvent(in);
+    OK(kry_task_submit(h, KRY_JOB(.run = nothing), NULL, 0, &host));
+    REFUSES(kry_task_event(host, NULL, &out), KRY_ERR_ARGUMENT, "name the context");
+    assert_null(out);
+    in = NULL;
+    kry_task_release(&arrived);
+    REFUSES(kry_task_of_events(&in, 1, NULL, &arrived), KRY_ERR_ARGUMENT, "event 0 is NULL");
+    OK(kry_task_of_events(NULL, 0, NULL, &arrived));
+    OK(wait_for(arrived));
+    kry_task_release(&arrived), kry_task_release(&norm), kry_task_release(&host);
+    kry_queue_release(&q), kry_queue_release(&h);
+}
+
+/* A command of the caller's own queue, that nobody has flushed. */
+static void events__of_an_own_queue(void **state)
+{
+    (void)state;
+    kry_device *dev = another_device();
+    kry_queue *q = queue_of(dev);
+    cl_int err;
+    cl_command_queue mine = clCreateCommandQueue(kry_device_context(dev), kry_device_id(dev), 0, &err);
+    cl_event done;
+    kry_vec *v;
+    kry_task *arrived, *norm;
+    float three_four[2] = { 3, 4 };
+    double number;
+
+    assert_int_equal(err, CL_SUCCESS);
+    OK(kry_vec_create(dev, KRY_F32, 2, 1, &v));
+    OK(kry_device_finish(dev));
+    assert_int_equal(clEnqueueWriteBuffer(mine, kry_vec_buffer(v, NULL), CL_FALSE, 0, sizeof three_four,
+                                          three_four, 0, NULL, &done),
+                     CL_SUCCESS);
+    OK(kry_task_of_events(&done, 1, v, &arrived));
+    OK(kry_task_norm2(q, arrived, &norm));
+    OK(wait_for(norm));
+    OK(kry_task_number(norm, &number));
+    NEAR(number, 5, 1e-5, "norm");
+    clReleaseEvent(done);
+    clReleaseCommandQueue(mine);
+    kry_task_release(&arrived), kry_task_release(&norm);
+    kry_vec_release(&v);
+    kry_queue_release(&q);
+    kry_device_release(&dev);
+}
+
+/* ---- a team ---- */
+
+static void team__solves_in_the_background(void **state)
+{
+    (void)state;
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    kry_queue *q = queue_of(team);
+    kry_problem *p;
+    kry_op *A = matrix_for(team, KRY_F32, "poisson2d:24", &p);
+    gate g;
+    void *hb = in_type(KRY_F32, p->rhs, p->n);
+    kry_task *b = written(q, KRY_F32, hb, p->n, NULL), *solver, *x, *plain, *norm;
+    double number;
+
+    gate_init(&g);
+    solver = solver_task(A, NULL, NULL);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    OK(wait_for(x));
+    double *numbers = numbers_from(q, x, KRY_F32, p->n);
+    check_solution(p, numbers, kry_task_result(x));
+    OK(kry_task_norm2(q, x, &norm));
+    OK(kry_task_number(norm, &number));
+    assert_true(number > 0);
+    kry_task_release(&solver), kry_task_release(&x);
+    solver = solver_task(A, slow_monitor, &g);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    assert_true(gate_wait(&g, 1));
+    kry_task_cancel(x);
+    gate_open(&g);
+    assert_int_equal(wait_for(x), KRY_STOPPED);
+    kry_queue *single = queue_of(device());
+    OK(kry_task_copy(single, b, &plain)); /* off the team */
+    free(numbers);
+    numbers = numbers_from(single, plain, KRY_F32, p->n);
+    for (int64_t i = 0; i < p->n; i++) assert_true(numbers[i] == at(KRY_F32, hb, i));
+    kry_task_release(&b), kry_task_release(&x), kry_task_release(&solver), kry_task_release(&plain);
+    kry_task_release(&norm);
+    kry_op_release(&A);
+    kry_queue_release(&q), kry_queue_release(&single);
+    close_team(&team);
+    kry_problem_release(&p);
+    gate_destroy(&g);
+    free(numbers), free(hb);
+}
+
+/* ---- all at once ---- */
+
+typedef struct crowd {
+    kry_queue *queue[3];
+    int failures;
+} crowd;
+
+/* What a thread of a crowd does: chains across the queues, some cancelled, handles dropped early. */
+static void *one_of_a_crowd(void *arg)
+{
+    crowd *c = arg;
+    float numbers[70];
+
+    for (int i = 0; i < 70; i++) numbers[i] = (float)i;
+    for (int turn = 0; turn < 10; turn++) {
+        kry_task *a, *b, *d, *n;
+        double number;
+        kry_status st;
+        if (kry_task_write(c->queue[turn % 2], KRY_HOST(.type = KRY_F32, .n = 70, .numbers = numbers), &a) < 0 ||
+            kry_task_axpby(c->queue[(turn + 1) % 2], 2, a, 1, a, &b) < 0 ||
+            kry_task_axpby(c->queue[0], 1, b, -3, a, &d) < 0 || kry_task_norm2(c->queue[1], d, &n) < 0) {
+            c->failures++;
+            return NULL;
+        }
+        if (turn % 3 == 2) kry_task_cancel(turn % 2 ? b : d);
+        kry_task_release(&b);
+        kry_task_release(&d);
+        st = kry_task_number(n, &number);
+        if (st != KRY_ERR_CANCELLED && (st != KRY_OK || number != 0)) c->failures++;
+        kry_task_wait(a) < 0 ? c->failures++ : 0;
+        kry_task_release(&a);
+        kry_task_release(&n);
+    }
+    return NULL;
+}
+
+static void task__from_many_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    kry_device *dev[2] = { another_device(), another_device() };
+    crowd c[THREADS];
+    pthread_t thread[THREADS];
+    kry_queue *q[2] = { queue_of(dev[0]), queue_of(dev[1]) };
+
+    for (int i = 0; i < THREADS; i++) {
+        c[i] = (crowd){ .queue = { q[0], q[1] } };
+        assert_int_equal(pthread_create(&thread[i], NULL, one_of_a_crowd, &c[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(c[i].failures, 0);
+    }
+    for (int i = 0; i < 2; i++) kry_queue_release(&q[i]), kry_device_release(&dev[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queue__one_for_each_device),
+        cmocka_unit_test(task__bad_input),
+        BOTH(jobs__arithmetic),
+        BOTH(jobs__products),
+        BOTH(jobs__solve),
+        cmocka_unit_test(jobs__solver_options_are_refused_by_name),
+        cmocka_unit_test(jobs__a_solve_at_its_limit_has_a_value),
+        BOTH(task__inputs_before_they_are_computed),
+        cmocka_unit_test(task__a_thousand_and_a_chain_of_a_thousand),
+        cmocka_unit_test(queue__runs_in_the_order_of_submission),
+        cmocka_unit_test(task__errors_travel),
+        cmocka_unit_test(task__cancel_queued),
+        cmocka_unit_test(task__cancel_a_running_job),
+        BOTH(task__cancel_a_running_solve),
+        cmocka_unit_test(queue__cancel_and_release),
+        cmocka_unit_test(task__release_in_every_order),
+        BOTH(task__value_outlives_its_queue_and_device),
+        BOTH(task__values_of_another_device_are_copied),
+        cmocka_unit_test(task__an_operator_of_another_device_is_refused),
+        cmocka_unit_test(task__a_host_queue_in_between),
+        cmocka_unit_test(write__says_when_the_numbers_are_free),
+        cmocka_unit_test(task__from_within_a_task),
+        cmocka_unit_test(queue__released_by_its_own_task),
+        BOTH(events__in_and_out),
+        cmocka_unit_test(events__failures),
+        cmocka_unit_test(events__of_an_own_queue),
+        cmocka_unit_test(team__solves_in_the_background),
+        cmocka_unit_test(task__from_many_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}
