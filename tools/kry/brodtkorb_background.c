@@ -157,7 +157,7 @@ static kry_status solve_by(const systems *s, int first, int count, outcome *o)
 {
     kry_status st = KRY_OK;
     size_t word = kry_type_size(s->type);
-    kry_batch_share shares[2];
+    kry_batch_share shares[2] = { { 0 } };
     *o = (outcome){ .seconds = INFINITY };
     for (int r = -1; r < REPEATS; r++) {
         memcpy(s->work, s->A, SYSTEMS * s->n * s->n * word);
@@ -203,7 +203,11 @@ kry_status brodtkorb_background(const brodtkorb *p)
     TRY(systems_create(p, n, &s));
     if (p->host) TRY(solve_by(&s, HOST, 1, &host));
     TRY(solve_by(&s, DEVICE, 1, &device));
-    if (p->host) TRY(solve_by(&s, HOST, 2, &both));
+    if (p->host) {
+        lapack_spare_cores(p->host, 1); /* for the thread that feeds the device */
+        TRY(solve_by(&s, HOST, 2, &both));
+        lapack_spare_cores(p->host, 0);
+    }
     brodtkorb_say(p->b,
                   "\n%s: %d systems of %zu equations, matrices and solutions on the host\n%s\n"
                   "%-18s%13s%13s%13s%16s\n",

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZES = 6, WAYS = 3, REPEATS = 3, DEGREE = 3 };
+enum { SIZES = 6, WAYS = 4, REPEATS = 3, DEGREE = 3 };
 
 static const int64_t large[SIZES] = { 512, 1024, 2048, 4096, 6144, 8192 };
 static const int64_t small[SIZES] = { 64, 128, 192, 256, 384, 512 };
@@ -35,6 +35,7 @@ static kry_status product_by(kry_gemm_way way, const sheet *s)
 {
     return kry_gemm_by(way, false, false, 1, s->A, s->B, 0, s->C);
 }
+static kry_status product(const sheet *s) { return product_by(KRY_GEMM_AUTO, s); }
 static kry_status product_clblast(const sheet *s) { return product_by(KRY_GEMM_CLBLAST, s); }
 static kry_status product_single(const sheet *s) { return product_by(KRY_GEMM_SINGLE_PASS, s); }
 static kry_status product_multi(const sheet *s) { return product_by(KRY_GEMM_MULTI_PASS, s); }
@@ -82,7 +83,8 @@ static const struct race {
       "gemm",
       2,
       host_product,
-      { { "CLBlast", product_clblast },
+      { { "kry_vec_gemm", product },
+        { "CLBlast", product_clblast },
         { "single pass", product_single },
         { "multi-pass", product_multi } } },
     { "inverse by Gauss-Jordan", "getrf, getri", 2, host_inverse, { { "Gauss-Jordan", inverse } } },

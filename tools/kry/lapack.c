@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Fortran's calling convention; lengths of strings, which compilers append, are all 1 and unused.
  */
@@ -26,6 +27,7 @@ struct lapack {
     getri_fn *getri[2];
     getrs_fn *getrs[2];
     gtsv_fn *gtsv[2];
+    void (*set_threads)(int); /* OpenBLAS's; NULL: it has none */
 };
 
 static int place(kry_type type) { return type == KRY_F64; }
@@ -55,10 +57,11 @@ static bool find_all(lapack *l)
     return all;
 }
 
-static void find_name(lapack *l)
+static void find_openblas(lapack *l)
 {
     char *(*config)(void) = NULL; /* OpenBLAS tells its version, its kernels and its threads */
     FIND(l->blas, "openblas_get_config", &config);
+    FIND(l->blas, "openblas_set_num_threads", &l->set_threads);
     snprintf(l->name, sizeof l->name, "%s", config ? config() : "liblapack.so.3");
 }
 
@@ -72,7 +75,7 @@ kry_status lapack_open(lapack **out)
     l->lapack = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
     CHECK(l->blas && l->lapack && find_all(l), KRY_ERR_UNSUPPORTED,
           "the system has no LAPACK (liblapack.so.3, Debian's libopenblas0 or liblapack3)");
-    find_name(l);
+    find_openblas(l);
     *out = l;
     l = NULL;
 done:
@@ -90,6 +93,12 @@ void lapack_close(lapack **l)
 }
 
 const char *lapack_name(const lapack *l) { return l->name; }
+
+void lapack_spare_cores(const lapack *l, int count)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (l->set_threads) l->set_threads(cores > count ? (int)cores - count : 1);
+}
 
 /* ---- calling it ----------------------------------------------------------------------- */
 

@@ -14,6 +14,10 @@ kry_status lapack_open(lapack **l);
 void lapack_close(lapack **l);
 const char *lapack_name(const lapack *l); /* what it says of itself, or its file */
 
+/* Leave so many cores to others from now on, where the library can be told: threads that wait for each
+ * other at every step are as slow as the one that shares its core. */
+void lapack_spare_cores(const lapack *l, int count);
+
 /* Column major, leading dimensions n; of the type given, floats or doubles. */
 void lapack_gemm(const lapack *l, kry_type type, int n, const void *A, const void *B, void *C);
 /* A := its factors; pivots: n. Returns  LAPACK's info: 0, or the column of a zero pivot. */
