@@ -86,7 +86,8 @@ static const struct option {
     { "svg", 0, TEXT, AT(svg), FOR_REPRODUCE, "PREFIX", false,
       "draw the figures: PREFIX-....svg (wang, akhtar, gupta)" },
     { "max-n", 0, WHOLE, AT(max_n), FOR_REPRODUCE, "N", false,
-      "points along a side of the largest grid (wang, gupta; default: what suits the device)" },
+      "points along a side of the largest grid, rows of the largest dense matrix (wang, gupta, brodtkorb; "
+      "default: what suits the device)" },
     { "device", 0, TEXT, AT(device), FOR_ALL & ~(FOR_DEVICES | FOR_GENERATE), "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },

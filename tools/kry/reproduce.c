@@ -22,7 +22,7 @@ void reproduce_json(const char *paper, const cell *c)
     json_end(&j);
 }
 
-#define NAMES "wang, akhtar, cevahir, gupta"
+#define NAMES "wang, akhtar, brodtkorb, cevahir, gupta"
 
 static const struct paper {
     const char *name;
@@ -32,6 +32,7 @@ static const struct paper {
 } papers[] = {
     { "wang", reproduce_wang, .max_n = true, .svg = true },
     { "akhtar", reproduce_akhtar, .n = true, .svg = true },
+    { "brodtkorb", reproduce_brodtkorb, .max_n = true },
     { "cevahir", reproduce_cevahir, .sources = true },
     { "gupta", reproduce_gupta, .max_n = true, .svg = true },
 };

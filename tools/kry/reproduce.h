@@ -18,6 +18,7 @@ void reproduce_json(const char *paper, const cell *c);
 
 /* Each opens what it needs; `b` has the options, the device and the seed. */
 kry_status reproduce_akhtar(bench *b);
+kry_status reproduce_brodtkorb(bench *b);
 kry_status reproduce_cevahir(bench *b);
 kry_status reproduce_gupta(bench *b);
 kry_status reproduce_wang(bench *b);
