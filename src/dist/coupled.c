@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR_ARGS = 6 };
+enum { FAR_ARGS = 6, MOST_MORE = 9 }; /* arguments of every kernel, and behind them */
 
 typedef struct coupled {
     kry_device *dev; /* borrowed */
@@ -38,7 +38,7 @@ static void far_args(const coupled *A, const cl_mem *numbers, kry_arg args[FAR_A
 static kry_status run(const coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
                       size_t count)
 {
-    kry_arg args[FAR_ARGS + 8];
+    kry_arg args[FAR_ARGS + MOST_MORE];
     cl_mem numbers = kry_halo_numbers(A->halo);
 
     if (A->rows == 0) return KRY_OK;
