@@ -200,10 +200,11 @@ static void print_size(const brodtkorb *p, const struct race *r, const times *t,
     brodtkorb_say(p->b, "\n");
 }
 
-/* Of n^3, in seconds; NaN where times are missing. */
+/* Of n^3, in seconds; NaN where times are missing, or too few for a cubic. */
 static double leading(const times *t, const double *seconds)
 {
     double n[SIZES], a[DEGREE + 1];
+    if (t->count <= DEGREE) return NAN;
     for (int i = 0; i < t->count; i++) {
         n[i] = (double)t->n[i];
         if (!isfinite(seconds[i])) return NAN;

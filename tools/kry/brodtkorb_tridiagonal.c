@@ -37,6 +37,7 @@ static void batch_release(batch *t)
         free(t->room[a]);
     }
     kry_vec_release(&t->x);
+    *t = (batch){ .n = 0 };
 }
 
 /* Rows that their diagonals dominate. */
