@@ -147,6 +147,24 @@ static void shape(levels *L)
         L->group /= 2;
 }
 
+/* The matrix is read by every system, but where there is one for all it comes from memory once. */
+double batch_levels_bytes(const batch *B)
+{
+    levels L = { .B = B, .dev = B->dev };
+    double words = 0, systems = (double)B->systems;
+
+    if (!B->dev->info.cpu_kernels) shape(&L);
+    plan(&L);
+    for (int i = 0; i < L.count; i++) {
+        const level *l = &L.level[i];
+        double matrix = 3 * (double)l->n * (l->m_system || systems < 2 ? systems : 1);
+        double b = (double)l->n * systems, x = b, ends = 10 * (double)l->tiles * systems;
+        bool last = i == L.count - 1;
+        words += matrix + b + x + (last ? 0 : matrix + b + ends);
+    }
+    return words * (double)kry_type_size(B->type);
+}
+
 static kry_status get_kernels(levels *L)
 {
     kry_status st = KRY_OK;
