@@ -53,6 +53,8 @@ kry_status batch_found_read(kry_device *dev, cl_int found[BATCH_LIST]); /* waits
 
 /* batch_levels.c: without pivoting; systems that this does not suit are marked, their x untouched. */
 kry_status batch_solve_levels(const batch *B);
+/* Bytes that this moves through memory. Of B: device, type, n, systems, strides, periodic, params. */
+double batch_levels_bytes(const batch *B);
 /* batch_pivot.c: with partial pivoting, the systems that are marked, or all. */
 kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting);
 
