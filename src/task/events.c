@@ -54,8 +54,8 @@ static void CL_CALLBACK event_ended(cl_event event, cl_int status, void *user)
     free(w);
 }
 
-/* PoCL 3.1 does not call back for events that end with an error, so those who wait look for them. What
- * it might call back with stays in the list. */
+/* PoCL 3.1 does not call back for events that end with an error, so those who wait look for them.
+ * What it might call back with stays in the list. */
 void kry_events_look(void)
 {
     kry_ended ended = { NULL, NULL };
@@ -209,10 +209,7 @@ void kry_told_release(kry_told *told, const kry_task *t)
 }
 
 /* That of the value or of the queue, as far as there is one. */
-static cl_context context_of(const kry_task *t)
-{
-    return t->device ? t->device->context : NULL;
-}
+static cl_context context_of(const kry_task *t) { return t->device ? t->device->context : NULL; }
 
 kry_status kry_task_event(kry_task *t, cl_context context, cl_event *event)
 {

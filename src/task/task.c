@@ -392,8 +392,8 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
     *ended = !refused && ended_by(t, until);
     kry_tasks_unlock();
     CHECK(!refused, KRY_ERR_ARGUMENT,
-          "%s: called from within a task, which keeps others waiting: make '%s' an input of it", who,
-          t->name);
+          "%s: called from within a task, which keeps others waiting: make '%s' an input of it",
+          who, t->name);
     if (!*ended) return KRY_OK;
     st = t->status;
     if (st < 0) kry_fail(st, "%s", t->message);
