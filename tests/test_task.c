@@ -268,10 +268,10 @@ static void jobs__dense(void **state)
     kry_type type = type_of(state);
     enum { N = 37 };
     kry_queue *q = queue_of(device());
-    double *a = random_array(type, N * N), *got[4];
+    double *a = random_array(type, N * N), *got[5];
     for (int i = 0; i < N; i++) a[i * N + i] += 8;
     void *host = in_type(type, a, N * N);
-    kry_task *A, *At, *P, *lu, *X, *Xt, *inverse, *all[4];
+    kry_task *A, *At, *P, *lu, *X, *Xt, *inverse, *op, *applied, *all[5];
 
     OK(kry_task_write(q, KRY_HOST(.type = type, .n = N, .k = N, .numbers = host), &A));
     OK(kry_task_transpose(q, A, &At));
@@ -280,8 +280,10 @@ static void jobs__dense(void **state)
     OK(kry_task_lu_solve(q, lu, false, P, &X));
     OK(kry_task_lu_solve(q, lu, true, At, &Xt)); /* the identity */
     OK(kry_task_inverse(q, A, NULL, &inverse));
-    all[0] = P, all[1] = X, all[2] = Xt, all[3] = inverse;
-    for (int k = 0; k < 4; k++) got[k] = numbers_from(q, all[k], type, N * N);
+    OK(kry_task_dense(q, A, 0, &op));
+    OK(kry_task_apply(q, op, inverse, NULL, &applied)); /* the identity */
+    all[0] = P, all[1] = X, all[2] = Xt, all[3] = inverse, all[4] = applied;
+    for (int k = 0; k < 5; k++) got[k] = numbers_from(q, all[k], type, N * N);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             long double AA = 0, AX = 0, AinvA = 0, bound = 1e4L * eps_of(type);
@@ -294,9 +296,10 @@ static void jobs__dense(void **state)
             NEAR(AX, got[0][j * N + i], bound, "solution");
             NEAR(got[2][j * N + i], i == j, bound, "identity");
             NEAR(AinvA, i == j, bound, "inverse");
+            NEAR(got[4][j * N + i], i == j, bound, "applied");
         }
-    for (int k = 0; k < 4; k++) free(got[k]), kry_task_release(&all[k]);
-    kry_task_release(&A), kry_task_release(&At), kry_task_release(&lu);
+    for (int k = 0; k < 5; k++) free(got[k]), kry_task_release(&all[k]);
+    kry_task_release(&op), kry_task_release(&A), kry_task_release(&At), kry_task_release(&lu);
     kry_queue_release(&q);
     free(a), free(host);
 }
@@ -341,6 +344,47 @@ static void jobs__solver_options_are_refused_by_name(void **state)
     kry_op_release(&A);
     kry_queue_release(&q);
     kry_problem_release(&p);
+}
+
+/* Three columns: the second is zero, the third is the first one again. */
+static void jobs__solve_of_several_columns(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), type, "poisson2d:9", &p);
+    kry_queue *q = queue_of(device());
+    double *b = calloc((size_t)p->n, 3 * sizeof *b);
+    kry_task *tA = task_of(A), *solver, *tb, *x, *wrong;
+
+    memcpy(b, p->rhs, (size_t)p->n * sizeof *b);
+    memcpy(b + 2 * p->n, p->rhs, (size_t)p->n * sizeof *b);
+    void *hb = in_type(type, b, 3 * p->n);
+    OK(kry_task_solver(q, tA, "rtol=1e-4", &solver));
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = p->n, .k = 3, .numbers = hb), &tb));
+    OK(kry_task_solve(q, solver, tb, NULL, &x));
+    double *got = numbers_from(q, x, type, 3 * p->n);
+    OK(wait_for(x));
+    assert_int_equal(kry_task_result(x)->reason, KRY_CONVERGED); /* the last one's */
+    check_solution(p, got, kry_task_result(x));
+    for (int64_t i = 0; i < p->n; i++) {
+        assert_true(got[p->n + i] == 0);
+        assert_true(got[2 * p->n + i] == got[i]);
+    }
+    OK(kry_task_axpby(q, 1, x, 0, NULL, &wrong));
+    kry_task_release(&wrong);
+    OK(kry_task_mul(q, 1, x, tb, &wrong));
+    OK(wait_for(wrong));
+    kry_task_release(&wrong), kry_task_release(&tb);
+    tb = written(q, type, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, tb, x, &wrong)); /* a guess of three */
+    REFUSES(wait_for(wrong), KRY_ERR_SHAPE, "");
+    kry_task_release(&wrong), kry_task_release(&tb), kry_task_release(&x),
+        kry_task_release(&solver);
+    kry_task_release(&tA);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(b), free(hb), free(got);
 }
 
 /* A solve that does not converge has a value, and others go on with it. */
@@ -1200,6 +1244,7 @@ int main(void)
         BOTH(jobs__arithmetic),
         BOTH(jobs__products),
         BOTH(jobs__solve),
+        BOTH(jobs__solve_of_several_columns),
         BOTH(jobs__dense),
         cmocka_unit_test(jobs__a_singular_matrix),
         cmocka_unit_test(jobs__solver_options_are_refused_by_name),

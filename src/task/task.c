@@ -360,6 +360,7 @@ const char *kry_task_name(const kry_task *t) { return t->name; }
 kry_task_phase kry_task_state(const kry_task *t)
 {
     kry_tasks_lock();
+    if (!has_ended(t) && kry_events_any()) kry_events_look();
     kry_task_phase phase = t->phase;
     kry_tasks_unlock();
     return phase;
@@ -388,6 +389,7 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
     *ended = false;
     CHECK(t, KRY_ERR_ARGUMENT, "%s: NULL", who);
     kry_tasks_lock();
+    if (!has_ended(t) && kry_events_any()) kry_events_look();
     bool refused = inside && until > 0 && !has_ended(t);
     *ended = !refused && ended_by(t, until);
     kry_tasks_unlock();
