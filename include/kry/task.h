@@ -16,7 +16,7 @@
  * "One thread at a time per device" (kry.h) holds: while a queue has work, its device is its
  * thread's. Calls that use the device directly have to wait for kry_queue_finish; what is allowed
  * meanwhile are _retain and _release, and what does not touch the device (sizes, types,
- * kry_op_describe).
+ * kry_op_describe). Others are refused (KRY_ERR_ARGUMENT) where kry can tell.
  */
 #ifndef KRY_TASK_H
 #define KRY_TASK_H
@@ -247,7 +247,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_residual(kry_queue *queue, kry_task *
  * kry_solve: a new vector with the solution of A x = b; kry_task_result has its result
  *
  *   solver  a task whose value is a solver
- *   guess   NULL: zero
+ *   b       n-by-k: column after column. The result and the status are those of the first that did
+ *           not converge, else of the last
+ *   guess   n-by-k; NULL: zero
  *
  * The solver's own monitor is called on the queue's thread. A solve that does not converge has a
  * value, a positive status, and tasks that use it run: look at the status.
@@ -275,6 +277,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_gemm(kry_queue *queue, kry_task *A, k
                                                 const kry_product_params *params, kry_task **task);
 KRY_API KRY_MUST_CHECK kry_status kry_task_transpose(kry_queue *queue, kry_task *A,
                                                      kry_task **task);
+/* kry_dense_create: A as an operator */
+KRY_API KRY_MUST_CHECK kry_status kry_task_dense(kry_queue *queue, kry_task *A, unsigned traits,
+                                                 kry_task **task);
 /* kry_lu_create: the value is an operator. params are copied; NULL: the defaults. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_lu(kry_queue *queue, kry_task *A,
                                               const struct kry_lu_params *params, kry_task **task);

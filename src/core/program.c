@@ -131,7 +131,9 @@ static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 
 void kry_compiling_begin(const kry_device *dev)
 {
-    if (!dev->info.gpu) pthread_mutex_lock(&compiling);
+    if (dev->info.gpu) return;
+    clFinish(dev->queue); /* what is under way may have to wait for a device that compiles, too */
+    pthread_mutex_lock(&compiling);
 }
 
 void kry_compiling_end(const kry_device *dev)
@@ -293,6 +295,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     cl_int err;
 
     *kernel = NULL;
+    TRY(kry_device_check_thread(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
     TRY(program_get(dev, stem, type, defines, &p));

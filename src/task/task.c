@@ -70,6 +70,7 @@ void kry_tasks_changed(void)
 }
 
 kry_queue *kry_task_inside(void) { return inside; }
+bool kry_task_is_inside(const kry_device *dev) { return inside && inside->device == dev; }
 void kry_task_enter(kry_queue *queue) { inside = queue; }
 
 /* ---- making ---- */
@@ -198,6 +199,7 @@ static void settle(kry_task *t, kry_status status, const char *error, kry_ended 
     if (t->list) kry_task_list_remove(t);
     if (t->queue && t->queue->running == t) t->queue->running = NULL;
     if (t->queue && t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
+    if (t->queue && t->queue->device) t->queue->device->busy--;
     t->queue = NULL;
     if (status >= 0 && t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
     if (t->began > 0) t->progress.seconds = kry_now() - t->began;
@@ -307,7 +309,7 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
 
     kry_task_retain(t); /* until it has ended */
     t->queue = queue;
-    if (queue && queue->device) t->device = kry_device_retain(queue->device);
+    if (queue && queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
     t->number = queue ? ++queue->submitted : 0;
     t->phase = KRY_TASK_WAITING;
     t->missing++; /* this function */
@@ -358,6 +360,7 @@ const char *kry_task_name(const kry_task *t) { return t->name; }
 kry_task_phase kry_task_state(const kry_task *t)
 {
     kry_tasks_lock();
+    if (!has_ended(t) && kry_events_any()) kry_events_look();
     kry_task_phase phase = t->phase;
     kry_tasks_unlock();
     return phase;
@@ -386,12 +389,13 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
     *ended = false;
     CHECK(t, KRY_ERR_ARGUMENT, "%s: NULL", who);
     kry_tasks_lock();
+    if (!has_ended(t) && kry_events_any()) kry_events_look();
     bool refused = inside && until > 0 && !has_ended(t);
     *ended = !refused && ended_by(t, until);
     kry_tasks_unlock();
     CHECK(!refused, KRY_ERR_ARGUMENT,
-          "%s: called from within a task, which keeps others waiting: make '%s' an input of it", who,
-          t->name);
+          "%s: called from within a task, which keeps others waiting: make '%s' an input of it",
+          who, t->name);
     if (!*ended) return KRY_OK;
     st = t->status;
     if (st < 0) kry_fail(st, "%s", t->message);

@@ -55,7 +55,8 @@ kry_device *kry_work_device(const kry_task *self) { return self->queue->device; 
 static kry_status check_input(const char *who, const kry_task *self, int i)
 {
     if (i >= 0 && i < self->count) return KRY_OK;
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: input %d of %d of '%s'", who, i, self->count, self->name);
+    return kry_fail(KRY_ERR_ARGUMENT, "%s: input %d of %d of '%s'", who, i, self->count,
+                    self->name);
 }
 
 /* Through the host. */
