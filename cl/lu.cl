@@ -1,19 +1,14 @@
 // lu.cl - factors of a dense matrix, P A = L U, column by column within a panel of PANEL columns,
 // and solves with triangles of up to TRIANGLE rows.
-// Host: src/dense/lu_panel.c, lu_solve.c.  Launch: groups of WG.
+// Host: src/dense/lu_panel.c, lu_solve.c.  Launch: groups of WG. Behind pivot.clh.
 //
-// F holds L below the diagonal and U above. Panel: columns c0 ... c0 + w - 1 and rows from c0 on, of
-// which each group has `share`, an even number. A launch for column j leaves for the next one, in one
-// half of `value`, `row` and `line`: each group's best candidate for the pivot of column j + 1, how
-// good it is, where it is, and what stands in its row of the panel; and, behind those of the groups,
-// what stands in row j + 1. So the next launch knows both rows that it has to exchange from elsewhere
-// than where they are overwritten. Among candidates as good as each other, the first row wins.
-
-#ifndef KRY_CPU
-#define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#else
-#define FENCE()
-#endif
+// F holds L below the diagonal and U above. Panel: columns c0 ... c0 + w - 1 and rows from c0 on,
+// of which each group has `share`, an even number. A launch for column j leaves for the next one,
+// in one half of `value`, `row` and `line`: each group's best candidate for the pivot of column j +
+// 1, how good it is, where it is, and what stands in its row of the panel; and, behind those of the
+// groups, what stands in row j + 1. So the next launch knows both rows that it has to exchange from
+// elsewhere than where they are overwritten. Among candidates as good as each other, the first row
+// wins.
 
 // order[i] := source[i] := i
 kernel void lu_begin(int m, global int *restrict order, global int *restrict source)
@@ -21,59 +16,8 @@ kernel void lu_begin(int m, global int *restrict order, global int *restrict sou
     FOR_EACH(i, (long)m) order[i] = source[i] = (int)i;
 }
 
-// ---- candidates ----
-
-typedef struct candidate {
-    REAL value;
-    int row, from; // in the matrix; which group's
-} candidate;
-
-candidate lu_better(candidate a, candidate b)
-{
-    return b.value > a.value || (b.value == a.value && b.row < a.row) ? b : a;
-}
-
-// The best of the group, handed to every work-item. Every work-item must call it.
-candidate lu_best(candidate c, local REAL *value, local int *row, local int *from)
-{
-#ifndef KRY_CPU
-    const int l = get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    value[l] = c.value, row[l] = c.row, from[l] = c.from;
-    for (int step = WG / 2; step > 0; step /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < step) {
-            candidate other;
-            other.value = value[l + step], other.row = row[l + step], other.from = from[l + step];
-            c = lu_better(c, other);
-            value[l] = c.value, row[l] = c.row, from[l] = c.from;
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    c.value = value[0], c.row = row[0], c.from = from[0];
-#endif
-    return c;
-}
-
-// Rows i and i + 1 (if there is one) of columns `column` and the next, measured as one pivot.
-candidate lu_pair(global const REAL *column, long ld, int i, int m)
-{
-    candidate c;
-    REAL a11 = column[i], a12 = column[ld + i];
-    REAL a21 = i + 1 < m ? column[i + 1] : 0, a22 = i + 1 < m ? column[ld + i + 1] : 0;
-    REAL most = max(max(fabs(a11), fabs(a21)), max(fabs(a12), fabs(a22)));
-    REAL by = most > 0 ? 1 / most : 0; // so that products neither overflow nor vanish
-    REAL k = fabs((a11 * by) * (a22 * by) - (a12 * by) * (a21 * by));
-    k = k / (fabs(a11 * by) + fabs(a12 * by) + fabs(a21 * by) + fabs(a22 * by)) * most;
-    c.value = k > 0 ? k : -1 / (1 + max(fabs(a11), fabs(a21))); // singular blocks: by the entries
-    c.row = fabs(a21) > fabs(a11) ? i + 1 : i;
-    c.from = get_group_id(0);
-    return c;
-}
-
-// ---- a column ----
-
-// What a row that is exchanged, or eliminated, gets. u: the pivot's row, d: row j as it was; F: column c0.
+// What a row that is exchanged, or eliminated, gets. u: the pivot's row, d: row j as it was; F:
+// column c0.
 void lu_eliminate(global REAL *F, long ld, int from, int to, int w, int j, int p, int q,
                   local const REAL *u, local const REAL *d)
 {
@@ -101,38 +45,17 @@ void lu_eliminate(global REAL *F, long ld, int from, int to, int w, int j, int p
         for (int c = q + 1; c < w; c += 8) {
             REAL v[8];
             _Pragma("unroll") for (int e = 0; e < 8; e++) v[e] = c + e < w ? f[(c + e) * ld] : 0;
-            _Pragma("unroll") for (int e = 0; e < 8; e++)
-                if (c + e < w) f[(c + e) * ld] = v[e] - by * u[c + e];
+            _Pragma("unroll") for (int e = 0; e < 8; e++) if (c + e < w) f[(c + e) * ld] =
+                v[e] - by * u[c + e];
         }
     }
 #endif
 }
 
-// The group's best candidate for column j, q-th of the panel. forced: the row that a pair has chosen
-// beforehand, if its entry is not zero; -1: none.
-candidate lu_search(global const REAL *F, long ld, int from, int to, int m, int c0, int w, int j,
-                    int q, int by_pairs, int forced)
-{
-    candidate best;
-    global const REAL *column = F + q * ld;
-    best.value = -2, best.row = j, best.from = get_group_id(0);
-    for (int i = max(from, j) + get_local_id(0); i < to; i += WG) {
-        candidate c;
-        c.value = fabs(column[i]), c.row = i, c.from = best.from;
-        if (i == forced && c.value != 0) c.value = INFINITY;
-        if (by_pairs) {
-            c.value = -2;
-            if ((i - c0) % 2 == 0) c = lu_pair(column, ld, i, m);
-        }
-        best = lu_better(best, c);
-    }
-    return best;
-}
-
 // Exchange and eliminate for column j, and look for the next pivot if there is one in the panel.
 // j == c0 - 1: only that. pairs: KRY_PIVOT_BLOCK2.
-// pivots[j]: the row exchanged with row j; order: the rows of A in their new places; source: the same
-// since the panel began.
+// pivots[j]: the row exchanged with row j; order: the rows of A in their new places; source: the
+// same since the panel began.
 kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int most, int half_in,
                       global REAL *F, long f0, long ld, global REAL *value, global int *row,
                       global REAL *line, global int *pivots, global int *order, global int *source)
@@ -148,9 +71,9 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
     for (int e = l; e < groups && q >= 0; e += WG) {
         candidate c;
         c.value = value[half_in * most + e], c.row = row[half_in * most + e], c.from = e;
-        best = lu_better(best, c);
+        best = pivot_better(best, c);
     }
-    best = lu_best(best, lane_value, lane_row, lane_from);
+    best = pivot_best(best, lane_value, lane_row, lane_from);
     const int p = best.row;
     for (int c = l; c < w && q >= 0; c += WG) {
         u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
@@ -175,9 +98,8 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
     const int forced = pairs && (q + 1) % 2 && partner < m ? (partner == j ? p : partner) : -1;
     candidate found;
     found.value = -2, found.row = next, found.from = g;
-    if (q + 1 < w)
-        found = lu_search(F, ld, from, to, m, c0, w, next, q + 1, by_pairs, forced);
-    found = lu_best(found, lane_value, lane_row, lane_from);
+    if (q + 1 < w) found = pivot_search(F + (q + 1) * ld, ld, from, to, m, next, by_pairs, forced);
+    found = pivot_best(found, lane_value, lane_row, lane_from);
     if (q + 1 < w) {
         if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
         for (int c = l; c < w; c += WG) {
@@ -220,18 +142,19 @@ kernel void lu_swap(long n, int c0, int w, global REAL *F, long f0, long ld,
 
 // ---- solves ----
 
-// T X = B for one triangle of b rows, in place. Its entry (i, j) lies t_row i + t_col j behind t0, so a
-// transpose is a change of strides; backward: upper triangles, else lower ones; unit: ones on the
-// diagonal, which are not read. A group has `columns` of X. Rows go in steps of STEP: their own triangle
-// one after the other, then all others at once.
+// T X = B for one triangle of b rows, in place. Its entry (i, j) lies t_row i + t_col j behind t0,
+// so a transpose is a change of strides; backward: upper triangles, else lower ones; unit: ones on
+// the diagonal, which are not read. A group has `columns` of X. Rows go in steps of STEP: their own
+// triangle one after the other, then all others at once.
 #define STEP 16
 #ifdef KRY_CPU
 #define LANES(columns) 1
 #else
 #define LANES(columns) (WG / (columns))
 #endif
-kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL *restrict T, long t0,
-                        long t_row, long t_col, global REAL *X, long x0, long ld, int columns)
+kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL *restrict T,
+                        long t0, long t_row, long t_col, global REAL *X, long x0, long ld,
+                        int columns)
 {
     local REAL x[TRIANGLE * COLUMNS], t[STEP * (STEP + 1)];
     const int l = get_local_id(0), lanes = LANES(columns), r0 = l % lanes;
@@ -256,7 +179,8 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
                 int i = t_row == 1 || t_row == -1 ? e % STEP : e / STEP,
                     j = t_row == 1 || t_row == -1 ? e / STEP : e % STEP;
                 if (i < rows && j < rows)
-                    t[j * (STEP + 1) + i] = unit && i == j ? 1 : T[(i0 + i) * t_row + (i0 + j) * t_col];
+                    t[j * (STEP + 1) + i] =
+                        unit && i == j ? 1 : T[(i0 + i) * t_row + (i0 + j) * t_col];
             }
             int i = 0;
             do {
@@ -274,7 +198,8 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
 #ifdef KRY_CPU
             for (int k = 0; k < columns; k++)
 #endif
-                for (int r = r0; r < rows; r += lanes) x[k * TRIANGLE + i0 + r] /= t[r * (STEP + 1) + r];
+                for (int r = r0; r < rows; r += lanes)
+                    x[k * TRIANGLE + i0 + r] /= t[r * (STEP + 1) + r];
             FENCE();
             i0 += rows;
 #ifdef KRY_CPU
@@ -288,8 +213,8 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
             if (rows == STEP)
                 for (int r = i0 + r0; r < b; r += lanes) {
                     REAL sum = 0;
-                    _Pragma("unroll") for (int j = 0; j < STEP; j++)
-                        sum += T[r * t_row + (i0 - STEP + j) * t_col] * x[k * TRIANGLE + i0 - STEP + j];
+                    _Pragma("unroll") for (int j = 0; j < STEP; j++) sum +=
+                        T[r * t_row + (i0 - STEP + j) * t_col] * x[k * TRIANGLE + i0 - STEP + j];
                     x[k * TRIANGLE + r] -= sum;
                 }
 #endif
@@ -324,8 +249,8 @@ kernel void lu_permute(long n, long k, int gather, int scatter, global const int
 // ---- the factors by themselves ----
 
 // C := the rows-by-cols part of F, with zeros above (lower) or below the diagonal, and ones on it
-kernel void lu_copy(long rows, long cols, int lower, global const REAL *restrict F, long f0, long ld,
-                    global REAL *C, long c0)
+kernel void lu_copy(long rows, long cols, int lower, global const REAL *restrict F, long f0,
+                    long ld, global REAL *C, long c0)
 {
     FOR_EACH(e, rows * cols)
     {

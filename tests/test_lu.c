@@ -87,7 +87,6 @@ static long double backward_error(const factors *f, kry_type type, const double 
             if (k == i) assert_true(l == 1);
             if (l != 0)
                 for (int64_t j = 0; j < f->n; j++) row[j] -= l * f->u[j * f->r + k];
-            if (k < i) continue;
         }
         for (int64_t j = 0; j < f->n; j++) {
             if (i < f->r && j < i) assert_true(f->u[j * f->r + i] == 0);
@@ -168,12 +167,537 @@ static void lu__repeats(void **state)
     free(a);
 }
 
+/* ---- solves ---- */
+
+/* max |B - A X| / (n max |A| max |X|) in units of the rounding. */
+static long double residual(kry_type type, bool transposed, const double *a, const double *b,
+                            const double *x, int64_t n, int64_t k)
+{
+    long double worst = 0;
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < n; i++) {
+            long double sum = b[j * n + i];
+            for (int64_t d = 0; d < n; d++)
+                sum -= (long double)(transposed ? a[i * n + d] : a[d * n + i]) * x[j * n + d];
+            worst = fmaxl(worst, fabsl(sum));
+        }
+    return worst / ((long double)n * largest(a, n * n) * largest(x, n * k) * eps_of(type));
+}
+
+static void check_residual(kry_type type, bool transposed, const double *a, const double *b,
+                           const double *x, int64_t n, int64_t k)
+{
+    long double error = residual(type, transposed, a, b, x, n, k);
+    if (!(error <= 10))
+        fail_msg("n = %lld, %lld right-hand sides%s: residual of %Lg n eps", (long long)n, (long long)k,
+                 transposed ? ", transposed" : "", error);
+}
+
+/* A X = B into another block and in place; apply, column by column, with alpha and beta. */
+static void check_solves(entry_of *entry, kry_type type, int64_t n, int64_t k)
+{
+    double *a = make(entry, type, n, n), *b = random_array(type, n * k);
+    kry_op *lu = lu_of(type, a, n, n, KRY_LU(.block = 32));
+    guarded B = guarded_create(type, n, k, 1, b), X = guarded_create(type, n, k, 2, NULL);
+
+    for (int t = 0; t < 2; t++) {
+        poison(&X);
+        OK(kry_lu_solve(lu, t, B.v, X.v));
+        double *x = guarded_read(&X), *same = guarded_read(&B);
+        check_residual(type, t, a, b, x, n, k);
+        assert_same_bits(same, b, n * k);
+        free(same);
+        guarded_write(&X, b);
+        OK(kry_lu_solve(lu, t, X.v, X.v));
+        same = guarded_read(&X);
+        assert_same_bits(same, x, n * k);
+        free(same);
+        poison(&X);
+        OK((t ? kry_op_apply_transpose : kry_op_apply)(lu, 1, B.v, 0, X.v));
+        same = guarded_read(&X);
+        check_residual(type, t, a, b, same, n, k);
+        guarded_write(&X, b);
+        OK((t ? kry_op_apply_transpose : kry_op_apply)(lu, -0.5, B.v, 2, X.v));
+        free(x);
+        x = guarded_read(&X);
+        for (int64_t i = 0; i < n * k; i++)
+            NEAR(x[i], 2 * (long double)b[i] - 0.5L * same[i],
+                 4 * eps_of(type) * (2 * fabs(b[i]) + fabs(same[i])), "%lld", (long long)i);
+        free(same), free(x);
+    }
+    guarded_release(&B), guarded_release(&X);
+    kry_op_release(&lu);
+    free(a), free(b);
+}
+
+static void lu_solve__any_size(void **state)
+{
+    static const int64_t shape[][2] = { { 1, 1 },  { 1, 5 },   { 15, 1 },  { 17, 3 },
+                                        { 33, 1 }, { 33, 37 }, { 129, 9 }, { 270, 1 } };
+    kry_type type = type_of(state);
+    for (size_t s = 0; s < COUNT(shape); s++) {
+        check_solves(uniform, type, shape[s][0], shape[s][1]);
+        if (shape[s][0] <= 33) check_solves(rotated, type, shape[s][0], shape[s][1]);
+    }
+    check_solves(hilbert, type, 40, 2);
+}
+
+/* ---- what the factors tell ---- */
+
+static void lu_determinant__of_known_matrices(void **state)
+{
+    enum { N = 80 };
+    kry_type type = type_of(state);
+    double mantissa, *a = calloc(N * N, sizeof *a);
+    int64_t exponent;
+
+    /* a triangle whose rows are exchanged: an odd permutation, entries whose product would overflow */
+    for (int i = 0; i < N; i++)
+        for (int j = i; j < N; j++)
+            a[j * N + (i ^ (i < 2))] = i == j ? ldexp(1.5, 30) : random_number(type);
+    kry_op *lu = lu_of(type, a, N, N, NULL);
+    OK(kry_lu_determinant(lu, &mantissa, &exponent));
+    long double want = -powl(1.5L, N);
+    int shift;
+    want = frexpl(want, &shift);
+    assert_int_equal(exponent, shift + 30 * N);
+    NEAR(mantissa, want, N * eps_of(type), "mantissa");
+    kry_op_release(&lu);
+
+    a[0] = -0.3125; /* 1-by-1 */
+    lu = lu_of(type, a, 1, 1, NULL);
+    OK(kry_lu_determinant(lu, &mantissa, &exponent));
+    assert_true(mantissa == -0.625 && exponent == -1);
+    kry_op_release(&lu);
+    free(a);
+}
+
+/* Singular matrices have factors, and say which pivot it is; what needs the inverse refuses. */
+static void check_singular(kry_type type, const double *a, int64_t n, int64_t column)
+{
+    double smallest, mantissa, reciprocal;
+    int64_t where, exponent;
+    char text[40];
+    kry_op *lu = lu_of(type, a, n, n, KRY_LU(.block = 32));
+    factors f = factors_of(lu, type, n, n);
+    guarded B = guarded_create(type, n, 2, 0, NULL), x = guarded_create(type, n, 1, 0, NULL),
+            y = guarded_create(type, n, 1, 0, NULL);
+
+    assert_true(backward_error(&f, type, a) <= 10);
+    OK(kry_lu_pivot(lu, &smallest, &where));
+    assert_true(smallest == 0 && where == column);
+    OK(kry_lu_determinant(lu, &mantissa, &exponent));
+    assert_true(mantissa == 0 && exponent == 0);
+    OK(kry_lu_condition(lu, &reciprocal));
+    assert_true(reciprocal == 0);
+    snprintf(text, sizeof text, "column %lld is 0", (long long)column);
+    REFUSES(kry_lu_solve(lu, false, B.v, B.v), KRY_ERR_SINGULAR, text);
+    REFUSES(kry_op_apply(lu, 1, x.v, 0, y.v), KRY_ERR_SINGULAR, text);
+    REFUSES(kry_op_apply_transpose(lu, 1, x.v, 0, y.v), KRY_ERR_SINGULAR, text);
+    guarded_release(&B), guarded_release(&x), guarded_release(&y);
+    factors_release(&f);
+    kry_op_release(&lu);
+}
+
+static void lu__singular(void **state)
+{
+    enum { N = 70 };
+    kry_type type = type_of(state);
+    static const int column[] = { 0, 31, 32, 69 };
+    for (size_t c = 0; c < COUNT(column); c++) { /* a column of zeros */
+        double *a = make(uniform, type, N, N);
+        for (int i = 0; i < N; i++) a[column[c] * N + i] = 0;
+        check_singular(type, a, N, column[c]);
+        free(a);
+    }
+    double *a = calloc(N * N, sizeof *a); /* of rank 1, exactly: powers of two */
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) a[j * N + i] = ldexp(i % 2 ? -1 : 1, i % 5 + j % 3);
+    check_singular(type, a, N, 1);
+    for (int i = 0; i < N * N; i++) a[i] = 0;
+    check_singular(type, a, N, 0);
+    free(a);
+}
+
+/* Nearly singular: solved as it is, or refused by a tolerance. */
+static void lu__nearly_singular(void **state)
+{
+    enum { N = 40 };
+    kry_type type = type_of(state);
+    double *a = make(uniform, type, N, N), smallest, reciprocal;
+    int64_t column;
+    for (int i = 0; i < N; i++) a[7 * N + i] = to_type(type, a[3 * N + i] + (double)eps_of(type) * a[i]);
+    kry_op *lu = lu_of(type, a, N, N, KRY_LU(.tolerance = 1e-4));
+    OK(kry_lu_pivot(lu, &smallest, &column));
+    assert_true(column == 7 && smallest < 100 * eps_of(type));
+    OK(kry_lu_condition(lu, &reciprocal));
+    assert_true(reciprocal < 100 * eps_of(type));
+    guarded B = guarded_create(type, N, 1, 0, NULL);
+    REFUSES(kry_lu_solve(lu, false, B.v, B.v), KRY_ERR_SINGULAR, "column 7 is");
+    kry_op_release(&lu);
+    lu = lu_of(type, a, N, N, NULL);
+    if (smallest > 0) OK(kry_lu_solve(lu, false, B.v, B.v));
+    kry_op_release(&lu);
+    guarded_release(&B);
+    free(a);
+}
+
+/* ||A^-1||_1 by solving for the identity. */
+static long double inverse_norm(const kry_op *lu, kry_type type, int64_t n)
+{
+    double *e = calloc((size_t)(n * n), sizeof *e);
+    for (int64_t i = 0; i < n; i++) e[i * n + i] = 1;
+    guarded X = guarded_create(type, n, n, 0, e);
+    OK(kry_lu_solve(lu, false, X.v, X.v));
+    double *x = guarded_read(&X);
+    long double norm = 0;
+    for (int64_t j = 0; j < n; j++) {
+        long double sum = 0;
+        for (int64_t i = 0; i < n; i++) sum += fabs(x[j * n + i]);
+        norm = fmaxl(norm, sum);
+    }
+    free(x), free(e);
+    guarded_release(&X);
+    return norm;
+}
+
+static void lu_condition__within_a_factor_of_three(void **state)
+{
+    static entry_of *const kinds[] = { uniform, rotated, graded, spd };
+    static const int64_t n[] = { 1, 2, 35, 90 };
+    kry_type type = type_of(state);
+    for (size_t e = 0; e < COUNT(kinds); e++)
+        for (size_t s = 0; s < COUNT(n); s++) {
+            double *a = make(kinds[e], type, n[s], n[s]), got;
+            kry_op *lu = lu_of(type, a, n[s], n[s], NULL);
+            long double norm = 0, inverse = inverse_norm(lu, type, n[s]);
+            for (int64_t j = 0; j < n[s]; j++) {
+                long double sum = 0;
+                for (int64_t i = 0; i < n[s]; i++) sum += fabs(a[j * n[s] + i]);
+                norm = fmaxl(norm, sum);
+            }
+            OK(kry_lu_condition(lu, &got));
+            long double want = 1 / (norm * inverse);
+            if (!(got >= 0.9L * want && got <= 3 * want))
+                fail_msg("kind %zu, n = %lld: %g instead of %Lg", e, (long long)n[s], got, want);
+            kry_op_release(&lu);
+            free(a);
+        }
+}
+
+/* ---- pairs of rows as pivots ---- */
+
+static long double block2_error(entry_of *entry, kry_type type, int64_t m, int64_t n,
+                                long double *partial)
+{
+    double *a = make(entry, type, m, n);
+    kry_op *lu = lu_of(type, a, m, n, KRY_LU(.pivoting = KRY_PIVOT_BLOCK2, .block = 64)),
+           *plain = lu_of(type, a, m, n, NULL);
+    factors f = factors_of(lu, type, m, n), g = factors_of(plain, type, m, n);
+    long double error = backward_error(&f, type, a);
+    *partial = backward_error(&g, type, a);
+    /* pairs stay together */
+    for (int64_t i = 0; i + 1 < f.r && entry == uniform; i += 2)
+        assert_int_equal(f.order[i] / 2, f.order[i + 1] / 2);
+    factors_release(&f), factors_release(&g);
+    kry_op_release(&lu), kry_op_release(&plain);
+    free(a);
+    return error;
+}
+
+/* The rule works, for odd sizes too, and costs accuracy: larger errors than partial pivoting on the
+ * whole, but bounded ones. */
+static void lu_block2__larger_errors(void **state)
+{
+    static const int64_t shape[][2] = { { 64, 64 },   { 65, 65 },  { 33, 33 },
+                                        { 90, 40 },   { 41, 90 },  { 150, 150 },
+                                        { 200, 200 }, { 171, 171 } };
+    kry_type type = type_of(state);
+    long double sum = 0, partial_sum = 0, worst = 0;
+    for (size_t s = 0; s < COUNT(shape); s++) {
+        long double partial, error = block2_error(uniform, type, shape[s][0], shape[s][1], &partial);
+        sum += error, partial_sum += partial, worst = fmaxl(worst, error);
+    }
+    print_message("# backward error in n eps: pairs %.2Lg on average, %.2Lg at worst; partial %.2Lg\n",
+                  sum / (long double)COUNT(shape), worst, partial_sum / (long double)COUNT(shape));
+    assert_true(sum > 1.2L * partial_sum);
+    assert_true(worst < 1000);
+}
+
+/* Where all blocks of two columns are singular, though the matrix is not. */
+static void lu_block2__singular_blocks(void **state)
+{
+    enum { N = 6 };
+    kry_type type = type_of(state);
+    long double partial;
+    double *a = calloc(N * N, sizeof *a), smallest;
+    int64_t column;
+    for (int i = 0; i < N; i++) /* columns 0 and 1: [1 0; 1 0] and [0 1; 0 1] */
+        for (int j = 0; j < N; j++)
+            a[j * N + i] = j < 2 ? i / 2 == j : to_type(type, 1.0 / (1 + i * i + 3 * j));
+    kry_op *lu = lu_of(type, a, N, N, KRY_LU(.pivoting = KRY_PIVOT_BLOCK2));
+    factors f = factors_of(lu, type, N, N);
+    assert_true(backward_error(&f, type, a) <= 10);
+    OK(kry_lu_pivot(lu, &smallest, &column));
+    assert_true(smallest > 0);
+    factors_release(&f);
+    kry_op_release(&lu);
+    free(a);
+    assert_true(block2_error(rotated, type, 99, 99, &partial) < 1000);
+    for (int64_t n = 1; n < 6; n++) assert_true(block2_error(hilbert, type, n, n, &partial) < 100);
+}
+
+/* ---- LAPACK ---- */
+
+#ifdef KRY_HAVE_LAPACK
+void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *ipiv, int *info);
+void sgetrf_(const int *m, const int *n, float *a, const int *lda, int *ipiv, int *info);
+void dgecon_(const char *norm, const int *n, const double *a, const int *lda, const double *anorm,
+             double *rcond, double *work, int *iwork, int *info);
+
+static factors lapack_factors(kry_type type, const double *a, int n)
+{
+    factors f = { .m = n, .n = n, .r = n };
+    void *lu = in_type(type, a, (int64_t)n * n);
+    int *pivot = calloc((size_t)n, sizeof *pivot), info;
+    if (type == KRY_F32)
+        sgetrf_(&n, &n, lu, &n, pivot, &info);
+    else
+        dgetrf_(&n, &n, lu, &n, pivot, &info);
+    assert_true(info >= 0);
+    f.l = calloc((size_t)(n * n), sizeof *f.l), f.u = calloc((size_t)(n * n), sizeof *f.u);
+    f.order = calloc((size_t)n, sizeof *f.order);
+    for (int i = 0; i < n; i++) f.order[i] = i;
+    for (int j = 0; j < n; j++) {
+        int64_t row = f.order[j];
+        f.order[j] = f.order[pivot[j] - 1], f.order[pivot[j] - 1] = row;
+        for (int i = 0; i < n; i++) {
+            double v = at(type, lu, (int64_t)j * n + i);
+            f.l[j * n + i] = i > j ? v : i == j;
+            f.u[j * n + i] = i <= j ? v : 0;
+        }
+    }
+    free(pivot), free(lu);
+    return f;
+}
+
+/* Errors no more than a few times those of LAPACK. */
+static void lu__as_good_as_lapack(void **state)
+{
+    static entry_of *const kinds[] = { uniform, graded, hilbert, rotated };
+    static const int n[] = { 20, 97, 256 };
+    kry_type type = type_of(state);
+    for (size_t e = 0; e < COUNT(kinds); e++)
+        for (size_t s = 0; s < COUNT(n); s++) {
+            double *a = make(kinds[e], type, n[s], n[s]);
+            kry_op *lu = lu_of(type, a, n[s], n[s], NULL);
+            factors f = factors_of(lu, type, n[s], n[s]), g = lapack_factors(type, a, n[s]);
+            long double error = backward_error(&f, type, a), theirs = backward_error(&g, type, a);
+            if (!(error <= 4 * theirs + 0.1L))
+                fail_msg("kind %zu, n = %d: %Lg n eps, LAPACK %Lg", e, n[s], error, theirs);
+            factors_release(&f), factors_release(&g);
+            kry_op_release(&lu);
+            free(a);
+        }
+}
+
+static void lu_condition__as_lapack(void **state)
+{
+    enum { N = 60 };
+    (void)state;
+    if (!kry_device_get_info(device())->fp64) SKIP("no double");
+    double *a = make(uniform, KRY_F64, N, N), norm = 0, want, got, work[4 * N];
+    int n = N, info, iwork[N], *pivot = calloc(N, sizeof *pivot);
+    for (int j = 0; j < N; j++) {
+        double sum = 0;
+        for (int i = 0; i < N; i++) sum += fabs(a[j * N + i]);
+        norm = fmax(norm, sum);
+    }
+    kry_op *lu = lu_of(KRY_F64, a, N, N, NULL);
+    dgetrf_(&n, &n, a, &n, pivot, &info);
+    dgecon_("1", &n, a, &n, &norm, &want, work, iwork, &info);
+    OK(kry_lu_condition(lu, &got));
+    NEAR(got, want, 1e-8 * want, "reciprocal condition");
+    kry_op_release(&lu);
+    free(pivot), free(a);
+}
+#endif
+
+/* ---- as a preconditioner ---- */
+
+static void lu__as_a_preconditioner(void **state)
+{
+    enum { N = 90 };
+    kry_type type = type_of(state);
+    double *a = make(spd, type, N, N);
+    guarded A = guarded_create(type, N, N, 0, a);
+    kry_op *op, *M, *solver;
+    kry_vec *b, *x;
+    kry_result result;
+    OK(kry_dense_create(A.v, KRY_POSITIVE, &op));
+    OK(kry_lu_create(A.v, KRY_LU(.traits = KRY_POSITIVE), &M));
+    assert_true(kry_op_get_shape(M)->traits & KRY_SYMMETRIC);
+    OK(kry_pcg_create(op, KRY_PCG(.precond = M), &solver));
+    OK(kry_vec_create(device(), type, N, 1, &b));
+    OK(kry_vec_create(device(), type, N, 1, &x));
+    OK(kry_vec_fill(b, 1));
+    OK(kry_solve(solver, b, x, &result));
+    assert_in_range(result.iterations, 1, 4);
+    kry_vec_release(&b), kry_vec_release(&x);
+    kry_op_release(&solver), kry_op_release(&M), kry_op_release(&op);
+    guarded_release(&A);
+    free(a);
+}
+
+/* ---- refusals ---- */
+
+static void lu_create__not_finite(void **state)
+{
+    static const double bad[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
+    kry_type type = type_of(state);
+    for (size_t b = 0; b < COUNT(bad); b++) {
+        double *a = make(uniform, type, 50, 40);
+        a[17 * 50 + 33] = bad[b];
+        guarded A = guarded_create(type, 50, 40, 1, a);
+        kry_op *lu = (kry_op *)A.v;
+        REFUSES(kry_lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "entry (33, 17) is");
+        assert_null(lu);
+        guarded_release(&A);
+        free(a);
+    }
+}
+
+/* Entries that are finite, but not what becomes of them. */
+static void lu_create__overflow(void **state)
+{
+    kry_type type = type_of(state);
+    const double huge = type == KRY_F32 ? 3e38 : 1.7e308;
+    double a[] = { huge, -huge, huge, huge };
+    guarded A = guarded_create(type, 2, 2, 0, a);
+    kry_op *lu;
+    REFUSES(kry_lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
+    assert_null(lu);
+    guarded_release(&A);
+}
+
+static void lu__refusals(void **state)
+{
+    kry_type type = type_of(state);
+    double *a = make(spd, type, 6, 6);
+    guarded A = guarded_create(type, 6, 6, 0, a), W = guarded_create(type, 6, 4, 0, a);
+    kry_op *lu, *wide, *other;
+    kry_vec *b, *view;
+    double d;
+    int64_t e;
+
+    REFUSES(kry_lu_create(NULL, NULL, &lu), KRY_ERR_ARGUMENT, "NULL");
+    assert_null(lu);
+    REFUSES(kry_lu_create(A.v, &(kry_lu_params){ .block = 32 }, &lu), KRY_ERR_ARGUMENT, "KRY_LU");
+    REFUSES(kry_lu_create(A.v, KRY_LU(.block = 33), &lu), KRY_ERR_ARGUMENT, "33 columns");
+    REFUSES(kry_lu_create(A.v, KRY_LU(.block = 512), &lu), KRY_ERR_ARGUMENT, "512 columns");
+    REFUSES(kry_lu_create(A.v, KRY_LU(.pivoting = 7), &lu), KRY_ERR_ARGUMENT, "7 is not");
+    REFUSES(kry_lu_create(A.v, KRY_LU(.tolerance = -1), &lu), KRY_ERR_ARGUMENT, "tolerance of -1");
+    REFUSES(kry_lu_create(A.v, KRY_LU(.tolerance = NAN), &lu), KRY_ERR_ARGUMENT, "tolerance");
+    REFUSES(kry_lu_create(A.v, KRY_LU(.traits = KRY_VARYING), &lu), KRY_ERR_ARGUMENT, "traits");
+    REFUSES(kry_lu_create(W.v, KRY_LU(.traits = KRY_POSITIVE), &lu), KRY_ERR_SHAPE, "6-by-4");
+    assert_null(lu);
+    OK(kry_lu_create(A.v, NULL, &lu));
+    OK(kry_lu_create(W.v, NULL, &wide));
+    OK(kry_dense_create(A.v, 0, &other));
+    OK(kry_vec_create(device(), type, 6, 2, &b));
+    REFUSES(kry_lu_solve(NULL, false, b, b), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_lu_solve(other, false, b, b), KRY_ERR_ARGUMENT, "'dense'");
+    REFUSES(kry_lu_solve(lu, false, NULL, b), KRY_ERR_ARGUMENT, "B is NULL");
+    REFUSES(kry_lu_solve(lu, false, b, NULL), KRY_ERR_ARGUMENT, "X is NULL");
+    REFUSES(kry_lu_solve(lu, false, b, A.v), KRY_ERR_SHAPE, "X 6-by-6");
+    REFUSES(kry_lu_solve(wide, false, b, b), KRY_ERR_SHAPE, "6-by-4");
+    OK(kry_vec_wrap(device(), type, 6, 1, b->buffer, 1, &view));
+    kry_vec column = kry_vec_column(b, 0);
+    REFUSES(kry_lu_solve(lu, false, &column, view), KRY_ERR_ARGUMENT, "overlap");
+    kry_vec_release(&view);
+    REFUSES(kry_lu_determinant(wide, &d, &e), KRY_ERR_SHAPE, "6-by-4");
+    REFUSES(kry_lu_determinant(lu, NULL, &e), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_lu_condition(wide, &d), KRY_ERR_SHAPE, "6-by-4");
+    REFUSES(kry_lu_condition(other, &d), KRY_ERR_ARGUMENT, "'dense'");
+    REFUSES(kry_lu_pivot(other, &d, &e), KRY_ERR_ARGUMENT, "'dense'");
+    REFUSES(kry_lu_factors(lu, b, NULL, NULL), KRY_ERR_SHAPE, "L is 6-by-2 instead of 6-by-6");
+    REFUSES(kry_lu_factors(lu, NULL, b, NULL), KRY_ERR_SHAPE, "U is 6-by-2");
+    REFUSES(kry_lu_factors(lu, A.v, A.v, NULL), KRY_ERR_ARGUMENT, "overlap");
+    REFUSES(kry_lu_factors(other, NULL, NULL, NULL), KRY_ERR_ARGUMENT, "'dense'");
+    OK(kry_lu_factors(lu, NULL, NULL, NULL));
+    OK(kry_lu_pivot(wide, &d, &e));
+    REFUSES(kry_op_update(lu, a), KRY_ERR_UNSUPPORTED, "lu");
+    kry_vec_release(&b);
+    OK(kry_vec_create(device(), type, 4, 1, &b));
+    OK(kry_vec_create(device(), type, 6, 1, &view));
+    REFUSES(kry_op_apply(wide, 1, view, 0, b), KRY_ERR_SHAPE, "no inverse");
+    kry_vec_release(&b), kry_vec_release(&view);
+    kry_op_release(&lu), kry_op_release(&wide), kry_op_release(&other);
+    guarded_release(&A), guarded_release(&W);
+    free(a);
+}
+
+static void lu__not_on_a_team(void **state)
+{
+    (void)state;
+    kry_device *team;
+    kry_vec *A;
+    kry_op *lu;
+    if (kry_device_open("cpu/2", &team) < 0) SKIP("no CPU to cut in two");
+    OK(kry_vec_create(team, KRY_F32, 6, 6, &A));
+    REFUSES(kry_lu_create(A, NULL, &lu), KRY_ERR_UNSUPPORTED, "several devices");
+    assert_null(lu);
+    kry_vec_release(&A);
+    kry_device_release(&team);
+}
+
+/* ---- GPU-shaped kernels, small groups, no double ---- */
+
+static void lu__other_profiles(void **state)
+{
+    static const char *const words[] = { "gpu-kernels", "gpu-kernels group=8", "no-fp64" };
+    (void)state;
+    for (size_t w = 0; w < COUNT(words); w++) {
+        use_profile(words[w]);
+        for (int d = 0; d < (w == 0 && kry_device_get_info(device())->fp64 ? 2 : 1); d++) {
+            kry_type type = d ? KRY_F64 : KRY_F32;
+            void *of = d ? &type_double : &type_single;
+            long double partial;
+            check_factors(uniform, type, 150, 150, 64);
+            check_factors(rotated, type, 65, 200, 32);
+            check_factors(hilbert, type, 200, 65, 0);
+            check_solves(uniform, type, 131, 11);
+            check_solves(rotated, type, 270, 1);
+            assert_true(block2_error(uniform, type, 101, 101, &partial) < 1000);
+            if (w == 0) lu__singular(&of);
+        }
+    }
+    use_profile("");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(lu__factors_of_any_shape),
         BOTH(lu__graded_and_hilbert),
         BOTH(lu__repeats),
+        BOTH(lu_solve__any_size),
+        BOTH(lu_determinant__of_known_matrices),
+        BOTH(lu__singular),
+        BOTH(lu__nearly_singular),
+        BOTH(lu_condition__within_a_factor_of_three),
+        BOTH(lu_block2__larger_errors),
+        BOTH(lu_block2__singular_blocks),
+#ifdef KRY_HAVE_LAPACK
+        BOTH(lu__as_good_as_lapack),
+        cmocka_unit_test(lu_condition__as_lapack),
+#endif
+        BOTH(lu__as_a_preconditioner),
+        BOTH(lu_create__not_finite),
+        BOTH(lu_create__overflow),
+        BOTH(lu__refusals),
+        cmocka_unit_test(lu__not_on_a_team),
+        cmocka_unit_test(lu__other_profiles),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

@@ -191,7 +191,7 @@ static void jobs__products(void **state)
         kry_task_release(&t[k]);
     }
     OK(kry_task_apply(q, tA, tb, NULL, &t[0])); /* of another size */
-    REFUSES(wait_for(t[0]), KRY_ERR_SHAPE, "'csr' is 301-by-257");
+    REFUSES(wait_for(t[0]), KRY_ERR_SHAPE, "is 301-by-257, but x is 301-by-1");
     assert_null(kry_task_vec(t[0]));
     assert_int_equal(kry_task_state(t[0]), KRY_TASK_FAILED);
     kry_task_release(&t[0]);
@@ -252,6 +252,67 @@ static void jobs__solve(void **state)
     kry_queue_release(&q);
     kry_problem_release(&p);
     free(hb);
+}
+
+/* A, P = A B + 3 A', its factors and what they solve, and the inverse. */
+static void jobs__dense(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 37 };
+    kry_queue *q = queue_of(device());
+    double *a = random_array(type, N * N), *got[4];
+    for (int i = 0; i < N; i++) a[i * N + i] += 8;
+    void *host = in_type(type, a, N * N);
+    kry_task *A, *At, *P, *lu, *X, *Xt, *inverse, *all[4];
+
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = N, .k = N, .numbers = host), &A));
+    OK(kry_task_transpose(q, A, &At));
+    OK(kry_task_gemm(q, A, At, KRY_PRODUCT(.transposed_B = true, .beta = 3, .C = At), &P));
+    OK(kry_task_lu(q, A, KRY_LU(.pivoting = KRY_PIVOT_PARTIAL), &lu));
+    OK(kry_task_lu_solve(q, lu, false, P, &X));
+    OK(kry_task_lu_solve(q, lu, true, At, &Xt)); /* the identity */
+    OK(kry_task_inverse(q, A, NULL, &inverse));
+    all[0] = P, all[1] = X, all[2] = Xt, all[3] = inverse;
+    for (int k = 0; k < 4; k++) got[k] = numbers_from(q, all[k], type, N * N);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            long double AA = 0, AX = 0, AinvA = 0, bound = 1e4L * eps_of(type);
+            for (int l = 0; l < N; l++) {
+                AA += (long double)a[l * N + i] * a[j * N + l];
+                AX += (long double)a[l * N + i] * got[1][j * N + l];
+                AinvA += (long double)a[l * N + i] * got[3][j * N + l];
+            }
+            NEAR(got[0][j * N + i], AA + 3 * (long double)a[i * N + j], bound, "product");
+            NEAR(AX, got[0][j * N + i], bound, "solution");
+            NEAR(got[2][j * N + i], i == j, bound, "identity");
+            NEAR(AinvA, i == j, bound, "inverse");
+        }
+    for (int k = 0; k < 4; k++) free(got[k]), kry_task_release(&all[k]);
+    kry_task_release(&A), kry_task_release(&At), kry_task_release(&lu);
+    kry_queue_release(&q);
+    free(a), free(host);
+}
+
+static void jobs__a_singular_matrix(void **state)
+{
+    (void)state;
+    const float ones[4] = { 1, 1, 1, 1 };
+    kry_queue *q = queue_of(device());
+    kry_task *A, *lu, *X, *norm, *inverse;
+
+    OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2, .k = 2, .numbers = ones), &A));
+    OK(kry_task_lu(q, A, NULL, &lu));
+    OK(kry_task_lu_solve(q, lu, false, A, &X));
+    OK(kry_task_norm2(q, X, &norm));
+    OK(kry_task_inverse(q, A, KRY_LU(.tolerance = 1e-3), &inverse));
+    OK(wait_for(lu));
+    REFUSES(wait_for(X), KRY_ERR_SINGULAR, "pivot");
+    REFUSES(wait_for(norm), KRY_ERR_SINGULAR, "'norm2' was not run because 'lu_solve' failed: ");
+    REFUSES(wait_for(inverse), KRY_ERR_SINGULAR, "pivot");
+    kry_task_release(&X);
+    REFUSES(kry_task_lu(q, A, &(kry_lu_params){ .block = 1 }, &X), KRY_ERR_ARGUMENT, "KRY_LU");
+    kry_task_release(&A), kry_task_release(&lu), kry_task_release(&norm), kry_task_release(&inverse);
+    kry_queue_release(&q);
 }
 
 static void jobs__solver_options_are_refused_by_name(void **state)
@@ -538,11 +599,12 @@ static void task__cancel_a_running_solve(void **state)
     kry_queue *q = queue_of(device());
     gate g;
     void *hb = in_type(type, p->rhs, p->n);
-    kry_task *b = written(q, type, hb, p->n, NULL), *solver, *x, *after;
+    kry_task *b, *solver, *x, *after;
     kry_task_progress_info info;
 
     gate_init(&g);
     solver = solver_task(A, slow_monitor, &g);
+    b = written(q, type, hb, p->n, NULL);
     OK(kry_task_solve(q, solver, b, NULL, &x));
     OK(kry_task_norm2(q, x, &after));
     assert_true(gate_wait(&g, 1));
@@ -775,10 +837,9 @@ static void write__says_when_the_numbers_are_free(void **state)
     float numbers[3] = { 1, 2, 3 };
     kry_task *t[2];
 
-    gate_init(&g);
     for (int i = 0; i < 2; i++) {
+        gate_init(&g);
         kry_task *shut = gate_job(q, &g, NULL, 0);
-        g.destroyed = 0;
         OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 3, .numbers = numbers,
                                       .release = release_counts, .user = &g), &t[i]));
         if (i == 1) kry_task_cancel(t[i]);
@@ -788,11 +849,13 @@ static void write__says_when_the_numbers_are_free(void **state)
         OK(kry_queue_finish(q));
         assert_int_equal(g.destroyed, 2);
         kry_task_release(&shut), kry_task_release(&t[i]);
+        gate_destroy(&g);
     }
+    gate_init(&g);
     REFUSES(kry_task_write(q, KRY_HOST(.n = 3, .numbers = numbers, .release = release_counts, .user = &g),
                            &t[0]),
             KRY_ERR_ARGUMENT, "0 is not a number type");
-    assert_int_equal(g.destroyed, 2); /* still the caller's */
+    assert_int_equal(g.destroyed, 0); /* still the caller's */
     kry_queue_release(&q);
     gate_destroy(&g);
 }
@@ -860,6 +923,36 @@ static void queue__released_by_its_own_task(void **state)
     kry_queue *q = queue_of(device()); /* once that one is gone */
     kry_queue_release(&q);
     kry_task_release(&t), kry_task_release(&shut);
+    gate_destroy(&g);
+}
+
+/* ---- beside direct calls ---- */
+
+static void device__is_the_queues_while_that_has_work(void **state)
+{
+    (void)state;
+    kry_queue *q = queue_of(device()), *h = queue_of(NULL);
+    kry_vec *v, *w;
+    gate g;
+    float numbers[3];
+
+    gate_init(&g);
+    OK(kry_vec_create(device(), KRY_F32, 3, 1, &v));
+    kry_task *elsewhere = gate_job(h, &g, NULL, 0);
+    OK(kry_vec_fill(v, 1)); /* that is none of its */
+    kry_task *shut = gate_job(q, &g, NULL, 0);
+    REFUSES(kry_vec_fill(v, 1), KRY_ERR_ARGUMENT, "is at work for its queue: kry_queue_finish has to come");
+    REFUSES(kry_vec_create(device(), KRY_F32, 3, 1, &w), KRY_ERR_ARGUMENT, "is at work for its queue");
+    assert_null(w);
+    gate_open(&g);
+    OK(kry_queue_finish(q));
+    OK(kry_vec_fill(v, 2));
+    OK(kry_vec_read(v, numbers));
+    assert_true(numbers[2] == 2);
+    OK(wait_for(elsewhere));
+    kry_task_release(&shut), kry_task_release(&elsewhere);
+    kry_vec_release(&v);
+    kry_queue_release(&q), kry_queue_release(&h);
     gate_destroy(&g);
 }
 
@@ -974,11 +1067,12 @@ static void team__solves_in_the_background(void **state)
     kry_op *A = matrix_for(team, KRY_F32, "poisson2d:24", &p);
     gate g;
     void *hb = in_type(KRY_F32, p->rhs, p->n);
-    kry_task *b = written(q, KRY_F32, hb, p->n, NULL), *solver, *x, *plain, *norm;
+    kry_task *b, *solver, *x, *plain, *norm;
     double number;
 
     gate_init(&g);
     solver = solver_task(A, NULL, NULL);
+    b = written(q, KRY_F32, hb, p->n, NULL);
     OK(kry_task_solve(q, solver, b, NULL, &x));
     OK(wait_for(x));
     double *numbers = numbers_from(q, x, KRY_F32, p->n);
@@ -987,6 +1081,7 @@ static void team__solves_in_the_background(void **state)
     OK(kry_task_number(norm, &number));
     assert_true(number > 0);
     kry_task_release(&solver), kry_task_release(&x);
+    OK(kry_queue_finish(q));
     solver = solver_task(A, slow_monitor, &g);
     OK(kry_task_solve(q, solver, b, NULL, &x));
     assert_true(gate_wait(&g, 1));
@@ -1072,6 +1167,8 @@ int main(void)
         BOTH(jobs__arithmetic),
         BOTH(jobs__products),
         BOTH(jobs__solve),
+        BOTH(jobs__dense),
+        cmocka_unit_test(jobs__a_singular_matrix),
         cmocka_unit_test(jobs__solver_options_are_refused_by_name),
         cmocka_unit_test(jobs__a_solve_at_its_limit_has_a_value),
         BOTH(task__inputs_before_they_are_computed),
@@ -1090,6 +1187,7 @@ int main(void)
         cmocka_unit_test(write__says_when_the_numbers_are_free),
         cmocka_unit_test(task__from_within_a_task),
         cmocka_unit_test(queue__released_by_its_own_task),
+        cmocka_unit_test(device__is_the_queues_while_that_has_work),
         BOTH(events__in_and_out),
         cmocka_unit_test(events__failures),
         cmocka_unit_test(events__of_an_own_queue),

@@ -78,6 +78,8 @@ typedef struct kry_lu_params {
                          fraction of its largest one, in [0, 1); default 0: one that is zero */
     int block;        /* columns between two updates of all that is left, a multiple of 32 up to
                          256; default: what suits the device */
+    unsigned traits;  /* KRY_SYMMETRIC, KRY_POSITIVE: promised of a square A, not checked; its inverse
+                         has the same. For solvers that ask for them; the factors do not need them */
 } kry_lu_params;
 #define KRY_LU(...) (&(kry_lu_params){ .struct_size = sizeof(kry_lu_params), __VA_ARGS__ })
 
@@ -87,7 +89,7 @@ typedef struct kry_lu_params {
  *
  *   A       [in]   m-by-n, finite; it is copied, and may go
  *   params  NULL: the defaults
- *   lu      [out]  kind "lu". m == n: y = A^-1 x, and its transpose; no traits. Else only its factors
+ *   lu      [out]  kind "lu". m == n: y = A^-1 x, and its transpose. Else only its factors
  *                  (kry_lu_factors) and pivots are of use. Does not follow A: factorise again
  *
  * Blocked and right-looking. Panels, pivots and row exchanges stay on the device; the host looks at

@@ -16,7 +16,7 @@
  * "One thread at a time per device" (kry.h) holds: while a queue has work, its device is its
  * thread's. Calls that use the device directly have to wait for kry_queue_finish; what is allowed
  * meanwhile are _retain and _release, and what does not touch the device (sizes, types,
- * kry_op_describe).
+ * kry_op_describe). Others are refused (KRY_ERR_ARGUMENT) where kry can tell.
  */
 #ifndef KRY_TASK_H
 #define KRY_TASK_H

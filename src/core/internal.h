@@ -130,8 +130,18 @@ struct kry_device {
     size_t gemm_room_bytes;
     struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
     kry_queue *tasks;      /* borrowed: that works for it; NULL: none. Of src/task/ */
+    atomic_int busy;       /* tasks of that queue that have not ended */
     kry_observer *observer; /* borrowed; NULL: nobody looks on */
 };
+
+/* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
+ * broken then breaks at some other time and place. */
+kry_status kry_device_refuse(const kry_device *dev);
+bool kry_task_is_inside(const kry_device *dev); /* on the thread that works for it */
+static inline kry_status kry_device_check_thread(const kry_device *dev)
+{
+    return atomic_load(&dev->busy) && !kry_task_is_inside(dev) ? kry_device_refuse(dev) : KRY_OK;
+}
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
 /* What kry_device_open does with a spec of one device: find it, and open what was found. */

@@ -130,6 +130,7 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
     size_t local = (size_t)size, global = (size_t)groups * local;
     bool first = !kernel->launched, compiling = false;
 
+    TRY(kry_device_check_thread(dev));
     /* A new buffer may get the handle of one that is gone, but not its memory. */
     unsigned generation = dev->generation;
     if (kernel->generation != generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);

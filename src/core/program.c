@@ -71,7 +71,8 @@ static const struct {
                { "barrier.clh", "RESIDENT_PARAMS" },
                { "image.clh", "image.clh" },
                { "laplace.clh", "laplace.clh" },
-               { "sweep.clh", "sweep.clh" } };
+               { "sweep.clh", "sweep.clh" },
+               { "pivot.clh", "pivot.clh" } };
 
 /* *text := *text, `more`; messages of compilers name `file`. */
 static kry_status append(char **text, const char *file, const char *more)
@@ -292,6 +293,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     cl_int err;
 
     *kernel = NULL;
+    TRY(kry_device_check_thread(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
     TRY(program_get(dev, stem, type, defines, &p));

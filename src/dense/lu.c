@@ -96,6 +96,8 @@ kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry
     CHECK(p->block >= 0 && p->block <= KRY_LU_TRIANGLE && p->block % KRY_LU_PANEL == 0,
           KRY_ERR_ARGUMENT, "%s: blocks of %d columns are not a multiple of %d up to %d", who,
           p->block, (int)KRY_LU_PANEL, (int)KRY_LU_TRIANGLE);
+    CHECK(!(p->traits & ~(unsigned)(KRY_SYMMETRIC | KRY_POSITIVE)), KRY_ERR_ARGUMENT,
+          "%s: %u is not a set of traits of an inverse", who, p->traits);
     *filled = *p;
     if (filled->block == 0) filled->block = dev->info.cpu_kernels ? 128 : 256;
 done:
@@ -175,6 +177,9 @@ static kry_status take(kry_lu *lu, const kry_vec *A)
     CHECK(A->n <= INT32_MAX && A->k <= INT32_MAX, KRY_ERR_SHAPE,
           "kry_lu_create: A is %lld-by-%lld, more than 2^31 - 1 rows or columns", (long long)A->n,
           (long long)A->k);
+    CHECK(A->n == A->k || !lu->params.traits, KRY_ERR_SHAPE,
+          "kry_lu_create: a matrix of %lld-by-%lld has none of these traits", (long long)A->n,
+          (long long)A->k);
     lu->m = A->n, lu->n = A->k, lu->r = A->n < A->k ? A->n : A->k;
     TRY(kry_dense_column_sums("kry_lu_create", A, &sums));
     for (int64_t j = 0; j < lu->n; j++) lu->norm = fmax(lu->norm, sums[j]);
@@ -202,7 +207,9 @@ kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op *
     snprintf(lu->variant, sizeof lu->variant, "%s pivots, blocks of %d",
              lu->params.pivoting == KRY_PIVOT_BLOCK2 ? "2-by-2" : "partial", lu->params.block);
     TRY(kry_op_create(A->dev, &lu_table, lu,
-                      &(kry_op_shape){ .rows = A->k, .cols = A->n, .type = A->type }, op));
+                      &(kry_op_shape){ .rows = A->k, .cols = A->n, .type = A->type,
+                                       .traits = lu->params.traits },
+                      op));
     lu = NULL;
 done:
     lu_destroy(lu);

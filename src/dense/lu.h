@@ -12,13 +12,13 @@ enum {
 };
 
 typedef struct kry_lu {
-    kry_vec *F; /* owned: m-by-n, L below the diagonal and U on and above it */
-    int64_t m, n, r;      /* r: the smaller one */
-    kry_lu_params params; /* with their defaults filled in */
-    cl_mem order;         /* m cl_int: row i of L U is row order[i] of A */
-    cl_int *row_order;    /* the same on the host */
-    kry_vec *work;        /* owned: n-by-1; NULL if m != n */
-    double norm;          /* the 1-norm of A */
+    kry_vec *F;               /* owned: m-by-n, L below the diagonal and U on and above it */
+    int64_t m, n, r;          /* r: the smaller one */
+    kry_lu_params params;     /* with their defaults filled in */
+    cl_mem order;             /* m cl_int: row i of L U is row order[i] of A */
+    cl_int *row_order;        /* the same on the host */
+    kry_vec *work;            /* owned: n-by-1; NULL if m != n */
+    double norm;              /* the 1-norm of A */
     double smallest, largest; /* pivots, in magnitude */
     int64_t column;           /* of the smallest */
     double mantissa;          /* of the determinant */
@@ -33,10 +33,11 @@ kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_k
 /* lu_panel.c: F := its factors, and order. */
 kry_status kry_lu_factorise(kry_lu *lu);
 
-/* lu_solve.c: X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one below
- * the diagonal, with ones on it; transposed: its transpose. */
+/* lu_solve.c: X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one
+ * below the diagonal, with ones on it; transposed: its transpose. */
 kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, const kry_block *X);
-/* Y := alpha A^-1 B + beta Y or, transposed, A'^-1; T: n-by-k of room. Nothing is checked. Y may be B. */
+/* Y := alpha A^-1 B + beta Y or, transposed, A'^-1; T: n-by-k of room. Nothing is checked. Y may be
+ * B. */
 kry_status kry_lu_run(const kry_lu *lu, bool transposed, double alpha, const kry_vec *B, kry_vec *T,
                       double beta, kry_vec *Y);
 /* lu.c: what is behind an operator; NULL if it was not made by kry_lu_create. */

@@ -5,25 +5,94 @@
 
 /* ---- in ---- */
 
+/* An event that a task waits for. Freed when the event has called back. */
+typedef struct watched {
+    cl_event event; /* retained; the rest under the lock */
+    kry_task *task; /* retained; NULL: it has been told */
+    struct watched *next;
+} watched;
+
+static watched *all; /* under the lock */
+
+/* The task has been told: what it held of it is to be released. NULL: that was long ago. */
+static kry_task *tell_task(watched *w, cl_int status, kry_ended *ended)
+{
+    char error[KRY_SENTENCE];
+    kry_task *t = w->task;
+
+    w->task = NULL;
+    if (t && status >= 0) {
+        kry_task_lack_less(t, ended);
+    } else if (t && t->phase < KRY_TASK_DONE) {
+        snprintf(error, sizeof error, "an event that '%s' waits for ended with %s (%d)", t->name,
+                 kry_cl_error_name(status), status);
+        kry_task_end(t, KRY_ERR_DEVICE, error, ended);
+    }
+    return t;
+}
+
+static void forget(watched *w)
+{
+    watched **at = &all;
+    while (*at != w) at = &(*at)->next;
+    *at = w->next;
+}
+
 /* On a thread of the OpenCL implementation, or at once on the caller's. */
 static void CL_CALLBACK event_ended(cl_event event, cl_int status, void *user)
 {
-    kry_task *t = user;
+    watched *w = user;
     kry_ended ended = { NULL, NULL };
-    char error[KRY_SENTENCE];
 
     kry_tasks_lock();
-    if (status >= 0) {
-        kry_task_lack_less(t, &ended);
-    } else if (t->phase < KRY_TASK_DONE) {
-        snprintf(error, sizeof error, "an event that '%s' waits for ended with %s (%d)", t->name,
-                 kry_cl_error_name(status), status);
-        kry_task_end(t, KRY_ERR_DEVICE, error, &ended);
-    }
+    kry_task *t = tell_task(w, status, &ended);
+    forget(w);
     kry_tasks_unlock();
     kry_ended_release(&ended);
-    clReleaseEvent(event);
+    if (t) clReleaseEvent(event);
     kry_task_release(&t);
+    free(w);
+}
+
+/* PoCL 3.1 does not call back for events that end with an error, so those who wait look for them. What
+ * it might call back with stays in the list. */
+void kry_events_look(void)
+{
+    kry_ended ended = { NULL, NULL };
+
+    for (int number = 0;; number++) {
+        int i = 0;
+        cl_int status = CL_COMPLETE;
+        cl_event event = NULL;
+        watched *w = all;
+
+        for (; w; w = w->next)
+            if (w->task && i++ == number) break;
+        if (!w) break;
+        event = w->event;
+        kry_task *t = kry_task_retain(w->task);
+        clRetainEvent(event);
+        kry_tasks_unlock(); /* the implementation's locks come first */
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        kry_tasks_lock();
+        kry_task *told = NULL;
+        for (w = status < 0 ? all : NULL; w; w = w->next)
+            if (w->event == event && w->task == t) told = tell_task(w, status, &ended);
+        kry_tasks_unlock();
+        kry_ended_release(&ended);
+        if (told) clReleaseEvent(event), number--;
+        clReleaseEvent(event);
+        kry_task_release(&told);
+        kry_task_release(&t);
+        kry_tasks_lock();
+    }
+}
+
+bool kry_events_any(void)
+{
+    watched *w = all;
+    while (w && !w->task) w = w->next;
+    return w != NULL;
 }
 
 /* Nobody else may push the commands behind it on their way. */
@@ -38,18 +107,29 @@ static void flush(cl_event event)
 static kry_status wait_for(kry_task *t, cl_event event)
 {
     kry_status st = KRY_OK;
+    watched *w = NULL;
 
+    TRY(kry_alloc(1, sizeof *w, &w));
     TRY_CL(clRetainEvent(event));
-    kry_task_retain(t);
-    cl_int err = clSetEventCallback(event, CL_COMPLETE, event_ended, t);
-    if (err != CL_SUCCESS) {
-        kry_task *extra = t;
-        kry_task_release(&extra);
-        clReleaseEvent(event);
+    w->event = event;
+    w->task = kry_task_retain(t);
+    kry_tasks_lock();
+    w->next = all, all = w;
+    kry_tasks_unlock();
+    cl_int err = clSetEventCallback(event, CL_COMPLETE, event_ended, w);
+    if (err == CL_SUCCESS) {
+        w = NULL;
+        flush(event);
+        return KRY_OK;
     }
+    kry_tasks_lock();
+    forget(w);
+    kry_tasks_unlock();
+    clReleaseEvent(event);
+    kry_task_release(&w->task);
     TRY(kry_cl_check(err, "kry_task_of_events", "clSetEventCallback"));
-    flush(event);
 done:
+    free(w);
     return st;
 }
 

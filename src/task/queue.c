@@ -84,7 +84,7 @@ static void *thread_main(void *arg)
         kry_task *t = q->ready.first;
         if (!t) {
             q->sleeping = true;
-            pthread_cond_wait(&q->work, kry_tasks_mutex());
+            kry_tasks_sleep(&q->work);
             q->sleeping = false;
             continue;
         }
@@ -118,7 +118,7 @@ static kry_status queue_new(kry_device *device, const kry_queue_params *p, kry_q
              p->name  ? p->name
              : device ? device->info.name
                       : "host");
-    pthread_cond_init(&q->work, NULL);
+    kry_tasks_condition(&q->work);
     if (device) q->device = kry_device_retain(device);
     CHECK(pthread_create(&q->thread, NULL, thread_main, q) == 0, KRY_ERR_MEMORY,
           "kry_queue_create: no thread for '%s'", q->name);

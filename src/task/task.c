@@ -14,15 +14,7 @@ static int waiters;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local kry_queue *inside;
 
-static void make_condition(void)
-{
-    pthread_condattr_t how;
-
-    pthread_condattr_init(&how);
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
-    pthread_cond_init(&changed, &how);
-    pthread_condattr_destroy(&how);
-}
+static void make_condition(void) { kry_tasks_condition(&changed); }
 
 void kry_tasks_lock(void)
 {
@@ -31,22 +23,45 @@ void kry_tasks_lock(void)
 }
 
 void kry_tasks_unlock(void) { pthread_mutex_unlock(&lock); }
-pthread_mutex_t *kry_tasks_mutex(void) { return &lock; }
+
+/* On a condition that uses the clock of kry_now; false: the time has come. */
+static bool sleep_until(pthread_cond_t *condition, double until)
+{
+    struct timespec t = { .tv_sec = (time_t)(until < 1e12 ? until : 0) };
+
+    if (until >= KRY_FOREVER) return pthread_cond_wait(condition, &lock), true;
+    t.tv_nsec = (long)(1e9 * (until - (double)t.tv_sec));
+    return pthread_cond_timedwait(condition, &lock, &t) != ETIMEDOUT;
+}
+
+/* With an eye on events, if there are any that are waited for. */
+static bool sleep_watching(pthread_cond_t *condition, double until)
+{
+    double soon = kry_events_any() ? kry_now() + 1e-3 * KRY_LOOK_EVERY : until;
+
+    if (soon >= until) return sleep_until(condition, until);
+    if (!sleep_until(condition, soon)) kry_events_look();
+    return true;
+}
+
+void kry_tasks_sleep(pthread_cond_t *condition) { sleep_watching(condition, KRY_FOREVER); }
 
 bool kry_tasks_wait(double until)
 {
-    int err = 0;
-
     waiters++;
-    if (until >= KRY_FOREVER) {
-        pthread_cond_wait(&changed, &lock);
-    } else {
-        struct timespec t = { .tv_sec = (time_t)until };
-        t.tv_nsec = (long)(1e9 * (until - (double)t.tv_sec));
-        err = pthread_cond_timedwait(&changed, &lock, &t);
-    }
+    bool woken = sleep_watching(&changed, until);
     waiters--;
-    return err != ETIMEDOUT;
+    return woken;
+}
+
+void kry_tasks_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t how;
+
+    pthread_condattr_init(&how);
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
+    pthread_cond_init(condition, &how);
+    pthread_condattr_destroy(&how);
 }
 
 void kry_tasks_changed(void)
@@ -55,6 +70,7 @@ void kry_tasks_changed(void)
 }
 
 kry_queue *kry_task_inside(void) { return inside; }
+bool kry_task_is_inside(const kry_device *dev) { return inside && inside->device == dev; }
 void kry_task_enter(kry_queue *queue) { inside = queue; }
 
 /* ---- making ---- */
@@ -183,6 +199,7 @@ static void settle(kry_task *t, kry_status status, const char *error, kry_ended 
     if (t->list) kry_task_list_remove(t);
     if (t->queue && t->queue->running == t) t->queue->running = NULL;
     if (t->queue && t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
+    if (t->queue && t->queue->device) t->queue->device->busy--;
     t->queue = NULL;
     if (status >= 0 && t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
     if (t->began > 0) t->progress.seconds = kry_now() - t->began;
@@ -292,7 +309,7 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
 
     kry_task_retain(t); /* until it has ended */
     t->queue = queue;
-    t->device = queue && queue->device ? kry_device_retain(queue->device) : NULL;
+    if (queue && queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
     t->number = queue ? ++queue->submitted : 0;
     t->phase = KRY_TASK_WAITING;
     t->missing++; /* this function */

@@ -89,10 +89,13 @@ struct kry_queue {
 
 void kry_tasks_lock(void);
 void kry_tasks_unlock(void);
-pthread_mutex_t *kry_tasks_mutex(void);
 /* Wait, under the lock, until something has ended or `until` (kry_now) has come; false: it has. */
 bool kry_tasks_wait(double until);
 #define KRY_FOREVER 1e300
+/* A condition for kry_tasks_sleep, which waits for it under the lock; it may wake up for nothing, and the
+ * lock is free in between. */
+void kry_tasks_condition(pthread_cond_t *condition);
+void kry_tasks_sleep(pthread_cond_t *condition);
 void kry_tasks_changed(void); /* wake those who wait; under the lock */
 
 /* The queue whose thread this is, NULL: none. */
@@ -118,6 +121,12 @@ void kry_task_cancel_locked(kry_task *task, kry_ended *ended);
 void kry_ended_release(kry_ended *ended);
 
 /* ---- events.c ---- */
+
+/* Whether any is waited for; look for those that have ended with an error, which lets go of the lock in
+ * between. */
+bool kry_events_any(void);
+void kry_events_look(void);
+enum { KRY_LOOK_EVERY = 20 }; /* ms */
 
 /* Tell them how the task ended, and let them go. Without the lock. */
 void kry_told_release(kry_told *told, const kry_task *task);

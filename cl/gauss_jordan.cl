@@ -1,0 +1,178 @@
+// gauss_jordan.cl - elimination above and below the diagonal, in place, by panels of PANEL columns.
+// Host: src/dense/gauss_jordan.c.  Launch: groups of WG. Behind pivot.clh.
+//
+// As in lu.cl, a launch for each column of a panel finds the pivot that the last one has looked
+// for, exchanges, eliminates, and looks for the next; each group has `share` rows. But here columns
+// without a pivot are passed over: how many pivots there are so far, and with it the row that the
+// next one goes to, is known to the device alone: rank[half_in] before a launch, rank[1 - half_in]
+// after it. A column of the panel whose pivot went to row r becomes the r-th column of the matrix
+// by which all other columns are to be multiplied; step s of a panel went to row top[s], or nowhere
+// (-1), and took row pivots[s] there.
+
+// order[i] := source[i] := i, and nothing found yet
+kernel void gauss_jordan_begin(int m, global int *restrict order, global int *restrict source,
+                               global int *restrict rank)
+{
+    FOR_EACH(i, (long)m) order[i] = source[i] = (int)i;
+    FOR_EACH(i, 2L) rank[i] = 0;
+}
+
+// What is left of the rows from ... to - 1 once row r has taken its pivot, row p. u: the pivot's
+// row, d: row r as it was, F: the panel.
+void gauss_jordan_eliminate(global REAL *F, long ld, int from, int to, int w, int r, int p, int q,
+                            local const REAL *u, local const REAL *d)
+{
+    const int l = get_local_id(0);
+    const REAL pivot = u[q];
+    for (int i = from + l; i < to; i += WG)
+        if (i == p && p != r)
+            for (int c = 0; c < w; c++) F[i + c * ld] = d[c];
+#ifdef KRY_CPU
+    global REAL *column = F + q * ld;
+    for (int i = from; i < to; i++) column[i] = -column[i] / pivot;
+    for (int c = 0; c < w; c++) {
+        global REAL *other = F + c * ld;
+        const REAL by = u[c];
+        if (c == q) continue;
+        for (int i = from; i < to; i++) other[i] += column[i] * by;
+    }
+#else
+    for (int i = from + l; i < to; i += WG) {
+        global REAL *f = F + i;
+        const REAL by = -f[q * ld] / pivot;
+        f[q * ld] = by;
+        for (int c = 0; c < w; c += 8) {
+            REAL v[8];
+            _Pragma("unroll") for (int e = 0; e < 8; e++) v[e] = c + e < w ? f[(c + e) * ld] : 0;
+            _Pragma("unroll") for (int e = 0; e < 8; e++) if (c + e < w && c + e != q)
+                f[(c + e) * ld] = v[e] + by * u[c + e];
+        }
+    }
+#endif
+    for (int i = from + l; i < to; i += WG)
+        if (i == r)
+            for (int c = 0; c < w; c++) F[i + c * ld] = (c == q ? 1 : u[c]) / pivot;
+}
+
+// Column j of the panel that begins at c0, w wide; j == c0 - 1: only the search.
+// size[j]: the pivot, or what was too small for one.
+kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pairs, ACC tolerance,
+                                int most, int half_in, global REAL *F, long f0, long ld,
+                                global REAL *value, global int *row, global REAL *line,
+                                global int *rank, global int *top, global int *pivots,
+                                global int *order, global int *source, global int *pivot_column,
+                                global REAL *size)
+{
+    local REAL lane_value[WG], u[PANEL], d[PANEL];
+    local int lane_row[WG], lane_from[WG];
+    const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0);
+    const int from = g * share, to = min(from + share, m), q = j - c0, r = rank[half_in];
+    candidate best;
+
+    F += f0 + c0 * ld;
+    best.value = -2, best.row = r, best.from = 0;
+    for (int e = l; e < groups && q >= 0; e += WG) {
+        candidate c;
+        c.value = value[half_in * most + e], c.row = row[half_in * most + e], c.from = e;
+        best = pivot_better(best, c);
+    }
+    best = pivot_best(best, lane_value, lane_row, lane_from);
+    const int p = best.row;
+    for (int c = l; c < w && q >= 0; c += WG) {
+        u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
+        d[c] = line[(half_in * (most + 1) + groups) * PANEL + c];
+    }
+    FENCE();
+    const int found_one = q >= 0 && r < m && fabs(u[max(q, 0)]) > (REAL)tolerance,
+              next = r + found_one;
+    if (found_one)
+        gauss_jordan_eliminate(F, ld, from, to, w, r, p, q, u, d);
+    else if (q >= 0)
+        for (int i = max(from, r) + l; i < to; i += WG) F[i + q * ld] = 0;
+    if (g == 0 && l == 0) {
+        rank[1 - half_in] = next;
+        if (q >= 0) {
+            size[j] = r < m ? fabs(u[q]) : 0;
+            top[q] = found_one ? r : -1, pivots[q] = p;
+        }
+        if (found_one) {
+            int t = order[r], s = source[r];
+            order[r] = order[p], order[p] = t;
+            source[r] = source[p], source[p] = s;
+            pivot_column[r] = j;
+        }
+    }
+    if (g == 0 && q < 0 && c0 > 0) // a new panel; all before it were PANEL wide
+        for (int s = l; s < PANEL; s += WG)
+            if (top[s] >= 0) source[top[s]] = top[s], source[pivots[s]] = pivots[s];
+
+    // the next column
+    FENCE();
+    const int half_out = 1 - half_in, second = pairs && found_one && (q & 1) == 0 && (r & 1) == 0;
+    const int by_pairs = pairs && (q + 1) % 2 == 0 && next % 2 == 0 && q + 2 < w;
+    const int partner = p ^ 1;
+    const int forced = second && partner < m ? (partner == r ? p : partner) : -1;
+    candidate found;
+    found.value = -2, found.row = next, found.from = g;
+    if (q + 1 < w) found = pivot_search(F + (q + 1) * ld, ld, from, to, m, next, by_pairs, forced);
+    found = pivot_best(found, lane_value, lane_row, lane_from);
+    if (q + 1 < w) {
+        if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
+        for (int c = l; c < w; c += WG) {
+            if (found.row >= from && found.row < to)
+                line[(half_out * (most + 1) + g) * PANEL + c] = F[found.row + c * ld];
+            if (next >= from && next < to)
+                line[(half_out * (most + 1) + groups) * PANEL + c] = F[next + c * ld];
+        }
+    }
+}
+
+// For n other columns, of which the first `before` are the first of the matrix and the others come
+// `gap` later: exchange rows as the panel did, take the rows that its pivots went to out into T,
+// PANEL rows to a column, and leave zeros there. rank[half_now]: after the panel.
+#define AT_ONCE 4
+kernel void gauss_jordan_rows(long n, long before, long gap, int w, global REAL *F, long f0,
+                              long ld, global REAL *T, global const int *restrict rank,
+                              int half_now, global const int *restrict top,
+                              global const int *restrict pivots, global const int *restrict source)
+{
+    local REAL stage[AT_ONCE * 2 * PANEL];
+    const int each = 2 * w, l = get_local_id(0);
+    long first = (long)get_group_id(0) * AT_ONCE;
+    F += f0;
+    do { // the host makes no more groups than there are columns to be had
+        for (int e = l; e < AT_ONCE * each; e += WG) {
+            const int s = e % each, step = s % w;
+            const long nth = first + e / each, column = nth < before ? nth : nth + gap;
+            if (nth < n && top[step] >= 0)
+                stage[e] = F[column * ld + source[s < w ? top[step] : pivots[step]]];
+        }
+        FENCE();
+        for (int e = l; e < AT_ONCE * each; e += WG) {
+            const int s = e % each, step = s % w;
+            const long nth = first + e / each, column = nth < before ? nth : nth + gap;
+            if (nth >= n) continue;
+            if (s < w) {
+                T[nth * PANEL + s] = top[step] >= 0 ? stage[e] : 0;
+                if (top[step] >= 0) F[column * ld + top[step]] = 0;
+            } else if (top[step] >= 0 && pivots[step] >= rank[half_now])
+                F[column * ld + pivots[step]] = stage[e];
+        }
+        FENCE();
+        first += (long)get_num_groups(0) * AT_ONCE;
+    } while (first < n);
+}
+
+// The columns that have pivots: ones in the rows of these, and zeros.
+kernel void gauss_jordan_units(long m, long count, global const int *restrict pivot_column,
+                               global REAL *F, long f0, long ld)
+{
+    FOR_EACH(e, m * count) F[f0 + pivot_column[e / m] * ld + e % m] = e % m == e / m ? 1 : 0;
+}
+
+// B's column order[j] := F's column j
+kernel void gauss_jordan_columns(long n, global const int *restrict order,
+                                 global const REAL *restrict F, long f0, global REAL *B, long b0)
+{
+    FOR_EACH(e, n * n) B[b0 + order[e / n] * n + e % n] = F[f0 + e];
+}
