@@ -2,6 +2,7 @@
  * test_fault.c - the k-th request for memory, on the host or the device, fails, for every k: the
  * call says so, hands out nothing, leaks nothing, and leaves a device that works.
  */
+#include "dense/dense.h"
 #include "testing.h"
 
 /* ---- a whole session: device objects, matrix, preconditioner, solver, solve, update -------------
@@ -569,6 +570,77 @@ static void fault__every_request_of_mixed_precision(void **state)
     print_message("# %d requests\n", all);
 }
 
+/* ---- dense matrices: products, factors, echelon forms, inverses --------------------------------- */
+
+typedef struct dense {
+    kry_vec *A, *B, *X, *inverse;
+    kry_op *op, *lu;
+} dense;
+
+static kry_status dense_run(kry_device *dev, dense *s)
+{
+    enum { M = 40 };
+    static float numbers[M * M];
+    kry_status st = KRY_OK;
+    double reciprocal;
+    int64_t pivots[M], rank = 7;
+
+    *s = (dense){ .A = NULL };
+    for (int i = 0; i < M * M; i++) numbers[i] = (float)sin(i) + (i % (M + 1) == 0 ? 8.0f : 0);
+    kry_buffer_release(dev, &dev->gemm_room); /* so that it is asked for again */
+    TRY(kry_vec_create(dev, KRY_F32, M, M, &s->A));
+    TRY(kry_vec_create(dev, KRY_F32, M, 3, &s->B));
+    TRY(kry_vec_create(dev, KRY_F32, M, 3, &s->X));
+    TRY(kry_vec_create(dev, KRY_F32, M, M, &s->inverse));
+    TRY(kry_vec_write(s->A, numbers));
+    TRY(kry_vec_fill(s->X, 1));
+    s->op = s->lu = POISONED(kry_op);
+    STEP(kry_dense_create(s->A, 0, &s->op), s->op);
+    STEP(kry_lu_create(s->A, NULL, &s->lu), s->lu);
+    if (kry_gemm_has_clblast())
+        TRY(kry_gemm_by(KRY_GEMM_CLBLAST, false, false, 1, s->A, s->X, 0, s->B));
+    TRY(kry_vec_gemm(false, false, 1, s->A, s->X, 0, s->B));
+    TRY(kry_lu_solve(s->lu, false, s->B, s->X));
+    TRY(kry_lu_condition(s->lu, &reciprocal));
+    TRY(kry_vec_inverse(s->A, NULL, s->inverse));
+    TRY(kry_vec_transpose(s->inverse, s->A));
+    st = kry_vec_rref(s->A, NULL, 0, pivots, &rank);
+    assert_int_equal(rank, st < 0 ? 0 : M);
+done:
+    return st;
+}
+
+static void dense_end(dense *s)
+{
+    if (s->lu != POISONED(kry_op)) kry_op_release(&s->lu);
+    if (s->op != POISONED(kry_op)) kry_op_release(&s->op);
+    kry_vec_release(&s->A), kry_vec_release(&s->B);
+    kry_vec_release(&s->X), kry_vec_release(&s->inverse);
+}
+
+static void fault__every_request_of_dense_matrices(void **state)
+{
+    (void)state;
+    kry_device *dev = device();
+    bool reached = true;
+    dense s;
+    int k = 0;
+
+    OK(dense_run(dev, &s)); /* compiles */
+    dense_end(&s);
+    for (; reached; k++) {
+        kry_test_fail_at = k;
+        kry_status st = dense_run(dev, &s);
+        reached = kry_test_fail_at < 0;
+        kry_test_fail_at = -1;
+        assert_true(reached ? st == KRY_ERR_MEMORY : st == KRY_OK);
+        dense_end(&s);
+        assert_int_equal(dev->refs, 1);
+    }
+    assert_in_range(k, 60, 100000);
+    print_message("# %d requests\n", k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -577,6 +649,7 @@ int main(void)
         cmocka_unit_test(fault__every_request_of_preconditioners),
         cmocka_unit_test(fault__every_request_of_a_narrow_preconditioner),
         cmocka_unit_test(fault__every_request_of_mixed_precision),
+        cmocka_unit_test(fault__every_request_of_dense_matrices),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(device_list__fails),

@@ -111,8 +111,9 @@ static double *of_rank(kry_type type, int64_t m, int64_t n, int64_t r)
 {
     double *a = calloc((size_t)(m * n), sizeof *a);
     double *left = random_array(type, m * r), *right = random_array(type, r * n);
-    for (int64_t i = 0; i < m * r; i++) left[i] = floor(8 * left[i]);
-    for (int64_t i = 0; i < r * n; i++) right[i] = floor(8 * right[i]);
+    for (int64_t i = 0; i < m * r; i++) left[i] = ceil(8 * fabs(left[i])) * (left[i] < 0 ? -1 : 1);
+    for (int64_t i = 0; i < r * n; i++)
+        right[i] = ceil(8 * fabs(right[i])) * (right[i] < 0 ? -1 : 1);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++)
             for (int64_t k = 0; k < r && j % 5 != 0; k++)

@@ -4,6 +4,7 @@
  * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
  */
 #include "core/null_space.h"
+#include "dense/dense.h"
 #include "precond/coarse.h"
 #include "precond/subspace.h"
 #include "unit.h"
@@ -686,6 +687,85 @@ static void block_kernels(kry_type type, int64_t first)
     block_solves(type, first, lines, LINE / 2);
 }
 
+/* ---- dense matrices: products, factors, solves, echelon form, inverse ---- */
+
+enum { SIDE = 19 };
+
+static double square(int64_t i, int64_t j) { return entry(3 * i + 7 * j) + (i == j ? 4 : 0); }
+
+static kry_vec *square_matrix(kry_type type, int64_t n, int64_t first)
+{
+    kry_vec *all, *v;
+    double f64[SIDE * SIDE + 8];
+    float f32[SIDE * SIDE + 8];
+    for (int64_t i = 0; i < first + n * SIDE; i++) f64[i] = f32[i] = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < SIDE; i++)
+            f64[first + j * SIDE + i] = square(i, j), f32[first + j * SIDE + i] = (float)square(i, j);
+    OK(kry_vec_create(dev, type, first + n * SIDE, 1, &all));
+    OK(kry_vec_write(all, type == KRY_F32 ? (void *)f32 : f64));
+    OK(kry_vec_wrap(dev, type, SIDE, n, all->buffer, first, &v));
+    keep_vec(all), keep_vec(v);
+    return v;
+}
+
+static void expect_block(const kry_vec *v, const double *want, double bound)
+{
+    for (int64_t j = 0; j < v->k; j++) {
+        kry_vec column = kry_vec_column(v, j);
+        expect(&column, want + j * v->n, bound);
+    }
+}
+
+static void dense_kernels(kry_type type, int64_t first)
+{
+    static double want[SIDE * SIDE], unit[SIDE * SIDE];
+    const double eps = 400 * roundoff(type);
+    kry_vec *A = square_matrix(type, SIDE, first), *B = square_matrix(type, SIDE, first),
+            *T = square_matrix(type, SIDE, first), *x = vector(type, SIDE, first, 2),
+            *y = vector(type, SIDE, first, 4);
+    kry_op *op, *lu;
+    int64_t rank;
+    memset(want, 0, sizeof want);
+    for (int j = 0; j < SIDE; j++)
+        for (int i = 0; i < SIDE; i++) {
+            unit[j * SIDE + i] = i == j;
+            for (int k = 0; k < SIDE; k++) want[j * SIDE + i] += square(i, k) * square(j, k);
+        }
+    OK(kry_gemm_by(KRY_GEMM_SINGLE_PASS, false, true, 1, A, A, 0, B));
+    expect_block(B, want, eps);
+    OK(kry_vec_transpose(A, T));
+    OK(kry_gemm_by(KRY_GEMM_MULTI_PASS, true, false, 1, T, T, 0, B));
+    expect_block(B, want, eps);
+    OK(kry_dense_create(A, 0, &op));
+    keep_op(op);
+    OK(kry_op_diagonal(op, x));
+    for (int i = 0; i < SIDE; i++) want[i] = square(i, i);
+    expect(x, want, eps);
+    for (int pairs = 0; pairs < 2; pairs++) {
+        const kry_lu_params *params =
+            KRY_LU(.pivoting = pairs ? KRY_PIVOT_BLOCK2 : KRY_PIVOT_PARTIAL);
+        kry_vec *L = square_matrix(type, SIDE, first), *U = square_matrix(type, SIDE, first);
+        OK(kry_lu_create(A, params, &lu));
+        keep_op(lu);
+        OK(kry_lu_factors(lu, L, U, NULL));
+        for (int t = 0; t < 2; t++) { /* A^-1 A, A'^-1 A' */
+            OK(kry_lu_solve(lu, t, t ? T : A, B));
+            expect_block(B, unit, eps);
+        }
+        OK(kry_op_apply(op, 1, x, 0, y));
+        OK(kry_lu_solve(lu, false, y, y));
+        expect(y, want, eps);
+        OK(kry_vec_inverse(A, params, B));
+        OK(kry_gemm_by(KRY_GEMM_SINGLE_PASS, false, false, 1, B, A, 0, T));
+        expect_block(T, unit, eps);
+        OK(kry_vec_transpose(A, T));
+    }
+    OK(kry_vec_rref(T, NULL, 0, NULL, &rank));
+    assert_int_equal(rank, SIDE);
+    expect_block(T, unit, 0);
+}
+
 static void both(void (*what)(kry_type type, int64_t first))
 {
     what(KRY_F32, 0);
@@ -714,6 +794,7 @@ static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, bo
 static void narrow_kernels__against_plain_c(void **state) { (void)state, both(narrows); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
+static void dense_kernels__against_plain_c(void **state) { (void)state, both(dense_kernels); }
 static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
 static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins); }
 
@@ -780,6 +861,7 @@ int main(void)
         cmocka_unit_test(subspace_kernels__against_plain_c),
         cmocka_unit_test(null_space_kernels__against_plain_c),
         cmocka_unit_test(block_kernels__against_plain_c),
+        cmocka_unit_test(dense_kernels__against_plain_c),
         cmocka_unit_test(format_kernels__on_small_groups),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);
