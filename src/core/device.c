@@ -222,6 +222,7 @@ void kry_device_release(kry_device **device)
     *device = NULL;
     if (!dev || --dev->refs) return;
     kry_team_release(&dev->team);
+    kry_batch_space_release(dev);
     kry_programs_release(dev);
     kry_tuning_release(dev);
     kry_buffer_release(dev, &dev->gemm_room);

@@ -128,6 +128,7 @@ struct kry_device {
     void *trace_user;
     cl_mem gemm_room;      /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
     size_t gemm_room_bytes;
+    struct kry_batch_space *batch; /* owned: what dense/batch.c keeps from call to call; NULL: nothing yet */
     struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
     kry_queue *tasks;      /* borrowed: that works for it; NULL: none. Of src/task/ */
     atomic_int busy;       /* tasks of that queue that have not ended */
@@ -349,6 +350,7 @@ kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
 /* Not NULL, the same size, type and device. */
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y);
+void kry_batch_space_release(kry_device *dev); /* batch.c */
 /* gemv.c: y := X c with the first k of X's rows, X n-by-k, c and y k-by-1; nothing is checked. */
 kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y);
 

@@ -177,7 +177,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, stencil, cg, kernels, mtx"
+#define NAMES "stream, spmv, stencil, cg, kernels, mtx, tridiagonal"
 
 static const struct benchmark {
     const char *name;
@@ -187,6 +187,7 @@ static const struct benchmark {
     bool table;                 /* of products: --hot, --svg */
     bool iterates;              /* --resident, --null-space */
     bool counts;                /* --maxit */
+    bool words;                 /* takes words of its own */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .path = true, .table = true },
@@ -195,6 +196,7 @@ static const struct benchmark {
     { "kernels", bench_kernels, true, true, true, .format = true, .path = true, .iterates = true,
       .counts = true },
     { "mtx", bench_mtx, .device = false },
+    { "tridiagonal", bench_tridiagonal, true, true, .words = true },
 };
 
 static kry_status find_benchmark(const options *o, const struct benchmark **found)
@@ -206,7 +208,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
         if (!strcmp(word, benchmarks[i].name)) *found = &benchmarks[i];
     CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are " NAMES, word);
     const struct benchmark *f = *found;
-    CHECK(f->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE, "%s takes no matrix",
+    CHECK(f->sources || (f->words && !o->problem_count) || o->word_count + o->problem_count == 1, KRY_ERR_PARSE, "%s takes no matrix",
           word);
     CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
     CHECK(f->path || !o->stencil_path, KRY_ERR_PARSE, "%s takes no --stencil-path", word);

@@ -57,6 +57,7 @@ kry_status bench_stencil(bench *b);
 kry_status bench_cg(bench *b);
 kry_status bench_kernels(bench *b);
 kry_status bench_mtx(bench *b);
+kry_status bench_tridiagonal(bench *b);
 
 /* Seconds and bytes of one iteration of CG: sets both, and what A is held as. */
 kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r);

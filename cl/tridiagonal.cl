@@ -1,0 +1,494 @@
+// tridiagonal.cl - batches of tridiagonal systems without pivoting: tiles of them reduced to their first
+// and last unknown, tiles solved between neighbours that are known, and cycles of one or two closed.
+//
+// A system is cut into `tiles` of nearly equal length; tile t begins with row t n / tiles. Row i of
+// system s is number first + i * row + s * system of b and x, and of each diagonal with strides of its own.
+// Reduced, a system has two rows per tile, in terms of its neighbours' L and R:
+//
+//   first + A L + C last = D,    last + A' first + C' R = D'
+//
+// GPUs: a group takes a tile of S systems at once, T work-items to each, and these M rows each in
+// registers: everything is read and written once, in the order of memory, and changes hands through
+// local memory. CPUs: VW tiles or systems at a time in the lanes of vectors.
+//
+// M, GROUP  rows per work-item, work-items per group; M at least 4. Not for CPUs
+
+#define SYSTEMS_PARAMS                                                                             \
+    long n, long systems, long tiles, global const REAL *lower, long lower_first,                  \
+        global const REAL *diagonal, long diagonal_first, global const REAL *upper,                \
+        long upper_first, long m_row, long m_system, global const REAL *b, long b_first, long row, \
+        long system, int periodic, int check, volatile global int *flag,                           \
+        volatile global int *found, int ticket
+
+// How far a row may be from dominated: 8 roundings
+#define SLACK (sizeof(REAL) == 4 ? (REAL)9.5367431640625e-07f : (REAL)1.7763568394002505e-15f)
+
+// check 1: numbers and pivots' inverses are finite; 2: and every row is dominated by its diagonal; 0: no
+#define CHECK_ROW(a, b, c, d)                                              \
+    {                                                                      \
+        excess = fmax(excess, fabs(a) + fabs(c) - fabs(b) - fabs(b) * SLACK); \
+        total += fabs(a) + fabs(b) + fabs(c) + fabs(d);                    \
+    }
+#define CHECK_INVERSE(r)        total += fabs(r)
+#define IS_BAD(total, excess)   (check && (!isfinite(total) || (check > 1 && (excess) > 0)))
+
+// x_i = D_i - A_i x_0 - C_i x_i+1 for rows 1 ... of a tile, before them the row of x_0: B x_0 + C x_1 = D
+#define ELIMINATE_FIRST(a, b, c, d) \
+    {                               \
+        r = 1 / (b);                \
+        CHECK_INVERSE(r);           \
+        ai = (a)*r;                 \
+        ci = (c)*r;                 \
+        di = (d)*r;                 \
+    }
+#define ELIMINATE(a, b, c, d)       \
+    {                               \
+        r = 1 / ((b) - (a)*ci);     \
+        CHECK_INVERSE(r);           \
+        di = ((d) - (a)*di) * r;    \
+        ai = -((a)*ai) * r;         \
+        ci = (c)*r;                 \
+    }
+#define SUBSTITUTE      \
+    {                   \
+        B -= C * ai;    \
+        D -= C * di;    \
+        C = -(C * ci);  \
+    }
+
+// Remember that a system was not solved, once.
+void mark(volatile global int *flag, volatile global int *found, int ticket, long s)
+{
+    if (atomic_xchg(&flag[s], ticket) != ticket) found[4 + atomic_inc(&found[0])] = (int)s;
+}
+
+long tile_begin(long tile, long n, long tiles) { return tile * n / tiles; }
+
+#ifdef KRY_CPU
+
+// ---- CPUs: VW lanes. Lane v of pack k is tile and system number k VW + v, systems fastest ----
+
+typedef struct pack {
+    long m[VW], r[VW]; // where row 0 of the lane's tile lies: in the diagonals, in b and x
+    long tile[VW], s[VW];
+    int rows[VW]; // `least` or one more
+    int count, least, most;
+    int m_kind, r_kind; // how lanes lie beside each other: one after the other, all in one place, else
+} pack;
+
+enum { ANYHOW, BESIDE, TOGETHER };
+
+int kind_of(const private long *at)
+{
+    int beside = 1, together = 1;
+    for (int v = 1; v < VW; v++) {
+        beside &= at[v] == at[0] + v;
+        together &= at[v] == at[0];
+    }
+    return beside ? BESIDE : together ? TOGETHER : ANYHOW;
+}
+
+void pack_take(pack *p, long k, long n, long systems, long tiles, long m_row, long m_system,
+               long row, long system)
+{
+    long all = systems * tiles;
+    p->count = (int)min(all - k * VW, (long)VW);
+    p->least = (int)(n / tiles), p->most = p->least;
+    for (int v = 0; v < VW; v++) {
+        long i = min(k * VW + v, all - 1); // lanes without a tile repeat the last one
+        long s = i % systems, tile = i / systems, first = tile_begin(tile, n, tiles);
+        p->s[v] = s, p->tile[v] = tile;
+        p->rows[v] = (int)(tile_begin(tile + 1, n, tiles) - first);
+        p->most = max(p->most, p->rows[v]);
+        p->m[v] = first * m_row + s * m_system;
+        p->r[v] = first * row + s * system;
+    }
+    p->m_kind = kind_of(p->m);
+    p->r_kind = kind_of(p->r);
+}
+
+VEC lanes_load(global const REAL *p, const private long *at, int kind)
+{
+    if (kind == BESIDE) return vload8(0, p + at[0]);
+    if (kind == TOGETHER) return (VEC)(p[at[0]]);
+    return (VEC)(p[at[0]], p[at[1]], p[at[2]], p[at[3]], p[at[4]], p[at[5]], p[at[6]], p[at[7]]);
+}
+
+#define LOAD_ROW(i)                                                             \
+    a = lanes_load(lower + lower_first + (i)*m_row, p.m, p.m_kind);             \
+    d_ = lanes_load(diagonal + diagonal_first + (i)*m_row, p.m, p.m_kind);      \
+    c = lanes_load(upper + upper_first + (i)*m_row, p.m, p.m_kind);             \
+    y = lanes_load(b + b_first + (i)*row, p.r, p.r_kind);
+
+// A row that not every lane has, or that is the first or last of a tile or system. `left`, `right`: what
+// is known to stand there.
+#define LOAD_EDGE(i, left, right)                                                             \
+    {                                                                                         \
+        REAL e[4][VW];                                                                        \
+        for (int v = 0; v < VW; v++) {                                                        \
+            bool there = i < p.rows[v], top = i == 0, bottom = i == p.rows[v] - 1;            \
+            bool open_top = top && p.tile[v] == 0 && !periodic;                               \
+            bool open_bottom = bottom && p.tile[v] == tiles - 1 && !periodic;                 \
+            long o = p.m[v] + (i)*m_row;                                                      \
+            e[0][v] = there && !open_top ? lower[lower_first + o] : 0;                        \
+            e[1][v] = there ? diagonal[diagonal_first + o] : 1;                               \
+            e[2][v] = there && !open_bottom ? upper[upper_first + o] : 0;                     \
+            e[3][v] = there ? b[b_first + p.r[v] + (i)*row] : 0;                              \
+            if (top) e[3][v] -= e[0][v] * left[v];                                            \
+            if (bottom) e[3][v] -= e[2][v] * right[v];                                        \
+        }                                                                                     \
+        a = vload8(0, e[0]), d_ = vload8(0, e[1]), c = vload8(0, e[2]), y = vload8(0, e[3]);  \
+    }
+
+kernel void tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
+                              global const REAL *ends, long ends_first, long e_row, long e_system,
+                              global REAL *work, long work_first, long work_size)
+{
+    global REAL *cs = work + work_first + (long)get_group_id(0) * work_size, *ds = cs + work_size / 2;
+    const long packs = (systems * tiles + VW - 1) / VW;
+    FOR_EACH(k, packs)
+    {
+        pack p;
+        REAL left[VW], right[VW];
+        VEC a, d_, c, y, r, ci = 0, di = 0, total = 0, excess = 0;
+        pack_take(&p, k, n, systems, tiles, m_row, m_system, row, system);
+        for (int v = 0; v < VW; v++) {
+            long l = (2 * p.tile[v] - 1 + 2 * tiles) % (2 * tiles), h = (2 * p.tile[v] + 2) % (2 * tiles);
+            left[v] = bounded ? ends[ends_first + l * e_row + p.s[v] * e_system] : 0;
+            right[v] = bounded ? ends[ends_first + h * e_row + p.s[v] * e_system] : 0;
+        }
+        for (int i = 0; i < p.most; i++) {
+            if (i > 0 && i < p.least - 1) {
+                LOAD_ROW((long)i)
+            } else {
+                LOAD_EDGE(i, left, right)
+            }
+            CHECK_ROW(a, d_, c, y)
+            r = 1 / (d_ - a * ci);
+            CHECK_INVERSE(r);
+            ci = c * r;
+            di = (y - a * di) * r;
+            vstore8(ci, i, cs);
+            vstore8(di, i, ds);
+        }
+        REAL t[VW], e[VW];
+        int keep[VW], whole = p.count == VW && p.r_kind == BESIDE && p.least == p.most;
+        vstore8(total, 0, t);
+        vstore8(excess, 0, e);
+        for (int v = 0; v < VW; v++) {
+            keep[v] = v < p.count;
+            if (!keep[v]) continue;
+            if (IS_BAD(t[v], e[v])) mark(flag, found, ticket, p.s[v]);
+            keep[v] = !check || flag[p.s[v]] != ticket;
+            whole &= keep[v];
+        }
+        y = 0;
+        for (int i = p.most - 1; i >= 0; i--) {
+            y = vload8(i, ds) - vload8(i, cs) * y;
+            if (whole) {
+                vstore8(y, 0, x + x_first + p.r[0] + i * row);
+                continue;
+            }
+            vstore8(y, 0, t);
+            for (int v = 0; v < VW; v++)
+                if (keep[v] && i < p.rows[v]) x[x_first + p.r[v] + i * row] = t[v];
+        }
+    }
+}
+
+#define PUT_END(array, first, which, vec)  \
+    vstore8(vec, 0, t);                    \
+    for (int v = 0; v < p.count; v++)      \
+        array[first + (2 * p.tile[v] + which) * e_row + p.s[v] * e_system] = t[v];
+
+kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_size,
+                               long e_row, long e_system)
+{
+    const long packs = (systems * tiles + VW - 1) / VW;
+    ends += ends_first;
+    FOR_EACH(k, packs)
+    {
+        pack p;
+        REAL none[VW] = { 0 }, t[VW], e[VW];
+        VEC a, d_, c, y, r, A, B, C, D, ai, ci, di, total = 0, excess = 0;
+        pack_take(&p, k, n, systems, tiles, m_row, m_system, row, system);
+        LOAD_EDGE(0, none, none)
+        CHECK_ROW(a, d_, c, y)
+        A = a, B = d_, C = c, D = y;
+        LOAD_EDGE(1, none, none)
+        CHECK_ROW(a, d_, c, y)
+        ELIMINATE_FIRST(a, d_, c, y)
+        for (int i = 2; i < p.least - 1; i++) {
+            LOAD_ROW((long)i)
+            CHECK_ROW(a, d_, c, y)
+            SUBSTITUTE
+            ELIMINATE(a, d_, c, y)
+        }
+        for (int i = max(p.least - 1, 2); i < p.most; i++) {
+            VEC B0 = B, C0 = C, D0 = D, ai0 = ai, ci0 = ci, di0 = di;
+            REAL s[VW];
+            LOAD_EDGE(i, none, none)
+            CHECK_ROW(a, d_, c, y)
+            SUBSTITUTE
+            ELIMINATE(a, d_, c, y)
+            for (int v = 0; v < VW; v++) s[v] = i < p.rows[v] ? 1 : 0;
+            VEC there = vload8(0, s);
+            B = there > 0 ? B : B0, C = there > 0 ? C : C0, D = there > 0 ? D : D0;
+            ai = there > 0 ? ai : ai0, ci = there > 0 ? ci : ci0, di = there > 0 ? di : di0;
+        }
+        r = 1 / B;
+        CHECK_INVERSE(r);
+        PUT_END(ends, 0, 0, A * r)
+        PUT_END(ends, e_size, 0, (VEC)(1))
+        PUT_END(ends, 2 * e_size, 0, C * r)
+        PUT_END(ends, 3 * e_size, 0, D * r)
+        PUT_END(ends, 0, 1, ai)
+        PUT_END(ends, e_size, 1, (VEC)(1))
+        PUT_END(ends, 2 * e_size, 1, ci)
+        PUT_END(ends, 3 * e_size, 1, di)
+        vstore8(total, 0, t);
+        vstore8(excess, 0, e);
+        for (int v = 0; v < p.count; v++)
+            if (IS_BAD(t[v], e[v])) mark(flag, found, ticket, p.s[v]);
+    }
+}
+
+#else
+
+// ---- GPUs: groups of S systems by T work-items by M rows ----
+
+#define SHAPE_PARAMS int S, int T, int by_system, long first_block
+
+// The tile of this group, and the rows of this work-item in it: those from `start` on of system `mine`.
+#define TAKE_TILE                                                                          \
+    const int l = get_local_id(0), mine = l / T, t = l % T;                                \
+    const long block = first_block + get_group_id(0), blocks = (systems + S - 1) / S;      \
+    const long tile = by_system ? block / blocks : block % tiles;                          \
+    const long s0 = (by_system ? block % blocks : block / tiles) * S;                      \
+    const long begin = tile_begin(tile, n, tiles);                                         \
+    const int rows = (int)(tile_begin(tile + 1, n, tiles) - begin);                        \
+    const int here = (int)min((long)S, systems - s0);                                      \
+    const int wrap = by_system ? INT_MAX : rows;                                           \
+    const int jump = by_system ? GROUP / S : GROUP % rows, skip = by_system ? 0 : GROUP / rows;
+
+// Walk over the numbers of the tile in the order of memory: DO with row `i` of system `j` for every k.
+#define WALK(DO)                                                           \
+    {                                                                      \
+        int i = by_system ? l / S : l % rows, j = by_system ? l % S : l / rows; \
+        _Pragma("unroll") for (int k = 0; k < M; k++)                      \
+        {                                                                  \
+            if (i < rows && j < here) { DO }                               \
+            i += jump, j += skip;                                          \
+            if (i >= wrap) i -= wrap, j++;                                 \
+        }                                                                  \
+    }
+
+// Where row i of the group's system j waits in local memory: a column for each work-item, odd, so that
+// they do not meet in one bank.
+#define PLACE(i, j) ((j)*T * M + (i) + ((j)*T * M + (i)) / M + (j))
+
+// From the order of memory to chunks: v[k] of the work-items becomes row start + k of their own.
+#define TO_CHUNKS(v, rest)                                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                \
+    WALK(box[PLACE(i, j)] = v[k];)                                               \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                \
+    _Pragma("unroll") for (int k = 0; k < M; k++)                                \
+        v[k] = k < count ? box[PLACE(start + k, mine)] : (rest);
+
+#define LOAD_CHUNKS                                                                    \
+    REAL a[M], d[M], c[M], y[M];                                                       \
+    WALK(long o = (begin + i) * m_row + (s0 + j) * m_system;                           \
+         a[k] = begin + i == 0 && !periodic ? 0 : lower[lower_first + o];              \
+         d[k] = diagonal[diagonal_first + o];                                          \
+         c[k] = begin + i == n - 1 && !periodic ? 0 : upper[upper_first + o];          \
+         y[k] = b[b_first + (begin + i) * row + (s0 + j) * system];)                   \
+    TO_CHUNKS(a, 0)                                                                    \
+    TO_CHUNKS(d, 1)                                                                    \
+    TO_CHUNKS(c, 0)                                                                    \
+    TO_CHUNKS(y, 0)
+
+// Chunks: what is left of each is one row for its last unknown; parallel cyclic reduction solves these.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
+                  global const REAL *ends, long ends_first, long e_row, long e_system, SHAPE_PARAMS)
+{
+    local REAL box[GROUP * (M + 2)];
+    local int bad[GROUP];
+    TAKE_TILE
+    const int start = t * M, count = mine < here ? clamp(rows - start, 0, M) : 0;
+    LOAD_CHUNKS
+    REAL total = 0, excess = 0, r;
+    _Pragma("unroll") for (int k = 0; k < M; k++) CHECK_ROW(a[k], d[k], c[k], y[k])
+
+    // What is known beyond the ends of the tile
+    if (bounded && count > 0) {
+        global const REAL *end = ends + ends_first + (s0 + mine) * e_system;
+        if (start == 0) {
+            y[0] -= a[0] * end[(2 * tile - 1 + 2 * tiles) % (2 * tiles) * e_row];
+            a[0] = 0;
+        }
+        REAL right = start + count == rows ? end[(2 * tile + 2) % (2 * tiles) * e_row] : 0;
+        _Pragma("unroll") for (int k = 0; k < M; k++) if (start + k == rows - 1)
+        {
+            y[k] -= c[k] * right;
+            c[k] = 0;
+        }
+    }
+
+    // x_k = y_k - a_k L - c_k x_k+1 for all rows but the last, and x_0 = D - A L - C x_k+1
+    r = 1 / d[0];
+    CHECK_INVERSE(r);
+    a[0] *= r, c[0] *= r, y[0] *= r;
+    REAL A = a[0], C = c[0], D = y[0];
+    _Pragma("unroll") for (int k = 1; k < M - 1; k++)
+    {
+        r = 1 / (d[k] - a[k] * c[k - 1]);
+        CHECK_INVERSE(r);
+        y[k] = (y[k] - a[k] * y[k - 1]) * r;
+        a[k] = -(a[k] * a[k - 1]) * r;
+        c[k] *= r;
+        A -= C * a[k], D -= C * y[k];
+        C = -(C * c[k]);
+    }
+    // The last row, with x_0 of the next chunk
+    barrier(CLK_LOCAL_MEM_FENCE);
+    bad[l] = 0;
+    box[l] = A, box[GROUP + l] = C, box[2 * GROUP + l] = D;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const bool next = mine < here && t + 1 < T;
+    const REAL An = next ? box[l + 1] : 0, Cn = next ? box[GROUP + l + 1] : 0,
+               Dn = next ? box[2 * GROUP + l + 1] : 0;
+    r = 1 / (d[M - 1] - a[M - 1] * c[M - 2] - c[M - 1] * An);
+    CHECK_INVERSE(r);
+    REAL last = (y[M - 1] - a[M - 1] * y[M - 2] - c[M - 1] * Dn) * r;
+    REAL below = -(a[M - 1] * a[M - 2]) * r, above = -(c[M - 1] * Cn) * r;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int step = 1, side = 0;
+    do {
+        local REAL *w = box + side * 3 * GROUP;
+        w[l] = below, w[GROUP + l] = above, w[2 * GROUP + l] = last;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const bool down = mine < here && t >= step, up = mine < here && t + step < T;
+        const REAL ad = down ? w[l - step] : 0, cd = down ? w[GROUP + l - step] : 0,
+                   xd = down ? w[2 * GROUP + l - step] : 0;
+        const REAL au = up ? w[l + step] : 0, cu = up ? w[GROUP + l + step] : 0,
+                   xu = up ? w[2 * GROUP + l + step] : 0;
+        r = 1 / (1 - below * cd - above * au);
+        CHECK_INVERSE(r);
+        last = (last - below * xd - above * xu) * r;
+        below = -(below * ad) * r;
+        above = -(above * cu) * r;
+        step *= 2, side = 1 - side;
+    } while (step < T);
+
+    // Neighbours' last unknowns, and which systems went wrong
+    barrier(CLK_LOCAL_MEM_FENCE);
+    box[l] = last;
+    if (count > 0 && IS_BAD(total, excess)) atomic_or(&bad[mine], 1);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const REAL L = t > 0 ? box[l - 1] : 0;
+    if (l < here) {
+        if (bad[l]) mark(flag, found, ticket, s0 + l);
+        if (check && flag[s0 + l] == ticket) bad[l] = 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    y[M - 1] = last;
+    _Pragma("unroll") for (int k = M - 2; k >= 0; k--) y[k] -= a[k] * L + c[k] * y[k + 1];
+    _Pragma("unroll") for (int k = 0; k < M; k++) if (k < count) box[PLACE(start + k, mine)] = y[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    WALK(if (!bad[j]) x[x_first + (begin + i) * row + (s0 + j) * system] = box[PLACE(i, j)];)
+}
+
+// Chunks: first and last row of each; neighbours join until one pair is left for a tile.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_size, long e_row,
+                   long e_system, SHAPE_PARAMS)
+{
+    local REAL box[GROUP * (M + 2)];
+    TAKE_TILE
+    // A last chunk of one row takes another from its neighbour.
+    const int chunks = (rows + M - 1) / M, lone = chunks > 1 && rows % M == 1;
+    const int start = t * M - (lone && t == chunks - 1);
+    const int most = lone && t == chunks - 2 ? M - 1 : M;
+    const int count = mine < here && t < chunks ? min(rows - start, most) : 0;
+    LOAD_CHUNKS
+    REAL total = 0, excess = 0, r, ai, ci, di, B = d[0], C = c[0], D = y[0];
+    _Pragma("unroll") for (int k = 0; k < M; k++) CHECK_ROW(a[k], d[k], c[k], y[k])
+    ELIMINATE_FIRST(a[1], d[1], c[1], y[1])
+    _Pragma("unroll") for (int k = 2; k < M; k++) if (k < count)
+    {
+        SUBSTITUTE
+        ELIMINATE(a[k], d[k], c[k], y[k])
+    }
+    r = 1 / B;
+    CHECK_INVERSE(r);
+    REAL A = a[0] * r;
+    C *= r, D *= r;
+
+    local REAL *w = box + l;
+    int step = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    do { // w: A, C, D of the first row, then of the last
+        w[0] = A, w[GROUP] = C, w[2 * GROUP] = D;
+        w[3 * GROUP] = ai, w[4 * GROUP] = ci, w[5 * GROUP] = di;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (count > 0 && t % (2 * step) == 0 && t + step < chunks) {
+            const REAL A2 = w[step], C2 = w[GROUP + step], D2 = w[2 * GROUP + step],
+                       a2 = w[3 * GROUP + step], c2 = w[4 * GROUP + step],
+                       d2 = w[5 * GROUP + step];
+            r = 1 / (1 - ci * A2); // of both unknowns where they meet
+            CHECK_INVERSE(r);
+            const REAL left = 1 / (1 - C * ai * r), right = 1 / (1 - a2 * C2 * r);
+            CHECK_INVERSE(left);
+            CHECK_INVERSE(right);
+            const REAL D1 = D, d1 = di, a1 = ai;
+            A *= left;
+            D = (D1 - C * (d1 - ci * D2) * r) * left;
+            C = C * ci * C2 * r * left;
+            ai = a2 * A2 * a1 * r * right;
+            ci = c2 * right;
+            di = (d2 - a2 * (D2 - A2 * d1) * r) * right;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        step *= 2;
+    } while (step < T);
+    if (count > 0 && IS_BAD(total, excess)) mark(flag, found, ticket, s0 + mine);
+    if (count > 0 && t == 0) {
+        global REAL *e = ends + ends_first + 2 * tile * e_row + (s0 + mine) * e_system;
+        e[0] = A, e[e_size] = 1, e[2 * e_size] = C, e[3 * e_size] = D;
+        e += e_row;
+        e[0] = ai, e[e_size] = 1, e[2 * e_size] = ci, e[3 * e_size] = di;
+    }
+}
+
+#endif
+
+// Cycles of one or two unknowns
+kernel void tridiagonal_close(SYSTEMS_PARAMS, global REAL *x, long x_first)
+{
+    FOR_EACH(s, systems)
+    {
+        REAL a[2], d[2], c[2], y[2], total = 0, excess = 0;
+        for (int i = 0; i < 2; i++) {
+            bool there = i < n;
+            long o = s * m_system + (there ? i : 0) * m_row;
+            a[i] = there ? lower[lower_first + o] : 0;
+            d[i] = there ? diagonal[diagonal_first + o] : 1;
+            c[i] = there ? upper[upper_first + o] : 0;
+            y[i] = there ? b[b_first + s * system + i * row] : 0;
+            CHECK_ROW(a[i], d[i], c[i], y[i])
+        }
+        if (n == 1) d[0] += a[0] + c[0], a[0] = 0, c[0] = 0;
+        // Rows scaled by their diagonals first: products of graded rows do not overflow then
+        REAL p = 1 / d[0], q = 1 / d[1], ac0 = (a[0] + c[0]) * p, ac1 = (a[1] + c[1]) * q;
+        REAL r = 1 / (1 - ac0 * ac1);
+        y[0] *= p, y[1] *= q;
+        CHECK_INVERSE(p);
+        CHECK_INVERSE(q);
+        CHECK_INVERSE(r);
+        if (IS_BAD(total, excess)) mark(flag, found, ticket, s);
+        if (check && flag[s] == ticket) continue;
+        x[x_first + s * system] = (y[0] - ac0 * y[1]) * r;
+        if (n > 1) x[x_first + s * system + row] = (y[1] - ac1 * y[0]) * r;
+    }
+}

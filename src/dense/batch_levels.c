@@ -1,0 +1,364 @@
+/*
+ * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/tridiagonal.cl.
+ *
+ * Where a system is longer than one group can hold, it is cut into tiles. Each becomes two equations for
+ * its first and last unknown; these form tridiagonal systems again, a level further up. Once they
+ * are known every tile is a system of its own between neighbours that are known.
+ *
+ * Words moved per unknown: 5, and where tiles are cut 9 and 10 for each reduced equation
+ */
+#include "batch.h"
+#include <stdio.h>
+
+enum {
+    MAX_LEVELS = 40,
+    MOST_GROUPS = 65535,
+    CPU_LANES = 256,    /* tiles or systems that keep all cores busy */
+    CPU_SHORT = 128,    /* equations below which a system is not cut for that */
+    CPU_TILE = 4096,    /* equations of a tile, whose factors stay in the cache */
+    CPU_LONG = 1 << 15, /* equations above which a system is cut in any case */
+    SEGMENT_BYTES = 64  /* of interleaved systems to be read together */
+};
+
+/* One level: systems of n equations, and how they are shared out. */
+typedef struct level {
+    int64_t n, tiles;
+    batch_array lower, diagonal, upper, b, x;
+    int64_t m_row, m_system, row, system;
+    cl_int check;
+    cl_int S, T; /* GPUs: systems to a group, work-items to a system */
+} level;
+
+typedef struct levels {
+    const batch *B;
+    kry_device *dev;
+    level level[MAX_LEVELS];
+    int count;
+    cl_int periodic, ticket, by_system;
+    int group, chunk; /* GPUs: work-items, equations to each */
+    int64_t cpu_groups;
+    int64_t words; /* of scratch storage */
+    int64_t cpu_words, copy_at;
+    kry_kernel *solve, *reduce, *close;
+} levels;
+
+static int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* ---- how systems are cut --------------------------------------------------------------- */
+
+static int64_t cut_on_cpu(int64_t n, int64_t systems)
+{
+    int64_t tiles = 1;
+    if (systems < CPU_LANES) tiles = divide_up(CPU_LANES, systems);
+    if (tiles > n / CPU_SHORT) tiles = n / CPU_SHORT;
+    if ((tiles > 1 || n > CPU_LONG) && tiles < divide_up(n, CPU_TILE)) tiles = divide_up(n, CPU_TILE);
+    return tiles > 1 ? tiles : 1;
+}
+
+static int floor_power(int64_t v)
+{
+    int p = 1;
+    while (2 * (int64_t)p <= v) p *= 2;
+    return p;
+}
+
+/* Systems that lie side by side are read in segments of SEGMENT_BYTES, each from as many systems. */
+static void cut_on_gpu(const levels *L, level *l)
+{
+    int together = 1;
+    if (L->by_system) {
+        together = SEGMENT_BYTES / (int)kry_type_size(L->B->type);
+        while (together > L->group || together / 2 >= L->B->systems) together /= 2;
+    }
+    int64_t most = (int64_t)(L->group / together) * L->chunk;
+    l->tiles = divide_up(l->n, most);
+    l->T = (cl_int)divide_up(divide_up(l->n, l->tiles), L->chunk);
+    int64_t room = L->group / l->T;
+    if (room > L->B->systems) room = L->B->systems;
+    l->S = (cl_int)room;
+    if (L->by_system) { /* a power of two, which divides the group */
+        l->S = floor_power(L->group / l->T);
+        while (l->S / 2 >= L->B->systems) l->S /= 2;
+    }
+}
+
+static void cut(const levels *L, level *l)
+{
+    if (L->dev->info.cpu_kernels)
+        l->tiles = cut_on_cpu(l->n, L->B->systems);
+    else
+        cut_on_gpu(L, l);
+}
+
+/* The reduced systems of a level, in scratch storage. */
+static level above(levels *L, const level *l)
+{
+    level up = { .n = 2 * l->tiles, .check = l->check > 0 };
+    int64_t size = up.n * L->B->systems;
+    batch_array *array[] = { &up.lower, &up.diagonal, &up.upper, &up.b, &up.x };
+    for (size_t i = 0; i < COUNT(array); i++) array[i]->first = L->words + (int64_t)i * size;
+    L->words += 5 * size;
+    up.m_row = up.row = L->by_system ? L->B->systems : 1;
+    up.m_system = up.system = L->by_system ? 1 : up.n;
+    return up;
+}
+
+static bool is_last(const levels *L, const level *l)
+{
+    return L->periodic ? l->n <= 2 : l->tiles == 1;
+}
+
+/* All levels, and the scratch storage that they want. */
+static void plan(levels *L)
+{
+    const batch *B = L->B;
+    const batch_array *d = B->diagonal;
+    cl_int check = B->params.unchecked ? 0 : B->params.pivoting == KRY_BATCH_PIVOT_NEVER ? 1 : 2;
+    level l = { .n = B->n,
+                .lower = d[0],
+                .diagonal = d[1],
+                .upper = d[2],
+                .b = B->b,
+                .x = B->x,
+                .m_row = B->m_row,
+                .m_system = B->m_system,
+                .row = B->row,
+                .system = B->system,
+                .check = check };
+    L->periodic = B->periodic;
+    L->by_system = B->systems > 1 && B->system < B->row;
+    for (;;) {
+        cut(L, &l);
+        L->level[L->count++] = l;
+        if (is_last(L, &l)) break;
+        l = above(L, &L->level[L->count - 1]);
+    }
+}
+
+/* GPUs: work-items, as many as local memory has room for; each has a column there. */
+static void shape(levels *L)
+{
+    const kry_device_info *info = &L->dev->info;
+    int64_t size = (int64_t)kry_type_size(L->B->type);
+    L->chunk = L->B->params.chunk ? L->B->params.chunk : size == 4 ? 16 : 8;
+    L->group = L->chunk == 16 ? 128 : 256;
+    while (L->group > info->max_group ||
+           L->group * ((L->chunk + 2) * size + (int64_t)sizeof(cl_int)) + 512 > info->local_bytes)
+        L->group /= 2;
+}
+
+/* The matrix is read by every system, but where there is one for all it comes from memory once. */
+double batch_levels_bytes(const batch *B)
+{
+    levels L = { .B = B, .dev = B->dev };
+    double words = 0, systems = (double)B->systems;
+
+    if (!B->dev->info.cpu_kernels) shape(&L);
+    plan(&L);
+    for (int i = 0; i < L.count; i++) {
+        const level *l = &L.level[i];
+        double matrix = 3 * (double)l->n * (l->m_system || systems < 2 ? systems : 1);
+        double b = (double)l->n * systems, x = b, ends = 10 * (double)l->tiles * systems;
+        bool last = i == L.count - 1;
+        words += matrix + b + x + (last ? 0 : matrix + b + ends);
+    }
+    return words * (double)kry_type_size(B->type);
+}
+
+static kry_status get_kernels(levels *L)
+{
+    kry_status st = KRY_OK;
+    kry_type type = L->B->type;
+    char defines[60] = "";
+    if (!L->dev->info.cpu_kernels)
+        snprintf(defines, sizeof defines, "-DGROUP=%d -DM=%d", L->group, L->chunk);
+    TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_solve", &L->solve));
+    if (L->count > 1)
+        TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_reduce", &L->reduce));
+    if (L->periodic)
+        TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_close", &L->close));
+done:
+    return st;
+}
+
+/* Strides stay in a copy of b: it is all between its first and its last number. */
+static int64_t b_span(const batch *B)
+{
+    return (B->n - 1) * B->row + (B->systems - 1) * B->system + 1;
+}
+
+/* Scratch storage: the levels above the first; b, if x is to be written over it while tiles still need
+ * it; on CPUs the factors of what each group has in hand. */
+static kry_status reserve(levels *L)
+{
+    kry_status st = KRY_OK;
+    const batch *B = L->B;
+    int width = kry_vector_width(L->dev, B->type);
+    int64_t longest = 0, most = 1;
+
+    L->copy_at = L->words;
+    if (B->in_place && L->count > 1) L->words += b_span(B);
+    L->cpu_words = L->words;
+    if (L->dev->info.cpu_kernels) {
+        for (int i = 0; i < L->count; i++) {
+            int64_t rows = divide_up(L->level[i].n, L->level[i].tiles);
+            int64_t packs = divide_up(L->level[i].tiles * B->systems, width);
+            if (rows > longest) longest = rows;
+            if (packs > most) most = packs;
+        }
+        L->cpu_groups = 4 * (int64_t)L->dev->info.compute_units;
+        if (L->cpu_groups > most) L->cpu_groups = most;
+        L->words += L->cpu_groups * 2 * longest * width;
+    }
+    TRY(batch_work_reserve(L->dev, (size_t)(L->words ? L->words : 1) * kry_type_size(B->type)));
+    for (int i = 1; i < L->count; i++) {
+        level *l = &L->level[i];
+        cl_mem work = L->dev->batch->work;
+        l->lower.buffer = l->diagonal.buffer = l->upper.buffer = l->b.buffer = l->x.buffer = work;
+    }
+done:
+    return st;
+}
+
+/* ---- launches -------------------------------------------------------------------------- */
+
+enum { SYSTEMS_ARGS = 19 };
+
+static void systems_args(const levels *L, const level *l, kry_arg args[SYSTEMS_ARGS])
+{
+    const struct kry_batch_space *space = L->dev->batch;
+    const kry_arg all[SYSTEMS_ARGS] = { ARG(l->n),
+                                        ARG(L->B->systems),
+                                        ARG(l->tiles),
+                                        ARG(l->lower.buffer),
+                                        ARG(l->lower.first),
+                                        ARG(l->diagonal.buffer),
+                                        ARG(l->diagonal.first),
+                                        ARG(l->upper.buffer),
+                                        ARG(l->upper.first),
+                                        ARG(l->m_row),
+                                        ARG(l->m_system),
+                                        ARG(l->b.buffer),
+                                        ARG(l->b.first),
+                                        ARG(l->row),
+                                        ARG(l->system),
+                                        ARG(L->periodic),
+                                        ARG(l->check),
+                                        ARG(space->flag),
+                                        ARG(space->found) };
+    for (int i = 0; i < SYSTEMS_ARGS; i++) args[i] = all[i];
+}
+
+/* The launches of a kernel whose arguments on GPUs end with S, T, by_system and the first block. */
+static kry_status launch_tiles(const levels *L, const level *l, kry_kernel *kernel, kry_arg *args,
+                               size_t count)
+{
+    kry_status st = KRY_OK;
+    int64_t first = 0, blocks = l->tiles * divide_up(L->B->systems, l->S ? l->S : 1);
+    const kry_arg last[] = { ARG(l->S), ARG(l->T), ARG(L->by_system), ARG(first) };
+
+    if (L->dev->info.cpu_kernels) {
+        int64_t packs = divide_up(l->tiles * L->B->systems, kry_vector_width(L->dev, L->B->type));
+        int64_t groups = packs < L->cpu_groups ? packs : L->cpu_groups;
+        TRY(kry_launch(L->dev, kernel, groups, args, count));
+        return KRY_OK;
+    }
+    for (size_t i = 0; i < COUNT(last); i++) args[count++] = last[i];
+    for (; first < blocks; first += MOST_GROUPS) {
+        int64_t groups = blocks - first < MOST_GROUPS ? blocks - first : MOST_GROUPS;
+        TRY(kry_launch_size(L->dev, kernel, groups, L->group, args, count));
+    }
+done:
+    return st;
+}
+
+static kry_status run_reduce(const levels *L, const level *l, const level *up)
+{
+    kry_arg args[KRY_MAX_ARGS];
+    size_t count = SYSTEMS_ARGS;
+    int64_t size = up->n * L->B->systems;
+    cl_mem ends = up->lower.buffer;
+
+    systems_args(L, l, args);
+    const kry_arg more[] = { ARG(L->ticket), ARG(ends),     ARG(up->lower.first),
+                             ARG(size),      ARG(up->row), ARG(up->system) };
+    for (size_t i = 0; i < COUNT(more); i++) args[count++] = more[i];
+    return launch_tiles(L, l, L->reduce, args, count);
+}
+
+/* up: NULL if nothing is known beyond the ends */
+static kry_status run_solve(const levels *L, const level *l, const level *up)
+{
+    kry_arg args[KRY_MAX_ARGS];
+    size_t count = SYSTEMS_ARGS;
+    cl_int bounded = up != NULL;
+    batch_array ends = up ? up->x : l->b;
+    int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
+    int width = kry_vector_width(L->dev, L->B->type);
+    int64_t factors = 2 * divide_up(l->n, l->tiles) * width;
+
+    systems_args(L, l, args);
+    const kry_arg more[] = { ARG(L->ticket),   ARG(l->x.buffer),  ARG(l->x.first),
+                             ARG(bounded),     ARG(ends.buffer),  ARG(ends.first),
+                             ARG(e_row),       ARG(e_system),     ARG(L->dev->batch->work),
+                             ARG(L->cpu_words), ARG(factors) };
+    size_t take = COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 3);
+    for (size_t i = 0; i < take; i++) args[count++] = more[i];
+    return launch_tiles(L, l, L->solve, args, count);
+}
+
+static kry_status run_close(const levels *L, const level *l)
+{
+    kry_arg args[SYSTEMS_ARGS + 3];
+
+    systems_args(L, l, args);
+    args[SYSTEMS_ARGS] = (kry_arg)ARG(L->ticket);
+    args[SYSTEMS_ARGS + 1] = (kry_arg)ARG(l->x.buffer);
+    args[SYSTEMS_ARGS + 2] = (kry_arg)ARG(l->x.first);
+    return kry_launch(L->dev, L->close, kry_groups_for(L->dev, L->B->type, L->B->systems), args,
+                      COUNT(args));
+}
+
+/* b to where x does not lie */
+static kry_status copy_b(levels *L)
+{
+    kry_status st = KRY_OK;
+    const batch *B = L->B;
+    size_t size = kry_type_size(B->type);
+    cl_mem work = L->dev->batch->work;
+    TRY_CL(clEnqueueCopyBuffer(L->dev->queue, B->b.buffer, work, (size_t)B->b.first * size,
+                               (size_t)L->copy_at * size, (size_t)b_span(B) * size, 0, NULL, NULL));
+    L->level[0].b = (batch_array){ work, L->copy_at };
+done:
+    return st;
+}
+
+static kry_status run_all(levels *L)
+{
+    kry_status st = KRY_OK;
+    int top = L->count - 1;
+
+    for (int i = 0; i < top; i++) TRY(run_reduce(L, &L->level[i], &L->level[i + 1]));
+    if (L->periodic)
+        TRY(run_close(L, &L->level[top]));
+    else
+        TRY(run_solve(L, &L->level[top], NULL));
+    for (int i = top - 1; i >= 0; i--) TRY(run_solve(L, &L->level[i], &L->level[i + 1]));
+done:
+    return st;
+}
+
+kry_status batch_solve_levels(const batch *B)
+{
+    kry_status st = KRY_OK;
+    levels L = { .B = B, .dev = B->dev, .ticket = (cl_int)kry_ticket() };
+
+    if (!B->dev->info.cpu_kernels) shape(&L);
+    plan(&L);
+    TRY(get_kernels(&L));
+    TRY(reserve(&L));
+    if (B->in_place && L.count > 1) TRY(copy_b(&L));
+    TRY(run_all(&L));
+done:
+    return st;
+}

@@ -1,0 +1,75 @@
+/* batch_pivot.c - banded systems with partial pivoting, a work-item for each. Kernel: cl/banded.cl.
+ *
+ * Words moved per unknown: the diagonals and b; each row of U with what belongs to it there and back; x */
+#include "batch.h"
+#include <stdio.h>
+
+enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups: on as many compute units as there are */
+
+/* Words that are kept of an eliminated row: U's, those of a period's border, the right-hand side. */
+static int row_words(const batch *B) { return 2 * B->band + 2 + (B->periodic ? 2 * B->band : 0); }
+
+/* Work-items at once: as many as there are systems and scratch storage. */
+static int64_t items_at_once(const batch *B, int64_t count, int *size)
+{
+    const kry_device *dev = B->dev;
+    int64_t most = dev->info.cpu_kernels ? 4 * (int64_t)dev->info.compute_units
+                                         : (int64_t)GROUP * MOST_GROUPS;
+    double each = (double)B->n * row_words(B) * (double)kry_type_size(B->type);
+    double room = (double)dev->info.global_bytes / 8;
+    if (room > (double)dev->info.max_alloc_bytes) room = (double)dev->info.max_alloc_bytes;
+    if ((double)most * each > room) most = (int64_t)(room / each);
+    int64_t items = count < most ? count : most > 0 ? most : 1;
+    *size = dev->info.cpu_kernels || items < GROUP || dev->info.max_group < GROUP ? 1 : GROUP;
+    return items / *size * *size;
+}
+
+kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = B->dev;
+    kry_kernel *kernel = NULL;
+    char defines[40];
+    int size = 1, words = row_words(B);
+    int64_t items = items_at_once(B, count, &size);
+    bool cpu = dev->info.cpu_kernels;
+    int64_t word = cpu ? 1 : items, slot = cpu ? B->n * words : 1;
+    cl_int listed = marked, pivots = pivoting;
+
+    snprintf(defines, sizeof defines, "-DBAND=%d%s", B->band, B->periodic ? " -DPERIODIC" : "");
+    TRY(kry_kernel_get(dev, "banded", B->type, defines, "banded_solve", &kernel));
+    TRY(batch_work_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type)));
+    const batch_array *d = B->diagonal, *low = d + B->band - 1, *high = d + B->band + 1;
+    const batch_array *far_low = d, *far_high = d + 2 * B->band;
+    const struct kry_batch_space *space = dev->batch;
+    kry_arg args[] = { ARG(B->n),
+                       ARG(count),
+                       ARG(listed),
+                       ARG(pivots),
+                       ARG(far_low->buffer),
+                       ARG(far_low->first),
+                       ARG(low->buffer),
+                       ARG(low->first),
+                       ARG(d[B->band].buffer),
+                       ARG(d[B->band].first),
+                       ARG(high->buffer),
+                       ARG(high->first),
+                       ARG(far_high->buffer),
+                       ARG(far_high->first),
+                       ARG(B->m_row),
+                       ARG(B->m_system),
+                       ARG(B->b.buffer),
+                       ARG(B->b.first),
+                       ARG(B->x.buffer),
+                       ARG(B->x.first),
+                       ARG(B->row),
+                       ARG(B->system),
+                       ARG(space->found),
+                       ARG(space->state),
+                       ARG(space->work),
+                       ARG(word),
+                       ARG(slot) };
+    TRY(kry_launch_size(dev, kernel, items / size, size, args, COUNT(args)));
+done:
+    return st;
+}
