@@ -349,7 +349,6 @@ done:
 
 /* ---- commands ---- */
 
-/* 0: a sparse matrix takes part, so that the host has to do it */
 static kry_status binary(call *c, element_op op)
 {
     kry_status st = KRY_OK;
@@ -357,11 +356,11 @@ static kry_status binary(call *c, element_op op)
     kry_task *task = NULL;
     shape s;
 
-    TRY(take_count(c, 2, 2));
+    TRY(take_count(c, 2, 3));
     TRY(operand_look(c->in[0], &a));
     TRY(operand_look(c->in[1], &b));
     if (a.shape.kind == SPARSE || b.shape.kind == SPARSE) {
-        c->out[0] = mxCreateDoubleScalar(0);
+        TRY(leave_to_host(c));
         goto done;
     }
     CHECK(a.task || b.task, KRY_ERR_TYPE, "gpuMatrix: none of the operands is one");

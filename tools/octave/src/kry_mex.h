@@ -156,6 +156,9 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
 COMMAND_LIST(COMMAND_DECLARE)
 #undef COMMAND_DECLARE
 
+/* A binary operator with sparse matrices that the host has to do: hands back 0 if true stands behind the
+ * operands. Else that is an error, so that the quick way through the class need not look. */
+kry_status leave_to_host(call *c);
 /* Arguments. */
 kry_status take_count(call *c, int least, int most);
 kry_status take_text(const mxArray *a, const char *what, char *text, size_t size);

@@ -87,7 +87,7 @@ done:
 
 static bool is_scalar(const operand *o) { return o->shape.rows == 1 && o->shape.cols == 1; }
 
-/* kry_mex ('mtimes', a, b); 0: sparse in a way that the host has to do it */
+/* kry_mex ('mtimes', a, b), or with true behind them: leave_to_host */
 kry_status command_mtimes(call *c)
 {
     kry_status st = KRY_OK;
@@ -95,12 +95,13 @@ kry_status command_mtimes(call *c)
     kry_task *task = NULL;
     shape s;
 
-    TRY(take_count(c, 2, 2));
+    TRY(take_count(c, 2, 3));
     TRY(operand_look(c->in[0], &a));
     TRY(operand_look(c->in[1], &b));
     bool scale = is_scalar(&a) || is_scalar(&b);
-    if (b.shape.kind == SPARSE || (scale && a.shape.kind == SPARSE)) {
-        c->out[0] = mxCreateDoubleScalar(0);
+    if ((b.shape.kind == SPARSE && a.shape.cols == b.shape.rows) ||
+        (scale && (a.shape.kind == SPARSE || b.shape.kind == SPARSE))) {
+        TRY(leave_to_host(c));
     } else if (scale) {
         TRY(elements(ELEMENT_TIMES, &a, &b, &s, &task));
         TRY(value_keep(&s, &task, &c->out[0]));

@@ -13,6 +13,6 @@ for folder = folders
     fclose (out);
     if good < all, fprintf ('# %s\n', strrep (fileread (log), "\n", "\n# ")); end
     delete (log);
-    tap (good == all, name, sprintf ('# %d of %d blocks, %.1f s', good, all, toc (start)));
+    tap (good == all, name, sprintf ('(%d of %d blocks, %.1f s)', good, all, toc (start)));
   end
 end

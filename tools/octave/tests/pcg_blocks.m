@@ -23,4 +23,4 @@ fclose (handle);
 [good, all] = test (file, 'quiet', stdout);
 delete (file);
 rmdir (folder);
-tap (good == all && all > 0, 'the test blocks of pcg.m', sprintf ('# %d of %d', good, all));
+tap (good == all && all > 0, 'the test blocks of pcg.m', sprintf ('(%d of %d)', good, all));

@@ -8,12 +8,14 @@ function z = minus (a, b)
   %   gather (gpuMatrix ([1 2; 3 4]) - [5 6; 7 8])
   %
   % See also: gpuMatrix, gather
-  if isobject (a), z = a; p = a.h; else, p = a; z = b; end
-  if isobject (b), q = b.h; else, q = b; end
-  h = kry_mex ('minus', p, q);
-  if h == 0, z = by_host (@minus, a, b); return; end
-  z.h = h;
-  z.guard = onCleanup (@() kry_mex ('free', h));
+  try % both are on the device: no more than has to be, for this is what a call costs
+    z = a;
+    h = kry_mex ('minus', a.h, b.h);
+    z.h = h;
+    z.guard = onCleanup (@() kry_mex ('free', h));
+  catch
+    z = mixed ('minus', @minus, a, b);
+  end
 end
 
 %!test

@@ -6,20 +6,23 @@ function z = mtimes (a, b)
   %
   % Example:
   %   gather (gpuMatrix ([1 2; 3 4]) * [1; 1])
-  if isobject (a), z = a; p = a.h; else, p = a; z = b; end
-  if isobject (b), q = b.h; else, q = b; end
-  h = kry_mex ('mtimes', p, q);
-  if h == 0, z = by_rows (a, b); return; end
-  z.h = h;
-  z.guard = onCleanup (@() kry_mex ('free', h));
+  try % both are on the device: no more than has to be, for this is what a call costs
+    z = a;
+    h = kry_mex ('mtimes', a.h, b.h);
+    z.h = h;
+    z.guard = onCleanup (@() kry_mex ('free', h));
+  catch
+    z = product (a, b);
+  end
 end
 
-function z = by_rows (a, b)
-  % b is sparse: as (b' * a')' if a is dense and neither is a number
-  if issparse (a) || isscalar (a) || isscalar (b)
-    z = by_host (@mtimes, a, b);
-  else
+function z = product (a, b)
+  % Dense times sparse as (b' * a')', what is sparse twice by the host
+  scale = isscalar (a) || isscalar (b);
+  if issparse (b) && ~issparse (a) && ~scale && size (a, 2) == size (b, 1)
     z = transpose (mtimes (transpose (gpuMatrix (b)), transpose (gpuMatrix (a))));
+  else
+    z = mixed ('mtimes', @mtimes, a, b);
   end
 end
 

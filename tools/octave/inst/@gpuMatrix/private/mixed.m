@@ -1,0 +1,15 @@
+function z = mixed (name, f, a, b)
+  % An operator where one operand is on the host, is sparse, or the two do not go together; f is what
+  % Octave has for it
+  p = a; q = b;
+  if isobject (a), p = a.h; end
+  if isobject (b), q = b.h; end
+  h = kry_mex (name, p, q, true);
+  if h == 0
+    z = by_host (f, a, b);
+  else
+    if isobject (a), z = a; else, z = b; end
+    z.h = h;
+    z.guard = onCleanup (@() kry_mex ('free', h));
+  end
+end
