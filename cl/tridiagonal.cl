@@ -11,7 +11,8 @@
 // registers: everything is read and written once, in the order of memory, and changes hands through
 // local memory. CPUs: VW tiles or systems at a time in the lanes of vectors.
 //
-// M, GROUP  rows per work-item, work-items per group; M at least 4. Not for CPUs
+// M, GROUP  rows per work-item, work-items per group; M a multiple of 4. Not for CPUs
+// VECTORS   systems are one tile each, their rows side by side, and all places multiples of four
 
 #define SYSTEMS_PARAMS                                                                             \
     long n, long systems, long tiles, global const REAL *lower, long lower_first,                  \
@@ -403,6 +404,30 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     _Pragma("unroll") for (int k = 0; k < M; k++)                                \
         v[k] = k < count ? box[PLACE(start + k, mine)] : (rest);
 
+#ifdef VECTORS
+// Chunks lie in memory as they are wanted, at places that are multiples of four: no detour.
+#define REAL4 KRY_JOIN(REAL, 4)
+#define LOAD_CHUNK(v, from, rest)                                       \
+    _Pragma("unroll") for (int k = 0; k < M; k += 4)                    \
+    {                                                                   \
+        REAL4 four = k < count ? *(global const REAL4 *)((from) + k) : (REAL4)(rest); \
+        v[k] = four.x, v[k + 1] = four.y, v[k + 2] = four.z, v[k + 3] = four.w;      \
+    }
+#define LOAD_CHUNKS                                                                     \
+    REAL a[M], d[M], c[M], y[M];                                                        \
+    const long m_chunk = (s0 + mine) * m_system + start, chunk = (s0 + mine) * system + start; \
+    LOAD_CHUNK(a, lower + lower_first + m_chunk, 0)                                     \
+    LOAD_CHUNK(d, diagonal + diagonal_first + m_chunk, 1)                               \
+    LOAD_CHUNK(c, upper + upper_first + m_chunk, 0)                                     \
+    LOAD_CHUNK(y, b + b_first + chunk, 0)                                               \
+    if (start == 0 && !periodic) a[0] = 0;                                              \
+    _Pragma("unroll") for (int k = 3; k < M; k += 4) if (start + k == n - 1 && !periodic) c[k] = 0;
+#define STORE_CHUNKS                                                             \
+    if (!bad[mine])                                                              \
+        _Pragma("unroll") for (int k = 0; k < M; k += 4) if (k < count)          \
+            *(global REAL4 *)(x + x_first + chunk + k) =                         \
+                (REAL4)(y[k], y[k + 1], y[k + 2], y[k + 3]);
+#else
 #define LOAD_CHUNKS                                                                    \
     REAL a[M], d[M], c[M], y[M];                                                       \
     WALK(long o = (begin + i) * m_row + (s0 + j) * m_system;                           \
@@ -414,6 +439,11 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     TO_CHUNKS(d, 1)                                                                    \
     TO_CHUNKS(c, 0)                                                                    \
     TO_CHUNKS(y, 0)
+#define STORE_CHUNKS                                                                                  \
+    _Pragma("unroll") for (int k = 0; k < M; k++) if (k < count) box[PLACE(start + k, mine)] = y[k];  \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                     \
+    WALK(if (!bad[j]) x[x_first + (begin + i) * row + (s0 + j) * system] = box[PLACE(i, j)];)
+#endif
 
 // Chunks: what is left of each is one row for its last unknown; parallel cyclic reduction solves these.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -502,10 +532,10 @@ tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
     barrier(CLK_LOCAL_MEM_FENCE);
     y[M - 1] = last;
     _Pragma("unroll") for (int k = M - 2; k >= 0; k--) y[k] -= a[k] * L + c[k] * y[k + 1];
-    _Pragma("unroll") for (int k = 0; k < M; k++) if (k < count) box[PLACE(start + k, mine)] = y[k];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    WALK(if (!bad[j]) x[x_first + (begin + i) * row + (s0 + j) * system] = box[PLACE(i, j)];)
+    STORE_CHUNKS
 }
+
+#ifndef VECTORS
 
 // Chunks: first and last row of each; neighbours join until one pair is left for a tile.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -569,6 +599,7 @@ tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_si
     }
 }
 
+#endif
 #endif
 
 // Cycles of one or two unknowns

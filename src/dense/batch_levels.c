@@ -142,7 +142,7 @@ static void shape(levels *L)
 {
     const kry_device_info *info = &L->dev->info;
     int64_t size = (int64_t)kry_type_size(L->B->type);
-    L->chunk = L->B->params.chunk ? L->B->params.chunk : size == 4 ? 16 : 8;
+    L->chunk = L->B->params.chunk ? L->B->params.chunk : 8;
     L->group = L->chunk == 16 ? 128 : 256;
     while (L->group > info->max_group ||
            L->group * ((L->chunk + 2) * size + (int64_t)sizeof(cl_int)) + 512 > info->local_bytes)
@@ -167,13 +167,26 @@ double batch_levels_bytes(const batch *B)
     return words * (double)kry_type_size(B->type);
 }
 
+/* Whether systems are one tile each and their rows side by side, four rows at a time at places that
+ * are multiples of four: VECTORS of cl/tridiagonal.cl. */
+static bool takes_vectors(const levels *L)
+{
+    const level *l = &L->level[0];
+    const int64_t places[] = { l->n,        l->m_system,       l->system,  l->lower.first,
+                               l->diagonal.first, l->upper.first, l->b.first, l->x.first };
+    bool fit = L->count == 1 && l->row == 1 && l->m_row == 1 && !L->by_system;
+    for (size_t i = 0; i < COUNT(places); i++) fit = fit && places[i] % 4 == 0;
+    return fit;
+}
+
 static kry_status get_kernels(levels *L)
 {
     kry_status st = KRY_OK;
     kry_type type = L->B->type;
     char defines[60] = "";
     if (!L->dev->info.cpu_kernels)
-        snprintf(defines, sizeof defines, "-DGROUP=%d -DM=%d", L->group, L->chunk);
+        snprintf(defines, sizeof defines, "-DGROUP=%d -DM=%d%s", L->group, L->chunk,
+                 takes_vectors(L) ? " -DVECTORS" : "");
     TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_solve", &L->solve));
     if (L->count > 1)
         TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_reduce", &L->reduce));
