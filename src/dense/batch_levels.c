@@ -142,7 +142,9 @@ static void shape(levels *L)
 {
     const kry_device_info *info = &L->dev->info;
     int64_t size = (int64_t)kry_type_size(L->B->type);
-    L->chunk = L->B->params.chunk ? L->B->params.chunk : 8;
+    /* Sixteen rows in registers pay in single, where nothing else wants registers: takes_vectors. */
+    bool beside = L->B->row == 1 && L->B->m_row == 1 && L->B->n <= 2048 && L->B->n % 4 == 0;
+    L->chunk = L->B->params.chunk ? L->B->params.chunk : size == 4 && beside && L->B->n > 128 ? 16 : 8;
     L->group = L->chunk == 16 ? 128 : 256;
     while (L->group > info->max_group ||
            L->group * ((L->chunk + 2) * size + (int64_t)sizeof(cl_int)) + 512 > info->local_bytes)
