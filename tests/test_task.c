@@ -1072,13 +1072,17 @@ static void events__failures(void **state)
     cl_int err, how = 0;
     cl_event in = clCreateUserEvent(kry_device_context(device()), &err), out;
     kry_task *arrived, *norm, *host;
+    kry_vec *v;
 
-    OK(kry_task_of_events(&in, 1, NULL, &arrived));
+    OK(kry_vec_create(device(), KRY_F32, 5, 1, &v));
+    OK(kry_task_of_events(&in, 1, v, &arrived));
+    kry_vec_release(&v);
     OK(kry_task_norm2(q, arrived, &norm));
     OK(kry_task_event(norm, NULL, &out));
     clSetUserEventStatus(in, -7);
     REFUSES(wait_for(arrived), KRY_ERR_DEVICE, "an event that 'events' waits for ended with");
     REFUSES(wait_for(norm), KRY_ERR_DEVICE, "because 'events' failed: an event");
+    assert_null(kry_task_vec(arrived));
     OK(kry_queue_finish(q));
     assert_int_equal(clGetEventInfo(out, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof how, &how, NULL),
                      CL_SUCCESS);

@@ -178,7 +178,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_input_vec(kry_task *self, int i, kry_
  * another device. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_input_op(kry_task *self, int i, kry_op **op);
 KRY_API KRY_MUST_CHECK kry_status kry_task_input_number(kry_task *self, int i, double *number);
-/* The value; retained. */
+/* The value: the task takes a reference of its own, and yours is still yours to release. */
 KRY_API void kry_task_set_vec(kry_task *self, kry_vec *vec);
 KRY_API void kry_task_set_op(kry_task *self, kry_op *op);
 KRY_API void kry_task_set_number(kry_task *self, double number);
