@@ -1,4 +1,5 @@
-/* tasks.h - what the tests of background work share: gates that jobs wait at, and waits that end. */
+/* tasks.h - what the tests of background work share: gates that jobs wait at, and waits that end.
+ */
 #ifndef KRY_TEST_TASKS_H
 #define KRY_TEST_TASKS_H
 
@@ -7,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 300 }; /* seconds; nothing here takes long, but machines may be busy */
+enum { PATIENCE = 800 }; /* seconds; nothing here takes long, but machines may be busy */
 
 /* A door that jobs wait behind: tests decide by it what runs when, not by the clock. */
 typedef struct gate {
@@ -97,7 +98,8 @@ MAYBE_UNUSED static void gate_forget(void *user)
 MAYBE_UNUSED static kry_task *gate_job(kry_queue *q, gate *g, kry_task *const *inputs, int count)
 {
     kry_task *t;
-    OK(kry_task_submit(q, KRY_JOB(.name = "gate", .run = at_gate, .destroy = gate_forget, .user = g),
+    OK(kry_task_submit(q,
+                       KRY_JOB(.name = "gate", .run = at_gate, .destroy = gate_forget, .user = g),
                        inputs, count, &t));
     return t;
 }
@@ -107,7 +109,8 @@ MAYBE_UNUSED static kry_status wait_for(kry_task *t)
 {
     bool ended;
     kry_status st = kry_task_wait_for(t, PATIENCE, &ended);
-    if (!ended) fail_msg("'%s' did not end in %d s: %s", kry_task_name(t), PATIENCE, kry_last_error());
+    if (!ended)
+        fail_msg("'%s' did not end in %d s: %s", kry_task_name(t), PATIENCE, kry_last_error());
     return st;
 }
 

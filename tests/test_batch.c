@@ -9,8 +9,8 @@ typedef struct tally {
     atomic_int largest[3];
     gate *gate;
     bool one_is_held_up; /* queue 1, at the gate, and queue 0 waits until it is there */
-    int64_t fail_at;  /* this job fails; < 0: none does */
-    int64_t cancel_at; /* this job has `whole` cancelled */
+    int64_t fail_at;     /* this job fails; < 0: none does */
+    int64_t cancel_at;   /* this job has `whole` cancelled */
     kry_device *device[3];
     kry_task *whole;
     atomic_int wrong;
@@ -88,8 +88,8 @@ static void batch__every_job_once(void **state)
                 int64_t done = 0;
 
                 memset(t.times, 0, sizeof t.times);
-                OK(kry_batch_run(KRY_JOBS(.queues = q, .count = count, .jobs = jobs[j], .run = count_jobs,
-                                          .user = &t, .smallest = smallest,
+                OK(kry_batch_run(KRY_JOBS(.queues = q, .count = count, .jobs = jobs[j],
+                                          .run = count_jobs, .user = &t, .smallest = smallest,
                                           .weights = j % 2 ? weights : NULL),
                                  shares));
                 all_done_once(&t, jobs[j]);
@@ -119,8 +119,8 @@ static void batch__the_quick_one_does_the_rest(void **state)
     tally_init(&t);
     open_queues(q, &t, 2);
     t.gate = &g, t.one_is_held_up = true;
-    OK(kry_batch_submit(KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t,
-                                 .name = "lopsided"),
+    OK(kry_batch_submit(KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs,
+                                 .user = &t, .name = "lopsided"),
                         shares, &whole));
     assert_true(gate_wait(&g, 1));
     int first = t.largest[1];
@@ -188,8 +188,8 @@ static void batch__first_failure_is_named(void **state)
     tally_init(&t);
     open_queues(q, &t, 2);
     t.fail_at = 211;
-    kry_batch_params *p = KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t,
-                                   .name = "LU");
+    kry_batch_params *p = KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs,
+                                   .user = &t, .name = "LU");
     REFUSES(kry_batch_run(p, NULL), KRY_ERR_SINGULAR, "LU: jobs ");
     REFUSES(kry_batch_run(p, NULL), KRY_ERR_SINGULAR, "system 211 is singular");
     t.fail_at = -1;
@@ -211,8 +211,9 @@ static void batch__cancelled_on_its_way(void **state)
     open_queues(q, &t, 2);
     gate_init(&g);
     t.cancel_at = 5, t.gate = &g;
-    OK(kry_batch_submit(KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t), NULL,
-                        &whole));
+    OK(kry_batch_submit(
+        KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t), NULL,
+        &whole));
     t.whole = whole;
     gate_open(&g);
     kry_status st = wait_for(whole);
@@ -239,8 +240,9 @@ static void batch__a_queue_that_never_comes(void **state)
     open_queues(q, &t, 2);
     kry_task *shut = gate_job(q[1], &g, NULL, 0);
     assert_true(gate_wait(&g, 1));
-    OK(kry_batch_submit(KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t), NULL,
-                        &whole));
+    OK(kry_batch_submit(
+        KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t), NULL,
+        &whole));
     OK(kry_queue_finish(q[0]));
     assert_int_equal(kry_task_state(whole), KRY_TASK_WAITING);
     kry_queue_release(&q[1]);
@@ -258,7 +260,8 @@ static kry_status runs_a_batch(void *user, kry_task *self)
     tally t;
     (void)self;
     tally_init(&t);
-    return kry_batch_run(KRY_JOBS(.queues = &h, .count = 1, .jobs = 2, .run = count_jobs, .user = &t), NULL);
+    return kry_batch_run(
+        KRY_JOBS(.queues = &h, .count = 1, .jobs = 2, .run = count_jobs, .user = &t), NULL);
 }
 
 static void batch__bad_input(void **state)
@@ -272,17 +275,21 @@ static void batch__bad_input(void **state)
     tally_init(&y);
     REFUSES(kry_batch_submit(NULL, NULL, &t), KRY_ERR_ARGUMENT, "NULL");
     assert_null(t);
-    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .jobs = 1), NULL), KRY_ERR_ARGUMENT, "no function");
-    REFUSES(kry_batch_run(KRY_JOBS(.jobs = 1, .run = count_jobs), NULL), KRY_ERR_ARGUMENT, "no queues");
-    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 2, .run = count_jobs), NULL), KRY_ERR_ARGUMENT,
-            "queue 1 is NULL");
-    REFUSES(kry_batch_run(KRY_JOBS(.queues = twice, .count = 2, .run = count_jobs), NULL), KRY_ERR_ARGUMENT,
-            "queues 0 and 1 are the same");
+    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .jobs = 1), NULL), KRY_ERR_ARGUMENT,
+            "no function");
+    REFUSES(kry_batch_run(KRY_JOBS(.jobs = 1, .run = count_jobs), NULL), KRY_ERR_ARGUMENT,
+            "no queues");
+    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 2, .run = count_jobs), NULL),
+            KRY_ERR_ARGUMENT, "queue 1 is NULL");
+    REFUSES(kry_batch_run(KRY_JOBS(.queues = twice, .count = 2, .run = count_jobs), NULL),
+            KRY_ERR_ARGUMENT, "queues 0 and 1 are the same");
     REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .jobs = -1, .run = count_jobs), NULL),
             KRY_ERR_ARGUMENT, "-1 jobs");
-    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .run = count_jobs, .weights = weights), NULL),
+    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .run = count_jobs, .weights = weights),
+                          NULL),
             KRY_ERR_ARGUMENT, "weight 0 is 0");
-    REFUSES(kry_batch_run(&(kry_batch_params){ .run = count_jobs }, NULL), KRY_ERR_ARGUMENT, "KRY_JOBS");
+    REFUSES(kry_batch_run(&(kry_batch_params){ .run = count_jobs }, NULL), KRY_ERR_ARGUMENT,
+            "KRY_JOBS");
     OK(kry_task_submit(q[0], KRY_JOB(.run = runs_a_batch, .user = q[0]), NULL, 0, &t));
     REFUSES(wait_for(t), KRY_ERR_ARGUMENT, "kry_batch_run: called from within a task");
     kry_task_release(&t);
@@ -330,10 +337,12 @@ static void batch__on_two_devices(void **state)
 
     w.numbers = host, w.norm = norm;
     open_queues(q, &t, 2);
-    OK(kry_batch_run(KRY_JOBS(.queues = q, .count = 2, .jobs = MANY, .run = norms_of, .user = &w), NULL));
+    OK(kry_batch_run(KRY_JOBS(.queues = q, .count = 2, .jobs = MANY, .run = norms_of, .user = &w),
+                     NULL));
     for (int j = 0; j < MANY; j++) {
         long double sum = 0;
-        for (int i = 0; i < LONG; i++) sum += (long double)numbers[j * LONG + i] * numbers[j * LONG + i];
+        for (int i = 0; i < LONG; i++)
+            sum += (long double)numbers[j * LONG + i] * numbers[j * LONG + i];
         NEAR(norm[j], sqrtl(sum), 4 * LONG * eps_of(acc_type()) * sqrtl(sum), "norm %d", j);
     }
     close_queues(q, 2);

@@ -169,6 +169,106 @@ static void fault__every_request_of_a_new_device(void **state)
     print_message("# %d requests\n", k);
 }
 
+/* ---- in the background: requests are the caller's and the queues' threads' ---- */
+
+enum {
+    BACK_B,
+    BACK_A,
+    BACK_SOLVER,
+    BACK_X,
+    BACK_SUM,
+    BACK_FAR,
+    BACK_NORM,
+    BACK_EVENTS,
+    BACK_BATCH,
+    BACK
+};
+
+static kry_status one_norm(void *user, int queue, kry_device *dev, int64_t first, int64_t count)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+    double *norm = user;
+
+    (void)queue;
+    TRY(kry_vec_create(dev, KRY_F32, 9, 1, &v));
+    TRY(kry_vec_fill(v, 2));
+    for (int64_t i = first; i < first + count; i++) TRY(kry_vec_norm2(v, &norm[i]));
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+static kry_status submit_all(kry_queue *const *q, kry_op *A, const float *b, double *norm,
+                             kry_task **t)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_task_write(q[0], KRY_HOST(.type = KRY_F32, .n = N, .numbers = b), &t[BACK_B]));
+    TRY(kry_task_of_op(A, &t[BACK_A]));
+    TRY(kry_task_solver(q[0], t[BACK_A], "precond=jacobi", &t[BACK_SOLVER]));
+    TRY(kry_task_solve(q[0], t[BACK_SOLVER], t[BACK_B], NULL, &t[BACK_X]));
+    TRY(kry_task_axpby(q[0], 2, t[BACK_X], 1, t[BACK_B], &t[BACK_SUM]));
+    TRY(kry_task_copy(q[1], t[BACK_SUM], &t[BACK_FAR])); /* on another device */
+    TRY(kry_task_norm2(q[1], t[BACK_FAR], &t[BACK_NORM]));
+    TRY(kry_task_of_events(NULL, 0, NULL, &t[BACK_EVENTS]));
+    TRY(kry_batch_submit(
+        KRY_JOBS(.queues = q, .count = 2, .jobs = 3, .run = one_norm, .user = norm), NULL,
+        &t[BACK_BATCH]));
+done:
+    return st;
+}
+
+static kry_status background_run(kry_device *const *dev, kry_op *A)
+{
+    kry_status st = KRY_OK;
+    kry_queue *q[2] = { NULL, NULL };
+    kry_task *t[BACK] = { NULL };
+    double norm[3];
+    float b[N];
+
+    for (int i = 0; i < N; i++) b[i] = (float)(i % 3);
+    for (int i = 0; i < 2; i++) TRY(kry_queue_create(dev[i], NULL, &q[i]));
+    TRY(submit_all(q, A, b, norm, t));
+    for (int i = 0; i < BACK; i++) TRY(kry_task_wait(t[i]));
+    for (int i = 0; i < 3; i++) assert_true(norm[i] == 6);
+done:
+    for (int i = 0; i < 2; i++) kry_queue_release(&q[i]);
+    for (int i = 0; i < BACK; i++) kry_task_release(&t[i]);
+    return st;
+}
+
+static void fault__every_request_in_the_background(void **state)
+{
+    (void)state;
+    kry_device *dev[2] = { device(), NULL };
+    kry_op *A;
+    bool reached = true;
+    int k = 0;
+
+    OK(kry_device_open(NULL, &dev[1]));
+    OK(kry_csr_create(dev[0], KRY_F32, N, N, row_ptr, col, val, KRY_MATRIX(.traits = KRY_POSITIVE),
+                      &A));
+    const int refs = dev[0]->refs;
+    OK(background_run(dev, A));
+    for (; reached; k += small_run() ? 7 : 1) {
+        kry_test_fail_at = k;
+        kry_status st = background_run(dev, A);
+        reached = kry_test_fail_at < 0;
+        kry_test_fail_at = -1;
+        if (st < 0 && st != KRY_ERR_MEMORY)
+            fail_msg("request %d: '%s' (%s) instead of out of memory", k, kry_status_text(st),
+                     kry_last_error());
+        assert_int_equal(dev[0]->refs, refs);
+        assert_int_equal(dev[1]->refs, 1);
+    }
+    assert_in_range(k, 30, 100000);
+    print_message("# %d requests\n", k);
+    OK(background_run(dev, A));
+    kry_op_release(&A);
+    kry_device_release(&dev[1]);
+}
+
 static void device_list__fails(void **state)
 {
     (void)state;
@@ -652,6 +752,7 @@ int main(void)
         cmocka_unit_test(fault__every_request_of_dense_matrices),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
+        cmocka_unit_test(fault__every_request_in_the_background),
         cmocka_unit_test(device_list__fails),
         cmocka_unit_test(update__failure_keeps_the_old_values),
         cmocka_unit_test(update__failure_to_widen_keeps_the_old_values),

@@ -25,7 +25,8 @@ static kry_task *solver_task(kry_op *A, kry_monitor monitor, void *user)
     return t;
 }
 
-static kry_task *written(kry_queue *q, kry_type type, const void *numbers, int64_t n, kry_task *after)
+static kry_task *written(kry_queue *q, kry_type type, const void *numbers, int64_t n,
+                         kry_task *after)
 {
     kry_task *t;
     OK(kry_task_write(q, KRY_HOST(.type = type, .n = n, .numbers = numbers, .after = after), &t));
@@ -77,15 +78,17 @@ static void task__bad_input(void **state)
     kry_vec *v;
     bool ended;
 
-    REFUSES(kry_queue_create(NULL, &(kry_queue_params){ .struct_size = 3 }, &none), KRY_ERR_ARGUMENT,
-            "KRY_QUEUE");
+    REFUSES(kry_queue_create(NULL, &(kry_queue_params){ .struct_size = 3 }, &none),
+            KRY_ERR_ARGUMENT, "KRY_QUEUE");
     assert_null(none);
-    REFUSES(kry_task_submit(q, KRY_JOB(.name = "empty"), NULL, 0, &t), KRY_ERR_ARGUMENT, "'empty' has no run");
+    REFUSES(kry_task_submit(q, KRY_JOB(.name = "empty"), NULL, 0, &t), KRY_ERR_ARGUMENT,
+            "'empty' has no run");
     assert_null(t);
     REFUSES(kry_task_submit(q, KRY_JOB(.run = nothing), inputs, 1, &t), KRY_ERR_ARGUMENT,
             "input 0 of 'job' is NULL");
     REFUSES(kry_task_submit(NULL, KRY_JOB(.run = nothing), NULL, 0, &t), KRY_ERR_ARGUMENT, "NULL");
-    REFUSES(kry_task_submit(q, &(kry_job){ .run = nothing }, NULL, 0, &t), KRY_ERR_ARGUMENT, "KRY_JOB");
+    REFUSES(kry_task_submit(q, &(kry_job){ .run = nothing }, NULL, 0, &t), KRY_ERR_ARGUMENT,
+            "KRY_JOB");
     REFUSES(kry_task_norm2(q, NULL, &t), KRY_ERR_ARGUMENT, "kry_task_norm2: input 0 is NULL");
     REFUSES(kry_task_of_vec(NULL, &t), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_task_of_op(NULL, &t), KRY_ERR_ARGUMENT, "NULL");
@@ -95,7 +98,8 @@ static void task__bad_input(void **state)
     REFUSES(kry_task_write(q, NULL, &t), KRY_ERR_ARGUMENT, "kry_task_write");
     REFUSES(kry_task_write(q, KRY_HOST(.type = 7, .n = 1, .numbers = inputs), &t), KRY_ERR_ARGUMENT,
             "7 is not a number type");
-    REFUSES(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2), &t), KRY_ERR_ARGUMENT, "no numbers");
+    REFUSES(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2), &t), KRY_ERR_ARGUMENT,
+            "no numbers");
     REFUSES(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = -2, .numbers = inputs), &t),
             KRY_ERR_ARGUMENT, "-2-by-0");
     OK(kry_vec_create(device(), KRY_F32, 3, 1, &v));
@@ -103,7 +107,8 @@ static void task__bad_input(void **state)
     REFUSES(kry_task_norm2(h, inputs[0], &t), KRY_ERR_ARGUMENT, "the queue 'host' is the host's");
     REFUSES(kry_task_number(inputs[0], &(double){ 0 }), KRY_ERR_TYPE, "'vec' gives no number");
     OK(kry_task_solve(q, inputs[0], inputs[0], NULL, &t));
-    REFUSES(wait_for(t), KRY_ERR_TYPE, "'solve' wants an operator as input 0, but 'vec' gives none");
+    REFUSES(wait_for(t), KRY_ERR_TYPE,
+            "'solve' wants an operator as input 0, but 'vec' gives none");
     kry_task_release(&t);
     kry_task_release(&inputs[0]);
     kry_vec_release(&v);
@@ -145,9 +150,11 @@ static void jobs__arithmetic(void **state)
             most += fabsl((long double)x[i] * y[i]);
         }
         OK(kry_task_number(t[4], &number));
-        NEAR(number, dot, 8 * (long double)(n + 1) * eps_of(acc_type()) * most, "dot of %d", (int)n);
+        NEAR(number, dot, 8 * (long double)(n + 1) * eps_of(acc_type()) * most, "dot of %d",
+             (int)n);
         OK(kry_task_number(t[5], &number));
-        NEAR(number, sqrtl(norm), 8 * (long double)(n + 1) * eps_of(acc_type()) * sqrtl(norm), "norm");
+        NEAR(number, sqrtl(norm), 8 * (long double)(n + 1) * eps_of(acc_type()) * sqrtl(norm),
+             "norm");
         for (int i = 0; i < 4; i++) free(got[i]);
         for (int i = 0; i < 6; i++) kry_task_release(&t[i]);
         kry_task_release(&tx);
@@ -184,8 +191,8 @@ static void jobs__products(void **state)
         for (int64_t i = 0; i < M.rows; i++) {
             long double Ax = row_times(&M, i, x, NULL, &magnitude);
             long double want = k == 0 ? Ax : k == 1 ? -2 * Ax + 0.5L * b[i] : b[i] - Ax;
-            NEAR(got[i], want, 2 * row_bound(&M, i, type, magnitude + fabsl((long double)b[i])), "row %d",
-                 (int)i);
+            NEAR(got[i], want, 2 * row_bound(&M, i, type, magnitude + fabsl((long double)b[i])),
+                 "row %d", (int)i);
         }
         free(got);
         kry_task_release(&t[k]);
@@ -240,7 +247,8 @@ static void jobs__solve(void **state)
     assert_true(r->history[0] > r->history[r->iterations]);
     assert_ptr_not_equal(r->history, kry_task_result(other)->history);
     kry_task_progress(x, &info);
-    assert_true(info.fraction == 1 && info.iteration == r->iterations && info.residual <= info.target);
+    assert_true(info.fraction == 1 && info.iteration == r->iterations &&
+                info.residual <= info.target);
     check_solution(p, numbers, r);
     assert_null(kry_task_result(b));
     assert_null(kry_task_op(x));
@@ -260,10 +268,10 @@ static void jobs__dense(void **state)
     kry_type type = type_of(state);
     enum { N = 37 };
     kry_queue *q = queue_of(device());
-    double *a = random_array(type, N * N), *got[4];
+    double *a = random_array(type, N * N), *got[5];
     for (int i = 0; i < N; i++) a[i * N + i] += 8;
     void *host = in_type(type, a, N * N);
-    kry_task *A, *At, *P, *lu, *X, *Xt, *inverse, *all[4];
+    kry_task *A, *At, *P, *lu, *X, *Xt, *inverse, *op, *applied, *all[5];
 
     OK(kry_task_write(q, KRY_HOST(.type = type, .n = N, .k = N, .numbers = host), &A));
     OK(kry_task_transpose(q, A, &At));
@@ -272,8 +280,10 @@ static void jobs__dense(void **state)
     OK(kry_task_lu_solve(q, lu, false, P, &X));
     OK(kry_task_lu_solve(q, lu, true, At, &Xt)); /* the identity */
     OK(kry_task_inverse(q, A, NULL, &inverse));
-    all[0] = P, all[1] = X, all[2] = Xt, all[3] = inverse;
-    for (int k = 0; k < 4; k++) got[k] = numbers_from(q, all[k], type, N * N);
+    OK(kry_task_dense(q, A, 0, &op));
+    OK(kry_task_apply(q, op, inverse, NULL, &applied)); /* the identity */
+    all[0] = P, all[1] = X, all[2] = Xt, all[3] = inverse, all[4] = applied;
+    for (int k = 0; k < 5; k++) got[k] = numbers_from(q, all[k], type, N * N);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             long double AA = 0, AX = 0, AinvA = 0, bound = 1e4L * eps_of(type);
@@ -286,9 +296,10 @@ static void jobs__dense(void **state)
             NEAR(AX, got[0][j * N + i], bound, "solution");
             NEAR(got[2][j * N + i], i == j, bound, "identity");
             NEAR(AinvA, i == j, bound, "inverse");
+            NEAR(got[4][j * N + i], i == j, bound, "applied");
         }
-    for (int k = 0; k < 4; k++) free(got[k]), kry_task_release(&all[k]);
-    kry_task_release(&A), kry_task_release(&At), kry_task_release(&lu);
+    for (int k = 0; k < 5; k++) free(got[k]), kry_task_release(&all[k]);
+    kry_task_release(&op), kry_task_release(&A), kry_task_release(&At), kry_task_release(&lu);
     kry_queue_release(&q);
     free(a), free(host);
 }
@@ -311,7 +322,8 @@ static void jobs__a_singular_matrix(void **state)
     REFUSES(wait_for(inverse), KRY_ERR_SINGULAR, "pivot");
     kry_task_release(&X);
     REFUSES(kry_task_lu(q, A, &(kry_lu_params){ .block = 1 }, &X), KRY_ERR_ARGUMENT, "KRY_LU");
-    kry_task_release(&A), kry_task_release(&lu), kry_task_release(&norm), kry_task_release(&inverse);
+    kry_task_release(&A), kry_task_release(&lu), kry_task_release(&norm),
+        kry_task_release(&inverse);
     kry_queue_release(&q);
 }
 
@@ -332,6 +344,47 @@ static void jobs__solver_options_are_refused_by_name(void **state)
     kry_op_release(&A);
     kry_queue_release(&q);
     kry_problem_release(&p);
+}
+
+/* Three columns: the second is zero, the third is the first one again. */
+static void jobs__solve_of_several_columns(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), type, "poisson2d:9", &p);
+    kry_queue *q = queue_of(device());
+    double *b = calloc((size_t)p->n, 3 * sizeof *b);
+    kry_task *tA = task_of(A), *solver, *tb, *x, *wrong;
+
+    memcpy(b, p->rhs, (size_t)p->n * sizeof *b);
+    memcpy(b + 2 * p->n, p->rhs, (size_t)p->n * sizeof *b);
+    void *hb = in_type(type, b, 3 * p->n);
+    OK(kry_task_solver(q, tA, "rtol=1e-4", &solver));
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = p->n, .k = 3, .numbers = hb), &tb));
+    OK(kry_task_solve(q, solver, tb, NULL, &x));
+    double *got = numbers_from(q, x, type, 3 * p->n);
+    OK(wait_for(x));
+    assert_int_equal(kry_task_result(x)->reason, KRY_CONVERGED); /* the last one's */
+    check_solution(p, got, kry_task_result(x));
+    for (int64_t i = 0; i < p->n; i++) {
+        assert_true(got[p->n + i] == 0);
+        assert_true(got[2 * p->n + i] == got[i]);
+    }
+    OK(kry_task_axpby(q, 1, x, 0, NULL, &wrong));
+    kry_task_release(&wrong);
+    OK(kry_task_mul(q, 1, x, tb, &wrong));
+    OK(wait_for(wrong));
+    kry_task_release(&wrong), kry_task_release(&tb);
+    tb = written(q, type, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, tb, x, &wrong)); /* a guess of three */
+    REFUSES(wait_for(wrong), KRY_ERR_SHAPE, "");
+    kry_task_release(&wrong), kry_task_release(&tb), kry_task_release(&x),
+        kry_task_release(&solver);
+    kry_task_release(&tA);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(b), free(hb), free(got);
 }
 
 /* A solve that does not converge has a value, and others go on with it. */
@@ -424,8 +477,8 @@ static void task__a_thousand_and_a_chain_of_a_thousand(void **state)
         OK(kry_task_submit(q, KRY_JOB(.run = add_one, .user = &independent), NULL, 0, &t[i]));
     print_message("# submission: %.2f us\n", 1e6 * (kry_now() - start) / MANY);
     for (int i = 0; i < MANY; i++) { /* from queue to queue */
-        OK(kry_task_submit(i % 2 ? q : h, KRY_JOB(.run = add_one, .user = &chained), &last, last != NULL,
-                           &next));
+        OK(kry_task_submit(i % 2 ? q : h, KRY_JOB(.run = add_one, .user = &chained), &last,
+                           last != NULL, &next));
         kry_task_release(&last);
         last = next;
     }
@@ -438,7 +491,8 @@ static void task__a_thousand_and_a_chain_of_a_thousand(void **state)
         assert_int_equal(kry_task_state(t[i]), KRY_TASK_DONE);
         kry_task_release(&t[i]);
     }
-    OK(kry_task_submit(q, KRY_JOB(.run = add_one, .user = &chained), NULL, 0, NULL)); /* no handle */
+    OK(kry_task_submit(q, KRY_JOB(.run = add_one, .user = &chained), NULL, 0,
+                       NULL)); /* no handle */
     OK(kry_queue_finish(q));
     assert_int_equal(chained, MANY + 1);
     kry_queue_release(&q);
@@ -507,14 +561,15 @@ static void task__errors_travel(void **state)
 
     gate_init(&g);
     shut = gate_job(h, &g, NULL, 0);
-    OK(kry_task_submit(h, KRY_JOB(.name = "root", .run = breaks, .user = "the cat is on the desk"), &shut, 1,
-                       &bad));
+    OK(kry_task_submit(h, KRY_JOB(.name = "root", .run = breaks, .user = "the cat is on the desk"),
+                       &shut, 1, &bad));
     OK(kry_task_submit(q, KRY_JOB(.name = "b", .run = add_one, .user = &count), &bad, 1, &in[0]));
     in[1] = shut;
     OK(kry_task_submit(q, KRY_JOB(.name = "c", .run = add_one, .user = &count), in, 2, &c));
     OK(kry_task_submit(q, KRY_JOB(.name = "silent", .run = breaks), NULL, 0, &silent));
     gate_open(&g);
-    REFUSES(wait_for(c), KRY_ERR_CALLBACK, "'c' was not run because 'root' failed: the cat is on the desk");
+    REFUSES(wait_for(c), KRY_ERR_CALLBACK,
+            "'c' was not run because 'root' failed: the cat is on the desk");
     REFUSES(wait_for(in[0]), KRY_ERR_CALLBACK, "'b' was not run because 'root' failed: the cat");
     REFUSES(wait_for(bad), KRY_ERR_CALLBACK, "the cat is on the desk");
     assert_string_equal(kry_last_error(), "the cat is on the desk");
@@ -576,7 +631,8 @@ static void task__cancel_a_running_job(void **state)
     kry_task_cancel(a);
     assert_int_equal(wait_for(a), KRY_STOPPED);
     assert_int_equal(kry_task_state(a), KRY_TASK_CANCELLED);
-    REFUSES(wait_for(b), KRY_ERR_CANCELLED, "'b' was not run because 'gate' was cancelled while it ran");
+    REFUSES(wait_for(b), KRY_ERR_CANCELLED,
+            "'b' was not run because 'gate' was cancelled while it ran");
     assert_int_equal(g.destroyed, 1);
     kry_task_release(&a), kry_task_release(&b);
     kry_queue_release(&q);
@@ -618,7 +674,8 @@ static void task__cancel_a_running_solve(void **state)
     assert_int_equal(kry_task_result(x)->reason, KRY_MONITOR_STOP);
     kry_task_progress(x, &info);
     assert_true(info.residual > 0 && info.target > 0);
-    REFUSES(wait_for(after), KRY_ERR_CANCELLED, "'norm2' was not run because 'solve' was cancelled");
+    REFUSES(wait_for(after), KRY_ERR_CANCELLED,
+            "'norm2' was not run because 'solve' was cancelled");
     kry_task_release(&b), kry_task_release(&x), kry_task_release(&after);
     b = written(q, type, hb, p->n, NULL);
     OK(kry_task_solve(q, solver, b, NULL, &x)); /* the solver is as good as new */
@@ -642,12 +699,14 @@ static void queue__cancel_and_release(void **state)
             kry_task *a, *b, *c;
 
             if (finish && !release) continue;
-            OK(kry_queue_create(device(), KRY_QUEUE(.name = "mine", .finish_on_release = finish), &q));
+            OK(kry_queue_create(device(), KRY_QUEUE(.name = "mine", .finish_on_release = finish),
+                                &q));
             assert_string_equal(kry_queue_name(q), "mine");
             gate_init(&g);
             a = gate_job(q, &g, NULL, 0);
             OK(kry_task_submit(q, KRY_JOB(.name = "b", .run = add_one, .user = &count), &a, 1, &b));
-            OK(kry_task_submit(q, KRY_JOB(.name = "c", .run = add_one, .user = &count), NULL, 0, &c));
+            OK(kry_task_submit(q, KRY_JOB(.name = "c", .run = add_one, .user = &count), NULL, 0,
+                               &c));
             assert_true(gate_wait(&g, 1));
             if (finish) gate_open(&g);
             if (release)
@@ -679,7 +738,8 @@ static void task__release_in_every_order(void **state)
         if (small_run() && order > 10) break;
         gate_init(&g);
         OK(kry_vec_create(dev, KRY_F32, 100, 1, &v));
-        kry_task *input = task_with(v), *shut = gate_job(q, &g, NULL, 0), *in[2] = { input, shut }, *last;
+        kry_task *input = task_with(v), *shut = gate_job(q, &g, NULL, 0), *in[2] = { input, shut },
+                 *last;
         OK(kry_task_submit(q, KRY_JOB(.name = "last", .run = nothing), in, 2, &last));
         OK(kry_task_norm2(q, input, NULL));
         if (order % 2) gate_open(&g);
@@ -729,7 +789,8 @@ static void task__values_of_another_device_are_copied(void **state)
     long double norm = 0;
 
     gate_init(&g);
-    kry_task *shut = gate_job(q[0], &g, NULL, 0), *a = written(q[0], type, hx, 1000, shut), *b, *c, *n;
+    kry_task *shut = gate_job(q[0], &g, NULL, 0), *a = written(q[0], type, hx, 1000, shut), *b, *c,
+             *n;
     OK(kry_task_axpby(q[1], 2, a, 3, a, &b));
     OK(kry_task_copy(q[0], b, &c));
     OK(kry_task_norm2(q[1], c, &n));
@@ -762,7 +823,8 @@ static void task__an_operator_of_another_device_is_refused(void **state)
     OK(kry_vec_create(dev, KRY_F32, p->n, 1, &v));
     kry_task *tA = task_of(A), *tv = task_with(v), *y;
     OK(kry_task_apply(q, tA, tv, NULL, &y));
-    REFUSES(wait_for(y), KRY_ERR_UNSUPPORTED, "'apply' cannot use the operator of 'op', which lives on another device");
+    REFUSES(wait_for(y), KRY_ERR_UNSUPPORTED,
+            "'apply' cannot use the operator of 'op', which lives on another device");
     kry_task_release(&tA), kry_task_release(&tv), kry_task_release(&y);
     kry_vec_release(&v);
     kry_op_release(&A);
@@ -796,7 +858,8 @@ static kry_status double_it(void *user, kry_task *self)
     return kry_task_input_vec(self, 1, &v);
 }
 
-/* Device, host, device: numbers are read, worked on by the caller's own function, and written back. */
+/* Device, host, device: numbers are read, worked on by the caller's own function, and written back.
+ */
 static void task__a_host_queue_in_between(void **state)
 {
     (void)state;
@@ -813,7 +876,8 @@ static void task__a_host_queue_in_between(void **state)
     }
     kry_task *a = written(q, type, hx, 50, NULL), *read, *squared, *back, *twice, *in[2];
     OK(kry_task_read(q, a, w.numbers, &read));
-    OK(kry_task_submit(h, KRY_JOB(.name = "square", .run = square, .user = &w), &read, 1, &squared));
+    OK(kry_task_submit(h, KRY_JOB(.name = "square", .run = square, .user = &w), &read, 1,
+                       &squared));
     back = written(q, type, w.numbers, 50, squared);
     in[0] = squared, in[1] = back;
     OK(kry_task_submit(h, KRY_JOB(.run = double_it), in, 2, &twice));
@@ -821,7 +885,8 @@ static void task__a_host_queue_in_between(void **state)
     for (int i = 0; i < 50; i++) assert_true(got[i] == x[i] * x[i]);
     OK(kry_task_number(twice, &number));
     assert_true(number == 100);
-    kry_task_release(&a), kry_task_release(&read), kry_task_release(&squared), kry_task_release(&back);
+    kry_task_release(&a), kry_task_release(&read), kry_task_release(&squared),
+        kry_task_release(&back);
     kry_task_release(&twice);
     kry_queue_release(&q), kry_queue_release(&h);
     free(got), free(x), free(hx), free(w.numbers);
@@ -840,8 +905,10 @@ static void write__says_when_the_numbers_are_free(void **state)
     for (int i = 0; i < 2; i++) {
         gate_init(&g);
         kry_task *shut = gate_job(q, &g, NULL, 0);
-        OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 3, .numbers = numbers,
-                                      .release = release_counts, .user = &g), &t[i]));
+        OK(kry_task_write(q,
+                          KRY_HOST(.type = KRY_F32, .n = 3, .numbers = numbers,
+                                   .release = release_counts, .user = &g),
+                          &t[i]));
         if (i == 1) kry_task_cancel(t[i]);
         gate_open(&g);
         assert_int_equal(wait_for(t[i]), i ? KRY_ERR_CANCELLED : KRY_OK);
@@ -852,9 +919,10 @@ static void write__says_when_the_numbers_are_free(void **state)
         gate_destroy(&g);
     }
     gate_init(&g);
-    REFUSES(kry_task_write(q, KRY_HOST(.n = 3, .numbers = numbers, .release = release_counts, .user = &g),
-                           &t[0]),
-            KRY_ERR_ARGUMENT, "0 is not a number type");
+    REFUSES(
+        kry_task_write(
+            q, KRY_HOST(.n = 3, .numbers = numbers, .release = release_counts, .user = &g), &t[0]),
+        KRY_ERR_ARGUMENT, "0 is not a number type");
     assert_int_equal(g.destroyed, 0); /* still the caller's */
     kry_queue_release(&q);
     gate_destroy(&g);
@@ -875,7 +943,8 @@ static kry_status does_all(void *user, kry_task *self)
     within *w = user;
     bool ended;
     (void)self;
-    kry_status st = kry_task_submit(w->queue, KRY_JOB(.run = add_one, .user = &w->count), NULL, 0, &w->made);
+    kry_status st =
+        kry_task_submit(w->queue, KRY_JOB(.run = add_one, .user = &w->count), NULL, 0, &w->made);
     if (st < 0) return st;
     w->polled = kry_task_wait_for(w->made, 0, &ended) == KRY_OK && !ended;
     w->wait = kry_task_wait(w->made);
@@ -941,8 +1010,10 @@ static void device__is_the_queues_while_that_has_work(void **state)
     kry_task *elsewhere = gate_job(h, &g, NULL, 0);
     OK(kry_vec_fill(v, 1)); /* that is none of its */
     kry_task *shut = gate_job(q, &g, NULL, 0);
-    REFUSES(kry_vec_fill(v, 1), KRY_ERR_ARGUMENT, "is at work for its queue: kry_queue_finish has to come");
-    REFUSES(kry_vec_create(device(), KRY_F32, 3, 1, &w), KRY_ERR_ARGUMENT, "is at work for its queue");
+    REFUSES(kry_vec_fill(v, 1), KRY_ERR_ARGUMENT,
+            "is at work for its queue: kry_queue_finish has to come");
+    REFUSES(kry_vec_create(device(), KRY_F32, 3, 1, &w), KRY_ERR_ARGUMENT,
+            "is at work for its queue");
     assert_null(w);
     gate_open(&g);
     OK(kry_queue_finish(q));
@@ -964,7 +1035,8 @@ static void events__in_and_out(void **state)
     kry_queue *q = queue_of(device());
     cl_context context = kry_device_context(device());
     cl_int err;
-    cl_event in[2] = { clCreateUserEvent(context, &err), clCreateUserEvent(context, &err) }, out, late;
+    cl_event in[2] = { clCreateUserEvent(context, &err), clCreateUserEvent(context, &err) }, out,
+             late;
     kry_vec *v;
     kry_task *arrived, *norm;
     double number;
@@ -1000,15 +1072,20 @@ static void events__failures(void **state)
     cl_int err, how = 0;
     cl_event in = clCreateUserEvent(kry_device_context(device()), &err), out;
     kry_task *arrived, *norm, *host;
+    kry_vec *v;
 
-    OK(kry_task_of_events(&in, 1, NULL, &arrived));
+    OK(kry_vec_create(device(), KRY_F32, 5, 1, &v));
+    OK(kry_task_of_events(&in, 1, v, &arrived));
+    kry_vec_release(&v);
     OK(kry_task_norm2(q, arrived, &norm));
     OK(kry_task_event(norm, NULL, &out));
     clSetUserEventStatus(in, -7);
     REFUSES(wait_for(arrived), KRY_ERR_DEVICE, "an event that 'events' waits for ended with");
     REFUSES(wait_for(norm), KRY_ERR_DEVICE, "because 'events' failed: an event");
+    assert_null(kry_task_vec(arrived));
     OK(kry_queue_finish(q));
-    assert_int_equal(clGetEventInfo(out, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof how, &how, NULL), CL_SUCCESS);
+    assert_int_equal(clGetEventInfo(out, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof how, &how, NULL),
+                     CL_SUCCESS);
     assert_int_equal(how, KRY_ERR_DEVICE);
     clReleaseEvent(out), clReleaseEvent(in);
     OK(kry_task_submit(h, KRY_JOB(.run = nothing), NULL, 0, &host));
@@ -1030,7 +1107,8 @@ static void events__of_an_own_queue(void **state)
     kry_device *dev = another_device();
     kry_queue *q = queue_of(dev);
     cl_int err;
-    cl_command_queue mine = clCreateCommandQueue(kry_device_context(dev), kry_device_id(dev), 0, &err);
+    cl_command_queue mine =
+        clCreateCommandQueue(kry_device_context(dev), kry_device_id(dev), 0, &err);
     cl_event done;
     kry_vec *v;
     kry_task *arrived, *norm;
@@ -1040,8 +1118,8 @@ static void events__of_an_own_queue(void **state)
     assert_int_equal(err, CL_SUCCESS);
     OK(kry_vec_create(dev, KRY_F32, 2, 1, &v));
     OK(kry_device_finish(dev));
-    assert_int_equal(clEnqueueWriteBuffer(mine, kry_vec_buffer(v, NULL), CL_FALSE, 0, sizeof three_four,
-                                          three_four, 0, NULL, &done),
+    assert_int_equal(clEnqueueWriteBuffer(mine, kry_vec_buffer(v, NULL), CL_FALSE, 0,
+                                          sizeof three_four, three_four, 0, NULL, &done),
                      CL_SUCCESS);
     OK(kry_task_of_events(&done, 1, v, &arrived));
     OK(kry_task_norm2(q, arrived, &norm));
@@ -1110,7 +1188,8 @@ typedef struct crowd {
     int failures;
 } crowd;
 
-/* What a thread of a crowd does: chains across the queues, some cancelled, handles dropped early. */
+/* What a thread of a crowd does: chains across the queues, some cancelled, handles dropped early.
+ */
 static void *one_of_a_crowd(void *arg)
 {
     crowd *c = arg;
@@ -1121,9 +1200,11 @@ static void *one_of_a_crowd(void *arg)
         kry_task *a, *b, *d, *n;
         double number;
         kry_status st;
-        if (kry_task_write(c->queue[turn % 2], KRY_HOST(.type = KRY_F32, .n = 70, .numbers = numbers), &a) < 0 ||
+        if (kry_task_write(c->queue[turn % 2],
+                           KRY_HOST(.type = KRY_F32, .n = 70, .numbers = numbers), &a) < 0 ||
             kry_task_axpby(c->queue[(turn + 1) % 2], 2, a, 1, a, &b) < 0 ||
-            kry_task_axpby(c->queue[0], 1, b, -3, a, &d) < 0 || kry_task_norm2(c->queue[1], d, &n) < 0) {
+            kry_task_axpby(c->queue[0], 1, b, -3, a, &d) < 0 ||
+            kry_task_norm2(c->queue[1], d, &n) < 0) {
             c->failures++;
             return NULL;
         }
@@ -1167,6 +1248,7 @@ int main(void)
         BOTH(jobs__arithmetic),
         BOTH(jobs__products),
         BOTH(jobs__solve),
+        BOTH(jobs__solve_of_several_columns),
         BOTH(jobs__dense),
         cmocka_unit_test(jobs__a_singular_matrix),
         cmocka_unit_test(jobs__solver_options_are_refused_by_name),

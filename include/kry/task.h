@@ -247,7 +247,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_residual(kry_queue *queue, kry_task *
  * kry_solve: a new vector with the solution of A x = b; kry_task_result has its result
  *
  *   solver  a task whose value is a solver
- *   guess   NULL: zero
+ *   b       n-by-k: column after column. The result and the status are those of the first that did
+ *           not converge, else of the last
+ *   guess   n-by-k; NULL: zero
  *
  * The solver's own monitor is called on the queue's thread. A solve that does not converge has a
  * value, a positive status, and tasks that use it run: look at the status.
@@ -275,6 +277,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_gemm(kry_queue *queue, kry_task *A, k
                                                 const kry_product_params *params, kry_task **task);
 KRY_API KRY_MUST_CHECK kry_status kry_task_transpose(kry_queue *queue, kry_task *A,
                                                      kry_task **task);
+/* kry_dense_create: A as an operator */
+KRY_API KRY_MUST_CHECK kry_status kry_task_dense(kry_queue *queue, kry_task *A, unsigned traits,
+                                                 kry_task **task);
 /* kry_lu_create: the value is an operator. params are copied; NULL: the defaults. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_lu(kry_queue *queue, kry_task *A,
                                               const struct kry_lu_params *params, kry_task **task);

@@ -131,7 +131,9 @@ static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 
 void kry_compiling_begin(const kry_device *dev)
 {
-    if (!dev->info.gpu) pthread_mutex_lock(&compiling);
+    if (dev->info.gpu) return;
+    clFinish(dev->queue); /* what is under way may have to wait for a device that compiles, too */
+    pthread_mutex_lock(&compiling);
 }
 
 void kry_compiling_end(const kry_device *dev)

@@ -1,12 +1,13 @@
 /*
  * batch.c - many independent jobs on several devices at once.
  *
- * Every queue gets a task that takes chunk after chunk until there are none left. A chunk is half of
- * what the queue would do until the batch ends if all went on at the rates of their last chunks, so
- * chunks shrink towards the end, and errors of the rates with them. What a queue measures first is small.
+ * Every queue gets a task that takes chunk after chunk until there are none left. A chunk is half
+ * of what the queue would do until the batch ends if all went on at the rates of their last chunks,
+ * so chunks shrink towards the end, and errors of the rates with them. What a queue measures first
+ * is small.
  *
- * Source   C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling: a practical scheduling scheme
- *          for parallel supercomputers, IEEE Trans. Comput. C-36 (1987).
+ * Source   C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling: a practical scheduling
+ *          scheme for parallel supercomputers, IEEE Trans. Comput. C-36 (1987).
  */
 #include "task.h"
 #include <math.h>
@@ -16,7 +17,8 @@
 
 enum {
     FIRST_SHARE = 32, /* the first chunk is this part of a queue's share by weight */
-    GROWTH = 8        /* a chunk is at most so many times the last one, whose rate may be a start's */
+    GROWTH = 8        /* a chunk is at most so many times the last one, whose rate may be a start's
+                       */
 };
 
 /* What one queue has to do with it. */
@@ -28,10 +30,10 @@ typedef struct feeder {
     double weight;
     /* Under the lock. */
     kry_batch_share share;
-    double rate;     /* of its last chunk; 0: none yet */
-    int64_t count;   /* of the chunk that it does, else of its last; 0: none yet */
-    double since;    /* when it began */
-    bool active;     /* has begun, and may take more */
+    double rate;   /* of its last chunk; 0: none yet */
+    int64_t count; /* of the chunk that it does, else of its last; 0: none yet */
+    double since;  /* when it began */
+    bool active;   /* has begun, and may take more */
 } feeder;
 
 typedef struct batch {
@@ -76,8 +78,8 @@ static double rate_of(const batch *b, const feeder *f)
     return rates > 0 ? f->weight * rates / weights : f->weight;
 }
 
-/* Whether others that are at work would be through with all that is left before f is with the smallest
- * chunk there is. */
+/* Whether others that are at work would be through with all that is left before f is with the
+ * smallest chunk there is. */
 static bool others_are_faster(const batch *b, const feeder *f, int64_t smallest)
 {
     const double now = kry_now();
@@ -208,8 +210,8 @@ static kry_status check(const kry_batch_params *p)
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "kry_batch_submit: params of %zu bytes where %zu are expected: start from KRY_JOBS",
           p->struct_size, sizeof *p);
-    CHECK(p->queues && p->count > 0 && p->run, KRY_ERR_ARGUMENT,
-          "kry_batch_submit: no %s", p->run ? "queues" : "function to run");
+    CHECK(p->queues && p->count > 0 && p->run, KRY_ERR_ARGUMENT, "kry_batch_submit: no %s",
+          p->run ? "queues" : "function to run");
     CHECK(p->jobs >= 0 && p->smallest >= 0, KRY_ERR_ARGUMENT,
           "kry_batch_submit: %lld jobs in chunks of at least %lld", (long long)p->jobs,
           (long long)p->smallest);
@@ -256,9 +258,9 @@ static kry_status submit_feeder(batch *b, feeder *f, kry_task **task)
     kry_tasks_lock();
     b->refs++;
     kry_tasks_unlock();
-    st = kry_task_submit(f->queue,
-                         KRY_JOB(.name = b->name, .run = feed, .destroy = feeder_release, .user = f),
-                         NULL, 0, task);
+    st = kry_task_submit(
+        f->queue, KRY_JOB(.name = b->name, .run = feed, .destroy = feeder_release, .user = f), NULL,
+        0, task);
     if (st < 0) feeder_release(f);
     return st;
 }
@@ -269,7 +271,8 @@ static kry_status submit_whole(batch *b, kry_task *const *feeders, kry_task **ta
     kry_ended ended = { NULL, NULL };
     kry_task *t = NULL;
 
-    TRY(kry_task_new("kry_batch_submit", KRY_JOB(.name = b->name, .user = b), feeders, b->count, &t));
+    TRY(kry_task_new("kry_batch_submit", KRY_JOB(.name = b->name, .user = b), feeders, b->count,
+                     &t));
     t->joint = &whole;
     t->job.destroy = batch_release;
     kry_tasks_lock();
@@ -282,7 +285,8 @@ done:
     return st;
 }
 
-kry_status kry_batch_submit(const kry_batch_params *params, kry_batch_share *shares, kry_task **task)
+kry_status kry_batch_submit(const kry_batch_params *params, kry_batch_share *shares,
+                            kry_task **task)
 {
     kry_status st = KRY_OK;
     kry_task **feeders = NULL, *t = NULL;

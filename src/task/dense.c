@@ -57,6 +57,30 @@ kry_status kry_task_transpose(kry_queue *queue, kry_task *A, kry_task **task)
                            &(kry_work_inputs){ .task = { A }, .needed = 1 }, task);
 }
 
+static kry_status run_dense(kry_work *work, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    kry_vec *A;
+    kry_op *op = NULL;
+    unsigned traits;
+
+    memcpy(&traits, work->text, sizeof traits);
+    TRY(kry_work_input(work, self, 0, &A));
+    TRY(kry_dense_create(A, traits, &op));
+    kry_task_set_op(self, op);
+done:
+    kry_op_release(&op);
+    return st;
+}
+
+kry_status kry_task_dense(kry_queue *queue, kry_task *A, unsigned traits, kry_task **task)
+{
+    return kry_work_submit(
+        "kry_task_dense", queue, &(kry_work){ .run = run_dense },
+        &(kry_work_inputs){ .task = { A }, .needed = 1, .text = &traits, .size = sizeof traits },
+        task);
+}
+
 /* ---- factorisations: params travel as the job's text ---- */
 
 static kry_status submit_with(const char *who, kry_queue *queue, kry_work_fn *run, kry_task *A,

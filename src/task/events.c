@@ -9,6 +9,7 @@
 typedef struct watched {
     cl_event event; /* retained; the rest under the lock */
     kry_task *task; /* retained; NULL: it has been told */
+    bool called;    /* back */
     struct watched *next;
 } watched;
 
@@ -38,54 +39,73 @@ static void forget(watched *w)
     *at = w->next;
 }
 
-/* On a thread of the OpenCL implementation, or at once on the caller's. */
+/* On a thread of the OpenCL implementation, or at once on the caller's; nothing here may wait. What
+ * comes of a failure is for those who look: it may be the end of others, and of what they hold. */
 static void CL_CALLBACK event_ended(cl_event event, cl_int status, void *user)
 {
     watched *w = user;
+    kry_task *t = NULL;
     kry_ended ended = { NULL, NULL };
 
     kry_tasks_lock();
-    kry_task *t = tell_task(w, status, &ended);
-    forget(w);
+    w->called = true;
+    bool told = !w->task || status >= 0;
+    if (told) {
+        t = tell_task(w, status, &ended);
+        forget(w);
+    }
     kry_tasks_unlock();
+    if (!told) return;
     kry_ended_release(&ended);
     if (t) clReleaseEvent(event);
     kry_task_release(&t);
     free(w);
 }
 
-/* PoCL 3.1 does not call back for events that end with an error, so those who wait look for them. What
- * it might call back with stays in the list. */
-void kry_events_look(void)
+static watched *number(int i)
+{
+    watched *w = all;
+    while (w && (!w->task || i-- > 0)) w = w->next;
+    return w;
+}
+
+/* Tell its task if the event has failed. Called with the lock, and lets go of it in between, for
+ * the implementation's locks come first. */
+static bool look_at(watched *w)
 {
     kry_ended ended = { NULL, NULL };
+    cl_event event = w->event;
+    kry_task *t = kry_task_retain(w->task), *told = NULL;
+    cl_int status = CL_COMPLETE;
 
-    for (int number = 0;; number++) {
-        int i = 0;
-        cl_int status = CL_COMPLETE;
-        cl_event event = NULL;
-        watched *w = all;
+    clRetainEvent(event);
+    kry_tasks_unlock();
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    kry_tasks_lock();
+    for (w = status < 0 ? all : NULL; w; w = w->next) /* if it is still there */
+        if (w->event == event && w->task == t) break;
+    if (w) told = tell_task(w, status, &ended);
+    bool last = w && w->called;
+    if (last) forget(w);
+    kry_tasks_unlock();
+    kry_ended_release(&ended);
+    if (told) clReleaseEvent(event);
+    if (last) free(w);
+    clReleaseEvent(event);
+    kry_task_release(&t);
+    t = told;
+    kry_task_release(&t);
+    kry_tasks_lock();
+    return told != NULL;
+}
 
-        for (; w; w = w->next)
-            if (w->task && i++ == number) break;
-        if (!w) break;
-        event = w->event;
-        kry_task *t = kry_task_retain(w->task);
-        clRetainEvent(event);
-        kry_tasks_unlock(); /* the implementation's locks come first */
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-        kry_tasks_lock();
-        kry_task *told = NULL;
-        for (w = status < 0 ? all : NULL; w; w = w->next)
-            if (w->event == event && w->task == t) told = tell_task(w, status, &ended);
-        kry_tasks_unlock();
-        kry_ended_release(&ended);
-        if (told) clReleaseEvent(event), number--;
-        clReleaseEvent(event);
-        kry_task_release(&told);
-        kry_task_release(&t);
-        kry_tasks_lock();
-    }
+/* PoCL 3.1 does not call back for events that end with an error. Where it might yet, they stay in
+ * the list. */
+void kry_events_look(void)
+{
+    int i = 0;
+    for (watched *w; (w = number(i)) != NULL;)
+        if (!look_at(w)) i++;
 }
 
 bool kry_events_any(void)
@@ -209,10 +229,7 @@ void kry_told_release(kry_told *told, const kry_task *t)
 }
 
 /* That of the value or of the queue, as far as there is one. */
-static cl_context context_of(const kry_task *t)
-{
-    return t->device ? t->device->context : NULL;
-}
+static cl_context context_of(const kry_task *t) { return t->device ? t->device->context : NULL; }
 
 kry_status kry_task_event(kry_task *t, cl_context context, cl_event *event)
 {

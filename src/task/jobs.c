@@ -1,6 +1,6 @@
 /* jobs.c - ready-made jobs: how they are submitted, and those on vectors. */
-#include "task.h"
 #include "../dist/team.h"
+#include "task.h"
 #include <stdlib.h>
 #include <string.h>
 

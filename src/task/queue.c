@@ -242,15 +242,16 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
     CHECK(job->struct_size == sizeof *job, KRY_ERR_ARGUMENT,
           "kry_task_submit: a job of %zu bytes where %zu are expected: start from KRY_JOB",
           job->struct_size, sizeof *job);
-    CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run", job->name ? job->name : "job");
+    CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
+          job->name ? job->name : "job");
     TRY(kry_task_new("kry_task_submit", job, inputs, count, &t));
     kry_tasks_lock();
     bool open = !q->quit;
     if (open) kry_task_start(t, q, &ended);
     kry_tasks_unlock();
     kry_ended_release(&ended);
-    CHECK(open, KRY_ERR_ARGUMENT, "kry_task_submit: '%s': the queue '%s' is being released", t->name,
-          q->name);
+    CHECK(open, KRY_ERR_ARGUMENT, "kry_task_submit: '%s': the queue '%s' is being released",
+          t->name, q->name);
     if (task) *task = t, t = NULL;
 done:
     kry_task_release(&t);

@@ -1,6 +1,6 @@
 /* solve.c - operators and solvers at work in the background. */
-#include "task.h"
 #include "../dist/team.h"
+#include "task.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,8 @@ static int look(void *user, const kry_iteration *it)
     p->iteration = it->iteration;
     p->residual = it->residual;
     p->target = it->target;
-    double all = log(self->first_residual / it->target), got = log(self->first_residual / it->residual);
+    double all = log(self->first_residual / it->target),
+           got = log(self->first_residual / it->residual);
     if (all > 0 && got > p->fraction * all) p->fraction = got < all ? got / all : 1;
     kry_tasks_unlock();
     return self->cancelled;
@@ -91,8 +92,7 @@ static int look(void *user, const kry_iteration *it)
 static void observe(kry_device *dev, kry_observer *observer)
 {
     dev->observer = observer;
-    for (int i = 0; dev->team && i < dev->team->size; i++)
-        dev->team->part[i]->observer = observer;
+    for (int i = 0; dev->team && i < dev->team->size; i++) dev->team->part[i]->observer = observer;
 }
 
 /* The solver owns the history, and overwrites it. */
@@ -184,5 +184,6 @@ kry_status kry_task_solver(kry_queue *queue, kry_task *A, const char *options, k
     kry_work_inputs given = { .task = { A }, .needed = 1, .text = options ? options : "" };
 
     given.size = strlen(given.text) + 1;
-    return kry_work_submit("kry_task_solver", queue, &(kry_work){ .run = run_solver }, &given, task);
+    return kry_work_submit("kry_task_solver", queue, &(kry_work){ .run = run_solver }, &given,
+                           task);
 }

@@ -360,6 +360,7 @@ const char *kry_task_name(const kry_task *t) { return t->name; }
 kry_task_phase kry_task_state(const kry_task *t)
 {
     kry_tasks_lock();
+    if (!has_ended(t) && kry_events_any()) kry_events_look();
     kry_task_phase phase = t->phase;
     kry_tasks_unlock();
     return phase;
@@ -388,12 +389,13 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
     *ended = false;
     CHECK(t, KRY_ERR_ARGUMENT, "%s: NULL", who);
     kry_tasks_lock();
+    if (!has_ended(t) && kry_events_any()) kry_events_look();
     bool refused = inside && until > 0 && !has_ended(t);
     *ended = !refused && ended_by(t, until);
     kry_tasks_unlock();
     CHECK(!refused, KRY_ERR_ARGUMENT,
-          "%s: called from within a task, which keeps others waiting: make '%s' an input of it", who,
-          t->name);
+          "%s: called from within a task, which keeps others waiting: make '%s' an input of it",
+          who, t->name);
     if (!*ended) return KRY_OK;
     st = t->status;
     if (st < 0) kry_fail(st, "%s", t->message);

@@ -2,8 +2,8 @@
  * task.h - what the files of the background work share.
  *
  * One lock guards queues, the graph of tasks and batches: it is held for moments only, never while
- * something runs, and never while a caller's function is called. What a task came to is written before
- * it ends and not touched afterwards.
+ * something runs, and never while a caller's function is called. What a task came to is written
+ * before it ends and not touched afterwards.
  */
 #ifndef KRY_TASK_INTERNAL_H
 #define KRY_TASK_INTERNAL_H
@@ -40,7 +40,7 @@ typedef struct kry_joint {
 struct kry_task {
     atomic_int refs;
     char name[KRY_NAME];
-    kry_job job; /* run NULL: it ends when nothing is missing any more */
+    kry_job job;            /* run NULL: it ends when nothing is missing any more */
     const kry_joint *joint; /* static; NULL: it fails when an input does */
     atomic_bool cancelled;
     bool has_number;
@@ -48,12 +48,12 @@ struct kry_task {
     /* Under the lock. */
     kry_queue *queue; /* borrowed; NULL: none, or it has ended */
     kry_task_phase phase;
-    uint64_t number;        /* in the order of submission to its queue */
-    int missing;            /* inputs and events that it waits for */
-    kry_edge *dependents;   /* that wait for it */
-    kry_task_list *list;    /* that it is in */
+    uint64_t number;      /* in the order of submission to its queue */
+    int missing;          /* inputs and events that it waits for */
+    kry_edge *dependents; /* that wait for it */
+    kry_task_list *list;  /* that it is in */
     kry_task *previous, *next;
-    kry_told *told;         /* owned */
+    kry_told *told; /* owned */
     kry_task_progress_info progress;
     double began;
 
@@ -67,7 +67,7 @@ struct kry_task {
     kry_result *result; /* owned, with its history */
 
     kry_device *device; /* retained: its queue's, or that of its value; NULL: none */
-    kry_vec **copy; /* count, owned: of inputs, on the queue's device; NULL: none */
+    kry_vec **copy;     /* count, owned: of inputs, on the queue's device; NULL: none */
     int count;
     kry_edge input[];
 };
@@ -92,8 +92,8 @@ void kry_tasks_unlock(void);
 /* Wait, under the lock, until something has ended or `until` (kry_now) has come; false: it has. */
 bool kry_tasks_wait(double until);
 #define KRY_FOREVER 1e300
-/* A condition for kry_tasks_sleep, which waits for it under the lock; it may wake up for nothing, and the
- * lock is free in between. */
+/* A condition for kry_tasks_sleep, which waits for it under the lock; it may wake up for nothing,
+ * and the lock is free in between. */
 void kry_tasks_condition(pthread_cond_t *condition);
 void kry_tasks_sleep(pthread_cond_t *condition);
 void kry_tasks_changed(void); /* wake those who wait; under the lock */
@@ -122,8 +122,8 @@ void kry_ended_release(kry_ended *ended);
 
 /* ---- events.c ---- */
 
-/* Whether any is waited for; look for those that have ended with an error, which lets go of the lock in
- * between. */
+/* Whether any is waited for; look for those that have ended with an error, which lets go of the
+ * lock in between. */
 bool kry_events_any(void);
 void kry_events_look(void);
 enum { KRY_LOOK_EVERY = 20 }; /* ms */
@@ -150,7 +150,7 @@ struct kry_work {
     void *host;
     kry_host_block block;
     int at[KRY_WORK_INPUTS]; /* which input a given one became; -1: none */
-    char text[]; /* options, parameters */
+    char text[];             /* options, parameters */
 };
 typedef struct kry_work_inputs {
     kry_task *task[KRY_WORK_INPUTS]; /* those behind the first `needed` may be NULL */

@@ -2,8 +2,12 @@
 #include "task.h"
 #include <stdlib.h>
 
-/* Under no lock: once a task has ended its value stays as it is. */
-static bool has_value(const kry_task *t) { return kry_task_state(t) >= KRY_TASK_DONE; }
+/* From then on it stays as it is. A solve that was stopped has its last iterate. */
+static bool has_value(const kry_task *t)
+{
+    kry_task_phase phase = kry_task_state(t);
+    return phase == KRY_TASK_DONE || (phase == KRY_TASK_CANCELLED && t->status > 0);
+}
 
 kry_vec *kry_task_vec(const kry_task *t) { return has_value(t) ? t->vec : NULL; }
 kry_op *kry_task_op(const kry_task *t) { return has_value(t) ? t->op : NULL; }
@@ -55,7 +59,8 @@ kry_device *kry_work_device(const kry_task *self) { return self->queue->device; 
 static kry_status check_input(const char *who, const kry_task *self, int i)
 {
     if (i >= 0 && i < self->count) return KRY_OK;
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: input %d of %d of '%s'", who, i, self->count, self->name);
+    return kry_fail(KRY_ERR_ARGUMENT, "%s: input %d of %d of '%s'", who, i, self->count,
+                    self->name);
 }
 
 /* Through the host. */
