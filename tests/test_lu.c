@@ -580,6 +580,36 @@ static void lu_create__overflow(void **state)
     guarded_release(&A);
 }
 
+/* Updates by CLBlast, as on GPUs, whatever the size. */
+static void lu__updates_by_clblast(void **state)
+{
+    kry_type type = type_of(state);
+    if (!kry_gemm_has_clblast()) SKIP("no CLBlast");
+    kry_gemm_auto_way = KRY_GEMM_CLBLAST;
+    check_factors(rotated, type, 150, 140, 64);
+    check_solves(uniform, type, 133, 3);
+    kry_gemm_auto_way = KRY_GEMM_AUTO;
+}
+
+static void lu__no_rows(void **state)
+{
+    kry_type type = type_of(state);
+    kry_vec *A, *U;
+    kry_op *lu;
+    double smallest;
+    int64_t column, order, rank = 7;
+    OK(kry_vec_create(device(), type, 0, 3, &A));
+    OK(kry_vec_create(device(), type, 0, 3, &U));
+    OK(kry_lu_create(A, NULL, &lu));
+    OK(kry_lu_pivot(lu, &smallest, &column));
+    assert_true(isinf(smallest) && column == -1);
+    OK(kry_lu_factors(lu, NULL, U, &order));
+    OK(kry_vec_rref(A, NULL, 0, NULL, &rank));
+    assert_int_equal(rank, 0);
+    kry_op_release(&lu);
+    kry_vec_release(&A), kry_vec_release(&U);
+}
+
 static void lu__refusals(void **state)
 {
     kry_type type = type_of(state);
@@ -695,6 +725,8 @@ int main(void)
         BOTH(lu__as_a_preconditioner),
         BOTH(lu_create__not_finite),
         BOTH(lu_create__overflow),
+        BOTH(lu__updates_by_clblast),
+        BOTH(lu__no_rows),
         BOTH(lu__refusals),
         cmocka_unit_test(lu__not_on_a_team),
         cmocka_unit_test(lu__other_profiles),

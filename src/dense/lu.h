@@ -30,7 +30,9 @@ typedef struct kry_lu {
 void kry_lu_defines(kry_type type, char *text, size_t size);
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel);
 
-/* lu_panel.c: F := its factors, and order. */
+/* lu_panel.c: rows of an m-row panel that a group has. */
+int kry_lu_share(const kry_device *dev, int64_t m);
+/* F := its factors, and order. */
 kry_status kry_lu_factorise(kry_lu *lu);
 
 /* lu_solve.c: X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one

@@ -14,7 +14,17 @@
 #include "lu.h"
 #include <string.h>
 
-enum { MOST_GROUPS = 1024, SHARE_OF_CPU = 512, SWAPS_AT_ONCE = 4 };
+enum { SWAPS_AT_ONCE = 4 };
+
+/* GPUs: a row for each work-item. Even, so that pairs of rows stay together. */
+int kry_lu_share(const kry_device *dev, int64_t m)
+{
+    enum { LEAST = 512, MOST_GROUPS = 1024 };
+    if (!dev->info.cpu_kernels) return kry_group_size(dev);
+    int64_t share = (m + MOST_GROUPS - 1) / MOST_GROUPS;
+    if (share < LEAST) share = LEAST;
+    return (int)(share + share % 2);
+}
 
 typedef struct factoring {
     const kry_lu *lu;
@@ -40,10 +50,8 @@ static kry_status factoring_begin(factoring *f)
     kry_kernel *begin;
     const size_t word = kry_type_size(f->F.type);
     const cl_int m = (cl_int)lu->m;
-    int64_t share = dev->info.cpu_kernels ? SHARE_OF_CPU : kry_group_size(dev);
 
-    if (share * MOST_GROUPS < lu->m) share = (lu->m + MOST_GROUPS - 1) / MOST_GROUPS;
-    f->share = (int)(share + share % 2); /* pairs of rows stay together */
+    f->share = kry_lu_share(dev, lu->m);
     f->most = (int)((lu->m + f->share - 1) / f->share);
     TRY(kry_lu_kernel(dev, f->F.type, "lu_begin", &begin));
     TRY(kry_lu_kernel(dev, f->F.type, "lu_column", &f->column));
