@@ -88,7 +88,8 @@ int kind_of(const private long *at)
     return beside ? BESIDE : together ? TOGETHER : ANYHOW;
 }
 
-void pack_take(pack *p, long k, long n, long systems, long tiles, long m_row, long m_system,
+// Packs of the systems behind the first `before`
+void pack_take(pack *p, long k, long n, long before, long systems, long tiles, long m_row, long m_system,
                long row, long system)
 {
     long all = systems * tiles;
@@ -96,7 +97,7 @@ void pack_take(pack *p, long k, long n, long systems, long tiles, long m_row, lo
     p->least = (int)(n / tiles), p->most = p->least;
     for (int v = 0; v < VW; v++) {
         long i = min(k * VW + v, all - 1); // lanes without a tile repeat the last one
-        long s = i % systems, tile = i / systems, first = tile_begin(tile, n, tiles);
+        long s = before + i % systems, tile = i / systems, first = tile_begin(tile, n, tiles);
         p->s[v] = s, p->tile[v] = tile;
         p->rows[v] = (int)(tile_begin(tile + 1, n, tiles) - first);
         p->most = max(p->most, p->rows[v]);
@@ -114,11 +115,30 @@ VEC lanes_load(global const REAL *p, const private long *at, int kind)
     return (VEC)(p[at[0]], p[at[1]], p[at[2]], p[at[3]], p[at[4]], p[at[5]], p[at[6]], p[at[7]]);
 }
 
-#define LOAD_ROW(i)                                                             \
-    a = lanes_load(lower + lower_first + (i)*m_row, p.m, p.m_kind);             \
-    d_ = lanes_load(diagonal + diagonal_first + (i)*m_row, p.m, p.m_kind);      \
-    c = lanes_load(upper + upper_first + (i)*m_row, p.m, p.m_kind);             \
-    y = lanes_load(b + b_first + (i)*row, p.r, p.r_kind);
+// Lanes far from each other are read a cache line at a time: BLOCK rows of theirs, from row i on, to `box`.
+#define BLOCK 16
+void lanes_stage(global const REAL *p, const private long *at, int kind, long stride,
+                 private REAL *box)
+{
+    if (kind != ANYHOW) return;
+    for (int v = 0; v < VW; v++)
+        for (int r = 0; r < BLOCK; r++) box[r * VW + v] = p[at[v] + r * stride];
+}
+VEC lanes_staged(global const REAL *p, const private long *at, int kind, int r,
+                 const private REAL *box)
+{
+    return kind == ANYHOW ? vload8(r, box) : lanes_load(p, at, kind);
+}
+#define STAGE_ROWS(i)                                                                           \
+    lanes_stage(lower + lower_first + (i)*m_row, p.m, p.m_kind, m_row, box[0]);                 \
+    lanes_stage(diagonal + diagonal_first + (i)*m_row, p.m, p.m_kind, m_row, box[1]);           \
+    lanes_stage(upper + upper_first + (i)*m_row, p.m, p.m_kind, m_row, box[2]);                 \
+    lanes_stage(b + b_first + (i)*row, p.r, p.r_kind, row, box[3]);
+#define STAGED_ROW(i, j)                                                                          \
+    a = lanes_staged(lower + lower_first + (i + j) * m_row, p.m, p.m_kind, j, box[0]);            \
+    d_ = lanes_staged(diagonal + diagonal_first + (i + j) * m_row, p.m, p.m_kind, j, box[1]);     \
+    c = lanes_staged(upper + upper_first + (i + j) * m_row, p.m, p.m_kind, j, box[2]);            \
+    y = lanes_staged(b + b_first + (i + j) * row, p.r, p.r_kind, j, box[3]);
 
 // A row that not every lane has, or that is the first or last of a tile or system. `left`, `right`: what
 // is known to stand there.
@@ -140,58 +160,142 @@ VEC lanes_load(global const REAL *p, const private long *at, int kind)
         a = vload8(0, e[0]), d_ = vload8(0, e[1]), c = vload8(0, e[2]), y = vload8(0, e[3]);  \
     }
 
+// x_i = d_i - c_i x_i+1, which go to cs and ds
+#define FORWARD(i)           \
+    CHECK_ROW(a, d_, c, y)   \
+    r = 1 / (d_ - a * ci);   \
+    CHECK_INVERSE(r);        \
+    ci = c * r;              \
+    di = (y - a * di) * r;   \
+    vstore8(ci, i, cs);      \
+    vstore8(di, i, ds);
+
+// Which lanes are to be written: there, and of systems that nothing was found in. Returns whether all are.
+int lanes_keep(VEC total, VEC excess, int count, const private long *of, int check,
+               volatile global int *flag, volatile global int *found, int ticket, private int *keep)
+{
+    REAL t[VW], e[VW];
+    int all = count == VW;
+    vstore8(total, 0, t);
+    vstore8(excess, 0, e);
+    for (int v = 0; v < VW; v++) {
+        keep[v] = v < count;
+        if (!keep[v]) continue;
+        if (IS_BAD(t[v], e[v])) mark(flag, found, ticket, of[v]);
+        keep[v] = !check || flag[of[v]] != ticket;
+        all &= keep[v];
+    }
+    return all;
+}
+
+// Systems side by side are solved WIDE packs at a time: rows of theirs are far apart, and each costs a page.
+#define WIDE 8
+
 kernel void tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
                               global const REAL *ends, long ends_first, long e_row, long e_system,
-                              global REAL *work, long work_first, long work_size)
+                              global REAL *work, long work_first, long work_size, long wide)
 {
     global REAL *cs = work + work_first + (long)get_group_id(0) * work_size, *ds = cs + work_size / 2;
-    const long packs = (systems * tiles + VW - 1) / VW;
-    FOR_EACH(k, packs)
+    const long narrow = systems - wide * WIDE * VW; // systems that are left
+    const long packs = (narrow * tiles + VW - 1) / VW;
+    FOR_EACH(k, wide * tiles + packs)
     {
         pack p;
-        REAL left[VW], right[VW];
-        VEC a, d_, c, y, r, ci = 0, di = 0, total = 0, excess = 0;
-        pack_take(&p, k, n, systems, tiles, m_row, m_system, row, system);
+        VEC a, d_, c, y, r;
+        int keep[WIDE][VW];
+        if (k < wide * tiles) {
+            const long tile = k / wide, s = k % wide * WIDE * VW, begin = tile_begin(tile, n, tiles);
+            const int rows = (int)(tile_begin(tile + 1, n, tiles) - begin);
+            const long m0 = begin * m_row + s * m_system, r0 = begin * row + s;
+            const long low = (2 * tile - 1 + 2 * tiles) % (2 * tiles), high = (2 * tile + 2) % (2 * tiles);
+            VEC cis[WIDE], dis[WIDE], totals[WIDE], excesses[WIDE];
+            for (int w = 0; w < WIDE; w++) cis[w] = dis[w] = totals[w] = excesses[w] = 0;
+            for (int i = 0; i < rows; i++) {
+                const bool open_top = i == 0 && tile == 0 && !periodic;
+                const bool open_bottom = i == rows - 1 && tile == tiles - 1 && !periodic;
+                const long m = m0 + i * m_row;
+                for (int w = 0; w < WIDE; w++) {
+                    VEC ci = cis[w], di = dis[w], total = totals[w], excess = excesses[w];
+                    const long o = m_system ? m + w * VW : m;
+                    const int kind = m_system ? BESIDE : TOGETHER;
+                    a = lanes_load(lower + lower_first, &o, kind);
+                    d_ = lanes_load(diagonal + diagonal_first, &o, kind);
+                    c = lanes_load(upper + upper_first, &o, kind);
+                    y = vload8(w, b + b_first + r0 + i * row);
+                    if (open_top) a = 0;
+                    if (open_bottom) c = 0;
+                    if (bounded && i == 0) y -= a * vload8(w, ends + ends_first + low * e_row + s);
+                    if (bounded && i == rows - 1)
+                        y -= c * vload8(w, ends + ends_first + high * e_row + s);
+                    FORWARD(i * WIDE + w)
+                    cis[w] = ci, dis[w] = di, totals[w] = total, excesses[w] = excess;
+                }
+            }
+            int whole = 1;
+            for (int w = 0; w < WIDE; w++) {
+                for (int v = 0; v < VW; v++) p.s[v] = s + w * VW + v;
+                whole &= lanes_keep(totals[w], excesses[w], VW, p.s, check, flag, found, ticket, keep[w]);
+                dis[w] = 0;
+            }
+            for (int i = rows - 1; i >= 0; i--)
+                for (int w = 0; w < WIDE; w++) {
+                    global REAL *to = x + x_first + r0 + i * row + w * VW;
+                    y = dis[w] = vload8(i * WIDE + w, ds) - vload8(i * WIDE + w, cs) * dis[w];
+                    if (whole) {
+                        vstore8(y, 0, to);
+                        continue;
+                    }
+                    REAL t[VW];
+                    vstore8(y, 0, t);
+                    for (int v = 0; v < VW; v++)
+                        if (keep[w][v]) to[v] = t[v];
+                }
+            continue;
+        }
+        REAL left[VW], right[VW], box[4][BLOCK * VW];
+        VEC ci = 0, di = 0, total = 0, excess = 0;
+        pack_take(&p, k - wide * tiles, n, systems - narrow, narrow, tiles, m_row, m_system, row, system);
         for (int v = 0; v < VW; v++) {
             long l = (2 * p.tile[v] - 1 + 2 * tiles) % (2 * tiles), h = (2 * p.tile[v] + 2) % (2 * tiles);
             left[v] = bounded ? ends[ends_first + l * e_row + p.s[v] * e_system] : 0;
             right[v] = bounded ? ends[ends_first + h * e_row + p.s[v] * e_system] : 0;
         }
-        for (int i = 0; i < p.most; i++) {
-            if (i > 0 && i < p.least - 1) {
-                LOAD_ROW((long)i)
-            } else {
-                LOAD_EDGE(i, left, right)
+        for (int i = 0; i < p.most;) {
+            if (i > 0 && i + BLOCK < p.least) {
+                STAGE_ROWS((long)i)
+                for (int j = 0; j < BLOCK; j++) {
+                    STAGED_ROW((long)i, j)
+                    FORWARD(i + j)
+                }
+                i += BLOCK;
+                continue;
             }
-            CHECK_ROW(a, d_, c, y)
-            r = 1 / (d_ - a * ci);
-            CHECK_INVERSE(r);
-            ci = c * r;
-            di = (y - a * di) * r;
-            vstore8(ci, i, cs);
-            vstore8(di, i, ds);
+            LOAD_EDGE(i, left, right)
+            FORWARD(i)
+            i++;
         }
-        REAL t[VW], e[VW];
-        int keep[VW], whole = p.count == VW && p.r_kind == BESIDE && p.least == p.most;
-        vstore8(total, 0, t);
-        vstore8(excess, 0, e);
-        for (int v = 0; v < VW; v++) {
-            keep[v] = v < p.count;
-            if (!keep[v]) continue;
-            if (IS_BAD(t[v], e[v])) mark(flag, found, ticket, p.s[v]);
-            keep[v] = !check || flag[p.s[v]] != ticket;
-            whole &= keep[v];
-        }
+        int whole = lanes_keep(total, excess, p.count, p.s, check, flag, found, ticket, keep[0]);
+        whole &= p.r_kind == BESIDE && p.least == p.most;
         y = 0;
-        for (int i = p.most - 1; i >= 0; i--) {
-            y = vload8(i, ds) - vload8(i, cs) * y;
+        for (int i = p.most; i > 0;) { // rows to go
             if (whole) {
+                i--;
+                y = vload8(i, ds) - vload8(i, cs) * y;
                 vstore8(y, 0, x + x_first + p.r[0] + i * row);
                 continue;
             }
-            vstore8(y, 0, t);
-            for (int v = 0; v < VW; v++)
-                if (keep[v] && i < p.rows[v]) x[x_first + p.r[v] + i * row] = t[v];
+            int from = i <= p.least && i >= BLOCK ? i - BLOCK : i - 1;
+            for (int j = i - 1; j >= from; j--) {
+                y = vload8(j, ds) - vload8(j, cs) * y;
+                vstore8(y, j - from, box[0]);
+            }
+            for (int v = 0; v < VW; v++) {
+                if (!keep[0][v]) continue;
+                global REAL *to = x + x_first + p.r[v];
+                for (int j = from; j < i; j++)
+                    if (j < p.rows[v]) to[j * row] = box[0][(j - from) * VW + v];
+            }
+            i = from;
         }
     }
 }
@@ -209,22 +313,26 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     FOR_EACH(k, packs)
     {
         pack p;
-        REAL none[VW] = { 0 }, t[VW], e[VW];
+        REAL none[VW] = { 0 }, t[VW], e[VW], box[4][BLOCK * VW];
         VEC a, d_, c, y, r, A, B, C, D, ai, ci, di, total = 0, excess = 0;
-        pack_take(&p, k, n, systems, tiles, m_row, m_system, row, system);
+        pack_take(&p, k, n, 0, systems, tiles, m_row, m_system, row, system);
         LOAD_EDGE(0, none, none)
         CHECK_ROW(a, d_, c, y)
         A = a, B = d_, C = c, D = y;
         LOAD_EDGE(1, none, none)
         CHECK_ROW(a, d_, c, y)
         ELIMINATE_FIRST(a, d_, c, y)
-        for (int i = 2; i < p.least - 1; i++) {
-            LOAD_ROW((long)i)
-            CHECK_ROW(a, d_, c, y)
-            SUBSTITUTE
-            ELIMINATE(a, d_, c, y)
+        int i = 2;
+        for (; i + BLOCK < p.least; i += BLOCK) {
+            STAGE_ROWS((long)i)
+            for (int j = 0; j < BLOCK; j++) {
+                STAGED_ROW((long)i, j)
+                CHECK_ROW(a, d_, c, y)
+                SUBSTITUTE
+                ELIMINATE(a, d_, c, y)
+            }
         }
-        for (int i = max(p.least - 1, 2); i < p.most; i++) {
+        for (; i < p.most; i++) {
             VEC B0 = B, C0 = C, D0 = D, ai0 = ai, ci0 = ci, di0 = di;
             REAL s[VW];
             LOAD_EDGE(i, none, none)

@@ -17,6 +17,7 @@ enum {
     CPU_SHORT = 128,    /* equations below which a system is not cut for that */
     CPU_TILE = 4096,    /* equations of a tile, whose factors stay in the cache */
     CPU_LONG = 1 << 15, /* equations above which a system is cut in any case */
+    CPU_WIDE = 8,       /* WIDE of cl/tridiagonal.cl: packs of systems side by side, solved together */
     SEGMENT_BYTES = 64  /* of interleaved systems to be read together */
 };
 
@@ -37,6 +38,7 @@ typedef struct levels {
     cl_int periodic, ticket, by_system;
     int group, chunk; /* GPUs: work-items, equations to each */
     int64_t cpu_groups;
+    int64_t wide; /* CPUs: how many times CPU_WIDE packs there are side by side in memory */
     int64_t words; /* of scratch storage */
     int64_t cpu_words, copy_at;
     kry_kernel *solve, *reduce, *close;
@@ -194,21 +196,20 @@ static kry_status reserve(levels *L)
     kry_status st = KRY_OK;
     const batch *B = L->B;
     int width = kry_vector_width(L->dev, B->type);
-    int64_t longest = 0, most = 1;
+    int64_t longest = 0;
 
     L->copy_at = L->words;
     if (B->in_place && L->count > 1) L->words += b_span(B);
     L->cpu_words = L->words;
     if (L->dev->info.cpu_kernels) {
+        bool beside = L->by_system && B->system == 1 && B->m_system <= 1;
+        L->wide = beside ? B->systems / (CPU_WIDE * width) : 0;
         for (int i = 0; i < L->count; i++) {
             int64_t rows = divide_up(L->level[i].n, L->level[i].tiles);
-            int64_t packs = divide_up(L->level[i].tiles * B->systems, width);
             if (rows > longest) longest = rows;
-            if (packs > most) most = packs;
         }
         L->cpu_groups = 4 * (int64_t)L->dev->info.compute_units;
-        if (L->cpu_groups > most) L->cpu_groups = most;
-        L->words += L->cpu_groups * 2 * longest * width;
+        L->words += L->cpu_groups * 2 * longest * width * (L->wide ? CPU_WIDE : 1);
     }
     TRY(batch_work_reserve(L->dev, (size_t)(L->words ? L->words : 1) * kry_type_size(B->type)));
     for (int i = 1; i < L->count; i++) {
@@ -295,14 +296,14 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     batch_array ends = up ? up->x : l->b;
     int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
     int width = kry_vector_width(L->dev, L->B->type);
-    int64_t factors = 2 * divide_up(l->n, l->tiles) * width;
+    int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
 
     systems_args(L, l, args);
     const kry_arg more[] = { ARG(L->ticket),   ARG(l->x.buffer),  ARG(l->x.first),
                              ARG(bounded),     ARG(ends.buffer),  ARG(ends.first),
                              ARG(e_row),       ARG(e_system),     ARG(L->dev->batch->work),
-                             ARG(L->cpu_words), ARG(factors) };
-    size_t take = COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 3);
+                             ARG(L->cpu_words), ARG(factors),    ARG(L->wide) };
+    size_t take = COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4);
     for (size_t i = 0; i < take; i++) args[count++] = more[i];
     return launch_tiles(L, l, L->solve, args, count);
 }
