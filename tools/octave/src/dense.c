@@ -68,7 +68,8 @@ static kry_status permutation(const factor_params *p, const int64_t *order, kry_
     double *wide = calloc(count ? (size_t)count : 1, sizeof *wide);
     float *narrow = calloc(count ? (size_t)count : 1, sizeof *narrow);
 
-    CHECK(wide && narrow, KRY_ERR_MEMORY, "lu: no memory on the host for %lld numbers", (long long)count);
+    CHECK(wide && narrow, KRY_ERR_MEMORY, "lu: no memory on the host for %lld numbers",
+          (long long)count);
     for (int64_t i = 0; i < m; i++)
         if (p->part == 'p')
             wide[i] = (double)order[i] + 1;
@@ -198,7 +199,8 @@ kry_status command_lu_solve(call *c)
           (long long)lu->shape.rows, (long long)lu->shape.cols, (long long)b.shape.rows,
           (long long)b.shape.cols);
     TRY(operand_load(&b, lu->shape.type));
-    lu_solve_params p = { lu->shape.type, b.shape.rows, b.shape.cols, mxIsLogicalScalarTrue(c->in[2]) };
+    lu_solve_params p = { lu->shape.type, b.shape.rows, b.shape.cols,
+                          mxIsLogicalScalarTrue(c->in[2]) };
     kry_task *const inputs[] = { lu->task, b.task };
     TRY(submit("solve by lu", run_lu_solve, &p, sizeof p, inputs, 2, &task));
     shape s = { .kind = DENSE, .type = p.type, .rows = p.n, .cols = p.k };
@@ -282,7 +284,8 @@ static kry_status number_of_factors(call *c, bool condition)
     TRY(take_kind(c->in[0], FACTORS, "factors are wanted", &lu));
     CHECK(lu->shape.rows == lu->shape.cols, KRY_ERR_SHAPE, "gpuMatrix: %lldx%lld is not square",
           (long long)lu->shape.rows, (long long)lu->shape.cols);
-    TRY(submit(condition ? "condition" : "determinant", run_lu_number, &p, sizeof p, &lu->task, 1, &task));
+    TRY(submit(condition ? "condition" : "determinant", run_lu_number, &p, sizeof p, &lu->task, 1,
+               &task));
     TRY(wait_for(task));
     c->out[0] = mxCreateDoubleScalar(number);
 done:

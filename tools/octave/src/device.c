@@ -1,5 +1,6 @@
 /*
- * device.c - the device in use and its queue; work for it, and waiting for that with an ear for Ctrl-C.
+ * device.c - the device in use and its queue; work for it, and waiting for that with an ear for
+ * Ctrl-C.
  */
 #include "kry_mex.h"
 #include <signal.h>
@@ -123,8 +124,8 @@ kry_status wait_for(kry_task *task)
 
 static mxArray *describe(const kry_device_info *info)
 {
-    static const char *const names[] = { "name", "vendor", "platform", "driver", "gpu",
-                                         "double", "units", "bytes" };
+    static const char *const names[] = { "name", "vendor", "platform", "driver",
+                                         "gpu",  "double", "units",    "bytes" };
     mxArray *s = mxCreateStructMatrix(1, 1, COUNT(names), (const char **)names);
 
     mxSetField(s, 0, "name", mxCreateString(info->name));
@@ -138,7 +139,8 @@ static mxArray *describe(const kry_device_info *info)
     return s;
 }
 
-/* kry_mex ('device') tells about it; kry_mex ('device', spec) opens another, and forgets all values */
+/* kry_mex ('device') tells about it; kry_mex ('device', spec) opens another, and forgets all values
+ */
 kry_status command_device(call *c)
 {
     kry_status st = KRY_OK;

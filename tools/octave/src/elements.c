@@ -42,7 +42,10 @@ typedef struct arg {
     size_t size;
     const void *value;
 } arg;
-#define ARG(x) { sizeof(x), &(x) }
+#define ARG(x)          \
+    {                   \
+        sizeof(x), &(x) \
+    }
 
 static kry_status launch(cl_kernel kernel, int64_t items, const arg *args, size_t count)
 {
@@ -84,8 +87,9 @@ static kry_status buffer_of(const kry_vec *x, cl_mem *buffer, cl_long *first)
 
     *buffer = kry_vec_buffer(x, &at);
     *first = at;
-    CHECK(*buffer, KRY_ERR_UNSUPPORTED, "gpuMatrix: arithmetic on several devices as one is not "
-                                        "supported: only products and solves are");
+    CHECK(*buffer, KRY_ERR_UNSUPPORTED,
+          "gpuMatrix: arithmetic on several devices as one is not "
+          "supported: only products and solves are");
 done:
     return st;
 }
@@ -118,10 +122,11 @@ static kry_status run_elements(void *params, kry_task *self)
         TRY(buffer_of(b, &b_buffer, &b0));
         TRY(buffer_of(z, &z_buffer, &z0));
         TRY(kernel_get(ELEMENTS, p->type, &kernel));
-        const arg args[] = { ARG(p->op), ARG(m), ARG(total), ARG(p->scalar), acc_arg(p->number, &room),
-                             ARG(a_buffer), ARG(a0), ARG(p->a_row), ARG(p->a_col),
-                             ARG(b_buffer), ARG(b0), ARG(p->b_row), ARG(p->b_col),
-                             ARG(z_buffer), ARG(z0) };
+        const arg args[] = {
+            ARG(p->op),    ARG(m),        ARG(total),    ARG(p->scalar), acc_arg(p->number, &room),
+            ARG(a_buffer), ARG(a0),       ARG(p->a_row), ARG(p->a_col),  ARG(b_buffer),
+            ARG(b0),       ARG(p->b_row), ARG(p->b_col), ARG(z_buffer),  ARG(z0)
+        };
         TRY(launch(kernel, total, args, COUNT(args)));
     }
     kry_task_set_vec(self, kry_vec_retain(z));
@@ -139,8 +144,8 @@ static bool fits(int64_t a, int64_t b, int64_t *size)
 
 static const char *element_name(element_op op)
 {
-    static const char *const names[] = { "+", "-", ".*", "./", ".\\", ".^", "max", "min", "abs",
-                                         "exp" };
+    static const char *const names[] = { "+",  "-",   ".*",  "./",  ".\\",
+                                         ".^", "max", "min", "abs", "exp" };
     return names[op];
 }
 
@@ -209,9 +214,11 @@ static kry_status list_buffer(const picks *p, cl_mem *buffer)
 
     *buffer = NULL;
     if (!p->list) return st;
-    *buffer = clCreateBuffer(kry_device_context(the_device()), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                             (size_t)p->count * sizeof *p->list, p->list, &err);
-    CHECK(!err, KRY_ERR_MEMORY, "gpuMatrix: no room on the device for %lld indices (OpenCL error %d)",
+    *buffer =
+        clCreateBuffer(kry_device_context(the_device()), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                       (size_t)p->count * sizeof *p->list, p->list, &err);
+    CHECK(!err, KRY_ERR_MEMORY,
+          "gpuMatrix: no room on the device for %lld indices (OpenCL error %d)",
           (long long)p->count, err);
 done:
     return st;
@@ -233,9 +240,9 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
     TRY(list_buffer(j, &col));
     TRY(kernel_get(PICK, type, &kernel));
     const cl_mem row_arg = row ? row : x_buffer, col_arg = col ? col : x_buffer;
-    const arg args[] = { ARG(m), ARG(total), ARG(x_buffer), ARG(x0), ARG(x_rows), ARG(listed),
-                         ARG(row_arg), ARG(i->start), ARG(i->step), ARG(col_arg), ARG(j->start),
-                         ARG(j->step), ARG(z_buffer), ARG(z0) };
+    const arg args[] = { ARG(m),        ARG(total),   ARG(x_buffer), ARG(x0),      ARG(x_rows),
+                         ARG(listed),   ARG(row_arg), ARG(i->start), ARG(i->step), ARG(col_arg),
+                         ARG(j->start), ARG(j->step), ARG(z_buffer), ARG(z0) };
     TRY(launch(kernel, total, args, COUNT(args)));
 done:
     if (row) clReleaseMemObject(row);
@@ -264,11 +271,13 @@ static kry_status reduce(const reduce_params *p, const kry_vec *x, cl_mem part, 
     TRY(buffer_of(x, &x_buffer, &x0));
     TRY(buffer_of(z, &z_buffer, &z0));
     TRY(kernel_get(REDUCE, p->type, &kernel));
-    const arg first[] = { ARG(p->op), ARG(p->count), ARG(p->lines), ARG(p->line), ARG(p->step),
-                          ARG(chunks), ARG(near), ARG(x_buffer), ARG(x0), ARG(part) };
+    const arg first[] = { ARG(p->op),  ARG(p->count), ARG(p->lines), ARG(p->line), ARG(p->step),
+                          ARG(chunks), ARG(near),     ARG(x_buffer), ARG(x0),      ARG(part) };
     TRY(launch(kernel, chunks * p->lines, first, COUNT(first)));
     TRY(kernel_get(FINISH, p->type, &kernel));
-    const arg last[] = { ARG(p->op), ARG(chunks), ARG(p->lines), ARG(part), ARG(z_buffer), ARG(z0) };
+    const arg last[] = {
+        ARG(p->op), ARG(chunks), ARG(p->lines), ARG(part), ARG(z_buffer), ARG(z0)
+    };
     TRY(launch(kernel, p->lines, last, COUNT(last)));
 done:
     return st;
@@ -289,7 +298,8 @@ static kry_status run_reduce(void *params, kry_task *self)
         TRY(kry_task_input_vec(self, 0, &x));
         part = clCreateBuffer(kry_device_context(the_device()), CL_MEM_READ_WRITE,
                               (size_t)(chunks * p->lines) * sizeof(double), NULL, &err);
-        CHECK(part, KRY_ERR_MEMORY, "gpuMatrix: no room on the device for sums (OpenCL error %d)", err);
+        CHECK(part, KRY_ERR_MEMORY, "gpuMatrix: no room on the device for sums (OpenCL error %d)",
+              err);
         TRY(reduce(p, x, part, chunks, z));
     }
     kry_task_set_vec(self, kry_vec_retain(z));

@@ -1,6 +1,6 @@
 /*
- * host.c - numbers of Octave to the device and back. Sparse matrices are kept by columns there, by rows
- * here.
+ * host.c - numbers of Octave to the device and back. Sparse matrices are kept by columns there, by
+ * rows here.
  */
 #include "kry_mex.h"
 #include <math.h>
@@ -11,6 +11,20 @@ kry_status vec_of(kry_device *device, kry_type type, int64_t m, int64_t n, kry_v
 {
     bool empty = m == 0 || n == 0;
     return kry_vec_create(device, type, empty ? 0 : m, empty ? 1 : n, vec);
+}
+
+kry_status check_type(kry_type type)
+{
+    kry_status st = KRY_OK;
+    kry_queue *queue;
+
+    TRY(the_queue(&queue));
+    const kry_device_info *info = kry_device_get_info(the_device());
+    CHECK(type == KRY_F32 || info->fp64, KRY_ERR_UNSUPPORTED,
+          "gpuMatrix: %s has no double precision: gpuMatrix (..., 'single') works there",
+          info->name);
+done:
+    return st;
 }
 
 static kry_type type_of(const mxArray *a) { return mxIsSingle(a) ? KRY_F32 : KRY_F64; }
@@ -42,6 +56,7 @@ kry_status dense_write(const mxArray *a, kry_type type, kry_task **task)
     kry_queue *queue;
 
     *task = NULL;
+    TRY(check_type(type));
     TRY(the_queue(&queue));
     TRY(copy_numbers(mxGetData(a), type_of(a), m * n, type, &copy));
     bool empty = m * n == 0;
@@ -119,7 +134,8 @@ done:
 static bool lines_equal(const lines *a, const lines *b)
 {
     size_t nnz = (size_t)a->ptr[a->count];
-    return a->count == b->count && !memcmp(a->ptr, b->ptr, (size_t)(a->count + 1) * sizeof *a->ptr) &&
+    return a->count == b->count &&
+           !memcmp(a->ptr, b->ptr, (size_t)(a->count + 1) * sizeof *a->ptr) &&
            !memcmp(a->at, b->at, nnz * sizeof *a->at) &&
            !memcmp(a->val, b->val, nnz * kry_type_size(a->type));
 }
@@ -198,6 +214,7 @@ kry_status sparse_write(const mxArray *a, kry_type type, shape *s, kry_task **ta
     lines columns = { 0 }, rows = { 0 };
 
     *task = NULL;
+    TRY(check_type(type));
     TRY(lines_of_host(a, type, &columns));
     TRY(lines_turn(&columns, &rows));
     *s = (shape){ .kind = SPARSE,
@@ -208,7 +225,8 @@ kry_status sparse_write(const mxArray *a, kry_type type, shape *s, kry_task **ta
                   .symmetric = lines_equal(&rows, &columns) };
     lines_describe(&rows, s);
     rows.traits = s->symmetric ? KRY_SYMMETRIC : 0;
-    TRY(submit_owning("sparse matrix", run_matrix, &rows, sizeof rows, destroy_matrix, NULL, 0, task));
+    TRY(submit_owning("sparse matrix", run_matrix, &rows, sizeof rows, destroy_matrix, NULL, 0,
+                      task));
     rows = (lines){ 0 };
 done:
     lines_release(&rows);

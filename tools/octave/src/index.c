@@ -1,5 +1,6 @@
 /*
- * index.c - A(i,j), A(k) and diagonals: what is asked for, checked on the host, and picked on the device.
+ * index.c - A(i,j), A(k) and diagonals: what is asked for, checked on the host, and picked on the
+ * device.
  */
 #include "kry_mex.h"
 #include <math.h>
@@ -109,11 +110,12 @@ static kry_status take_picks(const mxArray *a, int64_t size, picks *p)
     if (is_colon(a)) return p->count = size, KRY_OK;
     if (mxIsLogical(a) && !mxIsSparse(a)) return picks_of_mask(a, size, p);
     if (mxIsDouble(a) && !mxIsSparse(a) && !mxIsComplex(a)) return picks_of_numbers(a, size, p);
-    return fail_as("kry:index", KRY_ERR_TYPE, "gpuMatrix: an index must be ':', logical or double, not %s",
-                   mxGetClassName(a));
+    return fail_as("kry:index", KRY_ERR_TYPE,
+                   "gpuMatrix: an index must be ':', logical or double, not %s", mxGetClassName(a));
 }
 
-/* The shape of A(k): that of k; but A(:) is a column, and a vector at a vector keeps its direction. */
+/* The shape of A(k): that of k; but A(:) is a column, and a vector at a vector keeps its direction.
+ */
 static void linear_shape(const mxArray *k, const shape *s, int64_t count, index_params *p)
 {
     int64_t rows = (int64_t)mxGetM(k), cols = (int64_t)mxGetN(k);

@@ -17,16 +17,16 @@
 #include <stdint.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define TRY(call)                   \
-    do {                            \
+#define TRY(call)                         \
+    do {                                  \
         if ((st = (call)) < 0) goto done; \
     } while (0)
-#define CHECK(cond, status, ...)                                          \
-    do {                                                                  \
-        if (!(cond)) {                                                    \
-            st = kry_fail((status), __VA_ARGS__);                         \
-            goto done;                                                    \
-        }                                                                 \
+#define CHECK(cond, status, ...)                  \
+    do {                                          \
+        if (!(cond)) {                            \
+            st = kry_fail((status), __VA_ARGS__); \
+            goto done;                            \
+        }                                         \
     } while (0)
 
 /* One command: in[0] is the first argument behind its name. */
@@ -83,13 +83,13 @@ void device_close(void);
 typedef kry_status job_fn(void *params, kry_task *self);
 kry_status submit(const char *name, job_fn *run, const void *params, size_t size,
                   kry_task *const *inputs, int count, kry_task **task);
-/* The same where params own something: destroy frees that and, in the end, what it is given. If this
- * fails it is still the caller's. */
+/* The same where params own something: destroy frees that and, in the end, what it is given. If
+ * this fails it is still the caller's. */
 kry_status submit_owning(const char *name, job_fn *run, const void *params, size_t size,
                          void (*destroy)(void *), kry_task *const *inputs, int count,
                          kry_task **task);
-/* Wait, in slices, so that Ctrl-C is heard: then the task is cancelled and waited for, and the error
- * is kry:interrupted. */
+/* Wait, in slices, so that Ctrl-C is heard: then the task is cancelled and waited for, and the
+ * error is kry:interrupted. */
 kry_status wait_for(kry_task *task);
 
 /* ---- operand.c: what a command works on, a handle or numbers of the host ---- */
@@ -99,7 +99,7 @@ typedef struct operand {
     const mxArray *host; /* not on the device yet; NULL: it is */
     bool scalar;         /* a single number of the host, which stays there */
     double number;
-    kry_task *task;      /* retained, behind operand_load */
+    kry_task *task; /* retained, behind operand_load */
 } operand;
 
 kry_status operand_look(const mxArray *a, operand *o);
@@ -113,6 +113,8 @@ kry_status check_host(const mxArray *a, const char *what);
 
 /* ---- host.c ---- */
 
+/* Does the device in use have numbers of this type? */
+kry_status check_type(kry_type type);
 kry_status dense_write(const mxArray *a, kry_type type, kry_task **task);
 kry_status sparse_write(const mxArray *a, kry_type type, shape *shape, kry_task **task);
 kry_status dense_read(kry_task *task, const shape *shape, mxArray **a);
@@ -122,8 +124,16 @@ kry_status vec_of(kry_device *device, kry_type type, int64_t m, int64_t n, kry_v
 /* ---- elements.c: kernels of the toolbox itself ---- */
 
 typedef enum element_op {
-    ELEMENT_PLUS, ELEMENT_MINUS, ELEMENT_TIMES, ELEMENT_RDIVIDE, ELEMENT_LDIVIDE, ELEMENT_POWER,
-    ELEMENT_MAX, ELEMENT_MIN, ELEMENT_ABS, ELEMENT_EXP
+    ELEMENT_PLUS,
+    ELEMENT_MINUS,
+    ELEMENT_TIMES,
+    ELEMENT_RDIVIDE,
+    ELEMENT_LDIVIDE,
+    ELEMENT_POWER,
+    ELEMENT_MAX,
+    ELEMENT_MIN,
+    ELEMENT_ABS,
+    ELEMENT_EXP
 } element_op;
 
 /* z := a op b, sizes 1 broadcast. One of the two may be a scalar of the host. Result in *task. */
@@ -138,26 +148,32 @@ typedef struct picks {
     int64_t *list; /* NULL: by start and step */
 } picks;
 /* z(i, j) := x(rows_i, columns_j) on the queue's thread; x as one of `rows` rows. */
-kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const picks *j, kry_vec *z);
+kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const picks *j,
+                         kry_vec *z);
 
 /* ---- commands, name and what mexFunction calls ---- */
 
+#define DEVICE_COMMANDS(X) X(device) X(devices) X(finish)
+#define VALUE_COMMANDS(X)  X(free) X(live) X(info) X(state)
+#define HOST_COMMANDS(X)   X(put) X(get) X(convert)
+#define ELEMENT_COMMANDS(X) \
+    X(plus) X(minus) X(times) X(rdivide) X(ldivide) X(power) X(max2) X(min2) X(abs) X(exp) X(reduce)
+#define INDEX_COMMANDS(X)   X(index) X(diag)
+#define PRODUCT_COMMANDS(X) X(mtimes) X(transpose) X(dot) X(norm2)
+#define DENSE_COMMANDS(X)   X(lu) X(factors) X(lu_solve) X(inv) X(det) X(rcond) X(rref) X(tridiagonal)
+#define SOLVE_COMMANDS(X)   X(precond) X(deflation) X(apply) X(pcg)
 #define COMMAND_LIST(X)                                                                          \
-    X(device) X(devices) X(live) X(finish)                     /* device.c */                    \
-    X(free) X(info) X(state)                                   /* values.c */                    \
-    X(put) X(get) X(convert)                     /* host.c */                      \
-    X(plus) X(minus) X(times) X(rdivide) X(ldivide) X(power) X(max2) X(min2) X(abs) X(exp)       \
-    X(reduce) X(index)                                         /* elements.c, index.c */ \
-    X(mtimes) X(transpose) X(dot) X(norm2) X(diag)             /* products.c */                  \
-    X(lu) X(factors) X(lu_solve) X(inv) X(det) X(rcond) X(rref) X(tridiagonal) /* dense.c */     \
-    X(precond) X(deflation) X(apply) X(pcg)                    /* solve.c */
+    DEVICE_COMMANDS(X)                                                                           \
+    VALUE_COMMANDS(X) HOST_COMMANDS(X) ELEMENT_COMMANDS(X) INDEX_COMMANDS(X) PRODUCT_COMMANDS(X) \
+        DENSE_COMMANDS(X) SOLVE_COMMANDS(X)
 
 #define COMMAND_DECLARE(name) kry_status command_##name(call *c);
 COMMAND_LIST(COMMAND_DECLARE)
 #undef COMMAND_DECLARE
 
-/* A binary operator with sparse matrices that the host has to do: hands back 0 if true stands behind the
- * operands. Else that is an error, so that the quick way through the class need not look. */
+/* A binary operator with sparse matrices that the host has to do: hands back 0 if true stands
+ * behind the operands. Else that is an error, so that the quick way through the class need not
+ * look. */
 kry_status leave_to_host(call *c);
 /* Arguments. */
 kry_status take_count(call *c, int least, int most);

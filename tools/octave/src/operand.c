@@ -8,15 +8,16 @@ kry_status check_host(const mxArray *a, const char *what)
     kry_status st = KRY_OK;
 
     if (mxGetNumberOfDimensions(a) > 2)
-        return fail_as("kry:size", KRY_ERR_SHAPE, "%s: arrays of more than two dimensions are not supported",
-                       what);
+        return fail_as("kry:size", KRY_ERR_SHAPE,
+                       "%s: arrays of more than two dimensions are not supported", what);
     if (!mxIsDouble(a) && !mxIsSingle(a))
         return fail_as("kry:type", KRY_ERR_TYPE,
-                       "%s: numbers of class %s are not supported, only real double and single: convert with double (...)",
+                       "%s: numbers of class %s are not supported, only real double and single: "
+                       "convert with double (...)",
                        what, mxGetClassName(a));
     if (mxIsComplex(a))
-        return fail_as("kry:type", KRY_ERR_TYPE, "%s: complex numbers are not supported, only real ones",
-                       what);
+        return fail_as("kry:type", KRY_ERR_TYPE,
+                       "%s: complex numbers are not supported, only real ones", what);
     return st;
 }
 
@@ -28,7 +29,8 @@ kry_status operand_look(const mxArray *a, operand *o)
     *o = (operand){ 0 };
     if (is_handle(a)) {
         TRY(value_find(a, &v));
-        CHECK(v->shape.kind <= SPARSE, KRY_ERR_TYPE, "kry: a preconditioner or factors are no matrix");
+        CHECK(v->shape.kind <= SPARSE, KRY_ERR_TYPE,
+              "kry: a preconditioner or factors are no matrix");
         o->shape = v->shape;
         o->task = kry_task_retain(v->task);
         return KRY_OK;

@@ -174,8 +174,8 @@ static kry_status run_dot(void *params, kry_task *self)
         TRY(kry_task_input_vec(self, 1, &y));
         cl_mem buffer = kry_vec_buffer(y, &first);
         if (kry_vec_rows(x) != kry_vec_rows(y) && buffer)
-            TRY(kry_vec_wrap(the_device(), kry_vec_type(x), kry_vec_rows(x), kry_vec_cols(x), buffer,
-                             first, &like));
+            TRY(kry_vec_wrap(the_device(), kry_vec_type(x), kry_vec_rows(x), kry_vec_cols(x),
+                             buffer, first, &like));
         TRY(kry_vec_dot(x, like ? like : y, &number));
     } else {
         TRY(kry_vec_norm2(x, &number));
@@ -216,7 +216,8 @@ kry_status command_dot(call *c)
     TRY(take_count(c, 2, 2));
     TRY(operand_look(c->in[0], &a));
     TRY(operand_look(c->in[1], &b));
-    CHECK(a.shape.kind == DENSE && b.shape.kind == DENSE, KRY_ERR_TYPE, "dot: of dense vectors only");
+    CHECK(a.shape.kind == DENSE && b.shape.kind == DENSE, KRY_ERR_TYPE,
+          "dot: of dense vectors only");
     CHECK(a.shape.rows * a.shape.cols == b.shape.rows * b.shape.cols, KRY_ERR_SHAPE,
           "dot: sizes do not agree: %lldx%lld and %lldx%lld", (long long)a.shape.rows,
           (long long)a.shape.cols, (long long)b.shape.rows, (long long)b.shape.cols);

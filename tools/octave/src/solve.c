@@ -1,6 +1,6 @@
 /*
- * solve.c - preconditioners and deflation by kry's own words, and conjugate gradients as Octave's pcg
- * reports them.
+ * solve.c - preconditioners and deflation by kry's own words, and conjugate gradients as Octave's
+ * pcg reports them.
  */
 #include "kry_mex.h"
 #include <float.h>
@@ -93,7 +93,8 @@ static kry_status make(call *c, job_fn *run, kind kind, const operand *A, kry_ta
     kry_task *task = NULL;
     shape s = { .kind = kind, .type = A->shape.type, .rows = A->shape.rows, .cols = A->shape.cols };
 
-    TRY(submit(kind == PRECOND ? "preconditioner" : "deflation", run, p, sizeof *p, inputs, count, &task));
+    TRY(submit(kind == PRECOND ? "preconditioner" : "deflation", run, p, sizeof *p, inputs, count,
+               &task));
     TRY(wait_for(task)); /* for words that are none, and matrices that do not suit */
     TRY(value_keep(&s, &task, &c->out[0]));
 done:
@@ -263,11 +264,12 @@ static kry_status solve(const system_parts *s, double target, int64_t max_iter, 
     kry_result result;
 
     TRY(start_from(s, x));
-    TRY(kry_pcg_create(s->A,
-                       KRY_PCG(.precond = s->M, .deflation = s->D,
-                               .stop = { .atol = target > 0 ? target : DBL_MIN, .max_iter = max_iter },
-                               .monitor = watch, .monitor_user = self),
-                       &solver));
+    TRY(kry_pcg_create(
+        s->A,
+        KRY_PCG(.precond = s->M, .deflation = s->D,
+                .stop = { .atol = target > 0 ? target : DBL_MIN, .max_iter = max_iter },
+                .monitor = watch, .monitor_user = self),
+        &solver));
     TRY(end = kry_solve(solver, s->b, x, &result));
     CHECK(end != KRY_STOPPED, KRY_ERR_CANCELLED, "kry_pcg: interrupted");
     if (report) TRY(keep_history(&result, report));
@@ -336,7 +338,8 @@ done:
 }
 
 /* An optional handle of an operator: [] is none */
-static kry_status take_operator(const mxArray *a, kind wanted, int64_t n, kry_type type, kry_task **task)
+static kry_status take_operator(const mxArray *a, kind wanted, int64_t n, kry_type type,
+                                kry_task **task)
 {
     kry_status st = KRY_OK;
     value *v;
@@ -346,10 +349,12 @@ static kry_status take_operator(const mxArray *a, kind wanted, int64_t n, kry_ty
     TRY(value_find(a, &v));
     CHECK(v->shape.kind == wanted || (wanted == PRECOND && v->shape.kind == FACTORS), KRY_ERR_TYPE,
           "kry_pcg: that is no %s", wanted == PRECOND ? "preconditioner" : "deflation");
-    CHECK(v->shape.rows == n, KRY_ERR_SHAPE, "kry_pcg: a preconditioner for %lld unknowns, A has %lld",
-          (long long)v->shape.rows, (long long)n);
-    CHECK(v->shape.type == type, KRY_ERR_TYPE, "kry_pcg: the preconditioner is in %s, the rest in %s",
-          kry_type_name(v->shape.type), kry_type_name(type));
+    CHECK(v->shape.rows == n, KRY_ERR_SHAPE,
+          "kry_pcg: a preconditioner for %lld unknowns, A has %lld", (long long)v->shape.rows,
+          (long long)n);
+    CHECK(v->shape.type == type, KRY_ERR_TYPE,
+          "kry_pcg: the preconditioner is in %s, the rest in %s", kry_type_name(v->shape.type),
+          kry_type_name(type));
     *task = v->task;
 done:
     return st;
@@ -358,8 +363,8 @@ done:
 static kry_status check_vector(const operand *v, const char *name, int64_t n)
 {
     if (v->shape.kind == DENSE && v->shape.rows == n && v->shape.cols == 1) return KRY_OK;
-    return kry_fail(KRY_ERR_SHAPE, "kry_pcg: %s must be a column of %lld numbers, not %lldx%lld", name,
-                    (long long)n, (long long)v->shape.rows, (long long)v->shape.cols);
+    return kry_fail(KRY_ERR_SHAPE, "kry_pcg: %s must be a column of %lld numbers, not %lldx%lld",
+                    name, (long long)n, (long long)v->shape.rows, (long long)v->shape.cols);
 }
 
 /* The inputs that there are, in a row. */
@@ -373,7 +378,8 @@ static int line_up(kry_task *const *all, kry_task **inputs, int *at)
     return count;
 }
 
-/* kry_mex ('pcg', A, b, x0, tol, maxit, M, deflation); x0, M and deflation may be []; maxit >= 1. Waits. */
+/* kry_mex ('pcg', A, b, x0, tol, maxit, M, deflation); x0, M and deflation may be []; maxit >= 1.
+ * Waits. */
 kry_status command_pcg(call *c)
 {
     kry_status st = KRY_OK;

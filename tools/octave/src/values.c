@@ -1,8 +1,10 @@
 /*
- * values.c - the table of values, and handles: 16 bits of a mark, 24 of a generation, 24 of a place.
+ * values.c - the table of values, and handles: 16 bits of a mark, 24 of a generation, 24 of a
+ * place.
  *
- * 0 is the handle of nothing, of objects that were loaded. One of a value that is gone is recognised by its generation, one of an earlier life of this
- * file, or out of a saved workspace, by the same, as generations start at a time-dependent number.
+ * 0 is the handle of nothing, of objects that were loaded. One of a value that is gone is
+ * recognised by its generation, one of an earlier life of this file, or out of a saved workspace,
+ * by the same, as generations start at a time-dependent number.
  */
 #include "kry_mex.h"
 #include <stdlib.h>
@@ -117,9 +119,9 @@ kry_status command_info(call *c)
     TRY(take_count(c, 1, 1));
     TRY(value_find(c->in[0], &v));
     const shape *s = &v->shape;
-    const double numbers[] = { (double)s->rows,      (double)s->cols, (double)s->nnz,
-                               s->kind == SPARSE,    s->type == KRY_F32, s->symmetric,
-                               s->tridiagonal,       s->positive_diagonal, s->kind };
+    const double numbers[] = { (double)s->rows,   (double)s->cols,      (double)s->nnz,
+                               s->kind == SPARSE, s->type == KRY_F32,   s->symmetric,
+                               s->tridiagonal,    s->positive_diagonal, s->kind };
     c->out[0] = mxCreateDoubleMatrix(1, COUNT(numbers), mxREAL);
     for (size_t i = 0; i < COUNT(numbers); i++) mxGetPr(c->out[0])[i] = numbers[i];
 done:
@@ -129,7 +131,8 @@ done:
 /* kry_mex ('state', h): "waiting", "ready", "running", "done", "failed" or "cancelled" */
 kry_status command_state(call *c)
 {
-    static const char *const words[] = { "waiting", "ready", "running", "done", "failed", "cancelled" };
+    static const char *const words[] = { "waiting", "ready",  "running",
+                                         "done",    "failed", "cancelled" };
     kry_status st = KRY_OK;
     value *v;
 

@@ -8,9 +8,14 @@ function z = ldivide (a, b)
   %   gather (gpuMatrix ([1 2; 3 4]) .\ [5 6; 7 8])
   %
   % See also: gpuMatrix, gather
-  try % both are on the device: no more than has to be, for this is what a call costs
-    z = a;
-    h = kry_mex ('ldivide', a.h, b.h);
+  try % no more than has to be, for this is what a call costs
+    if isobject (a) && isobject (b)
+      z = a; h = kry_mex ('ldivide', a.h, b.h);
+    elseif isobject (a)
+      z = a; h = kry_mex ('ldivide', a.h, b);
+    else
+      z = b; h = kry_mex ('ldivide', a, b.h);
+    end
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch

@@ -6,23 +6,28 @@ function z = mtimes (a, b)
   %
   % Example:
   %   gather (gpuMatrix ([1 2; 3 4]) * [1; 1])
-  try % both are on the device: no more than has to be, for this is what a call costs
-    z = a;
-    h = kry_mex ('mtimes', a.h, b.h);
+  try % no more than has to be, for this is what a call costs
+    if isobject (a) && isobject (b)
+      z = a; h = kry_mex ('mtimes', a.h, b.h);
+    elseif isobject (a)
+      z = a; h = kry_mex ('mtimes', a.h, b);
+    else
+      z = b; h = kry_mex ('mtimes', a, b.h);
+    end
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = product (a, b);
+    z = mixed ('mtimes', [], a, b);
+    if ~isobject (z), z = with_sparse (a, b); end
   end
 end
 
-function z = product (a, b)
-  % Dense times sparse as (b' * a')', what is sparse twice by the host
-  scale = isscalar (a) || isscalar (b);
-  if issparse (b) && ~issparse (a) && ~scale && size (a, 2) == size (b, 1)
-    z = transpose (mtimes (transpose (gpuMatrix (b)), transpose (gpuMatrix (a))));
+function z = with_sparse (a, b)
+  % Dense times sparse as (b' * a')'; what is sparse twice, or scaled, by the host
+  if issparse (a) || isscalar (a) || isscalar (b)
+    z = by_host (@mtimes, a, b);
   else
-    z = mixed ('mtimes', @mtimes, a, b);
+    z = transpose (mtimes (transpose (gpuMatrix (b)), transpose (gpuMatrix (a))));
   end
 end
 
