@@ -1,6 +1,7 @@
 /* program.c - compiling cl/<stem>.cl for a device, once: cached in memory per device and, as
  * binaries, on disk (program_disk.c). */
 #include "internal.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,14 +194,12 @@ static kry_status disk_key(const kry_device *dev, const char *options, const cha
     return st;
 }
 
-static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
-                        cl_program *program)
+static kry_status build_and_save(kry_device *dev, const char *name, const char *source,
+                                 const char *options, cl_program *program)
 {
     kry_status st = KRY_OK;
     char *key = NULL;
 
-    /* A caller's own kernel may be compiling in PoCL's thread: see kry_launch. */
-    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
     TRY(disk_key(dev, options, source, &key));
     *program = build_from_binary(dev, key);
     if (!*program) {
@@ -209,6 +208,26 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
     }
 done:
     free(key);
+    return st;
+}
+
+/* The parts of a team want the same programs at the same time: one of them compiles, the others find
+ * its binary. */
+static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
+                        cl_program *program)
+{
+    static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+    kry_status st = KRY_OK;
+    char dir[512];
+
+    /* A caller's own kernel may be compiling in PoCL's thread: see kry_launch. */
+    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    if (!kry_cache_directory(dir, sizeof dir))
+        return build_from_source(dev, name, source, options, program);
+    pthread_mutex_lock(&building);
+    st = build_and_save(dev, name, source, options, program);
+    pthread_mutex_unlock(&building);
+done:
     return st;
 }
 
