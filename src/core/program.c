@@ -211,8 +211,8 @@ done:
     return st;
 }
 
-/* The parts of a team want the same programs at the same time: one of them compiles, the others find
- * its binary. */
+/* The parts of a team want the same programs at the same time: one of them compiles, the others
+ * find its binary. */
 static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
                         cl_program *program)
 {
