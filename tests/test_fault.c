@@ -3,7 +3,7 @@
  * call says so, hands out nothing, leaks nothing, and leaves a device that works.
  */
 #include "dense/dense.h"
-#include "testing.h"
+#include "teams.h"
 
 /* ---- a whole session: device objects, matrix, preconditioner, solver, solve, update -------------
  */
@@ -741,6 +741,60 @@ static void fault__every_request_of_dense_matrices(void **state)
     print_message("# %d requests\n", k);
 }
 
+/* ---- two devices: flux form, read back, deflation in single; whichever part it hits ---------------- */
+
+static kry_status team_run(kry_device *team, bool fp64)
+{
+    kry_status st = KRY_OK;
+    double wide[3 * N], kept[3 * N];
+    int64_t ptr[N + 1];
+    int32_t columns[3 * N];
+    kry_op *A = POISONED(kry_op), *S = NULL;
+    const void *values = fp64 ? (void *)wide : (void *)val;
+
+    for (int64_t k = 0; k < row_ptr[N]; k++) wide[k] = val[k];
+    STEP(kry_csr_create(team, fp64 ? KRY_F64 : KRY_F32, N, N, row_ptr, col, values,
+                        KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR,
+                                   .form = KRY_FLUX),
+                        &A),
+         A);
+    TRY(kry_matrix_read(A, ptr, columns, kept));
+    S = POISONED(kry_op);
+    STEP(kry_solver_create(A, fp64 ? "method=pcg precision=mixed deflation=stripes:4"
+                                   : "method=pcg deflation=stripes:4",
+                           NULL, NULL, &S),
+         S);
+    TRY(kry_op_update(A, values));
+    TRY(kry_op_update(S, NULL));
+done:
+    if (S) kry_op_release(&S);
+    if (A) kry_op_release(&A);
+    return st;
+}
+
+static void fault__every_request_of_a_team(void **state)
+{
+    (void)state;
+    bool reached = true, fp64 = kry_device_get_info(device())->fp64;
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    int k = 0;
+
+    OK(team_run(team, fp64)); /* compiles */
+    for (; reached; k++) {
+        kry_test_fail_at = k;
+        kry_status st = team_run(team, fp64);
+        reached = kry_test_fail_at < 0;
+        kry_test_fail_at = -1;
+        assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+        assert_int_equal(team->refs, 1);
+        for (int i = 0; i < 2; i++) assert_int_equal(kry_team_part(team, i)->refs, 1);
+    }
+    assert_in_range(k, 100, 100000);
+    print_message("# %d requests\n", k);
+    OK(team_run(team, fp64));
+    close_team(&team);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -750,6 +804,7 @@ int main(void)
         cmocka_unit_test(fault__every_request_of_a_narrow_preconditioner),
         cmocka_unit_test(fault__every_request_of_mixed_precision),
         cmocka_unit_test(fault__every_request_of_dense_matrices),
+        cmocka_unit_test(fault__every_request_of_a_team),
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(fault__every_request_in_the_background),

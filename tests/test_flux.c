@@ -593,13 +593,15 @@ static void flux__solves_what_assembled_does_not(void **state)
 #define HAVE_METIS false
 #endif
 
-/* ---- on several devices ------------------------------------------------------------------------- */
+/* ---- on several devices --------------------------------------------------------------- */
 
-static kry_op *flux_on(kry_device *dev, const matrix *A, kry_type type, const kry_matrix_params *params)
+static kry_op *flux_on(kry_device *dev, const matrix *A, kry_type type,
+                       const kry_matrix_params *params)
 {
     kry_op *op = NULL;
     void *val = in_type(type, A->val, A->nnz);
-    kry_status st = kry_csr_create(dev, type, A->rows, A->cols, A->row_ptr, A->col, val, params, &op);
+    kry_status st =
+        kry_csr_create(dev, type, A->rows, A->cols, A->row_ptr, A->col, val, params, &op);
 
     if (st != KRY_OK) assert_int_equal(st, KRY_ERR_UNSUPPORTED);
     free(val);
@@ -636,8 +638,8 @@ static void check_on_team(const kry_op *op, const matrix *A, const char *why)
     for (int way = 0; way < 2; way++) {
         for (int64_t i = 0; i < A->rows; i++) {
             long double flows, want = flux_row(A, type, i, x, &flows);
-            NEAR(y[way][i], want, flux_bound(A, type, i, flows), "%s, product %d, row %lld", why, way,
-                 (long long)i);
+            NEAR(y[way][i], want, flux_bound(A, type, i, flows), "%s, product %d, row %lld", why,
+                 way, (long long)i);
         }
         free(y[way]);
     }
@@ -667,7 +669,8 @@ static void flux_team__errors_are_of_the_flows(void **state)
                                          { "at random", 200, random_graph },
                                          { "a star: one long row", 300, star } };
     for (int parts = 2; parts <= 3; parts++) {
-        kry_device *team = open_team(parts, (kry_team_params){ .by_graph = parts == 3 && HAVE_METIS });
+        kry_device *team =
+            open_team(parts, (kry_team_params){ .by_graph = parts == 3 && HAVE_METIS });
         for (size_t g = 0; g < COUNT(some); g++) {
             matrix A = graph_matrix(type, some[g].n, some[g].weight, 0),
                    L = graph_matrix(type, some[g].n, some[g].weight, 0.25);
@@ -676,8 +679,9 @@ static void flux_team__errors_are_of_the_flows(void **state)
             {
                 const char *why = kry_format_name(format);
                 unsigned traits = KRY_SINGULAR * (format % 2);
-                kry_op *op = flux_on(team, &A, type, KRY_MATRIX(.format = format, .form = KRY_FLUX,
-                                                                .traits = traits));
+                kry_op *op =
+                    flux_on(team, &A, type,
+                            KRY_MATRIX(.format = format, .form = KRY_FLUX, .traits = traits));
                 if (!op) continue;
                 check_constants_on_team(op, &A, why);
                 check_on_team(op, &A, why);
@@ -707,8 +711,9 @@ static void flux_team__twins(void **state)
     for (size_t l = 0; l < COUNT(leaks); l++) {
         /* singles in double: their twin adds up to the same */
         matrix A = graph_matrix(KRY_F32, 169, two_phases, leaks[l]);
-        kry_op *op = flux_on(team, &A, KRY_F64, KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR,
-                                                           .traits = leaks[l] ? 0 : KRY_SINGULAR)),
+        kry_op *op = flux_on(team, &A, KRY_F64,
+                             KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR,
+                                        .traits = leaks[l] ? 0 : KRY_SINGULAR)),
                *twin;
         OK(kry_op_twin(op, KRY_F32, &twin));
         check_on_team(twin, &A, "twin");
@@ -737,7 +742,8 @@ static int64_t solve_flux_on(kry_device *dev, const matrix *A, kry_type type, co
 
     assert_true(op && b);
     for (int64_t i = 0; i < A->rows; i++) u[i] = 1 + 1e-2 * sin((double)i);
-    for (int64_t i = 0; i < A->rows; i++) b[i] = to_type(type, (double)flux_row(A, type, i, u, &flows));
+    for (int64_t i = 0; i < A->rows; i++)
+        b[i] = to_type(type, (double)flux_row(A, type, i, u, &flows));
     kry_vec *B = vec_on(dev, type, b, A->rows, 1), *X;
     OK(kry_vec_create(dev, type, A->rows, 1, &X));
     OK(kry_solver_create(op, options, NULL, NULL, &S));

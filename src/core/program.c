@@ -211,15 +211,12 @@ static kry_status disk_key(const kry_device *dev, const char *options, const cha
     return st;
 }
 
-static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
-                        cl_program *program)
+static kry_status build_and_save(kry_device *dev, const char *name, const char *source,
+                                 const char *options, cl_program *program)
 {
     kry_status st = KRY_OK;
     char *key = NULL;
 
-    kry_compiling_begin(dev);
-    /* A caller's own kernel may be compiling in PoCL's thread. */
-    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
     TRY(disk_key(dev, options, source, &key));
     *program = build_from_binary(dev, key);
     if (!*program) {
@@ -227,8 +224,28 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
         save_binary(key, *program);
     }
 done:
-    kry_compiling_end(dev);
     free(key);
+    return st;
+}
+
+/* The parts of a team want the same programs at the same time: one of them compiles, the others
+ * find its binary. */
+static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
+                        cl_program *program)
+{
+    static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+    kry_status st = KRY_OK;
+    char dir[512];
+    const bool keeps = kry_cache_directory(dir, sizeof dir);
+
+    if (keeps) pthread_mutex_lock(&building);
+    kry_compiling_begin(dev);
+    /* A caller's own kernel may be compiling in PoCL's thread. */
+    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    TRY((keeps ? build_and_save : build_from_source)(dev, name, source, options, program));
+done:
+    kry_compiling_end(dev);
+    if (keeps) pthread_mutex_unlock(&building);
     return st;
 }
 

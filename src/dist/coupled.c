@@ -19,7 +19,7 @@ typedef struct coupled {
     unsigned traits;
     int64_t rows, nnz, own_nnz;
     cl_mem row, begin, col, val;
-    int64_t *place; /* host: of the halo's numbers in the whole */
+    int64_t *place;                     /* host: of the halo's numbers in the whole */
     cl_mem own_begin, own_col, own_val; /* NULL: residuals need no more than `add` */
     bool flux;                          /* entries multiply differences */
     cl_mem surplus;                     /* rows, for residuals of these: what they add up to */
@@ -131,10 +131,9 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
     if (A->own_begin) {
-        const kry_arg rest[] = { ARG(A->own_begin), ARG(A->own_col), ARG(A->own_val),
-                                 ARG(A->surplus),   ARG(A->packed->buffer),
-                                 ARG(x->buffer),    ARG(x->first),   ARG(r->buffer),
-                                 ARG(r->first) };
+        const kry_arg rest[] = { ARG(A->own_begin), ARG(A->own_col),        ARG(A->own_val),
+                                 ARG(A->surplus),   ARG(A->packed->buffer), ARG(x->buffer),
+                                 ARG(x->first),     ARG(r->buffer),         ARG(r->first) };
         TRY(run(A, A->residual, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest)));
     } else {
         TRY(add_far(A, -1.0, x, r));

@@ -1,4 +1,4 @@
-/* matrix_read.c - the entries of a stored matrix on a team, from all parts back in the order of rows. */
+/* matrix_read.c - the entries of a stored matrix on a team, of all parts in the order of rows. */
 #include "../formats/matrix.h"
 #include "coupled.h"
 #include "extended.h"
@@ -63,7 +63,7 @@ static int64_t place_of(const entries *e, int64_t col)
     return w->place[w->below + (col < 0 ? col : col - e->matrix->rows)];
 }
 
-/* ---- rows, in order --------------------------------------------------------------------------- */
+/* ---- rows, in order ------------------------------------------------------------------- */
 
 typedef struct entry {
     int32_t col;
@@ -86,14 +86,14 @@ static int64_t collect_row(const kry_split *s, const entries *e, int64_t i, int6
         row[count++] = (entry){ (int32_t)kry_split_row(s, place_of(e, e->col[k])), k };
     if (*c == far->rows || far->row[*c] != i) return count;
     for (int64_t k = far->begin[*c]; k < far->begin[*c + 1]; k++)
-        row[count++] = (entry){ (int32_t)kry_split_row(s, far->place[far->col[k]]),
-                                e->matrix->nnz + k };
+        row[count++] =
+            (entry){ (int32_t)kry_split_row(s, far->place[far->col[k]]), e->matrix->nnz + k };
     ++*c;
     return count;
 }
 
-static kry_status put_rows(const kry_split *s, const entries *e, const int64_t *row_ptr, int32_t *col,
-                           char *val)
+static kry_status put_rows(const kry_split *s, const entries *e, const int64_t *row_ptr,
+                           int32_t *col, char *val)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(e->matrix->type);
@@ -107,8 +107,9 @@ static kry_status put_rows(const kry_split *s, const entries *e, const int64_t *
         qsort(row, (size_t)count, sizeof *row, by_column);
         for (int64_t k = 0; k < count; k++) {
             int64_t from = row[k].from;
-            const char *number = from < nnz ? (const char *)e->val + (size_t)from * size
-                                            : (const char *)e->far.val + (size_t)(from - nnz) * size;
+            const char *number = from < nnz
+                                     ? (const char *)e->val + (size_t)from * size
+                                     : (const char *)e->far.val + (size_t)(from - nnz) * size;
             col[at + k] = row[k].col;
             memcpy(val + (size_t)(at + k) * size, number, size);
         }
@@ -123,7 +124,8 @@ static void count_rows(const kry_split *s, const entries *e, int64_t *row_ptr)
     for (int64_t i = 0; i < e->matrix->rows; i++)
         row_ptr[kry_split_row(s, e->first + i) + 1] = e->row_ptr[i + 1] - e->row_ptr[i];
     for (int64_t c = 0; c < e->far.rows; c++)
-        row_ptr[kry_split_row(s, e->first + e->far.row[c]) + 1] += e->far.begin[c + 1] - e->far.begin[c];
+        row_ptr[kry_split_row(s, e->first + e->far.row[c]) + 1] +=
+            e->far.begin[c + 1] - e->far.begin[c];
 }
 
 kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)

@@ -525,8 +525,8 @@ static kry_status take_options(mixed *M, const kry_mixed_params *p)
 
     strcpy(o->method, "cg");
     TRY(kry_options_parse(p->options ? p->options : "", o));
-    CHECK(!o->precision[0] && !o->scheme[0] && !o->stop.rtol && !o->stop.atol && !o->stop.max_iter &&
-              !o->omega,
+    CHECK(!o->precision[0] && !o->scheme[0] && !o->stop.rtol && !o->stop.atol &&
+              !o->stop.max_iter && !o->omega,
           KRY_ERR_PARSE,
           "kry_mixed_create: '%s': options are of the solver inside; precision, scheme, omega and "
           "when to stop are fields of their own",
@@ -538,9 +538,9 @@ done:
     return st;
 }
 
-/* subdomains: on a part of a team, where words ask for deflation; taken over, whatever comes of it. */
-static kry_status create(const kry_op *A, const kry_mixed_params *params, kry_subdomains *subdomains,
-                         kry_op **solver)
+/* subdomains: on a part of a team, where words ask for deflation; taken over even if it fails. */
+static kry_status create(const kry_op *A, const kry_mixed_params *params,
+                         kry_subdomains *subdomains, kry_op **solver)
 {
     kry_status st = KRY_OK;
     int64_t unknowns;
@@ -579,7 +579,7 @@ done:
     return st;
 }
 
-/* ---- on a team: which sub-domains, all parts find together ------------------------------------ */
+/* ---- on a team: which sub-domains, all parts find together ------------------------------ */
 
 typedef struct part_args {
     const kry_op *A;
