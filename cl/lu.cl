@@ -10,10 +10,15 @@
 // elsewhere than where they are overwritten. Among candidates as good as each other, the first row
 // wins.
 
-// order[i] := source[i] := i
-kernel void lu_begin(int m, global int *restrict order, global int *restrict source)
+// order[i] := source[i] := i, pivots[j] := j
+kernel void lu_begin(int m, int r, global int *restrict order, global int *restrict source,
+                     global int *restrict pivots)
 {
-    FOR_EACH(i, (long)m) order[i] = source[i] = (int)i;
+    FOR_EACH(i, (long)m)
+    {
+        order[i] = source[i] = (int)i;
+        if (i < r) pivots[i] = (int)i;
+    }
 }
 
 // What a row that is exchanged, or eliminated, gets. u: the pivot's row, d: row j as it was; F:

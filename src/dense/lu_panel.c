@@ -4,17 +4,22 @@
  *
  *   for each block                  [ A11 A12 ]
  *     for each panel of it          [ A21 A22 ]
- *       factor it, column by column, a launch for each: nothing comes to the host
+ *       factor it: nothing comes to the host
  *       exchange its rows in all other columns
  *       U12 := L11^-1 A12, A22 -= L21 U12 for the other columns of the block
  *     the same two for all columns behind the block: this is where the operations are
  *
- * A launch of a column finishes the search of its pivot, exchanges two rows of the panel, eliminates
- * and begins the next search. */
+ * Where the device's groups can wait for each other, a panel is factored in one launch, which keeps it
+ * in registers (cl/lu_panel.cl). Should a launch be aborted, all is done again in the other way: a launch
+ * for each column finishes the search of its pivot, exchanges two rows of the panel, eliminates and
+ * begins the next search. */
 #include "lu.h"
+#include <stdio.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 1024, SHARE_OF_CPU = 512, SWAPS_AT_ONCE = 4 };
+enum { MOST_GROUPS = KRY_BARRIER_MOST, SHARE_OF_CPU = 512, SWAPS_AT_ONCE = 4, PANEL_GROUP = 256 };
+
+int kry_test_lu_group = -1, kry_test_lu_panels = 0;
 
 typedef struct factoring {
     const kry_lu *lu;
@@ -23,47 +28,120 @@ typedef struct factoring {
     kry_kernel *column, *swap;
     int share, most; /* rows of a panel to a group, and groups at most */
     cl_mem value, row, line, pivots, source; /* as in cl/lu.cl; owned */
+    kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
+    kry_kernel *panel;
+    int panel_group; /* rows of a panel to a group of it */
+    cl_int m, c0, w; /* rows of F; the panel in turn */
 } factoring;
 
 static void factoring_end(factoring *f)
 {
     cl_mem *buffers[] = { &f->value, &f->row, &f->line, &f->pivots, &f->source };
+    kry_barrier_release(&f->barrier);
     for (size_t i = 0; i < COUNT(buffers); i++)
         if (*buffers[i]) kry_buffer_release(f->dev, buffers[i]);
 }
 
-static kry_status factoring_begin(factoring *f)
+/* ---- panels in one launch ------------------------------------------------------------------------ */
+
+/* Work-items to a group, 0: not in this way. "group=512" under lu/panel in the tuning file is for
+ * experiments. */
+static int panel_group(const factoring *f)
+{
+    char text[64];
+    int group = f->dev->info.gpu ? PANEL_GROUP : 0;
+
+    if (f->lu->params.pivoting != KRY_PIVOT_PARTIAL) return 0;
+    if (kry_test_lu_group >= 0) return kry_test_lu_group;
+    if (kry_tuning_get(f->dev, "lu/panel", text, sizeof text) &&
+        (sscanf(text, "group=%d", &group) != 1 || group < 16 || group & (group - 1)))
+        group = 0;
+    return group <= f->dev->info.max_group ? group : 0;
+}
+
+static int panel_groups(const factoring *f, int64_t c0)
+{
+    return (int)((f->lu->m - c0 + f->panel_group - 1) / f->panel_group);
+}
+
+enum { PANEL_ARGS = 13 };
+
+static void panel_args(const factoring *f, kry_arg args[PANEL_ARGS])
+{
+    const kry_arg all[PANEL_ARGS] = {
+        { 0 }, /* the barrier's */
+        ARG(f->m), ARG(f->c0),    ARG(f->w),      ARG(f->F.buffer),
+        ARG(f->F.first),   ARG(f->F.ld),  ARG(f->value),  ARG(f->row),
+        ARG(f->line),      ARG(f->pivots), ARG(f->lu->order), ARG(f->source),
+    };
+    memcpy(args, all, sizeof all);
+}
+
+/* Whether panels can be factored in one launch each; if not, or if it cannot be found out, then not. */
+static void prepare_panels(factoring *f)
+{
+    char defines[64];
+    kry_arg args[PANEL_ARGS];
+
+    f->panel_group = panel_group(f);
+    if (!f->panel_group || f->lu->m > (int64_t)f->panel_group * KRY_BARRIER_MOST) return;
+    snprintf(defines, sizeof defines, "-DPANEL=%d -DGROUP=%d", KRY_LU_PANEL, f->panel_group);
+    panel_args(f, args);
+    if (kry_kernel_get(f->dev, "lu_panel", f->F.type, defines, "lu_panel", &f->panel) < 0 ||
+        kry_barrier_create(f->dev, f->panel, f->panel_group, args, PANEL_ARGS, &f->barrier) < 0)
+        return;
+    if (kry_barrier_groups(f->barrier) < panel_groups(f, 0) ||
+        kry_barrier_begin_series(f->barrier) < 0)
+        kry_barrier_release(&f->barrier);
+}
+
+static kry_status factor_panel_at_once(factoring *f, int64_t at, int64_t width)
+{
+    kry_arg args[PANEL_ARGS];
+
+    f->c0 = (cl_int)at, f->w = (cl_int)width;
+    panel_args(f, args);
+    kry_test_lu_panels++;
+    return kry_barrier_launch_next(f->barrier, panel_groups(f, at), args, PANEL_ARGS);
+}
+
+/* ---- panels column by column --------------------------------------------------------------------- */
+
+static kry_status factoring_begin(factoring *f, bool at_once)
 {
     kry_status st = KRY_OK;
     const kry_lu *lu = f->lu;
     kry_device *dev = f->dev;
     kry_kernel *begin;
     const size_t word = kry_type_size(f->F.type);
-    const cl_int m = (cl_int)lu->m;
+    const cl_int r = (cl_int)lu->r;
     int64_t share = dev->info.cpu_kernels ? SHARE_OF_CPU : kry_group_size(dev);
 
+    f->m = (cl_int)lu->m;
     if (share * MOST_GROUPS < lu->m) share = (lu->m + MOST_GROUPS - 1) / MOST_GROUPS;
     f->share = (int)(share + share % 2); /* pairs of rows stay together */
     f->most = (int)((lu->m + f->share - 1) / f->share);
     TRY(kry_lu_kernel(dev, f->F.type, "lu_begin", &begin));
     TRY(kry_lu_kernel(dev, f->F.type, "lu_column", &f->column));
     TRY(kry_lu_kernel(dev, f->F.type, "lu_swap", &f->swap));
-    TRY(kry_buffer_create(dev, 2 * (size_t)f->most * word, &f->value));
-    TRY(kry_buffer_create(dev, 2 * (size_t)f->most * sizeof(cl_int), &f->row));
-    TRY(kry_buffer_create(dev, 2 * ((size_t)f->most + 1) * KRY_LU_PANEL * word, &f->line));
+    const size_t slots = 2 * (KRY_BARRIER_MOST + 1); /* MOST_GROUPS, and one */
+    TRY(kry_buffer_create(dev, slots * word, &f->value));
+    TRY(kry_buffer_create(dev, slots * sizeof(cl_int), &f->row));
+    TRY(kry_buffer_create(dev, slots * KRY_LU_PANEL * word, &f->line));
     TRY(kry_buffer_create(dev, (size_t)lu->r * sizeof(cl_int), &f->pivots));
     TRY(kry_buffer_create(dev, (size_t)lu->m * sizeof(cl_int), &f->source));
-    const kry_arg args[] = { ARG(m), ARG(lu->order), ARG(f->source) };
+    const kry_arg args[] = { ARG(f->m), ARG(r), ARG(lu->order), ARG(f->source), ARG(f->pivots) };
     TRY(kry_launch(dev, begin, kry_groups_for(dev, KRY_F32, lu->m), args, COUNT(args)));
+    if (at_once) prepare_panels(f);
 done:
     return st;
 }
 
 /* Columns c0 ... c0 + w - 1, below row c0. */
-static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
+static kry_status factor_panel_by_columns(factoring *f, int64_t at, int64_t width)
 {
     kry_status st = KRY_OK;
-    const cl_int m = (cl_int)f->lu->m, c0 = (cl_int)at, w = (cl_int)width, share = f->share,
+    const cl_int m = f->m, c0 = (cl_int)at, w = (cl_int)width, share = f->share,
                  pairs = f->lu->params.pivoting == KRY_PIVOT_BLOCK2, most = f->most;
     const int64_t groups = (m - c0 + share - 1) / share;
     cl_int j = c0 - 1, half_in = 0;
@@ -79,6 +157,8 @@ static kry_status factor_panel(factoring *f, int64_t at, int64_t width)
 done:
     return st;
 }
+
+/* ---- the rest ------------------------------------------------------------------------------------ */
 
 static kry_status swap_others(factoring *f, int64_t at, int64_t width)
 {
@@ -118,7 +198,7 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
 
     for (int64_t c0 = k0; c0 < k1; c0 += KRY_LU_PANEL) {
         int64_t w = k1 - c0 < KRY_LU_PANEL ? k1 - c0 : KRY_LU_PANEL;
-        TRY(factor_panel(f, c0, w));
+        TRY((f->barrier ? factor_panel_at_once : factor_panel_by_columns)(f, c0, w));
         TRY(swap_others(f, c0, w));
         TRY(update(f, c0, w, c0 + w, k1));
     }
@@ -127,16 +207,32 @@ done:
     return st;
 }
 
-kry_status kry_lu_factorise(kry_lu *lu)
+/* *finished: unless a launch was aborted; F is worthless then. */
+static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, bool *finished)
 {
     kry_status st = KRY_OK;
     const int64_t block = lu->params.block;
     factoring f = { .lu = lu, .dev = lu->F->dev, .F = kry_block_of(lu->F) };
 
-    TRY(factoring_begin(&f));
+    *finished = false;
+    TRY(kry_vec_copy(A, lu->F));
+    TRY(factoring_begin(&f, at_once));
     for (int64_t k = 0; k < lu->r; k += block)
         TRY(factor_block(&f, k, lu->r - k < block ? lu->r : k + block));
+    if (f.barrier) TRY(kry_barrier_series_finished(f.barrier, finished));
+    if (!f.barrier) *finished = true;
 done:
     factoring_end(&f);
+    return st;
+}
+
+kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A)
+{
+    kry_status st = KRY_OK;
+    bool finished;
+
+    TRY(factorise(lu, A, true, &finished));
+    if (!finished) TRY(factorise(lu, A, false, &finished));
+done:
     return st;
 }
