@@ -111,11 +111,12 @@ leader lead_all(volatile global const REAL *value, volatile global const int *ta
 
 // Columns c0 ... c0 + w - 1 of the m rows of F, below row c0.
 // pivots[j]: the row exchanged with row j. order: the rows of A in their new places. source: where the
-// rows from c0 on were before the panel. value, tag: 2 CONTROL_MOST each; line: PANEL times that.
+// rows from c0 on were before the panel; origin: before the block; fresh: which begins here. value, tag: 2 CONTROL_MOST each; line: PANEL times that.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld,
               volatile global REAL *value, volatile global int *tag, volatile global REAL4 *line,
-              global int *pivots, global int *order, global int *source)
+              global int *pivots, global int *order, global int *source, global int *origin,
+              int fresh)
 {
     RESIDENT_LOCALS
     local REAL lane_value[GROUP], u[PANEL];
@@ -129,7 +130,7 @@ void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, lo
     resident_begin(&me, RESIDENT_PASS);
     c.value = lane_value, c.tag = lane_tag, c.root_value = root_value, c.root_tag = root_tag;
     const int l = get_local_id(0), i = c0 + me.group * GROUP + l, valid = me.groups && i < m;
-    const int was = valid ? order[i] : 0;
+    const int was = valid ? order[i] : 0, old = valid && !fresh ? origin[i] : i;
     int at = i, q = 0;
     F += f0 + c0 * ld;
     UNROLL for (int k = 0; k < PANEL; k++) v[k] = valid && k < w ? F[i + k * ld] : 0;
@@ -179,7 +180,7 @@ void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, lo
     }
     if (valid && !me.aborted) {
         UNROLL for (int k = 0; k < PANEL; k++) if (k < w) F[at + k * ld] = v[k];
-        order[at] = was, source[at] = i;
+        order[at] = was, source[at] = i, origin[at] = old;
     }
     resident_end_in_series(&me);
 }

@@ -516,6 +516,20 @@ static void lu__aborted_panels(void **state)
     }
 }
 
+/* Blocks in a queue of their own: every kernel has run once when it begins. */
+static void lu__in_two_queues(void **state)
+{
+    kry_type type = type_of(state);
+    for (int aside = 0; aside < 2; aside++) {
+        kry_test_lu_aside = aside;
+        check_factors(uniform, type, 230, 230, 32);
+        check_factors(rotated, type, 97, 300, 32);
+        check_factors(uniform, type, 300, 131, 64);
+        check_at_once(64, uniform, type, 127, 400);
+        kry_test_lu_aside = -1;
+    }
+}
+
 /* ---- LAPACK ---- */
 
 #ifdef KRY_HAVE_LAPACK
@@ -748,6 +762,7 @@ int main(void)
         BOTH(lu_block2__singular_blocks),
         BOTH(lu__panels_in_one_launch),
         BOTH(lu__aborted_panels),
+        BOTH(lu__in_two_queues),
 #ifdef KRY_HAVE_LAPACK
         BOTH(lu__as_good_as_lapack),
         cmocka_unit_test(lu_condition__as_lapack),
