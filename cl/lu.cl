@@ -10,10 +10,15 @@
 // rows that it has to exchange from elsewhere than where they are overwritten. Among candidates as
 // good as each other, the first row wins.
 
-// order[i] := source[i] := i
-kernel void lu_begin(int m, global int *restrict order, global int *restrict source)
+// order[i] := source[i] := origin[i] := i, pivots[j] := j
+kernel void lu_begin(int m, int r, global int *restrict order, global int *restrict source,
+                     global int *restrict origin, global int *restrict pivots)
 {
-    FOR_EACH(i, (long)m) order[i] = source[i] = (int)i;
+    FOR_EACH(i, (long)m)
+    {
+        order[i] = source[i] = origin[i] = (int)i;
+        if (i < r) pivots[i] = (int)i;
+    }
 }
 
 #ifdef KRY_CPU
@@ -56,10 +61,11 @@ void lu_eliminate(REAL *v, global REAL *f, long ld, int i, int w, int j, int p, 
 // Exchange and eliminate for column j, and look for the next pivot if there is one in the panel.
 // j == c0 - 1: only that. pairs: KRY_PIVOT_BLOCK2.
 // pivots[j]: the row exchanged with row j; order: the rows of A in their new places; source: the
-// same since the panel began.
+// same since the panel began; origin: since the block began, of which each has `block` columns.
 kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int most, int half_in,
                       global REAL *F, long f0, long ld, global REAL *value, global int *row,
-                      global REAL *line, global int *pivots, global int *order, global int *source)
+                      global REAL *line, global int *pivots, global int *order, global int *source,
+                      global int *origin, int block)
 {
     local REAL lane_value[WG], u[PANEL], d[PANEL];
     local int lane_row[WG], lane_from[WG];
@@ -93,13 +99,16 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
     if (q >= 0 && i < to) lu_eliminate(v, F + i, ld, i, w, j, p, q, u, d);
 #endif
     if (g == 0 && l == 0 && q >= 0) {
-        int t = order[j], s = source[j];
+        int t = order[j], s = source[j], o = origin[j];
         pivots[j] = p;
         order[j] = order[p], order[p] = t;
         source[j] = source[p], source[p] = s;
+        origin[j] = origin[p], origin[p] = o;
     }
     if (g == 0 && q < 0 && c0 > 0) // a new panel
         for (int s = c0 - PANEL + l; s < c0; s += WG) source[s] = s, source[pivots[s]] = pivots[s];
+    if (g == 0 && q < 0 && c0 > 0 && c0 % block == 0)
+        for (int s = c0 - block + l; s < c0; s += WG) origin[s] = s, origin[pivots[s]] = pivots[s];
 
     // the next column
     const int next = j + 1, half_out = 1 - half_in, partner = c0 + ((p - c0) ^ 1);
@@ -128,32 +137,53 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
 #endif
 }
 
-// The exchanges of the panel, for all other columns. AT_ONCE columns to a group; a row that is
-// exchanged twice comes twice, and gets the same number.
-#define AT_ONCE 4
-kernel void lu_swap(long n, int c0, int w, global REAL *F, long f0, long ld,
-                    global const int *restrict pivots, global const int *restrict source)
+// The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these. solve: w is no
+// more than PANEL, and in columns behind c0 + w the rows c0 ... c0 + w - 1 are multiplied by L11^-1, with
+// L11 the triangle below the diagonal in these rows and columns.
+// at_once: columns to a group. A row that is exchanged twice comes twice, and gets the same number.
+kernel void lu_rows(long n, int lo, int c0, int w, int solve, int at_once, global REAL *F, long f0,
+                    long ld, global const int *restrict pivots, global const int *restrict source)
 {
-    local REAL stage[AT_ONCE * 2 * PANEL];
-    const int each = 2 * w;
-    long first = (long)get_group_id(0) * AT_ONCE;
+    local REAL stage[COLUMNS * TRIANGLE / 2], t[PANEL * (PANEL + 1)];
+    const int l = get_local_id(0), each = 2 * w, all = at_once * each;
+    long first = (long)get_group_id(0) * at_once;
+
     F += f0;
+    for (int e = l; e < PANEL * PANEL; e += WG) {
+        const int r = e % PANEL, q = e / PANEL;
+        if (solve && r < w && q < w) t[q * (PANEL + 1) + r] = F[(c0 + q) * ld + c0 + r];
+    }
     do { // the host makes no more groups than there are columns to be had
-        for (int e = get_local_id(0); e < AT_ONCE * each; e += WG) {
+        for (int e = l; e < all; e += WG) {
             const int s = e % each;
-            const long nth = first + e / each, column = nth < c0 ? nth : nth + w;
+            const long nth = lo + first + e / each, column = nth < c0 ? nth : nth + w;
             const int at = s < w ? c0 + s : pivots[c0 + s - w];
-            if (nth < n) stage[e] = F[column * ld + source[at]];
+            if (nth < lo + n) stage[e] = F[column * ld + source[at]];
         }
         FENCE();
-        for (int e = get_local_id(0); e < AT_ONCE * each; e += WG) {
+        for (int e = l; e < all; e += WG) {
             const int s = e % each;
-            const long nth = first + e / each, column = nth < c0 ? nth : nth + w;
-            const int at = s < w ? c0 + s : pivots[c0 + s - w];
-            if (nth < n) F[column * ld + at] = stage[e];
+            const long nth = lo + first + e / each, column = nth < c0 ? nth : nth + w;
+            const int at = s < w ? c0 : pivots[c0 + s - w];
+            if (nth < lo + n && at >= c0 + w) F[column * ld + at] = stage[e];
+        }
+        int i = 0;
+        do {
+            FENCE();
+            for (int e = l; e < at_once * PANEL && solve; e += WG) {
+                const int s = e % PANEL, k = e / PANEL;
+                if (s > i && s < w && lo + first + k >= c0)
+                    stage[k * each + s] -= t[i * (PANEL + 1) + s] * stage[k * each + i];
+            }
+        } while (++i < w - 1 && solve);
+        FENCE();
+        for (int e = l; e < at_once * w; e += WG) {
+            const int s = e % w;
+            const long nth = lo + first + e / w, column = nth < c0 ? nth : nth + w;
+            if (nth < lo + n) F[column * ld + c0 + s] = stage[e / w * each + s];
         }
         FENCE();
-        first += (long)get_num_groups(0) * AT_ONCE;
+        first += (long)get_num_groups(0) * at_once;
     } while (first < n);
 }
 

@@ -447,6 +447,89 @@ static void lu_block2__singular_blocks(void **state)
     for (int64_t n = 1; n < 6; n++) assert_true(block2_error(hilbert, type, n, n, &partial) < 100);
 }
 
+/* ---- panels in one launch ---- */
+
+/* Entries that are finite, but not what becomes of them. */
+static void check_overflow(kry_type type)
+{
+    const double huge = type == KRY_F32 ? 3e38 : 1.7e308;
+    double a[] = { huge, -huge, huge, huge };
+    guarded A = guarded_create(type, 2, 2, 0, a);
+    kry_op *lu;
+    REFUSES(kry_lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
+    assert_null(lu);
+    guarded_release(&A);
+}
+
+/* The same exchanges as with a launch for each column, and nearly the same numbers. How many panels were
+ * factored in one launch. */
+static int check_at_once(int group, entry_of *entry, kry_type type, int64_t m, int64_t n)
+{
+    double *a = make(entry, type, m, n);
+    kry_test_lu_group = 0;
+    kry_op *plain = lu_of(type, a, m, n, KRY_LU(.block = 64));
+    kry_test_lu_group = group, kry_test_lu_panels = 0;
+    kry_op *lu = lu_of(type, a, m, n, KRY_LU(.block = 64));
+    kry_test_lu_group = -1;
+    factors f = factors_of(lu, type, m, n), g = factors_of(plain, type, m, n);
+    long double error = backward_error(&f, type, a);
+    if (!(error <= 10)) fail_msg("%lld-by-%lld: %Lg n eps", (long long)m, (long long)n, error);
+    if (entry == uniform)
+        for (int64_t i = 0; i < m; i++) assert_int_equal(f.order[i], g.order[i]);
+    factors_release(&f), factors_release(&g);
+    kry_op_release(&lu), kry_op_release(&plain);
+    free(a);
+    return kry_test_lu_panels;
+}
+
+/* As many groups as there may be on a CPU. With groups of 16, lines are read after the best of them was
+ * found, with 64 before. */
+static void lu__panels_in_one_launch(void **state)
+{
+    static const int64_t shape[][2] = { { 1, 1 },   { 5, 5 },   { 16, 16 }, { 17, 40 }, { 32, 31 },
+                                        { 33, 33 }, { 64, 64 }, { 65, 65 }, { 127, 70 }, { 40, 128 },
+                                        { 128, 128 } };
+    kry_type type = type_of(state);
+    int panels = 0;
+    for (size_t s = 0; s < COUNT(shape); s++) {
+        int group = shape[s][0] <= 32 ? 16 : 64;
+        panels += check_at_once(group, uniform, type, shape[s][0], shape[s][1]);
+        panels += check_at_once(group, rotated, type, shape[s][0], shape[s][1]);
+        panels += check_at_once(group, hilbert, type, shape[s][0], shape[s][1]);
+    }
+    print_message("# %d panels in one launch each\n", panels);
+    kry_test_lu_group = 64;
+    lu__singular(state);
+    check_overflow(type);
+    kry_test_lu_group = -1;
+}
+
+/* Whichever launch is aborted: the other way, to the same factors. */
+static void lu__aborted_panels(void **state)
+{
+    kry_type type = type_of(state);
+    for (int at = 0; at < 4; at++) {
+        kry_test_abort_at = at;
+        check_at_once(64, uniform, type, 64, 128);
+        check_at_once(64, uniform, type, 127, 127);
+        kry_test_abort_at = -1;
+    }
+}
+
+/* Blocks in a queue of their own: every kernel has run once when it begins. */
+static void lu__in_two_queues(void **state)
+{
+    kry_type type = type_of(state);
+    for (int aside = 0; aside < 2; aside++) {
+        kry_test_lu_aside = aside;
+        check_factors(uniform, type, 230, 230, 32);
+        check_factors(rotated, type, 97, 300, 32);
+        check_factors(uniform, type, 300, 131, 64);
+        check_at_once(64, uniform, type, 127, 400);
+        kry_test_lu_aside = -1;
+    }
+}
+
 /* ---- LAPACK ---- */
 
 #ifdef KRY_HAVE_LAPACK
@@ -567,18 +650,7 @@ static void lu_create__not_finite(void **state)
     }
 }
 
-/* Entries that are finite, but not what becomes of them. */
-static void lu_create__overflow(void **state)
-{
-    kry_type type = type_of(state);
-    const double huge = type == KRY_F32 ? 3e38 : 1.7e308;
-    double a[] = { huge, -huge, huge, huge };
-    guarded A = guarded_create(type, 2, 2, 0, a);
-    kry_op *lu;
-    REFUSES(kry_lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
-    assert_null(lu);
-    guarded_release(&A);
-}
+static void lu_create__overflow(void **state) { check_overflow(type_of(state)); }
 
 /* Updates by CLBlast, as on GPUs, whatever the size. */
 static void lu__updates_by_clblast(void **state)
@@ -718,6 +790,9 @@ int main(void)
         BOTH(lu_condition__within_a_factor_of_three),
         BOTH(lu_block2__larger_errors),
         BOTH(lu_block2__singular_blocks),
+        BOTH(lu__panels_in_one_launch),
+        BOTH(lu__aborted_panels),
+        BOTH(lu__in_two_queues),
 #ifdef KRY_HAVE_LAPACK
         BOTH(lu__as_good_as_lapack),
         cmocka_unit_test(lu_condition__as_lapack),

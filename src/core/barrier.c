@@ -88,6 +88,51 @@ done:
     return st;
 }
 
+/* ---- launches in series ------------------------------------------------------------- */
+
+kry_status kry_barrier_begin_series(kry_barrier *b)
+{
+    kry_status st = KRY_OK;
+
+    memset(b->words, 0, sizeof b->words);
+    b->words[CONTROL_GROUPS] = 1; /* the launch knows how many */
+    b->words[CONTROL_POLLS] = polls_of(b->dev);
+    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
+                                0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, size_t count)
+{
+    static const cl_int aborted = CONTROL_HIGH;
+    kry_status st = KRY_OK;
+
+    CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
+          "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
+          b->groups);
+    if (kry_test_abort_at >= 0 && kry_test_abort_at-- == 0)
+        TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE,
+                                    CONTROL_ARRIVED * sizeof(cl_int), sizeof aborted, &aborted, 0,
+                                    NULL, NULL));
+    args[0] = (kry_arg)ARG(b->control);
+    TRY(kry_launch_size(b->dev, b->kernel, groups, b->size, args, count));
+done:
+    return st;
+}
+
+kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
+{
+    kry_status st = KRY_OK;
+
+    *finished = false;
+    TRY(read_words(b));
+    *finished = b->words[CONTROL_ARRIVED] == 0; /* the last group of the last launch did that */
+    if (!*finished) b->groups = 0;
+done:
+    return st;
+}
+
 /* ---- the probe -------------------------------------------------------------------- */
 
 /* How many groups are resident together, and pass each other messages without fail. What a

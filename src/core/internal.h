@@ -267,6 +267,13 @@ kry_status kry_barrier_launch(kry_barrier *barrier, int groups, kry_arg *args, s
  * Waits. */
 kry_status kry_barrier_finished(kry_barrier *barrier, bool *finished);
 
+/* Many launches in a row, of any number of groups each, of a kernel that ends with
+ * resident_end_in_series: one look at the end tells whether all of them came to their end. An aborted
+ * one makes all that follow end at their first wait. */
+kry_status kry_barrier_begin_series(kry_barrier *barrier);
+kry_status kry_barrier_launch_next(kry_barrier *barrier, int groups, kry_arg *args, size_t count);
+kry_status kry_barrier_series_finished(kry_barrier *barrier, bool *finished); /* waits */
+
 /* For tests: launch number kry_test_abort_at from now is aborted (< 0: none); so many messages of
  * a probe count as stale, beside those that are. */
 extern int kry_test_abort_at, kry_test_stale_messages;

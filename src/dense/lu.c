@@ -168,7 +168,7 @@ done:
     return st;
 }
 
-/* F := A, unless an entry is not finite; and the norm. */
+/* Shape and norm of A, unless an entry is not finite, and room for its factors. */
 static kry_status take(kry_lu *lu, const kry_vec *A)
 {
     kry_status st = KRY_OK;
@@ -184,7 +184,6 @@ static kry_status take(kry_lu *lu, const kry_vec *A)
     TRY(kry_dense_column_sums("kry_lu_create", A, &sums));
     for (int64_t j = 0; j < lu->n; j++) lu->norm = fmax(lu->norm, sums[j]);
     TRY(kry_vec_create(A->dev, A->type, A->n, A->k, &lu->F));
-    TRY(kry_vec_copy(A, lu->F));
     TRY(kry_buffer_create(A->dev, (size_t)lu->m * sizeof(cl_int), &lu->order));
     if (lu->m == lu->n) TRY(kry_vec_create(A->dev, A->type, A->n, 1, &lu->work));
 done:
@@ -202,7 +201,7 @@ kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op *
     TRY(kry_alloc(1, sizeof *lu, &lu));
     TRY(kry_lu_check_params("kry_lu_create", A->dev, params, &lu->params));
     TRY(take(lu, A));
-    if (lu->r > 0) TRY(kry_lu_factorise(lu));
+    if (lu->r > 0) TRY(kry_lu_factorise(lu, A));
     TRY(read_pivots(lu));
     snprintf(lu->variant, sizeof lu->variant, "%s pivots, blocks of %d",
              lu->params.pivoting == KRY_PIVOT_BLOCK2 ? "2-by-2" : "partial", lu->params.block);

@@ -32,8 +32,12 @@ kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_k
 
 /* lu_panel.c: rows of an m-row panel that a group has. */
 int kry_lu_share(const kry_device *dev, int64_t m);
-/* F := its factors, and order. */
-kry_status kry_lu_factorise(kry_lu *lu);
+/* F := the factors of A, and order. */
+kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A);
+/* For tests: work-items to a group that factor panels in one launch each; 0: a launch for each column;
+ * < 0: what suits the device. And how many panels were factored in one launch since then. */
+extern int kry_test_lu_group, kry_test_lu_panels;
+extern int kry_test_lu_aside; /* whether there is a second queue; < 0: what suits the device */
 
 /* lu_solve.c: X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one
  * below the diagonal, with ones on it; transposed: its transpose. */
