@@ -7,12 +7,12 @@
 #include "layered.h"
 #include "teams.h"
 #include <kry/deflation.h>
+#include <kry/laplace.h>
 #include <kry/precond.h>
 #include <kry/stencil.h>
 #include <unistd.h>
 
-/* ---- what is solved: a matrix of three diagonals, and a grid
- * ----------------------------------------- */
+/* ---- what is solved: a matrix of three diagonals, and a grid ----------------------------- */
 
 enum { N = 60, NX = 10 };
 static int64_t row_ptr[N + 1];
@@ -43,6 +43,8 @@ typedef struct scene {
     bool grid;
     kry_format format;
     kry_form form;
+    kry_jds_product jds;
+    kry_laplace_kernel laplace;
 } scene;
 
 /* The first call that failed since arm(). */
@@ -85,15 +87,14 @@ static void complain(const char *what)
         if (st < 0) goto done;                                          \
     } while (0)
 
-/* ---- formats
- * ------------------------------------------------------------------------------------------ */
+/* ---- formats ----------------------------------------------------------------------------- */
 
 static kry_status make_matrix(kry_device *dev, const scene *s, const double *values, kry_op **A)
 {
     void *numbers = in_type(s->type, values, 3 * N);
-    kry_status st =
-        kry_csr_create(dev, s->type, N, N, row_ptr, col, numbers,
-                       KRY_MATRIX(.traits = KRY_POSITIVE, .format = s->format, .form = s->form), A);
+    kry_status st = kry_csr_create(
+        dev, s->type, N, N, row_ptr, col, numbers,
+        KRY_MATRIX(.traits = KRY_POSITIVE, .format = s->format, .form = s->form, .jds = s->jds), A);
     free(numbers);
     return st;
 }
@@ -156,8 +157,7 @@ done:
     return st;
 }
 
-/* ---- solvers
- * ------------------------------------------------------------------------------------------ */
+/* ---- solvers ----------------------------------------------------------------------------- */
 
 static kry_status make_operator(kry_device *dev, const scene *s, kry_op **A)
 {
@@ -203,18 +203,19 @@ done:
     return st;
 }
 
-#define STOP " rtol=1e-4 check-every=5 maxit=2000"
-#define STORED(words)                                                         \
-    {                                                                         \
-        words STOP, run_solver, KRY_F32, false, KRY_FORMAT_CSR, KRY_ASSEMBLED \
+#define STOP          " rtol=1e-4 check-every=5 maxit=2000"
+#define SOLVES(words) .name = words STOP, .run = run_solver
+#define STORED(words)                                            \
+    {                                                            \
+        SOLVES(words), .type = KRY_F32, .format = KRY_FORMAT_CSR \
     }
-#define GRID(words)                                                          \
-    {                                                                        \
-        words STOP, run_solver, KRY_F32, true, KRY_FORMAT_CSR, KRY_ASSEMBLED \
+#define GRID(words)                                  \
+    {                                                \
+        SOLVES(words), .type = KRY_F32, .grid = true \
     }
-#define DOUBLE(words)                                                         \
-    {                                                                         \
-        words STOP, run_solver, KRY_F64, false, KRY_FORMAT_CSR, KRY_ASSEMBLED \
+#define DOUBLE(words)                                            \
+    {                                                            \
+        SOLVES(words), .type = KRY_F64, .format = KRY_FORMAT_CSR \
     }
 static const scene solvers[] = {
     STORED("method=cg"),
@@ -237,8 +238,32 @@ static const scene solvers[] = {
     DOUBLE("precision=mixed scheme=flexible"),
 };
 
-/* ---- one call fails
- * ----------------------------------------------------------------------------------- */
+/* ---- sweeps over a box, through buffers, images and a barrier between groups ------------- */
+
+static kry_status run_laplace(kry_device *dev, const scene *s, bool *good)
+{
+    enum { POINTS = 7 * 6 * 5 };
+    kry_status st = KRY_OK;
+    kry_laplace *L = NULL;
+    double side[7 * 6], change = -1;
+    float start[POINTS], end[POINTS];
+
+    for (int i = 0; i < 7 * 6; i++) side[i] = 1;
+    for (int i = 0; i < POINTS; i++) start[i] = 0.25f, end[i] = 0;
+    const kry_laplace_params *params =
+        KRY_LAPLACE(.size = { 7, 6, 5 }, .face = { [KRY_Z_LOW] = side }, .kernel = s->laplace);
+    STEP(kry_laplace_create(dev, s->type, params, &L), L);
+    TRY(kry_laplace_write(L, start));
+    TRY(kry_laplace_run(L, 3, &change));
+    TRY(kry_laplace_run(L, 2, NULL));
+    TRY(kry_laplace_read(L, end));
+    *good = change > 0 && end[0] > 0 && end[0] < 1;
+done:
+    kry_laplace_release(&L);
+    return st;
+}
+
+/* ---- one call fails ---------------------------------------------------------------------- */
 
 static const cl_int errors[] = { CL_OUT_OF_RESOURCES, CL_MEM_OBJECT_ALLOCATION_FAILURE,
                                  CL_OUT_OF_HOST_MEMORY, CL_INVALID_COMMAND_QUEUE };
@@ -329,7 +354,7 @@ static void sweep(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
     if (calls < 0) return;
-    sample of = sample_of(s, calls, 12);
+    sample of = sample_of(s, calls, 24);
     long k = of.first;
     for (; fails_cleanly(dev, s, k); k += of.stride) continue;
     assert_true(k >= calls - of.stride - calls / 10); /* tests for the end come when they come */
@@ -361,6 +386,36 @@ static void call__fails_in_every_solver(void **state)
     assert_int_equal(complaints, 0);
 }
 
+static void call__fails_in_images(void **state)
+{
+    (void)state;
+    const scene s = { .name = "jds:texture",
+                      .run = run_format,
+                      .type = KRY_F32,
+                      .format = KRY_FORMAT_JDS,
+                      .jds = KRY_JDS_TEXTURE };
+    complaints = 0;
+    sweep(device(), &s);
+    assert_int_equal(complaints, 0);
+}
+
+static void call__fails_in_laplace(void **state)
+{
+    (void)state;
+    static const kry_laplace_kernel kernels[] = { KRY_LAPLACE_STREAM, KRY_LAPLACE_BLOCK,
+                                                  KRY_LAPLACE_K2,     KRY_LAPLACE_K5,
+                                                  KRY_LAPLACE_K8,     KRY_LAPLACE_K1A };
+    complaints = 0;
+    for (size_t i = 0; i < COUNT(kernels); i++) {
+        const scene s = { .name = kry_laplace_kernel_name(kernels[i]),
+                          .run = run_laplace,
+                          .type = KRY_F32,
+                          .laplace = kernels[i] };
+        sweep(device(), &s);
+    }
+    assert_int_equal(complaints, 0);
+}
+
 static void call__fails_on_a_team(void **state)
 {
     (void)state;
@@ -373,8 +428,7 @@ static void call__fails_on_a_team(void **state)
     assert_int_equal(complaints, 0);
 }
 
-/* ---- with a device of its own: finding it, opening it and compiling fail, too
- * -------------------------- */
+/* ---- with a device of its own: finding it, opening it and compiling fail, too ------------ */
 
 static kry_status run_anew(kry_device *none, const scene *s, bool *good)
 {
@@ -399,7 +453,7 @@ static void call__fails_on_a_new_device(void **state)
     bool reached = true, good = false;
 
     complaints = 0;
-    sample of = sample_of(&anew, calls_of(NULL, &anew), 25); /* what it compiles is on disk now */
+    sample of = sample_of(&anew, calls_of(NULL, &anew), 60); /* what it compiles is on disk now */
     count_live(before);
     for (long k = of.first; reached; k += of.stride) {
         const cl_int error = errors[k % (long)COUNT(errors)];
@@ -415,8 +469,7 @@ static void call__fails_on_a_new_device(void **state)
     assert_int_equal(complaints, 0);
 }
 
-/* ---- the device is lost
- * -------------------------------------------------------------------------------- */
+/* ---- the device is lost ------------------------------------------------------------------ */
 
 /* The scene comes to its end with an error, soon, and gives back what it has. */
 static bool loses_cleanly(kry_device *dev, const scene *s, long k)
@@ -441,7 +494,7 @@ static bool loses_cleanly(kry_device *dev, const scene *s, long k)
 static void lose(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
-    sample of = sample_of(s, calls, 5);
+    sample of = sample_of(s, calls, 8);
     lost = true;
     for (long k = of.first; loses_cleanly(dev, s, k); k += of.stride) continue;
     lost = false;
@@ -477,6 +530,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call__fails_in_every_format),
         cmocka_unit_test(call__fails_in_every_solver),
+        cmocka_unit_test(call__fails_in_images),
+        cmocka_unit_test(call__fails_in_laplace),
         cmocka_unit_test(call__fails_on_a_team),
         cmocka_unit_test(call__fails_on_a_new_device),
         cmocka_unit_test(device__lost),

@@ -236,8 +236,7 @@ bool layer_device(const char *name)
     return true;
 }
 
-/* ---- questions
- * -------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------- */
 
 static cl_int give(const void *answer, size_t bytes, size_t size, void *value, size_t *got)
 {
@@ -387,8 +386,7 @@ cl_int layer_kernel_info(cl_kernel k, cl_device_id d, ASKS_(cl_kernel_work_group
     return next->clGetKernelWorkGroupInfo(k, d, what, size, value, got);
 }
 
-/* ---- memory
- * -------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 cl_mem layer_buffer(cl_context c, cl_mem_flags flags, size_t size, void *host, cl_int *err)
 {
@@ -454,8 +452,7 @@ cl_sampler layer_sampler(cl_context c, cl_bool normalised, cl_addressing_mode ad
     return *err ? NULL : next->clCreateSampler(c, normalised, addressing, filter, err);
 }
 
-/* ---- programs
- * -------------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------- */
 
 /* What the compiler of the device would not know, but PoCL's does, as macros in front of a source.
  * They stand there only if their word does, so that devices share what PoCL has compiled. */
@@ -576,8 +573,7 @@ cl_int layer_argument(cl_kernel k, cl_uint i, size_t size, const void *value)
     return error;
 }
 
-/* ---- launches
- * -------------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------- */
 
 static cl_int check_sizes(cl_uint dimensions, const size_t *global, const size_t *local)
 {

@@ -25,8 +25,7 @@ static pthread_mutex_t lock;
 void layer_lock(void) { pthread_mutex_lock(&lock); }
 void layer_unlock(void) { pthread_mutex_unlock(&lock); }
 
-/* ---- the entry points
- * ---------------------------------------------------------------------------- */
+/* ---- the entry points -------------------------------------------------------------------- */
 
 #define PLAIN(name, version, via, parameters, arguments) \
     static cl_int CL_API_CALL my_##name parameters       \
@@ -125,8 +124,7 @@ static cl_int CL_API_CALL my_clReleaseDevice(cl_device_id d)
     return next->clReleaseDevice(d);
 }
 
-/* ---- what the loader calls
- * -------------------------------------------------------------------------- */
+/* ---- what the loader calls --------------------------------------------------------------- */
 
 static void install(cl_icd_dispatch *table)
 {
