@@ -8,7 +8,8 @@
  *   MAPS(name, version, parameters, arguments)                    returns a pointer; both
  *   KEEPS(type, kind, noun)                                       retains and releases
  *
- * version: 11 is OpenCL 1.1. via: what is called in the end, next->name or a function of devices.c.
+ * version: 11 is OpenCL 1.1. via: what is called in the end, next->name or a function of
+ * questions.c or rules.c.
  */
 #define WAITS_      cl_uint waits, const cl_event *wait, cl_event *event
 #define WAITS       waits, wait, event

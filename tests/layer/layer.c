@@ -3,7 +3,7 @@
  * ocl-icd 2.3.1 or newer), makes the device look like another one, lets calls fail on request, and
  * counts what is not released.
  *
- *   KRY_LAYER_DEVICE=tesla-c1060      the device (devices.c); ",no-fp64" behind it: without double
+ *   KRY_LAYER_DEVICE=tesla-c1060      the device (profiles.c); ",no-fp64" behind it: without double
  *   KRY_LAYER_FAIL="CALL K ERROR"     the K-th call of that name ("any") fails; " lost": all after
  * it KRY_LAYER_REPORT=FILE             at exit, what is live and how many rules were broken; -:
  * stderr KRY_LAYER_STRICT=1                exit status 97 if a rule of the device was broken

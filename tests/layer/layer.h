@@ -51,7 +51,7 @@ void layer_fail_as_told(const char *text); /* "clCreateBuffer 3 -4", "any 17 -5 
 const char *layer_failed(void);
 long layer_calls(void);
 
-/* ---- devices.c: the device that is made up ---- */
+/* ---- profiles.c, questions.c, rules.c: the device that is made up ---- */
 
 bool layer_device(const char *name);
 const char *layer_device_name(int i);
