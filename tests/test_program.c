@@ -1,6 +1,8 @@
 /* test_program.c - kernels found, compiled, cached in memory and on disk, never trusted blindly. */
 #include "unit.h"
 #include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +121,8 @@ static void huge_sizes(const char *path)
     fclose(f);
 }
 
+static void give_away(const char *path) { assert_int_equal(chown(path, 65534, 65534), 0); }
+
 static void disk__damaged_files_are_replaced(void **state)
 {
     (void)state;
@@ -156,6 +160,95 @@ static void disk__unwritable_place_only_costs_time(void **state)
         use_fresh_device();
     }
     setenv("KRY_CACHE_DIR", cache, 1);
+}
+
+/* A file of another user may hold anything; it is passed over, and made anew if that is allowed. */
+static void disk__file_of_another_user(void **state)
+{
+    (void)state;
+    const unsigned char bytes[] = { 1, 2, 3 };
+    unsigned char *binary = NULL;
+    size_t size;
+    if (getuid() != 0) SKIP("files can only be given away by root");
+    for_each_file(remove_file);
+    kry_disk_store("a key", bytes, sizeof bytes);
+    for_each_file(give_away);
+    assert_false(kry_disk_load("a key", &binary, &size));
+    assert_null(binary);
+    kry_disk_store("a key", bytes, sizeof bytes);
+    assert_true(kry_disk_load("a key", &binary, &size));
+    free(binary);
+}
+
+/* What is in a folder that may only be read is used, and nothing is added. Root may write
+ * everywhere, so it is somebody else meanwhile. */
+static void disk__read_only_folder(void **state)
+{
+    (void)state;
+    const unsigned char bytes[] = { 1, 2, 3 };
+    unsigned char *binary = NULL;
+    size_t size;
+    for_each_file(remove_file);
+    kry_disk_store("old", bytes, sizeof bytes);
+    int files = for_each_file(NULL);
+    assert_int_equal(chmod(cache, 0555), 0);
+    bool root = geteuid() == 0;
+    if (root) assert_int_equal(seteuid(65534), 0);
+    kry_disk_store("new", bytes, sizeof bytes);
+    assert_false(kry_disk_load("new", &binary, &size));
+    if (!root) assert_true(kry_disk_load("old", &binary, &size));
+    free(binary);
+    if (root) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(for_each_file(NULL), files);
+    assert_int_equal(chmod(cache, 0755), 0);
+}
+
+/* No file grows beyond 200 bytes, as on a disk that is full: nothing is left behind. */
+static void disk__full(void **state)
+{
+    (void)state;
+    static unsigned char bytes[100000];
+    unsigned char *binary = NULL;
+    size_t size;
+    struct rlimit old, little;
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    for_each_file(remove_file);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    little = old;
+    little.rlim_cur = 200;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    kry_disk_store("large", bytes, sizeof bytes);
+    bool found = kry_disk_load("large", &binary, &size);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, was);
+    assert_false(found);
+    assert_int_equal(for_each_file(NULL), 0);
+    use_fresh_device();
+}
+
+/* The program itself, twice at once on a cold cache, compiling with OpenCL. */
+static void disk__two_programs_at_once(void **state)
+{
+    (void)state;
+    pid_t child[2];
+    for_each_file(remove_file);
+    for (int i = 0; i < 2; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            setenv("KRY_TEST_CHILD", "1", 1);
+            execl("/proc/self/exe", "test_program", (char *)NULL);
+            _exit(1);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        int status;
+        waitpid(child[i], &status, 0);
+        assert_int_equal(status, 0);
+    }
+    int files = for_each_file(NULL);
+    assert_true(files >= 1);
+    use_fresh_device();
+    assert_int_equal(for_each_file(NULL), files); /* and all of it is good */
 }
 
 /* Eight processes on one cold cache, all building and storing at once. */
@@ -255,9 +348,17 @@ int main(void)
         cmocka_unit_test(disk__damaged_files_are_replaced),
         cmocka_unit_test(disk__other_owner_key_is_not_loaded),
         cmocka_unit_test(disk__unwritable_place_only_costs_time),
+        cmocka_unit_test(disk__file_of_another_user),
+        cmocka_unit_test(disk__read_only_folder),
+        cmocka_unit_test(disk__full),
+        cmocka_unit_test(disk__two_programs_at_once),
         cmocka_unit_test(disk__many_processes_at_once),
         cmocka_unit_test(kernels__directory_without_them),
         cmocka_unit_test(device_kernel__callers_source),
     };
+    if (getenv("KRY_TEST_CHILD")) { /* disk__two_programs_at_once */
+        use_fresh_device();
+        return 0;
+    }
     return cmocka_run_group_tests_name("program", tests, make_cache, remove_cache);
 }

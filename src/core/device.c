@@ -21,6 +21,7 @@ static kry_status find_devices(found *f)
     cl_uint platforms = 0, count;
     cl_device_id id[MAX_DEVICES];
     static const cl_device_type kinds[] = { CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL };
+    cl_int reason = CL_DEVICE_NOT_FOUND;
 
     f->count = 0;
     cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
@@ -29,14 +30,17 @@ static kry_status find_devices(found *f)
     if (platforms > COUNT(platform)) platforms = COUNT(platform);
     for (size_t k = 0; k < COUNT(kinds); k++)
         for (cl_uint p = 0; p < platforms; p++) {
-            if (clGetDeviceIDs(platform[p], kinds[k], MAX_DEVICES, id, &count)) continue;
+            err = clGetDeviceIDs(platform[p], kinds[k], MAX_DEVICES, id, &count);
+            if (err && err != CL_DEVICE_NOT_FOUND) reason = err;
+            if (err) continue;
             for (cl_uint i = 0; i < count && i < MAX_DEVICES && f->count < MAX_DEVICES; i++) {
                 kry_device_info *info = &f->info[f->count];
                 TRY(kry_profile_query(id[i], info));
                 if (k == 0 || !info->gpu) f->id[f->count++] = id[i];
             }
         }
-    CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms", platforms);
+    CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms: %s",
+          platforms, kry_cl_error_name(reason));
 done:
     return st;
 }

@@ -13,16 +13,22 @@ static void query_text(cl_device_id id, cl_device_info what, char *text, size_t 
     text[size - 1] = 0;
 }
 
-static int64_t query_number(cl_device_id id, cl_device_info what)
+/* A number of 4 or of 8 bytes. */
+static kry_status query_number(cl_device_id id, cl_device_info what, int64_t *value)
 {
+    kry_status st = KRY_OK;
     unsigned char bytes[8] = { 0 }; /* little or big, the size that comes back decides */
     size_t size = 0;
     cl_uint u32;
     cl_ulong u64;
-    if (clGetDeviceInfo(id, what, sizeof bytes, bytes, &size) != CL_SUCCESS) return 0;
-    if (size == sizeof u32) return memcpy(&u32, bytes, sizeof u32), (int64_t)u32;
-    if (size == sizeof u64) return memcpy(&u64, bytes, sizeof u64), (int64_t)u64;
-    return 0;
+
+    *value = 0;
+    TRY(kry_cl_check(clGetDeviceInfo(id, what, sizeof bytes, bytes, &size), "kry_device_open",
+                     "clGetDeviceInfo"));
+    if (size == sizeof u32) memcpy(&u32, bytes, sizeof u32), *value = (int64_t)u32;
+    if (size == sizeof u64) memcpy(&u64, bytes, sizeof u64), *value = (int64_t)u64;
+done:
+    return st;
 }
 
 /* Whether `word` stands in a list of words separated by blanks. */
@@ -79,6 +85,28 @@ done:
     return st;
 }
 
+static kry_status query_numbers(cl_device_id id, kry_device_info *info)
+{
+    kry_status st = KRY_OK;
+    int64_t type, images, units;
+    size_t group = 0;
+
+    TRY(query_number(id, CL_DEVICE_TYPE, &type));
+    TRY(query_number(id, CL_DEVICE_IMAGE_SUPPORT, &images));
+    TRY(query_number(id, CL_DEVICE_MAX_COMPUTE_UNITS, &units));
+    TRY(query_number(id, CL_DEVICE_LOCAL_MEM_SIZE, &info->local_bytes));
+    TRY(query_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &info->max_alloc_bytes));
+    TRY(query_number(id, CL_DEVICE_GLOBAL_MEM_SIZE, &info->global_bytes));
+    TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL));
+    info->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+    info->cpu_kernels = (type & CL_DEVICE_TYPE_CPU) != 0;
+    info->images = images != 0;
+    info->compute_units = (int)units;
+    info->max_group = group > 0 && group < 65536 ? (int)group : 1;
+done:
+    return st;
+}
+
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
 {
     kry_status st = KRY_OK;
@@ -86,6 +114,7 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
     size_t size = 0;
     cl_platform_id platform = NULL;
     int major = 1, minor = 0;
+    int64_t lanes;
 
     memset(info, 0, sizeof *info);
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size));
@@ -100,24 +129,15 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info)
     if (sscanf(info->version, "OpenCL %d.%d", &major, &minor) == 2)
         info->opencl = 100 * major + 10 * minor;
 
-    int64_t type = query_number(id, CL_DEVICE_TYPE);
-    info->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
-    info->cpu_kernels = (type & CL_DEVICE_TYPE_CPU) != 0;
+    TRY(query_numbers(id, info));
     info->fp64 = has_word(extensions, "cl_khr_fp64");
-    info->images = query_number(id, CL_DEVICE_IMAGE_SUPPORT) != 0;
     info->image3d_writes = info->images && has_word(extensions, "cl_khr_3d_image_writes");
-    info->compute_units = (int)query_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    size = 0;
-    clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof size, &size, NULL);
-    info->max_group = size > 0 && size < 65536 ? (int)size : 1;
-    info->local_bytes = query_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    info->max_alloc_bytes = query_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    info->global_bytes = query_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     info->lanes = 1;
-    if (has_word(extensions, "cl_nv_device_attribute_query"))
-        info->lanes = (int)query_number(id, CL_DEVICE_WARP_SIZE_NV_);
-    else if (info->gpu)
-        info->lanes = 32;
+    if (info->gpu) info->lanes = 32;
+    if (has_word(extensions, "cl_nv_device_attribute_query")) {
+        TRY(query_number(id, CL_DEVICE_WARP_SIZE_NV_, &lanes));
+        info->lanes = (int)lanes;
+    }
     TRY(apply_overrides(info));
 done:
     free(extensions);

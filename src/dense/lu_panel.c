@@ -139,7 +139,7 @@ static kry_status factoring_begin(factoring *f, bool at_once)
     TRY(kry_lu_kernel(dev, f->F.type, "lu_begin", &begin));
     TRY(kry_lu_kernel(dev, f->F.type, "lu_column", &f->column));
     TRY(kry_lu_kernel(dev, f->F.type, "lu_rows", &f->rows));
-    const size_t slots = 2 * (KRY_BARRIER_MOST + 1); /* MOST_GROUPS, and one */
+    const size_t slots = 2 * (size_t)((f->most > MOST_GROUPS ? f->most : MOST_GROUPS) + 1);
     TRY(kry_buffer_create(dev, slots * word, &f->value));
     TRY(kry_buffer_create(dev, slots * sizeof(cl_int), &f->row));
     TRY(kry_buffer_create(dev, slots * KRY_LU_PANEL * word, &f->line));

@@ -27,15 +27,21 @@ static kry_status add_pieces(members *m, cl_device_id id, int pieces)
     kry_status st = KRY_OK;
     cl_uint units = 0, made = 0;
     cl_device_id piece[MOST] = { NULL };
+    kry_device_info info;
 
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
     CHECK(pieces >= 1 && pieces <= (int)units && pieces <= MOST, KRY_ERR_ARGUMENT,
           "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
+    TRY(kry_profile_query(id, &info)); /* drivers of OpenCL 1.1 do not have the call */
+    CHECK(info.opencl >= 120, KRY_ERR_UNSUPPORTED,
+          "kry_device_open: '%s' cannot be cut into %d pieces: sub-devices are of OpenCL 1.2",
+          info.name, pieces);
     const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
                                                  (cl_device_partition_property)units / pieces, 0 };
     CHECK(clCreateSubDevices(id, how, MOST, piece, &made) == CL_SUCCESS && (int)made >= pieces,
           KRY_ERR_UNSUPPORTED,
-          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices", pieces);
+          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices",
+          pieces);
     for (int i = 0; i < pieces; i++) {
         TRY(add(m, piece[i]));
         m->device[m->count - 1]->piece = piece[i];
@@ -109,7 +115,8 @@ kry_status kry_team_open(const char *spec, kry_device **device)
     memcpy(text, spec, strlen(spec));
     char *options = strchr(text, ',');
     if (options) *options++ = 0;
-    for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w; w = strtok_r(NULL, ",", &rest))
+    for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w;
+         w = strtok_r(NULL, ",", &rest))
         TRY(take_option(w, &params));
     for (char *w = strtok_r(text, "+", &rest); w; w = strtok_r(NULL, "+", &rest))
         TRY(add_named(&m, w));

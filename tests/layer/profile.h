@@ -1,0 +1,26 @@
+/* profile.h - a device that is made up: what it claims, in the units of OpenCL. */
+#ifndef KRY_LAYER_PROFILE_H
+#define KRY_LAYER_PROFILE_H
+
+#include "layer.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct profile {
+    const char *word; /* in KRY_LAYER_DEVICE */
+    const char *name, *vendor, *driver, *platform, *version, *language, *extensions;
+    int opencl; /* 11: 1.1 */
+    cl_bool fp64, images, image3d_writes, unified;
+    cl_uint units, lanes, major, minor, registers; /* lanes 0: no such query */
+    size_t group, items[3];
+    size_t groups; /* the most in one dimension; cannot be asked for */
+    cl_ulong local, constant, global, largest;
+    size_t arguments, pointer; /* bytes of all arguments of a kernel; of one that is a buffer */
+    bool arguments_in_local;   /* they take up local memory */
+    size_t image2d[2], image3d[3];
+} profile;
+
+extern const profile *device; /* the one that is chosen; NULL: the device is what it is */
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * test_layer.c - devices that are made up (tests/layer): what they claim, that they hold a program
+ * to it, and that kry keeps to it and solves.
+ */
+#include "layered.h"
+
+/* What a device is known for. */
+static const struct expected {
+    const char *name;
+    int opencl;
+    bool fp64, images;
+    size_t group;
+    int64_t local;
+} devices[] = {
+    { "tesla-c1060", 110, true, true, 512, 16384 },
+    { "tesla-c1060,no-fp64", 110, false, true, 512, 16384 },
+    { "fermi-c2070", 110, true, true, 1024, 49152 },
+    { "kepler-gtx660", 120, true, true, 1024, 49152 },
+    { "integrated", 120, false, true, 256, 65536 },
+    { "no-images", 120, true, false, 256, 32768 },
+    { "tiny-alloc", 120, true, true, 64, 16384 },
+};
+
+/* One of them, opened; and plain handles for calls that kry would not make. */
+typedef struct opened {
+    const struct expected *is;
+    kry_device *dev;
+    cl_context context;
+    cl_device_id id;
+    cl_command_queue queue;
+} opened;
+
+static opened open_device(const struct expected *is)
+{
+    opened o = { .is = is };
+    assert_true(layer()->device(is->name));
+    OK(kry_device_open("gpu", &o.dev));
+    o.context = kry_device_context(o.dev);
+    o.id = kry_device_id(o.dev);
+    o.queue = kry_device_queue(o.dev);
+    return o;
+}
+
+static void close_opened(opened *o)
+{
+    kry_device_release(&o->dev);
+    assert_true(layer()->device(""));
+}
+
+static const opened *find(opened *o, const char *name)
+{
+    size_t i = 0;
+    while (strcmp(devices[i].name, name)) i++;
+    *o = open_device(&devices[i]);
+    return o;
+}
+
+static void device__is_what_it_claims(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(devices); i++) {
+        opened o = open_device(&devices[i]);
+        const kry_device_info *info = kry_device_get_info(o.dev);
+        assert_true(info->gpu && !info->cpu_kernels);
+        assert_int_equal(info->opencl, devices[i].opencl);
+        assert_int_equal(info->fp64, devices[i].fp64);
+        assert_int_equal(info->images, devices[i].images);
+        assert_int_equal(info->max_group, devices[i].group);
+        assert_int_equal(info->local_bytes, devices[i].local);
+        assert_int_equal(info->lanes, 32);
+        close_opened(&o);
+    }
+    assert_false(layer()->device("tesla"));
+    assert_false(layer()->device("tesla-c1060,no-images"));
+    assert_non_null(layer()->device_name(0));
+}
+
+static void device__no_cpu_is_left(void **state)
+{
+    (void)state;
+    kry_device *dev = NULL;
+    assert_true(layer()->device("fermi-c2070"));
+    REFUSES(kry_device_open("cpu", &dev), KRY_ERR_ARGUMENT, "gpu:0 'Tesla C2070'");
+    assert_true(layer()->device(""));
+}
+
+/* A rule that is broken is counted, and reported on stderr. */
+static long breaks(long before) { return layer()->broken() - before; }
+
+static void entry_points__newer_than_the_device(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(devices); i++) {
+        opened o = open_device(&devices[i]);
+        long before = layer()->broken();
+        cl_event event = NULL;
+        cl_int err = clEnqueueMarkerWithWaitList(o.queue, 0, NULL, &event);
+        assert_int_equal(err, o.is->opencl < 120 ? CL_INVALID_OPERATION : CL_SUCCESS);
+        assert_int_equal(breaks(before), o.is->opencl < 120);
+        if (event) clReleaseEvent(event);
+        close_opened(&o);
+    }
+}
+
+/* A program that squares one number, with a group of `size` and an array of `local` bytes. */
+static cl_int run_square(const opened *o, const char *type, size_t size, size_t local,
+                         const char *options)
+{
+    char text[400];
+    const char *source = text;
+    cl_int err;
+    cl_mem m = clCreateBuffer(o->context, CL_MEM_READ_WRITE, 8, NULL, &err);
+
+    assert_int_equal(err, CL_SUCCESS);
+    snprintf(text, sizeof text,
+             "kernel void square(global %s *x)\n{\n    local char room[%zu];\n"
+             "    room[get_local_id(0) %% %zu] = 1;\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
+             "    if (get_global_id(0) == 0) x[0] = x[0] * x[0] * room[0];\n}\n",
+             type, local, local);
+    cl_program p = clCreateProgramWithSource(o->context, 1, &source, NULL, &err);
+    assert_int_equal(err, CL_SUCCESS);
+    err = clBuildProgram(p, 1, &o->id, options, NULL, NULL);
+    if (!err) {
+        cl_kernel k = clCreateKernel(p, "square", &err);
+        assert_int_equal(err, CL_SUCCESS);
+        assert_int_equal(clSetKernelArg(k, 0, sizeof m, &m), CL_SUCCESS);
+        err = clEnqueueNDRangeKernel(o->queue, k, 1, NULL, &size, &size, 0, NULL, NULL);
+        assert_int_equal(clFinish(o->queue), CL_SUCCESS);
+        clReleaseKernel(k);
+    }
+    clReleaseProgram(p);
+    clReleaseMemObject(m);
+    return err;
+}
+
+static void kernels__double(void **state)
+{
+    (void)state;
+    opened o;
+    find(&o, "tesla-c1060");
+    assert_int_equal(run_square(&o, "double", 1, 16, ""), CL_SUCCESS);
+    close_opened(&o);
+    find(&o, "integrated");
+    assert_int_equal(run_square(&o, "float", 1, 16, ""), CL_SUCCESS);
+    assert_int_equal(run_square(&o, "double", 1, 16, ""), CL_BUILD_PROGRAM_FAILURE);
+    close_opened(&o);
+}
+
+static void kernels__images(void **state)
+{
+    (void)state;
+    opened o;
+    find(&o, "no-images");
+    assert_int_equal(run_square(&o, "float *y, read_only image2d_t i, global float", 1, 16, ""),
+                     CL_BUILD_PROGRAM_FAILURE);
+    close_opened(&o);
+}
+
+static void kernels__language(void **state)
+{
+    (void)state;
+    opened o;
+    long before = layer()->broken();
+    find(&o, "fermi-c2070");
+    assert_int_equal(run_square(&o, "float", 1, 16, "-cl-std=CL1.2"), CL_INVALID_BUILD_OPTIONS);
+    assert_int_equal(breaks(before), 1);
+    close_opened(&o);
+}
+
+static void launches__groups_and_local_memory(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "tesla-c1060", "tiny-alloc" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        opened o;
+        find(&o, names[i]);
+        long before = layer()->broken();
+        assert_int_equal(run_square(&o, "float", o.is->group, 64, ""), CL_SUCCESS);
+        assert_int_equal(run_square(&o, "float", 2, 16000, ""), CL_SUCCESS);
+        assert_int_equal(breaks(before), 0);
+        assert_int_equal(run_square(&o, "float", 2 * o.is->group, 64, ""),
+                         CL_INVALID_WORK_ITEM_SIZE);
+        assert_int_equal(run_square(&o, "float", 2, (size_t)o.is->local + 64, ""),
+                         CL_OUT_OF_RESOURCES);
+        assert_int_equal(breaks(before), 2);
+        close_opened(&o);
+    }
+}
+
+static void buffers__too_large(void **state)
+{
+    (void)state;
+    enum { LARGEST = 2 << 20, ALL = 64 << 20 };
+    opened o;
+    cl_mem m[ALL / LARGEST] = { NULL };
+    size_t count = 0;
+    kry_vec *v = NULL;
+    cl_int err = CL_SUCCESS;
+
+    find(&o, "tiny-alloc");
+    assert_null(clCreateBuffer(o.context, CL_MEM_READ_WRITE, LARGEST + 1, NULL, &err));
+    assert_int_equal(err, CL_INVALID_BUFFER_SIZE);
+    REFUSES(kry_vec_create(o.dev, KRY_F32, LARGEST, 1, &v), KRY_ERR_MEMORY, "its largest is 0.002");
+    assert_null(v);
+    OK(kry_vec_create(o.dev, KRY_F32, 10, 1, &v));
+    while (count < COUNT(m) &&
+           (m[count] = clCreateBuffer(o.context, CL_MEM_READ_WRITE, LARGEST, NULL, &err)))
+        count++;
+    assert_int_equal(err, CL_MEM_OBJECT_ALLOCATION_FAILURE); /* all of it, but for the vector */
+    assert_int_equal(count, COUNT(m) - 1);
+    while (count) clReleaseMemObject(m[--count]);
+    kry_vec_release(&v);
+    close_opened(&o);
+}
+
+static void images__where_there_are_none(void **state)
+{
+    (void)state;
+    const cl_image_format format = { CL_RGBA, CL_UNSIGNED_INT8 };
+    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE2D,
+                                 .image_width = 4,
+                                 .image_height = 4 };
+    opened o;
+    cl_int err = CL_SUCCESS;
+    cl_uint count = 7;
+
+    find(&o, "no-images");
+    long before = layer()->broken();
+    assert_null(clCreateImage(o.context, CL_MEM_READ_ONLY, &format, &desc, NULL, &err));
+    assert_int_equal(err, CL_INVALID_OPERATION);
+    assert_int_equal(breaks(before), 1);
+    assert_int_equal(clGetSupportedImageFormats(o.context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D,
+                                                0, NULL, &count),
+                     CL_SUCCESS);
+    assert_int_equal(count, 0);
+    close_opened(&o);
+}
+
+/* Nothing that is live when it is opened is left behind, and no rule is broken on the way. */
+static void solve_on(const struct expected *is, kry_type type)
+{
+    enum { N = 300 };
+    static double x[N], b[N], val[3 * N];
+    int64_t row_ptr[N + 1] = { 0 }, k = 0;
+    int32_t col[3 * N];
+    long before = layer()->broken();
+    opened o = open_device(is);
+    kry_op *A = NULL, *S = NULL;
+    kry_result res;
+
+    for (int i = 0; i < N; i++) {
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++, k++)
+            col[k] = j, put(type, val, k, i == j ? 3 : -1);
+        row_ptr[i + 1] = k, b[i] = 1, x[i] = 0;
+    }
+    OK(kry_csr_create(o.dev, type, N, N, row_ptr, col, val, KRY_MATRIX(.traits = KRY_POSITIVE),
+                      &A));
+    OK(kry_solver_create(A, "method=pcg resident=off", NULL, NULL, &S));
+    OK(kry_solve_host(S, b, x, &res));
+    assert_true(res.true_residual <= res.target);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    assert_int_equal(o.dev->refs, 1);
+    close_opened(&o);
+    assert_int_equal(breaks(before), 0);
+}
+
+/* One of each kind: compiling takes its time. All of the suite runs on any of them:
+ * docs/devices.md. */
+static void solve__on_some(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        kry_type type;
+    } on[] = { { "tesla-c1060,no-fp64", KRY_F32 },
+               { "fermi-c2070", KRY_F64 },
+               { "tiny-alloc", KRY_F32 } };
+    long live[KINDS];
+    for (int i = 0; i < KINDS; i++) live[i] = layer()->live((layer_kind)i);
+    for (size_t i = 0; i < COUNT(devices); i++) {
+        for (size_t k = 0; k < COUNT(on); k++)
+            if (!strcmp(devices[i].name, on[k].name)) solve_on(&devices[i], on[k].type);
+        for (int k = 0; k < KINDS; k++) assert_int_equal(layer()->live((layer_kind)k), live[k]);
+    }
+}
+
+/* A device of OpenCL 1.1 has no sub-devices, and the call that would make them may not be there. */
+static void team__of_sub_devices_needs_1_2(void **state)
+{
+    (void)state;
+    kry_device *dev = NULL;
+    long before = layer()->broken();
+    assert_true(layer()->device("fermi-c2070"));
+    REFUSES(kry_device_open("gpu/2", &dev), KRY_ERR_UNSUPPORTED, "1.2");
+    assert_int_equal(breaks(before), 0);
+    assert_true(layer()->device(""));
+}
+
+static void faults__one_call_and_all_after_it(void **state)
+{
+    (void)state;
+    opened o;
+    cl_int err;
+
+    find(&o, "kepler-gtx660");
+    layer()->arm("clCreateBuffer", 2, CL_OUT_OF_RESOURCES, false);
+    for (int i = 1; i <= 3; i++) {
+        cl_mem m = clCreateBuffer(o.context, CL_MEM_READ_WRITE, 8, NULL, &err);
+        assert_int_equal(err, i == 2 ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+        assert_int_equal(m == NULL, i == 2);
+        if (m) clReleaseMemObject(m);
+    }
+    assert_string_equal(layer()->failed(), "clCreateBuffer");
+    assert_int_equal(layer()->calls(), 3);
+    layer()->arm(NULL, 2, CL_DEVICE_NOT_AVAILABLE, true);
+    assert_int_equal(clFinish(o.queue), CL_SUCCESS);
+    for (int i = 0; i < 3; i++) assert_int_equal(clFlush(o.queue), CL_DEVICE_NOT_AVAILABLE);
+    assert_string_equal(layer()->failed(), "clFlush");
+    layer()->arm(NULL, 0, CL_SUCCESS, false);
+    assert_int_equal(clFlush(o.queue), CL_SUCCESS);
+    assert_null(layer()->failed());
+    close_opened(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(device__is_what_it_claims),
+        cmocka_unit_test(device__no_cpu_is_left),
+        cmocka_unit_test(entry_points__newer_than_the_device),
+        cmocka_unit_test(kernels__double),
+        cmocka_unit_test(kernels__images),
+        cmocka_unit_test(kernels__language),
+        cmocka_unit_test(launches__groups_and_local_memory),
+        cmocka_unit_test(buffers__too_large),
+        cmocka_unit_test(images__where_there_are_none),
+        cmocka_unit_test(solve__on_some),
+        cmocka_unit_test(team__of_sub_devices_needs_1_2),
+        cmocka_unit_test(faults__one_call_and_all_after_it),
+    };
+    NEED_LAYER;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
