@@ -447,6 +447,9 @@ same iterations 48
 same nnz 4992
 expect 0 '"converged": true' solve "$dir/p.mtx.gz" --rhs manufactured --json
 expect 0 '"gbytes_per_s"' bench stream --n 1000 --json
+expect 0 '"format": "interleaved"' bench tridiagonal 5x30 --n 1000 --json
+expect 2 "'5x' is no batch" bench tridiagonal --n 1000 5x
+expect 2 'tridiagonal takes no matrix' bench tridiagonal --problem poisson2d:4
 expect 0 '"requested": "auto"' bench spmv --n 1000 --problem poisson2d:16 --json --svg "$dir/bars.svg"
 [ "$(grep -c '"fraction_of_copy": [0-9].*"copies": 64' "$dir/out")" -eq 10 ] || fail "not ten forms"
 [ "$(grep -c '<rect' "$dir/bars.svg")" -eq 11 ] || fail "not ten bars on a page"

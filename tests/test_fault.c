@@ -4,6 +4,7 @@
  */
 #include "dense/dense.h"
 #include "teams.h"
+#include <kry/tridiagonal.h>
 
 /* ---- a whole session: device objects, matrix, preconditioner, solver, solve, update -------------
  */
@@ -795,6 +796,45 @@ static void fault__every_request_of_a_team(void **state)
     close_team(&team);
 }
 
+/* ---- batches of tridiagonal systems: what stays with the device is taken from it each time ------------ */
+
+static void fault__every_request_of_batches(void **state)
+{
+    (void)state;
+    enum { EQUATIONS = 700, SYSTEMS = 3, RUNS = 5 };
+    kry_vec *lower, *diagonal, *b, *x;
+    int all = 0;
+
+    OK(kry_vec_create(device(), KRY_F32, EQUATIONS, SYSTEMS, &lower));
+    OK(kry_vec_create(device(), KRY_F32, EQUATIONS, SYSTEMS, &diagonal));
+    OK(kry_vec_create(device(), KRY_F32, EQUATIONS, SYSTEMS, &b));
+    OK(kry_vec_create(device(), KRY_F32, EQUATIONS, SYSTEMS, &x));
+    OK(kry_vec_fill(lower, 1));
+    OK(kry_vec_fill(b, 1));
+    const int refs = device()->refs;
+    for (int run = 0; run < RUNS; run++) {
+        bool reached = true;
+        for (int k = -1; reached || k == 0; k++) { /* -1: compiles */
+            const kry_tridiagonal_params p = { .struct_size = sizeof p, .periodic = run == 1 };
+            OK(kry_vec_fill(diagonal, run < 3 ? 4 : 1.5)); /* 3: solved again, with pivoting */
+            if (run == 2) OK(kry_vec_fill(b, 1));
+            kry_batch_space_release(device());
+            kry_test_fail_at = k;
+            kry_status st =
+                run == 4 ? kry_pentadiagonal_solve(&p, lower, lower, diagonal, lower, lower, b, x)
+                         : kry_tridiagonal_solve(&p, lower, diagonal, lower, b, run == 2 ? b : x);
+            reached = k >= 0 && kry_test_fail_at < 0;
+            kry_test_fail_at = -1;
+            assert_int_equal(st, reached ? KRY_ERR_MEMORY : KRY_OK);
+            assert_int_equal(device()->refs, refs);
+            all += reached;
+        }
+    }
+    assert_in_range(all, 20, 1000);
+    kry_vec_release(&x), kry_vec_release(&b);
+    kry_vec_release(&diagonal), kry_vec_release(&lower);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -808,6 +848,7 @@ int main(void)
         cmocka_unit_test(fault__every_request_of_a_new_device),
         cmocka_unit_test(fault__every_request_of_every_format),
         cmocka_unit_test(fault__every_request_in_the_background),
+        cmocka_unit_test(fault__every_request_of_batches),
         cmocka_unit_test(device_list__fails),
         cmocka_unit_test(update__failure_keeps_the_old_values),
         cmocka_unit_test(update__failure_to_widen_keeps_the_old_values),

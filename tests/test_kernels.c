@@ -4,6 +4,7 @@
  * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
  */
 #include "core/null_space.h"
+#include "dense/batch.h"
 #include "dense/dense.h"
 #include "precond/coarse.h"
 #include "precond/subspace.h"
@@ -17,7 +18,7 @@ static kry_device *dev, *small_groups;
 /* Objects stay until the end: Oclgrind 21.10 takes a buffer that got the place of a released one
  * for uninitialised even after it was written. */
 static kry_op *ops[400];
-static kry_vec *vecs[800];
+static kry_vec *vecs[1200];
 static kry_laplace *laplaces[16];
 static kry_coarse *coarses[16];
 static kry_subspace subspaces[16];
@@ -316,6 +317,67 @@ static void narrows(kry_type type, int64_t first)
     kry_sum_release(&sum);
     keep_vec(x), keep_vec(y);
     keep_op(D), keep_op(A);
+}
+
+/* ---- batches of tridiagonal and pentadiagonal systems, whose solution is known ---- */
+
+static kry_vec *numbers(kry_type type, int64_t n, int64_t k, const double *v)
+{
+    kry_vec *vec;
+    float f32[COLS];
+    for (int64_t i = 0; i < n * k; i++) f32[i] = (float)v[i];
+    OK(kry_vec_create(dev, type, n, k, &vec));
+    OK(kry_vec_write(vec, type == KRY_F32 ? (const void *)f32 : v));
+    keep_vec(vec);
+    return vec;
+}
+
+static void solve_batch(kry_type type, int band, int64_t n, int64_t systems, bool interleaved, bool periodic,
+                  bool pivoting)
+{
+    double d[5][COLS], b[COLS], want[COLS], eps = 64 * roundoff(type);
+    kry_vec *v[5], *x;
+    kry_tridiagonal_params p = { .struct_size = sizeof p, .periodic = periodic };
+    if (interleaved) p.layout = KRY_BATCH_INTERLEAVED;
+    if (pivoting) p.pivoting = KRY_BATCH_PIVOT_ALWAYS;
+    for (int64_t s = 0; s < systems; s++)
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = interleaved ? i * systems + s : s * n + i;
+            want[at] = entry(at), b[at] = 0;
+            for (int w = -band; w <= band; w++) {
+                int64_t j = i + w;
+                bool inside = periodic || (j >= 0 && j < n);
+                double a = (float)(w ? 0.4 * entry(5 * at + w) : 1.7);
+                j = (j % n + n) % n;
+                d[w + band][at] = a;
+                if (inside) b[at] += a * entry(interleaved ? j * systems + s : s * n + j);
+            }
+        }
+    for (int w = 0; w <= 2 * band; w++)
+        v[w] = numbers(type, interleaved ? systems : n, interleaved ? n : systems, d[w]);
+    x = numbers(type, interleaved ? systems : n, interleaved ? n : systems, b);
+    if (band == 1)
+        OK(kry_tridiagonal_solve(&p, v[0], v[1], v[2], x, x));
+    else
+        OK(kry_pentadiagonal_solve(&p, v[0], v[1], v[2], v[3], v[4], x, x));
+    kry_vec flat = *x;
+    flat.n *= flat.k, flat.k = 1;
+    expect(&flat, want, eps);
+}
+
+static void batches(kry_type type, int64_t first)
+{
+    const bool interleaved = first > 0;
+    OK(batch_space_reserve(dev, 100)); /* once and for all: objects stay */
+    OK(batch_work_reserve(dev, 1 << 19));
+    solve_batch(type, 1, 45, 3, interleaved, false, false);
+    solve_batch(type, 1, 3, 70, interleaved, false, false);
+    solve_batch(type, 1, 49, 3, interleaved, true, false);
+    solve_batch(type, 1, 1, 3, interleaved, true, false);
+    solve_batch(type, 1, 20, 3, interleaved, false, true);
+    solve_batch(type, 1, 20, 3, interleaved, true, true);
+    solve_batch(type, 2, 20, 3, interleaved, false, true);
+    solve_batch(type, 2, 20, 3, interleaved, true, true);
 }
 
 /* ---- one entry more: of the ring, which is singular; y may start anywhere ---- */
@@ -797,6 +859,7 @@ static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(st
 
 static void dense_kernels__against_plain_c(void **state) { (void)state, both(dense_kernels); }
 static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
+static void batch_kernels__against_plain_c(void **state) { (void)state, both(batches); }
 static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins); }
 
 static void laplace_kernels__against_plain_c(void **state) { (void)state, both(laplace_kernels); }
@@ -857,6 +920,7 @@ int main(void)
         cmocka_unit_test(block_jacobi_kernel__against_plain_c),
         cmocka_unit_test(narrow_kernels__against_plain_c),
         cmocka_unit_test(pin_kernels__against_plain_c),
+        cmocka_unit_test(batch_kernels__against_plain_c),
         cmocka_unit_test(laplace_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),
         cmocka_unit_test(subspace_kernels__against_plain_c),

@@ -1,7 +1,7 @@
 /*
- * test_tridiagonal.c - batches of tridiagonal and pentadiagonal systems, in every layout, of every size
- * around a boundary, dominant and not, periodic, in place, singular: against a plain elimination
- * with partial pivoting in long double, and against LAPACK where there is one.
+ * test_tridiagonal.c - batches of tridiagonal and pentadiagonal systems, in every layout, of every
+ * size around a boundary, dominant and not, periodic, in place, singular: against a plain
+ * elimination with partial pivoting in long double, and against LAPACK where there is one.
  */
 #include "testing.h"
 #include <kry/tridiagonal.h>
@@ -17,7 +17,7 @@ typedef struct systems {
     kry_type type;
     int band;
     int64_t n, count;
-    bool one, periodic; /* one matrix for all */
+    bool one, periodic;           /* one matrix for all */
     double *d[MAX_DIAGONALS], *b; /* system s, equation i: s * n + i */
 } systems;
 
@@ -72,7 +72,9 @@ static void fill_system(const systems *S, kind kind, int64_t s)
 static systems systems_create(kry_type type, int band, int64_t n, int64_t count, bool one,
                               bool periodic, kind kind)
 {
-    systems S = { .type = type, .band = band, .n = n, .count = count, .one = one, .periodic = periodic };
+    systems S = {
+        .type = type, .band = band, .n = n, .count = count, .one = one, .periodic = periodic
+    };
     for (int w = 0; w < 2 * band + 1; w++) {
         S.d[w] = calloc((size_t)(n * (one ? 1 : count)) + 1, sizeof(double));
         assert_non_null(S.d[w]);
@@ -98,7 +100,7 @@ static void systems_release(systems *S)
 static int64_t wrapped(const systems *S, int64_t j) { return ((j % S->n) + S->n) % S->n; }
 static bool inside(const systems *S, int64_t j) { return S->periodic || (j >= 0 && j < S->n); }
 
-/* ---- reference: dense, or without corners a band, in long double ------------------------------ */
+/* ---- reference: dense, or without corners a band, in long double -------------------- */
 
 static long double *dense_of(const systems *S, int64_t s)
 {
@@ -144,7 +146,7 @@ static long double *reference(const systems *S, int64_t s)
     return x;
 }
 
-/* ---- on the device ---------------------------------------------------------------------------- */
+/* ---- on the device -------------------- */
 
 typedef struct where {
     kry_batch_layout layout;
@@ -238,7 +240,7 @@ static answer solve(const systems *S, const where *W, kry_tridiagonal_params p, 
     return a;
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks -------------------- */
 
 /* |b - A x| of a system, relative to |A| |x| + |b|: in its rows, or its norms */
 static long double backward_error(const systems *S, int64_t s, const double *x, bool by_row)
@@ -280,7 +282,8 @@ static void check_systems(const systems *S, const answer *a, kind kind, const ch
     }
 }
 
-static const where layouts[] = { { .layout = KRY_BATCH_COLUMNS }, { .layout = KRY_BATCH_INTERLEAVED } };
+static const where layouts[] = { { .layout = KRY_BATCH_COLUMNS },
+                                 { .layout = KRY_BATCH_INTERLEAVED } };
 static const char *const layout_names[] = { "columns", "interleaved", "strided" };
 
 static void run(kry_type type, int band, int64_t n, int64_t count, bool one, bool periodic,
@@ -301,12 +304,12 @@ static void run(kry_type type, int band, int64_t n, int64_t count, bool one, boo
     systems_release(&S);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests -------------------- */
 
-static const int64_t lengths[] = { 1,  2,   3,   4,   5,   7,   8,   9,   15,  16,  17,  18,   31,  32,
-                                   33, 63,  64,  65,  127, 128, 129, 130, 145, 255, 256, 257,  258, 259,
-                                   300, 511, 512, 513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 2050,
-                                   4097, 10007 };
+static const int64_t lengths[] = { 1,    2,    3,    4,    5,    7,    8,    9,    15,   16,  17,
+                                   18,   31,   32,   33,   63,   64,   65,   127,  128,  129, 130,
+                                   145,  255,  256,  257,  258,  259,  300,  511,  512,  513, 1000,
+                                   1023, 1024, 1025, 2047, 2048, 2049, 2050, 4097, 10007 };
 static const int64_t counts[] = { 1, 2, 3, 7, 8, 9, 31, 32, 33 };
 
 static void solve__every_length_and_layout(void **state)
@@ -332,8 +335,10 @@ static void solve__every_count(void **state)
                 run(type, 1, 19, counts[i], false, false, WEAK, &layouts[l], p, false);
                 run(type, 1, 700, counts[i], false, i % 2, DOMINANT, &layouts[l], p, chunk == 8);
             }
-    run(type, 1, 3, 5000, false, false, DOMINANT, &layouts[0], (kry_tridiagonal_params){ 0 }, false);
-    run(type, 1, 3, 5000, false, false, DOMINANT, &layouts[1], (kry_tridiagonal_params){ 0 }, false);
+    run(type, 1, 3, 5000, false, false, DOMINANT, &layouts[0], (kry_tridiagonal_params){ 0 },
+        false);
+    run(type, 1, 3, 5000, false, false, DOMINANT, &layouts[1], (kry_tridiagonal_params){ 0 },
+        false);
 }
 
 static void solve__every_kind(void **state)
@@ -448,7 +453,8 @@ static void solve__names_what_is_singular(void **state)
             bool kept = k / S.n == 5 || (nan_too && k / S.n == 11);
             double was = in_place ? S.b[k] : (double)NAN;
             if (kept) assert_same_bits(&a.x[k], &was, 1);
-            if (!kept && isnan(a.x[k])) fail_msg("system %lld was not solved", (long long)(k / S.n));
+            if (!kept && isnan(a.x[k]))
+                fail_msg("system %lld was not solved", (long long)(k / S.n));
         }
         free(a.x);
         systems_release(&S);
@@ -531,7 +537,7 @@ static void solve__nothing(void **state)
     for (int i = 0; i < 4; i++) kry_vec_release(&v[i]);
 }
 
-/* ---- LAPACK ------------------------------------------------------------------------------------ */
+/* ---- LAPACK -------------------- */
 
 #ifdef KRY_HAVE_LAPACK
 extern void sgtsv_(const int *n, const int *nrhs, float *dl, float *d, float *du, float *b,
@@ -544,8 +550,7 @@ static double *lapack_solve(const systems *S, int64_t s)
     int n = (int)S->n, one = 1, info = 0;
     double *x = calloc((size_t)n + 1, sizeof *x);
     void *v[4];
-    for (int w = 0; w < 3; w++)
-        v[w] = in_type(S->type, entry(S, w, s, 0) + (w == 0), n - (w != 1));
+    for (int w = 0; w < 3; w++) v[w] = in_type(S->type, entry(S, w, s, 0) + (w == 0), n - (w != 1));
     v[3] = in_type(S->type, S->b + s * n, n);
     if (S->type == KRY_F32)
         sgtsv_(&n, &one, v[0], v[1], v[2], v[3], &n, &info);
@@ -590,7 +595,7 @@ static void solve__as_well_as_lapack(void **state)
 #endif
 }
 
-/* ---- bad input ---------------------------------------------------------------------------------- */
+/* ---- bad input -------------------- */
 
 #define SOLVE(...) kry_tridiagonal_solve(KRY_TRIDIAGONAL(__VA_ARGS__), v[0], v[1], v[2], v[3], v[4])
 
@@ -639,7 +644,8 @@ static void solve__refuses(void **state)
     if (kry_device_get_info(device())->fp64) {
         kry_vec_release(&other);
         OK(kry_vec_create(device(), type == KRY_F32 ? KRY_F64 : KRY_F32, 6, 2, &other));
-        REFUSES(kry_tridiagonal_solve(NULL, v[0], v[1], other, v[3], v[4]), KRY_ERR_TYPE, "upper is");
+        REFUSES(kry_tridiagonal_solve(NULL, v[0], v[1], other, v[3], v[4]), KRY_ERR_TYPE,
+                "upper is");
     }
     kry_vec_release(&other);
     for (int i = 0; i < 5; i++) kry_vec_release(&v[i]);
@@ -658,12 +664,12 @@ static void solve__refuses_teams(void **state)
     kry_device_release(&team);
 }
 
-/* ---- other devices ------------------------------------------------------------------------------ */
+/* ---- other devices -------------------- */
 
 static void other_profiles(void **state)
 {
-    static const char *const words[] = { "gpu-kernels", "gpu-kernels local=16384", "gpu-kernels group=32",
-                                         "cpu-kernels no-fp64" };
+    static const char *const words[] = { "gpu-kernels", "gpu-kernels local=16384",
+                                         "gpu-kernels group=32", "cpu-kernels no-fp64" };
     for (size_t i = 0; i < COUNT(words); i++) {
         use_profile(words[i]);
         kry_type type = type_of(state);

@@ -35,16 +35,14 @@ typedef enum kry_batch_pivoting {
                              down, are solved again with partial pivoting */
     KRY_BATCH_PIVOT_NEVER, /* without: for systems of which the caller knows that they need none. A
                               pivot that is zero is an error */
-    KRY_BATCH_PIVOT_ALWAYS /* with partial pivoting, as LAPACK's gtsv: a work-item for each system
-                            */
+    KRY_BATCH_PIVOT_ALWAYS /* with partial pivoting, as LAPACK's gtsv: a work-item to a system */
 } kry_batch_pivoting;
 
-/* What was found; filled in whether or not the call succeeds. */
+/* What was found; filled in once the arguments are accepted, whether or not systems are solved. */
 typedef struct kry_batch_report {
-    int64_t pivoted; /* systems that were solved with partial pivoting */
-    int64_t
-        singular; /* systems that were not solved: singular, or with a number that is not finite */
-    int64_t system; /* the first of them, and the equation where it shows; -1: there is none */
+    int64_t pivoted;  /* systems that were solved with partial pivoting */
+    int64_t singular; /* systems that were not: singular, or with a number that is not finite */
+    int64_t system;   /* the first of these, and the equation where it shows; -1: there is none */
     int64_t equation;
 } kry_batch_report;
 
@@ -75,10 +73,12 @@ typedef struct kry_tridiagonal_params {
  *
  *   params    NULL: the defaults
  *   lower     [in]   as b, or of one system (kry_batch_layout); number 0 of a system is read only
- * if periodic diagonal  [in]   likewise upper     [in]   likewise; number n - 1 of a system is read
- * only if periodic b         [in]   right-hand sides x         [out]  as b; may be b itself, but
- * share no numbers with it otherwise, nor with the diagonals. Systems that are not solved keep what
- * is there
+ *                    if periodic
+ *   diagonal  [in]   likewise
+ *   upper     [in]   likewise; number n - 1 of a system is read only if periodic
+ *   b         [in]   right-hand sides
+ *   x         [out]  as b; may be b itself, but share no numbers with it otherwise, nor with the
+ *                    diagonals. Systems that are not solved keep what is there
  *
  * Any n and any number of systems, 0 too: many short ones, a few long ones, one of 10^7 equations.
  * Periodic with n = 1: (lower + diagonal + upper) x = b. With partial pivoting a system is solved
@@ -88,18 +88,20 @@ typedef struct kry_tridiagonal_params {
  * `unchecked` does not wait.
  *
  * Cost     5 words an unknown where a system fits on the chip: on GPUs, up to 2048 equations in
- *          columns, fewer where systems are interleaved (docs/tridiagonal.md). Longer ones and
- *          periodic ones 9 and a little, on CPUs at most as much. Partial pivoting: 13 (15 if
- *          periodic), and scratch storage of 4 (5). Storage is kept with the device for the next
- * call Returns  KRY_ERR_SINGULAR if a system is singular (message: which one, and at which
- * equation): the others are solved. KRY_ERR_ARGUMENT for a number in use that is not finite
- * (message: which one; the other systems are solved), for NULL, overlap, two devices, parameters
- * out of their range; KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_UNSUPPORTED on a team, KRY_ERR_MEMORY,
- * KRY_ERR_DEVICE Source   chunks: H. H. Wang, A parallel method for tridiagonal equations, ACM TOMS
- * 7 (1981), in the form of E. Laszlo, M. Giles, J. Appleyard, Manycore algorithms for batch scalar
- * and block tridiagonal solvers, ACM TOMS 42 (2016); what is left of them: parallel cyclic
- * reduction, R. W. Hockney, C. R. Jesshope, Parallel computers (1981); many at once on a GPU: A. R.
- * Brodtkorb, A MATLAB interface to the GPU (2007) Since    0.1
+ *          columns, fewer where systems are interleaved (docs/tridiagonal.md), on CPUs most.
+ *          Longer ones and periodic ones 9 and a little. Partial pivoting 13 (17 if periodic), and
+ *          scratch storage of 4 (6). Scratch storage is kept with the device for the next call
+ * Returns  KRY_ERR_SINGULAR if a system is singular (message: which one, at which equation); the
+ *          others are solved. KRY_ERR_ARGUMENT for a number in use that is not finite (message:
+ *          which one); the other systems are solved. KRY_ERR_ARGUMENT for NULL, overlap, two
+ *          devices, parameters out of their range; KRY_ERR_SHAPE, KRY_ERR_TYPE,
+ *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_MEMORY, KRY_ERR_DEVICE
+ * Source   chunks: H. H. Wang, A parallel method for tridiagonal equations, ACM TOMS 7 (1981), as
+ *          in E. Laszlo, M. Giles, J. Appleyard, Manycore algorithms for batch scalar and block
+ *          tridiagonal solvers, ACM TOMS 42 (2016); what is left of them by parallel cyclic
+ *          reduction: R. W. Hockney, C. R. Jesshope, Parallel computers (1981); many at once on a
+ *          GPU: A. R. Brodtkorb, A MATLAB interface to the GPU (2007)
+ * Since    0.1
  */
 KRY_API KRY_MUST_CHECK kry_status kry_tridiagonal_solve(const kry_tridiagonal_params *params,
                                                         const kry_vec *lower,
@@ -111,12 +113,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_tridiagonal_solve(const kry_tridiagonal_pa
  * far_lower_i x_i-2 + lower_i x_i-1 + diagonal_i x_i + upper_i x_i+1 + far_upper_i x_i+2 = b_i
  *
  *   far_lower, far_upper  [in]  as lower and upper; what would reach beyond the ends is read only
- * if periodic otherwise             as kry_tridiagonal_solve
+ *                               if periodic
+ *   otherwise             as kry_tridiagonal_solve
  *
  * With partial pivoting always, a work-item for each system: for many systems rather than long
- * ones. Periodic: n >= 1; numbers that meet on one unknown because n < 5 are added.
+ * ones. Periodic: numbers that meet on one unknown because n < 5 are added. Waits.
  *
- * Cost     19 words an unknown, 27 if periodic; scratch storage of 6 (8)
+ * Cost     19 words an unknown, 27 if periodic; scratch storage of 6 (10)
  * Returns  as kry_tridiagonal_solve; KRY_ERR_ARGUMENT for `unchecked`
  * Source   G. H. Golub, C. F. Van Loan, Matrix computations, 4th ed. (2013), section 4.3
  * Since    0.1

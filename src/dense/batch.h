@@ -27,21 +27,21 @@ typedef struct batch {
     batch_array b, x;
     int64_t row, system;
     bool periodic;
-    bool in_place;               /* x is b */
+    bool in_place;                 /* x is b */
     kry_tridiagonal_params params; /* defaults filled in */
 } batch;
 
 /* What stays with the device from one call to the next. */
 struct kry_batch_space {
-    cl_mem found; /* BATCH_* ints, then the numbers of systems that were marked */
-    cl_mem flag;  /* the ticket of the last call that marked a system */
-    cl_mem state; /* of marked systems: int64_t, see cl/banded.cl */
+    cl_mem found;    /* BATCH_* ints, then the numbers of systems that were marked */
+    cl_mem flag;     /* the ticket of the last call that marked a system */
+    cl_mem state;    /* of marked systems: int64_t, see cl/banded.cl */
     int64_t systems; /* room for them in found, flag and state */
     cl_mem work;
     size_t work_bytes;
     bool dirty; /* found is not as a call wants it */
 };
-/* The first ints of `found`: systems marked, systems that could not be solved, the first of these. */
+/* The first ints of `found`: systems marked, systems that were not solved, the first of these. */
 enum { BATCH_MARKED, BATCH_BAD, BATCH_FIRST_BAD, BATCH_RESERVED, BATCH_LIST };
 
 /* batch.c */
@@ -51,9 +51,9 @@ kry_status batch_work_reserve(kry_device *dev, size_t bytes);
 void batch_work_trim(kry_device *dev); /* gives back what is too much to keep */
 kry_status batch_found_read(kry_device *dev, cl_int found[BATCH_LIST]); /* waits */
 
-/* batch_levels.c: without pivoting; systems that this does not suit are marked, their x untouched. */
+/* batch_levels.c: without pivoting; systems that need it are marked, their x untouched. */
 kry_status batch_solve_levels(const batch *B);
-/* Bytes that this moves through memory. Of B: device, type, n, systems, strides, periodic, params. */
+/* Bytes that this moves. Of B: device, type, n, systems, strides, periodic, params. */
 double batch_levels_bytes(const batch *B);
 /* batch_pivot.c: with partial pivoting, the systems that are marked, or all. */
 kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool pivoting);

@@ -1,9 +1,9 @@
 /*
  * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/tridiagonal.cl.
  *
- * Where a system is longer than one group can hold, it is cut into tiles. Each becomes two equations for
- * its first and last unknown; these form tridiagonal systems again, a level further up. Once they
- * are known every tile is a system of its own between neighbours that are known.
+ * Where a system is longer than one group can hold, it is cut into tiles. Each becomes two
+ * equations for its first and last unknown; these form tridiagonal systems again, a level further
+ * up. Once they are known every tile is a system of its own between neighbours that are known.
  *
  * Words moved per unknown: 5, and where tiles are cut 9 and 10 for each reduced equation
  */
@@ -17,8 +17,8 @@ enum {
     CPU_SHORT = 128,    /* equations below which a system is not cut for that */
     CPU_TILE = 4096,    /* equations of a tile, whose factors stay in the cache */
     CPU_LONG = 1 << 15, /* equations above which a system is cut in any case */
-    CPU_WIDE = 8,       /* WIDE of cl/tridiagonal.cl: packs of systems side by side, solved together */
-    SEGMENT_BYTES = 64  /* of interleaved systems to be read together */
+    CPU_WIDE = 8, /* WIDE of cl/tridiagonal.cl: packs of systems side by side, solved together */
+    SEGMENT_BYTES = 64 /* of interleaved systems to be read together */
 };
 
 /* One level: systems of n equations, and how they are shared out. */
@@ -38,7 +38,7 @@ typedef struct levels {
     cl_int periodic, ticket, by_system;
     int group, chunk; /* GPUs: work-items, equations to each */
     int64_t cpu_groups;
-    int64_t wide; /* CPUs: how many times CPU_WIDE packs there are side by side in memory */
+    int64_t wide;  /* CPUs: how many times CPU_WIDE packs there are side by side in memory */
     int64_t words; /* of scratch storage */
     int64_t cpu_words, copy_at;
     kry_kernel *solve, *reduce, *close;
@@ -53,7 +53,8 @@ static int64_t cut_on_cpu(int64_t n, int64_t systems)
     int64_t tiles = 1;
     if (systems < CPU_LANES) tiles = divide_up(CPU_LANES, systems);
     if (tiles > n / CPU_SHORT) tiles = n / CPU_SHORT;
-    if ((tiles > 1 || n > CPU_LONG) && tiles < divide_up(n, CPU_TILE)) tiles = divide_up(n, CPU_TILE);
+    if ((tiles > 1 || n > CPU_LONG) && tiles < divide_up(n, CPU_TILE))
+        tiles = divide_up(n, CPU_TILE);
     return tiles > 1 ? tiles : 1;
 }
 
@@ -64,7 +65,7 @@ static int floor_power(int64_t v)
     return p;
 }
 
-/* Systems that lie side by side are read in segments of SEGMENT_BYTES, each from as many systems. */
+/* Systems side by side are read in segments of SEGMENT_BYTES, each from as many systems. */
 static void cut_on_gpu(const levels *L, level *l)
 {
     int together = 1;
@@ -204,8 +205,8 @@ static int64_t b_span(const batch *B)
     return (B->n - 1) * B->row + (B->systems - 1) * B->system + 1;
 }
 
-/* Scratch storage: the levels above the first; b, if x is to be written over it while tiles still need
- * it; on CPUs the factors of what each group has in hand. */
+/* Scratch storage: the levels above the first; b, if x is to be written over it while tiles still
+ * need it; on CPUs the factors of what each group has in hand. */
 static kry_status reserve(levels *L)
 {
     kry_status st = KRY_OK;
@@ -296,7 +297,7 @@ static kry_status run_reduce(const levels *L, const level *l, const level *up)
     cl_mem ends = up->lower.buffer;
 
     systems_args(L, l, args);
-    const kry_arg more[] = { ARG(L->ticket), ARG(ends),     ARG(up->lower.first),
+    const kry_arg more[] = { ARG(L->ticket), ARG(ends),    ARG(up->lower.first),
                              ARG(size),      ARG(up->row), ARG(up->system) };
     for (size_t i = 0; i < COUNT(more); i++) args[count++] = more[i];
     return launch_tiles(L, l, L->reduce, args, count);
@@ -314,10 +315,10 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
 
     systems_args(L, l, args);
-    const kry_arg more[] = { ARG(L->ticket),   ARG(l->x.buffer),  ARG(l->x.first),
-                             ARG(bounded),     ARG(ends.buffer),  ARG(ends.first),
-                             ARG(e_row),       ARG(e_system),     ARG(L->dev->batch->work),
-                             ARG(L->cpu_words), ARG(factors),    ARG(L->wide) };
+    const kry_arg more[] = { ARG(L->ticket),    ARG(l->x.buffer), ARG(l->x.first),
+                             ARG(bounded),      ARG(ends.buffer), ARG(ends.first),
+                             ARG(e_row),        ARG(e_system),    ARG(L->dev->batch->work),
+                             ARG(L->cpu_words), ARG(factors),     ARG(L->wide) };
     size_t take = COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4);
     for (size_t i = 0; i < take; i++) args[count++] = more[i];
     return launch_tiles(L, l, L->solve, args, count);
@@ -338,15 +339,19 @@ static kry_status run_close(const levels *L, const level *l)
 /* b to where x does not lie */
 static kry_status copy_b(levels *L)
 {
-    kry_status st = KRY_OK;
     const batch *B = L->B;
-    size_t size = kry_type_size(B->type);
-    cl_mem work = L->dev->batch->work;
-    TRY_CL(clEnqueueCopyBuffer(L->dev->queue, B->b.buffer, work, (size_t)B->b.first * size,
-                               (size_t)L->copy_at * size, (size_t)b_span(B) * size, 0, NULL, NULL));
-    L->level[0].b = (batch_array){ work, L->copy_at };
-done:
-    return st;
+    kry_vec from = { .refs = 1,
+                     .layout = &L->dev->layout,
+                     .dev = L->dev,
+                     .type = B->type,
+                     .n = b_span(B),
+                     .k = 1,
+                     .first = B->b.first,
+                     .buffer = B->b.buffer };
+    kry_vec to = from;
+    to.buffer = L->dev->batch->work, to.first = L->copy_at;
+    L->level[0].b = (batch_array){ to.buffer, to.first };
+    return kry_vec_copy(&from, &to);
 }
 
 static kry_status run_all(levels *L)

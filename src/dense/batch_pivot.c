@@ -1,20 +1,21 @@
 /* batch_pivot.c - banded systems with partial pivoting, a work-item for each. Kernel: cl/banded.cl.
  *
- * Words moved per unknown: the diagonals and b; each row of U with what belongs to it there and back; x */
+ * Words moved per unknown: the diagonals and b; each row of U with what belongs to it there and
+ * back; x */
 #include "batch.h"
 #include <stdio.h>
 
 enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups: on as many compute units as there are */
 
-/* Words that are kept of an eliminated row: U's, those of a period's border, the right-hand side. */
+/* Words kept of an eliminated row: U's, those of a period's border, the right-hand side. */
 static int row_words(const batch *B) { return 2 * B->band + 2 + (B->periodic ? 2 * B->band : 0); }
 
 /* Work-items at once: as many as there are systems and scratch storage. */
 static int64_t items_at_once(const batch *B, int64_t count, int *size)
 {
     const kry_device *dev = B->dev;
-    int64_t most = dev->info.cpu_kernels ? 4 * (int64_t)dev->info.compute_units
-                                         : (int64_t)GROUP * MOST_GROUPS;
+    int64_t most =
+        dev->info.cpu_kernels ? 4 * (int64_t)dev->info.compute_units : (int64_t)GROUP * MOST_GROUPS;
     double each = (double)B->n * row_words(B) * (double)kry_type_size(B->type);
     double room = (double)dev->info.global_bytes / 8;
     if (room > (double)dev->info.max_alloc_bytes) room = (double)dev->info.max_alloc_bytes;

@@ -1,5 +1,5 @@
-/* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks, and what is done in turn.
- * Kernels: cl/tridiagonal.cl, cl/banded.cl. */
+/* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks, and what is done in
+ * turn. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
 #include "batch.h"
 #include <limits.h>
 

@@ -1,9 +1,9 @@
 /*
- * bench_tridiagonal.c - kry bench tridiagonal: batches of tridiagonal systems in each layout and each
- * way, and beside them LAPACK's gtsv in a loop over the systems on all cores.
+ * bench_tridiagonal.c - kry bench tridiagonal: batches of tridiagonal systems in each layout and
+ * each way, and beside them LAPACK's gtsv in a loop over the systems on all cores.
  *
- * bytes are those of the model in dense/batch_levels.c: 5 words an unknown where systems fit on the chip, 9
- * and a little where they are cut or periodic. Partial pivoting: 13.
+ * bytes are those of the model in dense/batch_levels.c: 5 words an unknown where systems fit on the
+ * chip, 9 and a little where they are cut or periodic. Partial pivoting: 13.
  */
 #include "bench.h"
 #include "dense/batch.h"
@@ -191,10 +191,11 @@ static kry_status bench_lapack(batches *d)
                                            .format = "columns",
                                            .variant = "LAPACK gtsv on the host" });
     else
-        printf("gtsv       %-22s n %13s  %10s  LAPACK on %d threads; kry, checked, is %.2f times as "
-               "fast\n",
-               name, text_whole(d->n * d->systems, numbers, sizeof numbers),
-               text_seconds(time, seconds, sizeof seconds), h.threads, times);
+        printf(
+            "gtsv       %-22s n %13s  %10s  LAPACK on %d threads; kry, checked, is %.2f times as "
+            "fast\n",
+            name, text_whole(d->n * d->systems, numbers, sizeof numbers),
+            text_seconds(time, seconds, sizeof seconds), h.threads, times);
 done:
     host_release(&h);
     return st;
@@ -277,7 +278,8 @@ static kry_status bench_batches(const bench *b, int64_t systems, int64_t n)
 
     TRY(batches_create(b, &d));
     for (size_t i = 0; i < COUNT(ways); i++) {
-        bool slow = ways[i].params.pivoting == KRY_BATCH_PIVOT_ALWAYS && b->info->gpu && systems < 64;
+        bool slow =
+            ways[i].params.pivoting == KRY_BATCH_PIVOT_ALWAYS && b->info->gpu && systems < 64;
         if (slow || (ways[i].gpu_only && b->info->cpu_kernels)) continue;
         TRY(time_way(&d, &ways[i]));
     }
