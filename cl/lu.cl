@@ -197,8 +197,8 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
         const int k = l / lanes;
 #endif
             for (int r = r0; r < b; r += lanes)
-                if (first + k < n)
-                    x[k * TRIANGLE + r] = X[(first + k) * ld + (backward ? b - 1 - r : r)];
+                x[k * TRIANGLE + r] =
+                    first + k < n ? X[(first + k) * ld + (backward ? b - 1 - r : r)] : 0;
         int i0 = 0;
         do {
             const int rows = min(STEP, b - i0);
