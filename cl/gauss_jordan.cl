@@ -46,12 +46,15 @@ void gauss_jordan_eliminate(REAL *v, int i, int r, int p, int q, local const REA
                             local const REAL *d)
 {
     const REAL pivot = u[q];
-    if (i == p && p != r) EACH(c) v[c] = d[c];
+    if (i == p && p != r) {
+        EACH(c) v[c] = d[c];
+    }
     const REAL by = -row_entry(v, q) / pivot;
-    if (i == r)
+    if (i == r) {
         EACH(c) v[c] = (c == q ? 1 : u[c]) / pivot;
-    else
+    } else {
         EACH(c) v[c] = c == q ? by : v[c] + by * u[c];
+    }
 }
 
 #endif
@@ -87,8 +90,8 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     best = pivot_best(best, lane_value, lane_row, lane_from);
     const int p = best.row;
     for (int c = l; c < PANEL && q >= 0; c += WG) {
-        u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
-        d[c] = line[(half_in * (most + 1) + groups) * PANEL + c];
+        u[c] = c < w ? line[(half_in * (most + 1) + best.from) * PANEL + c] : 0;
+        d[c] = c < w ? line[(half_in * (most + 1) + groups) * PANEL + c] : 0;
     }
     FENCE();
     const int found_one = q >= 0 && r < m && fabs(u[max(q, 0)]) > (REAL)tolerance,
@@ -99,11 +102,17 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     else if (q >= 0)
         for (int i = max(from, r); i < to; i++) F[i + q * ld] = 0;
 #else
-    if (found_one)
+    if (found_one) {
         gauss_jordan_eliminate(v, i, r, p, q, u, d);
-    else if (i >= r)
+    } else if (i >= r) {
         EACH(c) v[c] = c == q ? 0 : v[c];
-    if (q >= 0 && i < to) EACH(c) if (c < w) F[i + c * ld] = v[c];
+    }
+    if (q >= 0 && i < to) {
+        EACH(c)
+        {
+            if (c < w) F[i + c * ld] = v[c];
+        }
+    }
 #endif
     if (g == 0 && l == 0) {
         rank[1 - half_in] = next;
@@ -144,8 +153,12 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
         if (next >= from && next < to) nexts[c] = F[next + c * ld];
     }
 #else
-    if (i < to && i == found.row) EACH(c) mine[c] = v[c];
-    if (i < to && i == next) EACH(c) nexts[c] = v[c];
+    if (i < to && i == found.row) {
+        EACH(c) mine[c] = v[c];
+    }
+    if (i < to && i == next) {
+        EACH(c) nexts[c] = v[c];
+    }
 #endif
 }
 

@@ -48,12 +48,19 @@ void lu_eliminate(REAL *v, global REAL *f, long ld, int i, int w, int j, int p, 
                   local const REAL *u, local const REAL *d)
 {
     const int exchanged = p != j && (i == j || i == p);
-    if (exchanged) EACH(c) v[c] = i == j ? u[c] : d[c];
+    if (exchanged) {
+        EACH(c) v[c] = i == j ? u[c] : d[c];
+    }
     if (i > j && u[q] != 0) { // else all of the column is zero
         const REAL by = row_entry(v, q) / u[q];
         EACH(c) v[c] = c > q ? v[c] - by * u[c] : c == q ? by : v[c];
     }
-    if (i > j || exchanged) EACH(c) if (c < w && (c >= q || exchanged)) f[c * ld] = v[c];
+    if (i > j || exchanged) {
+        EACH(c)
+        {
+            if (c < w && (c >= q || exchanged)) f[c * ld] = v[c];
+        }
+    }
 }
 
 #endif
@@ -89,8 +96,8 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
     best = pivot_best(best, lane_value, lane_row, lane_from);
     const int p = best.row;
     for (int c = l; c < PANEL && q >= 0; c += WG) {
-        u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
-        d[c] = line[(half_in * (most + 1) + groups) * PANEL + c];
+        u[c] = c < w ? line[(half_in * (most + 1) + best.from) * PANEL + c] : 0;
+        d[c] = c < w ? line[(half_in * (most + 1) + groups) * PANEL + c] : 0;
     }
     FENCE();
 #ifdef KRY_CPU
@@ -132,8 +139,12 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
         if (next >= from && next < to) nexts[c] = F[next + c * ld];
     }
 #else
-    if (i < to && i == found.row) EACH(c) mine[c] = v[c];
-    if (i < to && i == next) EACH(c) nexts[c] = v[c];
+    if (i < to && i == found.row) {
+        EACH(c) mine[c] = v[c];
+    }
+    if (i < to && i == next) {
+        EACH(c) nexts[c] = v[c];
+    }
 #endif
 }
 
@@ -216,8 +227,8 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
         const int k = l / lanes;
 #endif
             for (int r = r0; r < b; r += lanes)
-                if (first + k < n)
-                    x[k * TRIANGLE + r] = X[(first + k) * ld + (backward ? b - 1 - r : r)];
+                x[k * TRIANGLE + r] =
+                    first + k < n ? X[(first + k) * ld + (backward ? b - 1 - r : r)] : 0;
         int i0 = 0;
         do {
             const int rows = min(STEP, b - i0);
