@@ -1,4 +1,4 @@
-% memory.m - results that nobody holds leave no memory behind, and no handles. Linux tells how much there is.
+% held.m - results that nobody holds leave no memory behind, and no handles. Linux tells how much there is.
 n = 100; % of 8 MB
 function mb = resident ()
   f = fopen ('/proc/self/statm');
