@@ -65,6 +65,7 @@ run session
 KRY_DEVICE='no such device' KRY_WHAT='a device that is not there: kry:device' run no_device
 OCL_ICD_VENDORS=$work/none KRY_WHAT='no OpenCL at all: kry:device' run no_device
 for profile in no-fp64 gpu-kernels; do KRY_PROFILE=$profile run profiles; done
+run held
 run timings
 
 # Ctrl-C: the child is to say so soon, and to go on

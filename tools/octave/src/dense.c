@@ -27,7 +27,7 @@ static kry_status run_lu(void *params, kry_task *self)
     (void)params;
     TRY(kry_task_input_vec(self, 0, &A));
     TRY(kry_lu_create(A, NULL, &lu));
-    kry_task_set_op(self, kry_op_retain(lu));
+    kry_task_set_op(self, lu);
 done:
     kry_op_release(&lu);
     return st;
@@ -124,7 +124,7 @@ static kry_status run_factor(void *params, kry_task *self)
         TRY(vec_of(the_device(), p->type, p->m, r, &Q));
         TRY(permuted(X, order, p->m, r, Q));
     }
-    kry_task_set_vec(self, kry_vec_retain(Q ? Q : X));
+    kry_task_set_vec(self, Q ? Q : X);
 done:
     kry_vec_release(&Q);
     kry_vec_release(&X);
@@ -177,7 +177,7 @@ static kry_status run_lu_solve(void *params, kry_task *self)
         TRY(kry_task_input_vec(self, 1, &B));
         TRY(kry_lu_solve(lu, p->transposed, B, X));
     }
-    kry_task_set_vec(self, kry_vec_retain(X));
+    kry_task_set_vec(self, X);
 done:
     kry_vec_release(&X);
     return st;
@@ -220,7 +220,7 @@ static kry_status run_inverse(void *params, kry_task *self)
     TRY(vec_of(the_device(), p->type, p->rows, p->cols, &X));
     TRY(kry_task_input_vec(self, 0, &A));
     if (p->rows > 0) TRY(kry_vec_inverse(A, NULL, X));
-    kry_task_set_vec(self, kry_vec_retain(X));
+    kry_task_set_vec(self, X);
 done:
     kry_vec_release(&X);
     return st;
@@ -317,7 +317,7 @@ static kry_status run_rref(void *params, kry_task *self)
         TRY(kry_vec_copy(A, R));
         TRY(kry_vec_rref(R, NULL, p->tolerance, p->pivots, p->rank));
     }
-    kry_task_set_vec(self, kry_vec_retain(R));
+    kry_task_set_vec(self, R);
 done:
     kry_vec_release(&R);
     return st;
@@ -421,7 +421,7 @@ static kry_status run_tridiagonal(void *params, kry_task *self)
         TRY(band_of(A, p->nnz, &d));
         TRY(kry_tridiagonal_solve(NULL, d.lower, d.diagonal, d.upper, b, x));
     }
-    kry_task_set_vec(self, kry_vec_retain(x));
+    kry_task_set_vec(self, x);
 done:
     band_release(&d);
     kry_vec_release(&x);

@@ -129,7 +129,7 @@ static kry_status run_elements(void *params, kry_task *self)
         };
         TRY(launch(kernel, total, args, COUNT(args)));
     }
-    kry_task_set_vec(self, kry_vec_retain(z));
+    kry_task_set_vec(self, z);
 done:
     kry_vec_release(&z);
     return st;
@@ -192,7 +192,7 @@ static kry_status run_convert(void *params, kry_task *self)
         const arg args[] = { ARG(total), ARG(x_buffer), ARG(x0), ARG(z_buffer), ARG(z0) };
         TRY(launch(kernel, total, args, COUNT(args)));
     }
-    kry_task_set_vec(self, kry_vec_retain(z));
+    kry_task_set_vec(self, z);
 done:
     kry_vec_release(&z);
     return st;
@@ -302,7 +302,7 @@ static kry_status run_reduce(void *params, kry_task *self)
               err);
         TRY(reduce(p, x, part, chunks, z));
     }
-    kry_task_set_vec(self, kry_vec_retain(z));
+    kry_task_set_vec(self, z);
 done:
     if (part) clReleaseMemObject(part);
     kry_vec_release(&z);

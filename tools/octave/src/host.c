@@ -4,13 +4,36 @@
  */
 #include "kry_mex.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What is dropped while the device is still at work on it keeps its memory until then: so that
+ * loops do not pile up results, the queue's thread waits whenever this share of the memory was
+ * handed out. */
+static kry_status keep_pace(kry_device *device, int64_t bytes)
+{
+    static int64_t ahead;
+    kry_status st = KRY_OK;
+    enum { SHARE = 16 };
+
+    ahead += bytes;
+    if (ahead < kry_device_get_info(device)->global_bytes / SHARE) return st;
+    ahead = 0;
+    TRY(kry_device_finish(device));
+done:
+    return st;
+}
+
 kry_status vec_of(kry_device *device, kry_type type, int64_t m, int64_t n, kry_vec **vec)
 {
+    kry_status st = KRY_OK;
     bool empty = m == 0 || n == 0;
-    return kry_vec_create(device, type, empty ? 0 : m, empty ? 1 : n, vec);
+
+    TRY(keep_pace(device, m * n * (int64_t)kry_type_size(type)));
+    TRY(kry_vec_create(device, type, empty ? 0 : m, empty ? 1 : n, vec));
+done:
+    return st;
 }
 
 kry_status check_type(kry_type type)
@@ -29,21 +52,42 @@ done:
 
 static kry_type type_of(const mxArray *a) { return mxIsSingle(a) ? KRY_F32 : KRY_F64; }
 
-/* n numbers in `type`, a copy. */
-static kry_status copy_numbers(const void *from, kry_type from_type, int64_t n, kry_type type,
-                               void **copy)
+static void convert_numbers(const void *from, kry_type from_type, int64_t n, kry_type type,
+                            void *to)
+{
+    if (type == from_type)
+        memcpy(to, from, (size_t)n * kry_type_size(type));
+    else if (type == KRY_F32)
+        for (int64_t i = 0; i < n; i++) ((float *)to)[i] = (float)((const double *)from)[i];
+    else
+        for (int64_t i = 0; i < n; i++) ((double *)to)[i] = ((const float *)from)[i];
+}
+
+/* Copies on their way to the device: their bytes, and in front of each how many it has. */
+static atomic_llong staged;
+typedef union stage_head {
+    int64_t bytes;
+    char line[64];
+} stage_head;
+
+static void stage_release(void *user)
+{
+    stage_head *head = user;
+    atomic_fetch_sub(&staged, head->bytes);
+    free(head);
+}
+
+static kry_status stage(const mxArray *a, kry_type type, stage_head **head)
 {
     kry_status st = KRY_OK;
-    size_t size = kry_type_size(type);
+    int64_t n = (int64_t)mxGetNumberOfElements(a);
+    int64_t bytes = n * (int64_t)kry_type_size(type);
 
-    *copy = malloc(n ? (size_t)n * size : 1);
-    CHECK(*copy, KRY_ERR_MEMORY, "gpuMatrix: no memory on the host for %lld numbers", (long long)n);
-    if (type == from_type)
-        memcpy(*copy, from, (size_t)n * size);
-    else if (type == KRY_F32)
-        for (int64_t i = 0; i < n; i++) ((float *)*copy)[i] = (float)((const double *)from)[i];
-    else
-        for (int64_t i = 0; i < n; i++) ((double *)*copy)[i] = ((const float *)from)[i];
+    *head = malloc(sizeof **head + (size_t)bytes);
+    CHECK(*head, KRY_ERR_MEMORY, "gpuMatrix: no memory on the host for %lld numbers", (long long)n);
+    (*head)->bytes = bytes;
+    atomic_fetch_add(&staged, bytes);
+    convert_numbers(mxGetData(a), type_of(a), n, type, *head + 1);
 done:
     return st;
 }
@@ -52,21 +96,24 @@ kry_status dense_write(const mxArray *a, kry_type type, kry_task **task)
 {
     kry_status st = KRY_OK;
     int64_t m = (int64_t)mxGetM(a), n = (int64_t)mxGetN(a);
-    void *copy = NULL;
+    const int64_t most = (int64_t)1 << 30; /* bytes on their way before the caller has to wait */
+    stage_head *head = NULL;
     kry_queue *queue;
 
     *task = NULL;
     TRY(check_type(type));
     TRY(the_queue(&queue));
-    TRY(copy_numbers(mxGetData(a), type_of(a), m * n, type, &copy));
+    TRY(stage(a, type, &head));
     bool empty = m * n == 0;
     TRY(kry_task_write(queue,
                        KRY_HOST(.type = type, .n = empty ? 0 : m, .k = empty ? 1 : n,
-                                .numbers = copy, .release = free, .user = copy),
+                                .numbers = head + 1, .release = stage_release, .user = head),
                        task));
-    copy = NULL;
+    head = NULL;
+    if (atomic_load(&staged) > most) TRY(wait_for(*task));
 done:
-    free(copy);
+    if (head) stage_release(head);
+    if (st < 0) kry_task_release(task);
     return st;
 }
 
@@ -169,9 +216,7 @@ static kry_status lines_of_host(const mxArray *a, kry_type type, lines *columns)
     CHECK(m < INT32_MAX && n < INT32_MAX, KRY_ERR_SHAPE,
           "gpuMatrix: a sparse matrix of %lld by %lld is too large", (long long)m, (long long)n);
     TRY(lines_create(n, m, nnz, type, columns));
-    free(columns->val);
-    columns->val = NULL;
-    TRY(copy_numbers(mxGetData(a), type_of(a), nnz, type, &columns->val));
+    convert_numbers(mxGetData(a), type_of(a), nnz, type, columns->val);
     for (int64_t j = 0; j <= n; j++) columns->ptr[j] = (int64_t)jc[j];
     for (int64_t k = 0; k < nnz; k++) columns->at[k] = (int32_t)ir[k];
     for (int64_t k = 0, j = 0; k < nnz; k++) {
@@ -196,7 +241,7 @@ static kry_status run_matrix(void *params, kry_task *self)
 
     TRY(kry_csr_create(the_device(), rows->type, rows->count, rows->across, rows->ptr, rows->at,
                        rows->val, KRY_MATRIX(.traits = rows->traits), &A));
-    kry_task_set_op(self, kry_op_retain(A));
+    kry_task_set_op(self, A);
 done:
     kry_op_release(&A);
     return st;

@@ -34,7 +34,7 @@ static kry_status run_index(void *params, kry_task *self)
     TRY(kry_task_input_vec(self, 0, &x));
     TRY(vec_of(the_device(), p->type, p->m, p->n, &z));
     TRY(pick_elements(x, p->rows, &p->i, &p->j, z));
-    kry_task_set_vec(self, kry_vec_retain(z));
+    kry_task_set_vec(self, z);
 done:
     kry_vec_release(&z);
     return st;

@@ -35,7 +35,7 @@ static kry_status run_product(void *params, kry_task *self)
         TRY(kry_task_input_vec(self, 1, &B));
         TRY(multiply(p, A, B, C));
     }
-    kry_task_set_vec(self, kry_vec_retain(C));
+    kry_task_set_vec(self, C);
 done:
     kry_vec_release(&C);
     return st;
@@ -54,7 +54,7 @@ static kry_status run_apply(void *params, kry_task *self)
         TRY(kry_task_input_vec(self, 1, &B));
         TRY(kry_op_apply(A, 1, B, 0, C));
     }
-    kry_task_set_vec(self, kry_vec_retain(C));
+    kry_task_set_vec(self, C);
 done:
     kry_vec_release(&C);
     return st;
@@ -126,7 +126,7 @@ static kry_status run_transpose(void *params, kry_task *self)
         TRY(kry_task_input_vec(self, 0, &A));
         TRY(kry_vec_transpose(A, At));
     }
-    kry_task_set_vec(self, kry_vec_retain(At));
+    kry_task_set_vec(self, At);
 done:
     kry_vec_release(&At);
     return st;

@@ -55,7 +55,7 @@ static kry_status run_precond(void *params, kry_task *self)
     TRY(matrix_of(self, 0, p->dense, &A));
     TRY(kry_precond_create(A, p->word, &M));
     CHECK(M, KRY_ERR_PARSE, "kry_precond: '%s' is none", p->word);
-    kry_task_set_op(self, kry_op_retain(M));
+    kry_task_set_op(self, M);
 done:
     kry_op_release(&M);
     kry_op_release(&A);
@@ -79,7 +79,7 @@ static kry_status run_deflation(void *params, kry_task *self)
         TRY(kry_deflation_parse(p->word, room, sizeof room, &how));
     }
     TRY(kry_deflation_create(A, &how, &D));
-    kry_task_set_op(self, kry_op_retain(D));
+    kry_task_set_op(self, D);
 done:
     kry_op_release(&D);
     kry_op_release(&A);
@@ -158,7 +158,7 @@ static kry_status run_operator(void *params, kry_task *self)
     TRY(kry_task_input_vec(self, 1, &r));
     TRY(vec_of(the_device(), p->type, p->rows, p->cols, &z));
     if (p->rows > 0 && p->cols > 0) TRY(kry_op_apply(M, 1, r, 0, z));
-    kry_task_set_vec(self, kry_vec_retain(z));
+    kry_task_set_vec(self, z);
 done:
     kry_vec_release(&z);
     return st;
@@ -298,7 +298,7 @@ static kry_status run_pcg(void *params, kry_task *self)
         TRY(start_from(&s, x));
     else if (!last)
         TRY(solve(&s, p->tol * norm_b, r->best, self, x, NULL));
-    kry_task_set_vec(self, kry_vec_retain(x));
+    kry_task_set_vec(self, x);
 done:
     kry_vec_release(&x);
     kry_op_release(&s.A);
