@@ -146,6 +146,8 @@ typedef struct kry_kernel {
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
+/* The whole text that is compiled for cl/<stem>.cl, to be freed. */
+kry_status kry_program_source(const char *stem, char **source);
 
 /* FNV-1a, 64 bits: the hash of what was hashed to h and `bytes`. */
 #define KRY_HASH_START UINT64_C(0xcbf29ce484222325)
