@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 LIST = pathlib.Path(__file__).with_name('programs.txt')
-KEPT = 4  # programs that differ in nothing but numbers: so many are listed
+KEPT = 2  # programs that differ in nothing but numbers: so many are listed
 
 HEAD = '''\
 # Programs that devices other than CPUs are asked to build: a file of cl/ and its options. Not

@@ -10,7 +10,7 @@ import subprocess
 
 CLANG = 'clang-15'
 LIBCLC = pathlib.Path('/usr/lib/clc/nvptx64--nvidiacl.bc')
-TARGETS = ('sm_20', 'sm_30', 'sm_35', 'sm_70', 'sm_86')  # Fermi, Kepler twice, Volta, Ampere
+TARGETS = ('sm_20', 'sm_30', 'sm_35', 'sm_70')  # Fermi, Kepler twice, Volta
 TRIPLE = 'nvptx64-nvidia-cuda'
 
 # Not asked of kernels: that every helper and every part of a macro is used, and what NVIDIA's
@@ -75,18 +75,18 @@ def back_end(ir, target):
     return ptx
 
 
-def compile_program(program, text):
+def compile_program(program, text, all_targets=True):
     """PTX for the oldest target. Raises Refused with the standard and the target in front."""
     needs_12 = program.has('-cl-std=CL1.2')
     options = [o for o in program.options if not o.startswith('-cl-std')]
     irs, first = {}, None
-    for standard in ('CL1.2',) if needs_12 else ('CL1.1', 'CL1.2'):
+    for standard in ('CL1.2',) if needs_12 else ('CL1.1', 'CL1.2') if all_targets else ('CL1.1',):
         try:
             irs.setdefault(front_end(text, options, standard), standard)
         except Refused as refused:
             raise Refused(f'{standard}: {refused}') from None
     for ir, standard in irs.items():
-        for target in TARGETS:
+        for target in TARGETS if all_targets else TARGETS[:1]:
             try:
                 ptx = back_end(ir, target)
             except Refused as refused:

@@ -1,4 +1,4 @@
-/* source.c - what the host hands to a compiler for each stem named on the command line: assembled by
+/* source.c - what the host hands to a compiler for each stem on the command line: assembled by
  * the library itself, one text after the other, each ended by a zero byte. */
 #include "core/internal.h"
 #include <stdio.h>
