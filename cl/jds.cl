@@ -85,7 +85,7 @@
 #define LOAD(u, GET)               \
     int j##u = col[JD(d + u) + i]; \
     SUM v##u = val[JD(d + u) + i];
-#define ADD(u, GET)  sum += v##u * FROM_OWN((SUM)GET(j##u));
+#define TERM(u, GET) sum += v##u * FROM_OWN((SUM)GET(j##u));
 #define FOUR(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 
 #define MATRIX_ROWS(GET, DO)                                                   \
@@ -95,11 +95,11 @@
         OWN(row, GET)                                                          \
         for (; d + 3 < diagonals && i < JD_ROWS(d + 3); d += 4) {              \
             FOUR(LOAD, GET)                                                    \
-            FOUR(ADD, GET)                                                     \
+            FOUR(TERM, GET)                                                    \
         }                                                                      \
         for (; d < diagonals && i < JD_ROWS(d); d++) {                         \
             LOAD(0, GET)                                                       \
-            ADD(0, GET)                                                        \
+            TERM(0, GET)                                                       \
         }                                                                      \
         DO(row, sum)                                                           \
     }

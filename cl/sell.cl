@@ -62,13 +62,13 @@
 #ifdef FLUX
 #define START(l, Y) \
     SUM sum##l = 0, own##l = first + l < rows ? (SUM)x[ROW(first + l)] : (SUM)0;
-#define ADD(l, Y)   sum##l += (SUM)val[k + l] * ((SUM)x[least + (int)col[k + l]] - own##l);
+#define TERM(l, Y)  sum##l += (SUM)val[k + l] * ((SUM)x[least + (int)col[k + l]] - own##l);
 #else
 #define START(l, Y) SUM sum##l = 0;
-#define ADD(l, Y)   sum##l += (SUM)val[k + l] * (SUM)x[least + (int)col[k + l]];
+#define TERM(l, Y)  sum##l += (SUM)val[k + l] * (SUM)x[least + (int)col[k + l]];
 #endif
-#define TRY_ADD(l, Y) \
-    if (col[k + l] != NONE) ADD(l, Y)
+#define TRY_TERM(l, Y) \
+    if (col[k + l] != NONE) TERM(l, Y)
 #define WRITE(l, DO)              \
     {                             \
         int row = ROW(first + l); \
@@ -84,11 +84,11 @@
             LANES(START, )                                          \
             for (; k < end; k += STEP) {                            \
                 int least = OFFSET_OF(k);                           \
-                LANES(ADD, )                                        \
+                LANES(TERM, )                                       \
             }                                                       \
             for (end = END(s); k < end; k += STEP) {                \
                 int least = OFFSET_OF(k);                           \
-                LANES(TRY_ADD, )                                    \
+                LANES(TRY_TERM, )                                   \
             }                                                       \
             if (first + C <= rows) {                                \
                 LANES(WRITE, DO)                                    \
@@ -107,7 +107,7 @@
     SUM v##u = val[k + u * STEP];    \
     int j##u = c##u == NONE ? 0 : OFFSET_OF(k + u * STEP) + c##u;
 #define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
-#define ADD(u, GET)   sum += c##u == NONE ? 0 : v##u;
+#define TERM(u, GET)  sum += c##u == NONE ? 0 : v##u;
 #define FOUR(X, GET)  X(0, GET) X(1, GET) X(2, GET) X(3, GET)
 
 #define MATRIX_ROWS(GET, DO)                                                     \
@@ -118,12 +118,12 @@
         for (; k + 3 * STEP < end; k += 4 * STEP) {                              \
             FOUR(LOAD, GET)                                                      \
             FOUR(FETCH, GET)                                                     \
-            FOUR(ADD, GET)                                                       \
+            FOUR(TERM, GET)                                                      \
         }                                                                        \
         for (; k < end; k += STEP) {                                             \
             LOAD(0, GET)                                                         \
             FETCH(0, GET)                                                        \
-            ADD(0, GET)                                                          \
+            TERM(0, GET)                                                         \
         }                                                                        \
         DO(row, sum)                                                             \
     }

@@ -131,7 +131,7 @@ done:
 kry_status kry_device_open(const char *spec, kry_device **device)
 {
     kry_status st = KRY_OK;
-    cl_device_id id;
+    cl_device_id id = NULL;
 
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");

@@ -182,6 +182,8 @@ void kry_compiling_end(const kry_device *dev);
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
+/* The whole text that is compiled for cl/<stem>.cl, to be freed. */
+kry_status kry_program_source(const char *stem, char **source);
 
 /* FNV-1a, 64 bits: the hash of what was hashed to h and `bytes`. */
 #define KRY_HASH_START UINT64_C(0xcbf29ce484222325)

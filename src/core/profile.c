@@ -57,7 +57,8 @@ static bool shrink(kry_device_info *info, const char *word)
         info->local_bytes = value < info->local_bytes ? value : info->local_bytes;
     else if (sscanf(word, "group=%lld", &value) == 1 && value > 0)
         info->max_group = value < info->max_group ? (int)value : info->max_group;
-    else if (sscanf(word, "opencl=%d.%d", &major, &minor) == 2 && major > 0 && minor >= 0)
+    else if (sscanf(word, "opencl=%d.%d", &major, &minor) == 2 && major > 0 && major < 100 &&
+             minor >= 0 && minor < 10)
         info->opencl =
             100 * major + 10 * minor < info->opencl ? 100 * major + 10 * minor : info->opencl;
     else

@@ -86,7 +86,7 @@ static kry_status append(char **text, const char *file, const char *more)
 
 /* kry.clh, what else stands before it, <stem>.cl and product.clh in one text: drivers' caches miss
  * changed #includes. */
-static kry_status assemble(const char *stem, char **source)
+kry_status kry_program_source(const char *stem, char **source)
 {
     kry_status st = KRY_OK;
     const char *dir = NULL;
@@ -288,7 +288,7 @@ static kry_status program_get(kry_device *dev, const char *stem, kry_type type, 
     TRY(kry_alloc(1, sizeof *p, &p));
     TRY(kry_alloc(strlen(key) + 1, 1, &p->key));
     strcpy(p->key, key);
-    TRY(assemble(stem, &source));
+    TRY(kry_program_source(stem, &source));
     compile_options(dev, type, defines, options, sizeof options);
     TRY(build(dev, stem, source, options, &p->handle));
     p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);

@@ -1,12 +1,7 @@
 /* fuzz_mtx.c - bytes into the Matrix Market parser: whatever it takes must hold what io.h says. */
+#include "fuzz.h"
 #include <kry/io.h>
 #include <math.h>
-#include <stdlib.h>
-
-#define ENSURE(condition)          \
-    do {                           \
-        if (!(condition)) abort(); \
-    } while (0)
 
 static int64_t array_size(const kry_mtx *m)
 {
@@ -39,7 +34,6 @@ static void check_entries(const kry_mtx *m)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     kry_mtx *m = NULL;

@@ -1,0 +1,1 @@
+kernel void f(global float *y) { printf("%f\n", y[0]); }

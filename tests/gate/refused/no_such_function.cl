@@ -1,0 +1,1 @@
+kernel void f(global float *y) { y[0] = popcnt(y[0]); }

@@ -1,0 +1,2 @@
+// -DREAL=float
+kernel void f(global float *y) { y[0] *= 0.1; }
