@@ -116,8 +116,10 @@ static kry_status refactor(block_ic *M)
     if (M->solve && M->A->shape.rows > 0) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
     M->solve = solve;
+    solve = NULL;
     print_variant(M, f.shift);
 done:
+    kry_block_solve_release(&solve);
     kry_block_factor_release(&f);
     kry_raw_rows_release(&e);
     return st;
