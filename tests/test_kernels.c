@@ -338,8 +338,8 @@ static void solve_batch(kry_type type, int band, int64_t n, int64_t systems, boo
     double d[5][COLS], b[COLS], want[COLS], eps = 64 * roundoff(type);
     kry_vec *v[5], *x;
     kry_tridiagonal_params p = { .struct_size = sizeof p, .periodic = periodic };
-    if (interleaved) p.layout = KRY_BATCH_INTERLEAVED;
-    if (pivoting) p.pivoting = KRY_BATCH_PIVOT_ALWAYS;
+    if (interleaved) p.layout = KRY_SYSTEMS_INTERLEAVED;
+    if (pivoting) p.pivoting = KRY_SYSTEMS_PIVOT_ALWAYS;
     for (int64_t s = 0; s < systems; s++)
         for (int64_t i = 0; i < n; i++) {
             int64_t at = interleaved ? i * systems + s : s * n + i;

@@ -149,20 +149,20 @@ static long double *reference(const systems *S, int64_t s)
 /* ---- on the device -------------------- */
 
 typedef struct where {
-    kry_batch_layout layout;
-    int64_t row, system, numbers; /* of KRY_BATCH_STRIDED: all that a vector holds */
+    kry_systems_layout layout;
+    int64_t row, system, numbers; /* of KRY_SYSTEMS_STRIDED: all that a vector holds */
 } where;
 
 static int64_t place(const where *W, const systems *S, int64_t s, int64_t i)
 {
-    if (W->layout == KRY_BATCH_COLUMNS) return s * S->n + i;
-    if (W->layout == KRY_BATCH_INTERLEAVED) return i * S->count + s;
+    if (W->layout == KRY_SYSTEMS_COLUMNS) return s * S->n + i;
+    if (W->layout == KRY_SYSTEMS_INTERLEAVED) return i * S->count + s;
     return i * W->row + s * W->system;
 }
 
 static int64_t numbers_in(const where *W, const systems *S)
 {
-    return W->layout == KRY_BATCH_STRIDED ? W->numbers : S->n * S->count;
+    return W->layout == KRY_SYSTEMS_STRIDED ? W->numbers : S->n * S->count;
 }
 
 /* Numbers of systems as a layout has them; what belongs to none is NaN. */
@@ -180,8 +180,8 @@ static double *laid_out(const where *W, const systems *S, const double *v)
 static guarded vector_of(const where *W, const systems *S, const double *v, int64_t offset)
 {
     double *all = laid_out(W, S, v);
-    bool across = W->layout == KRY_BATCH_INTERLEAVED;
-    guarded g = W->layout == KRY_BATCH_STRIDED
+    bool across = W->layout == KRY_SYSTEMS_INTERLEAVED;
+    guarded g = W->layout == KRY_SYSTEMS_STRIDED
                     ? guarded_create(S->type, W->numbers, 1, offset, all)
                     : guarded_create(S->type, across ? S->count : S->n, across ? S->n : S->count,
                                      offset, all);
@@ -192,13 +192,13 @@ static guarded vector_of(const where *W, const systems *S, const double *v, int6
 static guarded diagonal_of(const where *W, const systems *S, const double *v, int64_t offset)
 {
     if (!S->one) return vector_of(W, S, v, offset);
-    bool across = W->layout == KRY_BATCH_INTERLEAVED && offset % 2;
+    bool across = W->layout == KRY_SYSTEMS_INTERLEAVED && offset % 2;
     return guarded_create(S->type, across ? 1 : S->n, across ? S->n : 1, offset, v);
 }
 
 typedef struct answer {
     kry_status status;
-    kry_batch_report report;
+    kry_systems_report report;
     double *x; /* as in systems; what was not written: NaN, or b if in place */
 } answer;
 
@@ -217,7 +217,7 @@ static answer solve(const systems *S, const where *W, kry_tridiagonal_params p, 
     }
     p.struct_size = sizeof p, p.layout = W->layout, p.periodic = S->periodic;
     if (!p.unchecked) p.report = &a.report;
-    if (W->layout == KRY_BATCH_STRIDED) {
+    if (W->layout == KRY_SYSTEMS_STRIDED) {
         p.n = S->n, p.systems = S->count, p.one_matrix = S->one;
         p.equation_stride = W->row, p.system_stride = W->system;
     }
@@ -282,8 +282,8 @@ static void check_systems(const systems *S, const answer *a, kind kind, const ch
     }
 }
 
-static const where layouts[] = { { .layout = KRY_BATCH_COLUMNS },
-                                 { .layout = KRY_BATCH_INTERLEAVED } };
+static const where layouts[] = { { .layout = KRY_SYSTEMS_COLUMNS },
+                                 { .layout = KRY_SYSTEMS_INTERLEAVED } };
 static const char *const layout_names[] = { "columns", "interleaved", "strided" };
 
 static void run(kry_type type, int band, int64_t n, int64_t count, bool one, bool periodic,
@@ -298,7 +298,7 @@ static void run(kry_type type, int band, int64_t n, int64_t count, bool one, boo
                  (long long)count, kry_status_text(a.status), kry_last_error());
     check_systems(&S, &a, kind, what);
     bool fast = kind == DOMINANT || kind == WEAK || kind == GRADED;
-    if (band == 1 && fast && !p.unchecked && p.pivoting == KRY_BATCH_PIVOT_AUTO && n > 2)
+    if (band == 1 && fast && !p.unchecked && p.pivoting == KRY_SYSTEMS_PIVOT_AUTO && n > 2)
         assert_int_equal(a.report.pivoted, 0);
     free(a.x);
     systems_release(&S);
@@ -352,10 +352,10 @@ static void solve__every_kind(void **state)
                 if (too_large(n[i])) continue;
                 run(type, 1, n[i], 9, false, false, (kind)k, &layouts[l], p, l == 0);
                 if (k != WEAK) run(type, 1, n[i], 9, false, true, (kind)k, &layouts[l], p, l == 1);
-                p.pivoting = KRY_BATCH_PIVOT_ALWAYS;
+                p.pivoting = KRY_SYSTEMS_PIVOT_ALWAYS;
                 run(type, 1, n[i], 9, l == 1, false, (kind)k, &layouts[l], p, l == 0);
                 if (k == RANDOM || k == SPD) continue;
-                p.pivoting = KRY_BATCH_PIVOT_NEVER;
+                p.pivoting = KRY_SYSTEMS_PIVOT_NEVER;
                 run(type, 1, n[i], 9, false, false, (kind)k, &layouts[l], p, false);
                 p.unchecked = true;
                 run(type, 1, n[i], 9, false, false, (kind)k, &layouts[l], p, false);
@@ -368,7 +368,7 @@ static void solve__spd_needs_no_pivoting(void **state)
     for (int l = 0; l < 2; l++) {
         systems S = systems_create(type, 1, 333, 5, false, false, SPD);
         answer a = solve(&S, &layouts[l],
-                         (kry_tridiagonal_params){ .pivoting = KRY_BATCH_PIVOT_NEVER }, false);
+                         (kry_tridiagonal_params){ .pivoting = KRY_SYSTEMS_PIVOT_NEVER }, false);
         assert_int_equal(a.status, KRY_OK);
         assert_int_equal(a.report.pivoted, 0);
         check_systems(&S, &a, SPD, "never pivoted");
@@ -386,7 +386,7 @@ static void solve__strided(void **state)
                   { 1, 9, 0, 3 },   { 50, 1, 3, 0 }, { 300, 2, 5, 2 } };
     for (size_t i = 0; i < COUNT(cases); i++)
         for (int k = 0; k < 4; k++) {
-            where W = { KRY_BATCH_STRIDED, cases[i].row, cases[i].system, 0 };
+            where W = { KRY_SYSTEMS_STRIDED, cases[i].row, cases[i].system, 0 };
             W.numbers = (cases[i].n - 1) * W.row + (cases[i].count - 1) * W.system + 1 + k;
             run(type, 1, cases[i].n, cases[i].count, k == 1, k == 2, k == 3 ? RANDOM : DOMINANT, &W,
                 (kry_tridiagonal_params){ 0 }, k % 2);
@@ -438,7 +438,7 @@ static void solve__names_what_is_singular(void **state)
     kry_type type = type_of(state);
     for (int i = 0; i < 12; i++) {
         systems S = systems_create(type, 1, i / 4 == 1 ? 600 : 60, 20, false, false, DOMINANT);
-        kry_tridiagonal_params p = { .pivoting = (kry_batch_pivoting)(i % 3) };
+        kry_tridiagonal_params p = { .pivoting = (kry_systems_pivoting)(i % 3) };
         bool in_place = i % 2, nan_too = i / 4 == 2;
         *entry(&S, 1, 5, 30) = 0, *entry(&S, 2, 5, 29) = 0, *entry(&S, 0, 5, 31) = 0;
         if (nan_too) *entry(&S, 2, 11, 12) = i % 2 ? (double)NAN : (double)INFINITY;
@@ -470,7 +470,7 @@ static void solve__names_what_is_not_finite(void **state)
     for (int band = 1; band <= 2; band++)
         for (int w = 0; w <= 2 * band + 1; w++)
             for (int m = 0; m < 4; m++) {
-                kry_tridiagonal_params p = { .pivoting = (kry_batch_pivoting)(m % 3) };
+                kry_tridiagonal_params p = { .pivoting = (kry_systems_pivoting)(m % 3) };
                 systems S = systems_create(type, band, 41, 3, false, m == 3, DOMINANT);
                 double bad = m % 2 ? (double)NAN : -(double)INFINITY;
                 char text[60];
@@ -529,10 +529,10 @@ static void solve__nothing(void **state)
     kry_type type = type_of(state);
     kry_vec *v[4];
     for (int i = 0; i < 4; i++) OK(kry_vec_create(device(), type, 0, 3, &v[i]));
-    kry_batch_report report = { 1, 1, 1, 1 };
+    kry_systems_report report = { 1, 1, 1, 1 };
     OK(kry_tridiagonal_solve(KRY_TRIDIAGONAL(.report = &report), v[0], v[1], v[2], v[3], v[0]));
     assert_int_equal(report.system, -1);
-    OK(kry_tridiagonal_solve(KRY_TRIDIAGONAL(.layout = KRY_BATCH_INTERLEAVED), v[0], v[1], v[2],
+    OK(kry_tridiagonal_solve(KRY_TRIDIAGONAL(.layout = KRY_SYSTEMS_INTERLEAVED), v[0], v[1], v[2],
                              v[3], v[3]));
     for (int i = 0; i < 4; i++) kry_vec_release(&v[i]);
 }
@@ -609,10 +609,10 @@ static void solve__refuses(void **state)
     OK(kry_vec_create(device(), type, 5, 2, &other));
     REFUSES(kry_tridiagonal_solve(&wrong, v[0], v[1], v[2], v[3], v[4]), KRY_ERR_ARGUMENT,
             "struct_size is 0");
-    REFUSES(SOLVE(.layout = (kry_batch_layout)9), KRY_ERR_ARGUMENT, "9 is not a layout");
-    REFUSES(SOLVE(.pivoting = (kry_batch_pivoting)7), KRY_ERR_ARGUMENT, "7 is not a way");
+    REFUSES(SOLVE(.layout = (kry_systems_layout)9), KRY_ERR_ARGUMENT, "9 is not a layout");
+    REFUSES(SOLVE(.pivoting = (kry_systems_pivoting)7), KRY_ERR_ARGUMENT, "7 is not a way");
     REFUSES(SOLVE(.chunk = 5), KRY_ERR_ARGUMENT, "chunk is 5");
-    REFUSES(SOLVE(.n = 6), KRY_ERR_ARGUMENT, "are for KRY_BATCH_STRIDED");
+    REFUSES(SOLVE(.n = 6), KRY_ERR_ARGUMENT, "are for KRY_SYSTEMS_STRIDED");
     REFUSES(kry_tridiagonal_solve(NULL, v[0], NULL, v[2], v[3], v[4]), KRY_ERR_ARGUMENT,
             "diagonal is NULL");
     REFUSES(kry_tridiagonal_solve(NULL, v[0], v[1], v[2], v[3], NULL), KRY_ERR_ARGUMENT, "NULL");
@@ -626,7 +626,7 @@ static void solve__refuses(void **state)
     REFUSES(kry_tridiagonal_solve(NULL, part, part, part, v[3], part), KRY_ERR_ARGUMENT,
             "x overlaps lower");
     kry_vec_release(&part);
-#define STRIDED(...) SOLVE(.layout = KRY_BATCH_STRIDED, __VA_ARGS__)
+#define STRIDED(...) SOLVE(.layout = KRY_SYSTEMS_STRIDED, __VA_ARGS__)
     REFUSES(STRIDED(.n = -1, .systems = 1), KRY_ERR_ARGUMENT, "1 systems of -1 equations");
     REFUSES(STRIDED(.n = 3, .systems = 2, .equation_stride = 1), KRY_ERR_ARGUMENT,
             "strides 0 and 1");

@@ -19,45 +19,45 @@ extern "C" {
 
 /* Where equation i of system j lies in b and x, and in each diagonal if every system has a matrix
  * of its own. A diagonal that holds one system only is that of all of them. */
-typedef enum kry_batch_layout {
-    KRY_BATCH_COLUMNS,     /* row i, column j of n-by-systems blocks: systems one behind the other.
+typedef enum kry_systems_layout {
+    KRY_SYSTEMS_COLUMNS,     /* row i, column j of n-by-systems blocks: systems one behind the other.
                               One matrix for all: diagonals are n-by-1 */
-    KRY_BATCH_INTERLEAVED, /* row j, column i of systems-by-n blocks: first all first equations. One
+    KRY_SYSTEMS_INTERLEAVED, /* row j, column i of systems-by-n blocks: first all first equations. One
                               matrix for all: diagonals are 1-by-n or n-by-1 */
-    KRY_BATCH_STRIDED      /* number i * equation_stride + j * system_stride of a vector of any
+    KRY_SYSTEMS_STRIDED      /* number i * equation_stride + j * system_stride of a vector of any
                               shape. One matrix for all: `one_matrix`, and n numbers in a row */
-} kry_batch_layout;
+} kry_systems_layout;
 
 /* Elimination without pivoting is safe where the diagonal dominates in every row,
  * |diagonal| >= |lower| + |upper|, and for symmetric positive definite systems. */
-typedef enum kry_batch_pivoting {
-    KRY_BATCH_PIVOT_AUTO, /* without; systems with a row that is not dominated, or where that breaks
+typedef enum kry_systems_pivoting {
+    KRY_SYSTEMS_PIVOT_AUTO, /* without; systems with a row that is not dominated, or where that breaks
                              down, are solved again with partial pivoting */
-    KRY_BATCH_PIVOT_NEVER, /* without: for systems of which the caller knows that they need none. A
+    KRY_SYSTEMS_PIVOT_NEVER, /* without: for systems of which the caller knows that they need none. A
                               pivot that is zero is an error */
-    KRY_BATCH_PIVOT_ALWAYS /* with partial pivoting, as LAPACK's gtsv: a work-item to a system */
-} kry_batch_pivoting;
+    KRY_SYSTEMS_PIVOT_ALWAYS /* with partial pivoting, as LAPACK's gtsv: a work-item to a system */
+} kry_systems_pivoting;
 
 /* What was found; filled in once the arguments are accepted, whether or not systems are solved. */
-typedef struct kry_batch_report {
+typedef struct kry_systems_report {
     int64_t pivoted;  /* systems that were solved with partial pivoting */
     int64_t singular; /* systems that were not: singular, or with a number that is not finite */
     int64_t system;   /* the first of these, and the equation where it shows; -1: there is none */
     int64_t equation;
-} kry_batch_report;
+} kry_systems_report;
 
 typedef struct kry_tridiagonal_params {
     size_t struct_size;
-    kry_batch_layout layout;     /* default KRY_BATCH_COLUMNS */
-    kry_batch_pivoting pivoting; /* default KRY_BATCH_PIVOT_AUTO; kry_pentadiagonal_solve pivots
+    kry_systems_layout layout;     /* default KRY_SYSTEMS_COLUMNS */
+    kry_systems_pivoting pivoting; /* default KRY_SYSTEMS_PIVOT_AUTO; kry_pentadiagonal_solve pivots
                                     whatever stands here */
     bool periodic;  /* equation 0 has `lower` times the last unknown, the last one `upper` times the
                        first; two beyond the ends of pentadiagonal ones likewise */
     bool unchecked; /* do not wait and do not look: for systems that need no pivoting. A system that
                        breaks down has numbers in x that are not finite, or are wrong. `pivoting`
                        and `report` are not used. Not for kry_pentadiagonal_solve */
-    kry_batch_report *report; /* [out] NULL: not wanted */
-    /* KRY_BATCH_STRIDED: all in elements; otherwise 0. No two numbers of x may share a place: one
+    kry_systems_report *report; /* [out] NULL: not wanted */
+    /* KRY_SYSTEMS_STRIDED: all in elements; otherwise 0. No two numbers of x may share a place: one
      * stride reaches over all that is done with the other */
     int64_t n, systems;
     int64_t equation_stride, system_stride;
@@ -72,7 +72,7 @@ typedef struct kry_tridiagonal_params {
  * lower_i x_i-1 + diagonal_i x_i + upper_i x_i+1 = b_i,  i = 0 ... n - 1, for every system
  *
  *   params    NULL: the defaults
- *   lower     [in]   as b, or of one system (kry_batch_layout); number 0 of a system is read only
+ *   lower     [in]   as b, or of one system (kry_systems_layout); number 0 of a system is read only
  *                    if periodic
  *   diagonal  [in]   likewise
  *   upper     [in]   likewise; number n - 1 of a system is read only if periodic

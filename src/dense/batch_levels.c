@@ -116,7 +116,7 @@ static void plan(levels *L)
 {
     const batch *B = L->B;
     const batch_array *d = B->diagonal;
-    cl_int check = B->params.unchecked ? 0 : B->params.pivoting == KRY_BATCH_PIVOT_NEVER ? 1 : 2;
+    cl_int check = B->params.unchecked ? 0 : B->params.pivoting == KRY_SYSTEMS_PIVOT_NEVER ? 1 : 2;
     level l = { .n = B->n,
                 .lower = d[0],
                 .diagonal = d[1],

@@ -23,19 +23,19 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "%s: struct_size is %zu instead of %zu; use KRY_TRIDIAGONAL()", who, params->struct_size,
           sizeof *params);
-    CHECK(params->layout >= KRY_BATCH_COLUMNS && params->layout <= KRY_BATCH_STRIDED,
+    CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_STRIDED,
           KRY_ERR_ARGUMENT, "%s: %d is not a layout", who, (int)params->layout);
-    CHECK(params->pivoting >= KRY_BATCH_PIVOT_AUTO && params->pivoting <= KRY_BATCH_PIVOT_ALWAYS,
+    CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO && params->pivoting <= KRY_SYSTEMS_PIVOT_ALWAYS,
           KRY_ERR_ARGUMENT, "%s: %d is not a way to pivot", who, (int)params->pivoting);
     CHECK(params->chunk == 0 || params->chunk == 8 || params->chunk == 16, KRY_ERR_ARGUMENT,
           "%s: chunk is %d; it may be 8 or 16", who, params->chunk);
     CHECK(!params->unchecked || band == 1, KRY_ERR_ARGUMENT,
           "%s: pentadiagonal systems are always checked", who);
-    bool strided = params->layout == KRY_BATCH_STRIDED;
+    bool strided = params->layout == KRY_SYSTEMS_STRIDED;
     CHECK(strided || (!params->n && !params->systems && !params->equation_stride &&
                       !params->system_stride && !params->one_matrix),
           KRY_ERR_ARGUMENT,
-          "%s: n, systems, strides and one_matrix are for KRY_BATCH_STRIDED; otherwise the shapes "
+          "%s: n, systems, strides and one_matrix are for KRY_SYSTEMS_STRIDED; otherwise the shapes "
           "of the vectors say it",
           who);
 done:
@@ -98,13 +98,13 @@ done:
 static kry_status take_layout(batch *B, const kry_vec *b)
 {
     const kry_tridiagonal_params *p = &B->params;
-    bool side_by_side = p->layout == KRY_BATCH_INTERLEAVED;
+    bool side_by_side = p->layout == KRY_SYSTEMS_INTERLEAVED;
 
     B->n = side_by_side ? b->k : b->n;
     B->systems = side_by_side ? b->n : b->k;
     B->row = side_by_side ? b->n : 1;
     B->system = side_by_side ? 1 : b->n;
-    if (p->layout == KRY_BATCH_STRIDED) {
+    if (p->layout == KRY_SYSTEMS_STRIDED) {
         B->n = p->n, B->systems = p->systems;
         B->row = p->equation_stride, B->system = p->system_stride;
     }
@@ -116,7 +116,7 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
 {
     kry_status st = KRY_OK;
     const kry_vec *first = diagonal[0];
-    bool strided = B->params.layout == KRY_BATCH_STRIDED;
+    bool strided = B->params.layout == KRY_SYSTEMS_STRIDED;
     bool alike = first->n == b->n && first->k == b->k;
     bool one = strided ? B->params.one_matrix : !alike && first->n * first->k == B->n;
 
@@ -125,7 +125,7 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
     for (int i = 0; i < 2 * B->band + 1; i++) {
         const kry_vec *v = diagonal[i];
         bool column = v->n == B->n && v->k == 1;
-        bool line = v->n == 1 && v->k == B->n && B->params.layout == KRY_BATCH_INTERLEAVED;
+        bool line = v->n == 1 && v->k == B->n && B->params.layout == KRY_SYSTEMS_INTERLEAVED;
         bool fits = strided ? v->n * v->k >= (one ? B->n : b->n * b->k)
                     : one   ? column || line
                             : v->n == b->n && v->k == b->k;
@@ -161,7 +161,7 @@ done:
 /* ---- what went wrong ------------------------------------------------------------------- */
 
 /* The first system that was not solved, and others like it. */
-static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST], kry_batch_report *report)
+static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST], kry_systems_report *report)
 {
     kry_status st = KRY_OK;
     cl_long state = 0;
@@ -185,12 +185,12 @@ done:
     return st;
 }
 
-static kry_status solve(const batch *B, kry_batch_report *report)
+static kry_status solve(const batch *B, kry_systems_report *report)
 {
     kry_status st = KRY_OK;
     cl_int found[BATCH_LIST] = { 0 };
-    kry_batch_pivoting pivoting = B->params.pivoting;
-    bool all = B->band > 1 || (pivoting == KRY_BATCH_PIVOT_ALWAYS && !B->params.unchecked);
+    kry_systems_pivoting pivoting = B->params.pivoting;
+    bool all = B->band > 1 || (pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !B->params.unchecked);
 
     if (B->n == 0 || B->systems == 0) goto done;
     TRY(batch_space_reserve(B->dev, B->systems));
@@ -201,7 +201,7 @@ static kry_status solve(const batch *B, kry_batch_report *report)
         TRY(batch_found_read(B->dev, found));
     }
     int64_t count = all ? B->systems : found[BATCH_MARKED];
-    bool pivots = B->band > 1 || pivoting != KRY_BATCH_PIVOT_NEVER;
+    bool pivots = B->band > 1 || pivoting != KRY_SYSTEMS_PIVOT_NEVER;
     if (count == 0) goto done;
     TRY(batch_solve_pivoting(B, count, !all, pivots));
     TRY(batch_found_read(B->dev, found));
@@ -216,7 +216,7 @@ static kry_status take_and_solve(batch *B, const kry_tridiagonal_params *params,
                                  const kry_vec *const *diagonal, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    kry_batch_report report = { .system = -1, .equation = -1 };
+    kry_systems_report report = { .system = -1, .equation = -1 };
 
     TRY(take(B, params, diagonal, b, x));
     st = solve(B, &report);

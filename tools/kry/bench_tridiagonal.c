@@ -214,14 +214,14 @@ static const struct way {
     { "unchecked, chunk 16", .gpu_only = true, .params = { .unchecked = true, .chunk = 16 } },
     { "unchecked, one matrix", .one = true, .params = { .unchecked = true } },
     { "unchecked, periodic", .params = { .unchecked = true, .periodic = true } },
-    { "partial pivoting", .params = { .pivoting = KRY_BATCH_PIVOT_ALWAYS } },
+    { "partial pivoting", .params = { .pivoting = KRY_SYSTEMS_PIVOT_ALWAYS } },
     { "", .interleaved = true, .params = { 0 } },
     { "unchecked", .interleaved = true, .params = { .unchecked = true } },
     { "unchecked, chunk 8", .interleaved = true, .gpu_only = true,
       .params = { .unchecked = true, .chunk = 8 } },
     { "unchecked, chunk 16", .interleaved = true, .gpu_only = true,
       .params = { .unchecked = true, .chunk = 16 } },
-    { "partial pivoting", .interleaved = true, .params = { .pivoting = KRY_BATCH_PIVOT_ALWAYS } },
+    { "partial pivoting", .interleaved = true, .params = { .pivoting = KRY_SYSTEMS_PIVOT_ALWAYS } },
 };
 
 static void take_way(batches *d, const struct way *w)
@@ -229,7 +229,7 @@ static void take_way(batches *d, const struct way *w)
     d->one = w->one;
     d->params = w->params;
     d->params.struct_size = sizeof d->params;
-    d->params.layout = KRY_BATCH_STRIDED;
+    d->params.layout = KRY_SYSTEMS_STRIDED;
     d->params.n = d->n, d->params.systems = d->systems;
     d->params.equation_stride = w->interleaved ? d->systems : 1;
     d->params.system_stride = w->interleaved ? 1 : d->n;
@@ -250,7 +250,7 @@ static double bytes_of(const batches *d)
                 .system = p->system_stride,
                 .periodic = p->periodic,
                 .params = *p };
-    if (p->pivoting != KRY_BATCH_PIVOT_ALWAYS) return batch_levels_bytes(&B);
+    if (p->pivoting != KRY_SYSTEMS_PIVOT_ALWAYS) return batch_levels_bytes(&B);
     return pivoting_words * (double)d->n * (double)d->systems * (double)kry_type_size(d->b->type);
 }
 
@@ -279,7 +279,7 @@ static kry_status bench_batches(const bench *b, int64_t systems, int64_t n)
     TRY(batches_create(b, &d));
     for (size_t i = 0; i < COUNT(ways); i++) {
         bool slow =
-            ways[i].params.pivoting == KRY_BATCH_PIVOT_ALWAYS && b->info->gpu && systems < 64;
+            ways[i].params.pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && b->info->gpu && systems < 64;
         if (slow || (ways[i].gpu_only && b->info->cpu_kernels)) continue;
         TRY(time_way(&d, &ways[i]));
     }
