@@ -26,6 +26,8 @@ typedef struct kry_lu {
     char variant[64];
 } kry_lu;
 
+/* COLUMNS of cl/lu.cl: of X in the local memory of a group. */
+int kry_lu_columns(kry_type type);
 /* The defines that all kernels of cl/lu.cl are compiled with. */
 void kry_lu_defines(kry_type type, char *text, size_t size);
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel);

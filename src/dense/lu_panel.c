@@ -30,6 +30,7 @@ typedef struct factoring {
     kry_block F;
     kry_kernel *column, *rows;
     int share, most; /* rows of a panel to a group, and groups at most */
+    cl_mem inverse;                          /* of triangles along a block's diagonal; owned */
     cl_mem value, row, line, pivots, source, origin; /* as in cl/lu.cl; owned */
     kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
     kry_kernel *panel;
@@ -135,6 +136,7 @@ static kry_status factoring_begin(factoring *f, bool at_once)
     TRY(kry_buffer_create(dev, slots * word, &f->value));
     TRY(kry_buffer_create(dev, slots * sizeof(cl_int), &f->row));
     TRY(kry_buffer_create(dev, slots * KRY_LU_PANEL * word, &f->line));
+    TRY(kry_buffer_create(dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * word, &f->inverse));
     TRY(kry_buffer_create(dev, (size_t)lu->r * sizeof(cl_int), &f->pivots));
     TRY(kry_buffer_create(dev, (size_t)lu->m * sizeof(cl_int), &f->source));
     TRY(kry_buffer_create(dev, (size_t)lu->m * sizeof(cl_int), &f->origin));
@@ -201,6 +203,40 @@ static kry_status eliminate(factoring *f, int64_t at, int64_t wide, int64_t from
     return kry_gemm_blocks(KRY_GEMM_AUTO, false, false, -1, &L21, &U12, 1, &A22);
 }
 
+/* The inverses along the diagonal of the triangle of block k0 ... k1 - 1, for block_row. */
+static kry_status invert(factoring *f, int64_t k0, int64_t k1)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    const cl_int b = (cl_int)(k1 - k0);
+    const int64_t at = f->F.first + k0 * (f->F.ld + 1);
+    const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld), ARG(f->inverse) };
+
+    if (f->dev->info.cpu_kernels) return KRY_OK;
+    TRY(kry_lu_kernel(f->dev, f->F.type, "lu_inverses", &kernel));
+    TRY(kry_launch(f->dev, kernel, (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL, args, COUNT(args)));
+done:
+    return st;
+}
+
+/* A12 := L11^-1 A12; CPUs go without inverses. */
+static kry_status block_row(factoring *f, const kry_block *L11, const kry_block *A12)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    const cl_int b = (cl_int)L11->rows;
+    const int columns = kry_lu_columns(f->F.type);
+    const int64_t groups = (A12->cols + columns - 1) / columns;
+    const kry_arg args[] = { ARG(b),          ARG(A12->cols),  ARG(f->F.buffer), ARG(L11->first),
+                             ARG(f->F.ld),    ARG(f->inverse), ARG(f->F.buffer), ARG(A12->first) };
+
+    if (f->dev->info.cpu_kernels) return kry_lu_triangle(true, false, L11, A12);
+    TRY(kry_lu_kernel(f->dev, f->F.type, "lu_block_row", &kernel));
+    TRY(kry_launch(f->dev, kernel, groups < 65535 ? groups : 65535, args, COUNT(args)));
+done:
+    return st;
+}
+
 /* U12 := L11^-1 A12 and A22 -= L21 U12 for columns `from` to before `to` behind block k0 ... k1 - 1, `strip`
  * of them at a time. */
 static kry_status update(factoring *f, int64_t k0, int64_t k1, int64_t from, int64_t to, int64_t strip)
@@ -211,7 +247,7 @@ static kry_status update(factoring *f, int64_t k0, int64_t k1, int64_t from, int
     for (int64_t j = from; j < to; j += strip) {
         const int64_t end = to - j < strip ? to : j + strip;
         const kry_block A12 = kry_block_part(&f->F, k0, j, k1 - k0, end - j);
-        TRY(kry_lu_triangle(true, false, &L11, &A12));
+        TRY(block_row(f, &L11, &A12));
         TRY(eliminate(f, k0, k1 - k0, j, end));
     }
 done:
@@ -303,6 +339,7 @@ static kry_status factor_all(factoring *f)
         if (k0 == 0) TRY(factor_aside(f, k0, k1));
         TRY(follow(f, f->dev->queue, f->aside));
         TRY(exchange(f, k0, k1 - k0, 0, n, false, f->origin));
+        if (k1 < n) TRY(invert(f, k0, k1));
         TRY(update(f, k0, k1, k1, k2, block));
         if (k1 < r) TRY(factor_aside(f, k1, k2 < r ? k2 : r));
         TRY(update(f, k0, k1, k2, n, strip_of(f, n - k2)));

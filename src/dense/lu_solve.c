@@ -5,12 +5,12 @@
 enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 128 };
 
 /* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
-static int columns_of(kry_type type) { return type == KRY_F32 ? 8 : 4; }
+int kry_lu_columns(kry_type type) { return type == KRY_F32 ? 8 : 4; }
 
 void kry_lu_defines(kry_type type, char *text, size_t size)
 {
     snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d", KRY_LU_PANEL, KRY_LU_TRIANGLE,
-             columns_of(type));
+             kry_lu_columns(type));
 }
 
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel)
@@ -27,7 +27,7 @@ kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, cons
     kry_kernel *kernel;
     const cl_int b = (cl_int)F->rows, backward = lower == transposed, unit = lower;
     const int64_t t_row = transposed ? F->ld : 1, t_col = transposed ? 1 : F->ld;
-    cl_int columns = columns_of(X->type);
+    cl_int columns = kry_lu_columns(X->type);
 
     while (columns > 1 && (columns / 2 >= X->cols ||
                            (!dev->info.cpu_kernels && columns > kry_group_size(dev))))
