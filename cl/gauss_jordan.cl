@@ -17,18 +17,17 @@ kernel void gauss_jordan_begin(int m, global int *restrict order, global int *re
     FOR_EACH(i, 2L) rank[i] = 0;
 }
 
-// What is left of the rows from ... to - 1 once row r has taken its pivot, row p. u: the pivot's
-// row, d: row r as it was, F: the panel.
+// Row r takes its pivot, row p, and all others lose it. u: the pivot's row, d: row r as it was.
+#ifdef KRY_CPU
+
+// F: the panel
 void gauss_jordan_eliminate(global REAL *F, long ld, int from, int to, int w, int r, int p, int q,
                             local const REAL *u, local const REAL *d)
 {
-    const int l = get_local_id(0);
     const REAL pivot = u[q];
-    for (int i = from + l; i < to; i += WG)
-        if (i == p && p != r)
-            for (int c = 0; c < w; c++) F[i + c * ld] = d[c];
-#ifdef KRY_CPU
     global REAL *column = F + q * ld;
+    if (p != r && p >= from && p < to)
+        for (int c = 0; c < w; c++) F[p + c * ld] = d[c];
     for (int i = from; i < to; i++) column[i] = -column[i] / pivot;
     for (int c = 0; c < w; c++) {
         global REAL *other = F + c * ld;
@@ -36,23 +35,29 @@ void gauss_jordan_eliminate(global REAL *F, long ld, int from, int to, int w, in
         if (c == q) continue;
         for (int i = from; i < to; i++) other[i] += column[i] * by;
     }
-#else
-    for (int i = from + l; i < to; i += WG) {
-        global REAL *f = F + i;
-        const REAL by = -f[q * ld] / pivot;
-        f[q * ld] = by;
-        for (int c = 0; c < w; c += 8) {
-            REAL v[8];
-            _Pragma("unroll") for (int e = 0; e < 8; e++) v[e] = c + e < w ? f[(c + e) * ld] : 0;
-            _Pragma("unroll") for (int e = 0; e < 8; e++) if (c + e < w && c + e != q)
-                f[(c + e) * ld] = v[e] + by * u[c + e];
-        }
-    }
-#endif
-    for (int i = from + l; i < to; i += WG)
-        if (i == r)
-            for (int c = 0; c < w; c++) F[i + c * ld] = (c == q ? 1 : u[c]) / pivot;
+    if (r >= from && r < to)
+        for (int c = 0; c < w; c++) F[r + c * ld] = (c == q ? 1 : u[c]) / pivot;
 }
+
+#else
+
+// The same with row i of a work-item, v.
+void gauss_jordan_eliminate(REAL *v, int i, int r, int p, int q, local const REAL *u,
+                            local const REAL *d)
+{
+    const REAL pivot = u[q];
+    if (i == p && p != r) {
+        EACH(c) v[c] = d[c];
+    }
+    const REAL by = -row_entry(v, q) / pivot;
+    if (i == r) {
+        EACH(c) v[c] = (c == q ? 1 : u[c]) / pivot;
+    } else {
+        EACH(c) v[c] = c == q ? by : v[c] + by * u[c];
+    }
+}
+
+#endif
 
 // Column j of the panel that begins at c0, w wide; j == c0 - 1: only the search.
 // size[j]: the pivot, or what was too small for one.
@@ -70,6 +75,12 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     candidate best;
 
     F += f0 + c0 * ld;
+#ifndef KRY_CPU
+    local REAL lane_a[WG], lane_b[WG];
+    REAL v[PANEL];
+    const int i = from + l;
+    EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
+#endif
     best.value = -2, best.row = r, best.from = 0;
     for (int e = l; e < groups && q >= 0; e += WG) {
         candidate c;
@@ -78,17 +89,31 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     }
     best = pivot_best(best, lane_value, lane_row, lane_from);
     const int p = best.row;
-    for (int c = l; c < w && q >= 0; c += WG) {
-        u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
-        d[c] = line[(half_in * (most + 1) + groups) * PANEL + c];
+    for (int c = l; c < PANEL && q >= 0; c += WG) {
+        u[c] = c < w ? line[(half_in * (most + 1) + best.from) * PANEL + c] : 0;
+        d[c] = c < w ? line[(half_in * (most + 1) + groups) * PANEL + c] : 0;
     }
     FENCE();
     const int found_one = q >= 0 && r < m && fabs(u[max(q, 0)]) > (REAL)tolerance,
               next = r + found_one;
+#ifdef KRY_CPU
     if (found_one)
         gauss_jordan_eliminate(F, ld, from, to, w, r, p, q, u, d);
     else if (q >= 0)
-        for (int i = max(from, r) + l; i < to; i += WG) F[i + q * ld] = 0;
+        for (int i = max(from, r); i < to; i++) F[i + q * ld] = 0;
+#else
+    if (found_one) {
+        gauss_jordan_eliminate(v, i, r, p, q, u, d);
+    } else if (i >= r) {
+        EACH(c) v[c] = c == q ? 0 : v[c];
+    }
+    if (q >= 0 && i < to) {
+        EACH(c)
+        {
+            if (c < w) F[i + c * ld] = v[c];
+        }
+    }
+#endif
     if (g == 0 && l == 0) {
         rank[1 - half_in] = next;
         if (q >= 0) {
@@ -107,24 +132,34 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
             if (top[s] >= 0) source[top[s]] = top[s], source[pivots[s]] = pivots[s];
 
     // the next column
-    FENCE();
-    const int half_out = 1 - half_in, second = pairs && found_one && (q & 1) == 0 && (r & 1) == 0;
-    const int by_pairs = pairs && (q + 1) % 2 == 0 && next % 2 == 0 && q + 2 < w;
-    const int partner = p ^ 1;
-    const int forced = second && partner < m ? (partner == r ? p : partner) : -1;
-    candidate found;
-    found.value = -2, found.row = next, found.from = g;
-    if (q + 1 < w) found = pivot_search(F + (q + 1) * ld, ld, from, to, m, next, by_pairs, forced);
+    const int half_out = 1 - half_in, partner = p ^ 1;
+    const int second = pairs && found_one && q % 2 == 0 && r % 2 == 0;
+    wanted look;
+    look.q = q + 1, look.first = q + 1 < w ? next : m, look.m = m;
+    look.by_pairs = pairs && (q + 1) % 2 == 0 && next % 2 == 0 && q + 2 < w;
+    look.forced = second && partner < m ? (partner == r ? p : partner) : -1;
+#ifdef KRY_CPU
+    candidate found = pivot_search(F, ld, from, to, look);
+#else
+    candidate found = pivot_search(v, i, i < to, look, lane_a, lane_b);
+#endif
     found = pivot_best(found, lane_value, lane_row, lane_from);
-    if (q + 1 < w) {
-        if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
-        for (int c = l; c < w; c += WG) {
-            if (found.row >= from && found.row < to)
-                line[(half_out * (most + 1) + g) * PANEL + c] = F[found.row + c * ld];
-            if (next >= from && next < to)
-                line[(half_out * (most + 1) + groups) * PANEL + c] = F[next + c * ld];
-        }
+    global REAL *mine = line + (half_out * (most + 1) + g) * PANEL,
+                *nexts = line + (half_out * (most + 1) + groups) * PANEL;
+    if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
+#ifdef KRY_CPU
+    for (int c = 0; c < w; c++) {
+        if (found.row >= from && found.row < to) mine[c] = F[found.row + c * ld];
+        if (next >= from && next < to) nexts[c] = F[next + c * ld];
     }
+#else
+    if (i < to && i == found.row) {
+        EACH(c) mine[c] = v[c];
+    }
+    if (i < to && i == next) {
+        EACH(c) nexts[c] = v[c];
+    }
+#endif
 }
 
 // For n other columns, of which the first `before` are the first of the matrix and the others come

@@ -97,9 +97,10 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
     UNROLL for (int j = 0; j < 4 * FOURS; j++)
     {
         long column = j0 + j / 4 * 4 * TS + 4 * y + j % 4;
-        if (column < n)
+        if (column < n) {
             UNROLL for (int f = 0; f < FOURS; f++) gemm_store(
                 C + column * ld, i0 + f * 4 * TS + 4 * x, m, sum[f][j], (REAL)alpha, (REAL)beta);
+        }
     }
 }
 
@@ -143,7 +144,7 @@ kernel void gemm_narrow(long m, long n, long k, ACC alpha, global const REAL *re
 
 void gemm_copy(REAL *slice, global const REAL *x, int sides, int deeps, long by_side, long by_deep)
 {
-    for (int i = 0; i < STEP * SIDE; i++) slice[i] = 0;
+    for (int i = 0; i < deeps * SIDE && sides < SIDE; i++) slice[i] = 0;
     if (by_side == 1)
         for (int d = 0; d < deeps; d++)
             for (int s = 0; s < sides; s++) slice[d * SIDE + s] = x[s + d * by_deep];
@@ -153,14 +154,14 @@ void gemm_copy(REAL *slice, global const REAL *x, int sides, int deeps, long by_
 }
 
 // sum += a b, 8 rows and 4 columns at a time
-void gemm_multiply(REAL *sum, const REAL *a, const REAL *b)
+void gemm_multiply(REAL *sum, const REAL *a, const REAL *b, int deeps)
 {
     for (int j = 0; j < SIDE; j += 4)
         for (int i = 0; i < SIDE; i += 8) {
             REAL *s = sum + j * SIDE + i;
             VEC s0 = vload8(0, s), s1 = vload8(0, s + SIDE), s2 = vload8(0, s + 2 * SIDE),
                 s3 = vload8(0, s + 3 * SIDE);
-            for (int d = 0; d < STEP; d++) {
+            for (int d = 0; d < deeps; d++) {
                 VEC v = vload8(0, a + d * SIDE + i);
                 const REAL *w = b + d * SIDE + j;
                 s0 += v * w[0], s1 += v * w[1], s2 += v * w[2], s3 += v * w[3];
@@ -186,7 +187,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
             const int deeps = (int)min(k - at, (long)STEP);
             gemm_copy(a, A + a0 + i0 * a_row + at * a_col, rows, deeps, a_row, a_col);
             gemm_copy(b, B + b0 + j0 * b_col + at * b_row, columns, deeps, b_col, b_row);
-            gemm_multiply(sum, a, b);
+            gemm_multiply(sum, a, b, deeps);
         }
         for (int j = 0; j < columns; j++) {
             global REAL *c = C + c0 + (j0 + j) * ld + i0;

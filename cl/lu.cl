@@ -3,12 +3,12 @@
 // Host: src/dense/lu_panel.c, lu_solve.c.  Launch: groups of WG. Behind pivot.clh.
 //
 // F holds L below the diagonal and U above. Panel: columns c0 ... c0 + w - 1 and rows from c0 on,
-// of which each group has `share`, an even number. A launch for column j leaves for the next one,
-// in one half of `value`, `row` and `line`: each group's best candidate for the pivot of column j +
-// 1, how good it is, where it is, and what stands in its row of the panel; and, behind those of the
-// groups, what stands in row j + 1. So the next launch knows both rows that it has to exchange from
-// elsewhere than where they are overwritten. Among candidates as good as each other, the first row
-// wins.
+// of which each group has `share`, an even number, or one for each work-item. A launch for column j
+// leaves for the next one, in one half of `value`, `row` and `line`: each group's best candidate
+// for the pivot of column j + 1, how good it is, where it is, and what stands in its row of the
+// panel; and, behind those of the groups, what stands in row j + 1. So the next launch knows both
+// rows that it has to exchange from elsewhere than where they are overwritten. Among candidates as
+// good as each other, the first row wins.
 
 // order[i] := source[i] := origin[i] := i, pivots[j] := j
 kernel void lu_begin(int m, int r, global int *restrict order, global int *restrict source,
@@ -21,41 +21,49 @@ kernel void lu_begin(int m, int r, global int *restrict order, global int *restr
     }
 }
 
-// What a row that is exchanged, or eliminated, gets. u: the pivot's row, d: row j as it was; F:
-// column c0.
+#ifdef KRY_CPU
+
+// u: the pivot's row, d: row j as it was; F: column c0.
 void lu_eliminate(global REAL *F, long ld, int from, int to, int w, int j, int p, int q,
                   local const REAL *u, local const REAL *d)
 {
-    const int l = get_local_id(0);
-    for (int i = from + l; i < to; i += WG)
+    const int first = max(from, j + 1);
+    global REAL *column = F + q * ld;
+    for (int i = from; i < to; i++)
         if (p != j && (i == j || i == p))
             for (int c = 0; c < w; c++) F[i + c * ld] = i == j ? u[c] : d[c];
     if (u[q] == 0) return; // so is all of the column
-#ifdef KRY_CPU
-    const int first = max(from, j + 1);
-    global REAL *column = F + q * ld;
     for (int i = first; i < to; i++) column[i] /= u[q];
     for (int c = q + 1; c < w; c++) {
         global REAL *other = F + c * ld;
         const REAL by = u[c];
         for (int i = first; i < to; i++) other[i] -= column[i] * by;
     }
+}
+
 #else
-    // EIGHT at a time: the compiler cannot know that a store leaves the next load alone
-    for (int i = from + l; i < to; i += WG) {
-        if (i <= j) continue;
-        global REAL *f = F + i;
-        const REAL by = f[q * ld] / u[q];
-        f[q * ld] = by;
-        for (int c = q + 1; c < w; c += 8) {
-            REAL v[8];
-            _Pragma("unroll") for (int e = 0; e < 8; e++) v[e] = c + e < w ? f[(c + e) * ld] : 0;
-            _Pragma("unroll") for (int e = 0; e < 8; e++) if (c + e < w) f[(c + e) * ld] =
-                v[e] - by * u[c + e];
+
+// The same with row i of a work-item, v.
+void lu_eliminate(REAL *v, global REAL *f, long ld, int i, int w, int j, int p, int q,
+                  local const REAL *u, local const REAL *d)
+{
+    const int exchanged = p != j && (i == j || i == p);
+    if (exchanged) {
+        EACH(c) v[c] = i == j ? u[c] : d[c];
+    }
+    if (i > j && u[q] != 0) { // else all of the column is zero
+        const REAL by = row_entry(v, q) / u[q];
+        EACH(c) v[c] = c > q ? v[c] - by * u[c] : c == q ? by : v[c];
+    }
+    if (i > j || exchanged) {
+        EACH(c)
+        {
+            if (c < w && (c >= q || exchanged)) f[c * ld] = v[c];
         }
     }
-#endif
 }
+
+#endif
 
 // Exchange and eliminate for column j, and look for the next pivot if there is one in the panel.
 // j == c0 - 1: only that. pairs: KRY_PIVOT_BLOCK2.
@@ -73,6 +81,12 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
     candidate best;
 
     F += f0 + c0 * ld;
+#ifndef KRY_CPU
+    local REAL lane_a[WG], lane_b[WG];
+    REAL v[PANEL];
+    const int i = from + l;
+    EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
+#endif
     best.value = -2, best.row = max(j, c0), best.from = 0;
     for (int e = l; e < groups && q >= 0; e += WG) {
         candidate c;
@@ -81,12 +95,16 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
     }
     best = pivot_best(best, lane_value, lane_row, lane_from);
     const int p = best.row;
-    for (int c = l; c < w && q >= 0; c += WG) {
-        u[c] = line[(half_in * (most + 1) + best.from) * PANEL + c];
-        d[c] = line[(half_in * (most + 1) + groups) * PANEL + c];
+    for (int c = l; c < PANEL && q >= 0; c += WG) {
+        u[c] = c < w ? line[(half_in * (most + 1) + best.from) * PANEL + c] : 0;
+        d[c] = c < w ? line[(half_in * (most + 1) + groups) * PANEL + c] : 0;
     }
     FENCE();
+#ifdef KRY_CPU
     if (q >= 0) lu_eliminate(F, ld, from, to, w, j, p, q, u, d);
+#else
+    if (q >= 0 && i < to) lu_eliminate(v, F + i, ld, i, w, j, p, q, u, d);
+#endif
     if (g == 0 && l == 0 && q >= 0) {
         int t = order[j], s = source[j], o = origin[j];
         pivots[j] = p;
@@ -100,30 +118,40 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
         for (int s = c0 - block + l; s < c0; s += WG) origin[s] = s, origin[pivots[s]] = pivots[s];
 
     // the next column
-    FENCE();
-    const int next = j + 1, half_out = 1 - half_in;
-    const int by_pairs = pairs && (q + 1) % 2 == 0 && q + 2 < w;
-    const int partner = c0 + ((p - c0) ^ 1);
-    const int forced = pairs && (q + 1) % 2 && partner < m ? (partner == j ? p : partner) : -1;
-    candidate found;
-    found.value = -2, found.row = next, found.from = g;
-    if (q + 1 < w) found = pivot_search(F + (q + 1) * ld, ld, from, to, m, next, by_pairs, forced);
+    const int next = j + 1, half_out = 1 - half_in, partner = c0 + ((p - c0) ^ 1);
+    wanted look;
+    look.q = q + 1, look.first = next, look.m = m;
+    look.by_pairs = pairs && (q + 1) % 2 == 0 && q + 2 < w;
+    look.forced = pairs && (q + 1) % 2 && partner < m ? (partner == j ? p : partner) : -1;
+    if (q + 1 >= w) look.first = m; // no more columns
+#ifdef KRY_CPU
+    candidate found = pivot_search(F, ld, from, to, look);
+#else
+    candidate found = pivot_search(v, i, i < to, look, lane_a, lane_b);
+#endif
     found = pivot_best(found, lane_value, lane_row, lane_from);
-    if (q + 1 < w) {
-        if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
-        for (int c = l; c < w; c += WG) {
-            if (found.row >= from && found.row < to)
-                line[(half_out * (most + 1) + g) * PANEL + c] = F[found.row + c * ld];
-            if (next >= from && next < to)
-                line[(half_out * (most + 1) + groups) * PANEL + c] = F[next + c * ld];
-        }
+    global REAL *mine = line + (half_out * (most + 1) + g) * PANEL,
+                *nexts = line + (half_out * (most + 1) + groups) * PANEL;
+    if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
+#ifdef KRY_CPU
+    for (int c = 0; c < w; c++) {
+        if (found.row >= from && found.row < to) mine[c] = F[found.row + c * ld];
+        if (next >= from && next < to) nexts[c] = F[next + c * ld];
     }
+#else
+    if (i < to && i == found.row) {
+        EACH(c) mine[c] = v[c];
+    }
+    if (i < to && i == next) {
+        EACH(c) nexts[c] = v[c];
+    }
+#endif
 }
 
-// The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these. solve: w is no
-// more than PANEL, and in columns behind c0 + w the rows c0 ... c0 + w - 1 are multiplied by L11^-1, with
-// L11 the triangle below the diagonal in these rows and columns.
-// at_once: columns to a group. A row that is exchanged twice comes twice, and gets the same number.
+// The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these. solve:
+// w is no more than PANEL, and in columns behind c0 + w the rows c0 ... c0 + w - 1 are multiplied
+// by L11^-1, with L11 the triangle below the diagonal in these rows and columns. at_once: columns
+// to a group. A row that is exchanged twice comes twice, and gets the same number.
 kernel void lu_rows(long n, int lo, int c0, int w, int solve, int at_once, global REAL *F, long f0,
                     long ld, global const int *restrict pivots, global const int *restrict source)
 {
@@ -176,8 +204,8 @@ kernel void lu_rows(long n, int lo, int c0, int w, int solve, int at_once, globa
 #define UNROLL _Pragma("unroll")
 #define REAL4  KRY_JOIN(REAL, 4)
 
-// The inverses of the PANEL-by-PANEL triangles, with ones on their diagonals, along the diagonal of L's b
-// rows: group g makes number g. Column major, with ones on the diagonal behind b.
+// The inverses of the PANEL-by-PANEL triangles, with ones on their diagonals, along the diagonal of
+// L's b rows: group g makes number g. Column major, with ones on the diagonal behind b.
 kernel void lu_inverses(int b, global const REAL *restrict L, long l0, long ld,
                         global REAL *restrict inverse)
 {
@@ -198,8 +226,8 @@ kernel void lu_inverses(int b, global const REAL *restrict L, long l0, long ld,
     for (int e = l; e < PANEL * PANEL; e += WG) inverse[first * PANEL + e] = z[e];
 }
 
-// X := L^-1 X, L with b rows and X with n columns, in place: a product with one of these inverses, and the
-// rows below less what these are worth, for each PANEL of rows. COLUMNS of X to a group.
+// X := L^-1 X, L with b rows and X with n columns, in place: a product with one of these inverses,
+// and the rows below less what these are worth, for each PANEL of rows. COLUMNS of X to a group.
 #define SHARE ((COLUMNS * PANEL + WG - 1) / WG)
 kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, long ld,
                          global const REAL *restrict inverse, global REAL *X, long x0)
@@ -287,8 +315,8 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
         const int k = l / lanes;
 #endif
             for (int r = r0; r < b; r += lanes)
-                if (first + k < n)
-                    x[k * TRIANGLE + r] = X[(first + k) * ld + (backward ? b - 1 - r : r)];
+                x[k * TRIANGLE + r] =
+                    first + k < n ? X[(first + k) * ld + (backward ? b - 1 - r : r)] : 0;
         int i0 = 0;
         do {
             const int rows = min(STEP, b - i0);

@@ -166,14 +166,14 @@ KRY_API KRY_MUST_CHECK kry_status kry_lu_pivot(const kry_op *lu, double *smalles
  * Reduced row echelon form, in place, by Gauss-Jordan elimination with partial pivoting
  *
  *   A              [in,out]  m-by-n, finite
- *   params         NULL: the defaults; only KRY_PIVOT_PARTIAL, tolerance and block are not used
+ *   params         NULL: the defaults; pivoting must be KRY_PIVOT_PARTIAL, the others are not used
  *   tolerance      entries of a column that are not larger count as zero, and become zero. 0: that of
  *                  MATLAB's rref, max(m, n) eps ||A||_inf
  *   pivot_columns  [out]  min(m, n) indices on the host, ascending; those behind the rank are -1. NULL:
  *                         not wanted
  *   rank           [out]  how many pivots; NULL: not wanted
  *
- * Cost     2 m n rank operations in passes over A, two launches a column. Waits.
+ * Cost     2 m n rank operations in n / 32 passes over a copy of A. Waits.
  * Returns  KRY_ERR_ARGUMENT (NULL, an entry or tolerance that is not finite, or negative),
  *          KRY_ERR_UNSUPPORTED (another pivoting; a team), KRY_ERR_SHAPE, KRY_ERR_MEMORY; A is then
  *          as it was.
@@ -191,7 +191,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_rref(kry_vec *A, const kry_lu_params *
  *
  * A solve by kry_lu_create and kry_lu_solve takes a third of the operations, and is more accurate.
  *
- * Cost     2 n^3 operations in n passes over a copy of A. Waits.
+ * Cost     2 n^3 operations in n / 32 passes over a copy of A. Waits.
  * Returns  KRY_ERR_SINGULAR (message: which pivot), KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_ARGUMENT,
  *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_MEMORY; `inverse` is then as it was.
  */

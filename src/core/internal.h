@@ -34,6 +34,8 @@ double kry_now(void); /* seconds, from a clock that only goes forward */
 /* All host memory and all device buffers come from these, so that a test can make the n-th
  * request fail. kry_test_fail_at < 0: off. */
 extern int kry_test_fail_at;
+/* Buffers are never given back: for Oclgrind 21.10, see tests/test_kernels.c. */
+extern bool kry_test_keep_buffers;
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
@@ -120,6 +122,7 @@ struct kry_device {
     void *trace_user;
     cl_mem gemm_room;      /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
     size_t gemm_room_bytes;
+    cl_command_queue aside; /* a second queue, for src/dense/lu_panel.c; NULL: nobody needed it yet */
     struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
 };
 

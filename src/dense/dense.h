@@ -42,9 +42,11 @@ typedef enum kry_gemm_way {
     KRY_GEMM_AUTO,        /* what suits the device and the sizes */
     KRY_GEMM_CLBLAST,     /* Returns  KRY_ERR_UNSUPPORTED if kry was built without it */
     KRY_GEMM_SINGLE_PASS, /* kry's own kernel: an inner product from end to end by one work-item */
-    KRY_GEMM_MULTI_PASS   /* the same kernel once for each slice of the inner dimension, C +=. Both
-                             are   the variants of Brodtkorb 2008, for comparisons */
+    KRY_GEMM_MULTI_PASS /* the same kernel for one slice of the inner dimension after another, C +=.
+                           Both are variants of Brodtkorb 2008, kept for comparisons */
 } kry_gemm_way;
+/* For measurements and tests: where AUTO goes, if it is not AUTO. */
+extern kry_gemm_way kry_gemm_auto_way;
 enum { KRY_GEMM_SLICE = 64 }; /* of the inner dimension, in a pass of KRY_GEMM_MULTI_PASS */
 
 /* kry_vec_gemm by a way of one's own choice. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = KRY_LU_PANEL, MOST_GROUPS = 1024, SHARE_OF_CPU = 512, ROWS_AT_ONCE = 4 };
+enum { PANEL = KRY_LU_PANEL, ROWS_AT_ONCE = 4 };
 
 typedef struct elimination {
     kry_device *dev;
@@ -72,14 +72,12 @@ static kry_status elimination_begin(elimination *e, const kry_vec *A)
     kry_status st = KRY_OK;
     kry_kernel *begin;
     const cl_int m = (cl_int)A->n;
-    int64_t share = A->dev->info.cpu_kernels ? SHARE_OF_CPU : kry_group_size(A->dev);
 
     e->dev = A->dev, e->m = A->n, e->n = A->k;
     TRY(kry_vec_create(A->dev, A->type, A->n, A->k, &e->copy));
     TRY(kry_vec_copy(A, e->copy));
     e->F = kry_block_of(e->copy);
-    if (share * MOST_GROUPS < e->m) share = (e->m + MOST_GROUPS - 1) / MOST_GROUPS;
-    e->share = (int)(share + share % 2); /* pairs of rows stay together */
+    e->share = kry_lu_share(e->dev, e->m);
     e->most = (int)((e->m + e->share - 1) / e->share);
     TRY(make_buffers(e));
     TRY(get_kernel(e, "gauss_jordan_begin", &begin));

@@ -214,12 +214,15 @@ done:
 
 /* ---- which, and the front door ------------------------------------------------------------------ */
 
+kry_gemm_way kry_gemm_auto_way = KRY_GEMM_AUTO;
+
 /* On CPUs kry's kernel takes a fifth of the time of CLBlast (PoCL, n = 512), and compiles sooner. */
 static kry_gemm_way choose(const kry_block *C, int64_t k)
 {
     const double size = (double)C->rows * (double)C->cols * (double)k;
     const double from = (double)CLBLAST_FROM * CLBLAST_FROM * CLBLAST_FROM;
 
+    if (kry_gemm_auto_way != KRY_GEMM_AUTO && k > 0) return kry_gemm_auto_way;
     if (!kry_gemm_has_clblast() || C->dev->info.cpu_kernels || C->cols <= NARROW ||
         k < SHALLOW || size < from)
         return KRY_GEMM_SINGLE_PASS;
