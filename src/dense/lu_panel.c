@@ -72,7 +72,7 @@ static int panel_group(const factoring *f)
     if (f->lu->params.pivoting != KRY_PIVOT_PARTIAL) return 0;
     if (kry_test_lu_group >= 0) return kry_test_lu_group;
     if (kry_tuning_get(f->dev, "lu/panel", text, sizeof text) &&
-        (sscanf(text, "group=%d", &group) != 1 || group < 16 || group & (group - 1)))
+        (sscanf(text, "group=%d", &group) != 1 || (group && (group < 16 || group & (group - 1)))))
         group = 0;
     return group <= f->dev->info.max_group ? group : 0;
 }
