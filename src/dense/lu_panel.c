@@ -297,7 +297,7 @@ static void open_aside(factoring *f)
 
     if (kry_tuning_get(dev, "lu/strips", text, sizeof text)) sscanf(text, "strips=%d", &f->strips);
     if (kry_test_lu_aside >= 0) wanted = kry_test_lu_aside;
-    if (!wanted || f->strips == 0 || dev->info.opencl < 120 ||
+    if (!wanted || f->strips <= 0 || dev->info.opencl < 120 ||
         clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                               NULL))
         return;
