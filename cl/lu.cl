@@ -148,10 +148,10 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
 #endif
 }
 
-// The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these. solve: w is no
-// more than PANEL, and in columns behind c0 + w the rows c0 ... c0 + w - 1 are multiplied by L11^-1, with
-// L11 the triangle below the diagonal in these rows and columns.
-// at_once: columns to a group. A row that is exchanged twice comes twice, and gets the same number.
+// The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these. solve:
+// w is no more than PANEL, and in columns behind c0 + w the rows c0 ... c0 + w - 1 are multiplied
+// by L11^-1, with L11 the triangle below the diagonal in these rows and columns. at_once: columns
+// to a group. A row that is exchanged twice comes twice, and gets the same number.
 kernel void lu_rows(long n, int lo, int c0, int w, int solve, int at_once, global REAL *F, long f0,
                     long ld, global const int *restrict pivots, global const int *restrict source)
 {
@@ -197,6 +197,94 @@ kernel void lu_rows(long n, int lo, int c0, int w, int solve, int at_once, globa
         first += (long)get_num_groups(0) * at_once;
     } while (first < n);
 }
+
+// ---- U12 := L11^-1 A12 for all that is behind a block ----
+
+#ifndef KRY_CPU
+#define UNROLL _Pragma("unroll")
+#define REAL4  KRY_JOIN(REAL, 4)
+
+// The inverses of the PANEL-by-PANEL triangles, with ones on their diagonals, along the diagonal of
+// L's b rows: group g makes number g. Column major, with ones on the diagonal behind b.
+kernel void lu_inverses(int b, global const REAL *restrict L, long l0, long ld,
+                        global REAL *restrict inverse)
+{
+    local REAL z[PANEL * PANEL];
+    const int l = get_local_id(0), first = get_group_id(0) * PANEL, rows = min(PANEL, b - first);
+
+    L += l0 + first * (ld + 1);
+    for (int e = l; e < PANEL * PANEL; e += WG) z[e] = e / PANEL == e % PANEL;
+    int j = 0;
+    do {
+        FENCE();
+        for (int e = l; e < PANEL * PANEL; e += WG) {
+            const int i = e % PANEL;
+            if (i > j && i < rows) z[e] -= L[j * ld + i] * z[e - i + j];
+        }
+    } while (++j < rows);
+    FENCE();
+    for (int e = l; e < PANEL * PANEL; e += WG) inverse[first * PANEL + e] = z[e];
+}
+
+// X := L^-1 X, L with b rows and X with n columns, in place: a product with one of these inverses,
+// and the rows below less what these are worth, for each PANEL of rows. COLUMNS of X to a group.
+#define SHARE ((COLUMNS * PANEL + WG - 1) / WG)
+kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, long ld,
+                         global const REAL *restrict inverse, global REAL *X, long x0)
+{
+    local REAL4 x4[TRIANGLE * COLUMNS / 4]; // row by row
+    local REAL *x = (local REAL *)x4;
+    const int l = get_local_id(0);
+    long first = (long)get_group_id(0) * COLUMNS;
+
+    L += l0, X += x0;
+    do { // the host makes no more groups than there are columns to be had
+        for (int e = l; e < TRIANGLE * COLUMNS; e += WG) {
+            const int r = e % TRIANGLE, k = e / TRIANGLE;
+            x[r * COLUMNS + k] = r < b && first + k < n ? X[(first + k) * ld + r] : 0;
+        }
+        int i0 = 0;
+        do {
+            REAL y[SHARE];
+            FENCE();
+            UNROLL for (int s = 0; s < SHARE; s++)
+            {
+                const int e = l + s * WG, r = e % PANEL, k = e / PANEL % COLUMNS;
+                y[s] = 0;
+                UNROLL for (int j = 0; j < PANEL; j++) y[s] +=
+                    inverse[(i0 + j) * PANEL + r] * x[(i0 + j) * COLUMNS + k];
+            }
+            FENCE();
+            UNROLL for (int s = 0; s < SHARE; s++)
+            {
+                const int e = l + s * WG, r = e % PANEL, k = e / PANEL;
+                if (k < COLUMNS) x[(i0 + r) * COLUMNS + k] = y[s];
+            }
+            FENCE();
+            i0 += PANEL;
+            for (int r = i0 + l; r < b; r += WG) {
+                REAL4 sum[COLUMNS / 4];
+                UNROLL for (int h = 0; h < COLUMNS / 4; h++) sum[h] = x4[r * (COLUMNS / 4) + h];
+                UNROLL for (int j = 0; j < PANEL; j++)
+                {
+                    const int c = i0 - PANEL + j;
+                    const REAL v = L[c * ld + r];
+                    UNROLL for (int h = 0; h < COLUMNS / 4; h++) sum[h] -=
+                        v * x4[c * (COLUMNS / 4) + h];
+                }
+                UNROLL for (int h = 0; h < COLUMNS / 4; h++) x4[r * (COLUMNS / 4) + h] = sum[h];
+            }
+        } while (i0 < b);
+        FENCE();
+        for (int e = l; e < TRIANGLE * COLUMNS; e += WG) {
+            const int r = e % TRIANGLE, k = e / TRIANGLE;
+            if (r < b && first + k < n) X[(first + k) * ld + r] = x[r * COLUMNS + k];
+        }
+        FENCE();
+        first += (long)get_num_groups(0) * COLUMNS;
+    } while (first < n);
+}
+#endif
 
 // ---- solves ----
 

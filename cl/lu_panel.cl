@@ -1,15 +1,17 @@
-// lu_panel.cl - a panel of a dense matrix factored in one launch, P A = L U, one wait of all groups to a
-// column.
-// Host: src/dense/lu_panel.c.  Launch: as many groups of GROUP as hold the rows from c0 on.
+// lu_panel.cl - a panel of a dense matrix factored in one launch, P A = L U, one wait of all groups
+// to a column. Host: src/dense/lu_panel.c.  Launch: as many groups of GROUP as hold the rows from
+// c0 on.
 //
-// A work-item keeps its row of the panel in registers from the first column to the last, and only knows
-// where the row would be if rows were exchanged; all of them are stored there at the end. v[0] is the
-// column in turn: what is behind it moves up by one with each column, and the column itself, now of L
-// or finished in U, goes to the end. After PANEL columns all are back in their places.
+// A work-item keeps its row of the panel in registers from the first column to the last, and only
+// knows where the row would be if rows were exchanged; all of them are stored there at the end.
+// v[0] is the column in turn: what is behind it moves up by one with each column, and the column
+// itself, now of L or finished in U, goes to the end. After PANEL columns all are back in their
+// places.
 //
-// A candidate for a pivot is a magnitude and a tag, (row - c0) CONTROL_MOST + group: of equal magnitudes
-// the smallest tag wins, which is the first row. Each group leaves its best one and that one's row
-// in one half of `value`, `tag` and `line`, in turn, so that nobody writes what others still read.
+// A candidate for a pivot is a magnitude and a tag, (row - c0) CONTROL_MOST + group: of equal
+// magnitudes the smallest tag wins, which is the first row. Each group leaves its best one and that
+// one's row in one half of `value`, `tag` and `line`, in turn, so that nobody writes what others
+// still read.
 
 #define ROOT   16 // work-items that look at GROUP candidates
 #define BRANCH (GROUP / ROOT)
@@ -110,13 +112,13 @@ leader lead_all(volatile global const REAL *value, volatile global const int *ta
 }
 
 // Columns c0 ... c0 + w - 1 of the m rows of F, below row c0.
-// pivots[j]: the row exchanged with row j. order: the rows of A in their new places. source: where the
-// rows from c0 on were before the panel; origin: before the block; fresh: which begins here. value, tag: 2 CONTROL_MOST each; line: PANEL times that.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld,
-              volatile global REAL *value, volatile global int *tag, volatile global REAL4 *line,
-              global int *pivots, global int *order, global int *source, global int *origin,
-              int fresh)
+// pivots[j]: the row exchanged with row j. order: the rows of A in their new places. source: where
+// the rows from c0 on were before the panel; origin: before the block; fresh: which begins here.
+// value, tag: 2 CONTROL_MOST each; line: PANEL times that.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld,
+         volatile global REAL *value, volatile global int *tag, volatile global REAL4 *line,
+         global int *pivots, global int *order, global int *source, global int *origin, int fresh)
 {
     RESIDENT_LOCALS
     local REAL lane_value[GROUP], u[PANEL];
@@ -145,9 +147,10 @@ void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, lo
         best = lead_group(best, &c);
         if (l == 0 && me.groups)
             value[side + me.group] = best.value, tag[side + me.group] = best.tag;
-        if (valid && own == best.tag && own != INT_MAX)
+        if (valid && own == best.tag && own != INT_MAX) {
             UNROLL for (int k = 0; k < PANEL / 4; k++) line[(side + me.group) * (PANEL / 4) + k] =
                 (REAL4)(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+        }
         resident_wait(&me);
 
         volatile global const REAL *lines = (volatile global const REAL *)line + side * PANEL;
@@ -156,13 +159,13 @@ void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, lo
         best = lead_all(value + side, tag + side, me.groups, &c);
         const int from = best.tag % CONTROL_MOST, p = c0 + best.tag / CONTROL_MOST;
         // no multipliers, which are at the end
-        if (from < LINES)
+        if (from < LINES) {
             UNROLL for (int s = 0; s < HELD; s++)
             {
                 const int e = l + s * GROUP;
                 if (e / PANEL == from) u[e % PANEL] = e % PANEL < PANEL - q ? held[s] : 0;
             }
-        else if (me.groups)
+        } else if (me.groups)
             for (int k = l; k < PANEL; k += GROUP)
                 u[k] = k < PANEL - q ? lines[from * PANEL + k] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -179,7 +182,10 @@ void lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, lo
         v[PANEL - 1] = first;
     }
     if (valid && !me.aborted) {
-        UNROLL for (int k = 0; k < PANEL; k++) if (k < w) F[at + k * ld] = v[k];
+        UNROLL for (int k = 0; k < PANEL; k++)
+        {
+            if (k < w) F[at + k * ld] = v[k];
+        }
         order[at] = was, source[at] = i, origin[at] = old;
     }
     resident_end_in_series(&me);

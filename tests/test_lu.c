@@ -1,6 +1,6 @@
 /*
- * test_lu.c - factors of dense matrices, what is solved with them, and what they tell, against plain
- * loops in long double and, where it is installed, LAPACK.
+ * test_lu.c - factors of dense matrices, what is solved with them, and what they tell, against
+ * plain loops in long double and, where it is installed, LAPACK.
  */
 #include "dense/lu.h"
 #include "testing.h"
@@ -126,10 +126,10 @@ static void check_factors(entry_of *entry, kry_type type, int64_t m, int64_t n, 
     free(a);
 }
 
-static const int64_t sizes[][2] = { { 1, 1 },    { 2, 2 },    { 31, 31 },   { 32, 32 },  { 33, 33 },
-                                    { 64, 64 },  { 65, 65 },  { 127, 127 }, { 130, 130 }, { 1, 40 },
-                                    { 40, 1 },   { 70, 31 },  { 31, 70 },   { 200, 65 },  { 65, 200 },
-                                    { 600, 40 } };
+static const int64_t sizes[][2] = { { 1, 1 },     { 2, 2 },    { 31, 31 },  { 32, 32 },
+                                    { 33, 33 },   { 64, 64 },  { 65, 65 },  { 127, 127 },
+                                    { 130, 130 }, { 1, 40 },   { 40, 1 },   { 70, 31 },
+                                    { 31, 70 },   { 200, 65 }, { 65, 200 }, { 600, 40 } };
 
 static void lu__factors_of_any_shape(void **state)
 {
@@ -189,8 +189,8 @@ static void check_residual(kry_type type, bool transposed, const double *a, cons
 {
     long double error = residual(type, transposed, a, b, x, n, k);
     if (!(error <= 10))
-        fail_msg("n = %lld, %lld right-hand sides%s: residual of %Lg n eps", (long long)n, (long long)k,
-                 transposed ? ", transposed" : "", error);
+        fail_msg("n = %lld, %lld right-hand sides%s: residual of %Lg n eps", (long long)n,
+                 (long long)k, transposed ? ", transposed" : "", error);
 }
 
 /* A X = B into another block and in place; apply, column by column, with alpha and beta. */
@@ -251,7 +251,8 @@ static void lu_determinant__of_known_matrices(void **state)
     double mantissa, *a = calloc(N * N, sizeof *a);
     int64_t exponent;
 
-    /* a triangle whose rows are exchanged: an odd permutation, entries whose product would overflow */
+    /* a triangle whose rows are exchanged: an odd permutation, entries whose product would overflow
+     */
     for (int i = 0; i < N; i++)
         for (int j = i; j < N; j++)
             a[j * N + (i ^ (i < 2))] = i == j ? ldexp(1.5, 30) : random_number(type);
@@ -326,7 +327,8 @@ static void lu__nearly_singular(void **state)
     kry_type type = type_of(state);
     double *a = make(uniform, type, N, N), smallest, reciprocal;
     int64_t column;
-    for (int i = 0; i < N; i++) a[7 * N + i] = to_type(type, a[3 * N + i] + (double)eps_of(type) * a[i]);
+    for (int i = 0; i < N; i++)
+        a[7 * N + i] = to_type(type, a[3 * N + i] + (double)eps_of(type) * a[i]);
     kry_op *lu = lu_of(type, a, N, N, KRY_LU(.tolerance = 1e-4));
     OK(kry_lu_pivot(lu, &smallest, &column));
     assert_true(column == 7 && smallest < 100 * eps_of(type));
@@ -409,17 +411,18 @@ static long double block2_error(entry_of *entry, kry_type type, int64_t m, int64
  * whole, but bounded ones. */
 static void lu_block2__larger_errors(void **state)
 {
-    static const int64_t shape[][2] = { { 64, 64 },   { 65, 65 },  { 33, 33 },
-                                        { 90, 40 },   { 41, 90 },  { 150, 150 },
-                                        { 200, 200 }, { 171, 171 } };
+    static const int64_t shape[][2] = { { 64, 64 }, { 65, 65 },   { 33, 33 },   { 90, 40 },
+                                        { 41, 90 }, { 150, 150 }, { 200, 200 }, { 171, 171 } };
     kry_type type = type_of(state);
     long double sum = 0, partial_sum = 0, worst = 0;
     for (size_t s = 0; s < COUNT(shape); s++) {
-        long double partial, error = block2_error(uniform, type, shape[s][0], shape[s][1], &partial);
+        long double partial,
+            error = block2_error(uniform, type, shape[s][0], shape[s][1], &partial);
         sum += error, partial_sum += partial, worst = fmaxl(worst, error);
     }
-    print_message("# backward error in n eps: pairs %.2Lg on average, %.2Lg at worst; partial %.2Lg\n",
-                  sum / (long double)COUNT(shape), worst, partial_sum / (long double)COUNT(shape));
+    print_message(
+        "# backward error in n eps: pairs %.2Lg on average, %.2Lg at worst; partial %.2Lg\n",
+        sum / (long double)COUNT(shape), worst, partial_sum / (long double)COUNT(shape));
     assert_true(sum > 1.2L * partial_sum);
     assert_true(worst < 1000);
 }
@@ -461,8 +464,8 @@ static void check_overflow(kry_type type)
     guarded_release(&A);
 }
 
-/* The same exchanges as with a launch for each column, and nearly the same numbers. How many panels were
- * factored in one launch. */
+/* The same exchanges as with a launch for each column, and nearly the same numbers. How many panels
+ * were factored in one launch. */
 static int check_at_once(int group, entry_of *entry, kry_type type, int64_t m, int64_t n)
 {
     double *a = make(entry, type, m, n);
@@ -482,13 +485,13 @@ static int check_at_once(int group, entry_of *entry, kry_type type, int64_t m, i
     return kry_test_lu_panels;
 }
 
-/* As many groups as there may be on a CPU. With groups of 16, lines are read after the best of them was
- * found, with 64 before. */
+/* As many groups as there may be on a CPU. With groups of 16, lines are read after the best of them
+ * was found, with 64 before. */
 static void lu__panels_in_one_launch(void **state)
 {
-    static const int64_t shape[][2] = { { 1, 1 },   { 5, 5 },   { 16, 16 }, { 17, 40 }, { 32, 31 },
-                                        { 33, 33 }, { 64, 64 }, { 65, 65 }, { 127, 70 }, { 40, 128 },
-                                        { 128, 128 } };
+    static const int64_t shape[][2] = { { 1, 1 },    { 5, 5 },    { 16, 16 },  { 17, 40 },
+                                        { 32, 31 },  { 33, 33 },  { 64, 64 },  { 65, 65 },
+                                        { 127, 70 }, { 40, 128 }, { 128, 128 } };
     kry_type type = type_of(state);
     int panels = 0;
     for (size_t s = 0; s < COUNT(shape); s++) {

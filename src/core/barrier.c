@@ -32,7 +32,7 @@ struct kry_barrier {
     cl_int words[CONTROL_SLOTS];
 };
 
-/* ---- launching -------------------------------------------------------------------- */
+/* ---- launching ---- */
 
 /* Launch with the words that the host gives as they are in b->words, all others zero. */
 static kry_status launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
@@ -88,7 +88,7 @@ done:
     return st;
 }
 
-/* ---- launches in series ------------------------------------------------------------- */
+/* ---- launches in series ---- */
 
 kry_status kry_barrier_begin_series(kry_barrier *b)
 {
@@ -133,7 +133,7 @@ done:
     return st;
 }
 
-/* ---- the probe -------------------------------------------------------------------- */
+/* ---- the probe ---- */
 
 /* How many groups are resident together, and pass each other messages without fail. What a
  * busy device interrupts says nothing about the next time: *sure is false. */

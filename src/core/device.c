@@ -230,6 +230,7 @@ void kry_device_release(kry_device **device)
     kry_programs_release(dev);
     kry_tuning_release(dev);
     kry_buffer_release(dev, &dev->gemm_room);
+    if (dev->aside) clReleaseCommandQueue(dev->aside);
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
     if (dev->piece) clReleaseDevice(dev->piece); /* PoCL's contexts do not hold their devices */

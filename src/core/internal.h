@@ -135,6 +135,7 @@ struct kry_device {
     cl_mem gemm_room;      /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
     size_t gemm_room_bytes;
     struct kry_batch_space *batch; /* owned: what dense/batch.c keeps from call to call; NULL: nothing yet */
+    cl_command_queue aside; /* a second queue, for src/dense/lu_panel.c; NULL: nobody needed it yet */
     struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
     kry_queue *tasks;      /* borrowed: that works for it; NULL: none. Of src/task/ */
     atomic_int busy;       /* tasks of that queue that have not ended */

@@ -63,10 +63,7 @@ static const kry_op_table lu_table = {
     .destroy = lu_destroy,
 };
 
-const kry_lu *kry_lu_of(const kry_op *op)
-{
-    return op && op->table == &lu_table ? op->self : NULL;
-}
+const kry_lu *kry_lu_of(const kry_op *op) { return op && op->table == &lu_table ? op->self : NULL; }
 
 kry_status kry_lu_check_regular(const char *who, const kry_lu *lu)
 {
@@ -205,10 +202,10 @@ kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op *
     TRY(read_pivots(lu));
     snprintf(lu->variant, sizeof lu->variant, "%s pivots, blocks of %d",
              lu->params.pivoting == KRY_PIVOT_BLOCK2 ? "2-by-2" : "partial", lu->params.block);
-    TRY(kry_op_create(A->dev, &lu_table, lu,
-                      &(kry_op_shape){ .rows = A->k, .cols = A->n, .type = A->type,
-                                       .traits = lu->params.traits },
-                      op));
+    TRY(kry_op_create(
+        A->dev, &lu_table, lu,
+        &(kry_op_shape){ .rows = A->k, .cols = A->n, .type = A->type, .traits = lu->params.traits },
+        op));
     lu = NULL;
 done:
     lu_destroy(lu);
@@ -262,9 +259,8 @@ static kry_status copy_factor(const kry_lu *lu, bool lower, kry_vec *C)
     kry_device *dev = C->dev;
     kry_kernel *kernel;
     const cl_int low = lower;
-    const kry_arg args[] = { ARG(C->n),         ARG(C->k),     ARG(low),
-                             ARG(lu->F->buffer), ARG(lu->F->first), ARG(lu->F->n),
-                             ARG(C->buffer),    ARG(C->first) };
+    const kry_arg args[] = { ARG(C->n),         ARG(C->k),     ARG(low),       ARG(lu->F->buffer),
+                             ARG(lu->F->first), ARG(lu->F->n), ARG(C->buffer), ARG(C->first) };
 
     if (C->n == 0) return KRY_OK;
     TRY(kry_lu_kernel(dev, C->type, "lu_copy", &kernel));
@@ -280,8 +276,9 @@ static kry_status check_factor(const kry_op *op, const char *name, const kry_vec
     kry_status st = KRY_OK;
 
     TRY(kry_dense_check(who, name, C));
-    CHECK(C->n == rows && C->k == cols, KRY_ERR_SHAPE, "%s: %s is %lld-by-%lld instead of %lld-by-%lld",
-          who, name, (long long)C->n, (long long)C->k, (long long)rows, (long long)cols);
+    CHECK(C->n == rows && C->k == cols, KRY_ERR_SHAPE,
+          "%s: %s is %lld-by-%lld instead of %lld-by-%lld", who, name, (long long)C->n,
+          (long long)C->k, (long long)rows, (long long)cols);
     CHECK(C->type == op->shape.type, KRY_ERR_TYPE, "%s: %s is %s, the factors are %s", who, name,
           kry_type_name(C->type), kry_type_name(op->shape.type));
     CHECK(C->dev == op->dev, KRY_ERR_ARGUMENT, "%s: %s lives on another device than the factors",

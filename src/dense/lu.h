@@ -26,6 +26,8 @@ typedef struct kry_lu {
     char variant[64];
 } kry_lu;
 
+/* COLUMNS of cl/lu.cl: of X in the local memory of a group. */
+int kry_lu_columns(kry_type type);
 /* The defines that all kernels of cl/lu.cl are compiled with. */
 void kry_lu_defines(kry_type type, char *text, size_t size);
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel);
@@ -34,8 +36,9 @@ kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_k
 int kry_lu_share(const kry_device *dev, int64_t m);
 /* F := the factors of A, and order. */
 kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A);
-/* For tests: work-items to a group that factor panels in one launch each; 0: a launch for each column;
- * < 0: what suits the device. And how many panels were factored in one launch since then. */
+/* For tests: work-items to a group that factor panels in one launch each; 0: a launch for each
+ * column; < 0: what suits the device. And how many panels were factored in one launch since then.
+ */
 extern int kry_test_lu_group, kry_test_lu_panels;
 extern int kry_test_lu_aside; /* whether there is a second queue; < 0: what suits the device */
 

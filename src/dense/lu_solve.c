@@ -1,16 +1,16 @@
-/* lu_solve.c - solves with the factors of a dense matrix: triangle after triangle along the diagonal,
- * products with what is beside them. Kernels: cl/lu.cl, and products. */
+/* lu_solve.c - solves with the factors of a dense matrix: triangle after triangle along the
+ * diagonal, products with what is beside them. Kernels: cl/lu.cl, and products. */
 #include "lu.h"
 
 enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 128 };
 
 /* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
-static int columns_of(kry_type type) { return type == KRY_F32 ? 8 : 4; }
+int kry_lu_columns(kry_type type) { return type == KRY_F32 ? 8 : 4; }
 
 void kry_lu_defines(kry_type type, char *text, size_t size)
 {
     snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d", KRY_LU_PANEL, KRY_LU_TRIANGLE,
-             columns_of(type));
+             kry_lu_columns(type));
 }
 
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel)
@@ -27,17 +27,17 @@ kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, cons
     kry_kernel *kernel;
     const cl_int b = (cl_int)F->rows, backward = lower == transposed, unit = lower;
     const int64_t t_row = transposed ? F->ld : 1, t_col = transposed ? 1 : F->ld;
-    cl_int columns = columns_of(X->type);
+    cl_int columns = kry_lu_columns(X->type);
 
-    while (columns > 1 && (columns / 2 >= X->cols ||
-                           (!dev->info.cpu_kernels && columns > kry_group_size(dev))))
+    while (columns > 1 &&
+           (columns / 2 >= X->cols || (!dev->info.cpu_kernels && columns > kry_group_size(dev))))
         columns /= 2;
     int64_t groups = (X->cols + columns - 1) / columns;
     if (groups > MOST_GROUPS) groups = MOST_GROUPS;
     if (dev->info.cpu_kernels && groups > dev->shape.chunks) groups = dev->shape.chunks;
-    const kry_arg args[] = { ARG(b),         ARG(X->cols),  ARG(backward),  ARG(unit),
-                             ARG(F->buffer), ARG(F->first), ARG(t_row),     ARG(t_col),
-                             ARG(X->buffer), ARG(X->first), ARG(X->ld),     ARG(columns) };
+    const kry_arg args[] = { ARG(b),         ARG(X->cols),  ARG(backward), ARG(unit),
+                             ARG(F->buffer), ARG(F->first), ARG(t_row),    ARG(t_col),
+                             ARG(X->buffer), ARG(X->first), ARG(X->ld),    ARG(columns) };
     TRY(kry_lu_kernel(dev, X->type, "lu_triangle", &kernel));
     TRY(kry_launch(dev, kernel, groups, args, COUNT(args)));
 done:
@@ -56,7 +56,8 @@ static kry_status sweep(bool lower, bool transposed, const kry_block *F, const k
         const int64_t i = backward ? last - at : at, b = n - i < most ? n - i : most;
         /* rows that are still to come */
         const int64_t r0 = backward ? 0 : i + b, rows = backward ? i : n - i - b;
-        const kry_block T = kry_block_part(F, i, i, b, b), X_i = kry_block_part(X, i, 0, b, X->cols),
+        const kry_block T = kry_block_part(F, i, i, b, b),
+                        X_i = kry_block_part(X, i, 0, b, X->cols),
                         X_r = kry_block_part(X, r0, 0, rows, X->cols),
                         T_r = transposed ? kry_block_part(F, i, r0, b, rows)
                                          : kry_block_part(F, r0, i, rows, b);
@@ -75,9 +76,9 @@ static kry_status permute(const kry_lu *lu, bool gather, bool scatter, double al
     kry_kernel *kernel;
     const cl_int g = gather, s = scatter;
     kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
-    const kry_arg args[] = { ARG(y->n),      ARG(y->k),       ARG(g),         ARG(s),
-                             ARG(lu->order), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(dev, b), ARG(y->buffer), ARG(y->first) };
+    const kry_arg args[] = { ARG(y->n),       ARG(y->k),       ARG(g),         ARG(s),
+                             ARG(lu->order),  ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first) };
 
     TRY(kry_lu_kernel(dev, y->type, "lu_permute", &kernel));
     TRY(kry_launch(dev, kernel, kry_groups_for(dev, y->type, y->n * y->k), args, COUNT(args)));
