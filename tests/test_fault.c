@@ -734,7 +734,8 @@ static void fault__every_request_of_dense_matrices(void **state)
         kry_status st = dense_run(dev, &s);
         reached = kry_test_fail_at < 0;
         kry_test_fail_at = -1;
-        assert_true(reached ? st == KRY_ERR_MEMORY : st == KRY_OK);
+        /* What a panel in one launch wants is done without: then there is a launch for each column. */
+        assert_true(st == KRY_OK || (reached && st == KRY_ERR_MEMORY));
         dense_end(&s);
         assert_int_equal(dev->refs, 1);
     }

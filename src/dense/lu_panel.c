@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PANEL_GROUP = 256, STRIPS = 8 };
+enum { PANEL_GROUP = 256, STRIPS = 1 };
 
 int kry_test_lu_group = -1, kry_test_lu_aside = -1, kry_test_lu_panels = 0;
 
@@ -293,8 +293,7 @@ static void open_aside(factoring *f)
     kry_device *dev = f->dev;
     cl_command_queue_properties properties = 0;
     char text[64];
-    /* In double, products leave panels beside them too little: 92 ms instead of 80 (H200, n = 8192). */
-    bool wanted = dev->info.gpu && f->F.type == KRY_F32 && f->lu->n > 2 * (int64_t)f->lu->params.block;
+    bool wanted = dev->info.gpu && f->lu->n > 2 * (int64_t)f->lu->params.block;
 
     if (kry_tuning_get(dev, "lu/strips", text, sizeof text)) sscanf(text, "strips=%d", &f->strips);
     if (kry_test_lu_aside >= 0) wanted = kry_test_lu_aside;
