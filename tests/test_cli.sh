@@ -188,7 +188,7 @@ expect 2 'precision can give' solve --problem poisson2d:4 --rtol 1e-20
 expect 2 'needs -o' generate poisson2d:4
 expect 2 'stream, spmv' bench frobnicate
 expect 2 'name of a paper' reproduce
-expect 2 'there are wang, akhtar, cevahir, gupta' reproduce knuth
+expect 2 'there are wang, akhtar, brodtkorb, cevahir, gupta' reproduce knuth
 expect 2 'wang takes no matrix' reproduce wang --problem poisson2d:4
 expect 2 'cevahir takes no --max-n' reproduce cevahir --max-n 4
 expect 2 'at least 32, not 31' reproduce wang --max-n 31

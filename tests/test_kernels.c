@@ -857,16 +857,25 @@ static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, bo
 static void narrow_kernels__against_plain_c(void **state) { (void)state, both(narrows); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 
+/* Under Oclgrind these take a quarter of an hour: tools/test --full. */
+static bool too_slow(void) { return getenv("KRY_OCLGRIND") && !getenv("KRY_FULL"); }
+
 /* Room for factors comes and goes within a call: it stays, too. */
 static void dense_kernels__against_plain_c(void **state)
 {
     (void)state;
+    if (too_slow()) SKIP("for a full run");
     kry_test_keep_buffers = getenv("KRY_TEST_SMALL") || getenv("OCLGRIND_UNINITIALIZED");
     both(dense_kernels);
     kry_test_keep_buffers = false;
 }
 static void block_kernels__against_plain_c(void **state) { (void)state, both(block_kernels); }
-static void batch_kernels__against_plain_c(void **state) { (void)state, both(batches); }
+static void batch_kernels__against_plain_c(void **state)
+{
+    (void)state;
+    if (too_slow()) SKIP("for a full run");
+    both(batches);
+}
 static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins); }
 
 static void laplace_kernels__against_plain_c(void **state) { (void)state, both(laplace_kernels); }
