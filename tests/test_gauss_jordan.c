@@ -316,7 +316,6 @@ static void gauss_jordan__not_on_a_team(void **state)
 static void gauss_jordan__other_profiles(void **state)
 {
     static const char *const words[] = { "gpu-kernels", "gpu-kernels group=8", "no-fp64" };
-    if (!getenv("KRY_FULL")) SKIP("for a full run");
     (void)state;
     for (size_t w = 0; w < COUNT(words); w++) {
         use_profile(words[w]);

@@ -265,7 +265,6 @@ static void gemm__other_profiles(void **state)
 {
     static const char *const words[] = { "gpu-kernels", "gpu-kernels group=64", "no-fp64",
                                          "gpu-kernels group=2" };
-    if (!getenv("KRY_FULL")) SKIP("for a full run");
     (void)state;
     for (size_t w = 0; w < COUNT(words); w++) {
         use_profile(words[w]);

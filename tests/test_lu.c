@@ -761,7 +761,6 @@ static void lu__not_on_a_team(void **state)
 static void lu__other_profiles(void **state)
 {
     static const char *const words[] = { "gpu-kernels", "gpu-kernels group=8", "no-fp64" };
-    if (!getenv("KRY_FULL")) SKIP("for a full run");
     (void)state;
     for (size_t w = 0; w < COUNT(words); w++) {
         use_profile(words[w]);

@@ -670,7 +670,6 @@ static void other_profiles(void **state)
 {
     static const char *const words[] = { "gpu-kernels", "gpu-kernels local=16384",
                                          "gpu-kernels group=32", "cpu-kernels no-fp64" };
-    if (!getenv("KRY_FULL")) SKIP("for a full run");
     if (small_run()) SKIP("a small run");
     for (size_t i = 0; i < COUNT(words); i++) {
         use_profile(words[i]);

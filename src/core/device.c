@@ -233,7 +233,6 @@ void kry_device_release(kry_device **device)
     if (dev->aside) clReleaseCommandQueue(dev->aside);
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
-    if (dev->piece) clReleaseDevice(dev->piece); /* PoCL's contexts do not hold their devices */
     free(dev);
 }
 

@@ -122,7 +122,6 @@ struct kry_device {
     atomic_int refs;
     cl_context context;
     cl_device_id id;
-    cl_device_id piece; /* id, if it was cut out of another device and is ours; else NULL */
     cl_command_queue queue;
     kry_device_info info;
     kry_layout layout;

@@ -1,5 +1,6 @@
 /* team_open.c - teams by their names: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
 #include "team.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,51 @@ done:
     return st;
 }
 
+/* Devices cut into pieces, as they were made. They stay until the process ends: PoCL's threads look
+ * at the device of a command after the wait for that command has returned (its clReleaseEvent, its
+ * scheduler), nothing tells when they are done, and its contexts and queues do not hold sub-devices. */
+typedef struct cut {
+    cl_device_id whole;
+    int pieces;
+    cl_device_id piece[MOST];
+    struct cut *next;
+} cut;
+
+static cut *cuts;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static kry_status cut_create(cl_device_id id, int pieces, cl_uint units, cut **made)
+{
+    kry_status st = KRY_OK;
+    const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
+                                                 (cl_device_partition_property)units / pieces, 0 };
+    cl_uint count = 0;
+    cut *c = NULL;
+
+    TRY(kry_alloc(1, sizeof *c, &c));
+    c->whole = id;
+    c->pieces = pieces;
+    CHECK(clCreateSubDevices(id, how, MOST, c->piece, &count) == CL_SUCCESS && (int)count >= pieces,
+          KRY_ERR_UNSUPPORTED,
+          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices",
+          pieces);
+    c->next = cuts;
+    cuts = *made = c;
+    c = NULL;
+done:
+    free(c);
+    return st;
+}
+
 /* A device cut into `pieces` of as many compute units each. */
 static kry_status add_pieces(members *m, cl_device_id id, int pieces)
 {
     kry_status st = KRY_OK;
-    cl_uint units = 0, made = 0;
-    cl_device_id piece[MOST] = { NULL };
+    cl_uint units = 0;
     kry_device_info info;
+    cut *c = NULL;
 
+    pthread_mutex_lock(&lock);
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
     CHECK(pieces >= 1 && pieces <= (int)units && pieces <= MOST, KRY_ERR_ARGUMENT,
           "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
@@ -36,20 +74,11 @@ static kry_status add_pieces(members *m, cl_device_id id, int pieces)
     CHECK(info.opencl >= 120, KRY_ERR_UNSUPPORTED,
           "kry_device_open: '%s' cannot be cut into %d pieces: sub-devices are of OpenCL 1.2",
           info.name, pieces);
-    const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
-                                                 (cl_device_partition_property)units / pieces, 0 };
-    CHECK(clCreateSubDevices(id, how, MOST, piece, &made) == CL_SUCCESS && (int)made >= pieces,
-          KRY_ERR_UNSUPPORTED,
-          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices",
-          pieces);
-    for (int i = 0; i < pieces; i++) {
-        TRY(add(m, piece[i]));
-        m->device[m->count - 1]->piece = piece[i];
-        piece[i] = NULL;
-    }
+    for (c = cuts; c && (c->whole != id || c->pieces != pieces);) c = c->next;
+    if (!c) TRY(cut_create(id, pieces, units, &c));
+    for (int i = 0; i < pieces; i++) TRY(add(m, c->piece[i]));
 done:
-    for (cl_uint i = 0; i < made; i++)
-        if (piece[i]) clReleaseDevice(piece[i]);
+    pthread_mutex_unlock(&lock);
     return st;
 }
 
