@@ -24,7 +24,8 @@ done:
 
 /* Devices cut into pieces, as they were made. They stay until the process ends: PoCL's threads look
  * at the device of a command after the wait for that command has returned (its clReleaseEvent, its
- * scheduler), nothing tells when they are done, and its contexts and queues do not hold sub-devices. */
+ * scheduler), nothing tells when they are done, and its contexts and queues do not hold
+ * sub-devices. */
 typedef struct cut {
     cl_device_id whole;
     int pieces;
