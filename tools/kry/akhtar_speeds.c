@@ -156,14 +156,15 @@ static void print_kernel(const bench *b, const char *name, int64_t n, const doub
     char column[32];
     snprintf(column, sizeof column, "%lld", (long long)n);
     for (int i = 0; i < QUANTITIES && b->o->json; i++)
-        reproduce_json(paper, &(cell){ .table = quantities[i].table,
-                                       .row = name,
-                                       .column = column,
-                                       .unit = quantities[i].unit,
-                                       .theirs = NAN,
-                                       .ours = q[i],
-                                       .golden = NAN,
-                                       .refused = *why ? why : NULL });
+        reproduce_cell(b, paper,
+                       &(cell){ .table = quantities[i].table,
+                                .row = name,
+                                .column = column,
+                                .unit = quantities[i].unit,
+                                .theirs = NAN,
+                                .ours = q[i],
+                                .golden = NAN,
+                                .refused = *why ? why : NULL });
     if (b->o->json) return;
     printf("%-8s", name);
     if (*why)
@@ -267,13 +268,14 @@ static kry_status measure_copy(bench *b)
 static void print_theirs(const bench *b)
 {
     if (b->o->json)
-        reproduce_json(paper, &(cell){ .table = "figure 16",
-                                       .row = "their best",
-                                       .column = "",
-                                       .unit = "GFLOP/s",
-                                       .theirs = their_best,
-                                       .ours = NAN,
-                                       .golden = NAN });
+        reproduce_cell(b, paper,
+                       &(cell){ .table = "figure 16",
+                                .row = "their best",
+                                .column = "",
+                                .unit = "GFLOP/s",
+                                .theirs = their_best,
+                                .ours = NAN,
+                                .golden = NAN });
     else
         printf("Their best: %.0f GFLOP/s in single precision, on a card of 144 GB/s.\n",
                their_best);

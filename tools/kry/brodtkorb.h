@@ -20,11 +20,9 @@ typedef struct brodtkorb {
 kry_status brodtkorb_random(const bench *b, int64_t m, int64_t n, uint64_t stream, kry_vec **vec,
                             void **host);
 
-void brodtkorb_say(const bench *b, const char *format, ...) KRY_PRINTF(2, 3); /* not with --json */
 /* One object, with --json. Not measured: `ours` NaN and why. */
 void brodtkorb_cell(const bench *b, const char *table, const char *row, const char *column,
                     const char *unit, double theirs, double ours, const char *why);
-void brodtkorb_number(const bench *b, const char *format, double value); /* a column; NaN: "-" */
 
 kry_status brodtkorb_dense(const brodtkorb *p);       /* products, Gauss-Jordan, PLU */
 kry_status brodtkorb_tridiagonal(const brodtkorb *p); /* many systems at once */

@@ -185,11 +185,11 @@ static void print_outcome(const brodtkorb *p, const char *who, const outcome *o,
     if (o->shares[HOST].jobs && o->shares[DEVICE].jobs)
         snprintf(done, sizeof done, "%" PRId64 " + %" PRId64, o->shares[HOST].jobs,
                  o->shares[DEVICE].jobs);
-    brodtkorb_say(p->b, "%-18s", who);
-    brodtkorb_number(p->b, "%13.2f", 1e3 * o->seconds);
-    brodtkorb_number(p->b, "%13.2f", host / o->seconds);
-    brodtkorb_number(p->b, "%13.1e", o->error);
-    brodtkorb_say(p->b, "%16s\n", done);
+    reproduce_say(p->b, "%-18s", who);
+    reproduce_number(p->b, "%13.2f", 1e3 * o->seconds);
+    reproduce_number(p->b, "%13.2f", host / o->seconds);
+    reproduce_number(p->b, "%13.1e", o->error);
+    reproduce_say(p->b, "%16s\n", done);
 }
 
 kry_status brodtkorb_background(const brodtkorb *p)
@@ -208,7 +208,7 @@ kry_status brodtkorb_background(const brodtkorb *p)
         TRY(solve_by(&s, HOST, 2, &both));
         lapack_spare_cores(p->host, 0);
     }
-    brodtkorb_say(p->b,
+    reproduce_say(p->b,
                   "\n%s: %d systems of %zu equations, matrices and solutions on the host\n%s\n"
                   "%-18s%13s%13s%13s%16s\n",
                   table, SYSTEMS, n,

@@ -169,10 +169,10 @@ done:
 
 static void print_heading(const bench *b, const struct race *r)
 {
-    brodtkorb_say(b, "\n%s: milliseconds (GFLOP/s); `times` is host / device\n\n%8s%24s", r->table,
+    reproduce_say(b, "\n%s: milliseconds (GFLOP/s); `times` is host / device\n\n%8s%24s", r->table,
                   "n", r->host_name);
-    for (int w = 0; w < WAYS && r->ways[w].run; w++) brodtkorb_say(b, "%24s", r->ways[w].name);
-    brodtkorb_say(b, "%10s\n", "times");
+    for (int w = 0; w < WAYS && r->ways[w].run; w++) reproduce_say(b, "%24s", r->ways[w].name);
+    reproduce_say(b, "%10s\n", "times");
 }
 
 static void print_time(const brodtkorb *p, const struct race *r, int64_t n, const char *column,
@@ -186,18 +186,18 @@ static void print_time(const brodtkorb *p, const struct race *r, int64_t n, cons
                  r->operations * pow((double)n, 3) / seconds / 1e9);
     else
         snprintf(text, sizeof text, "-");
-    brodtkorb_say(p->b, "%24s", text);
+    reproduce_say(p->b, "%24s", text);
 }
 
 static void print_size(const brodtkorb *p, const struct race *r, const times *t, int at)
 {
-    brodtkorb_say(p->b, "%8" PRId64, t->n[at]);
+    reproduce_say(p->b, "%8" PRId64, t->n[at]);
     print_time(p, r, t->n[at], "host", t->host[at], p->host ? NULL : p->host_missing);
     for (int w = 0; w < WAYS && r->ways[w].run; w++)
         print_time(p, r, t->n[at], r->ways[w].name, t->way[w][at],
                    t->refused[w][0] ? t->refused[w] : NULL);
-    brodtkorb_number(p->b, "%10.2f", t->host[at] / t->way[0][at]);
-    brodtkorb_say(p->b, "\n");
+    reproduce_number(p->b, "%10.2f", t->host[at] / t->way[0][at]);
+    reproduce_say(p->b, "\n");
 }
 
 /* Of n^3, in seconds; NaN where times are missing, or too few for a cubic. */
@@ -216,20 +216,20 @@ static double leading(const times *t, const double *seconds)
 static void print_growth(const brodtkorb *p, const struct race *r, const times *t)
 {
     double host = leading(t, t->host);
-    brodtkorb_say(p->b, "%8s", "n^3, ps");
+    reproduce_say(p->b, "%8s", "n^3, ps");
     brodtkorb_cell(p->b, r->table, "coefficient of n^3", "host", "ps", NAN, 1e12 * host, NULL);
-    brodtkorb_number(p->b, "%24.3f", 1e12 * host);
+    reproduce_number(p->b, "%24.3f", 1e12 * host);
     for (int w = 0; w < WAYS && r->ways[w].run; w++) {
         double way = leading(t, t->way[w]);
         brodtkorb_cell(p->b, r->table, "coefficient of n^3", r->ways[w].name, "ps", NAN, 1e12 * way,
                        NULL);
-        brodtkorb_number(p->b, "%24.3f", 1e12 * way);
+        reproduce_number(p->b, "%24.3f", 1e12 * way);
         if (w == 0)
             brodtkorb_cell(p->b, r->table, "ratio of the coefficients", "host / device", "times",
                            NAN, host / way, NULL);
     }
-    brodtkorb_number(p->b, "%10.2f", host / leading(t, t->way[0]));
-    brodtkorb_say(p->b, "\n");
+    reproduce_number(p->b, "%10.2f", host / leading(t, t->way[0]));
+    reproduce_say(p->b, "\n");
     for (int w = 0; w < WAYS; w++)
         if (t->refused[w][0] && !p->b->o->json) {
             printf("  %s: ", r->ways[w].name);
@@ -254,7 +254,7 @@ kry_status brodtkorb_dense(const brodtkorb *p)
         }
         print_growth(p, &races[i], &t);
     }
-    brodtkorb_say(p->b, "\nTheirs: up to 31 times as fast as the host, over all algorithms.\n");
+    reproduce_say(p->b, "\nTheirs: up to 31 times as fast as the host, over all algorithms.\n");
 done:
     return st;
 }

@@ -110,12 +110,12 @@ static void print_cells(const batch *t, double host, double device, double of_co
                    t->n == their_size ? their_best : NAN, host / device,
                    p->host ? NULL : p->host_missing);
     brodtkorb_cell(p->b, table, row, "bandwidth", "of a copy", NAN, of_copy, NULL);
-    brodtkorb_say(p->b, "%8" PRId64, t->n);
-    brodtkorb_number(p->b, "%13.3f", 1e3 * host);
-    brodtkorb_number(p->b, "%13.3f", 1e3 * device);
-    brodtkorb_number(p->b, "%13.2f", host / device);
-    brodtkorb_number(p->b, "%12.0f %%", 100 * of_copy);
-    brodtkorb_say(p->b, "\n");
+    reproduce_say(p->b, "%8" PRId64, t->n);
+    reproduce_number(p->b, "%13.3f", 1e3 * host);
+    reproduce_number(p->b, "%13.3f", 1e3 * device);
+    reproduce_number(p->b, "%13.2f", host / device);
+    reproduce_number(p->b, "%12.0f %%", 100 * of_copy);
+    reproduce_say(p->b, "\n");
 }
 
 static void print_growth(const brodtkorb *p, const double *n, const double *host,
@@ -132,11 +132,11 @@ static void print_growth(const brodtkorb *p, const double *n, const double *host
     brodtkorb_cell(p->b, table, "coefficient of n", "device", "us", NAN, 1e6 * slope[1], NULL);
     brodtkorb_cell(p->b, table, "ratio of the coefficients", "host / device", "times", NAN,
                    slope[0] / slope[1], NULL);
-    brodtkorb_say(p->b, "%8s", "n, us");
-    brodtkorb_number(p->b, "%13.3f", 1e6 * slope[0]);
-    brodtkorb_number(p->b, "%13.3f", 1e6 * slope[1]);
-    brodtkorb_number(p->b, "%13.2f", slope[0] / slope[1]);
-    brodtkorb_say(p->b,
+    reproduce_say(p->b, "%8s", "n, us");
+    reproduce_number(p->b, "%13.3f", 1e6 * slope[0]);
+    reproduce_number(p->b, "%13.3f", 1e6 * slope[1]);
+    reproduce_number(p->b, "%13.2f", slope[0] / slope[1]);
+    reproduce_say(p->b,
                   "\nTheirs: 125 times as fast as a loop on the host, at 4096 systems of 2048.\n");
 }
 
@@ -148,7 +148,7 @@ kry_status brodtkorb_tridiagonal(const brodtkorb *p)
     int64_t systems = p->b->info->gpu ? 4096 : 1024;
     batch t = { 0 };
     TRY(bench_copy(&copy));
-    brodtkorb_say(p->b, "\n%s: %" PRId64 " at once, milliseconds\n\n%8s%13s%13s%13s%14s\n", table,
+    reproduce_say(p->b, "\n%s: %" PRId64 " at once, milliseconds\n\n%8s%13s%13s%13s%14s\n", table,
                   systems, "n", "gtsv", "device", "times", "of a copy");
     for (int at = 0; at < SIZES; at++) {
         int64_t size = p->b->info->gpu ? large[at] : small[at];

@@ -20,9 +20,6 @@ kry_status cevahir_sources(const bench *b, const char *const *more, size_t count
                            bench_on_source run);
 
 const char *cevahir_name(const char *row);        /* a file without its folder */
-void cevahir_cell(const bench *b, const cell *c); /* one object, with --json */
-void cevahir_say(const bench *b, const char *format, ...) KRY_PRINTF(2, 3); /* without it */
-void cevahir_number(const bench *b, int decimals, double value);            /* a column; NaN: "-" */
 void cevahir_refused(const bench *b, const char *what, const char *why);
 
 kry_status cevahir_speed(bench *b);    /* figure 5: CG in single on 1, 2, 4 devices */

@@ -190,11 +190,11 @@ static void print_outcome(const bench *b, const char *row, int precision, const 
           refused },
         { "accuracy, error", row, column, "relative error", NAN, o->error, NAN, refused },
     };
-    for (size_t i = 0; i < COUNT(cells); i++) cevahir_cell(b, &cells[i]);
+    for (size_t i = 0; i < COUNT(cells); i++) reproduce_cell(b, "cevahir", &cells[i]);
     if (isnan(o->residual))
-        cevahir_say(b, "%7s%9s%9s", "-", "-", "-");
+        reproduce_say(b, "%7s%9s%9s", "-", "-", "-");
     else
-        cevahir_say(b, "%7.0f%9.1e%9.1e", o->iterations, o->residual, o->error);
+        reproduce_say(b, "%7.0f%9.1e%9.1e", o->iterations, o->residual, o->error);
 }
 
 /* What holds for every matrix is said once. */
@@ -213,13 +213,13 @@ static kry_status accuracy_row(const bench *b, const source *src)
     outcome o[PRECISIONS];
     bool square = src->rows == src->cols;
     if (square) TRY(system_create(b, src, &s));
-    cevahir_say(b, "%-24.24s", cevahir_name(src->name));
+    reproduce_say(b, "%-24.24s", cevahir_name(src->name));
     for (int p = 0; p < PRECISIONS; p++) {
         o[p] = (outcome){ NAN, NAN, NAN, "the matrix is not square", "" };
         if (square) TRY(solve_in(b, &s, p, &o[p]));
         print_outcome(b, src->name, p, &o[p]);
     }
-    cevahir_say(b, "\n");
+    reproduce_say(b, "\n");
     for (int p = 0; p < PRECISIONS; p++) {
         say_why(b, precisions[p].name, o[p].refused);
         say_why(b, "mixed, promoted", o[p].promoted);
@@ -235,14 +235,14 @@ kry_status cevahir_accuracy(bench *b)
     const char *specs[COUNT(hard)];
     char said[sizeof((outcome *)NULL)->refused] = "";
     for (size_t i = 0; i < COUNT(hard); i++) specs[i] = hard[i].spec;
-    cevahir_say(b,
-                "\naccuracy: CG (files: PCG with Jacobi) to 1e-10, in single to 1e-6; iterations, "
-                "true residual, error\n\n");
+    reproduce_say(
+        b, "\naccuracy: CG (files: PCG with Jacobi) to 1e-10, in single to 1e-6; iterations, "
+           "true residual, error\n\n");
     if (!b->info->fp64) {
         cevahir_refused(b, "accuracy", "this device has no double precision to judge by");
         return KRY_OK;
     }
-    cevahir_say(b, "%-24s%25s%25s%25s\n", "matrix", "single", "mixed", "double");
+    reproduce_say(b, "%-24s%25s%25s%25s\n", "matrix", "single", "mixed", "double");
     b->type = KRY_F64;
     b->user = said;
     TRY(cevahir_sources(b, specs, COUNT(specs), accuracy_row));

@@ -59,20 +59,20 @@ static void open_teams(const bench *b, speeds *s)
 
 static void print_heading(const bench *b)
 {
-    cevahir_say(b,
-                "\n%s: conjugate gradients in single precision, GFLOP/s by 2 nnz + 10 n an "
-                "iteration\n%s\n\n%-32s",
-                table_name,
-                b->info->gpu
-                    ? "theirs on GeForce 8800 GTS, ours on as many of our GPUs"
-                    : "theirs on GeForce 8800 GTS; ours: 2 and 4 are one CPU cut in pieces, "
-                      "not more cores",
-                "matrix");
+    reproduce_say(b,
+                  "\n%s: conjugate gradients in single precision, GFLOP/s by 2 nnz + 10 n an "
+                  "iteration\n%s\n\n%-32s",
+                  table_name,
+                  b->info->gpu
+                      ? "theirs on GeForce 8800 GTS, ours on as many of our GPUs"
+                      : "theirs on GeForce 8800 GTS; ours: 2 and 4 are one CPU cut in pieces, "
+                        "not more cores",
+                  "matrix");
     for (int t = 0; t < CEVAHIR_TEAMS; t++)
-        cevahir_say(b, "%*d device%s", t ? 5 : 6, cevahir_devices[t], t ? "s" : "");
+        reproduce_say(b, "%*d device%s", t ? 5 : 6, cevahir_devices[t], t ? "s" : "");
     for (int t = 1; t < CEVAHIR_TEAMS; t++)
-        cevahir_say(b, "%11s %d", "speed-up", cevahir_devices[t]);
-    cevahir_say(b, "\n");
+        reproduce_say(b, "%11s %d", "speed-up", cevahir_devices[t]);
+    reproduce_say(b, "\n");
 }
 
 /* A row of rates and speed-ups, CEVAHIR_TEAMS numbers each. `measured`: of a matrix, else of all of
@@ -81,7 +81,7 @@ static void print_row(const bench *b, const char *row, const double *rate, const
                       bool measured, const speeds *why)
 {
     char column[32];
-    cevahir_say(b, "%-32.32s", measured ? cevahir_name(row) : row);
+    reproduce_say(b, "%-32.32s", measured ? cevahir_name(row) : row);
     for (int up = 0; up < 2; up++) {
         for (int t = up; t < CEVAHIR_TEAMS; t++) {
             double ours = up ? speed_up[t] : rate[t];
@@ -91,11 +91,11 @@ static void print_row(const bench *b, const char *row, const double *rate, const
                          NAN,        ours, NAN,    NULL };
             if (!measured) one.theirs = up ? their_speed_up[t] : their_average[t];
             if (why && isnan(ours)) one.refused = why->team[t].refused;
-            cevahir_cell(b, &one);
-            cevahir_number(b, 2, ours);
+            reproduce_cell(b, "cevahir", &one);
+            reproduce_number(b, "%13.2f", ours);
         }
     }
-    cevahir_say(b, "\n");
+    reproduce_say(b, "\n");
 }
 
 static void print_averages(const bench *b, const speeds *s)

@@ -49,9 +49,9 @@ static void print_cells(const bench *b, const char *row, int parts, int way, con
                      column,     "words",
                      NAN,        all ? v->total : v->largest,
                      NAN,        v->refused[0] ? v->refused : NULL };
-        cevahir_cell(b, &one);
+        reproduce_cell(b, "cevahir", &one);
     }
-    cevahir_number(b, 0, v->largest);
+    reproduce_number(b, "%13.0f", v->largest);
 }
 
 static kry_status volume_row(const bench *b, const source *src)
@@ -66,8 +66,8 @@ static kry_status volume_row(const bench *b, const source *src)
     const kry_host_csr csr = {
         .rows = A.rows, .cols = A.cols, .nnz = A.nnz, .row_ptr = A.row_ptr, .col = A.col
     };
-    cevahir_say(b, "%-32.32s", cevahir_name(src->name));
-    cevahir_number(b, 0, (double)A.rows);
+    reproduce_say(b, "%-32.32s", cevahir_name(src->name));
+    reproduce_number(b, "%13.0f", (double)A.rows);
     for (int t = 1; t < CEVAHIR_TEAMS; t++) {
         for (int way = 0; way < WAYS; way++) {
             measure(&csr, cevahir_devices[t], way == 1, part, &v);
@@ -75,7 +75,7 @@ static kry_status volume_row(const bench *b, const source *src)
             if (v.refused[0]) snprintf(refused, sizeof refused, "%s", v.refused);
         }
     }
-    cevahir_say(b, "\n");
+    reproduce_say(b, "\n");
     if (refused[0]) cevahir_refused(b, cevahir_name(src->name), refused);
 done:
     free(part);
@@ -85,11 +85,11 @@ done:
 
 kry_status cevahir_volumes(bench *b)
 {
-    cevahir_say(b, "\n%s: words that a device receives in an iteration, at most\n\n%-32s%13s",
-                table_name, "matrix", "rows");
+    reproduce_say(b, "\n%s: words that a device receives in an iteration, at most\n\n%-32s%13s",
+                  table_name, "matrix", "rows");
     for (int t = 1; t < CEVAHIR_TEAMS; t++)
         for (int way = 0; way < WAYS; way++)
-            cevahir_say(b, "%8s of %d", ways[way], cevahir_devices[t]);
-    cevahir_say(b, "\n");
+            reproduce_say(b, "%8s of %d", ways[way], cevahir_devices[t]);
+    reproduce_say(b, "\n");
     return cevahir_sources(b, NULL, 0, volume_row);
 }

@@ -7,7 +7,6 @@
 #include "text.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,21 +248,6 @@ const char *gupta_counts(const int64_t *at, int64_t limit, char *text, size_t si
             used += (size_t)snprintf(text + used, size - used, "%s-", slash);
     }
     return text;
-}
-
-void gupta_cell(const bench *b, const cell *c)
-{
-    if (b->o->json) reproduce_json("gupta", c);
-}
-
-void gupta_say(const bench *b, const char *format, ...)
-{
-    va_list list;
-    if (b->o->json) return;
-    va_start(list, format);
-    vprintf(format, list);
-    va_end(list);
-    fflush(stdout);
 }
 
 void gupta_refused(const bench *b, const gupta_run *run, const char *what)

@@ -59,8 +59,6 @@ const char *gupta_whole(double count, char *text, size_t size);
 /* "11/25/40"; what was not reached in 4000 iterations: "> 4000". */
 const char *gupta_counts(const int64_t *at, int64_t limit, char *text, size_t size);
 
-void gupta_cell(const bench *b, const cell *c); /* one object, with --json */
-void gupta_say(const bench *b, const char *format, ...) KRY_PRINTF(2, 3); /* without it */
 /* Why there was no solve or it did not converge, without --json. */
 void gupta_refused(const bench *b, const gupta_run *run, const char *what);
 

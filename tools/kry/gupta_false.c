@@ -98,33 +98,37 @@ static void print_look(const bench *b, const char *table, const truth *t, const 
         snprintf(g[0], sizeof g[0], "%.1e", golden->recurrence);
         snprintf(g[1], sizeof g[1], "%.1e", golden->residual);
     }
-    gupta_say(b, "%10s%12.1e%10s%12.1e%10s%12.1e\n", row, t->recurrence, g[0], t->residual, g[1],
-              t->error);
-    gupta_cell(b, &(cell){ table, row, "recurrence", "1", NAN, t->recurrence,
-                           golden ? golden->recurrence : NAN, NULL });
-    gupta_cell(b, &(cell){ table, row, "residual", "1", NAN, t->residual,
-                           golden ? golden->residual : NAN, NULL });
-    gupta_cell(b, &(cell){ table, row, "error", "1", NAN, t->error,
-                           golden && golden->error > 0 ? golden->error : NAN, NULL });
+    reproduce_say(b, "%10s%12.1e%10s%12.1e%10s%12.1e\n", row, t->recurrence, g[0], t->residual,
+                  g[1], t->error);
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, row, "recurrence", "1", NAN, t->recurrence,
+                            golden ? golden->recurrence : NAN, NULL });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, row, "residual", "1", NAN, t->residual,
+                            golden ? golden->residual : NAN, NULL });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, row, "error", "1", NAN, t->error,
+                            golden && golden->error > 0 ? golden->error : NAN, NULL });
 }
 
 static void print_looks(const bench *b, const char *table, const struct first_level *l, int64_t n,
                         const watch *w)
 {
     const truth *lowest = &w->seen[0];
-    gupta_say(b, "%s\n%10s%12s%10s%12s%10s%12s\n", table, "iteration", "recurrence", "golden",
-              "residual", "golden", "error of x");
+    reproduce_say(b, "%s\n%10s%12s%10s%12s%10s%12s\n", table, "iteration", "recurrence", "golden",
+                  "residual", "golden", "error of x");
     for (int i = 0; i < w->count; i++) {
         if (w->seen[i].residual < lowest->residual) lowest = &w->seen[i];
         if (i && (i % (LOOKS / LINES) == 0 || i + 1 == w->count))
             print_look(b, table, &w->seen[i], golden_at(l, n, w->seen[i].iteration));
     }
     double golden = n == PAPER_N ? l->lowest.residual : NAN;
-    gupta_say(b, "least residual of x: %.1e at %" PRId64, lowest->residual, lowest->iteration);
+    reproduce_say(b, "least residual of x: %.1e at %" PRId64, lowest->residual, lowest->iteration);
     if (n == PAPER_N)
-        gupta_say(b, "; golden %.1e at %" PRId64, l->lowest.residual, l->lowest.iteration);
-    gupta_say(b, "\n");
-    gupta_cell(b, &(cell){ table, "least", "residual", "1", NAN, lowest->residual, golden, NULL });
+        reproduce_say(b, "; golden %.1e at %" PRId64, l->lowest.residual, l->lowest.iteration);
+    reproduce_say(b, "\n");
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, "least", "residual", "1", NAN, lowest->residual, golden, NULL });
 }
 
 static kry_status draw_looks(const watch *w, const char *precond, lines *chart)
@@ -184,12 +188,15 @@ static kry_status print_verdict(const bench *b, const char *table, const gupta_s
 
     snprintf(all, sizeof all, "%s rtol=1e-5", words);
     TRY(gupta_solve(s, all, NULL, NULL, &run));
-    gupta_say(b, "kry_solve to 1e-5: %s after %" PRId64 ", recurrence %.1e, residual of x %.1e\n\n",
-              kry_reason_word(run.reason), run.iterations, run.residual, run.true_residual);
-    gupta_cell(b, &(cell){ table, "kry_solve to 1e-5", "residual", "1", NAN, run.true_residual, NAN,
-                           NULL });
-    gupta_cell(b, &(cell){ table, "kry_solve to 1e-5", "iterations", "1", NAN,
-                           (double)run.iterations, NAN, run.why[0] ? run.why : NULL });
+    reproduce_say(
+        b, "kry_solve to 1e-5: %s after %" PRId64 ", recurrence %.1e, residual of x %.1e\n\n",
+        kry_reason_word(run.reason), run.iterations, run.residual, run.true_residual);
+    reproduce_cell(
+        b, "gupta",
+        &(cell){ table, "kry_solve to 1e-5", "residual", "1", NAN, run.true_residual, NAN, NULL });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, "kry_solve to 1e-5", "iterations", "1", NAN,
+                            (double)run.iterations, NAN, run.why[0] ? run.why : NULL });
 done:
     return st;
 }
@@ -230,7 +237,7 @@ static kry_status make_levels(const bench *b, int64_t n)
     TRY(gupta_chart(b, "Two layers, 1000:1, in single precision: false convergence", false,
                     &chart));
     for (size_t i = 0; i < COUNT(levels); i++) TRY(make_level(w, &levels[i], n, chart));
-    gupta_say(
+    reproduce_say(
         b, "Golden: with an assembled matrix. The residual that kry_solve tells is that of x with\n"
            "mean zero, rounded.\n\n");
     TRY(gupta_draw(b, "false", &chart));
@@ -270,22 +277,26 @@ static void print_deflated(const bench *b, const char *spec, const char *deflati
     static const char *const columns[GUPTA_TOLERANCES] = { "1e-2", "1e-5", "1e-8" };
     char row[130], counts[2][60];
     snprintf(row, sizeof row, "%s %s", spec, deflation);
-    gupta_say(b, "%-20s%-25s%9s%9s%8.0e", spec + strlen("twophase2d:"), deflation,
-              gupta_counts(run->at, 0, counts[0], sizeof counts[0]),
-              known ? gupta_counts(d->golden, 0, counts[1], sizeof counts[1]) : "-", run->error);
+    reproduce_say(b, "%-20s%-25s%9s%9s%8.0e", spec + strlen("twophase2d:"), deflation,
+                  gupta_counts(run->at, 0, counts[0], sizeof counts[0]),
+                  known ? gupta_counts(d->golden, 0, counts[1], sizeof counts[1]) : "-",
+                  run->error);
     if (known)
-        gupta_say(b, "%8.0e", d->error);
+        reproduce_say(b, "%8.0e", d->error);
     else
-        gupta_say(b, "%8s", "-");
-    gupta_say(b, " %s\n", kry_reason_word(verdict->reason));
+        reproduce_say(b, "%8s", "-");
+    reproduce_say(b, " %s\n", kry_reason_word(verdict->reason));
     for (int t = 0; t < GUPTA_TOLERANCES; t++)
-        gupta_cell(b, &(cell){ table, row, columns[t], "1", NAN, gupta_count(run, t),
-                               known && d->golden[t] >= 0 ? (double)d->golden[t] : NAN,
-                               run->at[t] < 0 ? kry_reason_word(run->reason) : NULL });
-    gupta_cell(b,
-               &(cell){ table, row, "error", "1", NAN, run->error, known ? d->error : NAN, NULL });
-    gupta_cell(b, &(cell){ table, row, "kry_solve to 1e-5", "1", NAN, (double)verdict->iterations,
-                           NAN, verdict->why[0] ? verdict->why : NULL });
+        reproduce_cell(b, "gupta",
+                       &(cell){ table, row, columns[t], "1", NAN, gupta_count(run, t),
+                                known && d->golden[t] >= 0 ? (double)d->golden[t] : NAN,
+                                run->at[t] < 0 ? kry_reason_word(run->reason) : NULL });
+    reproduce_cell(
+        b, "gupta",
+        &(cell){ table, row, "error", "1", NAN, run->error, known ? d->error : NAN, NULL });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, row, "kry_solve to 1e-5", "1", NAN, (double)verdict->iterations,
+                            NAN, verdict->why[0] ? verdict->why : NULL });
 }
 
 static kry_status make_deflated(const bench *b, const struct deflated *d, int64_t n)
@@ -320,12 +331,12 @@ kry_status gupta_false(const bench *b, int64_t n)
 
     TRY(make_levels(b, n));
     if (n > LARGEST) n = LARGEST;
-    gupta_say(b,
-              "deflation in single, with ip: iterations to 1e-2/1e-5/1e-8 of the recurrence\n"
-              "%-20s%-25s%9s%9s%8s%8s %s\n",
-              "", "", "ours", "golden", "error", "golden", "kry_solve to 1e-5");
+    reproduce_say(b,
+                  "deflation in single, with ip: iterations to 1e-2/1e-5/1e-8 of the recurrence\n"
+                  "%-20s%-25s%9s%9s%8s%8s %s\n",
+                  "", "", "ours", "golden", "error", "golden", "kry_solve to 1e-5");
     for (size_t i = 0; i < COUNT(deflated); i++) TRY(make_deflated(b, &deflated[i], n));
-    gupta_say(
+    reproduce_say(
         b, "Golden of DEF1: with an assembled matrix. The residual of x cannot fall as far as the\n"
            "recurrence's in single precision, and kry_solve says so; its error is as small.\n\n");
 done:

@@ -149,13 +149,14 @@ static void print_row(const bench *b, const char *spec, const struct row *r, boo
                         known ? r->golden_error : NAN };
     static const char table[] = "mixed precision";
     snprintf(name, sizeof name, "%s, %s", spec, r->random_x ? "x in [0, 1]" : "random b");
-    gupta_say(b, "%-38s%7.0e%6d%7s%6" PRId64 "%7s%7" PRId64 "%9.1e", name + strlen("twophase2d:"),
-              r->rtol, f->outer, gupta_whole(golden[0], t[0], sizeof t[0]), f->iterations,
-              gupta_whole(golden[1], t[1], sizeof t[1]), alone->iterations, error);
+    reproduce_say(b, "%-38s%7.0e%6d%7s%6" PRId64 "%7s%7" PRId64 "%9.1e",
+                  name + strlen("twophase2d:"), r->rtol, f->outer,
+                  gupta_whole(golden[0], t[0], sizeof t[0]), f->iterations,
+                  gupta_whole(golden[1], t[1], sizeof t[1]), alone->iterations, error);
     if (known)
-        gupta_say(b, "%9.1e\n", golden[2]);
+        reproduce_say(b, "%9.1e\n", golden[2]);
     else
-        gupta_say(b, "%9s\n", "-");
+        reproduce_say(b, "%9s\n", "-");
     const cell cells[] = {
         { table, name, "outer", "1", NAN, f->outer, golden[0], NULL },
         { table, name, "inner", "1", NAN, (double)f->iterations, golden[1], NULL },
@@ -163,7 +164,7 @@ static void print_row(const bench *b, const char *spec, const struct row *r, boo
         { table, name, "error", "1", NAN, error, golden[2], NULL },
         { table, name, "double_alone", "1", NAN, (double)alone->iterations, NAN, NULL },
     };
-    for (size_t i = 0; i < COUNT(cells); i++) gupta_cell(b, &cells[i]);
+    for (size_t i = 0; i < COUNT(cells); i++) reproduce_cell(b, "gupta", &cells[i]);
 }
 
 static kry_status make_row(const bench *b, const struct row *r, int64_t n)
@@ -196,13 +197,13 @@ kry_status gupta_mixed(const bench *b, int64_t n)
     kry_status st = KRY_OK;
 
     if (n > LARGEST) n = LARGEST;
-    gupta_say(b,
-              "mixed precision, residual and x in double around a solve in single with\n%s\n"
-              "%-38s%7s%6s%7s%6s%7s%7s%9s%9s\n",
-              inner_words, "", "to", "outer", "golden", "inner", "golden", "double", "error",
-              "golden");
+    reproduce_say(b,
+                  "mixed precision, residual and x in double around a solve in single with\n%s\n"
+                  "%-38s%7s%6s%7s%6s%7s%7s%9s%9s\n",
+                  inner_words, "", "to", "outer", "golden", "inner", "golden", "double", "error",
+                  "golden");
     for (size_t i = 0; i < COUNT(rows); i++) TRY(make_row(b, &rows[i], n));
-    gupta_say(b, "\n");
+    reproduce_say(b, "\n");
 done:
     return st;
 }

@@ -170,10 +170,11 @@ static void method_cells(const bench *b, const char *table, const char *name, co
     static const char over[] = "not reached in 4000 iterations";
     for (int t = 0; t < GUPTA_TOLERANCES; t++) {
         double ours = gupta_count(run, t), expected = golden[t] < 0 ? NAN : (double)golden[t];
-        gupta_cell(b, &(cell){ table, name, columns[t], "1", NAN, ours, expected,
-                               run->refused[0] ? run->refused
-                               : isnan(ours)   ? over
-                                               : NULL });
+        reproduce_cell(b, "gupta",
+                       &(cell){ table, name, columns[t], "1", NAN, ours, expected,
+                                run->refused[0] ? run->refused
+                                : isnan(ours)   ? over
+                                                : NULL });
     }
 }
 
@@ -189,7 +190,7 @@ static void print_method(const bench *b, const char *name, const gupta_run *run,
         snprintf(expected, sizeof expected, "-");
     else
         gupta_counts(golden, LIMIT, expected, sizeof expected);
-    gupta_say(b, "  %-20s%18s%18s\n", name, ours, expected);
+    reproduce_say(b, "  %-20s%18s%18s\n", name, ours, expected);
 }
 
 static kry_status make_row(const bench *b, const struct row *r, int64_t n)
@@ -204,8 +205,8 @@ static kry_status make_row(const bench *b, const struct row *r, int64_t n)
     snprintf(spec, sizeof spec, "twophase2d:%" PRId64 ":%s", n, r->flow);
     TRY(gupta_system_create(b, spec, KRY_F64, &s));
     if (r == rows) TRY(gupta_chart(b, "Two layers, 1000:1: first and second levels", true, &chart));
-    gupta_say(b, "two phases: %s, iterations to 1e-2/1e-5/1e-8\n  %-20s%18s%18s\n", spec, "",
-              "ours", "golden");
+    reproduce_say(b, "two phases: %s, iterations to 1e-2/1e-5/1e-8\n  %-20s%18s%18s\n", spec, "",
+                  "ours", "golden");
     for (int i = 0; i < METHODS; i++) {
         const int64_t *golden = n == r->n ? r->golden[i] : not_known;
         method_words(&methods[i], n, words, sizeof words);
@@ -214,7 +215,7 @@ static kry_status make_row(const bench *b, const struct row *r, int64_t n)
         method_cells(b, spec, methods[i].name, &run, golden);
         if (run.refused[0]) gupta_refused(b, &run, methods[i].name);
     }
-    gupta_say(b, "\n");
+    reproduce_say(b, "\n");
     TRY(gupta_draw(b, "counts", &chart));
 done:
     lines_release(&chart);
@@ -231,7 +232,7 @@ kry_status gupta_phases(const bench *b, int64_t n)
         if (rows[i].n > largest || (rows[i].n > 256 && rows[i].n > n)) continue;
         TRY(make_row(b, &rows[i], rows[i].n < n ? rows[i].n : n));
     }
-    gupta_say(
+    reproduce_say(
         b, "The golden program drew another b, and its nine bubbles lie elsewhere, each a phase\n"
            "of its own: counts agree to a few per cent, those of bubbles less.\n\n");
 done:

@@ -62,10 +62,11 @@ static void print_count(const bench *b, const char *name, const char *vectors, i
 {
     double ours = gupta_count(run, 1);
     char t[2][24];
-    gupta_say(b, "%10s%8s", gupta_whole(ours, t[0], sizeof t[0]),
-              gupta_whole(golden, t[1], sizeof t[1]));
-    gupta_cell(b, &(cell){ name, vectors, preconds[precond], "1", NAN, ours, golden,
-                           run->refused[0] ? run->refused : NULL });
+    reproduce_say(b, "%10s%8s", gupta_whole(ours, t[0], sizeof t[0]),
+                  gupta_whole(golden, t[1], sizeof t[1]));
+    reproduce_cell(b, "gupta",
+                   &(cell){ name, vectors, preconds[precond], "1", NAN, ours, golden,
+                            run->refused[0] ? run->refused : NULL });
 }
 
 static kry_status make_line(const bench *b, const gupta_system *s, const struct line *l, int64_t n,
@@ -76,12 +77,12 @@ static kry_status make_line(const bench *b, const gupta_system *s, const struct 
 
     snprintf(name, sizeof name, "vectors: %" PRId64 " x %" PRId64, n, n);
     if (!line_words(l, n, vectors, sizeof vectors)) goto done;
-    gupta_say(b, "%-14s", vectors);
+    reproduce_say(b, "%-14s", vectors);
     for (int p = 0; p < PRECONDS; p++) {
         TRY(measure(s, vectors, p, n, &runs[p]));
         print_count(b, name, vectors, p, &runs[p], golden_count(l, n, p));
     }
-    gupta_say(b, "\n");
+    reproduce_say(b, "\n");
 done:
     return st;
 }
@@ -96,14 +97,14 @@ static kry_status make_size(const bench *b, int64_t n)
     snprintf(spec, sizeof spec, "poisson2d:%" PRId64, n);
     TRY(gupta_system_create(b, spec, KRY_F64, &s));
     TRY(gupta_system_random(b, 0, 1, &s));
-    gupta_say(b,
-              "vectors: %" PRId64 " x %" PRId64 ", x in [0, 1], double, iterations to 1e-5\n%-14s",
-              n, n, "");
-    for (int p = 0; p < PRECONDS; p++) gupta_say(b, "%10s%8s", preconds[p], "golden");
-    gupta_say(b, "\n");
+    reproduce_say(
+        b, "vectors: %" PRId64 " x %" PRId64 ", x in [0, 1], double, iterations to 1e-5\n%-14s", n,
+        n, "");
+    for (int p = 0; p < PRECONDS; p++) reproduce_say(b, "%10s%8s", preconds[p], "golden");
+    reproduce_say(b, "\n");
     for (size_t i = 0; i < COUNT(table); i++) TRY(make_line(b, &s, &table[i], n, runs));
     for (int p = 0; p < PRECONDS; p++) gupta_refused(b, &runs[p], preconds[p]);
-    gupta_say(b, "\n");
+    reproduce_say(b, "\n");
 done:
     gupta_system_release(&s);
     return st;

@@ -4,11 +4,14 @@
 #include "reproduce.h"
 #include "commands.h"
 #include "json.h"
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void reproduce_json(const char *paper, const cell *c)
+void reproduce_cell(const bench *b, const char *paper, const cell *c)
 {
+    if (!b->o->json) return;
     json j = json_begin(stdout);
     json_text(&j, "paper", paper);
     json_text(&j, "table", c->table);
@@ -20,6 +23,24 @@ void reproduce_json(const char *paper, const cell *c)
     json_text(&j, "unit", c->unit);
     if (c->refused) json_text(&j, "refused", c->refused);
     json_end(&j);
+}
+
+void reproduce_say(const bench *b, const char *format, ...)
+{
+    va_list args;
+    if (b->o->json) return;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    fflush(stdout);
+}
+
+void reproduce_number(const bench *b, const char *format, double value)
+{
+    if (isfinite(value))
+        reproduce_say(b, format, value);
+    else
+        reproduce_say(b, "%13s", "-");
 }
 
 #define NAMES "wang, akhtar, brodtkorb, cevahir, gupta"

@@ -14,7 +14,9 @@ typedef struct cell {
     const char *refused; /* why there is none of ours, or NULL */
 } cell;
 
-void reproduce_json(const char *paper, const cell *c);
+void reproduce_cell(const bench *b, const char *paper, const cell *c); /* one object, with --json */
+void reproduce_say(const bench *b, const char *format, ...) KRY_PRINTF(2, 3); /* without it */
+void reproduce_number(const bench *b, const char *format, double value); /* a column; NaN: "-" */
 
 /* Each opens what it needs; `b` has the options, the device and the seed. */
 kry_status reproduce_akhtar(bench *b);

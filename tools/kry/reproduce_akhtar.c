@@ -102,7 +102,7 @@ static void print_column(const bench *b, const struct column *c, const double *w
                      .ours = ours,
                      .golden = c->theirs[r] };
         if (b->o->json)
-            reproduce_json(paper, &one);
+            reproduce_cell(b, paper, &one);
         else
             printf("%-14s%20.15f%20.15f%12.1e%22.1e%12.7f\n", rows[r].name, c->theirs[r], ours,
                    ours - c->theirs[r], rows[r].converged - ours, rows[r].equation);
@@ -118,14 +118,15 @@ static void refuse(const bench *b, const char *why)
     }
     for (size_t c = 0; c < COUNT(columns); c++)
         for (size_t r = 0; r < COUNT(rows); r++)
-            reproduce_json(paper, &(cell){ .table = "table 1",
-                                           .row = rows[r].name,
-                                           .column = columns[c].name,
-                                           .unit = "",
-                                           .theirs = columns[c].theirs[r],
-                                           .ours = NAN,
-                                           .golden = columns[c].theirs[r],
-                                           .refused = why });
+            reproduce_cell(b, paper,
+                           &(cell){ .table = "table 1",
+                                    .row = rows[r].name,
+                                    .column = columns[c].name,
+                                    .unit = "",
+                                    .theirs = columns[c].theirs[r],
+                                    .ours = NAN,
+                                    .golden = columns[c].theirs[r],
+                                    .refused = why });
 }
 
 static kry_status iterate(const bench *b, double *w)

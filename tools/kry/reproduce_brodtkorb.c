@@ -5,7 +5,6 @@
 #include "brodtkorb.h"
 #include "io/random.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,36 +34,18 @@ done:
     return st;
 }
 
-void brodtkorb_say(const bench *b, const char *format, ...)
-{
-    va_list args;
-    if (b->o->json) return;
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    fflush(stdout);
-}
-
 void brodtkorb_cell(const bench *b, const char *table, const char *row, const char *column,
                     const char *unit, double theirs, double ours, const char *why)
 {
-    if (b->o->json)
-        reproduce_json("brodtkorb", &(cell){ .table = table,
-                                             .row = row,
-                                             .column = column,
-                                             .unit = unit,
-                                             .theirs = theirs,
-                                             .ours = ours,
-                                             .golden = NAN,
-                                             .refused = why });
-}
-
-void brodtkorb_number(const bench *b, const char *format, double value)
-{
-    if (isfinite(value))
-        brodtkorb_say(b, format, value);
-    else
-        brodtkorb_say(b, "%13s", "-");
+    reproduce_cell(b, "brodtkorb",
+                   &(cell){ .table = table,
+                            .row = row,
+                            .column = column,
+                            .unit = unit,
+                            .theirs = theirs,
+                            .ours = ours,
+                            .golden = NAN,
+                            .refused = why });
 }
 
 kry_status reproduce_brodtkorb(bench *b)
@@ -74,7 +55,7 @@ kry_status reproduce_brodtkorb(bench *b)
     b->type = b->o->precision ? options_type(b->o) : KRY_F32;
     if (lapack_open(&p.host) < 0)
         snprintf(p.host_missing, sizeof p.host_missing, "%s", kry_last_error());
-    brodtkorb_say(b, "Brodtkorb 2008: dense algebra in %s precision\ndevice: %s\nhost:   %s\n",
+    reproduce_say(b, "Brodtkorb 2008: dense algebra in %s precision\ndevice: %s\nhost:   %s\n",
                   kry_type_name(b->type), b->info->name,
                   p.host ? lapack_name(p.host) : p.host_missing);
     TRY(brodtkorb_dense(&p));

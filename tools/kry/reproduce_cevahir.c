@@ -9,7 +9,6 @@
 #include "product.h"
 #include "text.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,29 +91,6 @@ const char *cevahir_name(const char *row)
     return slash ? slash + 1 : row;
 }
 
-void cevahir_cell(const bench *b, const cell *c)
-{
-    if (b->o->json) reproduce_json("cevahir", c);
-}
-
-void cevahir_say(const bench *b, const char *format, ...)
-{
-    va_list args;
-    if (b->o->json) return;
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    fflush(stdout);
-}
-
-void cevahir_number(const bench *b, int decimals, double value)
-{
-    if (isfinite(value))
-        cevahir_say(b, "%13.*f", decimals, value);
-    else
-        cevahir_say(b, "%13s", "-");
-}
-
 void cevahir_refused(const bench *b, const char *what, const char *why)
 {
     char line[600];
@@ -127,26 +103,26 @@ void cevahir_refused(const bench *b, const char *what, const char *why)
 
 static void print_heading(const bench *b)
 {
-    cevahir_say(b,
-                "Cevahir, Nukada, Matsuoka 2009, %s: y := A x in single precision, %s\n"
-                "theirs on a GeForce 8800 GTS, ours on %s\n\n%-32s",
-                table_name, unit, b->info->name, "matrix");
-    for (int c = 0; c < COLUMNS; c++) cevahir_say(b, "%13s", columns[c].format);
-    cevahir_say(b, "\n");
+    reproduce_say(b,
+                  "Cevahir, Nukada, Matsuoka 2009, %s: y := A x in single precision, %s\n"
+                  "theirs on a GeForce 8800 GTS, ours on %s\n\n%-32s",
+                  table_name, unit, b->info->name, "matrix");
+    for (int c = 0; c < COLUMNS; c++) reproduce_say(b, "%13s", columns[c].format);
+    reproduce_say(b, "\n");
 }
 
 static void print_row(const bench *b, const char *row, const double *ours, const double *theirs,
                       const product_timing *timing)
 {
-    cevahir_say(b, "%-32.32s", timing ? cevahir_name(row) : row);
+    reproduce_say(b, "%-32.32s", timing ? cevahir_name(row) : row);
     for (int c = 0; c < COLUMNS; c++) {
         cell one = { table_name, row, columns[c].format, unit, NAN, ours[c], NAN, NULL };
         if (theirs) one.theirs = theirs[c];
         if (timing && timing[c].refused[0]) one.refused = timing[c].refused;
-        cevahir_cell(b, &one);
-        cevahir_number(b, 2, ours[c]);
+        reproduce_cell(b, "cevahir", &one);
+        reproduce_number(b, "%13.2f", ours[c]);
     }
-    cevahir_say(b, "\n");
+    reproduce_say(b, "\n");
 }
 
 static void print_averages(const bench *b, const sums *s)

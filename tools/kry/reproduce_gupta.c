@@ -162,8 +162,8 @@ static void print_counts(const bench *b, const measured *m, int64_t n, int r)
 {
     char table[80], t[4][24];
     snprintf(table, sizeof table, "table 1: %" PRId64 " x %" PRId64 ", %s", n, n, rhs[r].name);
-    gupta_say(b, "%s: iterations\n%-8s%10s%10s%10s%10s%14s\n", table, "", "theirs", "single",
-              "double", "golden", "error, single");
+    reproduce_say(b, "%s: iterations\n%-8s%10s%10s%10s%10s%14s\n", table, "", "theirs", "single",
+                  "double", "golden", "error, single");
     for (int g = 0; g < STAGES; g++) {
         const struct stage *s = &stages[g];
         const gupta_run *single = &m->run[0][g][r], *dbl = &m->run[1][g][r];
@@ -174,19 +174,22 @@ static void print_counts(const bench *b, const measured *m, int64_t n, int r)
             snprintf(t[0], sizeof t[0], "%d-%d", s->theirs[0], s->theirs[1]);
         else
             gupta_whole(theirs, t[0], sizeof t[0]);
-        gupta_say(b, "%-8s%10s%10s%10s%10s%14.1e\n", s->name, t[0],
-                  gupta_whole(count_of(single), t[1], sizeof t[1]),
-                  gupta_whole(in_double, t[2], sizeof t[2]), gupta_whole(golden, t[3], sizeof t[3]),
-                  single->error);
-        gupta_cell(b, &(cell){ table, s->name, "iterations_single", "1", theirs, count_of(single),
-                               golden, refused });
-        gupta_cell(b, &(cell){ table, s->name, "iterations_double", "1", NAN, in_double, golden,
-                               b->info->fp64 ? why_not(dbl) : no_double });
-        gupta_cell(
-            b, &(cell){ table, s->name, "error_single", "1", NAN, single->error, NAN, refused });
+        reproduce_say(b, "%-8s%10s%10s%10s%10s%14.1e\n", s->name, t[0],
+                      gupta_whole(count_of(single), t[1], sizeof t[1]),
+                      gupta_whole(in_double, t[2], sizeof t[2]),
+                      gupta_whole(golden, t[3], sizeof t[3]), single->error);
+        reproduce_cell(b, "gupta",
+                       &(cell){ table, s->name, "iterations_single", "1", theirs, count_of(single),
+                                golden, refused });
+        reproduce_cell(b, "gupta",
+                       &(cell){ table, s->name, "iterations_double", "1", NAN, in_double, golden,
+                                b->info->fp64 ? why_not(dbl) : no_double });
+        reproduce_cell(
+            b, "gupta",
+            &(cell){ table, s->name, "error_single", "1", NAN, single->error, NAN, refused });
     }
     for (int g = 0; g < STAGES; g++) gupta_refused(b, &m->run[0][g][r], stages[g].name);
-    gupta_say(b, "\n");
+    reproduce_say(b, "\n");
 }
 
 static void time_cells(const bench *b, const char *table, int64_t n, int g, const gupta_run *run,
@@ -195,15 +198,18 @@ static void time_cells(const bench *b, const char *table, int64_t n, int g, cons
     const char *name = stages[g].name, *refused = why_not(run);
     double theirs = n == PAPER_N ? known(stages[g].their_seconds) : NAN;
     double each = run->seconds / (double)run->iterations;
-    gupta_cell(b, &(cell){ table, name, "solve_s", "s", theirs, seconds, NAN, refused });
-    gupta_cell(b, &(cell){ table, name, "seconds_per_iteration", "s", NAN, each, NAN, refused });
-    gupta_cell(b, &(cell){ table, name, "times_the_one_above", "1", NAN, faster, NAN, refused });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, name, "solve_s", "s", theirs, seconds, NAN, refused });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, name, "seconds_per_iteration", "s", NAN, each, NAN, refused });
+    reproduce_cell(b, "gupta",
+                   &(cell){ table, name, "times_the_one_above", "1", NAN, faster, NAN, refused });
 }
 
 static void print_time(const bench *b, double seconds, int width)
 {
     char text[32];
-    gupta_say(b, "%*s", width, isnan(seconds) ? "-" : text_seconds(seconds, text, sizeof text));
+    reproduce_say(b, "%*s", width, isnan(seconds) ? "-" : text_seconds(seconds, text, sizeof text));
 }
 
 /* How many times faster than the one above: a solve; where both differ by the stage alone, and take
@@ -226,20 +232,20 @@ static void print_times(const bench *b, const measured *m, int64_t n)
     const char *precision = kry_type_name(b->o->precision ? options_type(b->o) : KRY_F32);
     snprintf(table, sizeof table, "table 1: %" PRId64 " x %" PRId64 ", seconds, %s", n, n,
              precision);
-    gupta_say(b, "%s, a second solve, %s\n%-8s%12s%12s%14s%20s\n", table, rhs[RHS - 1].name, "",
-              "theirs", "ours", "an iteration", "times the one above");
+    reproduce_say(b, "%s, a second solve, %s\n%-8s%12s%12s%14s%20s\n", table, rhs[RHS - 1].name, "",
+                  "theirs", "ours", "an iteration", "times the one above");
     for (int g = 0; g < STAGES; g++) {
         const gupta_run *run = &m->timed[g];
         double seconds = why_not(run) ? NAN : run->seconds, faster = times_faster(m, g);
-        gupta_say(b, "%-8s", stages[g].name);
+        reproduce_say(b, "%-8s", stages[g].name);
         print_time(b, n == PAPER_N ? known(stages[g].their_seconds) : NAN, 12);
         print_time(b, seconds, 12);
         print_time(b, run->seconds / (double)run->iterations, 14);
         snprintf(text, sizeof text, isnan(faster) ? "-" : "%.2f", faster);
-        gupta_say(b, "%20s\n", text);
+        reproduce_say(b, "%20s\n", text);
         time_cells(b, table, n, g, run, seconds, faster);
     }
-    gupta_say(b, "\n");
+    reproduce_say(b, "\n");
 }
 
 /* ---- the paper ------------------------------------------------------------------------------ */
@@ -264,8 +270,8 @@ static kry_status refuse(const bench *b)
     static const char *const tables[] = { "vectors", "two phases", "false convergence",
                                           "mixed precision" };
     for (size_t i = 0; i < COUNT(tables); i++)
-        gupta_cell(b, &(cell){ tables[i], "", "", "1", NAN, NAN, NAN, no_double });
-    gupta_say(b, "What follows is in double precision, which this device does not have.\n");
+        reproduce_cell(b, "gupta", &(cell){ tables[i], "", "", "1", NAN, NAN, NAN, no_double });
+    reproduce_say(b, "What follows is in double precision, which this device does not have.\n");
     return KRY_OK;
 }
 
@@ -278,7 +284,7 @@ kry_status reproduce_gupta(bench *b)
           SMALLEST);
     CHECK(b->info->fp64 || !b->o->precision || options_type(b->o) == KRY_F32, KRY_ERR_UNSUPPORTED,
           "--precision double: %s has none", b->info->name);
-    gupta_say(
+    reproduce_say(
         b,
         "Gupta, Vuik, Lemmens: deflated preconditioned conjugate gradients\n"
         "theirs on a Tesla C1060, ours on %s\ngolden: an independent program's, in double\n\n",

@@ -47,14 +47,14 @@ static double known(double value) { return value > 0 ? value : NAN; }
 
 /* ---- printing ------------------------------------------------------------------------- */
 
-static void print_cell(const char *table, int64_t n, const cell *c)
+static void print_cell(const bench *b, const char *table, int64_t n, const cell *c)
 {
     char row[32];
     cell full = *c;
     snprintf(row, sizeof row, "%" PRId64, n);
     full.table = table;
     full.row = row;
-    reproduce_json("wang", &full);
+    reproduce_cell(b, "wang", &full);
 }
 
 static void print_heading(const bench *b)
@@ -67,7 +67,7 @@ static void print_heading(const bench *b)
            "iteration", "of copy");
 }
 
-static void line_json(const struct line *l, const measured *m)
+static void line_json(const bench *b, const struct line *l, const measured *m)
 {
     double iterations = (double)l->iterations;
     const cell cells[] = {
@@ -78,14 +78,14 @@ static void line_json(const struct line *l, const measured *m)
         { NULL, NULL, "seconds_per_iteration", "s", NAN, m->per_iteration, NAN, NULL },
         { NULL, NULL, "fraction_of_copy", "1", NAN, m->of_copy, NAN, NULL },
     };
-    for (size_t i = 0; i < COUNT(cells); i++) print_cell("table 1", l->n, &cells[i]);
+    for (size_t i = 0; i < COUNT(cells); i++) print_cell(b, "table 1", l->n, &cells[i]);
 }
 
 static void print_line(const bench *b, const struct line *l, const measured *m)
 {
     char t[3][32];
     if (b->o->json) {
-        line_json(l, m);
+        line_json(b, l, m);
         return;
     }
     printf("%6" PRId64 " %10.0f %7" PRId64 "  %10.4e %10.4e  %9s %9s  %9s %6.1f %%\n", l->n,
@@ -248,7 +248,7 @@ static kry_status time_paths(const bench *b, int64_t n, lines *chart, path_time 
         TRY(time_path(b, n, (kry_stencil_path)p, &times[p]));
         double seconds = times[p].seconds;
         if (b->o->json)
-            print_cell("figure 11", n,
+            print_cell(b, "figure 11", n,
                        &(cell){ .column = name,
                                 .unit = "s",
                                 .theirs = NAN,
