@@ -72,7 +72,6 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     local int lane_row[WG], lane_from[WG];
     const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0);
     const int from = g * share, to = min(from + share, m), q = j - c0, r = rank[half_in];
-    candidate best;
 
     F += f0 + c0 * ld;
 #ifndef KRY_CPU
@@ -81,18 +80,10 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     const int i = from + l;
     EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
 #endif
-    best.value = -2, best.row = r, best.from = 0;
-    for (int e = l; e < groups && q >= 0; e += WG) {
-        candidate c;
-        c.value = value[half_in * most + e], c.row = row[half_in * most + e], c.from = e;
-        best = pivot_better(best, c);
-    }
-    best = pivot_best(best, lane_value, lane_row, lane_from);
+    const candidate best =
+        pivot_take(pivot_notes(value, row, line, most, half_in), q >= 0 ? groups : 0, r, w,
+                   lane_value, lane_row, lane_from, u, d);
     const int p = best.row;
-    for (int c = l; c < PANEL && q >= 0; c += WG) {
-        u[c] = c < w ? line[(half_in * (most + 1) + best.from) * PANEL + c] : 0;
-        d[c] = c < w ? line[(half_in * (most + 1) + groups) * PANEL + c] : 0;
-    }
     FENCE();
     const int found_one = q >= 0 && r < m && fabs(u[max(q, 0)]) > (REAL)tolerance,
               next = r + found_one;
@@ -144,21 +135,11 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
     candidate found = pivot_search(v, i, i < to, look, lane_a, lane_b);
 #endif
     found = pivot_best(found, lane_value, lane_row, lane_from);
-    global REAL *mine = line + (half_out * (most + 1) + g) * PANEL,
-                *nexts = line + (half_out * (most + 1) + groups) * PANEL;
-    if (l == 0) value[half_out * most + g] = found.value, row[half_out * most + g] = found.row;
+    const notes left = pivot_notes(value, row, line, most, half_out);
 #ifdef KRY_CPU
-    for (int c = 0; c < w; c++) {
-        if (found.row >= from && found.row < to) mine[c] = F[found.row + c * ld];
-        if (next >= from && next < to) nexts[c] = F[next + c * ld];
-    }
+    pivot_leave(left, found, next, F, ld, from, to, w);
 #else
-    if (i < to && i == found.row) {
-        EACH(c) mine[c] = v[c];
-    }
-    if (i < to && i == next) {
-        EACH(c) nexts[c] = v[c];
-    }
+    pivot_leave(left, found, next, v, i, i < to);
 #endif
 }
 

@@ -3,36 +3,11 @@
  * must satisfy, in long double, and against elimination in plain C.
  */
 #include "dense/lu.h"
-#include "testing.h"
+#include "dense.h"
 
-typedef double entry_of(kry_type type, int64_t i, int64_t j);
-
-static double uniform(kry_type type, int64_t i, int64_t j)
-{
-    return (void)i, (void)j, random_number(type);
-}
 static double graded(kry_type type, int64_t i, int64_t j)
 {
     return to_type(type, random_number(type) * pow(10, -(double)((i + j) % 30) / 10));
-}
-static double hilbert(kry_type type, int64_t i, int64_t j)
-{
-    return to_type(type, 1.0 / (double)(i + j + 1));
-}
-
-static double *make(entry_of *entry, kry_type type, int64_t m, int64_t n)
-{
-    double *a = calloc((size_t)(m * n) + 1, sizeof *a);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++) a[j * m + i] = entry(type, i, j);
-    return a;
-}
-
-static long double largest(const double *a, int64_t count)
-{
-    long double most = 0;
-    for (int64_t i = 0; i < count; i++) most = fmaxl(most, fabsl((long double)a[i]));
-    return most;
 }
 
 /* ---- reduced row echelon form ---- */

@@ -3,25 +3,15 @@
  * plain loops in long double and, where it is installed, LAPACK.
  */
 #include "dense/lu.h"
-#include "testing.h"
+#include "dense.h"
 
 /* ---- matrices, column major ---- */
 
-typedef double entry_of(kry_type type, int64_t i, int64_t j);
-
-static double uniform(kry_type type, int64_t i, int64_t j)
-{
-    return (void)i, (void)j, random_number(type);
-}
 /* Rows and columns from 1 down to 1e-12 (single: 1e-4). */
 static double graded(kry_type type, int64_t i, int64_t j)
 {
     double rate = type == KRY_F32 ? -4 : -12;
     return to_type(type, random_number(type) * pow(10, rate * (double)((i + 2 * j) % 50) / 98));
-}
-static double hilbert(kry_type type, int64_t i, int64_t j)
-{
-    return to_type(type, 1.0 / (double)(i + j + 1));
 }
 /* Exchanges in every column, none of them trivial. */
 static double rotated(kry_type type, int64_t i, int64_t j)
@@ -31,21 +21,6 @@ static double rotated(kry_type type, int64_t i, int64_t j)
 static double spd(kry_type type, int64_t i, int64_t j)
 {
     return to_type(type, i == j ? 4 : 1.0 / (1.0 + (double)((i - j) * (i - j))));
-}
-
-static double *make(entry_of *entry, kry_type type, int64_t m, int64_t n)
-{
-    double *a = calloc((size_t)(m * n) + 1, sizeof *a);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++) a[j * m + i] = entry(type, i, j);
-    return a;
-}
-
-static long double largest(const double *a, int64_t count)
-{
-    long double most = 0;
-    for (int64_t i = 0; i < count; i++) most = fmaxl(most, fabsl((long double)a[i]));
-    return most;
 }
 
 /* ---- factors ---- */
