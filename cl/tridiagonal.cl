@@ -189,115 +189,148 @@ int lanes_keep(VEC total, VEC excess, int count, const private long *of, int che
     return all;
 }
 
+// What tridiagonal_solve has beyond SYSTEMS_PARAMS, and how it hands all on. cs, ds: the factors of a pack.
+#define SOLVE_PARAMS                                                                            \
+    SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded, global const REAL *ends,         \
+        long ends_first, long e_row, long e_system
+#define SOLVE_ARGS                                                                               \
+    n, systems, tiles, lower, lower_first, diagonal, diagonal_first, upper, upper_first, m_row,  \
+        m_system, b, b_first, row, system, periodic, check, flag, found, ticket, x, x_first,     \
+        bounded, ends, ends_first, e_row, e_system
+
+// Which rows of `ends` are known above and below a tile
+long end_above(long tile, long tiles) { return (2 * tile - 1 + 2 * tiles) % (2 * tiles); }
+long end_below(long tile, long tiles) { return (2 * tile + 2) % (2 * tiles); }
+
 // Systems side by side are solved WIDE packs at a time: rows of theirs are far apart, and each costs a page.
 #define WIDE 8
 
-kernel void tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
-                              global const REAL *ends, long ends_first, long e_row, long e_system,
-                              global REAL *work, long work_first, long work_size, long wide)
+// One tile of the WIDE packs of systems from s0 on.
+void solve_wide(SOLVE_PARAMS, long tile, long s0, global REAL *cs, global REAL *ds)
+{
+    const long begin = tile_begin(tile, n, tiles);
+    const int rows = (int)(tile_begin(tile + 1, n, tiles) - begin);
+    const long m0 = begin * m_row + s0 * m_system, r0 = begin * row + s0;
+    global const REAL *above = ends + ends_first + end_above(tile, tiles) * e_row + s0,
+                      *below = ends + ends_first + end_below(tile, tiles) * e_row + s0;
+    VEC cis[WIDE], dis[WIDE], totals[WIDE], excesses[WIDE], a, d_, c, y, r;
+    long s[VW];
+    int keep[WIDE][VW], whole = 1;
+
+    for (int w = 0; w < WIDE; w++) cis[w] = dis[w] = totals[w] = excesses[w] = 0;
+    for (int i = 0; i < rows; i++) {
+        const bool open_top = i == 0 && tile == 0 && !periodic;
+        const bool open_bottom = i == rows - 1 && tile == tiles - 1 && !periodic;
+        const long m = m0 + i * m_row;
+        for (int w = 0; w < WIDE; w++) {
+            VEC ci = cis[w], di = dis[w], total = totals[w], excess = excesses[w];
+            const long o = m_system ? m + w * VW : m;
+            const int kind = m_system ? BESIDE : TOGETHER;
+            a = lanes_load(lower + lower_first, &o, kind);
+            d_ = lanes_load(diagonal + diagonal_first, &o, kind);
+            c = lanes_load(upper + upper_first, &o, kind);
+            y = vload8(w, b + b_first + r0 + i * row);
+            if (open_top) a = 0;
+            if (open_bottom) c = 0;
+            if (bounded && i == 0) y -= a * vload8(w, above);
+            if (bounded && i == rows - 1) y -= c * vload8(w, below);
+            FORWARD(i * WIDE + w)
+            cis[w] = ci, dis[w] = di, totals[w] = total, excesses[w] = excess;
+        }
+    }
+    for (int w = 0; w < WIDE; w++) {
+        for (int v = 0; v < VW; v++) s[v] = s0 + w * VW + v;
+        whole &= lanes_keep(totals[w], excesses[w], VW, s, check, flag, found, ticket, keep[w]);
+        dis[w] = 0;
+    }
+    for (int i = rows - 1; i >= 0; i--)
+        for (int w = 0; w < WIDE; w++) {
+            global REAL *to = x + x_first + r0 + i * row + w * VW;
+            y = dis[w] = vload8(i * WIDE + w, ds) - vload8(i * WIDE + w, cs) * dis[w];
+            if (whole) {
+                vstore8(y, 0, to);
+                continue;
+            }
+            REAL t[VW];
+            vstore8(y, 0, t);
+            for (int v = 0; v < VW; v++)
+                if (keep[w][v]) to[v] = t[v];
+        }
+}
+
+// x of a pack, from its factors.
+void pack_substitute(const private pack *p, int whole, const private int *keep, global REAL *x, long row,
+                     global const REAL *cs, global const REAL *ds)
+{
+    REAL box[BLOCK * VW];
+    VEC y = 0;
+    for (int i = p->most; i > 0;) { // rows to go
+        if (whole) {
+            i--;
+            y = vload8(i, ds) - vload8(i, cs) * y;
+            vstore8(y, 0, x + p->r[0] + i * row);
+            continue;
+        }
+        int from = i <= p->least && i >= BLOCK ? i - BLOCK : i - 1;
+        for (int j = i - 1; j >= from; j--) {
+            y = vload8(j, ds) - vload8(j, cs) * y;
+            vstore8(y, j - from, box);
+        }
+        for (int v = 0; v < VW; v++) {
+            if (!keep[v]) continue;
+            global REAL *to = x + p->r[v];
+            for (int j = from; j < i; j++)
+                if (j < p->rows[v]) to[j * row] = box[(j - from) * VW + v];
+        }
+        i = from;
+    }
+}
+
+// Pack k of the systems that solve_wide leaves, which are `narrow`.
+void solve_pack(SOLVE_PARAMS, long k, long narrow, global REAL *cs, global REAL *ds)
+{
+    pack p;
+    REAL left[VW], right[VW], box[4][BLOCK * VW];
+    VEC ci = 0, di = 0, total = 0, excess = 0, a, d_, c, y, r;
+    int keep[VW];
+
+    pack_take(&p, k, n, systems - narrow, narrow, tiles, m_row, m_system, row, system);
+    for (int v = 0; v < VW; v++) {
+        global const REAL *end = ends + ends_first + p.s[v] * e_system;
+        left[v] = bounded ? end[end_above(p.tile[v], tiles) * e_row] : 0;
+        right[v] = bounded ? end[end_below(p.tile[v], tiles) * e_row] : 0;
+    }
+    for (int i = 0; i < p.most;) {
+        if (i > 0 && i + BLOCK < p.least) {
+            STAGE_ROWS((long)i)
+            for (int j = 0; j < BLOCK; j++) {
+                STAGED_ROW((long)i, j)
+                FORWARD(i + j)
+            }
+            i += BLOCK;
+            continue;
+        }
+        LOAD_EDGE(i, left, right)
+        FORWARD(i)
+        i++;
+    }
+    int whole = lanes_keep(total, excess, p.count, p.s, check, flag, found, ticket, keep);
+    pack_substitute(&p, whole && p.r_kind == BESIDE && p.least == p.most, keep, x + x_first, row, cs,
+                    ds);
+}
+
+kernel void tridiagonal_solve(SOLVE_PARAMS, global REAL *work, long work_first, long work_size,
+                              long wide)
 {
     global REAL *cs = work + work_first + (long)get_group_id(0) * work_size, *ds = cs + work_size / 2;
     const long narrow = systems - wide * WIDE * VW; // systems that are left
     const long packs = (narrow * tiles + VW - 1) / VW;
     FOR_EACH(k, wide * tiles + packs)
     {
-        pack p;
-        VEC a, d_, c, y, r;
-        int keep[WIDE][VW];
-        if (k < wide * tiles) {
-            const long tile = k / wide, s = k % wide * WIDE * VW, begin = tile_begin(tile, n, tiles);
-            const int rows = (int)(tile_begin(tile + 1, n, tiles) - begin);
-            const long m0 = begin * m_row + s * m_system, r0 = begin * row + s;
-            const long low = (2 * tile - 1 + 2 * tiles) % (2 * tiles), high = (2 * tile + 2) % (2 * tiles);
-            VEC cis[WIDE], dis[WIDE], totals[WIDE], excesses[WIDE];
-            for (int w = 0; w < WIDE; w++) cis[w] = dis[w] = totals[w] = excesses[w] = 0;
-            for (int i = 0; i < rows; i++) {
-                const bool open_top = i == 0 && tile == 0 && !periodic;
-                const bool open_bottom = i == rows - 1 && tile == tiles - 1 && !periodic;
-                const long m = m0 + i * m_row;
-                for (int w = 0; w < WIDE; w++) {
-                    VEC ci = cis[w], di = dis[w], total = totals[w], excess = excesses[w];
-                    const long o = m_system ? m + w * VW : m;
-                    const int kind = m_system ? BESIDE : TOGETHER;
-                    a = lanes_load(lower + lower_first, &o, kind);
-                    d_ = lanes_load(diagonal + diagonal_first, &o, kind);
-                    c = lanes_load(upper + upper_first, &o, kind);
-                    y = vload8(w, b + b_first + r0 + i * row);
-                    if (open_top) a = 0;
-                    if (open_bottom) c = 0;
-                    if (bounded && i == 0) y -= a * vload8(w, ends + ends_first + low * e_row + s);
-                    if (bounded && i == rows - 1)
-                        y -= c * vload8(w, ends + ends_first + high * e_row + s);
-                    FORWARD(i * WIDE + w)
-                    cis[w] = ci, dis[w] = di, totals[w] = total, excesses[w] = excess;
-                }
-            }
-            int whole = 1;
-            for (int w = 0; w < WIDE; w++) {
-                for (int v = 0; v < VW; v++) p.s[v] = s + w * VW + v;
-                whole &= lanes_keep(totals[w], excesses[w], VW, p.s, check, flag, found, ticket, keep[w]);
-                dis[w] = 0;
-            }
-            for (int i = rows - 1; i >= 0; i--)
-                for (int w = 0; w < WIDE; w++) {
-                    global REAL *to = x + x_first + r0 + i * row + w * VW;
-                    y = dis[w] = vload8(i * WIDE + w, ds) - vload8(i * WIDE + w, cs) * dis[w];
-                    if (whole) {
-                        vstore8(y, 0, to);
-                        continue;
-                    }
-                    REAL t[VW];
-                    vstore8(y, 0, t);
-                    for (int v = 0; v < VW; v++)
-                        if (keep[w][v]) to[v] = t[v];
-                }
-            continue;
-        }
-        REAL left[VW], right[VW], box[4][BLOCK * VW];
-        VEC ci = 0, di = 0, total = 0, excess = 0;
-        pack_take(&p, k - wide * tiles, n, systems - narrow, narrow, tiles, m_row, m_system, row, system);
-        for (int v = 0; v < VW; v++) {
-            long l = (2 * p.tile[v] - 1 + 2 * tiles) % (2 * tiles), h = (2 * p.tile[v] + 2) % (2 * tiles);
-            left[v] = bounded ? ends[ends_first + l * e_row + p.s[v] * e_system] : 0;
-            right[v] = bounded ? ends[ends_first + h * e_row + p.s[v] * e_system] : 0;
-        }
-        for (int i = 0; i < p.most;) {
-            if (i > 0 && i + BLOCK < p.least) {
-                STAGE_ROWS((long)i)
-                for (int j = 0; j < BLOCK; j++) {
-                    STAGED_ROW((long)i, j)
-                    FORWARD(i + j)
-                }
-                i += BLOCK;
-                continue;
-            }
-            LOAD_EDGE(i, left, right)
-            FORWARD(i)
-            i++;
-        }
-        int whole = lanes_keep(total, excess, p.count, p.s, check, flag, found, ticket, keep[0]);
-        whole &= p.r_kind == BESIDE && p.least == p.most;
-        y = 0;
-        for (int i = p.most; i > 0;) { // rows to go
-            if (whole) {
-                i--;
-                y = vload8(i, ds) - vload8(i, cs) * y;
-                vstore8(y, 0, x + x_first + p.r[0] + i * row);
-                continue;
-            }
-            int from = i <= p.least && i >= BLOCK ? i - BLOCK : i - 1;
-            for (int j = i - 1; j >= from; j--) {
-                y = vload8(j, ds) - vload8(j, cs) * y;
-                vstore8(y, j - from, box[0]);
-            }
-            for (int v = 0; v < VW; v++) {
-                if (!keep[0][v]) continue;
-                global REAL *to = x + x_first + p.r[v];
-                for (int j = from; j < i; j++)
-                    if (j < p.rows[v]) to[j * row] = box[0][(j - from) * VW + v];
-            }
-            i = from;
-        }
+        if (k < wide * tiles)
+            solve_wide(SOLVE_ARGS, k / wide, k % wide * WIDE * VW, cs, ds);
+        else
+            solve_pack(SOLVE_ARGS, k - wide * tiles, narrow, cs, ds);
     }
 }
 

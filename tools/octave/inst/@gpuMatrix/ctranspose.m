@@ -2,11 +2,7 @@ function z = ctranspose (a)
   % a'   The transpose, on the device. Numbers are real: .' and ' are the same
   %
   % Queued. Of sparse matrices that are not symmetric by the host.
-  h = kry_mex ('transpose', a.h);
-  if h == 0, z = by_host (@transpose, a); return; end
-  z = a;
-  z.h = h;
-  z.guard = onCleanup (@() kry_mex ('free', h));
+  z = transpose (a);
 end
 
 %!test
