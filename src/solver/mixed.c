@@ -32,9 +32,9 @@ typedef struct mixed {
     kry_inside inside;
     kry_equilibrium e;
     kry_outer *outer;
-    kry_options options;     /* of the solver inside */
-    kry_scheme asked, first; /* first: what a solve begins with, */
-    kry_scheme fitting;      /* where single can hold the matrix */
+    kry_options options;       /* of the solver inside */
+    kry_scheme asked, first;   /* first: what a solve begins with, */
+    kry_scheme fitting;        /* where single can hold the matrix */
     kry_subdomains subdomains; /* on a part of a team; owned */
     kry_stop stop;
     kry_monitor monitor;
@@ -79,6 +79,14 @@ bool kry_outer_accepts(kry_outer *O, double norm)
 
     if (sane) O->least = norm;
     return sane;
+}
+
+bool kry_outer_takes(kry_outer *O, kry_result *res)
+{
+    bool taken = kry_outer_accepts(O, res->true_residual);
+
+    if (!taken) res->true_residual = O->least;
+    return taken;
 }
 
 /* Of a solve inside: the residual is what it was given, and one cycle is enough. */
@@ -322,6 +330,7 @@ static kry_status solve_ends(mixed *M, const kry_ends *ends, kry_result *res)
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
     }
     TRY(M->outer->table->begin(M->outer, ends));
+    M->outer->target = fmax(M->stop.rtol * M->outer->norm_b, M->stop.atol);
     if (M->outer->norm_b == 0) {
         zero(M, res);
         if (ends->host_x) memset(ends->host_x, 0, (size_t)M->A->shape.rows * sizeof(double));

@@ -66,7 +66,7 @@ struct kry_outer {
     bool pinned;         /* host: the first unknown of `A` is */
     kry_monitor monitor; /* of the flexible and the plain method */
     void *monitor_user;
-    double norm_b, inconsistent;
+    double norm_b, inconsistent, target; /* as in kry_result */
     double least;     /* true residual of the x that is kept */
     int64_t products; /* in double, outside of the plain method */
 };
@@ -75,6 +75,8 @@ struct kry_outer {
 void kry_truth_scale(kry_truth *T, double norm, double scaled_norm);
 /* Whether the x with this residual takes the place of the one before. */
 bool kry_outer_accepts(kry_outer *O, double norm);
+/* The same of a method in double that has ended; if not, its result tells of the x that stays. */
+bool kry_outer_takes(kry_outer *O, kry_result *res);
 /* One solve inside for the rhs that is there, which `outside` has scaled: x from zero, one cycle.
  */
 kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside);

@@ -8,6 +8,7 @@
  * (its norm), 1.5 (rounding it); another 2 where the matrix in single is scaled by a diagonal.
  */
 #include "../core/null_space.h"
+#include "../core/pin.h"
 #include "mixed.h"
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ typedef struct device_outer {
     kry_outer outer; /* first */
     kry_device *dev; /* borrowed */
     kry_null_space null;
+    const kry_op *singular; /* what the system pins an unknown of; borrowed; NULL: it pins none */
+    kry_null_space pinned_null;
     kry_vec *x[2], *r; /* n in double; x[at] is the one that is kept */
     int at;
     kry_vec *scale;   /* S; NULL: the identity */
@@ -75,14 +78,22 @@ done:
 
 /* ---- the truth -------------------------------------------------------------------------- */
 
-/* r := b - A x of this x, less what no x can reach */
+/* r := b - A x of this x, less what no x can reach. Where A pins an unknown, the norm is that of
+ * what it pins, if that is larger (pcg.c), and there is a solution. */
 static kry_status residual_of(device_outer *D, const kry_vec *x, double norms[2])
 {
     kry_status st = KRY_OK;
+    double whole[2] = { 0 };
 
+    if (D->singular && D->outer.inconsistent <= D->outer.target) {
+        TRY(kry_op_residual(D->singular, D->b, x, D->r));
+        TRY(kry_null_space_project(&D->pinned_null, D->r));
+        TRY(norms_of(D, D->r, whole));
+    }
     TRY(kry_op_residual(D->outer.system, D->b, x, D->r));
     TRY(kry_null_space_project(&D->null, D->r));
     TRY(norms_of(D, D->r, norms));
+    norms[0] = fmax(norms[0], whole[0]);
     if (isfinite(D->outer.least)) D->outer.products++; /* the guess's is everybody's */
 done:
     return st;
@@ -177,7 +188,7 @@ static kry_status go_on(device_outer *D, kry_op *solver, const kry_stop *stop, k
     st = solver->table->solve(solver->self, D->b, x, res);
     if (st < 0) goto done;
     st = KRY_OK;
-    if (kry_outer_accepts(&D->outer, res->true_residual)) D->at = !D->at;
+    if (kry_outer_takes(&D->outer, res)) D->at = !D->at;
 done:
     return st;
 }
@@ -213,7 +224,7 @@ static kry_status device_begin(kry_outer *O, const kry_ends *ends)
 
     D->b = ends->b;
     TRY(kry_rhs_norm(D->b, D->norm, &O->norm_b));
-    TRY(kry_null_space_measure(&D->null, D->b, &O->inconsistent));
+    TRY(kry_null_space_measure(D->singular ? &D->pinned_null : &D->null, D->b, &O->inconsistent));
     D->at = 0;
     TRY(kry_vec_copy(ends->x, D->x[0]));
     O->least = INFINITY;
@@ -264,6 +275,7 @@ static void device_destroy(kry_outer *O)
     kry_vec_release(&D->r);
     kry_vec_release(&D->x[1]);
     kry_vec_release(&D->x[0]);
+    kry_null_space_release(&D->pinned_null);
     kry_null_space_release(&D->null);
     free(D);
 }
@@ -285,6 +297,10 @@ static kry_status allocate(device_outer *D)
     const char *defines = D->outer.e.scale ? "-DSCALED" : "";
 
     TRY(kry_null_space_create(D->outer.system, &D->null));
+    if (kry_pin_of(D->outer.system) != D->outer.system) {
+        D->singular = kry_pin_of(D->outer.system);
+        TRY(kry_null_space_create(D->singular, &D->pinned_null));
+    }
     TRY(kry_vec_create(D->dev, KRY_F64, n, 1, &D->x[0]));
     TRY(kry_vec_create(D->dev, KRY_F64, n, 1, &D->x[1]));
     TRY(kry_vec_create(D->dev, KRY_F64, n, 1, &D->r));

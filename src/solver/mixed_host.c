@@ -19,6 +19,7 @@ typedef struct host_outer {
     int64_t n;
     bool projects;    /* A maps constants to zero */
     double pin;       /* what is added to the first diagonal entry */
+    double share;     /* of pinned ones: residual without the pin over that with it, at least 1 */
     double *x[2], *r; /* x[at] is the one that is kept */
     int at;
     float *single;   /* on its way to the device or back */
@@ -59,14 +60,29 @@ static void product(const host_outer *H, const double *x, double *y)
     y[0] += H->pin * x[0];
 }
 
-/* r := b - A x, less what no x can reach. Its norm. */
+/* Of r = b - P x, P pinned: the norm of b - A x without its mean, which differs in one number. */
+static double unpinned_norm(const host_outer *H, const double *x)
+{
+    double most = H->r[0] + H->pin * x[0], m = mean(H->r, H->n) + H->pin * x[0] / (double)H->n;
+    double sum = (most - m) * (most - m);
+
+    for (int64_t i = 1; i < H->n; i++) sum += (H->r[i] - m) * (H->r[i] - m);
+    return sqrt(sum);
+}
+
+/* r := b - A x, less what no x can reach. Its norm; of a pinned A that of what it pins, if that is
+ * larger (pcg.c), and there is a solution. */
 static double residual_of(host_outer *H, const double *x)
 {
     product(H, x, H->r);
     for (int64_t i = 0; i < H->n; i++) H->r[i] = H->b[i] - H->r[i];
     project(H, H->r);
     if (isfinite(H->outer.least)) H->outer.products++;
-    return sqrt(dot(H->r, H->r, H->n));
+    double norm = sqrt(dot(H->r, H->r, H->n));
+    bool unpins = H->pin != 0 && H->outer.inconsistent <= H->outer.target;
+    double whole = unpins ? fmax(norm, unpinned_norm(H, x)) : norm;
+    H->share = norm > 0 && isfinite(whole) ? whole / norm : 1;
+    return whole;
 }
 
 /* ---- between single and double ---------------------------------------------------------- */
@@ -114,6 +130,7 @@ static kry_status host_truth(kry_truth *T, kry_vec *d, kry_vec *r)
     TRY(widen(H, H->x[H->at], H->outer.e.factor * T->scale, d, H->x[!H->at]));
     double norm = residual_of(H, H->x[!H->at]);
     TRY(narrow(H, T, H->r, r));
+    T->norm *= H->share, T->unit *= H->share;
     if (kry_outer_accepts(&H->outer, norm))
         H->at = !H->at;
     else
@@ -220,8 +237,10 @@ static kry_status run(kry_outer *O, bool inside, const kry_stop *stop, kry_resul
     while (kry_watch_judge(&H->watch, residual, res)) {
         TRY(cycle(H, x, inside, residual));
         residual = residual_of(H, x);
+        H->watch.unit = H->share;
+        if (H->share > 1) H->watch.goal = 0.5 * H->watch.target; /* as in pcg.c */
     }
-    if (kry_outer_accepts(O, residual)) H->at = !H->at;
+    if (kry_outer_takes(O, res)) H->at = !H->at;
 done:
     return st;
 }
@@ -269,7 +288,7 @@ static kry_status host_begin(kry_outer *O, const kry_ends *ends)
               H->b[i]);
     CHECK(isfinite(O->norm_b), KRY_ERR_ARGUMENT,
           "kry_solve: ||b||^2 cannot be summed in double: scale the system");
-    O->inconsistent = H->projects ? fabs(mean(H->b, H->n)) * sqrt((double)H->n) : 0;
+    O->inconsistent = H->projects || H->pin != 0 ? fabs(mean(H->b, H->n)) * sqrt((double)H->n) : 0;
     O->least = INFINITY;
 done:
     return st;

@@ -7,7 +7,8 @@
  *   rho' := r'z,  beta := rho' / rho
  *
  * With deflation M is both levels, or A is P A (precond/two_level.c), and a cycle begins with
- * x := x + Q (b - A x). A's null space is kept out of r, and in the end out of x.
+ * x := x + Q (b - A x). A's null space is kept out of r, and in the end out of x. Where A pins an
+ * unknown, the residual of what it pins has to be small as well.
  *
  * Storage     r, p, old p, q: 4 n numbers; z with a preconditioner; no q where A repeats
  * Per step    grids without a matrix 7 words (cl/stencil.cl); else
@@ -45,7 +46,11 @@ typedef struct pcg {
     kry_sum *drift, *next_drift;       /* sums of r, where constants are the null space */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last, *correct_beta;
-    kry_null_space null; /* of A: kept out of r, and in the end out of x */
+    kry_null_space null;        /* of A: kept out of r, and in the end out of x */
+    const kry_op *singular;     /* what A pins an unknown of; borrowed from A; NULL: A is no pin */
+    kry_null_space pinned_null; /* its null space */
+    kry_vec *clear;             /* b without what lies along that */
+    bool unpins;                /* of a b that has a solution the residual is looked at */
     kry_watch watch;
     kry_chip chip; /* iterations that stay on it, where A offers them */
     double setup_seconds;
@@ -99,6 +104,28 @@ done:
     return st;
 }
 
+/* Where A pins an unknown: all that is left of r in the other rows adds up in that one, once the
+ * pin is gone. The residual is then that of what is pinned, and the recurrence goes by their ratio;
+ * to half the target, for the ratio changes. */
+static kry_status unpin(pcg *S, const kry_vec *b, const kry_vec *x, double *residual)
+{
+    kry_status st = KRY_OK;
+    double whole;
+
+    if (!S->unpins) return KRY_OK;
+    TRY(kry_op_residual(S->singular, b, x, S->p)); /* p is between two uses */
+    TRY(kry_null_space_project(&S->pinned_null, S->p));
+    TRY(kry_vec_dot_sum(S->p, S->p, S->pq));
+    TRY(kry_sum_read(S->layout, S->pq, &whole));
+    whole = sqrt(whole);
+    if (whole <= *residual) return S->watch.unit = 1, KRY_OK;
+    S->watch.unit = *residual > 0 ? whole / *residual : 1;
+    if (S->watch.restarts >= 0) S->watch.goal = 0.5 * S->watch.target;
+    *residual = whole;
+done:
+    return st;
+}
+
 /* r := b - A x, and the recurrence from there. Hands back the true residual. With deflation x moves
  * along Z. Waits. */
 static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
@@ -116,6 +143,7 @@ static kry_status begin(pcg *S, const kry_vec *b, kry_vec *x, double *residual)
     if (T) return *residual = T->norm, KRY_OK;
     TRY(kry_sum_read(S->layout, S->rho, rho));
     *residual = sqrt(rho[1]);
+    TRY(unpin(S, b, x, residual));
 done:
     return st;
 }
@@ -345,8 +373,14 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
     double norm_b = T ? T->norm_b : 0, inconsistent = 0, residual = 0;
 
     if (!T) TRY(kry_rhs_norm(b, S->pq, &norm_b));
-    if (!T) TRY(kry_null_space_measure(&S->null, b, &inconsistent));
+    if (!T) TRY(kry_null_space_measure(S->singular ? &S->pinned_null : &S->null, b, &inconsistent));
     kry_watch_begin(&S->watch, norm_b);
+    S->unpins = S->singular && !T && inconsistent <= S->watch.target;
+    if (S->unpins) {
+        TRY(kry_vec_copy(b, S->clear));
+        TRY(kry_null_space_project(&S->pinned_null, S->clear));
+        b = S->clear;
+    }
     S->chip.iterations = 0;
     if (norm_b == 0) {
         TRY(kry_vec_fill(x, 0.0));
@@ -394,12 +428,14 @@ static void pcg_destroy(void *self)
     if (!S) return;
     kry_chip_release(&S->chip);
     kry_watch_release(&S->watch);
+    kry_null_space_release(&S->pinned_null);
     kry_null_space_release(&S->null);
     kry_sum_release(&S->next_drift);
     kry_sum_release(&S->drift);
     kry_sum_release(&S->zq);
     kry_sum_release(&S->rho);
     kry_sum_release(&S->pq);
+    kry_vec_release(&S->clear);
     kry_vec_release(&S->old);
     kry_vec_release(&S->p);
     kry_vec_release(&S->q);
@@ -478,6 +514,7 @@ static kry_status allocate(pcg *S)
     if (!S->repeats) TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
     TRY(kry_vec_create(S->dev, type, n, 1, &S->p));
     if (S->fuses) TRY(kry_vec_create(S->dev, type, n, 1, &S->old));
+    if (S->singular) TRY(kry_vec_create(S->dev, type, n, 1, &S->clear));
     if (S->M)
         TRY(kry_vec_create(S->dev, type, n, 1, &S->z));
     else
@@ -582,6 +619,10 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(kry_null_space_create(A, &S->null));
+    if (kry_pin_of(A) != A) {
+        S->singular = kry_pin_of(A);
+        TRY(kry_null_space_create(S->singular, &S->pinned_null));
+    }
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
     S->watch.attentive = params->precond && (params->precond->shape.traits & KRY_VARYING);

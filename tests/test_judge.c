@@ -1,0 +1,734 @@
+/*
+ * test_judge.c - systems of every kind, solved in every way, before an independent judge
+ *
+ * Each case is a random system (positive definite, graph Laplacians, graded, indefinite, singular
+ * with and without a solution, nonsymmetric, huge, tiny, denormal, nearly singular, with zero rows,
+ * 1 by 1, empty), a random way to solve it, a random right-hand side and guess. Whatever comes out,
+ *
+ *   - `converged` holds before the residual in long double (judge.h), and x is finite;
+ *   - the true residual that is reported is that of the x that is returned, converged or not;
+ *   - the status is that of the reason, and the reason says why in a sentence;
+ *   - a call that fails says so in a sentence, hands out nothing, and leaves x as it was;
+ *   - a system that is positive definite and well-conditioned is solved, and one without a solution
+ *     is not.
+ *
+ * A case that fails prints KRY_TEST_SEED and KRY_TEST_CASE, which run it alone. KRY_FULL: many more
+ * cases, and more ways (each is compiled once).
+ */
+#include "judge.h"
+
+enum { LARGEST = 130, CASES = 1500, FULL_CASES = 40000, SECONDS = 45 };
+
+/* ---- systems --------------------------------------------------------------------------------- */
+
+typedef struct system_of {
+    const char *kind;
+    kry_type type;
+    int64_t n, nnz;
+    double a[LARGEST * LARGEST]; /* n by n; zeros are not stored */
+    int64_t row_ptr[LARGEST + 1];
+    int32_t row[LARGEST * LARGEST], col[LARGEST * LARGEST];
+    double val[LARGEST * LARGEST];
+    double b[LARGEST], guess[LARGEST], x[LARGEST];
+    double scale;    /* of b */
+    unsigned traits; /* what is promised, rightly or not */
+    bool easy;       /* positive definite and well-conditioned: it must be solved */
+    int parts;       /* of a Laplacian; 0: it is none */
+    bool attach;     /* its null space is told by vectors */
+    bool zero_b, bad_b;
+    entries entries;
+} system_of;
+
+static double unit(void) { return (random_number(KRY_F64) + 1) / 2; }
+static bool one_in(int64_t k) { return random_below(k) == 0; }
+static int64_t between(int64_t low, int64_t high) { return low + random_below(high - low + 1); }
+
+/* In the type; what is too large for it becomes the largest number. */
+static double held(kry_type type, double v)
+{
+    if (type == KRY_F64) return fmin(fmax(v, -DBL_MAX), DBL_MAX);
+    return (double)(float)fmin(fmax(v, -FLT_MAX), FLT_MAX);
+}
+
+static double *at_place(system_of *s, int64_t i, int64_t j) { return &s->a[i * s->n + j]; }
+
+static void set_both(system_of *s, int64_t i, int64_t j, double v)
+{
+    *at_place(s, i, j) = *at_place(s, j, i) = held(s->type, v);
+}
+
+/* Symmetric, about k entries beside the diagonal of a row, and the diagonal larger than their sum.
+ */
+static void dominant(system_of *s)
+{
+    int64_t k = between(1, 8);
+    for (int64_t i = 0; i < s->n * k / 2; i++) {
+        int64_t r = random_below(s->n), c = random_below(s->n);
+        if (r != c) set_both(s, r, c, random_number(s->type));
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < s->n; j++) sum += j == i ? 0 : fabs(*at_place(s, i, j));
+        set_both(s, i, i, sum + 0.2 + unit());
+    }
+}
+
+static unsigned promise_positive(void)
+{
+    return one_in(3) ? 0 : one_in(2) ? KRY_SYMMETRIC : KRY_SYMMETRIC | KRY_POSITIVE;
+}
+
+static void make_positive(system_of *s)
+{
+    dominant(s);
+    s->traits = promise_positive();
+    s->easy = true;
+}
+
+/* Sums of v v' and a shift, which may be lost in rounding. */
+static void make_gram(system_of *s)
+{
+    double shift = pow(10, -(double)random_below(18));
+    for (int64_t k = 0; k < s->n; k++) {
+        int64_t at[4];
+        double v[4];
+        for (int i = 0; i < 4; i++) at[i] = random_below(s->n), v[i] = random_number(s->type);
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j <= i; j++)
+                if (at[i] != at[j] || i == j)
+                    set_both(s, at[i], at[j], *at_place(s, at[i], at[j]) + v[i] * v[j]);
+    }
+    for (int64_t i = 0; i < s->n; i++) set_both(s, i, i, *at_place(s, i, i) + shift);
+    s->traits = promise_positive();
+}
+
+/* Part p has the rows p, p + parts, ...; weights whose sums are exact. */
+static void laplacian(system_of *s, int parts)
+{
+    s->parts = parts;
+    for (int64_t i = parts; i < s->n; i++) set_both(s, i, i - parts, -(double)between(1, 64) / 8);
+    for (int64_t k = 0; k < s->n; k++) {
+        int64_t i = random_below(s->n),
+                j = i % parts + parts * random_below((s->n - i % parts + parts - 1) / parts);
+        if (i != j) set_both(s, i, j, -(double)between(1, 64) / 8);
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < s->n; j++) sum -= j == i ? 0 : *at_place(s, i, j);
+        set_both(s, i, i, sum);
+    }
+}
+
+static void make_laplacian(system_of *s)
+{
+    laplacian(s, 1);
+    s->traits = one_in(4) ? KRY_SYMMETRIC : KRY_SINGULAR | KRY_SYMMETRIC;
+    s->attach = !(s->traits & KRY_SINGULAR) && one_in(2);
+}
+
+static void make_components(system_of *s)
+{
+    laplacian(s, (int)between(1, s->n < 5 ? s->n : 5));
+    s->traits = one_in(5) ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_SYMMETRIC;
+    s->attach = !one_in(3);
+}
+
+static void make_graded(system_of *s)
+{
+    double decades = (s->type == KRY_F32 ? 8 : 16) * unit();
+    dominant(s);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j <= i; j++)
+            set_both(s, i, j,
+                     *at_place(s, i, j) * pow(10, -decades * (double)(i + j) / (double)s->n));
+    s->traits = promise_positive();
+}
+
+static void make_indefinite(system_of *s)
+{
+    dominant(s);
+    for (int64_t i = 0; i < s->n; i++)
+        if (one_in(3)) set_both(s, i, i, -*at_place(s, i, i) * (one_in(4) ? 0 : 1));
+    s->traits = promise_positive();
+}
+
+static void make_nonsymmetric(system_of *s)
+{
+    dominant(s);
+    for (int64_t k = 0; k < 2 * s->n; k++)
+        *at_place(s, random_below(s->n), random_below(s->n)) += random_number(s->type);
+    for (int64_t i = 0; i < s->n * s->n; i++) s->a[i] = held(s->type, s->a[i]);
+    s->traits = one_in(4) ? KRY_POSITIVE | KRY_SYMMETRIC : 0;
+}
+
+/* All numbers times a power of two, up to the ends of the range and beyond, where digits are lost.
+ */
+static void make_scaled(system_of *s)
+{
+    int most = s->type == KRY_F32 ? 145 : 1070, power = (int)between(-most, most);
+    dominant(s);
+    for (int64_t i = 0; i < s->n * s->n; i++) s->a[i] = held(s->type, ldexp(s->a[i], power));
+    s->traits = promise_positive();
+    if (one_in(2)) s->scale = ldexp(1, power);
+}
+
+/* Its right-hand side may be too large or too small to sum its squares. */
+static void make_scaled_rhs(system_of *s)
+{
+    dominant(s);
+    s->scale = pow(10, (s->type == KRY_F32 ? 40 : 310) * random_number(KRY_F64));
+    s->traits = promise_positive();
+}
+
+static void make_zero_rows(system_of *s)
+{
+    dominant(s);
+    for (int64_t k = 0; k < 1 + s->n / 10; k++) {
+        int64_t i = random_below(s->n);
+        for (int64_t j = 0; j < s->n; j++) set_both(s, i, j, 0);
+    }
+    s->traits = promise_positive();
+}
+
+/* | D  B' |
+ * | B  0  | */
+static void make_saddle(system_of *s)
+{
+    dominant(s);
+    for (int64_t i = s->n / 2; i < s->n; i++)
+        for (int64_t j = s->n / 2; j < s->n; j++) *at_place(s, i, j) = 0;
+    s->traits = promise_positive();
+}
+
+static void make_diagonal(system_of *s)
+{
+    double decades = (s->type == KRY_F32 ? 30 : 290) * unit() * unit();
+    for (int64_t i = 0; i < s->n; i++)
+        set_both(s, i, i, pow(10, decades * random_number(KRY_F64)) * (one_in(40) ? -1 : 1));
+    s->traits = promise_positive();
+}
+
+static void make_hilbert(system_of *s)
+{
+    if (s->n > 20) s->n = between(2, 20);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j < s->n; j++) set_both(s, i, j, 1 / (double)(i + j + 1));
+    s->traits = promise_positive();
+}
+
+/* A Laplacian with next to nothing to the ground. */
+static void make_nearly_singular(system_of *s)
+{
+    laplacian(s, 1);
+    s->parts = 0;
+    int64_t i = random_below(s->n);
+    set_both(s, i, i, *at_place(s, i, i) + pow(10, -20 * unit()));
+    s->traits = promise_positive();
+}
+
+static void make_one(system_of *s)
+{
+    s->n = 1;
+    double v = pow(10, (s->type == KRY_F32 ? 44 : 320) * random_number(KRY_F64));
+    set_both(s, 0, 0, one_in(8) ? 0 : one_in(4) ? -v : v);
+    if (one_in(2)) s->scale = *at_place(s, 0, 0);
+    s->traits = promise_positive();
+}
+
+static void make_zero(system_of *s) { s->traits = promise_positive(); }
+
+static void make_empty(system_of *s)
+{
+    s->n = 0;
+    s->traits = promise_positive();
+}
+
+static const struct kind {
+    const char *name;
+    void (*make)(system_of *s);
+    int share; /* of the cases */
+} kinds[] = {
+    { "positive definite", make_positive, 14 },
+    { "gram", make_gram, 8 },
+    { "laplacian", make_laplacian, 14 },
+    { "laplacian in parts", make_components, 10 },
+    { "graded", make_graded, 8 },
+    { "indefinite", make_indefinite, 8 },
+    { "nonsymmetric", make_nonsymmetric, 6 },
+    { "scaled", make_scaled, 12 },
+    { "scaled rhs", make_scaled_rhs, 6 },
+    { "zero rows", make_zero_rows, 5 },
+    { "saddle point", make_saddle, 5 },
+    { "diagonal", make_diagonal, 6 },
+    { "hilbert", make_hilbert, 4 },
+    { "nearly singular", make_nearly_singular, 6 },
+    { "1 by 1", make_one, 6 },
+    { "zero", make_zero, 1 },
+    { "empty", make_empty, 1 },
+};
+
+static void compress(system_of *s)
+{
+    s->nnz = 0;
+    s->row_ptr[0] = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int64_t j = 0; j < s->n; j++)
+            if (*at_place(s, i, j) != 0) {
+                s->row[s->nnz] = (int32_t)i, s->col[s->nnz] = (int32_t)j;
+                s->val[s->nnz++] = *at_place(s, i, j);
+            }
+        s->row_ptr[i + 1] = s->nnz;
+    }
+    s->entries = (entries){ .n = s->n, .nnz = s->nnz, .row = s->row, .col = s->col, .val = s->val };
+}
+
+/* b := A y for a random y, or random; of Laplacians made consistent now and then. */
+static void make_rhs(system_of *s)
+{
+    bool product = one_in(2), mean = s->parts && one_in(2);
+    double y[LARGEST];
+    for (int64_t i = 0; i < s->n; i++) y[i] = random_number(s->type);
+    for (int64_t i = 0; i < s->n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < s->n; j++) sum += *at_place(s, i, j) * y[j];
+        s->b[i] = product ? sum : y[i] * s->scale;
+    }
+    for (int p = 0; p < s->parts && mean && !product; p++) { /* halves that cancel, exactly */
+        for (int64_t i = p; i < s->n; i += 2 * s->parts) {
+            bool pair = i + s->parts < s->n;
+            if (pair) s->b[i + s->parts] = -s->b[i];
+            if (!pair) s->b[i] = 0;
+        }
+    }
+    if ((s->zero_b = one_in(40))) memset(s->b, 0, sizeof s->b);
+    for (int64_t i = 0; i < s->n; i++) s->b[i] = held(s->type, s->b[i]);
+    if (s->n && (s->bad_b = one_in(60))) s->b[random_below(s->n)] = one_in(2) ? NAN : INFINITY;
+}
+
+static void make_guess(system_of *s)
+{
+    double size = one_in(3) ? 0 : one_in(6) ? 1e10 : 1;
+    for (int64_t i = 0; i < s->n; i++) s->guess[i] = held(s->type, size * random_number(s->type));
+}
+
+static void system_make(system_of *s, kry_type type)
+{
+    static const int64_t sizes[] = { 2, 3, 5, 16, 17, 31, 33, 64, 65, 100, LARGEST };
+    int shares = 0, pick;
+    size_t k = 0;
+
+    for (size_t i = 0; i < COUNT(kinds); i++) shares += kinds[i].share;
+    pick = (int)random_below(shares);
+    while (pick >= kinds[k].share) pick -= kinds[k++].share;
+    memset(s, 0, sizeof *s);
+    s->kind = kinds[k].name, s->type = type, s->scale = 1;
+    s->n = sizes[random_below(COUNT(sizes))];
+    kinds[k].make(s);
+    compress(s);
+    make_rhs(s);
+    make_guess(s);
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+typedef struct way {
+    char format[40], words[300];
+    bool krylov, mixed, flux, rounded, host, pinned;
+    bool plain; /* nothing that could keep an easy system from being solved */
+    bool noted; /* the null space is known to the solver */
+} way;
+
+static const char *pick(const char *const *words, size_t most, size_t full)
+{
+    return words[random_below((int64_t)(getenv("KRY_FULL") ? full : most))];
+}
+
+static void pick_format(way *w)
+{
+    static const char *const formats[] = { "csr",
+                                           "sell",
+                                           "coo",
+                                           "csr",
+                                           "csr:values=single",
+                                           "csr:form=flux",
+                                           /* more: */ "jds",
+                                           "ell",
+                                           "hyb",
+                                           "dia",
+                                           "symdia",
+                                           "auto",
+                                           "csr:values=given",
+                                           "jds:basic",
+                                           "sell:values=single",
+                                           "ell:form=flux" };
+    snprintf(w->format, sizeof w->format, "%s", pick(formats, 6, COUNT(formats)));
+    w->flux = strstr(w->format, "flux");
+    w->rounded = strstr(w->format, "values=single");
+}
+
+static void add_word(way *w, const char *format, ...) KRY_PRINTF(2, 3);
+static void add_word(way *w, const char *format, ...)
+{
+    size_t used = strlen(w->words);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(w->words + used, sizeof w->words - used, format, args);
+    va_end(args);
+}
+
+/* The first ones are positive definite where A is. */
+static void pick_precond(way *w)
+{
+    enum { SAFE = 5 };
+    static const char *const preconds[] = { "none",
+                                            "jacobi",
+                                            "block-jacobi:3",
+                                            "block-ic",
+                                            "ip",
+                                            /* not sure: */ "chebyshev:3",
+                                            "block-ilu",
+                                            "neumann:2",
+                                            "ssor-ai:1",
+                                            "block-ic@half",
+                                            /* more: */ "ilu0",
+                                            "neumann:1",
+                                            "ssor-ai:3",
+                                            "ip:unscaled,drop",
+                                            "block-ilu@single",
+                                            "chebyshev",
+                                            "block-jacobi:7@half",
+                                            "block-ic:5",
+                                            "block-jacobi" };
+    const char *word = pick(preconds, 10, COUNT(preconds));
+    add_word(w, " precond=%s", word);
+    for (int i = SAFE; i < (int)COUNT(preconds); i++)
+        if (!strcmp(preconds[i], word)) w->plain = false;
+}
+
+static void pick_deflation(way *w, const system_of *s)
+{
+    static const char *const variants[] = { "",
+                                            ",variant=def1",
+                                            ",variant=bnn",
+                                            ",coarse=cholesky",
+                                            ",az=product",
+                                            ",az=stored,coarse=dense" };
+    if (!one_in(5)) return;
+    add_word(w, " deflation=%s:%lld%s", one_in(2) ? "stripes" : "graph",
+             (long long)between(1, s->n < 8 ? s->n + 1 : 8),
+             pick(variants, COUNT(variants), COUNT(variants)));
+    w->plain = false;
+}
+
+static void pick_krylov(way *w, const system_of *s)
+{
+    w->krylov = true;
+    add_word(w, "method=%s", one_in(2) ? "cg" : "pcg");
+    pick_precond(w);
+    pick_deflation(w, s);
+    if ((w->pinned = s->traits & KRY_SINGULAR && one_in(4))) add_word(w, " null-space=pin");
+    if (one_in(6)) add_word(w, " resident=%s", one_in(2) ? "on" : "off");
+}
+
+static void pick_mixed(way *w, const system_of *s)
+{
+    static const char *const schemes[] = { "auto", "auto", "reliable", "flexible", "classical" };
+    if (s->type == KRY_F32 || !one_in(3)) return;
+    const char *scheme = pick(schemes, COUNT(schemes), COUNT(schemes));
+    w->mixed = true;
+    add_word(w, " precision=mixed scheme=%s", scheme);
+    if (!strcmp(scheme, "flexible") && one_in(2)) add_word(w, " inner=%d", (int)between(1, 30));
+    if (one_in(4)) add_word(w, " equilibrate=%s", one_in(2) ? "on" : "off");
+    if (strcmp(scheme, "auto")) w->plain = false;
+}
+
+/* A limit that every easy system stays below, or one that cuts in. */
+static void pick_stop(way *w, const system_of *s)
+{
+    bool cut = one_in(4);
+    double digits = (s->type == KRY_F32 ? 7.2 : 15.6) * unit();
+    if (one_in(8))
+        add_word(w, " atol=%.3g", held(s->type, s->scale * pow(10, -1.5 * digits)));
+    else
+        add_word(w, " rtol=%.3g", pow(10, -digits));
+    if (digits > (s->type == KRY_F32 ? 4 : 10) || strstr(w->words, "atol") || cut) w->plain = false;
+    add_word(w, " maxit=%d", cut ? (int)between(1, 20) : 600);
+    if (one_in(4)) add_word(w, " check-every=%d", (int)between(1, 9));
+}
+
+static void way_pick(way *w, const system_of *s)
+{
+    memset(w, 0, sizeof *w);
+    w->plain = true;
+    pick_format(w);
+    if (one_in(8)) {
+        add_word(w, "method=jacobi");
+        if (one_in(2)) add_word(w, " omega=%.2f", 0.1 + 1.8 * unit());
+        w->plain = false;
+    } else
+        pick_krylov(w, s);
+    pick_mixed(w, s);
+    pick_stop(w, s);
+    w->noted = (w->krylov || w->mixed) && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
+    w->host = one_in(3);
+}
+
+/* ---- a case ---------------------------------------------------------------------------------- */
+
+typedef struct trial {
+    const system_of *s;
+    const way *w;
+    long long number;
+    bool failed;
+    kry_op *A, *S;
+    kry_result res;
+    kry_status st;
+} trial;
+
+#define WRONG(t, ...)                                                                             \
+    do {                                                                                          \
+        (t)->failed = true;                                                                       \
+        print_error("case %lld: %s, %s, n = %lld, nnz = %lld, traits %u, parts %d%s, format %s, " \
+                    "'%s'%s: ",                                                                   \
+                    (t)->number, (t)->s->kind, kry_type_name((t)->s->type), (long long)(t)->s->n, \
+                    (long long)(t)->s->nnz, (t)->s->traits, (t)->s->parts,                        \
+                    (t)->s->attach ? " attached" : "", (t)->w->format, (t)->w->words,             \
+                    (t)->w->host ? " host" : "");                                                 \
+        print_error(__VA_ARGS__);                                                                 \
+        print_error("\n");                                                                        \
+    } while (0)
+
+/* A call that failed: a sentence, and nothing made. */
+static void check_refusal(trial *t, kry_status st, const void *made, const char *what)
+{
+    if (st >= 0) return;
+    if (made) WRONG(t, "%s failed, but something was made", what);
+    if (strlen(kry_last_error()) < 10) WRONG(t, "%s failed with '%s'", what, kry_last_error());
+    bool own = st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE || st == KRY_ERR_UNSUPPORTED ||
+               st == KRY_ERR_SINGULAR;
+    if (!own) WRONG(t, "%s failed: %s: %s", what, kry_status_text(st), kry_last_error());
+}
+
+static kry_status attach_null_space(const system_of *s, kry_op *A)
+{
+    double *v = calloc((size_t)(s->n * s->parts) + 1, sizeof *v);
+    assert_non_null(v);
+    for (int64_t i = 0; i < s->n; i++) v[i % s->parts * s->n + i] = 1;
+    kry_vec *vectors = vec_of(s->type, v, s->n, s->parts);
+    kry_status st = kry_op_set_null_space(A, vectors);
+    kry_vec_release(&vectors);
+    free(v);
+    return st;
+}
+
+static kry_status make_matrix(trial *t)
+{
+    const system_of *s = t->s;
+    kry_matrix_params params = *KRY_MATRIX(.traits = s->traits);
+    void *val = in_type(s->type, s->val, s->nnz);
+
+    OK(kry_format_parse(t->w->format, &params));
+    t->A = (kry_op *)(uintptr_t)0x10;
+    kry_status st =
+        kry_csr_create(device(), s->type, s->n, s->n, s->row_ptr, s->col, val, &params, &t->A);
+    free(val);
+    check_refusal(t, st, t->A, "kry_csr_create");
+    if (st == KRY_OK && s->attach) {
+        st = attach_null_space(s, t->A);
+        check_refusal(t, st, NULL, "kry_op_set_null_space");
+    }
+    return st;
+}
+
+/* b and the guess go in, the status and x come out. */
+static void run_solver(trial *t, system_of *s)
+{
+    memcpy(s->x, s->guess, sizeof s->x);
+    if (t->w->host) {
+        t->st = kry_solve_host(t->S, s->b, s->x, &t->res);
+        return;
+    }
+    kry_vec *b = vec_of(s->type, s->b, s->n, 1), *x = vec_of(s->type, s->guess, s->n, 1);
+    t->st = kry_solve(t->S, b, x, &t->res);
+    double *numbers = numbers_of(x);
+    memcpy(s->x, numbers, (size_t)s->n * sizeof *numbers);
+    free(numbers);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+}
+
+/* ---- what must hold -------------------------------------------------------------------------- */
+
+/* The null space that the solver knows, orthonormal: the columns for judge_without. */
+static long double *null_of(const trial *t, int64_t *k)
+{
+    const system_of *s = t->s;
+    int parts = s->attach ? s->parts : 1;
+    *k = 0;
+    if (!t->w->noted || !s->parts || !s->n) return NULL;
+    long double *null = calloc((size_t)(s->n * parts), sizeof *null);
+    assert_non_null(null);
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t size = (s->n - i % parts + parts - 1) / parts;
+        null[i % parts * s->n + i] = 1 / sqrtl((long double)size);
+    }
+    *k = parts;
+    return null;
+}
+
+/* The verdict on the whole residual, and on what is left without the null space that is known. */
+static void reach_verdicts(const trial *t, verdict *whole, verdict *reachable)
+{
+    const system_of *s = t->s;
+    int64_t k;
+    long double *null = null_of(t, &k);
+    static double rounded[LARGEST * LARGEST];
+    entries A = s->entries;
+
+    for (int64_t e = 0; e < s->nnz; e++) rounded[e] = (float)s->val[e];
+    if (t->w->rounded) A.val = rounded;
+    *whole = judge_without(&A, s->type, t->w->flux, s->b, s->x, NULL, 0);
+    *reachable = judge_without(&A, s->type, t->w->flux, s->b, s->x, null, k);
+    free(null);
+}
+
+static void check_converged(trial *t, const verdict *whole)
+{
+    const kry_result *r = &t->res;
+
+    if (r->reason != KRY_CONVERGED && r->reason != KRY_CONVERGED_GUESS &&
+        r->reason != KRY_CONVERGED_ZERO)
+        WRONG(t, "KRY_OK, but %s", kry_reason_word(r->reason));
+    if (!judge_agrees(&t->s->entries, whole, r))
+        WRONG(t,
+              "'%s', but the true residual is %.4Le, wanted %.4e, slack %.1Le; reported %.4e, "
+              "inconsistent %.3e; x is%s finite",
+              kry_reason_word(r->reason), whole->residual, r->target, whole->slack,
+              r->true_residual, r->inconsistent, whole->finite ? "" : " not");
+    if (!(r->true_residual <= r->target))
+        WRONG(t, "converged to %g > %g", r->true_residual, r->target);
+    if (t->s->bad_b) WRONG(t, "converged with NaN or infinity in b");
+}
+
+static void check_not_converged(trial *t, const verdict *reachable)
+{
+    const kry_result *r = &t->res;
+
+    if (strlen(r->why) < 10) WRONG(t, "%s without a sentence", kry_reason_word(r->reason));
+    if (t->s->easy && t->w->plain && !t->s->bad_b)
+        WRONG(t, "an easy system was not solved: %s (%s)", kry_reason_word(r->reason), r->why);
+    if (r->reason != KRY_INCONSISTENT && r->true_residual <= r->target)
+        WRONG(t, "%s with a true residual of %g <= %g", kry_reason_word(r->reason),
+              r->true_residual, r->target);
+    if (r->reason == KRY_INCONSISTENT && (!t->s->parts || r->inconsistent <= r->target))
+        WRONG(t, "inconsistent: %s", r->why);
+    (void)reachable;
+}
+
+static void check_result(trial *t)
+{
+    const kry_result *r = &t->res;
+    kry_reason reason = r->reason;
+    verdict whole, reachable;
+    static const kry_status of[] = {
+#define REASON(name, word, status) [name] = status,
+        KRY_REASON_LIST(REASON)
+#undef REASON
+    };
+
+    reach_verdicts(t, &whole, &reachable);
+    if (of[reason] != t->st)
+        WRONG(t, "status '%s' with reason %s", kry_status_text(t->st), kry_reason_word(reason));
+    if (t->s->bad_b) WRONG(t, "NaN or infinity in b was not refused");
+    if (t->st == KRY_OK)
+        check_converged(t, &whole);
+    else
+        check_not_converged(t, &reachable);
+    if (!t->w->pinned && !judge_confirms(&reachable, t->s->type, r))
+        WRONG(t, "%s: true_residual is %.6e, the judge's %.6Le (whole %.3Le), slack %.1Le; %s",
+              kry_reason_word(reason), r->true_residual, reachable.residual, whole.residual,
+              reachable.slack, r->why);
+    if (r->iterations < 0 || (t->w->krylov && !t->w->mixed && strstr(t->w->words, "maxit") &&
+                              r->iterations > atoi(strstr(t->w->words, "maxit=") + 6)))
+        WRONG(t, "%lld iterations", (long long)r->iterations);
+}
+
+static void check_failure(trial *t)
+{
+    const system_of *s = t->s;
+    check_refusal(t, t->st, NULL, "kry_solve");
+    if (memcmp(s->x, s->guess, (size_t)s->n * sizeof *s->x))
+        WRONG(t, "kry_solve failed and changed x: %s", kry_last_error());
+    if (s->easy && t->w->plain && !s->bad_b) WRONG(t, "an easy system: %s", kry_last_error());
+}
+
+typedef struct tally {
+    int cases, failed, refused, solved, reasons[16];
+    double start;
+} tally;
+
+static void run_case(tally *all, long long number, kry_type type)
+{
+    static system_of s;
+    way w;
+    trial t = { .s = &s, .w = &w, .number = number };
+    kry_status st;
+
+    system_make(&s, type);
+    way_pick(&w, &s);
+    st = make_matrix(&t);
+    if (st == KRY_OK) {
+        t.S = (kry_op *)(uintptr_t)0x10;
+        st = kry_solver_create(t.A, w.words, NULL, NULL, &t.S);
+        check_refusal(&t, st, t.S, "kry_solver_create");
+    }
+    if (st == KRY_OK) {
+        run_solver(&t, &s);
+        if (t.st < 0)
+            check_failure(&t);
+        else
+            check_result(&t);
+        if (t.st >= 0) all->reasons[t.res.reason]++;
+    } else if (s.easy && w.plain)
+        WRONG(&t, "an easy system: %s", kry_last_error());
+    if (getenv("KRY_TEST_CASE"))
+        print_message("# case %lld: %s, n = %lld, %s, '%s': %s %s\n", number, s.kind,
+                      (long long)s.n, w.format, w.words,
+                      st < 0 || t.st < 0 ? kry_last_error() : t.res.why, t.res.promoted_why);
+    all->cases++, all->failed += t.failed, all->refused += st < 0 || t.st < 0;
+    kry_op_release(&t.S);
+    kry_op_release(&t.A);
+}
+
+static void solvers__right_or_honest(void **state)
+{
+    (void)state;
+    const char *only = getenv("KRY_TEST_CASE");
+    bool full = getenv("KRY_FULL"), fp64 = kry_device_get_info(device())->fp64;
+    int64_t cases = full ? FULL_CASES : small_run() ? 3 : CASES;
+    tally all = { .start = kry_now() };
+
+    uint64_t seed = random_bits();
+    for (int64_t k = only ? atoll(only) : 0; k < cases; k++) {
+        test_random_state = (seed + (uint64_t)k) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+        for (int i = 0; i < 5; i++) (void)random_bits();
+        run_case(&all, k, fp64 && !one_in(3) ? KRY_F64 : KRY_F32);
+        if (only || all.failed > 20 || (!full && kry_now() - all.start > SECONDS)) break;
+    }
+    print_message("# %d cases in %.0f s: %d refused", all.cases, kry_now() - all.start,
+                  all.refused);
+    for (int r = 0; r <= KRY_DIVERGED; r++)
+        print_message(", %d %s", all.reasons[r], kry_reason_word((kry_reason)r));
+    print_message("\n");
+    if (all.failed)
+        fail_msg("%d cases failed; KRY_TEST_SEED (above) and KRY_TEST_CASE=number run one",
+                 all.failed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solvers__right_or_honest),
+    };
+    return cmocka_run_group_tests_name("judge", tests, NULL, close_device);
+}
