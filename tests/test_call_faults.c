@@ -1,30 +1,27 @@
 /*
- * test_call_faults.c - the k-th OpenCL call of any kind fails, for every k (a sample of them unless
- * KRY_FULL is set): setting up, solving, taking new values and letting go, for every format and
- * solver. The call says so, hands out nothing, leaves nothing behind and nothing changed, and the
- * same device does the next thing. And the device is lost with call k: everything comes to its end.
+ * test_call_faults.c - the k-th OpenCL call of any kind fails (sweep.h): setting up, solving,
+ * taking new values and letting go, for every format, grid operator, preconditioner and solver.
  */
-#include "layered.h"
+#include "sweep.h"
 #include "teams.h"
 #include <kry/deflation.h>
 #include <kry/laplace.h>
 #include <kry/precond.h>
 #include <kry/stencil.h>
-#include <unistd.h>
 
 /* ---- what is solved: a matrix of three diagonals, and a grid ----------------------------- */
 
 enum { N = 60, NX = 10 };
 static int64_t row_ptr[N + 1];
 static int32_t col[3 * N];
-static double val[2][3 * N], ones[N]; /* old values, and new ones */
+static double val[2][3 * N], ones[N], waves[N]; /* old values, and new ones; 1 and -1 in turn */
 
 static int setup(void **state)
 {
     (void)state;
     int64_t k = 0;
     for (int i = 0; i < N; i++) {
-        ones[i] = 1;
+        ones[i] = 1, waves[i] = i % 2 ? -1 : 1;
         for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++, k++)
             col[k] = j, val[0][k] = i == j ? 4 : -1, val[1][k] = 2 * val[0][k];
         row_ptr[i + 1] = k;
@@ -32,69 +29,16 @@ static int setup(void **state)
     return 0;
 }
 
-/* Poison, so that an output that is not set to NULL shows. */
-#define POISONED(type) ((type *)(uintptr_t)0x10)
-
-/* One sequence of calls, from setting up to letting go. */
-typedef struct scene {
-    const char *name; /* a format, or words of kry_solver_create */
-    kry_status (*run)(kry_device *dev, const struct scene *s, bool *good);
-    kry_type type;
-    bool grid;
-    kry_format format;
-    kry_form form;
-    kry_jds_product jds;
-    kry_laplace_kernel laplace;
-} scene;
-
-/* The first call that failed since arm(). */
-static const char *kept;
-
-static void arm(long k, cl_int error, bool lost)
-{
-    layer()->arm(NULL, k, error, lost);
-    kept = NULL;
-}
-
-static const char *failed_call(void) { return kept ? kept : layer()->failed(); }
-
-static void disarm(void)
-{
-    kept = failed_call();
-    layer()->arm(NULL, 0, CL_SUCCESS, false);
-}
-
-/* What went wrong besides the call: counted, and told at once. */
-static int complaints;
-static const scene *on_stage;
-static long at_call;
-
-static void complain(const char *what)
-{
-    const char *failed = failed_call();
-    if (complaints++ < 40)
-        print_error("%s, call %ld (%s): %s; last error: %s\n", on_stage->name, at_call,
-                    failed ? failed : "none", what, kry_last_error());
-}
-
-/* A step that fails has set its output to NULL; a step behind it does not happen. */
-#define STEP(call, output)                                              \
-    do {                                                                \
-        (output) = (void *)POISONED(char);                              \
-        st = (call);                                                    \
-        if (st < 0 && (output)) complain(#call " hands something out"); \
-        if (st < 0) (output) = NULL;                                    \
-        if (st < 0) goto done;                                          \
-    } while (0)
-
 /* ---- formats ----------------------------------------------------------------------------- */
 
 static kry_status make_matrix(kry_device *dev, const scene *s, const double *values, kry_op **A)
 {
     void *numbers = in_type(s->type, values, 3 * N);
-    kry_status st = kry_csr_create(
-        dev, s->type, N, N, row_ptr, col, numbers,
-        KRY_MATRIX(.traits = KRY_POSITIVE, .format = s->format, .form = s->form, .jds = s->jds), A);
+    kry_status st =
+        kry_csr_create(dev, s->type, N, N, row_ptr, col, numbers,
+                       KRY_MATRIX(.traits = KRY_POSITIVE, .format = s->format, .form = s->form,
+                                  .jds = s->jds, .on_host = s->on_host),
+                       A);
     free(numbers);
     return st;
 }
@@ -107,29 +51,28 @@ static bool is_product(const float *y, float times)
     return true;
 }
 
-/* New values that were not taken leave the old ones. */
-static void check_old_values(kry_op *A, kry_vec *x, kry_vec *y)
+/* New values that were not taken leave the old ones: y := A 1 is what it was. */
+static void check_old_values(kry_op *A, kry_vec *x, kry_vec *y, const float *old)
 {
     float product[N] = { 0 };
     char told[400];
 
+    if (lost) return; /* nothing can be looked at */
     snprintf(told, sizeof told, "%s", kry_last_error());
     disarm();
     if (kry_op_apply(A, 1, x, 0, y) < 0 || kry_vec_read(y, product) < 0)
         complain("nothing works after an update that failed");
-    else if (!is_product(product, 1))
+    else if (memcmp(product, old, sizeof product))
         complain("an update that failed has changed values");
     (void)kry_fail(KRY_ERR_DEVICE, "%s", told);
 }
-
-static bool lost; /* nothing can be looked at then */
 
 static kry_status run_format(kry_device *dev, const scene *s, bool *good)
 {
     kry_status st = KRY_OK;
     kry_op *A = NULL;
     kry_vec *x = NULL, *y = NULL, *d = NULL;
-    float product[N] = { 0 }, next[3 * N];
+    float product[N] = { 0 }, old[N] = { 0 }, next[3 * N];
     int64_t ptr[N + 1];
     int32_t columns[3 * N];
 
@@ -140,15 +83,16 @@ static kry_status run_format(kry_device *dev, const scene *s, bool *good)
     STEP(kry_vec_create(dev, s->type, N, 1, &d), d);
     TRY(kry_vec_fill(x, 1));
     TRY(kry_op_apply(A, 1, x, 0, y));
+    TRY(kry_vec_read(y, old));
     TRY(kry_op_residual(A, y, x, d));
     TRY(kry_op_diagonal(A, d));
     st = kry_op_update(A, next);
-    if (st < 0 && !lost) check_old_values(A, x, y);
+    if (st < 0) check_old_values(A, x, y, old);
     TRY(st);
     TRY(kry_op_apply(A, 1, x, 0, y));
     TRY(kry_vec_read(y, product));
     TRY(kry_matrix_read(A, ptr, columns, next));
-    *good = is_product(product, 2) && !memcmp(ptr, row_ptr, sizeof ptr);
+    *good = is_product(old, 1) && is_product(product, 2) && !memcmp(ptr, row_ptr, sizeof ptr);
 done:
     kry_vec_release(&d);
     kry_vec_release(&y);
@@ -157,22 +101,122 @@ done:
     return st;
 }
 
-/* ---- solvers ----------------------------------------------------------------------------- */
+/* ---- operators on a grid ----------------------------------------------------------------- */
+
+/* Kinds of grids. */
+enum { GRID_COEFFICIENT, GRID_FACES, GRID_IN_SPACE, GRID_SINGULAR, GRID_KINDS };
+
+static kry_status make_grid(kry_device *dev, const scene *s, kry_op **A)
+{
+    kry_stencil_params p = *KRY_STENCIL(.size = { NX, N / NX }, .coefficient = ones);
+
+    if (s->kind == GRID_IN_SPACE) p.size[1] = 3, p.size[2] = N / NX / 3;
+    if (s->kind == GRID_FACES) p.face[0] = p.face[1] = ones;
+    if (s->kind == GRID_SINGULAR)
+        for (int a = 0; a < 2; a++) p.low[a] = p.high[a] = KRY_NEUMANN;
+    p.on_host = s->on_host;
+    p.path = s->path;
+    return kry_stencil_create(dev, s->type, &p, A);
+}
+
+static kry_status run_grid(kry_device *dev, const scene *s, bool *good)
+{
+    static const kry_side_values sides[3] = { { .constant = 1 }, { .array = ones }, { NULL, 0 } };
+    kry_status st = KRY_OK;
+    kry_op *A = NULL, *B = NULL;
+    kry_vec *x = NULL, *y = NULL, *r = NULL;
+    float old[N] = { 0 }, stored[N] = { 0 }, product[N] = { 0 };
+    double next[2 * N];
+
+    for (int i = 0; i < 2 * N; i++) next[i] = 2;
+    STEP(make_grid(dev, s, &A), A);
+    STEP(kry_vec_create(dev, s->type, N, 1, &x), x);
+    STEP(kry_vec_create(dev, s->type, N, 1, &y), y);
+    TRY(kry_vec_fill(x, 1));
+    STEP(kry_vec_create(dev, s->type, N, 1, &r), r);
+    TRY(kry_vec_fill(y, 0));
+    TRY(kry_stencil_boundary(A, sides, sides, y));
+    TRY(kry_op_residual(A, y, x, r));
+    TRY(kry_op_diagonal(A, r));
+    STEP(kry_stencil_matrix(A, NULL, &B), B);
+    TRY(kry_op_apply(B, 1, x, 0, y));
+    TRY(kry_vec_read(y, stored));
+    TRY(kry_op_apply(A, 1, x, 0, y));
+    TRY(kry_vec_read(y, old));
+    st = kry_op_update(A, next);
+    if (st < 0) check_old_values(A, x, y, old);
+    TRY(st);
+    TRY(kry_op_apply(A, 1, x, 0, y));
+    TRY(kry_vec_read(y, product));
+    *good = old[0] > 0 || s->kind == GRID_SINGULAR;
+    for (int i = 0; i < N; i++)
+        *good = *good && (product[i] == 2 * old[i] || s->kind == GRID_FACES) && stored[i] == old[i];
+done:
+    kry_vec_release(&r);
+    kry_vec_release(&y);
+    kry_vec_release(&x);
+    kry_op_release(&B);
+    kry_op_release(&A);
+    return st;
+}
 
 static kry_status make_operator(kry_device *dev, const scene *s, kry_op **A)
 {
-    if (!s->grid) return make_matrix(dev, s, val[0], A);
-    return kry_stencil_create(dev, s->type,
-                              KRY_STENCIL(.size = { NX, N / NX }, .coefficient = ones), A);
+    return s->grid ? make_grid(dev, s, A) : make_matrix(dev, s, val[0], A);
 }
 
+/* ---- preconditioners --------------------------------------------------------------------- */
+
+/* Made, applied, with new values, applied again: half of what it was, if it knows the scale of A.
+ */
+static kry_status run_precond(kry_device *dev, const scene *s, bool *good)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL, *M = NULL;
+    kry_vec *x = NULL, *y = NULL;
+    float before[N] = { 0 }, after[N] = { 0 }, narrow[3 * N];
+    double twice[N];
+
+    for (int k = 0; k < 3 * N; k++) narrow[k] = (float)val[1][k];
+    for (int i = 0; i < N; i++) twice[i] = 2;
+    STEP(make_operator(dev, s, &A), A);
+    STEP(kry_vec_create(dev, s->type, N, 1, &x), x);
+    STEP(kry_vec_create(dev, s->type, N, 1, &y), y);
+    TRY(kry_vec_fill(x, 1));
+    STEP(kry_precond_create(A, s->name, &M), M);
+    TRY(kry_op_apply(M, 1, x, 0, y));
+    TRY(kry_vec_read(y, before));
+    TRY(kry_op_update(A, s->grid ? (void *)twice : (void *)narrow));
+    TRY(kry_op_update(M, NULL));
+    TRY(kry_op_apply(M, 1, x, 0, y));
+    TRY(kry_vec_read(y, after));
+    const float factor = strstr(s->name, "unscaled") ? 1 : 0.5f;
+    *good = true;
+    for (int i = 0; i < N; i++)
+        *good = *good && before[i] > 0 && fabsf(after[i] - factor * before[i]) <= 1e-4f * before[i];
+done:
+    kry_op_release(&M);
+    kry_vec_release(&y);
+    kry_vec_release(&x);
+    kry_op_release(&A);
+    return st;
+}
+
+static const char *const preconditioners[] = {
+    "jacobi",      "block-jacobi:7",   "block-jacobi:4@half", "chebyshev:3",    "ip",
+    "ip:unscaled", "ip:drop",          "ip:unscaled,drop",    "neumann:2",      "ssor-ai:3",
+    "block-ic:20", "block-ic:20@half", "block-ilu:20",        "block-ilu@half", "ilu0",
+};
+
+/* ---- solvers ----------------------------------------------------------------------------- */
+
 /* The guess is still there after a solve that failed. */
-static kry_status solve(const kry_op *S, double *x, bool *good)
+static kry_status solve(const kry_op *S, const double *b, double *x, bool *good)
 {
     double guess[N];
     kry_result res;
     for (int i = 0; i < N; i++) guess[i] = x[i] = i % 7;
-    kry_status st = kry_solve_host(S, ones, x, &res);
+    kry_status st = kry_solve_host(S, b, x, &res);
     if (st < 0 && memcmp(x, guess, sizeof guess)) complain("the guess is gone");
     *good = st == KRY_OK;
     return st;
@@ -185,16 +229,17 @@ static kry_status run_solver(kry_device *dev, const scene *s, bool *good)
     double x[N], twice[N];
     float narrow[3 * N];
     bool solved = false, again = false;
+    const double *b = s->kind == GRID_SINGULAR ? waves : ones; /* in the range of A */
     void *values = s->grid ? (void *)twice : s->type == KRY_F64 ? (void *)val[1] : (void *)narrow;
 
     for (int k = 0; k < 3 * N; k++) narrow[k] = (float)val[1][k];
     for (int i = 0; i < N; i++) twice[i] = 2;
     STEP(make_operator(dev, s, &A), A);
     STEP(kry_solver_create(A, s->name, NULL, NULL, &S), S);
-    TRY(solve(S, x, &solved));
+    TRY(solve(S, b, x, &solved));
     TRY(kry_op_update(A, values));
     TRY(kry_op_update(S, NULL));
-    TRY(solve(S, x, &again));
+    TRY(solve(S, b, x, &again));
     *good = solved && again;
     st = KRY_OK;
 done:
@@ -217,6 +262,14 @@ done:
     {                                                            \
         SOLVES(words), .type = KRY_F64, .format = KRY_FORMAT_CSR \
     }
+#define ON_HOST(words, is_grid)                                                                    \
+    {                                                                                              \
+        SOLVES(words), .type = KRY_F64, .format = KRY_FORMAT_CSR, .on_host = true, .grid = is_grid \
+    }
+#define SINGULAR(words)                                                     \
+    {                                                                       \
+        SOLVES(words), .type = KRY_F32, .grid = true, .kind = GRID_SINGULAR \
+    }
 static const scene solvers[] = {
     STORED("method=cg"),
     STORED("method=pcg"),
@@ -228,14 +281,28 @@ static const scene solvers[] = {
     STORED("precond=block-ic:20"),
     STORED("method=jacobi"),
     STORED("method=cg deflation=stripes:4"),
+    STORED("method=pcg deflation=stripes:4,variant=def1"),
+    STORED("method=pcg deflation=stripes:4,variant=bnn,az=product"),
+    STORED("method=cg deflation=graph:5,coarse=cholesky"),
     GRID("method=pcg resident=off"),
     GRID("method=cg resident=on"),
     GRID("precond=chebyshev:2"),
     GRID("precond=ip"),
     GRID("method=sor"),
+    GRID("method=jacobi"),
     GRID("method=cg deflation=blocks:4"),
+    GRID("precond=ip deflation=blocks:4,variant=def1"),
+    GRID("precond=ip deflation=blocks:4,variant=bnn"),
+    SINGULAR("method=pcg resident=off"),
+    SINGULAR("method=pcg null-space=pin"),
     DOUBLE("precision=mixed"),
     DOUBLE("precision=mixed scheme=flexible"),
+    DOUBLE("precision=mixed scheme=classical method=pcg"),
+    DOUBLE("precision=mixed method=pcg equilibrate=on"),
+    DOUBLE("precision=mixed method=jacobi"),
+    DOUBLE("precision=mixed delta=0.9"),
+    ON_HOST("precision=mixed", false),
+    ON_HOST("precision=mixed scheme=flexible precond=ip deflation=blocks:4", true),
 };
 
 /* ---- sweeps over a box, through buffers, images and a barrier between groups ------------- */
@@ -263,103 +330,6 @@ done:
     return st;
 }
 
-/* ---- one call fails ---------------------------------------------------------------------- */
-
-static const cl_int errors[] = { CL_OUT_OF_RESOURCES, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-                                 CL_OUT_OF_HOST_MEMORY, CL_INVALID_COMMAND_QUEUE };
-
-/* Of `calls` the ones that fail: all, or about `samples` from a random one on. */
-typedef struct sample {
-    long first, stride;
-} sample;
-
-static sample sample_of(const scene *s, long calls, long samples)
-{
-    sample of = { 1, getenv("KRY_FULL") ? 1 : calls / samples + 1 };
-    of.first += random_below(of.stride);
-    print_message("# %s: %ld calls, of which %ld, %ld, ... fail\n", s->name, calls, of.first,
-                  of.first + of.stride);
-    return of;
-}
-
-/* How many calls it makes, once everything is compiled; -1: the device cannot do it. */
-static long calls_of(kry_device *dev, const scene *s)
-{
-    bool good = false;
-    on_stage = s, at_call = 0;
-    kry_status st = s->run(dev, s, &good);
-    if (st == KRY_ERR_UNSUPPORTED) return -1;
-    if (st < 0 || !good) complain("it does not even work");
-    arm(0, CL_SUCCESS, false);
-    (void)s->run(dev, s, &good);
-    return layer()->calls();
-}
-
-static void count_live(long live[KINDS])
-{
-    for (int k = 0; k < KINDS; k++) live[k] = layer()->live((layer_kind)k);
-}
-
-/* Programs and their kernels stay with a device that goes on. */
-static void check_live(const long before[KINDS], bool programs_stay)
-{
-    long now[KINDS];
-    char what[80];
-    count_live(now);
-    for (int k = 0; k < KINDS; k++) {
-        bool stays = programs_stay && (k == PROGRAMS || k == KERNELS);
-        if (now[k] == before[k] || (stays && now[k] > before[k])) continue;
-        snprintf(what, sizeof what, "%ld of kind %d are live, %ld were", now[k], k, before[k]);
-        complain(what);
-        if (complaints == 1) layer()->report(stderr);
-    }
-}
-
-/* The message names the call, or the error. */
-static void check_message(cl_int error)
-{
-    const char *said = kry_last_error(), *failed = failed_call();
-    if (!strstr(said, kry_cl_error_name(error)) && !(failed && strstr(said, failed)))
-        complain("the message names neither the call nor its error");
-}
-
-/* Call k of the scene fails; false: there are not as many. */
-static bool fails_cleanly(kry_device *dev, const scene *s, long k)
-{
-    const cl_int error = errors[k % (long)COUNT(errors)];
-    long before[KINDS];
-    bool good = false;
-    int refs = dev->refs;
-
-    on_stage = s, at_call = k;
-    count_live(before);
-    arm(k, error, false);
-    kry_status st = s->run(dev, s, &good);
-    bool reached = failed_call() != NULL;
-    if (st < 0 && !reached) complain("it failed by itself");
-    if (st < 0 && reached) check_message(error);
-    if (st >= 0 && !good) complain("it went on, but the result is wrong");
-    disarm();
-    if (dev->refs != refs) complain("references to the device are left");
-    check_live(before, true);
-    if (!reached) return false;
-    good = false;
-    arm(0, CL_SUCCESS, false);
-    st = s->run(dev, s, &good); /* the next thing on the same device */
-    if (st < 0 || !good) complain("the device does not go on");
-    return true;
-}
-
-static void sweep(kry_device *dev, const scene *s)
-{
-    const long calls = calls_of(dev, s);
-    if (calls < 0) return;
-    sample of = sample_of(s, calls, 24);
-    long k = of.first;
-    for (; fails_cleanly(dev, s, k); k += of.stride) continue;
-    assert_true(k >= calls - of.stride - calls / 10); /* tests for the end come when they come */
-}
-
 static void call__fails_in_every_format(void **state)
 {
     (void)state;
@@ -380,9 +350,40 @@ static void call__fails_in_every_solver(void **state)
     (void)state;
     complaints = 0;
     for (size_t i = 0; i < COUNT(solvers); i++) {
-        if (solvers[i].type == KRY_F64 && !kry_device_get_info(device())->fp64) continue;
-        sweep(device(), &solvers[i]);
+        bool fp64 = kry_device_get_info(device())->fp64 || solvers[i].on_host;
+        if (solvers[i].type == KRY_F32 || fp64) sweep(device(), &solvers[i]);
     }
+    assert_int_equal(complaints, 0);
+}
+
+static void call__fails_in_every_grid(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a grid", "a grid with faces", "a grid in space",
+                                         "a singular grid" };
+    complaints = 0;
+    for (int i = 0; i < GRID_KINDS + KRY_STENCIL_PATH_COUNT; i++) {
+        kry_stencil_path path =
+            i < GRID_KINDS ? KRY_PATH_MARCH : (kry_stencil_path)(i - GRID_KINDS);
+        sweep(device(), &(scene){ .name = i < GRID_KINDS ? names[i] : kry_stencil_path_name(path),
+                                  .run = run_grid,
+                                  .type = KRY_F32,
+                                  .kind = i < GRID_KINDS ? i : 0,
+                                  .path = path });
+    }
+    assert_int_equal(complaints, 0);
+}
+
+static void call__fails_in_every_preconditioner(void **state)
+{
+    (void)state;
+    complaints = 0;
+    for (size_t i = 0; i < 2 * COUNT(preconditioners); i++)
+        sweep(device(), &(scene){ .name = preconditioners[i / 2],
+                                  .run = run_precond,
+                                  .type = KRY_F32,
+                                  .format = KRY_FORMAT_CSR,
+                                  .grid = i % 2 });
     assert_int_equal(complaints, 0);
 }
 
@@ -420,6 +421,10 @@ static void call__fails_on_a_team(void **state)
 {
     (void)state;
     static const scene scenes[] = { STORED("method=pcg"),
+                                    STORED("method=jacobi"),
+                                    GRID("method=sor"),
+                                    DOUBLE("precision=mixed"),
+                                    STORED("precond=block-ic:10 deflation=stripes:4,variant=bnn"),
                                     GRID("method=cg deflation=stripes:4 resident=off") };
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     complaints = 0;
@@ -471,35 +476,6 @@ static void call__fails_on_a_new_device(void **state)
 
 /* ---- the device is lost ------------------------------------------------------------------ */
 
-/* The scene comes to its end with an error, soon, and gives back what it has. */
-static bool loses_cleanly(kry_device *dev, const scene *s, long k)
-{
-    long before[KINDS];
-    bool good = false;
-    double start = kry_now();
-
-    on_stage = s, at_call = k;
-    count_live(before);
-    arm(k, CL_DEVICE_NOT_AVAILABLE, true);
-    kry_status st = s->run(dev, s, &good);
-    bool reached = failed_call() != NULL;
-    if (reached && st >= 0 && !good) complain("the device is lost, and nobody says so");
-    if (st < 0) check_message(CL_DEVICE_NOT_AVAILABLE);
-    disarm();
-    check_live(before, true);
-    if (kry_now() - start > 30) complain("it took more than 30 seconds");
-    return reached;
-}
-
-static void lose(kry_device *dev, const scene *s)
-{
-    const long calls = calls_of(dev, s);
-    sample of = sample_of(s, calls, 8);
-    lost = true;
-    for (long k = of.first; loses_cleanly(dev, s, k); k += of.stride) continue;
-    lost = false;
-}
-
 static void device__lost(void **state)
 {
     (void)state;
@@ -509,17 +485,19 @@ static void device__lost(void **state)
     complaints = 0;
     lose(device(), &csr);
     for (size_t i = 0; i < COUNT(solvers); i++)
-        if (solvers[i].type == KRY_F32) lose(device(), &solvers[i]);
+        if (solvers[i].type == KRY_F32 || kry_device_get_info(device())->fp64)
+            lose(device(), &solvers[i]);
     assert_int_equal(complaints, 0);
 }
 
 static void device__lost_by_a_team(void **state)
 {
     (void)state;
-    static const scene stored = STORED("method=pcg");
+    static const scene scenes[] = { STORED("method=pcg"), STORED("method=jacobi"),
+                                    GRID("method=cg deflation=stripes:4 resident=off") };
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     complaints = 0;
-    lose(team, &stored);
+    for (size_t i = 0; i < COUNT(scenes); i++) lose(team, &scenes[i]);
     close_team(&team);
     assert_int_equal(complaints, 0);
 }
@@ -529,6 +507,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call__fails_in_every_format),
+        cmocka_unit_test(call__fails_in_every_grid),
+        cmocka_unit_test(call__fails_in_every_preconditioner),
         cmocka_unit_test(call__fails_in_every_solver),
         cmocka_unit_test(call__fails_in_images),
         cmocka_unit_test(call__fails_in_laplace),

@@ -65,7 +65,7 @@ typedef struct kry_stencil_params {
  *
  * Symmetric; positive definite if a side has given values, KRY_SINGULAR (constants give zero) if
  * none has. kry_op_update takes n new coefficients, in double; of an operator made with faces, n
- * for each axis, x first, as one array (coefficients stay).
+ * for each axis, x first, as one array (coefficients stay). Meanwhile there are old and new ones.
  *
  * On a team (kry_team_create) each device has consecutive layers of the last axis: rows of a plane
  * grid, planes of one in space. Make the operator before its vectors.

@@ -287,11 +287,44 @@ done:
     return st;
 }
 
+/* Buffers of their own for what an update brings, so that a failure leaves the old numbers. */
+static void swap_numbers(kry_stencil *A, kry_stencil *fresh)
+{
+    cl_mem *old[] = { &A->face[0],     &A->face[1],         &A->face[2],
+                      &A->coefficient, &A->slab.face_below, &A->slab.cells_below };
+    cl_mem *now[] = { &fresh->face[0],     &fresh->face[1],         &fresh->face[2],
+                      &fresh->coefficient, &fresh->slab.face_below, &fresh->slab.cells_below };
+
+    for (size_t i = 0; i < COUNT(old); i++) {
+        cl_mem kept = *old[i];
+        if (*now[i]) *old[i] = *now[i], *now[i] = kept;
+    }
+}
+
+void kry_stencil_release_numbers(kry_stencil *A)
+{
+    for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
+    kry_buffer_release(A->dev, &A->coefficient);
+    kry_buffer_release(A->dev, &A->slab.face_below);
+    kry_buffer_release(A->dev, &A->slab.cells_below);
+}
+
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers)
 {
+    kry_status st = KRY_OK;
     int64_t n = A->slab.layer * A->slab.all;
     const double *const face[3] = { numbers, numbers + n, numbers + 2 * n };
+    kry_stencil fresh = *A;
 
-    if (A->faces_given) return take_faces(A, "kry_op_update", face);
-    return take_cells(A, "kry_op_update", numbers);
+    fresh.face[0] = fresh.face[1] = fresh.face[2] = fresh.coefficient = NULL;
+    fresh.slab.face_below = fresh.slab.cells_below = NULL;
+    TRY(create_buffers(&fresh, !A->faces_given));
+    TRY(A->faces_given ? take_faces(&fresh, "kry_op_update", face)
+                       : take_cells(&fresh, "kry_op_update", numbers));
+    TRY(kry_device_finish(A->dev));
+    TRY(kry_layout_join(&A->dev->layout, KRY_OK)); /* on all parts */
+    swap_numbers(A, &fresh);
+done:
+    kry_stencil_release_numbers(&fresh);
+    return st;
 }

@@ -167,10 +167,7 @@ static void stencil_destroy(void *self)
     if (!A) return;
     kry_stencil_resident_release(A);
     kry_image_release(&A->image);
-    for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
-    kry_buffer_release(A->dev, &A->coefficient);
-    kry_buffer_release(A->dev, &A->slab.face_below);
-    kry_buffer_release(A->dev, &A->slab.cells_below);
+    kry_stencil_release_numbers(A);
     kry_halo_release(&A->slab.halo);
     free(A);
 }

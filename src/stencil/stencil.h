@@ -135,9 +135,10 @@ kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *pa
 /* Whether the coefficients and faces of params would do. */
 kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
                                      const kry_stencil_params *params);
-/* New numbers for kry_op_update, of the whole grid. Refused, nothing has changed. Waits.
- * Collective. */
+/* New numbers for kry_op_update, of the whole grid, in buffers that take the place of the old ones.
+ * On failure nothing has changed. Waits. Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
+void kry_stencil_release_numbers(kry_stencil *A);
 
 /* Those of another stencil of the same grid, times factor. Waits. */
 kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);
