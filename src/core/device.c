@@ -191,6 +191,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     TRY(check_queue(context, id, queue));
     TRY(kry_alloc(1, sizeof *dev, &dev));
     dev->refs = 1;
+    pthread_mutex_init(&dev->making, NULL);
     dev->id = id;
     kry_layout_init(&dev->layout, dev, NULL);
     TRY(kry_profile_query(id, &dev->info));
@@ -233,6 +234,7 @@ void kry_device_release(kry_device **device)
     if (dev->aside) clReleaseCommandQueue(dev->aside);
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
+    pthread_mutex_destroy(&dev->making);
     free(dev);
 }
 

@@ -5,6 +5,7 @@
 #define KRY_INTERNAL_H
 
 #include <kry/opencl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -125,7 +126,9 @@ struct kry_device {
     cl_command_queue queue;
     kry_device_info info;
     kry_layout layout;
-    struct kry_program *programs; /* cache in memory, a list */
+    /* Cache in memory, a list that only grows: it is read without a lock. */
+    struct kry_program *_Atomic programs;
+    pthread_mutex_t making; /* held by the thread that adds to it */
     kry_shape shape;              /* of launches */
     char *tuning;                 /* what the tuning file says; NULL: not read yet */
     atomic_uint generation;       /* counts released buffers: see kry_launch */
@@ -159,17 +162,30 @@ kry_status kry_device_open_id(cl_device_id id, kry_device **device);
 
 enum { KRY_MAX_ARGS = 40 };
 
-/* A kernel of a cached program, borrowed from the device; remembers its last arguments. */
+/* A kernel of a cached program, borrowed from the device; remembers its last arguments. These belong to
+ * the kernel's handle, so whoever launches it takes it first; a thread that finds it taken does not
+ * wait, but takes another one of the same code. */
 typedef struct kry_kernel {
     cl_kernel handle;
+    cl_program program; /* borrowed */
     const char *name;
     uint64_t hash; /* of the program's text and options */
+    struct kry_kernel *next;           /* another kernel of the program */
+    struct kry_kernel *_Atomic spare; /* the same one once more, owned; NULL: none */
+    atomic_bool taken;
+    /* Of the thread that has taken it: */
     unsigned char last[KRY_MAX_ARGS][8];
     unsigned char last_size[KRY_MAX_ARGS];
     unsigned generation;
     bool launched; /* once at least, and finished */
-    struct kry_kernel *next;
 } kry_kernel;
+
+/* One of the same code that no other thread sets arguments of, made if there is none. */
+kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine);
+static inline void kry_kernel_give_back(kry_kernel *mine)
+{
+    if (mine) atomic_store(&mine->taken, false);
+}
 
 /* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15 crashes now
  * and then if another program is built meanwhile (seen in LLVM's pass manager, under
@@ -203,7 +219,7 @@ void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
 bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
 void kry_tuning_set(kry_device *dev, const char *name, const char *value); /* one line; no blanks
                                                                               in the name */
-/* Call `line` for each entry; and where they are kept, "" if nowhere. */
+/* Call `line` for each entry, which must not ask for others; and where they are kept, "" if nowhere. */
 void kry_tuning_each(kry_device *dev, void (*line)(const char *name, const char *value, void *user),
                      void *user);
 const char *kry_tuning_path(kry_device *dev, char *path, size_t size);

@@ -128,9 +128,13 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
 {
     kry_status st = KRY_OK;
     size_t local = (size_t)size, global = (size_t)groups * local;
-    bool first = !kernel->launched, compiling = false;
+    bool first = false, compiling = false;
+    kry_kernel *const wanted = kernel;
 
+    kernel = NULL;
     TRY(kry_device_check_thread(dev));
+    TRY(kry_kernel_take(wanted, &kernel));
+    first = !kernel->launched;
     /* A new buffer may get the handle of one that is gone, but not its memory. */
     unsigned generation = dev->generation;
     if (kernel->generation != generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);
@@ -160,5 +164,6 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
     kernel->launched = true;
 done:
     if (compiling) kry_compiling_end(dev);
+    kry_kernel_give_back(kernel);
     return st;
 }

@@ -11,7 +11,7 @@ struct kry_program {
     char *key;     /* owned: stem, type and defines, one to a line */
     uint64_t hash; /* of text and options */
     cl_program handle;
-    kry_kernel *kernels; /* owned, a list */
+    kry_kernel *_Atomic kernels; /* owned, a list that only grows */
 };
 
 /* ---- sources ---------------------------------------------------------------------- */
@@ -251,13 +251,20 @@ done:
 
 /* ---- the cache in memory ---------------------------------------------------------- */
 
+static void kernel_release(kry_kernel *k)
+{
+    if (!k) return;
+    kernel_release(k->spare);
+    if (k->handle) clReleaseKernel(k->handle);
+    free((char *)k->name);
+    free(k);
+}
+
 static void program_release(struct kry_program *p)
 {
     for (kry_kernel *k = p->kernels, *next; k; k = next) {
         next = k->next;
-        if (k->handle) clReleaseKernel(k->handle);
-        free((char *)k->name);
-        free(k);
+        kernel_release(k);
     }
     if (p->handle) clReleaseProgram(p->handle);
     free(p->key);
@@ -273,28 +280,29 @@ void kry_programs_release(kry_device *dev)
     dev->programs = NULL;
 }
 
-static kry_status program_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
-                              struct kry_program **found)
+/* What a program is found by: all that it depends on, the device aside. */
+typedef struct wanted {
+    const char *stem, *defines;
+    kry_type type;
+    char key[512];
+} wanted;
+
+static kry_status program_make(kry_device *dev, const wanted *w, struct kry_program **made)
 {
     kry_status st = KRY_OK;
     struct kry_program *p = NULL;
-    char key[512], options[1024], *source = NULL;
+    char options[1024], *source = NULL;
 
-    CHECK(snprintf(key, sizeof key, "%s\n%d\n%d\n%s", stem, (int)type,
-                   (int)dev->layout.reproducible, defines) < (int)sizeof key,
-          KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
-    for (*found = dev->programs; *found; *found = (*found)->next)
-        if (!strcmp((*found)->key, key)) return KRY_OK;
     TRY(kry_alloc(1, sizeof *p, &p));
-    TRY(kry_alloc(strlen(key) + 1, 1, &p->key));
-    strcpy(p->key, key);
-    TRY(kry_program_source(stem, &source));
-    compile_options(dev, type, defines, options, sizeof options);
-    TRY(build(dev, stem, source, options, &p->handle));
+    TRY(kry_alloc(strlen(w->key) + 1, 1, &p->key));
+    strcpy(p->key, w->key);
+    TRY(kry_program_source(w->stem, &source));
+    compile_options(dev, w->type, w->defines, options, sizeof options);
+    TRY(build(dev, w->stem, source, options, &p->handle));
     p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
     p->hash = kry_hash(p->hash, source, strlen(source));
     p->next = dev->programs;
-    *found = dev->programs = p;
+    *made = dev->programs = p;
     p = NULL;
 done:
     free(source);
@@ -302,37 +310,90 @@ done:
     return st;
 }
 
+static struct kry_program *program_find(kry_device *dev, const char *key)
+{
+    struct kry_program *p = dev->programs;
+    while (p && strcmp(p->key, key)) p = p->next;
+    return p;
+}
+
+static kry_kernel *kernel_find(const struct kry_program *p, const char *name)
+{
+    kry_kernel *k = p ? p->kernels : NULL;
+    while (k && strcmp(k->name, name)) k = k->next;
+    return k;
+}
+
+static kry_status kernel_make(cl_program program, uint64_t hash, const char *name, kry_kernel **made)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *k = NULL;
+    char *copy = NULL;
+    cl_int err;
+
+    TRY(kry_alloc(1, sizeof *k, &k));
+    TRY(kry_alloc(strlen(name) + 1, 1, &copy));
+    strcpy(copy, name);
+    k->handle = clCreateKernel(program, name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s': %s", name, kry_cl_error_name(err));
+    k->name = copy;
+    k->hash = hash;
+    k->program = program;
+    copy = NULL;
+    *made = k;
+    k = NULL;
+done:
+    free(copy);
+    free(k);
+    return st;
+}
+
+kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *k = kernel, *fresh = NULL;
+
+    for (*mine = NULL; k; k = atomic_load(&k->spare))
+        if (!atomic_exchange(&k->taken, true)) return *mine = k, KRY_OK;
+    TRY(kernel_make(kernel->program, kernel->hash, kernel->name, &fresh));
+    atomic_init(&fresh->taken, true);
+    *mine = fresh;
+    for (k = kernel; k;) { /* to the end of the list, which others may be making longer */
+        kry_kernel *next = NULL;
+        k = atomic_compare_exchange_strong(&k->spare, &next, fresh) ? NULL : next;
+    }
+done:
+    return st;
+}
+
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
-    struct kry_program *p = NULL;
+    wanted w = { .stem = stem, .defines = defines, .type = type };
     kry_kernel *k = NULL;
-    char *copy = NULL;
-    cl_int err;
+    bool locked = false;
 
     *kernel = NULL;
     TRY(kry_device_check_thread(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
-    TRY(program_get(dev, stem, type, defines, &p));
-    for (k = p->kernels; k; k = k->next)
-        if (!strcmp(k->name, name)) return *kernel = k, KRY_OK;
-    TRY(kry_alloc(1, sizeof *k, &k));
-    TRY(kry_alloc(strlen(name) + 1, 1, &copy));
-    strcpy(copy, name);
-    k->handle = clCreateKernel(p->handle, name, &err);
-    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in %s.cl: %s", name, stem,
-          kry_cl_error_name(err));
-    k->name = copy;
-    k->hash = p->hash;
-    copy = NULL;
-    k->next = p->kernels;
-    *kernel = p->kernels = k;
-    k = NULL;
+    CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%s", stem, (int)type,
+                   (int)dev->layout.reproducible, defines) < (int)sizeof w.key,
+          KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
+    if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
+    pthread_mutex_lock(&dev->making); /* a thread that wants the same one waits for it */
+    locked = true;
+    struct kry_program *p = program_find(dev, w.key);
+    if (!p) TRY(program_make(dev, &w, &p));
+    if ((k = kernel_find(p, name)) == NULL) {
+        TRY(kernel_make(p->handle, p->hash, name, &k));
+        k->next = p->kernels;
+        p->kernels = k;
+    }
+    *kernel = k;
 done:
-    free(copy);
-    free(k);
+    if (locked) pthread_mutex_unlock(&dev->making);
     return st;
 }
 

@@ -1,11 +1,15 @@
 /* tuning.c - what was measured on a device, kept in a text file for each device and driver. */
 #include "internal.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { LARGEST = 256 * 1024 }; /* bytes; beyond it older decisions are dropped */
+
+/* Held while a text is looked at or replaced: by threads that share a device. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
 {
@@ -63,19 +67,25 @@ static const char *find_line(const char *text, const char *name)
 
 bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
 {
+    pthread_mutex_lock(&lock);
     const char *text = text_of(dev), *line = text ? find_line(text, name) : NULL;
-    if (!line) return false;
-    line += strlen(name) + 1;
-    return snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size;
+    if (line) line += strlen(name) + 1;
+    bool found =
+        line && snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size;
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 void kry_tuning_each(kry_device *dev, void (*each)(const char *name, const char *value, void *user),
                      void *user)
 {
     char name[128], value[256];
+
+    pthread_mutex_lock(&lock);
     for (const char *line = text_of(dev); line && *line; line = strchr(line, '\n') + 1)
         if (*line != '#' && sscanf(line, "%127s %255[^\n]", name, value) == 2)
             each(name, value, user);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- writing: read again, for another process may have written; replace by rename ---------- */
@@ -133,7 +143,7 @@ static void drop_older_half(char *text)
     text[kept] = 0;
 }
 
-void kry_tuning_set(kry_device *dev, const char *name, const char *value)
+static void set_line(kry_device *dev, const char *name, const char *value)
 {
     char path[600], *fresh = NULL, *text;
     bool kept = *kry_tuning_path(dev, path, sizeof path) != 0;
@@ -148,6 +158,13 @@ void kry_tuning_set(kry_device *dev, const char *name, const char *value)
     if (kept) write_file(path, text);
     free(dev->tuning);
     dev->tuning = text;
+}
+
+void kry_tuning_set(kry_device *dev, const char *name, const char *value)
+{
+    pthread_mutex_lock(&lock);
+    set_line(dev, name, value);
+    pthread_mutex_unlock(&lock);
 }
 
 void kry_tuning_release(kry_device *dev)

@@ -156,6 +156,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(check_parts(parts, count));
     TRY(kry_alloc(1, sizeof *dev, &dev));
     dev->refs = 1;
+    pthread_mutex_init(&dev->making, NULL);
     TRY(kry_alloc(1, sizeof *dev->team, &dev->team));
     struct kry_team *team = dev->team;
     TRY(kry_alloc((size_t)count, sizeof *team->part, &team->part));

@@ -43,6 +43,7 @@ typedef struct kry_crew {
     void *user;
     int members;
     atomic_uint run; /* its number */
+    atomic_bool occupied; /* by a thread that waits for its run */
     atomic_int running;
     atomic_bool failed, quit;
     unsigned failures;
@@ -270,6 +271,9 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     if (inside)
         return kry_fail(KRY_ERR_ARGUMENT, "called from within a call on several devices, which has to "
                                           "return first");
+    if (atomic_exchange(&c->occupied, true))
+        return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: one thread "
+                                          "at a time (docs/threads.md)");
     pthread_mutex_lock(&c->lock);
     c->task = task, c->user = user, c->members = members;
     c->failures = 0;
@@ -286,7 +290,9 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     pthread_mutex_unlock(&c->lock);
     work(c, 0);
     wait_until(c, has_ended, c, NULL);
-    return outcome(team);
+    kry_status st = outcome(team);
+    atomic_store(&c->occupied, false);
+    return st;
 }
 
 typedef struct on_rows {

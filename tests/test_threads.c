@@ -1,0 +1,438 @@
+/* test_threads.c - what docs/threads.md promises: a device for each thread, and one for all of them. */
+#include "teams.h"
+#include <kry/precond.h>
+#include <pthread.h>
+
+enum { THREADS = 8, TIMES = 3, SENTENCE = 400 };
+
+/* Different systems: other matrices, formats, sizes, methods. */
+typedef struct system {
+    const char *spec, *format; /* format NULL: the grid operator of m by m */
+    int64_t m;
+    const char *words;
+} system_kind;
+
+static const system_kind systems[THREADS] = {
+    { "poisson2d:23", "csr", 0, "method=cg" },
+    { "random_spd:301:5", "sell", 0, "precond=jacobi" },
+    { NULL, NULL, 29, "method=cg resident=off" },
+    { "random_spd:517:6", "csr", 0, "precond=chebyshev" },
+    { "poisson2d:31", "sell", 0, "method=cg" },
+    { NULL, NULL, 37, "precond=jacobi resident=off" },
+    { "poisson2d:19", "csr", 0, "precond=neumann" },
+    { "random_spd:263:4", "csr", 0, "precond=jacobi" },
+};
+
+/* One thread's work. Checks of cmocka are for the main thread: others leave a sentence. */
+typedef struct worker {
+    const system_kind *kind;
+    kry_device *dev; /* borrowed */
+    kry_type type;
+    int times;
+    double *x; /* what every solve came to, owned */
+    int64_t n, iterations;
+    double norm;
+    char failure[SENTENCE];
+} worker;
+
+static void failed(worker *w, const char *what)
+{
+    snprintf(w->failure, sizeof w->failure, "%.100s: %.250s", what, kry_last_error());
+}
+
+/* Any number will do, but not one that another thread draws, too. */
+static void *right_side(kry_type type, int64_t n)
+{
+    void *b = calloc((size_t)n + 1, kry_type_size(type));
+    for (int64_t i = 0; b && i < n; i++) put(type, b, i, (double)((i * 37 + 11) % 101) - 50);
+    return b;
+}
+
+static kry_status make_operator(const worker *w, kry_op **A)
+{
+    kry_status st = KRY_OK;
+    kry_problem *p = NULL;
+    void *val = NULL;
+    kry_matrix_params params = { .struct_size = sizeof params, .traits = KRY_POSITIVE };
+
+    *A = NULL;
+    if (!w->kind->spec)
+        return kry_stencil_create(w->dev, w->type,
+                                  KRY_STENCIL(.size = { w->kind->m, w->kind->m }), A);
+    TRY(kry_problem_create(w->kind->spec, 3, &p));
+    TRY(kry_format_parse(w->kind->format, &params));
+    TRY(kry_alloc((size_t)p->nnz, kry_type_size(w->type), &val));
+    for (int64_t i = 0; i < p->nnz; i++) put(w->type, val, i, p->val[i]);
+    TRY(kry_csr_create(w->dev, w->type, p->n, p->n, p->row_ptr, p->col, val, &params, A));
+done:
+    free(val);
+    kry_problem_release(&p);
+    return st;
+}
+
+/* Everything of a solve, objects and all; what comes out twice must be the same bits. */
+static kry_status solve_once(worker *w, bool first)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL, *S = NULL;
+    kry_vec *b = NULL, *x = NULL;
+    kry_result res;
+    void *host = NULL;
+    double norm;
+
+    TRY(make_operator(w, &A));
+    int64_t n = kry_op_get_shape(A)->rows;
+    host = right_side(w->type, n);
+    TRY(kry_vec_create(w->dev, w->type, n, 1, &b));
+    TRY(kry_vec_create(w->dev, w->type, n, 1, &x));
+    TRY(kry_vec_write(b, host));
+    TRY(kry_vec_fill(x, 0));
+    TRY(kry_solver_create(A, w->kind->words, NULL, NULL, &S));
+    TRY(kry_solve(S, b, x, &res));
+    TRY(kry_vec_norm2(x, &norm));
+    TRY(kry_vec_read(x, host));
+    if (first) {
+        w->n = n, w->iterations = res.iterations, w->norm = norm;
+        TRY(kry_alloc((size_t)n, sizeof *w->x, &w->x));
+        for (int64_t i = 0; i < n; i++) w->x[i] = at(w->type, host, i);
+    }
+    CHECK(res.iterations == w->iterations && norm == w->norm, KRY_ERR_DEVICE,
+          "%lld iterations to norm %.17g, not %lld to %.17g", (long long)res.iterations, norm,
+          (long long)w->iterations, w->norm);
+    for (int64_t i = 0; i < n; i++)
+        CHECK(at(w->type, host, i) == w->x[i], KRY_ERR_DEVICE, "x[%lld] is %.17g, not %.17g",
+              (long long)i, at(w->type, host, i), w->x[i]);
+done:
+    free(host);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    return st;
+}
+
+static void *solve_some(void *arg)
+{
+    worker *w = arg;
+    for (int t = 0; t < w->times && !*w->failure; t++)
+        if (solve_once(w, !w->x) < 0) failed(w, w->kind->words);
+    return NULL;
+}
+
+/* With a device of its own, opened and closed by the thread. */
+static void *solve_alone(void *arg)
+{
+    worker *w = arg;
+    if (kry_device_open(NULL, &w->dev) < 0) return failed(w, "kry_device_open"), NULL;
+    solve_some(w);
+    kry_device_release(&w->dev);
+    return NULL;
+}
+
+static void run_threads(void *(*run)(void *), worker *w)
+{
+    pthread_t thread[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, run, &w[i]), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (*w[i].failure) fail_msg("thread %d: %s", i, w[i].failure);
+}
+
+static void workers_init(worker *w, kry_type type, int times)
+{
+    memset(w, 0, THREADS * sizeof *w);
+    for (int i = 0; i < THREADS; i++)
+        w[i].kind = &systems[i], w[i].type = type, w[i].times = times;
+}
+
+static void workers_release(worker *w)
+{
+    for (int i = 0; i < THREADS; i++) free(w[i].x);
+}
+
+/* What each system comes to with nobody else at work. */
+static void solve_in_turn(worker *w)
+{
+    for (int i = 0; i < THREADS; i++) {
+        w[i].dev = device(), w[i].times = 1;
+        solve_some(&w[i]);
+        if (*w[i].failure) fail_msg("system %d: %s", i, w[i].failure);
+    }
+}
+
+/* ---- eight threads, eight systems ----------------------------------------------------------- */
+
+static void threads__a_device_each(void **state)
+{
+    worker want[THREADS], w[THREADS];
+
+    workers_init(want, type_of(state), 1);
+    workers_init(w, type_of(state), TIMES);
+    solve_in_turn(want);
+    run_threads(solve_alone, w);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(w[i].iterations, want[i].iterations);
+        assert_same_bits(w[i].x, want[i].x, want[i].n);
+    }
+    workers_release(w);
+    workers_release(want);
+}
+
+/* Nobody's programs are there yet; every thread's objects are its own. */
+static void threads__one_device(void **state)
+{
+    worker want[THREADS], w[THREADS];
+    kry_device *shared;
+
+    workers_init(want, type_of(state), 1);
+    workers_init(w, type_of(state), TIMES);
+    solve_in_turn(want);
+    OK(kry_device_open(NULL, &shared));
+    for (int i = 0; i < THREADS; i++) w[i].dev = shared;
+    run_threads(solve_some, w);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(w[i].iterations, want[i].iterations);
+        assert_same_bits(w[i].x, want[i].x, want[i].n);
+    }
+    assert_int_equal(shared->refs, 1);
+    kry_device_release(&shared);
+    workers_release(w);
+    workers_release(want);
+}
+
+/* ---- one system, whose vectors all threads read ------------------------------------------------ */
+
+typedef struct reader {
+    const kry_vec *x, *y; /* borrowed, and nobody writes to them */
+    const kry_op *A;      /* only asked about */
+    double dot;
+    char failure[SENTENCE];
+} reader;
+
+static void *read_often(void *arg)
+{
+    reader *r = arg;
+    double dot;
+    kry_op_info info;
+
+    for (int t = 0; t < 60; t++) {
+        kry_vec *kept = kry_vec_retain((kry_vec *)r->x);
+        kry_op *A = kry_op_retain(r->A);
+        if (kry_vec_dot(r->x, r->y, &dot) < 0 || dot != r->dot)
+            snprintf(r->failure, sizeof r->failure, "%.17g, not %.17g", dot, r->dot);
+        kry_op_describe(A, &info);
+        kry_op_release(&A);
+        kry_vec_release(&kept);
+    }
+    return NULL;
+}
+
+static void threads__read_the_same_vectors(void **state)
+{
+    kry_type type = type_of(state);
+    const int64_t n = 10007;
+    double *numbers = random_array(type, n), dot;
+    kry_vec *x = vec_of(type, numbers, n, 1), *y = vec_of(type, numbers, n, 1);
+    reader r[THREADS];
+    pthread_t thread[THREADS];
+    kry_op *A;
+
+    OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 5, 5 }), &A));
+    OK(kry_vec_dot(x, y, &dot));
+    for (int i = 0; i < THREADS; i++) {
+        r[i] = (reader){ .x = x, .y = y, .A = A, .dot = dot };
+        assert_int_equal(pthread_create(&thread[i], NULL, read_often, &r[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (*r[i].failure) fail_msg("thread %d: %s", i, r[i].failure);
+    kry_op_release(&A);
+    kry_vec_release(&x), kry_vec_release(&y);
+    free(numbers);
+}
+
+/* ---- through the device's queue ------------------------------------------------------------------ */
+
+typedef struct submitter {
+    kry_queue *queue; /* borrowed */
+    kry_op *A;        /* borrowed; all threads' solvers use it, for a queue runs one task at a time */
+    kry_type type;
+    double norm;
+    char failure[SENTENCE];
+} submitter;
+
+static void *submit_solve(void *arg)
+{
+    submitter *s = arg;
+    kry_status st = KRY_OK;
+    kry_task *A = NULL, *S = NULL, *b = NULL, *x = NULL, *norm = NULL;
+    int64_t n = kry_op_get_shape(s->A)->rows;
+    void *host = right_side(s->type, n);
+
+    TRY(kry_task_of_op(s->A, &A));
+    TRY(kry_task_write(s->queue, KRY_HOST(.type = s->type, .n = n, .numbers = host), &b));
+    TRY(kry_task_solver(s->queue, A, "precond=jacobi", &S));
+    TRY(kry_task_solve(s->queue, S, b, NULL, &x));
+    TRY(kry_task_norm2(s->queue, x, &norm));
+    TRY(kry_task_number(norm, &s->norm));
+done:
+    if (st < 0) snprintf(s->failure, sizeof s->failure, "%.300s", kry_last_error());
+    kry_task_release(&norm), kry_task_release(&x), kry_task_release(&b);
+    kry_task_release(&S), kry_task_release(&A);
+    free(host);
+    return NULL;
+}
+
+static void threads__one_queue(void **state)
+{
+    worker w = { .kind = &systems[0], .dev = device(), .type = type_of(state) };
+    submitter s[THREADS];
+    pthread_t thread[THREADS];
+    kry_queue *queue;
+    kry_op *A;
+
+    OK(make_operator(&w, &A));
+    OK(kry_queue_create(device(), NULL, &queue));
+    for (int i = 0; i < THREADS; i++) {
+        s[i] = (submitter){ .queue = queue, .A = A, .type = w.type };
+        assert_int_equal(pthread_create(&thread[i], NULL, submit_solve, &s[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        if (*s[i].failure) fail_msg("thread %d: %s", i, s[i].failure);
+        assert_true(s[i].norm > 0 && s[i].norm == s[0].norm);
+    }
+    kry_queue_release(&queue);
+    kry_op_release(&A);
+}
+
+/* ---- what is refused, what belongs to a thread --------------------------------------------------- */
+
+typedef struct intruder {
+    const kry_op *A;
+    const kry_vec *x;
+    kry_vec *y;
+    kry_status status;
+    char message[SENTENCE];
+} intruder;
+
+static void *apply_to_team(void *arg)
+{
+    intruder *in = arg;
+    in->status = kry_op_apply(in->A, 1, in->x, 0, in->y);
+    snprintf(in->message, sizeof in->message, "%.300s", kry_last_error());
+    return NULL;
+}
+
+/* A monitor: the team is at work for the solve that it looks at. */
+static int intrude(void *user, const kry_iteration *it)
+{
+    pthread_t thread;
+    (void)it;
+    if (!pthread_create(&thread, NULL, apply_to_team, user)) pthread_join(thread, NULL);
+    return 1;
+}
+
+static void team__refuses_a_second_thread(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    intruder in = { .status = KRY_OK };
+    kry_op *A, *S;
+    kry_vec *b, *x, *y;
+    kry_result res;
+
+    OK(kry_stencil_create(team, type, KRY_STENCIL(.size = { 9, 9 }), &A));
+    OK(kry_vec_create(team, type, 81, 1, &b));
+    OK(kry_vec_create(team, type, 81, 1, &x));
+    OK(kry_vec_create(team, type, 81, 1, &y));
+    OK(kry_vec_fill(b, 1));
+    OK(kry_vec_fill(x, 0));
+    in.A = A, in.x = b, in.y = y;
+    OK(kry_pcg_create(A, KRY_PCG(.monitor = intrude, .monitor_user = &in), &S));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_STOPPED);
+    assert_int_equal(in.status, KRY_ERR_ARGUMENT);
+    assert_non_null(strstr(in.message, "at work for another thread"));
+    OK(kry_op_apply(A, 1, b, 0, y)); /* and goes on */
+    kry_op_release(&S), kry_op_release(&A);
+    kry_vec_release(&b), kry_vec_release(&x), kry_vec_release(&y);
+    close_team(&team);
+}
+
+static void *fail_for_itself(void *arg)
+{
+    kry_vec *v;
+    char want[64];
+    long i = *(long *)arg;
+
+    *(long *)arg = 0;
+    snprintf(want, sizeof want, "%ld", -1000 - i);
+    for (int t = 0; t < 100; t++) {
+        if (kry_vec_create(test_dev, KRY_F32, -1000 - i, 1, &v) != KRY_ERR_ARGUMENT) *(long *)arg = 1;
+        if (!strstr(kry_last_error(), want)) *(long *)arg = 2;
+    }
+    return NULL;
+}
+
+static void last_error__of_its_thread(void **state)
+{
+    pthread_t thread[THREADS];
+    long number[THREADS];
+    kry_vec *v;
+    (void)state;
+
+    (void)device();
+    REFUSES(kry_vec_create(device(), KRY_F32, -77, 1, &v), KRY_ERR_ARGUMENT, "-77");
+    for (int i = 0; i < THREADS; i++) {
+        number[i] = i;
+        assert_int_equal(pthread_create(&thread[i], NULL, fail_for_itself, &number[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(number[i], 0);
+    assert_non_null(strstr(kry_last_error(), "-77"));
+}
+
+/* ---- kernels that two threads want at once -------------------------------------------------------- */
+
+static void kernel__spare_while_taken(void **state)
+{
+    kry_kernel *k, *first, *second, *third;
+    (void)state;
+
+    OK(kry_kernel_get(device(), "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kry_kernel_take(k, &first));
+    assert_ptr_equal(first, k);
+    OK(kry_kernel_take(k, &second));
+    assert_ptr_not_equal(second, k);
+    assert_ptr_not_equal(second->handle, k->handle);
+    assert_string_equal(second->name, "vec_fill");
+    kry_test_fail_at = 0;
+    assert_int_equal(kry_kernel_take(k, &third), KRY_ERR_MEMORY);
+    kry_test_fail_at = -1;
+    assert_null(third);
+    OK(kry_kernel_take(k, &third));
+    assert_true(third != first && third != second);
+    kry_kernel_give_back(second);
+    OK(kry_kernel_take(k, &second)); /* no other one is made */
+    assert_ptr_equal(second, k->spare);
+    assert_ptr_equal(third, k->spare->spare);
+    assert_null(third->spare);
+    kry_kernel_give_back(first), kry_kernel_give_back(second), kry_kernel_give_back(third);
+    kry_kernel_give_back(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel__spare_while_taken),
+        cmocka_unit_test(last_error__of_its_thread),
+        BOTH(threads__one_device),
+        BOTH(threads__a_device_each),
+        BOTH(threads__read_the_same_vectors),
+        BOTH(threads__one_queue),
+        BOTH(team__refuses_a_second_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}
