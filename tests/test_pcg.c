@@ -215,6 +215,21 @@ static void pcg_solve__iteration_limit(void **state)
     assert_int_equal(r.res.history_count, 8);
 }
 
+/* The look at the limit is one residual more than a batch that is full at that very iteration. */
+static void pcg_solve__limit_at_the_end_of_a_batch(void **state)
+{
+    (void)state;
+    host_system s = laplace(290, 2, 2);
+    for (int most = 60; most <= 132; most++) {
+        char words[64];
+        snprintf(words, sizeof words, "maxit=%d check-every=64", most);
+        run r = solve(&s, real, words, NULL);
+        assert_int_equal(r.status, KRY_NOT_CONVERGED);
+        assert_int_equal(r.res.iterations, most);
+        assert_int_equal(r.res.history_count, most + 1);
+    }
+}
+
 static void pcg_solve__indefinite_matrix(void **state)
 {
     (void)state;
@@ -733,6 +748,7 @@ int main(void)
         cmocka_unit_test(pcg_solve__zero_rhs),
         cmocka_unit_test(pcg_solve__converged_guess),
         cmocka_unit_test(pcg_solve__iteration_limit),
+        cmocka_unit_test(pcg_solve__limit_at_the_end_of_a_batch),
         cmocka_unit_test(pcg_solve__indefinite_matrix),
         cmocka_unit_test(pcg_solve__one_negative_eigenvalue_met_on_the_way),
         cmocka_unit_test(pcg_solve__singular_but_consistent),

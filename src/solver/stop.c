@@ -57,7 +57,7 @@ done:
 
 static size_t look_bytes(const kry_watch *w)
 {
-    return (STATE_SIZE + KRY_BATCH) * kry_acc_size(w->dev);
+    return (STATE_SIZE + KRY_LOOK) * kry_acc_size(w->dev);
 }
 
 static double mirror_at(const kry_watch *w, int look, int i)
@@ -91,7 +91,7 @@ kry_status kry_watch_create(kry_device *dev, const kry_stop *stop, kry_monitor m
     TRY(reserve_history(w, stop->max_iter < HISTORY ? stop->max_iter + 1 : HISTORY));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->state));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->step));
-    TRY(kry_buffer_create(dev, KRY_BATCH * acc, &w->history));
+    TRY(kry_buffer_create(dev, KRY_LOOK * acc, &w->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
     w->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                2 * look_bytes(w), NULL, &err);

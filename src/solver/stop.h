@@ -11,6 +11,8 @@
 #include "../core/internal.h"
 
 enum { KRY_BATCH = 64 }; /* iterations between two looks, at most */
+/* Residuals of a look, at most: of a whole batch, and the one that a look at the limit adds. */
+enum { KRY_LOOK = KRY_BATCH + 1 };
 
 typedef struct kry_look {
     int64_t first; /* iteration of the first history entry */
@@ -41,9 +43,9 @@ typedef struct kry_watch {
     kry_monitor monitor;
     void *monitor_user;
 
-    cl_mem state, step, history; /* see kry_direction; history: KRY_BATCH entries */
+    cl_mem state, step, history; /* see kry_direction; history: KRY_LOOK entries */
     cl_mem pinned;               /* where the reads land */
-    char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_BATCH entries */
+    char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_LOOK entries */
     kry_look look[2];
     int current, batch; /* the look being filled, and how many iterations it gets */
     int64_t looked_at;  /* the last iteration that the look before the last one saw */
