@@ -259,7 +259,9 @@ static kry_status run_scheme(mixed *M, kry_result *res)
         TRY(plain(M, left, res));
     else
         TRY(refine(M, left, res));
-    if (M->now == KRY_SCHEME_RELIABLE || M->now == KRY_SCHEME_CLASSICAL) {
+    /* On the device the methods in double have done so themselves. */
+    bool refined = M->now == KRY_SCHEME_RELIABLE || M->now == KRY_SCHEME_CLASSICAL;
+    if (refined || kry_host_op_of(M->A)) {
         TRY(M->outer->table->centre(M->outer, res));
         kry_judge_consistency(M->outer->inconsistent, res);
     }

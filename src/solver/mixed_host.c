@@ -80,7 +80,8 @@ static double residual_of(host_outer *H, const double *x)
     if (isfinite(H->outer.least)) H->outer.products++;
     double norm = sqrt(dot(H->r, H->r, H->n));
     bool unpins = H->pin != 0 && H->outer.inconsistent <= H->outer.target;
-    double whole = unpins ? fmax(norm, unpinned_norm(H, x)) : norm;
+    double whole = unpins ? unpinned_norm(H, x) : norm;
+    if (!(whole > norm)) whole = norm; /* NaN stays */
     H->share = norm > 0 && isfinite(whole) ? whole / norm : 1;
     return whole;
 }
@@ -306,7 +307,7 @@ static kry_status host_centre(kry_outer *O, kry_result *res)
     bool lost = res->true_residual <= res->target || norm > 2 * res->true_residual;
     if (norm > res->target && lost) return KRY_OK;
     H->at = !H->at;
-    res->true_residual = norm;
+    kry_judge_again(norm, res);
     return KRY_OK;
 }
 

@@ -360,7 +360,7 @@ static kry_status centre(pcg *S, const kry_vec *b, kry_vec *x, kry_result *res)
     if (residual > res->target && lost)
         TRY(kry_vec_copy(S->p, x));
     else
-        res->true_residual = residual;
+        kry_judge_again(residual, res);
 done:
     return st;
 }

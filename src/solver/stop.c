@@ -437,6 +437,17 @@ void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const 
     res->solve_seconds = kry_now() - w->start;
 }
 
+void kry_judge_again(double true_residual, kry_result *res)
+{
+    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK;
+
+    res->true_residual = true_residual;
+    if (!met) return;
+    res->reason = KRY_CONVERGED;
+    snprintf(res->why, sizeof res->why, "the true residual is %.3e, x being clear of the null space",
+             true_residual);
+}
+
 /* The recurrence says it is there, the true residual says it is not: worth another cycle while
  * each one at least halves the least true residual so far. Of cycles that ask for a little each,
  * one may not. */

@@ -111,6 +111,8 @@ kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm);
 /* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
  * larger than the target. */
 void kry_judge_consistency(double inconsistent, kry_result *res);
+/* x was changed after a solve: its true residual, which may meet the target now. */
+void kry_judge_again(double true_residual, kry_result *res);
 /* Refuses a guess whose residual is not finite. */
 kry_status kry_guess_check(double residual);
 
