@@ -233,6 +233,7 @@ static kry_status run(kry_outer *O, bool inside, const kry_stop *stop, kry_resul
     double *x = H->x[!H->at];
     memcpy(x, H->x[H->at], (size_t)H->n * sizeof *x);
     kry_watch_begin(&H->watch, O->norm_b);
+    kry_watch_leave(&H->watch, O->inconsistent);
     double residual = residual_of(H, x);
     TRY(kry_guess_check(residual));
     while (kry_watch_judge(&H->watch, residual, res)) {

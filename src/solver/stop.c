@@ -360,6 +360,13 @@ void kry_watch_begin(kry_watch *w, double norm_b)
     w->batch = 1;
 }
 
+void kry_watch_leave(kry_watch *w, double inconsistent)
+{
+    double share = inconsistent / w->target;
+
+    if (share > 0 && share < 1) w->goal = w->target *= sqrt((1 - share) * (1 + share));
+}
+
 void kry_watch_aim(kry_watch *w)
 {
     if (!w->truth) return;

@@ -29,6 +29,7 @@ struct kry_truth {
     kry_status (*residual)(kry_truth *T, kry_vec *x, kry_vec *r);
     kry_vec *rhs;   /* relaxations: r, which their sweeps read */
     double norm_b;  /* units of b */
+    double inconsistent; /* as in kry_result */
     double drop;    /* a cycle ends when its residual has fallen to this share of its first */
     bool keep;      /* the next cycle begins along the direction that the last one came to */
     double norm;    /* [out] of the true residual, units of b */
@@ -76,6 +77,8 @@ void kry_watch_release(kry_watch *w);
 
 /* A new solve with this ||b||. */
 void kry_watch_begin(kry_watch *w, double norm_b);
+/* So much of b no x can reach: what is left of the target is for the rest of the residual. */
+void kry_watch_leave(kry_watch *w, double inconsistent);
 /* Where a cycle ends that begins with the residual that the truth has just told. */
 void kry_watch_aim(kry_watch *w);
 /* Whether the next cycle begins along the last direction. */
@@ -110,7 +113,7 @@ kry_watch *kry_relaxation_watch(const kry_op *op);
 kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm);
 /* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
  * larger than the target. */
-void kry_judge_consistency(double inconsistent, kry_result *res);
+void kry_judge_consistency(double inconsistent, double target, kry_result *res);
 /* x was changed after a solve: its true residual, which may meet the target now. */
 void kry_judge_again(double true_residual, kry_result *res);
 /* Refuses a guess whose residual is not finite. */
