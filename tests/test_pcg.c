@@ -215,6 +215,21 @@ static void pcg_solve__iteration_limit(void **state)
     assert_int_equal(r.res.history_count, 8);
 }
 
+/* The look at the limit is one residual more than a batch that is full at that very iteration. */
+static void pcg_solve__limit_at_the_end_of_a_batch(void **state)
+{
+    (void)state;
+    host_system s = laplace(290, 2, 2);
+    for (int most = 60; most <= 132; most++) {
+        char words[64];
+        snprintf(words, sizeof words, "maxit=%d check-every=64", most);
+        run r = solve(&s, real, words, NULL);
+        assert_int_equal(r.status, KRY_NOT_CONVERGED);
+        assert_int_equal(r.res.iterations, most);
+        assert_int_equal(r.res.history_count, most + 1);
+    }
+}
+
 static void pcg_solve__indefinite_matrix(void **state)
 {
     (void)state;
@@ -260,6 +275,40 @@ static void pcg_solve__singular_and_inconsistent_is_never_converged(void **state
 
 /* rtol = 1e-6 is out of reach for single precision here: the recurrence gets there, the truth
  * does not, and it must be said. */
+/* What no x can reach and what this x does not add up: both together stay below the target. */
+static void pcg_solve__target_is_shared_with_what_is_out_of_reach(void **state)
+{
+    (void)state;
+    kry_type type = real;
+    host_system s = laplace(100, 2, 1);
+    kry_op *A, *S;
+    kry_result res;
+    float single[300];
+    double r2 = 0, x_out[300];
+    static const double zero[300];
+    for (int i = 0; i < 100; i++)
+        s.b[i] = (i % 2 ? -1 : 1) + 0.0095 * (i > 0); /* out of reach: 0.094 */
+    for (int64_t k = 0; k < s.row_ptr[100]; k++) single[k] = (float)s.val[k];
+    OK(kry_csr_create(dev, type, 100, 100, s.row_ptr, s.col,
+                      type == KRY_F32 ? (const void *)single : s.val,
+                      KRY_MATRIX(.traits = KRY_SINGULAR), &A));
+    kry_vec *b = vector_of(s.b, 100, type), *x = vector_of(zero, 100, type);
+    OK(kry_solver_create(A, "rtol=1e-2 precond=jacobi", NULL, NULL, &S));
+    OK(kry_solve(S, b, x, &res));
+    read_back(x, x_out);
+    for (int i = 0; i < 100; i++) {
+        double r = s.b[i];
+        for (int64_t k = s.row_ptr[i]; k < s.row_ptr[i + 1]; k++) r -= s.val[k] * x_out[s.col[k]];
+        r2 += r * r;
+    }
+    assert_true(res.inconsistent > 0.9 * res.target && res.inconsistent < res.target);
+    assert_true(sqrt(r2) <= 1.00001 * res.target);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+}
+
 static void pcg_solve__false_convergence_is_called_stagnated(void **state)
 {
     (void)state;
@@ -733,10 +782,12 @@ int main(void)
         cmocka_unit_test(pcg_solve__zero_rhs),
         cmocka_unit_test(pcg_solve__converged_guess),
         cmocka_unit_test(pcg_solve__iteration_limit),
+        cmocka_unit_test(pcg_solve__limit_at_the_end_of_a_batch),
         cmocka_unit_test(pcg_solve__indefinite_matrix),
         cmocka_unit_test(pcg_solve__one_negative_eigenvalue_met_on_the_way),
         cmocka_unit_test(pcg_solve__singular_but_consistent),
         cmocka_unit_test(pcg_solve__singular_and_inconsistent_is_never_converged),
+        cmocka_unit_test(pcg_solve__target_is_shared_with_what_is_out_of_reach),
         cmocka_unit_test(pcg_solve__false_convergence_is_called_stagnated),
         cmocka_unit_test(pcg_solve__overflow_on_the_way),
         cmocka_unit_test(pcg_solve__nan_in_b_is_named),

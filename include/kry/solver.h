@@ -249,7 +249,8 @@ struct kry_result {
     double residual;      /* as carried by the recurrence at the end */
     double true_residual; /* ||b - A x||, computed afresh from the x that is returned; of a singular
                              A without what no x can reach */
-    double inconsistent;  /* that: the size of b's part along A's null space; 0 for a regular A */
+    double inconsistent;  /* that: the size of b's part along A's null space; 0 for a regular A.
+                             Converged: both together, the whole ||b - A x||, meet the target */
     double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
     double solve_seconds; /* this kry_solve */
     double bytes;         /* moved by the solve's iterations, by the model; 0: not known */

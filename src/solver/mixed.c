@@ -179,6 +179,7 @@ static kry_status refine(mixed *M, int64_t most, kry_result *res)
     kry_truth *T = &M->outer->truth;
 
     T->norm_b = M->outer->norm_b;
+    T->inconsistent = M->outer->inconsistent;
     T->rhs = M->inside.rhs;
     T->keep = M->now == KRY_SCHEME_RELIABLE;
     T->drop = M->drop[!T->keep];
@@ -259,9 +260,11 @@ static kry_status run_scheme(mixed *M, kry_result *res)
         TRY(plain(M, left, res));
     else
         TRY(refine(M, left, res));
-    if (M->now == KRY_SCHEME_RELIABLE || M->now == KRY_SCHEME_CLASSICAL) {
+    /* On the device the methods in double have done so themselves. */
+    bool refined = M->now == KRY_SCHEME_RELIABLE || M->now == KRY_SCHEME_CLASSICAL;
+    if (refined || kry_host_op_of(M->A)) {
         TRY(M->outer->table->centre(M->outer, res));
-        kry_judge_consistency(M->outer->inconsistent, res);
+        kry_judge_consistency(M->outer->inconsistent, M->outer->target, res);
     }
 done:
     return st;

@@ -93,7 +93,7 @@ static kry_status residual_of(device_outer *D, const kry_vec *x, double norms[2]
     TRY(kry_op_residual(D->outer.system, D->b, x, D->r));
     TRY(kry_null_space_project(&D->null, D->r));
     TRY(norms_of(D, D->r, norms));
-    norms[0] = fmax(norms[0], whole[0]);
+    if (whole[0] > norms[0]) norms[0] = whole[0];      /* NaN stays */
     if (isfinite(D->outer.least)) D->outer.products++; /* the guess's is everybody's */
 done:
     return st;
@@ -245,7 +245,7 @@ static kry_status device_centre(kry_outer *O, kry_result *res)
     bool lost = res->true_residual <= res->target || norms[0] > 2 * res->true_residual;
     if (norms[0] > res->target && lost) return KRY_OK;
     D->at = !D->at;
-    res->true_residual = norms[0];
+    kry_judge_again(norms[0], res);
 done:
     return st;
 }

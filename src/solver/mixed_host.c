@@ -80,7 +80,8 @@ static double residual_of(host_outer *H, const double *x)
     if (isfinite(H->outer.least)) H->outer.products++;
     double norm = sqrt(dot(H->r, H->r, H->n));
     bool unpins = H->pin != 0 && H->outer.inconsistent <= H->outer.target;
-    double whole = unpins ? fmax(norm, unpinned_norm(H, x)) : norm;
+    double whole = unpins ? unpinned_norm(H, x) : norm;
+    if (!(whole > norm)) whole = norm; /* NaN stays */
     H->share = norm > 0 && isfinite(whole) ? whole / norm : 1;
     return whole;
 }
@@ -232,6 +233,7 @@ static kry_status run(kry_outer *O, bool inside, const kry_stop *stop, kry_resul
     double *x = H->x[!H->at];
     memcpy(x, H->x[H->at], (size_t)H->n * sizeof *x);
     kry_watch_begin(&H->watch, O->norm_b);
+    kry_watch_leave(&H->watch, O->inconsistent);
     double residual = residual_of(H, x);
     TRY(kry_guess_check(residual));
     while (kry_watch_judge(&H->watch, residual, res)) {
@@ -306,7 +308,7 @@ static kry_status host_centre(kry_outer *O, kry_result *res)
     bool lost = res->true_residual <= res->target || norm > 2 * res->true_residual;
     if (norm > res->target && lost) return KRY_OK;
     H->at = !H->at;
-    res->true_residual = norm;
+    kry_judge_again(norm, res);
     return KRY_OK;
 }
 

@@ -360,7 +360,7 @@ static kry_status centre(pcg *S, const kry_vec *b, kry_vec *x, kry_result *res)
     if (residual > res->target && lost)
         TRY(kry_vec_copy(S->p, x));
     else
-        res->true_residual = residual;
+        kry_judge_again(residual, res);
 done:
     return st;
 }
@@ -375,7 +375,9 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
     if (!T) TRY(kry_rhs_norm(b, S->pq, &norm_b));
     if (!T) TRY(kry_null_space_measure(S->singular ? &S->pinned_null : &S->null, b, &inconsistent));
     kry_watch_begin(&S->watch, norm_b);
-    S->unpins = S->singular && !T && inconsistent <= S->watch.target;
+    const double target = S->watch.target;
+    S->unpins = S->singular && !T && inconsistent <= target;
+    kry_watch_leave(&S->watch, T ? T->inconsistent : inconsistent);
     if (S->unpins) {
         TRY(kry_vec_copy(b, S->clear));
         TRY(kry_null_space_project(&S->pinned_null, S->clear));
@@ -393,7 +395,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
             TRY(begin(S, b, x, &residual));
         }
         TRY(centre(S, b, x, res));
-        kry_judge_consistency(inconsistent, res);
+        if (!T) kry_judge_consistency(inconsistent, target, res);
     }
     res->setup_seconds = S->setup_seconds;
     res->resident_iterations = S->chip.iterations;

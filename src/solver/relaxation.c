@@ -171,6 +171,7 @@ static kry_status relaxation_solve(void *self, const kry_vec *b, kry_vec *x, kry
     if (!T) TRY(kry_rhs_norm(b, S->square, &norm_b));
     if (T) b = T->rhs;
     kry_watch_begin(&S->watch, norm_b);
+    if (T) kry_watch_leave(&S->watch, T->inconsistent);
     if (norm_b == 0) {
         TRY(kry_vec_fill(x, 0.0));
         kry_watch_end(&S->watch, KRY_CONVERGED_ZERO, 0.0, "b is zero, and so is x", res);

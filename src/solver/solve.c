@@ -41,10 +41,11 @@ done:
     return st;
 }
 
-void kry_judge_consistency(double inconsistent, kry_result *res)
+void kry_judge_consistency(double inconsistent, double target, kry_result *res)
 {
     res->inconsistent = inconsistent;
-    if (kry_reason_status(res->reason) != KRY_OK || inconsistent <= res->target) return;
+    res->target = target;
+    if (kry_reason_status(res->reason) != KRY_OK || inconsistent <= target) return;
     res->reason = KRY_INCONSISTENT;
     snprintf(res->why, sizeof res->why,
              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "

@@ -57,7 +57,7 @@ done:
 
 static size_t look_bytes(const kry_watch *w)
 {
-    return (STATE_SIZE + KRY_BATCH) * kry_acc_size(w->dev);
+    return (STATE_SIZE + KRY_LOOK) * kry_acc_size(w->dev);
 }
 
 static double mirror_at(const kry_watch *w, int look, int i)
@@ -91,7 +91,7 @@ kry_status kry_watch_create(kry_device *dev, const kry_stop *stop, kry_monitor m
     TRY(reserve_history(w, stop->max_iter < HISTORY ? stop->max_iter + 1 : HISTORY));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->state));
     TRY(kry_buffer_create(dev, STATE_SIZE * acc, &w->step));
-    TRY(kry_buffer_create(dev, KRY_BATCH * acc, &w->history));
+    TRY(kry_buffer_create(dev, KRY_LOOK * acc, &w->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
     w->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                2 * look_bytes(w), NULL, &err);
@@ -360,6 +360,13 @@ void kry_watch_begin(kry_watch *w, double norm_b)
     w->batch = 1;
 }
 
+void kry_watch_leave(kry_watch *w, double inconsistent)
+{
+    double share = inconsistent / w->target;
+
+    if (share > 0 && share < 1) w->goal = w->target *= sqrt((1 - share) * (1 + share));
+}
+
 void kry_watch_aim(kry_watch *w)
 {
     if (!w->truth) return;
@@ -435,6 +442,17 @@ void kry_watch_end(kry_watch *w, kry_reason reason, double true_residual, const 
     res->history_count = w->history_count;
     res->history_every = w->every;
     res->solve_seconds = kry_now() - w->start;
+}
+
+void kry_judge_again(double true_residual, kry_result *res)
+{
+    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK;
+
+    res->true_residual = true_residual;
+    if (!met) return;
+    res->reason = KRY_CONVERGED;
+    snprintf(res->why, sizeof res->why, "the true residual is %.3e, x being clear of the null space",
+             true_residual);
 }
 
 /* The recurrence says it is there, the true residual says it is not: worth another cycle while

@@ -11,6 +11,8 @@
 #include "../core/internal.h"
 
 enum { KRY_BATCH = 64 }; /* iterations between two looks, at most */
+/* Residuals of a look, at most: of a whole batch, and the one that a look at the limit adds. */
+enum { KRY_LOOK = KRY_BATCH + 1 };
 
 typedef struct kry_look {
     int64_t first; /* iteration of the first history entry */
@@ -27,6 +29,7 @@ struct kry_truth {
     kry_status (*residual)(kry_truth *T, kry_vec *x, kry_vec *r);
     kry_vec *rhs;   /* relaxations: r, which their sweeps read */
     double norm_b;  /* units of b */
+    double inconsistent; /* as in kry_result */
     double drop;    /* a cycle ends when its residual has fallen to this share of its first */
     bool keep;      /* the next cycle begins along the direction that the last one came to */
     double norm;    /* [out] of the true residual, units of b */
@@ -41,9 +44,9 @@ typedef struct kry_watch {
     kry_monitor monitor;
     void *monitor_user;
 
-    cl_mem state, step, history; /* see kry_direction; history: KRY_BATCH entries */
+    cl_mem state, step, history; /* see kry_direction; history: KRY_LOOK entries */
     cl_mem pinned;               /* where the reads land */
-    char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_BATCH entries */
+    char *mirror;                /* pinned, mapped: two looks of STATE_SIZE + KRY_LOOK entries */
     kry_look look[2];
     int current, batch; /* the look being filled, and how many iterations it gets */
     int64_t looked_at;  /* the last iteration that the look before the last one saw */
@@ -74,6 +77,8 @@ void kry_watch_release(kry_watch *w);
 
 /* A new solve with this ||b||. */
 void kry_watch_begin(kry_watch *w, double norm_b);
+/* So much of b no x can reach: what is left of the target is for the rest of the residual. */
+void kry_watch_leave(kry_watch *w, double inconsistent);
 /* Where a cycle ends that begins with the residual that the truth has just told. */
 void kry_watch_aim(kry_watch *w);
 /* Whether the next cycle begins along the last direction. */
@@ -108,7 +113,9 @@ kry_watch *kry_relaxation_watch(const kry_op *op);
 kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm);
 /* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
  * larger than the target. */
-void kry_judge_consistency(double inconsistent, kry_result *res);
+void kry_judge_consistency(double inconsistent, double target, kry_result *res);
+/* x was changed after a solve: its true residual, which may meet the target now. */
+void kry_judge_again(double true_residual, kry_result *res);
 /* Refuses a guess whose residual is not finite. */
 kry_status kry_guess_check(double residual);
 
