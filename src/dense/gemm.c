@@ -45,7 +45,7 @@ static kry_status make_room(clblast_call *c)
             ? CLBlastSGemmTempBufferSize(LAYOUT(c), OFFSETS(c), &c->queue, &bytes)
             : CLBlastDGemmTempBufferSize(LAYOUT(c), OFFSETS(c), &c->queue, &bytes);
 
-    CHECK(code == CLBlastSuccess, KRY_ERR_DEVICE, "kry_vec_gemm: CLBlast returned %d", (int)code);
+    TRY(kry_clblast_check("kry_vec_gemm", (int)code));
     if (dev->gemm_room && bytes <= dev->gemm_room_bytes) return KRY_OK;
     kry_buffer_release(dev, &dev->gemm_room); /* there may not be room for both */
     dev->gemm_room_bytes = 0;
@@ -85,7 +85,7 @@ static kry_status by_clblast(bool ta, bool tb, int64_t k, double alpha, const kr
                                          beta, C->buffer, (size_t)C->first, (size_t)C->ld, &c.queue,
                                          told, dev->gemm_room);
     if (event) dev->trace(dev->trace_user, "gemm (clblast)", event);
-    CHECK(code == CLBlastSuccess, KRY_ERR_DEVICE, "kry_vec_gemm: CLBlast returned %d", (int)code);
+    TRY(kry_clblast_check("kry_vec_gemm", (int)code));
 done:
     return st;
 }

@@ -21,8 +21,7 @@ static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec 
             : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer,
                            c0, 1, beta, y->buffer, y0, 1, &queue, told);
     if (event) dev->trace(dev->trace_user, "gemv (clblast)", event);
-    if (code == CLBlastSuccess) return KRY_OK;
-    return kry_fail(KRY_ERR_DEVICE, "kry_vec_gemv: CLBlast returned %d", (int)code);
+    return kry_clblast_check("kry_vec_gemv", (int)code);
 }
 #endif
 
