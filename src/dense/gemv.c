@@ -1,6 +1,6 @@
 /* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its dot
  * products and GEMM do, and end the process when they cannot: they are not used.) */
-#include "../core/internal.h"
+#include "dense.h"
 
 #ifdef KRY_HAVE_CLBLAST
 #include <clblast_c.h>
