@@ -208,6 +208,37 @@ static void barrier_finished__aborted_launch_is_the_last(void **state)
     kry_barrier_release(&b);
 }
 
+/* A file that says more groups run at once than do, as of another device: the launch comes to its
+ * end all the same, and says so. */
+static void lie(const char *name, const char *value, void *user)
+{
+    (void)value;
+    if (!strncmp(name, "barrier/ring/", 13)) snprintf(user, 128, "%s", name);
+}
+
+static void barrier_launch__a_tuning_file_that_lies(void **state)
+{
+    (void)state;
+    kry_barrier *b;
+    bool finished = true;
+    char name[128] = "";
+    const int groups = ROOM / (2 * SIZE * (int)sizeof(cl_int)); /* as many as there is room for */
+
+    OK(barrier_of(2, &b));
+    kry_barrier_release(&b);
+    kry_tuning_each(device(), lie, name); /* the last one that was kept */
+    if (!*name || device()->info.gpu) SKIP("nothing was kept, or a GPU that may have room for all");
+    kry_tuning_set(device(), name, "groups=1024");
+    OK(barrier_of(2, &b));
+    assert_int_equal(kry_barrier_groups(b), 1024);
+    double start = kry_now();
+    OK(ring(b, groups, &finished));
+    assert_false(finished);
+    assert_int_equal(kry_barrier_groups(b), 0);
+    assert_true(kry_now() - start < 300);
+    kry_barrier_release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +248,8 @@ int main(void)
         cmocka_unit_test(barrier_create__no_memory),
         cmocka_unit_test(barrier_launch__messages_arrive),
         cmocka_unit_test(barrier_finished__aborted_launch_is_the_last),
+        cmocka_unit_test(barrier_launch__a_tuning_file_that_lies),
     };
+    alarm(800); /* what hangs is killed */
     return cmocka_run_group_tests(tests, own_kernels, drop_kernels);
 }

@@ -519,6 +519,6 @@ int main(int argc, char **argv)
     };
     NEED_LAYER;
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    alarm(getenv("KRY_FULL") ? 7200 : 1200); /* what hangs is killed */
+    limit_time();
     return cmocka_run_group_tests(tests, setup, close_device);
 }

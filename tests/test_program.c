@@ -135,6 +135,85 @@ static void disk__damaged_files_are_replaced(void **state)
     }
 }
 
+/* A binary that is none, as of a driver that has been exchanged, in a file that is in order. */
+static void forge_binary(const char *path)
+{
+    struct { /* src/core/program_disk.c */
+        char magic[8];
+        uint64_t key_size, binary_size, checksum;
+    } header;
+    static unsigned char rubbish[1 << 20];
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fread(&header, sizeof header, 1, f), 1);
+    if (header.binary_size > sizeof rubbish) {
+        fclose(f);
+        unlink(path);
+        return;
+    }
+    header.checksum = kry_hash(KRY_HASH_START, rubbish, header.binary_size);
+    assert_int_equal(fseek(f, 0, SEEK_SET), 0);
+    assert_int_equal(fwrite(&header, sizeof header, 1, f), 1);
+    assert_int_equal(fseek(f, (long)header.key_size, SEEK_CUR), 0);
+    assert_int_equal(fwrite(rubbish, 1, header.binary_size, f), header.binary_size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void disk__binaries_that_the_driver_refuses(void **state)
+{
+    (void)state;
+    use_fresh_device();
+    assert_true(for_each_file(forge_binary) >= 1);
+    use_fresh_device();
+}
+
+static void put_pipe(const char *path) { assert_int_equal(unlink(path) || mkfifo(path, 0600), 0); }
+static void put_folder(const char *path) { assert_int_equal(unlink(path) || mkdir(path, 0700), 0); }
+static void put_endless(const char *path)
+{
+    assert_int_equal(unlink(path) || symlink("/dev/zero", path), 0);
+}
+static void put_nowhere(const char *path)
+{
+    assert_int_equal(unlink(path) || symlink("/nowhere/at/all", path), 0);
+}
+static void put_text(const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_true(fputs("not what was here before\n", f) >= 0 && !fclose(f));
+}
+static void remove_anything(const char *path) { assert_int_equal(remove(path), 0); }
+
+/* Nothing that stands where a file should be is read, and nothing is waited for. */
+static void disk__foreign_things_in_its_place(void **state)
+{
+    (void)state;
+    void (*const put[])(const char *) = { put_pipe, put_folder, put_endless, put_nowhere,
+                                          put_text };
+    for (size_t i = 0; i < COUNT(put); i++) {
+        use_fresh_device();
+        int files = for_each_file(put[i]);
+        assert_true(files >= 1);
+        use_fresh_device();
+        assert_int_equal(for_each_file(NULL), files); /* replaced or not, and nothing besides */
+        for_each_file(remove_anything);
+    }
+}
+
+static void disk__place_with_too_long_a_name(void **state)
+{
+    (void)state;
+    char place[2000];
+    memset(place, 'x', sizeof place);
+    place[0] = '/', place[sizeof place - 1] = 0;
+    setenv("KRY_CACHE_DIR", place, 1);
+    use_fresh_device();
+    place[500] = 0; /* the name of a file in it is too long, or one of its parts */
+    use_fresh_device();
+    setenv("KRY_CACHE_DIR", cache, 1);
+}
+
 static void disk__other_owner_key_is_not_loaded(void **state)
 {
     (void)state;
@@ -346,6 +425,9 @@ int main(void)
         cmocka_unit_test(kernel__same_one_from_memory),
         cmocka_unit_test(disk__written_then_read),
         cmocka_unit_test(disk__damaged_files_are_replaced),
+        cmocka_unit_test(disk__binaries_that_the_driver_refuses),
+        cmocka_unit_test(disk__foreign_things_in_its_place),
+        cmocka_unit_test(disk__place_with_too_long_a_name),
         cmocka_unit_test(disk__other_owner_key_is_not_loaded),
         cmocka_unit_test(disk__unwritable_place_only_costs_time),
         cmocka_unit_test(disk__file_of_another_user),
@@ -360,5 +442,6 @@ int main(void)
         use_fresh_device();
         return 0;
     }
+    alarm(800); /* what hangs is killed */
     return cmocka_run_group_tests_name("program", tests, make_cache, remove_cache);
 }

@@ -3,7 +3,10 @@
  * are damaged, foreign or too large do no harm; the choice of formats uses what is kept.
  */
 #include "patterns.h"
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/kry-tuning-XXXXXX", path[640];
@@ -63,7 +66,10 @@ static void tuning__set_get_replace(void **state)
 static void tuning__damaged_files(void **state)
 {
     (void)state;
-    static const char *const text[] = { "", "\n\n\n", "no newline at the end", "shape\nshape \n",
+    static const char *const text[] = { "",
+                                        "\n\n\n",
+                                        "no newline at the end",
+                                        "shape\nshape \n",
                                         "shape group=3 per-unit=0 chunks=-5\n",
                                         "shape group=999999999999 per-unit=16 chunks=128\n",
                                         "\001\002\377 \200\n" };
@@ -76,6 +82,126 @@ static void tuning__damaged_files(void **state)
         assert_kept(dev, "good", "yes");
         kry_device_release(&dev);
     }
+}
+
+/* Numbers of zero bytes, and half a file of nothing else. */
+static void tuning__zeros_in_the_file(void **state)
+{
+    (void)state;
+    static const char zeros[5000];
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs("first one\n", f);
+    fwrite(zeros, 1, sizeof zeros, f);
+    assert_true(fputs("\nsecond two\n", f) >= 0 && !fclose(f));
+    kry_device *dev = another();
+    assert_kept(dev, "first", "one");
+    kry_tuning_set(dev, "third", "three");
+    assert_kept(dev, "third", "three");
+    kry_device_release(&dev);
+    assert_int_equal(remove(path), 0);
+}
+
+/* In place of the file: nothing is read of it, nobody waits for it, and values stay in memory. */
+static void tuning__foreign_things_in_its_place(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        (void)remove(path);
+        assert_int_equal(i == 0   ? mkfifo(path, 0600)
+                         : i == 1 ? mkdir(path, 0700)
+                                  : symlink(i == 2 ? "/dev/zero" : "/nowhere/at/all", path),
+                         0);
+        kry_device *dev = another();
+        kry_tuning_set(dev, "good", "yes");
+        assert_kept(dev, "good", "yes");
+        kry_device_release(&dev);
+    }
+    assert_int_equal(remove(path), 0);
+}
+
+static void tuning__place_that_cannot_be_written(void **state)
+{
+    (void)state;
+    static const char *const places[] = { "/proc/nowhere", "/dev/null/kry", "/dev/full", "" };
+    for (size_t i = 0; i < COUNT(places); i++) {
+        setenv("KRY_CACHE_DIR", places[i], 1);
+        kry_device *dev = another();
+        kry_tuning_set(dev, "good", "yes");
+        assert_kept(dev, "good", "yes");
+        kry_device_release(&dev);
+    }
+    setenv("KRY_CACHE_DIR", folder, 1);
+}
+
+/* No file grows beyond 100 bytes, as on a disk that is full: what was there before is still whole.
+ */
+static void tuning__full_disk(void **state)
+{
+    (void)state;
+    struct rlimit old, little;
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    char value[200];
+    memset(value, 'v', sizeof value);
+    value[sizeof value - 1] = 0;
+    put_file("first one\n");
+    kry_device *dev = another();
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    little = old;
+    little.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    kry_tuning_set(dev, "second", value);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, was);
+    assert_kept(dev, "second", value);
+    kry_device *reader = another();
+    assert_kept(reader, "first", "one");
+    assert_false(kry_tuning_get(reader, "second", value, sizeof value));
+    kry_device_release(&reader);
+    kry_device_release(&dev);
+    assert_int_equal(remove(path), 0);
+}
+
+/* Four processes write at once: one may undo what another has just added, but the file is whole at
+ * any time, and what is written last stays. */
+static void tuning__many_processes_at_once(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 4, TIMES = 100 };
+    pid_t child[PROCESSES];
+    kry_device *dev = another();
+    for (int i = 0; i < PROCESSES; i++) {
+        child[i] = fork();
+        if (child[i]) continue;
+        char name[32], value[200]; /* no OpenCL here: a driver does not survive a fork */
+        bool good = true;
+        for (int k = 0; k < TIMES && good; k++) {
+            snprintf(name, sizeof name, "process/%d", i);
+            snprintf(value, sizeof value, "%0*d", 10 + k % 100, k);
+            kry_tuning_set(dev, name, value);
+            char *text = NULL;
+            size_t room = 0;
+            FILE *f = fopen(path, "rb");
+            while (f && getline(&text, &room, f) > 0)
+                good =
+                    good && (*text == '#' || !strncmp(text, "process/", 8)) && strchr(text, '\n');
+            good = good && f;
+            if (f) fclose(f);
+            free(text);
+        }
+        _exit(good ? 0 : 1);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        waitpid(child[i], &status, 0);
+        assert_int_equal(status, 0);
+    }
+    kry_tuning_set(dev, "last", "one");
+    kry_device *reader = another();
+    assert_kept(reader, "last", "one");
+    kry_device_release(&reader);
+    kry_device_release(&dev);
+    assert_int_equal(remove(path), 0);
 }
 
 static void tuning__shape_is_loaded(void **state)
@@ -149,9 +275,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuning__set_get_replace),
         cmocka_unit_test(tuning__damaged_files),
+        cmocka_unit_test(tuning__zeros_in_the_file),
+        cmocka_unit_test(tuning__foreign_things_in_its_place),
+        cmocka_unit_test(tuning__place_that_cannot_be_written),
+        cmocka_unit_test(tuning__full_disk),
+        cmocka_unit_test(tuning__many_processes_at_once),
         cmocka_unit_test(tuning__shape_is_loaded),
         cmocka_unit_test(tuning__does_not_grow_for_ever),
         cmocka_unit_test(tuning__choice_is_kept),
     };
+    alarm(800); /* what hangs is killed */
     return cmocka_run_group_tests(tests, own_folder, drop_folder);
 }

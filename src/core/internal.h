@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
 
@@ -206,6 +207,8 @@ kry_status kry_program_source(const char *stem, char **source);
 uint64_t kry_hash(uint64_t h, const void *bytes, size_t size);
 bool kry_cache_directory(char *dir, size_t size);      /* false: there is none */
 void kry_cache_make_directories(const char *path);     /* those above the file `path` */
+/* To read; NULL if it is no plain file: nobody waits for a pipe that stands in its place. */
+FILE *kry_cache_open(const char *path);
 
 /* The cache on disk. It only ever saves time: what cannot be read, written or trusted is
  * passed over in silence. `key` is all that the binary depends on. */

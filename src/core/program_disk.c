@@ -9,6 +9,7 @@
  * checksum. Files appear by rename, so two processes that build at once never see half of one.
  */
 #include "internal.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,17 @@ void kry_cache_make_directories(const char *path)
     }
 }
 
+FILE *kry_cache_open(const char *path)
+{
+    struct stat info;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *f = NULL;
+
+    if (file >= 0 && !fstat(file, &info) && S_ISREG(info.st_mode)) f = fdopen(file, "rb");
+    if (file >= 0 && !f) close(file);
+    return f;
+}
+
 /* Whether the open file is the user's own and holds exactly a header, this key and a binary. */
 static bool header_fits(FILE *f, const char *key, header *h)
 {
@@ -80,7 +92,7 @@ bool kry_disk_load(const char *key, unsigned char **binary, size_t *size)
     unsigned char *bytes = NULL;
     header h;
     bool good = false;
-    FILE *f = file_name(key, path, sizeof path) ? fopen(path, "rb") : NULL;
+    FILE *f = file_name(key, path, sizeof path) ? kry_cache_open(path) : NULL;
 
     if (!f || !header_fits(f, key, &h)) goto done;
     if (kry_alloc(h.key_size, 1, &stored) < 0 || kry_alloc(h.binary_size, 1, &bytes) < 0) goto done;

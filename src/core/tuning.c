@@ -32,7 +32,7 @@ const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
 static char *read_file(const char *path)
 {
     char *text = NULL;
-    FILE *f = fopen(path, "rb");
+    FILE *f = kry_cache_open(path);
 
     if (f && kry_alloc(LARGEST + 1, 1, &text) == KRY_OK) {
         size_t size = fread(text, 1, LARGEST, f);

@@ -47,6 +47,13 @@ done:
     return st;
 }
 
+kry_status kry_clblast_check(const char *who, int code)
+{
+    if (code == 0) return KRY_OK;
+    return kry_fail(KRY_ERR_DEVICE, "%s: CLBlast returned %s (%d)", who,
+                    code > -1000 ? kry_cl_error_name(code) : "an error of its own", code);
+}
+
 /* The sums of magnitudes along the columns or the rows, on the host. */
 static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
 {

@@ -60,6 +60,9 @@ bool kry_gemm_has_clblast(void);
 
 /* ---- dense.c ---- */
 
+/* What CLBlast returned: 0, an error of OpenCL's, or beyond -1000 one of its own. */
+kry_status kry_clblast_check(const char *who, int code);
+
 /* Not NULL, and not on a team; `name` is what the caller calls it. */
 kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A);
 kry_status kry_block_fill(const kry_block *B, double value);

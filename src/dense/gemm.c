@@ -45,7 +45,7 @@ static kry_status make_room(clblast_call *c)
             ? CLBlastSGemmTempBufferSize(LAYOUT(c), OFFSETS(c), &c->queue, &bytes)
             : CLBlastDGemmTempBufferSize(LAYOUT(c), OFFSETS(c), &c->queue, &bytes);
 
-    CHECK(code == CLBlastSuccess, KRY_ERR_DEVICE, "kry_vec_gemm: CLBlast returned %d", (int)code);
+    TRY(kry_clblast_check("kry_vec_gemm", (int)code));
     if (dev->gemm_room && bytes <= dev->gemm_room_bytes) return KRY_OK;
     kry_buffer_release(dev, &dev->gemm_room); /* there may not be room for both */
     dev->gemm_room_bytes = 0;
@@ -85,7 +85,7 @@ static kry_status by_clblast(bool ta, bool tb, int64_t k, double alpha, const kr
                                          beta, C->buffer, (size_t)C->first, (size_t)C->ld, &c.queue,
                                          told, dev->gemm_room);
     if (event) dev->trace(dev->trace_user, "gemm (clblast)", event);
-    CHECK(code == CLBlastSuccess, KRY_ERR_DEVICE, "kry_vec_gemm: CLBlast returned %d", (int)code);
+    TRY(kry_clblast_check("kry_vec_gemm", (int)code));
 done:
     return st;
 }
@@ -113,8 +113,14 @@ static int items_per_side(const kry_device *dev)
     return dev->info.cpu_kernels ? 1 : side;
 }
 
-/* A GPU has the registers for 8-by-8 numbers of C per work-item; PoCL compiles fewer sooner. */
-static int fours(const kry_device *dev) { return dev->info.gpu ? 2 : 1; }
+/* A GPU has the registers for 8-by-8 numbers of C per work-item; PoCL compiles fewer sooner. Slices of
+ * A and B must fit into local memory, beside the arguments, which Tesla keeps there. */
+static int fours(const kry_device *dev, kry_type type)
+{
+    enum { STEP = 8, ARGUMENTS = 256 };
+    int64_t slices = 2 * STEP * items_per_side(dev) * 8 * (int64_t)kry_type_size(type);
+    return dev->info.gpu && slices + ARGUMENTS <= dev->info.local_bytes ? 2 : 1;
+}
 
 typedef struct own_call {
     kry_kernel *kernel;
@@ -170,7 +176,7 @@ static kry_status tiled(own_call *c, const char *defines)
     kry_status st = KRY_OK;
     kry_device *dev = c->C->dev;
     const int side = items_per_side(dev);
-    const int64_t square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours(dev),
+    const int64_t square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours(dev, c->C->type),
                   down = in_pieces(c->C->rows, square);
     const int64_t strip = (down < MOST_GROUPS ? MOST_GROUPS / down : 1) * square;
 
@@ -193,7 +199,7 @@ static kry_status by_own(bool ta, bool tb, int64_t k, double alpha, const kry_bl
 
     c.by[0] = ta ? A->ld : 1, c.by[1] = ta ? 1 : A->ld;
     c.by[2] = tb ? B->ld : 1, c.by[3] = tb ? 1 : B->ld;
-    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(C->dev), fours(C->dev));
+    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(C->dev), fours(C->dev, C->type));
     return C->cols <= NARROW ? narrow(&c, defines) : tiled(&c, defines);
 }
 

@@ -1,6 +1,6 @@
 /* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its dot
  * products and GEMM do, and end the process when they cannot: they are not used.) */
-#include "../core/internal.h"
+#include "dense.h"
 
 #ifdef KRY_HAVE_CLBLAST
 #include <clblast_c.h>
@@ -21,8 +21,7 @@ static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec 
             : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer,
                            c0, 1, beta, y->buffer, y0, 1, &queue, told);
     if (event) dev->trace(dev->trace_user, "gemv (clblast)", event);
-    if (code == CLBlastSuccess) return KRY_OK;
-    return kry_fail(KRY_ERR_DEVICE, "kry_vec_gemv: CLBlast returned %d", (int)code);
+    return kry_clblast_check("kry_vec_gemv", (int)code);
 }
 #endif
 

@@ -53,7 +53,8 @@ typedef struct factoring {
 
 static void factoring_end(factoring *f)
 {
-    cl_mem *buffers[] = { &f->value, &f->row, &f->line, &f->pivots, &f->source, &f->origin };
+    cl_mem *buffers[] = { &f->value,  &f->row,    &f->line,  &f->inverse,
+                          &f->pivots, &f->source, &f->origin };
     if (f->aside) clFinish(f->aside);
     kry_barrier_release(&f->barrier);
     for (size_t i = 0; i < COUNT(buffers); i++)

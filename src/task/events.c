@@ -69,8 +69,8 @@ static watched *number(int i)
     return w;
 }
 
-/* Tell its task if the event has failed. Called with the lock, and lets go of it in between, for
- * the implementation's locks come first. */
+/* Tell its task if the event has failed, or can no longer be asked: the device is lost then. Called
+ * with the lock, and lets go of it in between, for the implementation's locks come first. */
 static bool look_at(watched *w)
 {
     kry_ended ended = { NULL, NULL };
@@ -80,7 +80,9 @@ static bool look_at(watched *w)
 
     clRetainEvent(event);
     kry_tasks_unlock();
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    cl_int err =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    if (err != CL_SUCCESS) status = err;
     kry_tasks_lock();
     for (w = status < 0 ? all : NULL; w; w = w->next) /* if it is still there */
         if (w->event == event && w->task == t) break;
