@@ -573,6 +573,8 @@ awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns
 expect 0 '"name": "stencil_step", .*"calls": 7, .*"bytes": [0-9].*"fraction_of_copy": [0-9].*"share": 0' \
     bench kernels --n 1000 --problem poisson2d:64 --maxit 7 --precision single --resident off --json
 expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7
+expect 0 '"name": "cg_reproducible".*"ratio": [0-9]' bench cg --n 1000 --problem poisson2d:64 --reproducible --json
+expect 2 'stream takes no --reproducible' bench stream --n 1000 --reproducible
 expect 0 '"mtx_parse"' bench mtx --n 1000 --json
 
 echo "$checks checks, $failures failed"

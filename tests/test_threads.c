@@ -1,4 +1,5 @@
-/* test_threads.c - what docs/threads.md promises: a device for each thread, and one for all of them. */
+/* test_threads.c - what docs/threads.md promises: a device for each thread, and one for all of
+ * them. */
 #include "teams.h"
 #include <kry/precond.h>
 #include <pthread.h>
@@ -57,8 +58,8 @@ static kry_status make_operator(const worker *w, kry_op **A)
 
     *A = NULL;
     if (!w->kind->spec)
-        return kry_stencil_create(w->dev, w->type,
-                                  KRY_STENCIL(.size = { w->kind->m, w->kind->m }), A);
+        return kry_stencil_create(w->dev, w->type, KRY_STENCIL(.size = { w->kind->m, w->kind->m }),
+                                  A);
     TRY(kry_problem_create(w->kind->spec, 3, &p));
     TRY(kry_format_parse(w->kind->format, &params));
     TRY(kry_alloc((size_t)p->nnz, kry_type_size(w->type), &val));
@@ -143,8 +144,7 @@ static void run_threads(void *(*run)(void *), worker *w)
 static void workers_init(worker *w, kry_type type, int times)
 {
     memset(w, 0, THREADS * sizeof *w);
-    for (int i = 0; i < THREADS; i++)
-        w[i].kind = &systems[i], w[i].type = type, w[i].times = times;
+    for (int i = 0; i < THREADS; i++) w[i].kind = &systems[i], w[i].type = type, w[i].times = times;
 }
 
 static void workers_release(worker *w)
@@ -202,7 +202,8 @@ static void threads__one_device(void **state)
     workers_release(want);
 }
 
-/* ---- one system, whose vectors all threads read ------------------------------------------------ */
+/* ---- one system, whose vectors all threads read ------------------------------------------------
+ */
 
 typedef struct reader {
     const kry_vec *x, *y; /* borrowed, and nobody writes to them */
@@ -215,14 +216,13 @@ static void *read_often(void *arg)
 {
     reader *r = arg;
     double dot;
-    kry_op_info info;
 
     for (int t = 0; t < 60; t++) {
         kry_vec *kept = kry_vec_retain((kry_vec *)r->x);
         kry_op *A = kry_op_retain(r->A);
         if (kry_vec_dot(r->x, r->y, &dot) < 0 || dot != r->dot)
             snprintf(r->failure, sizeof r->failure, "%.17g, not %.17g", dot, r->dot);
-        kry_op_describe(A, &info);
+        if (kry_op_get_shape(A)->rows != 25) snprintf(r->failure, sizeof r->failure, "shape");
         kry_op_release(&A);
         kry_vec_release(&kept);
     }
@@ -253,11 +253,12 @@ static void threads__read_the_same_vectors(void **state)
     free(numbers);
 }
 
-/* ---- through the device's queue ------------------------------------------------------------------ */
+/* ---- through the device's queue
+ * ------------------------------------------------------------------ */
 
 typedef struct submitter {
     kry_queue *queue; /* borrowed */
-    kry_op *A;        /* borrowed; all threads' solvers use it, for a queue runs one task at a time */
+    kry_op *A; /* borrowed; all threads' solvers use it, for a queue runs one task at a time */
     kry_type type;
     double norm;
     char failure[SENTENCE];
@@ -308,7 +309,8 @@ static void threads__one_queue(void **state)
     kry_op_release(&A);
 }
 
-/* ---- what is refused, what belongs to a thread --------------------------------------------------- */
+/* ---- what is refused, what belongs to a thread
+ * --------------------------------------------------- */
 
 typedef struct intruder {
     const kry_op *A;
@@ -370,7 +372,8 @@ static void *fail_for_itself(void *arg)
     *(long *)arg = 0;
     snprintf(want, sizeof want, "%ld", -1000 - i);
     for (int t = 0; t < 100; t++) {
-        if (kry_vec_create(test_dev, KRY_F32, -1000 - i, 1, &v) != KRY_ERR_ARGUMENT) *(long *)arg = 1;
+        if (kry_vec_create(test_dev, KRY_F32, -1000 - i, 1, &v) != KRY_ERR_ARGUMENT)
+            *(long *)arg = 1;
         if (!strstr(kry_last_error(), want)) *(long *)arg = 2;
     }
     return NULL;
@@ -394,7 +397,8 @@ static void last_error__of_its_thread(void **state)
     assert_non_null(strstr(kry_last_error(), "-77"));
 }
 
-/* ---- kernels that two threads want at once -------------------------------------------------------- */
+/* ---- kernels that two threads want at once
+ * -------------------------------------------------------- */
 
 static void kernel__spare_while_taken(void **state)
 {

@@ -37,14 +37,20 @@ typedef struct kry_device_info {
  *           first GPU, else the first device of any kind
  *
  * Several as one (team.h): "gpu:0+gpu:1", "gpu:all", "cpu/2" (a CPU cut in two); with options behind
- * commas: "gpu:all,use-all,graph,reproducible", see kry_team_params.
+ * commas: "gpu:all,use-all,graph,reproducible", see kry_team_params. "gpu,reproducible" is one device with
+ * that device option: the same bits whatever its launches were tuned to and on any number of devices
+ * (docs/reproducibility.md says of what, and its price).
+ *
+ * A device may be used by many threads at once, each with vectors and operators of its own
+ * (docs/threads.md).
  *
  * KRY_PROFILE, a list of words, makes the device look like a smaller one, for tests and
  * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512",
  * "opencl=1.1".
  *
  * Returns  KRY_ERR_ARGUMENT if nothing matches (the message lists what there is) or
- *          KRY_PROFILE is misspelt; KRY_ERR_DEVICE if there is no OpenCL platform or OpenCL
+ *          KRY_PROFILE is misspelt; KRY_ERR_UNSUPPORTED for "reproducible" where groups have less
+ *          than 128 work-items; KRY_ERR_DEVICE if there is no OpenCL platform or OpenCL
  *          refuses; KRY_ERR_MEMORY.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_device_open(const char *spec, kry_device **device);

@@ -19,8 +19,10 @@
  *     An object keeps alive whatever it was built from.
  *   - Sizes are counted in elements, never bytes. Indices start at 0. Blocks are column major.
  *   - Work is enqueued and returns at once, unless the entry says "waits".
- *   - One thread at a time per device. Different devices may be used from different threads, and
- *     _retain and _release from any.
+ *   - Threads may use different devices, or one device, at the same time, each with objects of its
+ *     own; an object, and what it was made of, is used by one thread at a time. Nothing of that waits
+ *     but to compile. One thread at a time for each device: dense.h, tridiagonal.h, kry_vec_gemv,
+ *     teams. _retain and _release are free from any thread. docs/threads.md has all of it.
  *   - A params pointer may be NULL, and a zero field means "the default".
  *   - Nothing is printed, and nothing ends the process.
  */

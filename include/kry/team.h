@@ -38,12 +38,16 @@ typedef struct kry_team_params {
  * bit for bit, without a preconditioner and with those that are elementwise or made of products (Jacobi,
  * Chebyshev, Neumann). Sums are of chunks of rows that depend on the problem alone, added up in one
  * order; every row of a matrix is summed from its first entry to its last. Matrices are stored as sell
- * or ell, and the fused passes of products are not taken: docs/several-devices.md has the price.
+ * or ell, and the fused passes of products are not taken; launches are not tuned ones:
+ * docs/reproducibility.md has the price.
+ *
+ * One thread at a time: a second one that wants the parts to run is refused.
  *
  * One host thread works for each part, the caller's for the first; they sleep between calls.
  *
  * Returns  KRY_ERR_ARGUMENT for a device that is given twice, is a team itself or is in one already,
- *          shares that are not positive, and by_graph together with reproducible; KRY_ERR_MEMORY. Waits.
+ *          shares that are not positive, and by_graph together with reproducible; KRY_ERR_UNSUPPORTED for
+ *          reproducible sums on devices whose groups have less than 128 work-items; KRY_ERR_MEMORY. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_team_create(kry_device *const *parts, int count,
                                                   const kry_team_params *params,

@@ -378,8 +378,8 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     TRY(kry_device_check_thread(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
-    CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%s", stem, (int)type,
-                   (int)dev->layout.reproducible, defines) < (int)sizeof w.key,
+    CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%d\n%s", stem, (int)type,
+                   (int)dev->layout.reproducible, kry_group_size(dev), defines) < (int)sizeof w.key,
           KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
     if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
     pthread_mutex_lock(&dev->making); /* a thread that wants the same one waits for it */

@@ -139,6 +139,26 @@ static void take_info(kry_device *dev, const struct kry_team *team)
     }
 }
 
+/* Sums of reproducible teams are over groups of one size, whatever was tuned. */
+static kry_status take_shapes(const struct kry_team *team)
+{
+    enum { GROUP = 128 }; /* of the usual shape */
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < team->size; i++) team->shape[i] = team->part[i]->shape;
+    for (int i = 0; team->reproducible && i < team->size; i++) {
+        const kry_device_info *info = &team->part[i]->info;
+        const kry_shape usual = kry_shape_default(info);
+        CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
+              "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes %d "
+              "at most",
+              (int)GROUP, info->name, info->max_group);
+        team->part[i]->shape = usual;
+    }
+done:
+    return st;
+}
+
 kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_params *params,
                            kry_device **device)
 {
@@ -162,6 +182,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(kry_alloc((size_t)count, sizeof *team->part, &team->part));
     TRY(kry_alloc((size_t)count, sizeof *team->share, &team->share));
     TRY(kry_alloc((size_t)count, sizeof *team->fp64, &team->fp64));
+    TRY(kry_alloc((size_t)count, sizeof *team->shape, &team->shape));
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
         if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu) spin = false; /* it needs the cores */
@@ -171,6 +192,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     team->by_graph = params->by_graph;
     team->reproducible = params->reproducible;
     take_info(dev, team);
+    TRY(take_shapes(team));
     kry_layout_init(&dev->layout, dev, NULL);
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));
@@ -198,8 +220,10 @@ void kry_team_release(struct kry_team **address)
         free(layout->scratch);
         kry_layout_init(layout, team->part[i], NULL);
         team->part[i]->info.fp64 = team->fp64[i];
+        team->part[i]->shape = team->shape[i];
         kry_device_release(&team->part[i]);
     }
+    free(team->shape);
     free(team->fp64);
     free(team->share);
     free(team->part);

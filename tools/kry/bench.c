@@ -95,6 +95,7 @@ static void print_json(const bench *b, const bench_result *r)
     json_real(&j, "fraction_of_copy", b->copy > 0 ? r->bytes / r->seconds / b->copy : NAN);
     if (b->host_triad > 0)
         json_real(&j, "fraction_of_host_triad", r->bytes / r->seconds / b->host_triad);
+    if (r->ratio > 0) json_real(&j, "ratio", r->ratio);
     if (r->format) json_matrix(&j, b, r);
     json_end(&j);
 }
@@ -118,6 +119,7 @@ void bench_print(const bench *b, const bench_result *r)
         printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
     if (r->bytes > 0 && b->host_triad > 0)
         printf("  %5.1f %% of host triad", 100 * r->bytes / r->seconds / b->host_triad);
+    if (r->ratio > 0) printf("  %.2f times as long", r->ratio);
     if (r->format) printf("  %s%s%s", r->format, r->variant[0] ? ", " : "", r->variant);
     printf("\n");
     fflush(stdout);
@@ -187,12 +189,14 @@ static const struct benchmark {
     bool table;                 /* of products: --hot, --svg */
     bool iterates;              /* --resident, --null-space */
     bool counts;                /* --maxit */
+    bool repeats;               /* --reproducible */
     bool words;                 /* takes words of its own */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .path = true, .table = true },
     { "stencil", bench_stencil, true, true, true, .path = true, .table = true },
-    { "cg", bench_cg, true, true, true, .format = true, .path = true, .iterates = true },
+    { "cg", bench_cg, true, true, true, .format = true, .path = true, .iterates = true,
+      .repeats = true },
     { "kernels", bench_kernels, true, true, true, .format = true, .path = true, .iterates = true,
       .counts = true },
     { "mtx", bench_mtx, .device = false },
@@ -216,6 +220,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
           word);
     CHECK(f->iterates || !o->resident, KRY_ERR_PARSE, "%s takes no --resident", word);
     CHECK(f->iterates || !o->null_space, KRY_ERR_PARSE, "%s takes no --null-space", word);
+    CHECK(f->repeats || !o->reproducible, KRY_ERR_PARSE, "%s takes no --reproducible", word);
     CHECK(f->counts || !o->maxit, KRY_ERR_PARSE, "%s takes no --maxit", word);
 done:
     return st;

@@ -5,7 +5,9 @@
  * drop out. The bytes are those of the solver's model.
  */
 #include "bench.h"
+#include <kry/team.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FEW = 20, MANY = 220, REPEATS = 5 };
@@ -81,17 +83,57 @@ done:
     return st;
 }
 
-static kry_status cg_run(const bench *b, const source *s)
+/* The same devices, or device, anew. */
+static kry_status open_reproducible(const options *o, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    const char *spec = o->device ? o->device : getenv("KRY_DEVICE");
+    kry_device *plain = NULL;
+    char text[512];
+
+    *device = NULL;
+    if (spec && *spec) {
+        CHECK(snprintf(text, sizeof text, "%s,reproducible", spec) < (int)sizeof text,
+              KRY_ERR_PARSE, "--device: '%.40s...' is too long", spec);
+        return kry_device_open(text, device);
+    }
+    TRY(kry_device_open(NULL, &plain));
+    TRY(kry_team_create(&plain, 1, KRY_TEAM(.reproducible = true), device));
+done:
+    kry_device_release(&plain);
+    return st;
+}
+
+/* before: seconds of the line that this one is compared with; 0: none. The line's are left there. */
+static kry_status time_source(const bench *b, const source *s, const char *name, double *before)
 {
     kry_status st = KRY_OK;
     kry_op *A = NULL;
-    bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
+    bench_result r = { .name = name, .problem = s->name, .n = s->rows };
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     TRY(bench_cg_time(b, A, &r));
     r.requested = b->o->format ? b->o->format : source_matrix_free(s) ? "stencil" : "auto";
+    if (*before > 0) r.ratio = r.seconds / *before;
+    *before = r.seconds;
     bench_print(b, &r);
 done:
     kry_op_release(&A);
+    return st;
+}
+
+static kry_status cg_run(const bench *b, const source *s)
+{
+    kry_status st = KRY_OK;
+    bench strict = *b;
+    double seconds = 0;
+
+    strict.device = NULL;
+    TRY(time_source(b, s, "cg", &seconds));
+    if (!b->o->reproducible) return KRY_OK;
+    TRY(open_reproducible(b->o, &strict.device));
+    TRY(time_source(&strict, s, "cg_reproducible", &seconds));
+done:
+    kry_device_release(&strict.device);
     return st;
 }
 

@@ -82,6 +82,8 @@ static const struct option {
     { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false, "points on a side of the cube (akhtar)" },
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv, stencil)" },
+    { "reproducible", 0, FLAG, AT(reproducible), FOR_BENCH, NULL, false,
+      "once more with the same bits on any number of devices, and the ratio (cg)" },
     { "svg", 0, TEXT, AT(svg), FOR_BENCH, "FILE", false, "draw the results (spmv, stencil)" },
     { "svg", 0, TEXT, AT(svg), FOR_REPRODUCE, "PREFIX", false,
       "draw the figures: PREFIX-....svg (wang, akhtar, gupta)" },

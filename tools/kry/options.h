@@ -17,7 +17,7 @@ typedef struct options {
     const char *scheme, *inner, *inner_rtol, *delta, *equilibrate, *outer;
     const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
-    bool json, hot, help, check_precond;
+    bool json, hot, help, check_precond, reproducible;
 } options;
 
 typedef struct command {
