@@ -311,6 +311,49 @@ static void projector(void **state)
 }
 
 /* Vectors of the caller's: as columns of ones and zeros they are the same as labels. */
+/* y := 2 T x + y / 2, which no solver asks for. */
+static void check_scaled(kry_type type, const kry_op *T)
+{
+    double *x = random_array(type, N), *old = random_array(type, N);
+    kry_vec *X = vec_of(type, x, N, 1), *Y = vec_of(type, old, N, 1);
+
+    OK(kry_op_apply(T, 2, X, 0.5, Y));
+    double *got = numbers_of(Y), most = 0;
+    OK(kry_op_apply(T, 1, X, 0, Y));
+    double *plain = numbers_of(Y);
+    for (int i = 0; i < N; i++) most = fmax(most, fabs(plain[i]) + fabs(old[i]));
+    for (int i = 0; i < N; i++)
+        NEAR(got[i], 2 * plain[i] + 0.5 * old[i], 8 * most * eps_of(type), "(%s x)[%d]",
+             T->table->kind, i);
+    free(got), free(plain), free(old), free(x);
+    kry_vec_release(&X);
+    kry_vec_release(&Y);
+}
+
+static void scaled(void **state)
+{
+    static const kry_deflation_variant two_level[] = { KRY_ADEF2, KRY_BNN };
+    kry_type type = type_of(state);
+    kry_op *A = operator_of(&systems[1], type), *D, *T;
+    int64_t k;
+    int32_t *labels = labels_of(SCATTERED, N, &k);
+
+    for (size_t v = 0; v < COUNT(two_level); v++) {
+        OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels, .variant = two_level[v]), &D));
+        OK(kry_two_level_precond(D, NULL, &T));
+        kry_op_release(&D); /* T keeps it */
+        check_scaled(type, T);
+        kry_op_release(&T);
+    }
+    OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels, .variant = KRY_DEF1), &D));
+    OK(kry_two_level_product(D, &T));
+    kry_op_release(&D);
+    check_scaled(type, T);
+    kry_op_release(&T);
+    kry_op_release(&A);
+    free(labels);
+}
+
 static void vectors(void **state)
 {
     kry_type type = type_of(state);
@@ -468,8 +511,8 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(subspace), BOTH(galerkin), BOTH(variants),     BOTH(projector),
-        BOTH(vectors),  BOTH(update),   BOTH(own_operator), BOTH(bad_input),
+        BOTH(subspace), BOTH(galerkin),     BOTH(variants),  BOTH(projector), BOTH(vectors),
+        BOTH(update),   BOTH(own_operator), BOTH(bad_input), BOTH(scaled),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

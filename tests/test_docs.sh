@@ -45,7 +45,7 @@ options=$(sed -n 's/^ *{ "\([a-z-]*\)", .*\(FLAG\|TEXT\|LIST\|REAL\|WHOLE\),.*/\
     tools/kry/options.c | sort -u)
 [ -n "$options" ] || { echo 'FAILED: the options are not found'; exit 1; }
 for option in $options; do
-    check "docs/command-line.md lacks --$option" grep -q -e "\`--$option[\` ]" docs/command-line.md
+    check "docs/command-line.md lacks --$option" grep -q -e "\`--${option}[\` ]" docs/command-line.md
 done
 
 # A link in a document leads to a file.

@@ -557,6 +557,42 @@ static void mtx_write__values_that_are_not_finite(void **unused)
     assert_null(fopen(path, "rb"));
 }
 
+static void expect_unwritten(const kry_mtx *m, const char *words)
+{
+    char to[1200];
+    snprintf(to, sizeof to, "%s/kry-never-written.mtx",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    assert_int_equal(kry_mtx_write(to, m, NULL), KRY_ERR_ARGUMENT);
+    if (!strstr(kry_last_error(), words)) fail_msg("'%s' lacks '%s'", kry_last_error(), words);
+    assert_null(fopen(to, "rb"));
+}
+
+/* What kry_mtx_read would refuse is not written. */
+static void mtx_write__what_could_not_be_read(void **unused)
+{
+    (void)unused;
+    int32_t row[] = { 0, 2 }, col[] = { 0, 1 };
+    double val[] = { 1, 2.5 };
+    const kry_mtx good = { .rows = 3, .cols = 3, .nnz = 2, .row = row, .col = col, .val = val };
+    kry_mtx m = good;
+    m.field = KRY_MTX_INTEGER;
+    expect_unwritten(&m, "2.5 at entry 1 is not whole");
+    m = good, m.field = KRY_MTX_PATTERN, m.symmetry = KRY_MTX_SKEW;
+    expect_unwritten(&m, "pattern");
+    m = good, m.field = KRY_MTX_PATTERN, m.array = true;
+    expect_unwritten(&m, "pattern");
+    m = good, m.symmetry = KRY_MTX_SKEW;
+    expect_unwritten(&m, "entry 0 is on the diagonal");
+    m = good, m.symmetry = KRY_MTX_SYMMETRIC, m.cols = 4;
+    expect_unwritten(&m, "3 rows and 4 columns, and symmetric");
+    m = good, m.rows = -1;
+    expect_unwritten(&m, "-1 rows");
+    m = good, m.rows = 2;
+    expect_unwritten(&m, "entry 1, (2, 1), is outside 2-by-3");
+    m = good, m.field = (kry_mtx_field)7;
+    expect_unwritten(&m, "no field 7");
+}
+
 static void mtx_write__null_arguments(void **unused)
 {
     kry_mtx m = { true, KRY_MTX_REAL, KRY_MTX_GENERAL, 2, 1, 2, NULL, NULL, NULL };
@@ -848,6 +884,7 @@ int main(void)
         cmocka_unit_test(mtx_write__gz_name_makes_gzip),
         cmocka_unit_test(mtx_write__full_disk_and_missing_folder),
         cmocka_unit_test(mtx_write__values_that_are_not_finite),
+        cmocka_unit_test(mtx_write__what_could_not_be_read),
         cmocka_unit_test(mtx_write__null_arguments),
         cmocka_unit_test(mtx__locale_with_decimal_comma_changes_nothing),
         cmocka_unit_test(mtx_parse__each_failed_allocation),

@@ -5,6 +5,7 @@
 #include "grids.h"
 #include "op_suite.h"
 #include "precond/couplings.h"
+#include "teams.h"
 
 enum { NX = 37, NY = 23, CELLS = NX * NY };
 
@@ -407,6 +408,61 @@ static void pin__bad_input(void **state)
     kry_op_release(&A);
 }
 
+/* P x as the matrix says, exactly: all numbers are whole. */
+static void expect_product(const kry_op *P, const matrix *host)
+{
+    kry_type type = P->shape.type;
+    int64_t n = host->rows;
+    double *x = calloc((size_t)n, sizeof *x);
+    void *got = calloc((size_t)n, kry_type_size(type));
+    assert_true(x && got);
+    for (int64_t i = 0; i < n; i++) x[i] = (double)(i % 17 - 8);
+    kry_vec *X = vec_on(P->dev, type, x, n, 1), *Y = vec_on(P->dev, type, x, n, 1);
+    OK(kry_op_apply(P, 1, X, 0, Y));
+    OK(kry_vec_read(Y, got));
+    for (int64_t i = 0; i < n; i++) {
+        double want = 0;
+        for (int64_t e = host->row_ptr[i]; e < host->row_ptr[i + 1]; e++)
+            want += host->val[e] * x[host->col[e]];
+        assert_true(kry_number_at(type, got, i) == want);
+    }
+    kry_vec_release(&X);
+    kry_vec_release(&Y);
+    free(got);
+    free(x);
+}
+
+/* Rows of all parts can be pinned, and new values reach the one that is. */
+static void pin__on_a_team(void **state)
+{
+    enum { COUNT_OF_ROWS = 911 };
+    static const int64_t rows[] = { 0, 400, COUNT_OF_ROWS - 1 };
+    kry_type type = type_of(state);
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        matrix host = ring(COUNT_OF_ROWS);
+        const kry_problem p = { .n = host.rows, .nnz = host.nnz, .row_ptr = host.row_ptr,
+                                .col = host.col, .val = host.val };
+        kry_op *A = matrix_on(team, type, &p, KRY_MATRIX(.traits = KRY_SINGULAR | KRY_SYMMETRIC));
+        kry_op *P;
+        OK(kry_pin_create(A, rows[r], &P));
+        kry_op_release(&A); /* P keeps it */
+        for (int64_t e = 0; e < host.nnz; e++) host.val[e] *= 3;
+        void *val = in_type(type, host.val, host.nnz);
+        for (int64_t e = 0; e < host.nnz; e++) host.val[e] /= 3;
+        double_entry(&host, rows[r]);
+        expect_product(P, &host);
+        OK(kry_op_update(P, val));
+        for (int64_t e = 0; e < host.nnz; e++) host.val[e] *= 3;
+        expect_product(P, &host);
+        free(val);
+        kry_op_release(&P);
+        matrix_release(&host);
+    }
+    close_team(&team);
+}
+
 /* The k-th request for memory fails, for every k. */
 static void pin__faults(void **state)
 {
@@ -440,6 +496,7 @@ int main(void)
         BOTH(pin__attached_vector),
         BOTH(pin__couplings),
         BOTH(pin__bad_input),
+        BOTH(pin__on_a_team),
         BOTH(pin__faults),
     };
     return cmocka_run_group_tests_name("pin", tests, NULL, close_device);

@@ -384,6 +384,29 @@ static void kernels__directory_without_them(void **state)
     free(kept);
 }
 
+/* Without KRY_CL_PATH: kernels of this version that were installed, or those of the source tree. */
+static void kernels__of_the_source_tree(void **state)
+{
+    (void)state;
+    const char *old = getenv("KRY_CL_PATH");
+    char *kept = old ? strdup(old) : NULL, *text = NULL, *there = NULL;
+    OK(kry_program_source("vec", &text));
+    unsetenv("KRY_CL_PATH");
+    OK(kry_program_source("vec", &there));
+    assert_non_null(strstr(there, "vec_axpby"));
+    free(there);
+    setenv("KRY_CL_PATH", "", 1); /* as if it were not there */
+    OK(kry_program_source("vec", &there));
+    assert_non_null(strstr(there, "vec_axpby"));
+    if (kept)
+        setenv("KRY_CL_PATH", kept, 1);
+    else
+        unsetenv("KRY_CL_PATH");
+    free(there);
+    free(text);
+    free(kept);
+}
+
 static void device_kernel__callers_source(void **state)
 {
     (void)state;
@@ -436,6 +459,7 @@ int main(void)
         cmocka_unit_test(disk__two_programs_at_once),
         cmocka_unit_test(disk__many_processes_at_once),
         cmocka_unit_test(kernels__directory_without_them),
+        cmocka_unit_test(kernels__of_the_source_tree),
         cmocka_unit_test(device_kernel__callers_source),
     };
     if (getenv("KRY_TEST_CHILD")) { /* disk__two_programs_at_once */

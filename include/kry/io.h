@@ -50,7 +50,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_parse(const char *name, const void *by
 /* Write a file, gzip'd when the name ends in ".gz", with numbers that read back to the bit.
  *   comment  one line without the leading %, or NULL
  * A file that could not be written whole is removed. Returns  KRY_ERR_FILE; KRY_ERR_ARGUMENT for
- * values that are not finite. */
+ * what could not be read back: values that are not finite, or not whole in an integer file, indices
+ * out of range, a symmetric matrix that is not square, a pattern that is an array or skew. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_write(const char *path, const kry_mtx *mtx,
                                                 const char *comment);
 KRY_API void kry_mtx_release(kry_mtx **mtx);

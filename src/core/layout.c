@@ -2,6 +2,7 @@
  * sums are added to one's own. */
 #include "../dist/comm.h"
 #include "../dist/split.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,7 @@ done:
 
 kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
+    assert(sum->width >= 1);
     for (int c = 0; c < sum->width; c++) value[c] = 0;
     return kry_sum_add_here(sum, value);
 }
@@ -197,9 +199,9 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
     TRY(reserve(layout, ((size_t)size + 1) * block));
     double *mine = layout->scratch, *all = mine + block;
     memset(mine, 0, block * sizeof *mine);
-    if ((size_t)(count * width) < block) {
+    if ((size_t)count * (size_t)width < block) {
         mine[0] = count;
-        memcpy(mine + 1, partial, (size_t)(count * width) * sizeof *mine);
+        memcpy(mine + 1, partial, (size_t)count * (size_t)width * sizeof *mine);
     } else {
         mine[0] = 1;
         add_up(partial, count, width, mine + 1);
@@ -247,7 +249,7 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
 {
     enum { MOST = 8 };
     kry_status st = KRY_OK;
-    double value[MOST];
+    double value[MOST] = { 0 };
     size_t numbers = 0;
 
     /* Alone the kernel that uses a sum finishes it. */

@@ -218,8 +218,8 @@ static double round_product(uint64_t w, int q)
     }
     int top = (int)(high >> 63), shift = top + 64 - 55;
     uint64_t mantissa = high >> shift; /* 53 bits, one to round by, perhaps a zero above */
-    /* floor(q log2(10)) + 63, then the bias of the exponent */
-    int exponent = ((152170 + 65536) * q >> 16) + 63 + top - zeros + 1023;
+    /* floor(q log2(10)) + 63, then the bias of the exponent; what is shifted is not negative */
+    int exponent = (((152170 + 65536) * q + (4096 << 16)) >> 16) - 4096 + 63 + top - zeros + 1023;
     /* half way between two doubles: possible only where 5^q, or its inverse, divides 64 bits */
     if (low <= 1 && q >= -4 && q <= 23 && (mantissa & 3) == 1 && mantissa << shift == high)
         mantissa &= ~(uint64_t)1;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+#undef kry_fail /* which analyzers see otherwise */
 
 static _Thread_local char last_error[4096]; /* room for the start of a compiler log */
 

@@ -8,6 +8,7 @@
  * Words moved per unknown: 5, and where tiles are cut 9 and 10 for each reduced equation
  */
 #include "batch.h"
+#include <assert.h>
 #include <stdio.h>
 
 enum {
@@ -74,6 +75,7 @@ static void cut_on_gpu(const levels *L, level *l)
         while (together > L->group || together / 2 >= L->B->systems) together /= 2;
     }
     int64_t most = (int64_t)(L->group / together) * L->chunk;
+    assert(most >= 1);
     l->tiles = divide_up(l->n, most);
     l->T = (cl_int)divide_up(divide_up(l->n, l->tiles), L->chunk);
     int64_t room = L->group / l->T;

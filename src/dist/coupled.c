@@ -5,6 +5,7 @@
  */
 #include "coupled.h"
 #include "../formats/matrix.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +336,7 @@ static kry_status coupled_twin(void *self, kry_type type, double factor, const d
     st = convert_far(A, type, factor, &val);
     if (st == KRY_OK) st = kry_op_make_twin("kry_op_twin", A->own, type, factor, NULL, &own);
     TRY(agree_on_twin(A, st));
+    assert(own);
     own->shape.traits = A->own->shape.traits;
     if (T)
         TRY(kry_coupled_store(*twin, val, NULL));

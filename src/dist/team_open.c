@@ -142,7 +142,7 @@ kry_status kry_team_open(const char *spec, kry_device **device)
 
     *device = NULL;
     TRY(kry_alloc(strlen(spec) + 1, 1, &text));
-    memcpy(text, spec, strlen(spec));
+    memcpy(text, spec, strlen(spec) + 1);
     char *options = strchr(text, ',');
     if (options) *options++ = 0;
     for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w;

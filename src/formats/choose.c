@@ -198,7 +198,6 @@ kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matri
     st = kept == KRY_FORMAT_AUTO ? KRY_ERR_UNSUPPORTED
                                  : build_one(dev, host, params, kept, "kept", op);
     if (!is_refusal(st)) goto done;
-    st = KRY_OK;
     count = find_candidates(dev, &s, c);
     if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
         TRY(measure(dev, host, params, c, count, op, &winner));

@@ -1,5 +1,6 @@
 /* host_csr.c - from the entries a caller gives to a matrix worth computing with. */
 #include "host_csr.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static kry_status check_indices(const kry_entries *e)
     kry_status st = KRY_OK;
     int64_t row = 0;
 
+    assert(e->row || e->row_ptr);
     for (int64_t k = 0; k < e->nnz; k++) {
         if (e->row)
             CHECK(e->row[k] >= 0 && e->row[k] < e->rows, KRY_ERR_ARGUMENT,

@@ -66,7 +66,8 @@ static kry_status cut_diagonals(const kry_host_csr *host, jagged *j)
         }
         j->jd[2 * d] = j->slots > INT32_MAX ? INT32_MAX : (int32_t)j->slots;
         j->jd[2 * d + 1] = (int32_t)rows;
-        j->slots += (double)((rows + PAD - 1) / PAD * PAD);
+        int64_t padded = (rows + PAD - 1) / PAD * PAD;
+        j->slots += (double)padded;
     }
 done:
     return st;

@@ -91,13 +91,42 @@ static void put_entry(sink *s, const kry_mtx *m, int64_t e)
     put(s, line, at);
 }
 
-/* What could not be read back is not written. */
-static kry_status check_finite(const kry_mtx *m)
+/* What could not be read back is not written: of the kind, */
+static kry_status check_kind(const kry_mtx *m)
 {
     kry_status st = KRY_OK;
-    for (int64_t e = 0; e < m->nnz; e++)
-        CHECK(m->field == KRY_MTX_PATTERN || isfinite(m->val[e]), KRY_ERR_ARGUMENT,
-              "kry_mtx_write: value %g at entry %lld is not finite", m->val[e], (long long)e);
+    CHECK((unsigned)m->field <= KRY_MTX_PATTERN && (unsigned)m->symmetry <= KRY_MTX_SKEW,
+          KRY_ERR_ARGUMENT, "kry_mtx_write: there is no field %d with symmetry %d", (int)m->field,
+          (int)m->symmetry);
+    CHECK(m->field != KRY_MTX_PATTERN || (!m->array && m->symmetry != KRY_MTX_SKEW),
+          KRY_ERR_ARGUMENT, "kry_mtx_write: a pattern can be neither an array nor skew-symmetric");
+    CHECK(m->rows >= 0 && m->cols >= 0 && m->rows <= INT32_MAX && m->cols <= INT32_MAX &&
+              (m->symmetry == KRY_MTX_GENERAL || m->rows == m->cols),
+          KRY_ERR_ARGUMENT, "kry_mtx_write: %lld rows and %lld columns%s", (long long)m->rows,
+          (long long)m->cols, m->symmetry == KRY_MTX_GENERAL ? "" : ", and symmetric");
+done:
+    return st;
+}
+
+/* and of the entries. */
+static kry_status check_entries(const kry_mtx *m)
+{
+    kry_status st = KRY_OK;
+    for (int64_t e = 0; e < m->nnz; e++) {
+        double v = m->val[e];
+        CHECK(m->field == KRY_MTX_PATTERN || isfinite(v), KRY_ERR_ARGUMENT,
+              "kry_mtx_write: value %g at entry %lld is not finite", v, (long long)e);
+        CHECK(m->field != KRY_MTX_INTEGER || v == nearbyint(v), KRY_ERR_ARGUMENT,
+              "kry_mtx_write: value %g at entry %lld is not whole, but the field is integer", v,
+              (long long)e);
+        if (m->array) continue;
+        CHECK(m->row[e] >= 0 && m->row[e] < m->rows && m->col[e] >= 0 && m->col[e] < m->cols,
+              KRY_ERR_ARGUMENT, "kry_mtx_write: entry %lld, (%d, %d), is outside %lld-by-%lld",
+              (long long)e, m->row[e], m->col[e], (long long)m->rows, (long long)m->cols);
+        CHECK(m->symmetry != KRY_MTX_SKEW || m->row[e] != m->col[e], KRY_ERR_ARGUMENT,
+              "kry_mtx_write: entry %lld is on the diagonal of a skew-symmetric matrix",
+              (long long)e);
+    }
 done:
     return st;
 }
@@ -109,7 +138,8 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
 
     CHECK(path && m && (m->nnz == 0 || (m->val && (m->array || (m->row && m->col)))),
           KRY_ERR_ARGUMENT, "kry_mtx_write: NULL");
-    TRY(check_finite(m));
+    TRY(check_kind(m));
+    TRY(check_entries(m));
     size_t length = strlen(path);
     bool gzip = length > 3 && !strcmp(path + length - 3, ".gz");
     errno = 0;

@@ -8,6 +8,7 @@
  *     u = prod_a sin^2(pi x_a),   u_aa = 2 pi^2 cos(2 pi x_a) prod_{b != a} sin^2(pi x_b).
  */
 #include "problem.h"
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static int64_t grid_row(const grid *g, int64_t i, const int64_t *at, int64_t at_
                         kry_problem *p)
 {
     double diagonal = 0;
+    assert(g->axes >= 1 && g->axes <= 3);
     for (int a = g->axes - 1; a >= 0; a--) {
         diagonal += 2 * g->weight[a];
         if (at[a] == 0) continue;
@@ -73,6 +75,7 @@ static void grid_point(const grid *g, const int64_t *at, double *u, double *f)
 static void grid_fill(const grid *g, kry_problem *p)
 {
     int64_t at[3] = { 0, 0, 0 }, entry = 0;
+    assert(g->axes >= 1 && g->axes <= 3);
     for (int64_t i = 0; i < p->n; i++) {
         if (p->row_ptr) {
             entry = grid_row(g, i, at, entry, p);

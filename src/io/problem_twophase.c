@@ -126,7 +126,7 @@ done:
 static int64_t make_row(const kry_host_grid *g, int64_t i, const int64_t *at, int64_t e,
                         kry_problem *p)
 {
-    kry_host_face face[6];
+    kry_host_face face[6] = { 0 };
     double diagonal = 0;
 
     for (int f = 0; f < 2 * g->axes; f++) {

@@ -95,7 +95,7 @@ static void symmetrise(block *B)
 /* B := its inverse. false: it is singular. */
 static bool invert(block *B, bool symmetric)
 {
-    double by_row[MOST], by_col[MOST];
+    double by_row[MOST] = { 0 }, by_col[MOST] = { 0 };
     block I = { .size = B->size };
 
     if (symmetric) symmetrise(B);

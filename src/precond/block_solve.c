@@ -112,7 +112,8 @@ static bool plan_diagonals(kry_block_solve *s, const kry_block_factor *f)
         s->begin[k] = (int)entries;
         entries += s->rows - s->offset[k];
     }
-    double slots = (double)entries * (double)((s->n + s->rows - 1) / s->rows);
+    int64_t blocks = (s->n + s->rows - 1) / s->rows;
+    double slots = (double)entries * (double)blocks;
     if (slots > 2.0 * (double)(nnz > other ? nnz : other) + (double)s->n) return false;
     s->upper_at = f->symmetric ? 0 : entries;
     s->inverse_at = s->upper_at + entries;

@@ -10,6 +10,7 @@
  */
 #include "galerkin.h"
 #include "couplings.h"
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -209,6 +210,7 @@ static double *mirror(const kry_coarse_matrix *E, int64_t s, int32_t t)
  * it. */
 static void make_symmetric(kry_coarse_matrix *E)
 {
+    assert(E->val && E->row_ptr && E->col);
     for (int64_t s = 0; s < E->k; s++) {
         double sum = 0, *diagonal = NULL;
         for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++) {

@@ -10,6 +10,7 @@
 #include "../core/null_space.h"
 #include "../core/pin.h"
 #include "mixed.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@ static device_outer *device_of(kry_outer *O) { return (device_outer *)O; }
 static kry_status widen(device_outer *D, double beta, const kry_vec *x, double a, kry_vec *d,
                         kry_vec *y)
 {
+    assert(y);
     const kry_vec *in = x ? x : y, *s = D->scale ? D->scale : in;
     const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(in->buffer), ARG(a),
                              ARG(s->buffer), ARG(d->buffer), ARG(y->buffer) };

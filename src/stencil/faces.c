@@ -3,6 +3,7 @@
  * Kernel: stencil_faces in cl/stencil.cl.
  */
 #include "stencil.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -193,6 +194,7 @@ static kry_status take_faces(kry_stencil *A, const char *who, const double *cons
     int64_t below = (s->first + s->all - 1) % s->all;
     void *host = NULL;
 
+    assert(A->axes >= 1 && A->axes <= 3);
     TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
     for (int a = 0; a < A->axes; a++)
         TRY(weigh_faces(A, who, a, face[a], s->first, s->count, host));

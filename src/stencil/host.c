@@ -3,6 +3,7 @@
  */
 #include "host.h"
 #include "stencil.h"
+#include <assert.h>
 
 static double or_one(double value) { return value > 0 ? value : 1; }
 
@@ -69,6 +70,7 @@ void kry_host_product(const kry_host_grid *g, const double *x, double *y)
 {
     int64_t at[3] = { 0, 0, 0 };
 
+    assert(g->axes >= 1 && g->axes <= 3);
     for (int64_t i = 0; i < g->n; i++) {
         double sum = 0;
         for (int f = 0; f < 2 * g->axes; f++) {

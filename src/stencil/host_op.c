@@ -2,6 +2,7 @@
 #include "../core/host_op.h"
 #include "host.h"
 #include "stencil.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static void stencil_diagonal(const kry_host_op *A, double *d)
     kry_host_grid g = kry_host_grid_of(&stencil_of(A)->params, KRY_F64);
     int64_t at[3] = { 0, 0, 0 };
 
+    assert(g.axes >= 1 && g.axes <= 3);
     for (int64_t i = 0; i < g.n; i++) {
         d[i] = 0;
         for (int f = 0; f < 2 * g.axes; f++) {

@@ -8,6 +8,7 @@
  * Sweeps that block does not make T at a time are stream's.
  */
 #include "laplace.h"
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,11 @@ typedef struct march {
     cl_long ring_size; /* numbers for each group */
 } march;
 
-static int64_t shares(int64_t n, int64_t share) { return (n + share - 1) / share; }
+static int64_t shares(int64_t n, int64_t share)
+{
+    assert(share >= 1);
+    return (n + share - 1) / share;
+}
 
 static void march_destroy(kry_laplace *L)
 {

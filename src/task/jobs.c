@@ -1,6 +1,7 @@
 /* jobs.c - ready-made jobs: how they are submitted, and those on vectors. */
 #include "../dist/team.h"
 #include "task.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,7 @@ static kry_status run_copy(kry_work *work, kry_task *self)
     kry_vec *x, *v = NULL;
 
     TRY(kry_work_input(work, self, 0, &x));
+    assert(x); /* it is needed, and there */
     if (x == self->input[0].from->vec) {
         TRY(kry_work_vec(self, x->type, x->n, x->k, &v));
         TRY(kry_vec_copy(x, v));
@@ -174,6 +176,7 @@ static kry_status run_axpby(kry_work *work, kry_task *self)
 
     TRY(kry_work_input(work, self, 0, &x));
     TRY(kry_work_input(work, self, 1, &y));
+    assert(x);
     TRY(kry_work_vec(self, x->type, x->n, x->k, &v));
     if (y) TRY(kry_vec_copy(y, v));
     TRY(kry_vec_axpby(work->alpha, x, y ? work->beta : 0, v));
@@ -196,6 +199,7 @@ static kry_status run_mul(kry_work *work, kry_task *self)
 
     TRY(kry_work_input(work, self, 0, &d));
     TRY(kry_work_input(work, self, 1, &x));
+    assert(x);
     TRY(kry_work_vec(self, x->type, x->n, x->k, &v));
     TRY(kry_vec_mul(work->alpha, d, x, 0, v));
 done:

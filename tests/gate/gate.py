@@ -4,6 +4,10 @@
   gate.py [--jobs N] [--known FILE] SOURCE-PROGRAM CACHE...
       Lint cl/, compile every listed program to PTX, see that the caches hold no kind of program that
       is not listed, and that docs/devices.md has the table of facts.
+  gate.py --some [--jobs N] [--known FILE] SOURCE-PROGRAM CACHE...
+      The same for few programs of each file, in single, in double and without double, and for those
+      of the caches that are not listed, which is no complaint; of the table only the names of
+      kernels.
   gate.py --record SOURCE-PROGRAM CACHE...
       Add what the caches hold to the list, and write the table.
 
@@ -114,11 +118,11 @@ def check_samples(found):
             found.add(f'{path.relative_to(ROOT)}: passes, and must not')
 
 
-def check_listed(asked, listed, found):
+def check_listed(asked, listed, complain):
     kinds = {program.kind() for program in listed}
     new = programs.few_of(p for p in asked if p.kind() not in kinds)
     for program in new:
-        found.add(f'not in {programs.LIST.relative_to(ROOT)}: {program}')
+        complain(f'not in {programs.LIST.relative_to(ROOT)}: {program}')
     if new:
         print("'tools/gate --record' adds them.")
     return new
@@ -132,6 +136,23 @@ def check_stems(listed, texts, found):
             found.add(f'{programs.LIST.relative_to(ROOT)}: there is no {program.stem}.cl')
 
 
+def few(listed):
+    """Of each file the first program in single, in double, and without double."""
+    first = {}
+    for program in listed:
+        first.setdefault((program.stem, table.numbers(program)), program)
+    return list(first.values())
+
+
+def check_table(listed, facts, args, found):
+    facts = {program: facts[program] for program in listed}
+    if args.some:
+        for stem, name in table.missing(ROOT, facts):
+            found.add(f"docs/devices.md: lacks {name} of {stem}.cl; 'tools/gate --record' adds it")
+    elif not table.is_fresh(ROOT, facts):
+        found.add("docs/devices.md: its table of kernels is not today's; 'tools/gate --record' writes it")
+
+
 def check(texts, asked, args):
     start, found, listed = time.monotonic(), Found(), programs.listed()
     for complaint in lint.check_files(ROOT / 'cl'):
@@ -141,11 +162,12 @@ def check(texts, asked, args):
             found.add(complaint)
     check_samples(found)
     check_stems(listed, texts, found)
-    new = check_listed(asked, listed, found)
+    new = check_listed(asked, listed, print if args.some else found.add)
     listed = [program for program in listed if program.stem in texts]
+    if args.some:
+        listed = few(listed)
     facts = compile_all(listed + new, texts, args, found)
-    if not table.is_fresh(ROOT, {program: facts[program] for program in listed}):
-        found.add("docs/devices.md: its table of kernels is not today's; 'tools/gate --record' writes it")
+    check_table(listed, facts, args, found)
     print(f'{len(facts)} programs of {len(texts)} files to {", ".join(ptx.TARGETS)}, {len(asked)} in '
           f'caches, {found.count} complaints, {time.monotonic() - start:.0f} s')
     return 1 if found.count else 0
@@ -165,6 +187,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--record', action='store_true')
+    parser.add_argument('--some', action='store_true')
     parser.add_argument('--known', type=pathlib.Path, metavar='FILE')
     parser.add_argument('source')
     parser.add_argument('caches', nargs='*')

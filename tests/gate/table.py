@@ -11,8 +11,11 @@ HEAD = '''\
 
 def group(program):
     """Which column a program belongs to; None: one of another size of groups than usual."""
-    if not program.has('-DWG=128'):
-        return None
+    return numbers(program) if program.has('-DWG=128') else None
+
+
+def numbers(program):
+    """What vectors are made of: single, double, or single where there is no double."""
     if not program.has('-DKRY_FP64'):
         return 'none'
     return 'double' if program.has('-DREAL=double') else 'single'
@@ -66,6 +69,13 @@ def replaced(root, facts):
 def is_fresh(root, facts):
     page, fresh = replaced(root, facts)
     return BEGIN in page and page == fresh
+
+
+def missing(root, facts):
+    """Kernels that have no line."""
+    page = path(root).read_text()
+    names = {(program.stem, name) for program, kernels in facts.items() for name in kernels}
+    return [(stem, name) for stem, name in sorted(names) if f'| `{name}` | `{stem}.cl` |' not in page]
 
 
 def write(root, facts):

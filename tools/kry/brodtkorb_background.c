@@ -9,6 +9,7 @@
 #include "brodtkorb.h"
 #include "io/random.h"
 #include "text.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ static void systems_release(systems *s)
 static void fill(systems *s, double *sums)
 {
     size_t n = s->n, at = 0;
+    assert(n > 0);
     for (int job = 0; job < SYSTEMS; job++) {
         memset(sums, 0, n * sizeof *sums);
         for (size_t place = 0; place < n * n; place++, at++) {

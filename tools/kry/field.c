@@ -22,8 +22,9 @@ static void colour_of(int level, int rgb[3])
 {
     static const int stop[][3] = { { 38, 52, 130 },   { 49, 120, 180 }, { 122, 190, 190 },
                                    { 244, 232, 150 }, { 236, 140, 70 }, { 165, 24, 38 } };
-    double at = (double)level / LEVELS * (COUNT(stop) - 1);
-    int low = (int)at < (int)COUNT(stop) - 2 ? (int)at : (int)COUNT(stop) - 2;
+    const int last = (int)COUNT(stop) - 1;
+    double at = (double)level / LEVELS * last;
+    int low = (int)at < last - 1 ? (int)at : last - 1;
     for (int c = 0; c < 3; c++)
         rgb[c] = (int)lround(stop[low][c] + (at - low) * (stop[low + 1][c] - stop[low][c]));
 }

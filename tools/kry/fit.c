@@ -11,7 +11,7 @@ enum { MOST_POINTS = 32 };
 /* Reflect column k of R below row k to zero, and all that stands right of it and y along. */
 static void reflect(int rows, int cols, double R[][FIT_MOST], double *y, int k)
 {
-    double v[MOST_POINTS], norm = 0, squares = 0;
+    double v[MOST_POINTS] = { 0 }, norm = 0, squares = 0;
     for (int i = k; i < rows; i++) norm += R[i][k] * R[i][k];
     norm = R[k][k] > 0 ? -sqrt(norm) : sqrt(norm);
     for (int i = k; i < rows; i++) v[i] = R[i][k] - (i == k ? norm : 0);
@@ -32,7 +32,7 @@ static void reflect(int rows, int cols, double R[][FIT_MOST], double *y, int k)
 
 void fit_polynomial(int count, const double *x, const double *y, int degree, double *coefficients)
 {
-    double R[MOST_POINTS][FIT_MOST], ones[MOST_POINTS], scale = 0;
+    double R[MOST_POINTS][FIT_MOST] = { { 0 } }, ones[MOST_POINTS] = { 0 }, scale = 0;
     int rows = count < MOST_POINTS ? count : MOST_POINTS;
     int cols = rows < degree + 1 ? rows : degree + 1;
     memset(coefficients, 0, (size_t)(degree + 1) * sizeof *coefficients);

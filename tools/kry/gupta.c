@@ -175,7 +175,7 @@ static kry_status solve(const kry_op *solver, const gupta_system *s, int runs, l
                         const char *curve, gupta_run *run)
 {
     kry_status st = KRY_OK;
-    kry_result result;
+    kry_result result = { 0 };
     double *x = NULL;
 
     for (int i = 0; i < runs; i++) {

@@ -200,8 +200,8 @@ static void horizontal_axis(FILE *f, const lines *l)
     const axis *a = &l->x;
     for (int i = 0; i < a->tick_count; i++) horizontal_tick(f, l, a->ticks[i]);
     if (a->tick_count < 0 && a->log)
-        for (double power = pow(10, ceil(log10(a->low))); power <= a->high; power *= 10)
-            horizontal_tick(f, l, power);
+        for (int power = (int)ceil(log10(a->low)); pow(10, power) <= a->high; power++)
+            horizontal_tick(f, l, pow(10, power));
     double step = svg_nice_real(a->high - a->low, 8), first = ceil(a->low / step) * step;
     for (int i = 0; a->tick_count < 0 && !a->log && first + i * step <= a->high; i++)
         horizontal_tick(f, l, first + i * step);
@@ -242,7 +242,8 @@ static void legend(FILE *f, const lines *l)
     double step = (double)(WIDTH - LEFT - RIGHT) / IN_ROW;
     char style[100];
     for (int c = 0; c < l->curves; c++) {
-        double x = LEFT + c % IN_ROW * step, y = TOP - 58 + c / IN_ROW * ROW;
+        int row = c / IN_ROW;
+        double x = LEFT + c % IN_ROW * step, y = TOP - 58 + row * ROW;
         snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\"",
                  colours[c % COLOURS], dashes(c));
         svg_line(f, x, y, x + 26, y, style);

@@ -2,6 +2,7 @@
  * options.c - parse --name value, --name=value and flags; explain what does not parse.
  */
 #include "options.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,7 +227,7 @@ static kry_status take_option(const command *cmd, int argc, char **argv, int *at
     size_t length = strcspn(word, "=");
     const char *value = word[length] ? word + length + 1 : NULL;
     const struct option *opt = find_option(cmd, word, length, letter);
-    if (!opt) TRY(unknown_option(cmd, word, length));
+    if (!opt) return unknown_option(cmd, word, length);
     void *field = (char *)o + opt->offset;
     if (opt->kind == FLAG) {
         CHECK(!value, KRY_ERR_PARSE, "--%s takes no value", opt->name);
@@ -237,6 +238,7 @@ static kry_status take_option(const command *cmd, int argc, char **argv, int *at
         CHECK(*at + 1 < argc, KRY_ERR_PARSE, "--%s needs a value: %s", opt->name, opt->value);
         value = argv[++*at];
     }
+    assert(value);
     TRY(check_value(opt, value));
     if (opt->kind == LIST) TRY(add_word(o->problems, &o->problem_count, value));
     if (opt->kind == LIST) goto done;

@@ -92,7 +92,7 @@ static double golden_count(int stage, int r, int64_t n)
 static void stage_words(const struct stage *g, int64_t n, bool timed, char *words, size_t size)
 {
     char precond[32];
-    snprintf(precond, sizeof precond, g->precond, (long long)(2 * n));
+    snprintf(precond, sizeof precond, g->precond, 2 * (long long)n);
     if (g->deflation)
         snprintf(words, size, "method=pcg precond=%s rtol=1e-5 deflation=stripes:%" PRId64 "%s%s",
                  precond, 8 * n, timed ? ",coarse=dense" : "",

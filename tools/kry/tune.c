@@ -92,7 +92,8 @@ static kry_status time_shape(const bench *b, const source *s, kry_shape shape, d
         TRY(bench_time(&trial, passes[i], &w, &t));
         log_sum += log(t);
     }
-    *seconds = exp(log_sum / (double)COUNT(passes));
+    const size_t count = COUNT(passes);
+    *seconds = exp(log_sum / (double)count);
 done:
     work_release(&w);
     kry_device_release(&trial.device);
