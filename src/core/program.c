@@ -324,7 +324,8 @@ static kry_kernel *kernel_find(const struct kry_program *p, const char *name)
     return k;
 }
 
-static kry_status kernel_make(cl_program program, uint64_t hash, const char *name, kry_kernel **made)
+static kry_status kernel_make(cl_program program, uint64_t hash, const char *name,
+                              kry_kernel **made)
 {
     kry_status st = KRY_OK;
     kry_kernel *k = NULL;

@@ -70,8 +70,7 @@ bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
     pthread_mutex_lock(&lock);
     const char *text = text_of(dev), *line = text ? find_line(text, name) : NULL;
     if (line) line += strlen(name) + 1;
-    bool found =
-        line && snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size;
+    bool found = line && snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size;
     pthread_mutex_unlock(&lock);
     return found;
 }

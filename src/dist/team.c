@@ -150,8 +150,8 @@ static kry_status take_shapes(const struct kry_team *team)
         const kry_device_info *info = &team->part[i]->info;
         const kry_shape usual = kry_shape_default(info);
         CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
-              "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes %d "
-              "at most",
+              "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes "
+              "%d at most",
               (int)GROUP, info->name, info->max_group);
         team->part[i]->shape = usual;
     }

@@ -272,8 +272,8 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
         return kry_fail(KRY_ERR_ARGUMENT, "called from within a call on several devices, which has to "
                                           "return first");
     if (atomic_exchange(&c->occupied, true))
-        return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: one thread "
-                                          "at a time (docs/threads.md)");
+        return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: "
+                                          "one thread at a time (docs/threads.md)");
     pthread_mutex_lock(&c->lock);
     c->task = task, c->user = user, c->members = members;
     c->failures = 0;

@@ -104,36 +104,47 @@ done:
     return st;
 }
 
-/* before: seconds of the line that this one is compared with; 0: none. The line's are left there. */
-static kry_status time_source(const bench *b, const source *s, const char *name, double *before)
+/* Turn by turn, since machines are busy one moment and not the next. */
+static kry_status compare(const bench *plain, const kry_op *A, const bench *same, const kry_op *B,
+                          bench_result *r)
 {
+    enum { TURNS = 5 };
     kry_status st = KRY_OK;
-    kry_op *A = NULL;
-    bench_result r = { .name = name, .problem = s->name, .n = s->rows };
-    TRY(source_operator(s, b->device, b->type, &b->form, &A));
-    TRY(bench_cg_time(b, A, &r));
-    r.requested = b->o->format ? b->o->format : source_matrix_free(s) ? "stencil" : "auto";
-    if (*before > 0) r.ratio = r.seconds / *before;
-    *before = r.seconds;
-    bench_print(b, &r);
+    double ratio[TURNS], seconds[TURNS];
+    for (int i = 0; i < TURNS; i++) {
+        bench_result other = { .problem = r->problem };
+        TRY(bench_cg_time(plain, A, &other));
+        TRY(bench_cg_time(same, B, r));
+        seconds[i] = r->seconds;
+        ratio[i] = r->seconds / other.seconds;
+    }
+    r->seconds = bench_median(seconds, TURNS);
+    r->ratio = bench_median(ratio, TURNS);
 done:
-    kry_op_release(&A);
     return st;
 }
 
 static kry_status cg_run(const bench *b, const source *s)
 {
     kry_status st = KRY_OK;
-    bench strict = *b;
-    double seconds = 0;
-
-    strict.device = NULL;
-    TRY(time_source(b, s, "cg", &seconds));
-    if (!b->o->reproducible) return KRY_OK;
-    TRY(open_reproducible(b->o, &strict.device));
-    TRY(time_source(&strict, s, "cg_reproducible", &seconds));
+    kry_op *A = NULL, *B = NULL;
+    bench same = *b;
+    bench_result r = { .name = "cg", .problem = s->name, .n = s->rows };
+    same.device = NULL;
+    TRY(source_operator(s, b->device, b->type, &b->form, &A));
+    TRY(bench_cg_time(b, A, &r));
+    r.requested = b->o->format ? b->o->format : source_matrix_free(s) ? "stencil" : "auto";
+    bench_print(b, &r);
+    if (!b->o->reproducible) goto done;
+    TRY(open_reproducible(b->o, &same.device));
+    TRY(source_operator(s, same.device, b->type, &b->form, &B));
+    r.name = "cg_reproducible";
+    TRY(compare(b, A, &same, B, &r));
+    bench_print(b, &r);
 done:
-    kry_device_release(&strict.device);
+    kry_op_release(&B);
+    kry_op_release(&A);
+    kry_device_release(&same.device);
     return st;
 }
 
