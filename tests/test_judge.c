@@ -736,10 +736,38 @@ static void solvers__right_or_honest(void **state)
                  all.failed);
 }
 
+/* Entries so small that corrections from the subspace overflow: not the guess's fault. */
+static void deflation__out_of_range_is_not_the_guess(void **state)
+{
+    (void)state;
+    static const int64_t row_ptr[] = { 0, 1, 2, 3, 4 };
+    static const int32_t col[] = { 0, 1, 2, 3 };
+    const double a[] = { 1e-44, 1e-44, 1e-44, 1e-44 }, b[] = { 1, 2, 3, 4 },
+                 guess[] = { 4, 3, 2, 1 };
+    double x[4];
+    kry_op *A, *S;
+    kry_result res;
+    void *val = in_type(KRY_F32, a, 4);
+
+    OK(kry_csr_create(device(), KRY_F32, 4, 4, row_ptr, col, val, NULL, &A));
+    kry_status st = kry_solver_create(A, "deflation=stripes:2", NULL, NULL, &S);
+    memcpy(x, guess, sizeof x);
+    if (st == KRY_OK) { /* else E is singular: entries were flushed to zero */
+        st = kry_solve_host(S, b, x, &res);
+        if (st < 0) assert_memory_equal(x, guess, sizeof x);
+        if (st < 0) assert_null(strstr(kry_last_error(), "guess"));
+        assert_true(st != KRY_OK);
+    }
+    kry_op_release(&S);
+    kry_op_release(&A);
+    free(val);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solvers__right_or_honest),
+        cmocka_unit_test(deflation__out_of_range_is_not_the_guess),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, close_device);
 }

@@ -90,6 +90,20 @@ done:
     return st;
 }
 
+/* Of r = b - A x for the guess, before x is touched. Waits. */
+static kry_status check_guess(pcg *S)
+{
+    kry_status st = KRY_OK;
+    double square;
+
+    if (S->watch.truth) return kry_guess_check(S->watch.truth->norm);
+    TRY(kry_vec_dot_sum(S->r, S->r, S->pq));
+    TRY(kry_sum_read(S->layout, S->pq, &square));
+    TRY(kry_guess_check(sqrt(square)));
+done:
+    return st;
+}
+
 /* x := x + Q (b - A x): where the recurrence has to start from and, for DEF1, where it has to end
  */
 static kry_status deflate(pcg *S, const kry_vec *b, kry_vec *x)
@@ -99,6 +113,7 @@ static kry_status deflate(pcg *S, const kry_vec *b, kry_vec *x)
 
     if (!D || (S->watch.truth && S->watch.restarts >= 0 && D->variant != KRY_DEF1)) return KRY_OK;
     TRY(compute_residual(S, b, x));
+    if (S->watch.restarts < 0) TRY(check_guess(S));
     TRY(kry_deflation_start(D, x, S->r));
 done:
     return st;
@@ -389,7 +404,7 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
         kry_watch_end(&S->watch, KRY_CONVERGED_ZERO, 0.0, "b is zero, and so is x", res);
     } else {
         TRY(begin(S, b, x, &residual));
-        TRY(kry_guess_check(residual));
+        if (!S->deflation) TRY(kry_guess_check(residual)); /* else it is done */
         while (kry_watch_judge(&S->watch, residual, res)) {
             TRY(cycle(S, b, x));
             TRY(begin(S, b, x, &residual));

@@ -506,7 +506,7 @@ bool kry_watch_judge(kry_watch *w, double t, kry_result *res)
                  first ? "the guess has a true residual of %.3e already"
                        : "the true residual is %.3e",
                  t);
-    } else if (first) {
+    } else if (first && isfinite(t)) {
         if (w->truth) w->last_claim = t;
         return true;
     } else if (!isfinite(t)) {
