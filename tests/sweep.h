@@ -71,7 +71,7 @@ static void complain(const char *what)
     } while (0)
 
 /* For main(): what hangs is killed, and so fails. */
-static void limit_time(void) { alarm(getenv("KRY_FULL") ? 7200 : 1200); }
+static void limit_time(void) { alarm(getenv("KRY_FULL") ? 7000 : 1200); }
 
 /* ---- one call fails ---------------------------------------------------------------------- */
 
