@@ -165,7 +165,7 @@ static void sweep(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
     if (calls < 0) return;
-    sample of = sample_of(s, calls, 20);
+    sample of = sample_of(s, calls, 10);
     long k = of.first;
     for (; fails_cleanly(dev, s, k); k += of.stride) continue;
     assert_true(k >= calls - of.stride - calls / 10); /* tests for the end come when they come */
