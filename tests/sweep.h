@@ -71,7 +71,7 @@ static void complain(const char *what)
     } while (0)
 
 /* For main(): what hangs is killed, and so fails. */
-static void limit_time(void) { alarm(getenv("KRY_FULL") ? 7200 : 1200); }
+static void limit_time(void) { alarm(getenv("KRY_FULL") ? 7000 : 1200); }
 
 /* ---- one call fails ---------------------------------------------------------------------- */
 
@@ -165,7 +165,7 @@ static void sweep(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
     if (calls < 0) return;
-    sample of = sample_of(s, calls, 12);
+    sample of = sample_of(s, calls, 10);
     long k = of.first;
     for (; fails_cleanly(dev, s, k); k += of.stride) continue;
     assert_true(k >= calls - of.stride - calls / 10); /* tests for the end come when they come */

@@ -95,6 +95,19 @@ static cl_ulong memory(cl_device_id d, cl_device_info what)
     return there < claimed ? there : claimed;
 }
 
+/* Nor larger images. */
+static bool is_image_size(cl_device_info what)
+{
+    return what >= CL_DEVICE_IMAGE2D_MAX_WIDTH && what <= CL_DEVICE_IMAGE3D_MAX_DEPTH;
+}
+
+static size_t image_size(cl_device_id d, cl_device_info what, size_t claimed)
+{
+    size_t there = 0;
+    next->clGetDeviceInfo(d, what, sizeof there, &there, NULL);
+    return there < claimed ? there : claimed;
+}
+
 static bool is_unknown(cl_device_info what)
 {
     bool nvidia = what >= NV_MAJOR && what <= NV_WARP,
@@ -122,6 +135,12 @@ cl_int layer_device_info(cl_device_id d, ASKS_(cl_device_info what))
     while (a < answers + COUNT(answers) && a->what != what) a++;
     if (a == answers + COUNT(answers)) return next->clGetDeviceInfo(d, what, size, value, got);
     const char *field = (const char *)device + a->at;
+    if (is_image_size(what)) {
+        size_t claimed;
+        memcpy(&claimed, field, sizeof claimed);
+        claimed = image_size(d, what, claimed);
+        return give(&claimed, sizeof claimed, size, value, got);
+    }
     if (a->size) return give(field, a->size, size, value, got);
     const char *text = *(const char *const *)field;
     return give(text, strlen(text) + 1, size, value, got);
