@@ -218,6 +218,7 @@ static double times_faster(const measured *m, int g)
 {
     const gupta_run *run = &m->timed[g];
     int above = g - 1;
+    /* cppcheck-suppress arrayIndexOutOfBoundsCond ; g is one of the stages */
     if (g > 0 && stages[g].deflation && stages[above].deflation &&
         !strcmp(stages[g].precond, stages[above].precond))
         return m->timed[above].seconds / (double)m->timed[above].iterations /
