@@ -117,13 +117,25 @@ VEC lanes_load(global const REAL *p, const private long *at, int kind)
 }
 
 // Lanes far from each other are read a cache line at a time: BLOCK rows of theirs, from row i on, to `box`.
+// So many streams are more than processors foresee: what comes behind the next block is asked for.
 #define BLOCK 16
+#if defined(__has_builtin) && !defined(__SPIR__) // an abstract machine (Oclgrind) has no caches
+#if __has_builtin(__builtin_prefetch)
+#define WILL_READ(p) __builtin_prefetch((const void *)(size_t)(p))
+#endif
+#endif
+#ifndef WILL_READ
+#define WILL_READ(p)
+#endif
 void lanes_stage(global const REAL *p, const private long *at, int kind, long stride,
                  private REAL *box)
 {
     if (kind != ANYHOW) return;
-    for (int v = 0; v < VW; v++)
+    for (int v = 0; v < VW; v++) {
         for (int r = 0; r < BLOCK; r++) box[r * VW + v] = p[at[v] + r * stride];
+        for (int r = 0; r < BLOCK && stride == 1; r += 64 / (int)sizeof(REAL))
+            WILL_READ(p + at[v] + 2 * BLOCK + r);
+    }
 }
 VEC lanes_staged(global const REAL *p, const private long *at, int kind, int r,
                  const private REAL *box)
