@@ -26,7 +26,8 @@ kry_status kry_rhs_norm(const kry_vec *b, kry_sum *sum, double *norm)
 {
     kry_status st = KRY_OK;
     bool fp64 = b->dev->info.fp64;
-    double least = fp64 ? 1e-140 : 1e-15, most = fp64 ? 1e140 : 1e15;
+    /* In single the squares of a residual 1e-6 as large, spread over 1e7 rows, must not flush to zero. */
+    double least = fp64 ? 1e-140 : 1e-10, most = fp64 ? 1e140 : 1e15;
 
     TRY(kry_vec_dot_sum(b, b, sum));
     TRY(kry_sum_read(b->layout, sum, norm));
