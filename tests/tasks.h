@@ -158,4 +158,21 @@ MAYBE_UNUSED static double *numbers_from(kry_queue *q, kry_task *x, kry_type typ
     return out;
 }
 
+/* Jobs of a batch: the norm of nine 2s, each to its place. */
+MAYBE_UNUSED static kry_status norms(void *user, int queue, kry_device *dev, int64_t first,
+                                     int64_t count)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+    double *norm = user;
+
+    (void)queue;
+    TRY(kry_vec_create(dev, KRY_F32, 9, 1, &v));
+    TRY(kry_vec_fill(v, 2));
+    for (int64_t i = first; i < first + count; i++) TRY(kry_vec_norm2(v, &norm[i]));
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
 #endif

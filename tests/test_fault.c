@@ -3,6 +3,7 @@
  * call says so, hands out nothing, leaks nothing, and leaves a device that works.
  */
 #include "dense/dense.h"
+#include "tasks.h"
 #include "teams.h"
 #include <kry/tridiagonal.h>
 
@@ -185,21 +186,6 @@ enum {
     BACK
 };
 
-static kry_status one_norm(void *user, int queue, kry_device *dev, int64_t first, int64_t count)
-{
-    kry_status st = KRY_OK;
-    kry_vec *v = NULL;
-    double *norm = user;
-
-    (void)queue;
-    TRY(kry_vec_create(dev, KRY_F32, 9, 1, &v));
-    TRY(kry_vec_fill(v, 2));
-    for (int64_t i = first; i < first + count; i++) TRY(kry_vec_norm2(v, &norm[i]));
-done:
-    kry_vec_release(&v);
-    return st;
-}
-
 static kry_status submit_all(kry_queue *const *q, kry_op *A, const float *b, double *norm,
                              kry_task **t)
 {
@@ -214,7 +200,7 @@ static kry_status submit_all(kry_queue *const *q, kry_op *A, const float *b, dou
     TRY(kry_task_norm2(q[1], t[BACK_FAR], &t[BACK_NORM]));
     TRY(kry_task_of_events(NULL, 0, NULL, &t[BACK_EVENTS]));
     TRY(kry_batch_submit(
-        KRY_JOBS(.queues = q, .count = 2, .jobs = 3, .run = one_norm, .user = norm), NULL,
+        KRY_JOBS(.queues = q, .count = 2, .jobs = 3, .run = norms, .user = norm), NULL,
         &t[BACK_BATCH]));
 done:
     return st;

@@ -123,21 +123,6 @@ done:
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
-static kry_status norms(void *user, int queue, kry_device *dev, int64_t first, int64_t count)
-{
-    kry_status st = KRY_OK;
-    kry_vec *v = NULL;
-    double *norm = user;
-
-    (void)queue;
-    TRY(kry_vec_create(dev, KRY_F32, 9, 1, &v));
-    TRY(kry_vec_fill(v, 2));
-    for (int64_t i = first; i < first + count; i++) TRY(kry_vec_norm2(v, &norm[i]));
-done:
-    kry_vec_release(&v);
-    return st;
-}
-
 static kry_status run_batch(kry_device *dev, const scene *s, bool *good)
 {
     kry_status st = KRY_OK;

@@ -1,5 +1,5 @@
 function a = loadobj (s)
-  % Numbers that were saved, to the device of this session
+  % Numbers that were saved, to the device in use
   %
   % MATLAB brings what saveobj made. Octave 7 writes the fields of the object in their place: what comes
   % of that is an object that says kry:handle when it is used, so that the rest of the file is loaded.
