@@ -159,8 +159,8 @@ MAYBE_UNUSED static double *numbers_from(kry_queue *q, kry_task *x, kry_type typ
 }
 
 /* Jobs of a batch: the norm of nine 2s, each to its place. */
-MAYBE_UNUSED static kry_status norms(void *user, int queue, kry_device *dev, int64_t first,
-                                     int64_t count)
+MAYBE_UNUSED static kry_status norms_of_twos(void *user, int queue, kry_device *dev, int64_t first,
+                                             int64_t count)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;

@@ -200,7 +200,7 @@ static kry_status submit_all(kry_queue *const *q, kry_op *A, const float *b, dou
     TRY(kry_task_norm2(q[1], t[BACK_FAR], &t[BACK_NORM]));
     TRY(kry_task_of_events(NULL, 0, NULL, &t[BACK_EVENTS]));
     TRY(kry_batch_submit(
-        KRY_JOBS(.queues = q, .count = 2, .jobs = 3, .run = norms, .user = norm), NULL,
+        KRY_JOBS(.queues = q, .count = 2, .jobs = 3, .run = norms_of_twos, .user = norm), NULL,
         &t[BACK_BATCH]));
 done:
     return st;

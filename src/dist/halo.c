@@ -5,16 +5,18 @@
  * writes them to its own device: that works between any two devices. (In a context of two NVIDIA
  * devices a buffer that both use moves from one to the other as a whole, 20 times as slowly.)
  *
- * GPUs have a second queue for these copies, so that the launches between begin and end go on meanwhile
- * (from OpenCL 1.2 on, which has the barrier that this needs). On CPUs a copy is work like any other, and stands in the one queue.
+ * GPUs have a second queue for these copies, so that the launches between begin and end go on
+ * meanwhile (from OpenCL 1.2 on, which has the barrier that this needs). On CPUs a copy is work
+ * like any other, and stands in the one queue.
  */
 #include "halo.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct kry_halo {
-    kry_device *dev; /* borrowed */
-    kry_comm *comm;  /* borrowed; NULL: alone, and there are no links */
+    kry_deferred deferred; /* first */
+    kry_device *dev;       /* borrowed */
+    kry_comm *comm;        /* borrowed; NULL: alone, and there are no links */
     kry_type type;
     int outs, ins;
     kry_link *out, *in;
@@ -22,17 +24,18 @@ struct kry_halo {
     int64_t sent, received;
     cl_mem row, packed, numbers; /* on the device */
     cl_mem pinned;
-    char *host; /* pinned, mapped: what is packed, for the neighbours to read */
+    char *host;              /* pinned, mapped: what is packed, for the neighbours to read */
     cl_command_queue copies; /* retained */
     cl_event packed_now;     /* they are packed; where copies have a queue of their own */
     cl_event ready, arrived; /* the packed numbers on the host; the neighbours' on the device */
     kry_message *to;         /* outs: what is sent */
+    kry_message *said;       /* ins: which rows are wanted */
     kry_message **from;      /* ins: what came, to be released; NULL: nothing */
     unsigned run;            /* of the last exchange */
     kry_kernel *pack, *pack_direction;
 };
 
-/* ---- an exchange --------------------------------------------------------------------------- */
+/* ---- an exchange ---------------------------------------------------------------------------- */
 
 static void drop(cl_event *event)
 {
@@ -157,7 +160,7 @@ cl_mem kry_halo_numbers(const kry_halo *h) { return h->numbers; }
 int64_t kry_halo_count(const kry_halo *h) { return h->received; }
 int64_t kry_halo_sent(const kry_halo *h) { return h->sent; }
 
-/* ---- making one -------------------------------------------------------------------------------- */
+/* ---- making one ----------------------------------------------------------------------------- */
 
 /* How many numbers each part wants of each: wanted[of * size + by]. Collective. */
 static kry_status share_counts(const kry_halo *h, int64_t *wanted)
@@ -179,24 +182,23 @@ done:
 }
 
 /* Tell the neighbours which rows, and learn theirs: row[] of what is sent. Collective. */
-static kry_status share_rows(kry_halo *h, const int32_t *want, int32_t *row)
+static kry_status share_rows(kry_halo *h, int32_t *row)
 {
     kry_status st = KRY_OK;
-    kry_message *said = NULL, *heard;
+    kry_message *heard;
 
-    TRY(kry_alloc((size_t)h->ins, sizeof *said, &said));
+    TRY(kry_alloc((size_t)h->ins, sizeof *h->said, &h->said));
     for (int i = 0; i < h->ins; i++) {
-        said[i].bytes = want + h->in[i].first;
-        TRY(h->comm->post(h->comm, h->in[i].rank, &said[i]));
+        h->said[i].bytes = h->wanted + h->in[i].first;
+        TRY(h->comm->post(h->comm, h->in[i].rank, &h->said[i]));
     }
     for (int i = 0; i < h->outs; i++) {
         TRY(h->comm->take(h->comm, h->out[i].rank, &heard));
         memcpy(row + h->out[i].first, heard->bytes, (size_t)h->out[i].count * sizeof *row);
         h->comm->release(h->comm, heard);
     }
-    for (int i = 0; i < h->ins; i++) TRY(h->comm->settle(h->comm, &said[i]));
+    for (int i = 0; i < h->ins; i++) TRY(h->comm->settle(h->comm, &h->said[i]));
 done:
-    free(said);
     return st;
 }
 
@@ -222,7 +224,7 @@ static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, 
         h->sent += count;
     }
     TRY(kry_alloc((size_t)h->sent, sizeof *row, &row));
-    TRY(share_rows(h, rows, row));
+    TRY(share_rows(h, row));
     TRY(kry_buffer_create(h->dev, (size_t)h->sent * sizeof *row, &h->row));
     if (h->sent)
         TRY_CL(clEnqueueWriteBuffer(h->dev->queue, h->row, CL_TRUE, 0,
@@ -287,13 +289,10 @@ kry_status kry_halo_like(const kry_halo *h, kry_type type, kry_halo **like)
     return kry_halo_create(h->dev, type, h->in, h->ins, h->wanted, like);
 }
 
-void kry_halo_release(kry_halo **halo)
+static void halo_destroy(kry_deferred *deferred)
 {
-    kry_halo *h = *halo;
+    kry_halo *h = (kry_halo *)deferred;
 
-    *halo = NULL;
-    if (!h) return;
-    if (h->copies) clFinish(h->copies);
     drop(&h->packed_now);
     drop(&h->ready);
     drop(&h->arrived);
@@ -305,8 +304,23 @@ void kry_halo_release(kry_halo **halo)
     if (h->copies) clReleaseCommandQueue(h->copies);
     free(h->from);
     free(h->to);
+    free(h->said);
     free(h->wanted);
     free(h->out);
     free(h->in);
     free(h);
+}
+
+void kry_halo_release(kry_halo **halo)
+{
+    kry_halo *h = *halo;
+
+    *halo = NULL;
+    if (!h) return;
+    if (h->copies) clFinish(h->copies); /* they read what neighbours have packed */
+    h->deferred.release = halo_destroy;
+    if (h->comm && h->comm->size > 1)
+        h->comm->defer(h->comm, &h->deferred);
+    else
+        halo_destroy(&h->deferred);
 }

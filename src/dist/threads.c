@@ -1,8 +1,8 @@
 /*
  * threads.c - the parts of one process: a thread for each, and how they wait for each other.
  *
- * Rank 0 is the caller's thread; the others sleep until there is something to run. A part that fails
- * says so, and whoever waits for it fails too, so nobody waits for ever.
+ * Rank 0 is the caller's thread; the others sleep until there is something to run. A part that
+ * fails says so, and whoever waits for it fails too, so nobody waits for ever.
  */
 #include "team.h"
 #include <pthread.h>
@@ -25,13 +25,14 @@ typedef struct member {
     pthread_t thread;
     bool started;
     kry_status status;
-    unsigned failed_as; /* 1: the first that failed, 2: the second ...; 0: it did not */
+    unsigned failed_as;     /* 1: the first that failed, 2: the second ...; 0: it did not */
+    kry_deferred *deferred; /* a list */
     char error[SENTENCE];
 } member;
 
 typedef struct kry_crew {
     struct kry_team *team; /* borrowed */
-    int size, spin; /* spin: turns of a loop before a wait goes to sleep */
+    int size, spin;        /* spin: turns of a loop before a wait goes to sleep */
     member *member;
     mailbox *mail; /* size * size, [from * size + to] */
 
@@ -42,7 +43,7 @@ typedef struct kry_crew {
     kry_task_of_part *task;
     void *user;
     int members;
-    atomic_uint run; /* its number */
+    atomic_uint run;      /* its number */
     atomic_bool occupied; /* by a thread that waits for its run */
     atomic_int running;
     atomic_bool failed, quit;
@@ -57,7 +58,7 @@ typedef struct kry_crew {
 
 static _Thread_local const kry_crew *inside; /* of a run of this crew */
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
 /* Tell whoever waits that something has changed. */
 static void moved(kry_crew *c)
@@ -87,7 +88,7 @@ static kry_status others_failed(void)
     return kry_fail(KRY_ERR_DEVICE, "another device of the team failed");
 }
 
-/* ---- gathering --------------------------------------------------------------------------------- */
+/* ---- gathering ------------------------------------------------------------------------------ */
 
 typedef struct turning {
     const kry_crew *crew;
@@ -134,7 +135,7 @@ done:
     return st;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 static bool has_room(const void *of)
 {
@@ -187,7 +188,23 @@ static kry_status crew_settle(kry_comm *comm, kry_message *message)
     return wait_until(c, is_settled, message, &c->failed) ? KRY_OK : others_failed();
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+static void crew_defer(kry_comm *comm, kry_deferred *what)
+{
+    member *m = (member *)comm;
+    what->next = m->deferred;
+    m->deferred = what;
+}
+
+static void release_deferred(kry_crew *c)
+{
+    for (int r = 0; r < c->size; r++)
+        for (kry_deferred *d = c->member[r].deferred; d; d = c->member[r].deferred) {
+            c->member[r].deferred = d->next;
+            d->release(d);
+        }
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
 
 static void work(kry_crew *c, int rank)
 {
@@ -198,8 +215,7 @@ static void work(kry_crew *c, int rank)
     m->comm.run = atomic_load(&c->run);
     m->status = c->task(c->user, rank);
     /* What neighbours read of each other has been read when a run ends. */
-    if (m->status < 0)
-        snprintf(m->error, sizeof m->error, "%s", kry_last_error());
+    if (m->status < 0) snprintf(m->error, sizeof m->error, "%s", kry_last_error());
     if (kry_device_finish(c->team->part[rank]) < 0 && m->status >= 0) {
         snprintf(m->error, sizeof m->error, "%s", kry_last_error());
         m->status = KRY_ERR_DEVICE;
@@ -269,8 +285,9 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     kry_crew *c = team->crew;
 
     if (inside)
-        return kry_fail(KRY_ERR_ARGUMENT, "called from within a call on several devices, which has to "
-                                          "return first");
+        return kry_fail(KRY_ERR_ARGUMENT,
+                        "called from within a call on several devices, which has to "
+                        "return first");
     if (atomic_exchange(&c->occupied, true))
         return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: "
                                           "one thread at a time (docs/threads.md)");
@@ -290,6 +307,7 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     pthread_mutex_unlock(&c->lock);
     work(c, 0);
     wait_until(c, has_ended, c, NULL);
+    release_deferred(c);
     kry_status st = outcome(team);
     atomic_store(&c->occupied, false);
     return st;
@@ -318,7 +336,7 @@ kry_status kry_split_run(kry_split *split, kry_task_of_part *task, void *user)
     return kry_team_run(split->team, split->members, run_on_rows, &o);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------ */
+/* ---- making --------------------------------------------------------------------------------- */
 
 kry_comm *kry_crew_comm(struct kry_team *team, int rank) { return &team->crew->member[rank].comm; }
 
@@ -367,7 +385,8 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
                               .post = crew_post,
                               .take = crew_take,
                               .release = crew_release,
-                              .settle = crew_settle };
+                              .settle = crew_settle,
+                              .defer = crew_defer };
         if (r == 0) continue;
         CHECK(pthread_create(&m->thread, NULL, thread_main, m) == 0, KRY_ERR_MEMORY,
               "kry_team_create: no thread for part %d", r);

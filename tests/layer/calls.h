@@ -60,7 +60,6 @@
     X(clWaitForEvents, 10, next->clWaitForEvents, (cl_uint count, const cl_event *event),          \
       (count, event))                                                                              \
     X(clFlush, 10, next->clFlush, (cl_command_queue q), (q))                                       \
-    X(clFinish, 10, next->clFinish, (cl_command_queue q), (q))                                     \
     X(clEnqueueBarrier, 10, next->clEnqueueBarrier, (cl_command_queue q), (q))                     \
     X(clEnqueueWaitForEvents, 10, next->clEnqueueWaitForEvents,                                    \
       (cl_command_queue q, cl_uint count, const cl_event *event), (q, count, event))               \
@@ -229,8 +228,9 @@
     X(cl_kernel, KERNELS, Kernel)             \
     X(cl_event, EVENTS, Event)
 
-/* Written out by hand in layer.c: they hand out several objects at once, or are of 1.2. */
+/* Written out by hand in layer.c: they hand out several objects at once, are of 1.2, or wait. */
 #define LAYER_OTHERS(X)             \
+    X(clFinish, 10)                 \
     X(clCreateKernelsInProgram, 10) \
     X(clCreateSubDevices, 12)       \
     X(clRetainDevice, 12)           \

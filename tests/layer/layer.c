@@ -110,6 +110,14 @@ static cl_int CL_API_CALL my_clCreateSubDevices(cl_device_id d,
     return error;
 }
 
+/* Where it fails as well nothing is under way afterwards, as on a device that is lost: what commands read
+ * from memory of the host may be released. */
+static cl_int CL_API_CALL my_clFinish(cl_command_queue q)
+{
+    cl_int told = layer_enter("clFinish", 10), error = next->clFinish(q);
+    return told ? told : error;
+}
+
 /* Devices that are not cut out of others are nobody's. */
 static cl_int CL_API_CALL my_clRetainDevice(cl_device_id d)
 {
