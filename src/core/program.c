@@ -302,7 +302,8 @@ static kry_status program_make(kry_device *dev, const wanted *w, struct kry_prog
     p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
     p->hash = kry_hash(p->hash, source, strlen(source));
     p->next = dev->programs;
-    *made = dev->programs = p;
+    dev->programs = p;
+    *made = p;
     p = NULL;
 done:
     free(source);
