@@ -72,6 +72,7 @@ static void tuning__damaged_files(void **state)
                                         "shape\nshape \n",
                                         "shape group=3 per-unit=0 chunks=-5\n",
                                         "shape group=999999999999 per-unit=16 chunks=128\n",
+                                        "good no\ngood nor now\ngood\n",
                                         "\001\002\377 \200\n" };
     for (size_t i = 0; i < COUNT(text); i++) {
         put_file(text[i]);

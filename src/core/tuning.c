@@ -105,22 +105,20 @@ static void write_file(const char *path, const char *text)
     if (!written || rename(temporary, path)) remove(temporary);
 }
 
-/* `old` without the line of that name, and with a new one at its end. */
+/* `old` without the lines of that name (files by hand may have several), and with a new one at its end. */
 static char *with_line(kry_device *dev, const char *old, const char *name, const char *value)
 {
     const kry_device_info *d = &dev->info;
     size_t room = strlen(old) + strlen(name) + strlen(value) + 512, used = 0;
-    const char *line = find_line(old, name);
     char *text = NULL;
 
     if (kry_alloc(room, 1, &text) < 0) return NULL;
     if (!*old)
         used = (size_t)snprintf(text, room, "# kry on %s, %s, driver %s\n", d->name, d->platform,
                                 d->driver);
-    if (line) {
+    for (const char *line; (line = find_line(old, name)); old = strchr(line, '\n') + 1) {
         memcpy(text + used, old, (size_t)(line - old));
         used += (size_t)(line - old);
-        old = strchr(line, '\n') + 1;
     }
     snprintf(text + used, room - used, "%s%s %s\n", old, name, value);
     return text;
