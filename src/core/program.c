@@ -355,8 +355,10 @@ kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine)
     kry_status st = KRY_OK;
     kry_kernel *k = kernel, *fresh = NULL;
 
-    for (*mine = NULL; k; k = atomic_load(&k->spare))
+    *mine = NULL;
+    do
         if (!atomic_exchange(&k->taken, true)) return *mine = k, KRY_OK;
+    while ((k = atomic_load(&k->spare)));
     TRY(kernel_make(kernel->program, kernel->hash, kernel->name, &fresh));
     atomic_init(&fresh->taken, true);
     *mine = fresh;
