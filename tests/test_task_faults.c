@@ -179,27 +179,18 @@ static const scene scenes[] = {
 };
 static const scene on_team = { .name = "tasks of a team", .run = run_team_task };
 
-static void call__fails_in_the_background(void **state)
+static void on_all(void (*look)(kry_device *dev, const scene *s))
 {
-    (void)state;
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     complaints = 0;
-    for (size_t i = 0; i < COUNT(scenes); i++) sweep(device(), &scenes[i]);
-    sweep(team, &on_team);
+    for (size_t i = 0; i < COUNT(scenes); i++) look(device(), &scenes[i]);
+    look(team, &on_team);
     close_team(&team);
     assert_int_equal(complaints, 0);
 }
 
-static void device__lost_in_the_background(void **state)
-{
-    (void)state;
-    kry_device *team = open_team(2, (kry_team_params){ 0 });
-    complaints = 0;
-    for (size_t i = 0; i < COUNT(scenes); i++) lose(device(), &scenes[i]);
-    lose(team, &on_team);
-    close_team(&team);
-    assert_int_equal(complaints, 0);
-}
+static void call__fails_in_the_background(void **state) { (void)state, on_all(sweep); }
+static void device__lost_in_the_background(void **state) { (void)state, on_all(lose); }
 
 /* ---- the watchdog ------------------------------------------------------------------------- */
 

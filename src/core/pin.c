@@ -261,3 +261,22 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
 done:
     return st;
 }
+
+kry_status kry_unpinned_create(const kry_op *op, kry_unpinned *U)
+{
+    if (kry_pin_of(op) == op) return KRY_OK;
+    U->A = kry_pin_of(op);
+    return kry_null_space_create(U->A, &U->null);
+}
+
+void kry_unpinned_release(kry_unpinned *U) { kry_null_space_release(&U->null); }
+
+kry_status kry_unpinned_residual(kry_unpinned *U, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_residual(U->A, b, x, r));
+    TRY(kry_null_space_project(&U->null, r));
+done:
+    return st;
+}

@@ -199,7 +199,8 @@ static kry_status by_own(bool ta, bool tb, int64_t k, double alpha, const kry_bl
 
     c.by[0] = ta ? A->ld : 1, c.by[1] = ta ? 1 : A->ld;
     c.by[2] = tb ? B->ld : 1, c.by[3] = tb ? 1 : B->ld;
-    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(C->dev), fours(C->dev, C->type));
+    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(C->dev),
+             fours(C->dev, C->type));
     return C->cols <= NARROW ? narrow(&c, defines) : tiled(&c, defines);
 }
 

@@ -18,9 +18,8 @@ typedef struct device_outer {
     kry_outer outer; /* first */
     kry_device *dev; /* borrowed */
     kry_null_space null;
-    const kry_op *singular; /* what the system pins an unknown of; borrowed; NULL: it pins none */
-    kry_null_space pinned_null;
-    kry_vec *x[2], *r; /* n in double; x[at] is the one that is kept */
+    kry_unpinned unpinned; /* what the system pins an unknown of */
+    kry_vec *x[2], *r;     /* n in double; x[at] is the one that is kept */
     int at;
     kry_vec *scale;   /* S; NULL: the identity */
     const kry_vec *b; /* borrowed for a solve */
@@ -87,9 +86,8 @@ static kry_status residual_of(device_outer *D, const kry_vec *x, double norms[2]
     kry_status st = KRY_OK;
     double whole[2] = { 0 };
 
-    if (D->singular && D->outer.inconsistent <= D->outer.target) {
-        TRY(kry_op_residual(D->singular, D->b, x, D->r));
-        TRY(kry_null_space_project(&D->pinned_null, D->r));
+    if (D->unpinned.A && D->outer.inconsistent <= D->outer.target) {
+        TRY(kry_unpinned_residual(&D->unpinned, D->b, x, D->r));
         TRY(norms_of(D, D->r, whole));
     }
     TRY(kry_op_residual(D->outer.system, D->b, x, D->r));
@@ -226,7 +224,8 @@ static kry_status device_begin(kry_outer *O, const kry_ends *ends)
 
     D->b = ends->b;
     TRY(kry_rhs_norm(D->b, D->norm, &O->norm_b));
-    TRY(kry_null_space_measure(D->singular ? &D->pinned_null : &D->null, D->b, &O->inconsistent));
+    kry_null_space *null = D->unpinned.A ? &D->unpinned.null : &D->null;
+    TRY(kry_null_space_measure(null, D->b, &O->inconsistent));
     D->at = 0;
     TRY(kry_vec_copy(ends->x, D->x[0]));
     O->least = INFINITY;
@@ -277,7 +276,7 @@ static void device_destroy(kry_outer *O)
     kry_vec_release(&D->r);
     kry_vec_release(&D->x[1]);
     kry_vec_release(&D->x[0]);
-    kry_null_space_release(&D->pinned_null);
+    kry_unpinned_release(&D->unpinned);
     kry_null_space_release(&D->null);
     free(D);
 }
@@ -299,10 +298,7 @@ static kry_status allocate(device_outer *D)
     const char *defines = D->outer.e.scale ? "-DSCALED" : "";
 
     TRY(kry_null_space_create(D->outer.system, &D->null));
-    if (kry_pin_of(D->outer.system) != D->outer.system) {
-        D->singular = kry_pin_of(D->outer.system);
-        TRY(kry_null_space_create(D->singular, &D->pinned_null));
-    }
+    TRY(kry_unpinned_create(D->outer.system, &D->unpinned));
     TRY(kry_vec_create(D->dev, KRY_F64, n, 1, &D->x[0]));
     TRY(kry_vec_create(D->dev, KRY_F64, n, 1, &D->x[1]));
     TRY(kry_vec_create(D->dev, KRY_F64, n, 1, &D->r));

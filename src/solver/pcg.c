@@ -46,11 +46,10 @@ typedef struct pcg {
     kry_sum *drift, *next_drift;       /* sums of r, where constants are the null space */
     kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
     kry_kernel *add_last, *correct_beta;
-    kry_null_space null;        /* of A: kept out of r, and in the end out of x */
-    const kry_op *singular;     /* what A pins an unknown of; borrowed from A; NULL: A is no pin */
-    kry_null_space pinned_null; /* its null space */
-    kry_vec *clear;             /* b without what lies along that */
-    bool unpins;                /* of a b that has a solution the residual is looked at */
+    kry_null_space null;   /* of A: kept out of r, and in the end out of x */
+    kry_unpinned unpinned; /* what A pins an unknown of */
+    kry_vec *clear;        /* b without what lies along its null space */
+    bool unpins;           /* of a b that has a solution the residual is looked at */
     kry_watch watch;
     kry_chip chip; /* iterations that stay on it, where A offers them */
     double setup_seconds;
@@ -128,8 +127,7 @@ static kry_status unpin(pcg *S, const kry_vec *b, const kry_vec *x, double *resi
     double whole;
 
     if (!S->unpins) return KRY_OK;
-    TRY(kry_op_residual(S->singular, b, x, S->p)); /* p is between two uses */
-    TRY(kry_null_space_project(&S->pinned_null, S->p));
+    TRY(kry_unpinned_residual(&S->unpinned, b, x, S->p)); /* p is between two uses */
     TRY(kry_vec_dot_sum(S->p, S->p, S->pq));
     TRY(kry_sum_read(S->layout, S->pq, &whole));
     whole = sqrt(whole);
@@ -388,14 +386,15 @@ static kry_status pcg_solve(void *self, const kry_vec *b, kry_vec *x, kry_result
     double norm_b = T ? T->norm_b : 0, inconsistent = 0, residual = 0;
 
     if (!T) TRY(kry_rhs_norm(b, S->pq, &norm_b));
-    if (!T) TRY(kry_null_space_measure(S->singular ? &S->pinned_null : &S->null, b, &inconsistent));
+    kry_null_space *null = S->unpinned.A ? &S->unpinned.null : &S->null;
+    if (!T) TRY(kry_null_space_measure(null, b, &inconsistent));
     kry_watch_begin(&S->watch, norm_b);
     const double target = S->watch.target;
-    S->unpins = S->singular && !T && inconsistent <= target;
+    S->unpins = S->unpinned.A && !T && inconsistent <= target;
     kry_watch_leave(&S->watch, T ? T->inconsistent : inconsistent);
     if (S->unpins) {
         TRY(kry_vec_copy(b, S->clear));
-        TRY(kry_null_space_project(&S->pinned_null, S->clear));
+        TRY(kry_null_space_project(null, S->clear));
         b = S->clear;
     }
     S->chip.iterations = 0;
@@ -445,7 +444,7 @@ static void pcg_destroy(void *self)
     if (!S) return;
     kry_chip_release(&S->chip);
     kry_watch_release(&S->watch);
-    kry_null_space_release(&S->pinned_null);
+    kry_unpinned_release(&S->unpinned);
     kry_null_space_release(&S->null);
     kry_sum_release(&S->next_drift);
     kry_sum_release(&S->drift);
@@ -531,7 +530,7 @@ static kry_status allocate(pcg *S)
     if (!S->repeats) TRY(kry_vec_create(S->dev, type, n, 1, &S->q));
     TRY(kry_vec_create(S->dev, type, n, 1, &S->p));
     if (S->fuses) TRY(kry_vec_create(S->dev, type, n, 1, &S->old));
-    if (S->singular) TRY(kry_vec_create(S->dev, type, n, 1, &S->clear));
+    if (S->unpinned.A) TRY(kry_vec_create(S->dev, type, n, 1, &S->clear));
     if (S->M)
         TRY(kry_vec_create(S->dev, type, n, 1, &S->z));
     else
@@ -636,10 +635,7 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
     /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
     S->lazy = S->repeats && (!S->M || diagonal_of(S->M)) && !(params->monitor && stop.check_every);
     TRY(kry_null_space_create(A, &S->null));
-    if (kry_pin_of(A) != A) {
-        S->singular = kry_pin_of(A);
-        TRY(kry_null_space_create(S->singular, &S->pinned_null));
-    }
+    TRY(kry_unpinned_create(A, &S->unpinned));
     TRY(allocate(S));
     TRY(kry_watch_create(S->dev, &stop, params->monitor, params->monitor_user, &S->watch));
     S->watch.attentive = params->precond && (params->precond->shape.traits & KRY_VARYING);

@@ -155,6 +155,7 @@ static kry_status weigh_faces(const kry_stencil *A, const char *who, int axis, c
     int64_t size = kry_stencil_size_of_all(A, axis), begin = first * A->slab.layer;
     int64_t last = A->high[axis] == KRY_NEUMANN ? size - 1 : -1, at = begin / stride % size;
 
+    assert(k);
     for (int64_t row = begin; row < begin + layers * A->slab.layer; row += stride) {
         bool unused = at == last;
         for (int64_t i = row; i < row + stride; i++) {
@@ -289,43 +290,45 @@ done:
     return st;
 }
 
-/* Buffers of their own for what an update brings, so that a failure leaves the old numbers. */
-static void swap_numbers(kry_stencil *A, kry_stencil *fresh)
-{
-    cl_mem *old[] = { &A->face[0],     &A->face[1],         &A->face[2],
-                      &A->coefficient, &A->slab.face_below, &A->slab.cells_below };
-    cl_mem *now[] = { &fresh->face[0],     &fresh->face[1],         &fresh->face[2],
-                      &fresh->coefficient, &fresh->slab.face_below, &fresh->slab.cells_below };
+enum { NUMBERS = 6 };
 
-    for (size_t i = 0; i < COUNT(old); i++) {
-        cl_mem kept = *old[i];
-        if (*now[i]) *old[i] = *now[i], *now[i] = kept;
-    }
+/* Where the buffers are that hold what was given. */
+static void numbers_of(kry_stencil *A, cl_mem *number[NUMBERS])
+{
+    for (int a = 0; a < 3; a++) number[a] = &A->face[a];
+    number[3] = &A->coefficient;
+    number[4] = &A->slab.face_below;
+    number[5] = &A->slab.cells_below;
 }
 
 void kry_stencil_release_numbers(kry_stencil *A)
 {
-    for (int a = 0; a < 3; a++) kry_buffer_release(A->dev, &A->face[a]);
-    kry_buffer_release(A->dev, &A->coefficient);
-    kry_buffer_release(A->dev, &A->slab.face_below);
-    kry_buffer_release(A->dev, &A->slab.cells_below);
+    cl_mem *number[NUMBERS];
+    numbers_of(A, number);
+    for (int i = 0; i < NUMBERS; i++) kry_buffer_release(A->dev, number[i]);
 }
 
+/* What an update brings gets buffers of its own, so that a failure leaves the old numbers. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers)
 {
     kry_status st = KRY_OK;
     int64_t n = A->slab.layer * A->slab.all;
     const double *const face[3] = { numbers, numbers + n, numbers + 2 * n };
     kry_stencil fresh = *A;
+    cl_mem *old[NUMBERS], *now[NUMBERS];
 
-    fresh.face[0] = fresh.face[1] = fresh.face[2] = fresh.coefficient = NULL;
-    fresh.slab.face_below = fresh.slab.cells_below = NULL;
+    numbers_of(A, old);
+    numbers_of(&fresh, now);
+    for (int i = 0; i < NUMBERS; i++) *now[i] = NULL;
     TRY(create_buffers(&fresh, !A->faces_given));
     TRY(A->faces_given ? take_faces(&fresh, "kry_op_update", face)
                        : take_cells(&fresh, "kry_op_update", numbers));
     TRY(kry_device_finish(A->dev));
     TRY(kry_layout_join(&A->dev->layout, KRY_OK)); /* on all parts */
-    swap_numbers(A, &fresh);
+    for (int i = 0; i < NUMBERS; i++) {
+        cl_mem kept = *old[i];
+        if (*now[i]) *old[i] = *now[i], *now[i] = kept;
+    }
 done:
     kry_stencil_release_numbers(&fresh);
     return st;
