@@ -117,14 +117,12 @@ VEC lanes_load(global const REAL *p, const private long *at, int kind)
 }
 
 // Lanes far from each other are read a cache line at a time: BLOCK rows of theirs, from row i on, to `box`.
-// So many streams are more than processors foresee: what comes behind the next block is asked for.
+// So many streams are more than processors foresee: what comes behind the next block is asked for, on
+// CPUs, whose compilers take a pointer without an address space.
 #define BLOCK 16
-#if defined(__has_builtin) && !defined(__SPIR__) // an abstract machine (Oclgrind) has no caches
-#if __has_builtin(__builtin_prefetch)
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__riscv))
 #define WILL_READ(p) __builtin_prefetch((const void *)(size_t)(p))
-#endif
-#endif
-#ifndef WILL_READ
+#else
 #define WILL_READ(p)
 #endif
 void lanes_stage(global const REAL *p, const private long *at, int kind, long stride,
