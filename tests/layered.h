@@ -23,7 +23,7 @@ static const layer_control *layer(void)
     if (!symbol) return NULL;
     memcpy(&give, &symbol, sizeof give);
     control = give();
-    return control->calls() >= 0 ? control : NULL;
+    return control;
 }
 
 /* For main(): nothing to test without the layer. */

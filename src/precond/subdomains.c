@@ -93,8 +93,10 @@ static int64_t usual_block(const kry_stencil *grid, int64_t n)
 {
     for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
         double blocks = 1;
-        for (int a = 0; a < grid->axes; a++)
-            blocks *= (double)((kry_stencil_size_of_all(grid, a) + block - 1) / block);
+        for (int a = 0; a < grid->axes; a++) {
+            int64_t along = (kry_stencil_size_of_all(grid, a) + block - 1) / block;
+            blocks *= (double)along;
+        }
         if (blocks <= MANY && blocks * 16 <= (double)n) return block;
         if (block > n) return block;
     }

@@ -1,6 +1,7 @@
 /*
  * control.h - how a test program talks to the layer that stands before its OpenCL: the symbol
- * kry_layer_control of the library that OPENCL_LAYERS names is a function that returns this table.
+ * kry_layer_control of the library that OPENCL_LAYERS names is a function that returns this table, or
+ * NULL if the loader has not begun with the layer.
  */
 #ifndef KRY_LAYER_CONTROL_H
 #define KRY_LAYER_CONTROL_H

@@ -226,5 +226,5 @@ const layer_control *kry_layer_control(void)
         .broken = layer_broken,
         .report = layer_report,
     };
-    return &control;
+    return next ? &control : NULL; /* a loader that knows no layers has not begun with it */
 }

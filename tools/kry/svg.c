@@ -75,9 +75,11 @@ void svg_power(FILE *f, double x, double y, const char *anchor, int power)
 double svg_nice_real(double range, int ticks)
 {
     static const double mantissa[] = { 1, 2, 5 };
-    for (double power = pow(10, floor(log10(range / ticks)));; power *= 10)
-        for (int i = 0; i < 3; i++)
-            if (range / (mantissa[i] * power) <= ticks) return mantissa[i] * power;
+    for (int exponent = (int)floor(log10(range / ticks));; exponent++)
+        for (int i = 0; i < 3; i++) {
+            double step = mantissa[i] * pow(10, exponent);
+            if (range / step <= ticks) return step;
+        }
 }
 
 int64_t svg_nice_step(int64_t range, int64_t ticks)
