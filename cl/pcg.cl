@@ -86,8 +86,9 @@ kernel void pcg_add_last(long n, global const ACC *restrict step, global const R
 }
 
 // After a step, for the beta that the next direction takes: (r - old r).z / old rho, where
-// r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0 if beta
-// is not positive, which begin_direction takes for a start. One group.
+// r - old r is -alpha q. It is put in the place of old rho, so that rho over that is beta; 0, which
+// begin_direction takes for a start, if beta is not positive, or if the step took so much that what
+// is left are rounding errors, which nothing makes orthogonal to p. One group.
 kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
                          global const TOTAL *restrict zq_part, int zq_count, global ACC *step)
 {
@@ -96,7 +97,8 @@ kernel void pcg_flexible(global const TOTAL2 *restrict rho_part, int rho_count,
     ACC zq = VALUE_OF(finish_sum(zq_part, zq_count, (local TOTAL *)lane));
     if (get_local_id(0) != 0 || (int)step[STATE_STOP] != GO_ON) return;
     ACC change = -step[STATE_ALPHA] * zq; // (r - old r).z
-    step[STATE_RHO] = change > 0 ? step[STATE_RHO] * (rho / change) : 0;
+    ACC old = step[STATE_RHO], noise = old * (ACC)(sizeof(REAL) == 4 ? 1e-9f : 1e-20f);
+    step[STATE_RHO] = change > 0 && rho > noise ? old * (rho / change) : 0;
 #ifndef KRY_FP64
     step[STATE_RHO_REST] = 0;
 #endif

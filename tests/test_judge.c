@@ -454,7 +454,7 @@ static void pick_stop(way *w, const system_of *s)
     bool cut = one_in(4);
     double digits = (s->type == KRY_F32 ? 7.2 : 15.6) * unit();
     if (one_in(8))
-        add_word(w, " atol=%.3g", held(s->type, s->scale * pow(10, -1.5 * digits)));
+        add_word(w, " atol=%.3g", fmin(held(s->type, s->scale * pow(10, -1.5 * digits)), 1e308));
     else
         add_word(w, " rtol=%.3g", pow(10, -digits));
     if (digits > (s->type == KRY_F32 ? 4 : 10) || strstr(w->words, "atol") || cut) w->plain = false;

@@ -151,6 +151,31 @@ static void schemes__counts(void **state)
     kry_problem_release(&p);
 }
 
+/* One unknown: the solve inside leaves nothing but rounding errors, which no direction before is
+ * orthogonal to. From far away, on the device and on the host. */
+static void flexible__after_a_step_to_rounding(void **state)
+{
+    (void)state;
+    static const int64_t row_ptr[] = { 0, 1 };
+    static const int32_t col[] = { 0 };
+    const char *words = "precision=mixed scheme=flexible rtol=1e-12 maxit=1000";
+    for (int decade = 0; decade <= 32; decade += 8)
+        for (int on_host = !kry_device_get_info(device())->fp64; on_host < 2; on_host++) {
+            const double a = 1.7 * pow(10, decade), b = -0.55;
+            double x = 0.77;
+            kry_op *A, *S;
+            kry_result res;
+            OK(kry_csr_create(
+                device(), KRY_F64, 1, 1, row_ptr, col, &a,
+                KRY_MATRIX(.traits = KRY_SYMMETRIC | KRY_POSITIVE, .on_host = on_host), &A));
+            OK(kry_solver_create(A, words, NULL, NULL, &S));
+            assert_int_equal(kry_solve_host(S, &b, &x, &res), KRY_OK);
+            NEAR(a * x, b, 1e-12, "a = %g, %s", a, on_host ? "host" : "device");
+            kry_op_release(&S);
+            kry_op_release(&A);
+        }
+}
+
 static void flexible__fletcher_reeves_stagnates_with_a_tolerance_inside(void **state)
 {
     (void)state;
@@ -781,6 +806,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reliable__golden_counts),
         cmocka_unit_test(schemes__counts),
+        cmocka_unit_test(flexible__after_a_step_to_rounding),
         cmocka_unit_test(flexible__fletcher_reeves_stagnates_with_a_tolerance_inside),
         cmocka_unit_test(promoted__very_ill_conditioned),
         cmocka_unit_test(equilibrate__entries_of_1e30_and_1e_30),

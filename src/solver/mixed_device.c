@@ -181,6 +181,7 @@ static kry_status go_on(device_outer *D, kry_op *solver, const kry_stop *stop, k
     kry_status st = KRY_OK;
     kry_vec *x = D->x[!D->at];
     kry_watch *w = kry_pcg_watch(solver);
+    double norms[2];
 
     if (!w) w = kry_relaxation_watch(solver);
     w->stop.rtol = stop->rtol, w->stop.atol = stop->atol, w->stop.max_iter = stop->max_iter;
@@ -189,6 +190,10 @@ static kry_status go_on(device_outer *D, kry_op *solver, const kry_stop *stop, k
     if (st < 0) goto done;
     st = KRY_OK;
     if (kry_outer_takes(&D->outer, res)) D->at = !D->at;
+    if (!isfinite(D->outer.least)) { /* the guess is kept, and nobody has measured it */
+        TRY(residual_of(D, D->x[D->at], norms));
+        D->outer.least = res->true_residual = norms[0];
+    }
 done:
     return st;
 }

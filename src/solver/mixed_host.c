@@ -169,7 +169,8 @@ static kry_status step(host_outer *H, double *x, bool inside, double *rho, doubl
     TRY(precondition(H, inside));
     double now = dot(H->r, H->z, n), r2 = dot(H->r, H->r, n);
     double change = H->outer.beta == KRY_FLETCHER_REEVES ? now : -*alpha * dot(H->z, H->q, n);
-    double beta = *rho > 0 && change > 0 ? change / *rho : 0;
+    double noise = 1e-20 * *rho; /* as in cl/pcg.cl */
+    double beta = *rho > 0 && change > 0 && now > noise ? change / *rho : 0;
     *go = now > 0;
     if (!*go) return kry_watch_take(w, &r2, 0, STOP_PRECOND, now);
     for (int64_t i = 0; i < n; i++) H->p[i] = H->z[i] + beta * H->p[i];
@@ -234,7 +235,7 @@ static kry_status run(kry_outer *O, bool inside, const kry_stop *stop, kry_resul
     memcpy(x, H->x[H->at], (size_t)H->n * sizeof *x);
     kry_watch_begin(&H->watch, O->norm_b);
     kry_watch_leave(&H->watch, O->inconsistent);
-    double residual = residual_of(H, x);
+    double residual = residual_of(H, x), guess = residual;
     TRY(kry_guess_check(residual));
     while (kry_watch_judge(&H->watch, residual, res)) {
         TRY(cycle(H, x, inside, residual));
@@ -243,6 +244,7 @@ static kry_status run(kry_outer *O, bool inside, const kry_stop *stop, kry_resul
         if (H->share > 1) H->watch.goal = 0.5 * H->watch.target; /* as in pcg.c */
     }
     if (kry_outer_takes(O, res)) H->at = !H->at;
+    if (!isfinite(O->least)) O->least = res->true_residual = guess; /* which is kept */
 done:
     return st;
 }

@@ -251,7 +251,8 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
     TRY(kry_op_check_square("kry_relaxation_create", A));
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
-          "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on one "
+          "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
+          "one "
           "side, or pin an unknown (kry_pin_create)",
           A->table->kind);
     CHECK(p->method != KRY_SOR || A->table->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
@@ -301,7 +302,8 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     *solver = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));
-    if (kry_op_in_parts(A)) return kry_parts_like(A, create_part, &(part_args){ A, params }, solver);
+    if (kry_op_in_parts(A))
+        return kry_parts_like(A, create_part, &(part_args){ A, params }, solver);
     kry_stop stop = params->stop;
     int64_t unknowns;
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
