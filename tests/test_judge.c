@@ -1,9 +1,10 @@
 /*
  * test_judge.c - systems of every kind, solved in every way, before an independent judge
  *
- * Each case is a random system (positive definite, graph Laplacians, graded, indefinite, singular
- * with and without a solution, nonsymmetric, huge, tiny, denormal, nearly singular, with zero rows,
- * 1 by 1, empty), a random way to solve it, a random right-hand side and guess. Whatever comes out,
+ * Each case is a random system (positive definite, graph Laplacians, grids, graded, indefinite,
+ * singular with and without a solution, nonsymmetric, huge, tiny, denormal, nearly singular, with
+ * zero rows, 1 by 1, empty), a random way to solve it, a random right-hand side and guess. Whatever
+ * comes out,
  *
  *   - `converged` holds before the residual in long double (judge.h), and x is finite;
  *   - the true residual that is reported is that of the x that is returned, converged or not;
@@ -15,6 +16,7 @@
  * A case that fails prints KRY_TEST_SEED and KRY_TEST_CASE, which run it alone. KRY_FULL: many more
  * cases, and more ways (each is compiled once).
  */
+#include "grids.h"
 #include "judge.h"
 
 enum { LARGEST = 130, CASES = 1500, FULL_CASES = 40000, SECONDS = 45 };
@@ -37,6 +39,9 @@ typedef struct system_of {
     bool attach;     /* its null space is told by vectors */
     bool zero_b, bad_b;
     entries entries;
+    const grid *grid; /* without a matrix; NULL: with one */
+    grid sized;
+    double *k; /* its coefficients, owned; NULL: none */
 } system_of;
 
 static double unit(void) { return (random_number(KRY_F64) + 1) / 2; }
@@ -243,6 +248,31 @@ static void make_empty(system_of *s)
     s->traits = promise_positive();
 }
 
+/* Few mixes of sides, for each is compiled, and any size. */
+static void make_grid(system_of *s)
+{
+    static const char *const names[] = { "Poisson 9 x 8", "cells 20 x 19", "a box 2 x 1 x 9" };
+    const char *name = names[random_below(getenv("KRY_FULL") ? COUNT(names) : COUNT(names) - 1)];
+    size_t at = 0;
+    while (strcmp(grids[at].name, name)) at++;
+    s->sized = grids[at], s->grid = &s->sized;
+    int axes = s->sized.size[2] ? 3 : 2;
+    for (int a = 0; a < axes; a++) {
+        s->sized.size[a] = between(1, axes == 3 ? 5 : 11);
+        s->sized.diffusion[a] = one_in(2) ? 1 : pow(10, -3 * unit());
+    }
+    s->n = grid_points(s->grid);
+    s->k = grid_coefficients(s->grid, s->type);
+    matrix A = grid_matrix(s->grid, s->k);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+            *at_place(s, i, A.col[e]) = A.val[e];
+    matrix_release(&A);
+    s->parts = grid_singular(s->grid);
+    s->traits = s->parts ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE | KRY_SYMMETRIC;
+    s->easy = !s->parts && !s->k;
+}
+
 static const struct kind {
     const char *name;
     void (*make)(system_of *s);
@@ -263,6 +293,7 @@ static const struct kind {
     { "hilbert", make_hilbert, 4 },
     { "nearly singular", make_nearly_singular, 6 },
     { "1 by 1", make_one, 6 },
+    { "grid", make_grid, 12 },
     { "zero", make_zero, 1 },
     { "empty", make_empty, 1 },
 };
@@ -383,7 +414,7 @@ static void add_word(way *w, const char *format, ...)
 }
 
 /* The first ones are positive definite where A is. */
-static void pick_precond(way *w)
+static void pick_precond(way *w, const system_of *s)
 {
     enum { SAFE = 5 };
     static const char *const preconds[] = { "none",
@@ -406,6 +437,7 @@ static void pick_precond(way *w)
                                             "block-ic:5",
                                             "block-jacobi" };
     const char *word = pick(preconds, 10, COUNT(preconds));
+    if (s->grid && one_in(3)) word = "ip";
     add_word(w, " precond=%s", word);
     for (int i = SAFE; i < (int)COUNT(preconds); i++)
         if (!strcmp(preconds[i], word)) w->plain = false;
@@ -430,7 +462,7 @@ static void pick_krylov(way *w, const system_of *s)
 {
     w->krylov = true;
     add_word(w, "method=%s", one_in(2) ? "cg" : "pcg");
-    pick_precond(w);
+    pick_precond(w, s);
     pick_deflation(w, s);
     if ((w->pinned = s->traits & KRY_SINGULAR && one_in(4))) add_word(w, " null-space=pin");
     if (one_in(6)) add_word(w, " resident=%s", one_in(2) ? "on" : "off");
@@ -467,8 +499,9 @@ static void way_pick(way *w, const system_of *s)
     memset(w, 0, sizeof *w);
     w->plain = true;
     pick_format(w);
+    if (s->grid) w->flux = true, w->rounded = false; /* its format is not asked for */
     if (one_in(8)) {
-        add_word(w, "method=jacobi");
+        add_word(w, "method=%s", s->grid && one_in(2) ? "sor" : "jacobi");
         if (one_in(2)) add_word(w, " omega=%.2f", 0.1 + 1.8 * unit());
         w->plain = false;
     } else
@@ -476,7 +509,7 @@ static void way_pick(way *w, const system_of *s)
     pick_mixed(w, s);
     pick_stop(w, s);
     w->noted = (w->krylov || w->mixed) && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
-    w->stays = w->mixed && !s->attach && one_in(4);
+    w->stays = w->mixed && !s->attach && !s->grid && one_in(4);
     w->host = w->stays || one_in(3);
     if (w->stays) w->rounded = w->flux = false; /* that is for the twin */
 }
@@ -547,6 +580,16 @@ static kry_status make_matrix(trial *t)
         st = attach_null_space(s, t->A);
         check_refusal(t, st, NULL, "kry_op_set_null_space");
     }
+    return st;
+}
+
+static kry_status make_stencil(trial *t)
+{
+    kry_stencil_params params = grid_params(t->s->grid, t->s->k, KRY_PATH_MARCH);
+
+    t->A = (kry_op *)(uintptr_t)0x10;
+    kry_status st = kry_stencil_create(device(), t->s->type, &params, &t->A);
+    check_refusal(t, st, t->A, "kry_stencil_create");
     return st;
 }
 
@@ -687,7 +730,7 @@ static void run_case(tally *all, long long number, kry_type type)
 
     system_make(&s, type);
     way_pick(&w, &s);
-    st = make_matrix(&t);
+    st = s.grid ? make_stencil(&t) : make_matrix(&t);
     if (st == KRY_OK) {
         t.S = (kry_op *)(uintptr_t)0x10;
         st = kry_solver_create(t.A, w.words, NULL, NULL, &t.S);
@@ -709,6 +752,7 @@ static void run_case(tally *all, long long number, kry_type type)
     all->cases++, all->failed += t.failed, all->refused += st < 0 || t.st < 0;
     kry_op_release(&t.S);
     kry_op_release(&t.A);
+    free(s.k);
 }
 
 static void solvers__right_or_honest(void **state)
