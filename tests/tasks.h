@@ -1,9 +1,9 @@
-/* tasks.h - what the tests of background work share: gates that jobs wait at, and waits that end.
- */
+/* tasks.h - what the tests of background work share: gates that jobs wait at, waits that end, and
+ * a small system to solve. */
 #ifndef KRY_TEST_TASKS_H
 #define KRY_TEST_TASKS_H
 
-#include "testing.h"
+#include "teams.h"
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -173,6 +173,53 @@ MAYBE_UNUSED static kry_status norms_of_twos(void *user, int queue, kry_device *
 done:
     kry_vec_release(&v);
     return st;
+}
+
+/* ---- a small system ---- */
+
+MAYBE_UNUSED static kry_op *matrix_for(kry_device *dev, kry_type type, const char *spec,
+                                       kry_problem **p)
+{
+    kry_op *A;
+    OK(kry_problem_create(spec, 1, p));
+    A = matrix_on(dev, type, *p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    return A;
+}
+
+MAYBE_UNUSED static kry_task *solver_task(kry_op *A, kry_monitor monitor, void *user)
+{
+    kry_op *solver;
+    kry_task *t;
+    OK(kry_pcg_create(A, KRY_PCG(.monitor = monitor, .monitor_user = user), &solver));
+    t = task_of(solver);
+    kry_op_release(&solver);
+    return t;
+}
+
+MAYBE_UNUSED static kry_task *written(kry_queue *q, kry_type type, const void *numbers, int64_t n,
+                                      kry_task *after)
+{
+    kry_task *t;
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = n, .numbers = numbers, .after = after), &t));
+    return t;
+}
+
+MAYBE_UNUSED static kry_status nothing(void *user, kry_task *self)
+{
+    (void)user;
+    (void)self;
+    return KRY_OK;
+}
+
+MAYBE_UNUSED static void check_solution(const kry_problem *p, const double *x, const kry_result *r)
+{
+    double norm = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        double ri = p->rhs[i];
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++) ri -= p->val[k] * x[p->col[k]];
+        norm += ri * ri;
+    }
+    NEAR(sqrt(norm), 0, 2 * r->target, "residual");
 }
 
 #endif

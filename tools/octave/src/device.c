@@ -64,11 +64,15 @@ kry_status submit(const char *name, job_fn *run, const void *params, size_t size
 
 /* ---- Ctrl-C ---- */
 
-/* MATLAB tells; Octave would at its next statement, so that a signal is caught here instead. */
+/* MATLAB tells; Octave would at its next statement, so that a signal is caught here instead, or one
+ * that Octave caught shortly before is seen. */
 #if defined(__GNUC__)
 extern bool utIsInterruptPending(void) __attribute__((weak));
 extern bool utSetInterruptPending(bool) __attribute__((weak));
 #define IN_MATLAB (utIsInterruptPending != NULL)
+extern sig_atomic_t octave_interrupt_state __attribute__((weak)); /* octave/quit.h: > 0: pending */
+extern volatile sig_atomic_t octave_signal_caught __attribute__((weak));
+#define IN_OCTAVE (&octave_interrupt_state != NULL && &octave_signal_caught != NULL)
 #endif
 
 static volatile sig_atomic_t interrupted;
@@ -83,6 +87,10 @@ static bool ctrl_c(void)
 #ifdef IN_MATLAB
     if (IN_MATLAB && utIsInterruptPending()) {
         if (utSetInterruptPending) utSetInterruptPending(false);
+        return true;
+    }
+    if (IN_OCTAVE && *(volatile sig_atomic_t *)&octave_interrupt_state > 0) {
+        octave_interrupt_state = octave_signal_caught = 0;
         return true;
     }
 #endif

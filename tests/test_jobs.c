@@ -1,0 +1,305 @@
+/* test_jobs.c - jobs that the library has ready: arithmetic, products, solves, dense matrices. */
+#include "tasks.h"
+
+static const int64_t sizes[] = { 0, 1, 7, 127, 129, 4097 };
+
+static void jobs__arithmetic(void **state)
+{
+    kry_type type = type_of(state);
+    kry_queue *q = queue_of(device());
+    double alpha = random_number(type), beta = random_number(type);
+
+    for (size_t s = 0; s < COUNT(sizes) && !too_large(sizes[s]); s++) {
+        int64_t n = sizes[s];
+        double *x = random_array(type, n), *y = random_array(type, n), number;
+        void *hx = in_type(type, x, n), *hy = in_type(type, y, n);
+        kry_task *tx = written(q, type, hx, n, NULL), *ty = written(q, type, hy, n, NULL), *t[6];
+        long double dot = 0, norm = 0, most = 0;
+
+        OK(kry_task_axpby(q, alpha, tx, beta, ty, &t[0]));
+        OK(kry_task_axpby(q, alpha, tx, beta, NULL, &t[1]));
+        OK(kry_task_mul(q, beta, tx, ty, &t[2]));
+        OK(kry_task_copy(q, ty, &t[3]));
+        OK(kry_task_dot(q, tx, ty, &t[4]));
+        OK(kry_task_norm2(q, tx, &t[5]));
+        double *got[4];
+        for (int i = 0; i < 4; i++) got[i] = numbers_from(q, t[i], type, n);
+        for (int64_t i = 0; i < n; i++) {
+            long double ax = (long double)alpha * x[i], by = (long double)beta * y[i],
+                        bound = 4 * eps_of(type) * (fabsl(ax) + fabsl(by));
+            NEAR(got[0][i], ax + by, bound, "axpby %d of %d", (int)i, (int)n);
+            NEAR(got[1][i], ax, bound, "scaled %d of %d", (int)i, (int)n);
+            NEAR(got[2][i], (long double)beta * x[i] * y[i], 4 * eps_of(type), "mul");
+            assert_true(got[3][i] == y[i]);
+            dot += (long double)x[i] * y[i], norm += (long double)x[i] * x[i];
+            most += fabsl((long double)x[i] * y[i]);
+        }
+        OK(kry_task_number(t[4], &number));
+        NEAR(number, dot, 8 * (long double)(n + 1) * eps_of(acc_type()) * most, "dot of %d",
+             (int)n);
+        OK(kry_task_number(t[5], &number));
+        NEAR(number, sqrtl(norm), 8 * (long double)(n + 1) * eps_of(acc_type()) * sqrtl(norm),
+             "norm");
+        for (int i = 0; i < 4; i++) free(got[i]);
+        for (int i = 0; i < 6; i++) kry_task_release(&t[i]);
+        kry_task_release(&tx);
+        kry_task_release(&ty);
+        free(x), free(y), free(hx), free(hy);
+    }
+    kry_queue_release(&q);
+}
+
+static int64_t three(int64_t row, int64_t rows, int64_t cols)
+{
+    (void)rows;
+    (void)cols;
+    return row % 4;
+}
+
+static void jobs__products(void **state)
+{
+    kry_type type = type_of(state);
+    kry_queue *q = queue_of(device());
+    matrix M = matrix_create(type, 301, 257, three);
+    kry_op *A = csr_of(&M, type, NULL);
+    double *x = random_array(type, M.cols), *b = random_array(type, M.rows), *got;
+    void *hx = in_type(type, x, M.cols), *hb = in_type(type, b, M.rows);
+    kry_task *tA = task_of(A), *tx = written(q, type, hx, M.cols, NULL),
+             *tb = written(q, type, hb, M.rows, NULL), *t[3];
+    long double magnitude;
+
+    OK(kry_task_apply(q, tA, tx, NULL, &t[0]));
+    OK(kry_task_apply(q, tA, tx, KRY_APPLY(.alpha = -2, .beta = 0.5, .y = tb), &t[1]));
+    OK(kry_task_residual(q, tA, tb, tx, &t[2]));
+    for (int k = 0; k < 3; k++) {
+        got = numbers_from(q, t[k], type, M.rows);
+        for (int64_t i = 0; i < M.rows; i++) {
+            long double Ax = row_times(&M, i, x, NULL, &magnitude);
+            long double want = k == 0 ? Ax : k == 1 ? -2 * Ax + 0.5L * b[i] : b[i] - Ax;
+            NEAR(got[i], want, 2 * row_bound(&M, i, type, magnitude + fabsl((long double)b[i])),
+                 "row %d", (int)i);
+        }
+        free(got);
+        kry_task_release(&t[k]);
+    }
+    OK(kry_task_apply(q, tA, tb, NULL, &t[0])); /* of another size */
+    REFUSES(wait_for(t[0]), KRY_ERR_SHAPE, "is 301-by-257, but x is 301-by-1");
+    assert_null(kry_task_vec(t[0]));
+    assert_int_equal(kry_task_state(t[0]), KRY_TASK_FAILED);
+    kry_task_release(&t[0]);
+    kry_task_release(&tA), kry_task_release(&tx), kry_task_release(&tb);
+    OK(kry_queue_finish(q));
+    kry_op_release(&A);
+    matrix_release(&M);
+    free(x), free(b), free(hx), free(hb);
+    kry_queue_release(&q);
+}
+
+static void jobs__solve(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), type, "poisson2d:19", &p);
+    kry_queue *q = queue_of(device());
+    kry_task *tA = task_of(A), *b, *solver, *x, *again, *other;
+    void *hb = in_type(type, p->rhs, p->n);
+    kry_task_progress_info info;
+
+    OK(kry_task_solver(q, tA, "method=pcg precond=jacobi rtol=1e-4", &solver));
+    b = written(q, type, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    OK(kry_task_solve(q, solver, b, x, &again)); /* from its solution */
+    OK(kry_task_solve(q, solver, x, NULL, &other));
+    double *numbers = numbers_from(q, x, type, p->n);
+    OK(wait_for(again));
+    OK(wait_for(other));
+    const kry_result *r = kry_task_result(x), *r2 = kry_task_result(again);
+    assert_non_null(r);
+    assert_int_equal(r->reason, KRY_CONVERGED);
+    assert_int_equal(r2->reason, KRY_CONVERGED_GUESS);
+    assert_int_equal(r->history_count, r->iterations + 1);
+    assert_true(r->history[0] > r->history[r->iterations]);
+    assert_ptr_not_equal(r->history, kry_task_result(other)->history);
+    kry_task_progress(x, &info);
+    assert_true(info.fraction == 1 && info.iteration == r->iterations &&
+                info.residual <= info.target);
+    check_solution(p, numbers, r);
+    assert_null(kry_task_result(b));
+    assert_null(kry_task_op(x));
+    assert_non_null(kry_task_op(solver));
+    free(numbers);
+    kry_task_release(&tA), kry_task_release(&b), kry_task_release(&solver), kry_task_release(&x);
+    kry_task_release(&again), kry_task_release(&other);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(hb);
+}
+
+/* A, P = A B + 3 A', its factors and what they solve, and the inverse. */
+static void jobs__dense(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 37 };
+    kry_queue *q = queue_of(device());
+    double *a = random_array(type, N * N), *got[5];
+    for (int i = 0; i < N; i++) a[i * N + i] += 8;
+    void *host = in_type(type, a, N * N);
+    kry_task *A, *At, *P, *lu, *X, *Xt, *inverse, *op, *applied, *all[5];
+
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = N, .k = N, .numbers = host), &A));
+    OK(kry_task_transpose(q, A, &At));
+    OK(kry_task_gemm(q, A, At, KRY_PRODUCT(.transposed_B = true, .beta = 3, .C = At), &P));
+    OK(kry_task_lu(q, A, KRY_LU(.pivoting = KRY_PIVOT_PARTIAL), &lu));
+    OK(kry_task_lu_solve(q, lu, false, P, &X));
+    OK(kry_task_lu_solve(q, lu, true, At, &Xt)); /* the identity */
+    OK(kry_task_inverse(q, A, NULL, &inverse));
+    OK(kry_task_dense(q, A, 0, &op));
+    OK(kry_task_apply(q, op, inverse, NULL, &applied)); /* the identity */
+    all[0] = P, all[1] = X, all[2] = Xt, all[3] = inverse, all[4] = applied;
+    for (int k = 0; k < 5; k++) got[k] = numbers_from(q, all[k], type, N * N);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            long double AA = 0, AX = 0, AinvA = 0, bound = 1e4L * eps_of(type);
+            for (int l = 0; l < N; l++) {
+                AA += (long double)a[l * N + i] * a[j * N + l];
+                AX += (long double)a[l * N + i] * got[1][j * N + l];
+                AinvA += (long double)a[l * N + i] * got[3][j * N + l];
+            }
+            NEAR(got[0][j * N + i], AA + 3 * (long double)a[i * N + j], bound, "product");
+            NEAR(AX, got[0][j * N + i], bound, "solution");
+            NEAR(got[2][j * N + i], i == j, bound, "identity");
+            NEAR(AinvA, i == j, bound, "inverse");
+            NEAR(got[4][j * N + i], i == j, bound, "applied");
+        }
+    for (int k = 0; k < 5; k++) free(got[k]), kry_task_release(&all[k]);
+    kry_task_release(&op), kry_task_release(&A), kry_task_release(&At), kry_task_release(&lu);
+    kry_queue_release(&q);
+    free(a), free(host);
+}
+
+static void jobs__a_singular_matrix(void **state)
+{
+    (void)state;
+    const float ones[4] = { 1, 1, 1, 1 };
+    kry_queue *q = queue_of(device());
+    kry_task *A, *lu, *X, *norm, *inverse;
+
+    OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2, .k = 2, .numbers = ones), &A));
+    OK(kry_task_lu(q, A, NULL, &lu));
+    OK(kry_task_lu_solve(q, lu, false, A, &X));
+    OK(kry_task_norm2(q, X, &norm));
+    OK(kry_task_inverse(q, A, KRY_LU(.tolerance = 1e-3), &inverse));
+    OK(wait_for(lu));
+    REFUSES(wait_for(X), KRY_ERR_SINGULAR, "pivot");
+    REFUSES(wait_for(norm), KRY_ERR_SINGULAR, "'norm2' was not run because 'lu_solve' failed: ");
+    REFUSES(wait_for(inverse), KRY_ERR_SINGULAR, "pivot");
+    kry_task_release(&X);
+    REFUSES(kry_task_lu(q, A, &(kry_lu_params){ .block = 1 }, &X), KRY_ERR_ARGUMENT, "KRY_LU");
+    kry_task_release(&A), kry_task_release(&lu), kry_task_release(&norm),
+        kry_task_release(&inverse);
+    kry_queue_release(&q);
+}
+
+static void jobs__solver_options_are_refused_by_name(void **state)
+{
+    (void)state;
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), KRY_F32, "poisson2d:5", &p);
+    kry_queue *q = queue_of(device());
+    kry_task *tA = task_of(A), *solver, *x, *b = written(q, KRY_F32, p->rhs, p->n, NULL);
+
+    OK(kry_task_solver(q, tA, "method=magic", &solver));
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    REFUSES(wait_for(solver), KRY_ERR_PARSE, "magic");
+    REFUSES(wait_for(x), KRY_ERR_PARSE, "'solve' was not run because 'solver' failed: ");
+    REFUSES(wait_for(x), KRY_ERR_PARSE, "magic");
+    kry_task_release(&tA), kry_task_release(&solver), kry_task_release(&x), kry_task_release(&b);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+}
+
+/* Three columns: the second is zero, the third is the first one again. */
+static void jobs__solve_of_several_columns(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), type, "poisson2d:9", &p);
+    kry_queue *q = queue_of(device());
+    double *b = calloc((size_t)p->n, 3 * sizeof *b);
+    kry_task *tA = task_of(A), *solver, *tb, *x, *wrong;
+
+    memcpy(b, p->rhs, (size_t)p->n * sizeof *b);
+    memcpy(b + 2 * p->n, p->rhs, (size_t)p->n * sizeof *b);
+    void *hb = in_type(type, b, 3 * p->n);
+    OK(kry_task_solver(q, tA, "rtol=1e-4", &solver));
+    OK(kry_task_write(q, KRY_HOST(.type = type, .n = p->n, .k = 3, .numbers = hb), &tb));
+    OK(kry_task_solve(q, solver, tb, NULL, &x));
+    double *got = numbers_from(q, x, type, 3 * p->n);
+    OK(wait_for(x));
+    assert_int_equal(kry_task_result(x)->reason, KRY_CONVERGED); /* the last one's */
+    check_solution(p, got, kry_task_result(x));
+    for (int64_t i = 0; i < p->n; i++) {
+        assert_true(got[p->n + i] == 0);
+        assert_true(got[2 * p->n + i] == got[i]);
+    }
+    OK(kry_task_axpby(q, 1, x, 0, NULL, &wrong));
+    kry_task_release(&wrong);
+    OK(kry_task_mul(q, 1, x, tb, &wrong));
+    OK(wait_for(wrong));
+    kry_task_release(&wrong), kry_task_release(&tb);
+    tb = written(q, type, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, tb, x, &wrong)); /* a guess of three */
+    REFUSES(wait_for(wrong), KRY_ERR_SHAPE, "");
+    kry_task_release(&wrong), kry_task_release(&tb), kry_task_release(&x),
+        kry_task_release(&solver);
+    kry_task_release(&tA);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(b), free(hb), free(got);
+}
+
+/* A solve that does not converge has a value, and others go on with it. */
+static void jobs__a_solve_at_its_limit_has_a_value(void **state)
+{
+    (void)state;
+    kry_problem *p;
+    kry_op *A = matrix_for(device(), KRY_F32, "poisson2d:19", &p);
+    kry_queue *q = queue_of(device());
+    kry_task *tA = task_of(A), *solver, *b, *x, *norm;
+    void *hb = in_type(KRY_F32, p->rhs, p->n);
+    double number;
+
+    OK(kry_task_solver(q, tA, "maxit=3", &solver));
+    b = written(q, KRY_F32, hb, p->n, NULL);
+    OK(kry_task_solve(q, solver, b, NULL, &x));
+    OK(kry_task_norm2(q, x, &norm));
+    assert_int_equal(wait_for(x), KRY_NOT_CONVERGED);
+    assert_int_equal(kry_task_state(x), KRY_TASK_DONE);
+    assert_int_equal(kry_task_result(x)->iterations, 3);
+    OK(kry_task_number(norm, &number));
+    assert_true(number > 0);
+    kry_task_release(&tA), kry_task_release(&solver), kry_task_release(&x), kry_task_release(&b);
+    kry_task_release(&norm);
+    kry_op_release(&A);
+    kry_queue_release(&q);
+    kry_problem_release(&p);
+    free(hb);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(jobs__arithmetic),
+        BOTH(jobs__products),
+        BOTH(jobs__solve),
+        BOTH(jobs__solve_of_several_columns),
+        BOTH(jobs__dense),
+        cmocka_unit_test(jobs__a_singular_matrix),
+        cmocka_unit_test(jobs__solver_options_are_refused_by_name),
+        cmocka_unit_test(jobs__a_solve_at_its_limit_has_a_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_device);
+}
