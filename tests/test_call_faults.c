@@ -433,6 +433,31 @@ static void call__fails_on_a_team(void **state)
     assert_int_equal(complaints, 0);
 }
 
+/* What a solve hands back is read part by part. */
+static void solve__keeps_the_guess_if_a_part_is_not_read(void **state)
+{
+    (void)state;
+    enum { LAST = 8 }; /* reads, those of the parts of x among them */
+    static const scene s = DOUBLE("method=pcg");
+    bool good;
+
+    if (!kry_device_get_info(device())->fp64) SKIP("no double");
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    complaints = 0, on_stage = &s;
+    assert_int_equal(run_solver(team, &s, &good), KRY_OK);
+    layer()->arm("clEnqueueReadBuffer", 0, CL_SUCCESS, false);
+    assert_int_equal(run_solver(team, &s, &good), KRY_OK);
+    long reads = layer()->calls();
+    assert_true(reads > LAST);
+    for (at_call = reads - LAST + 1; at_call <= reads; at_call++) {
+        layer()->arm("clEnqueueReadBuffer", at_call, CL_OUT_OF_RESOURCES, false);
+        assert_true(run_solver(team, &s, &good) < 0); /* which looks at the guess */
+        disarm();
+    }
+    close_team(&team);
+    assert_int_equal(complaints, 0);
+}
+
 /* ---- with a device of its own: finding it, opening it and compiling fail, too ------------ */
 
 static kry_status run_anew(kry_device *none, const scene *s, bool *good)
@@ -513,6 +538,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(call__fails_in_images),
         cmocka_unit_test(call__fails_in_laplace),
         cmocka_unit_test(call__fails_on_a_team),
+        cmocka_unit_test(solve__keeps_the_guess_if_a_part_is_not_read),
         cmocka_unit_test(call__fails_on_a_new_device),
         cmocka_unit_test(device__lost),
         cmocka_unit_test(device__lost_by_a_team),

@@ -112,15 +112,16 @@ done:
     return st;
 }
 
+/* All of them or none: those of a team come part by part, of which one may fail. */
 static kry_status fetch(const kry_vec *v, double *host)
 {
     kry_status st = KRY_OK;
-    float *numbers = NULL;
+    void *numbers = NULL;
 
-    if (v->type == KRY_F64) return kry_vec_read(v, host);
-    TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
+    if (v->type == KRY_F64 && !v->part) return kry_vec_read(v, host);
+    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &numbers));
     TRY(kry_vec_read(v, numbers));
-    for (int64_t i = 0; i < v->n; i++) host[i] = numbers[i];
+    for (int64_t i = 0; i < v->n; i++) host[i] = kry_number_at(v->type, numbers, i);
 done:
     free(numbers);
     return st;
