@@ -36,6 +36,12 @@ static double unit(void) { return (random_number(KRY_F64) + 1) / 2; }
 static bool one_in(int64_t k) { return random_below(k) == 0; }
 static int64_t between(int64_t low, int64_t high) { return low + random_below(high - low + 1); }
 
+/* One of the first `most`, with KRY_FULL of the first `full`. */
+static const char *pick(const char *const *words, size_t most, size_t full)
+{
+    return words[random_below((int64_t)(getenv("KRY_FULL") ? full : most))];
+}
+
 /* In the type; what is too large for it becomes the largest number. */
 static double held(kry_type type, double v)
 {
@@ -240,7 +246,7 @@ static void make_empty(system_of *s)
 static void make_grid(system_of *s)
 {
     static const char *const names[] = { "Poisson 9 x 8", "cells 20 x 19", "a box 2 x 1 x 9" };
-    const char *name = names[random_below(getenv("KRY_FULL") ? COUNT(names) : COUNT(names) - 1)];
+    const char *name = pick(names, COUNT(names) - 1, COUNT(names));
     size_t at = 0;
     while (strcmp(grids[at].name, name)) at++;
     s->sized = grids[at], s->grid = &s->sized;

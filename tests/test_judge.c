@@ -29,11 +29,6 @@ typedef struct way {
     bool noted; /* the null space is known to the solver */
 } way;
 
-static const char *pick(const char *const *words, size_t most, size_t full)
-{
-    return words[random_below((int64_t)(getenv("KRY_FULL") ? full : most))];
-}
-
 static void pick_format(way *w)
 {
     static const char *const formats[] = { "csr",

@@ -252,8 +252,7 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
-          "one "
-          "side, or pin an unknown (kry_pin_create)",
+          "one side, or pin an unknown (kry_pin_create)",
           A->table->kind);
     CHECK(p->method != KRY_SOR || A->table->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
           "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);

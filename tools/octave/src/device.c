@@ -64,8 +64,8 @@ kry_status submit(const char *name, job_fn *run, const void *params, size_t size
 
 /* ---- Ctrl-C ---- */
 
-/* MATLAB tells; Octave would at its next statement, so that a signal is caught here instead, or one
- * that Octave caught shortly before is seen. */
+/* MATLAB tells; Octave would at its next statement. So the signal is caught here instead or, where a
+ * thread of Octave's takes it first, seen in what that leaves for the next statement. */
 #if defined(__GNUC__)
 extern bool utIsInterruptPending(void) __attribute__((weak));
 extern bool utSetInterruptPending(bool) __attribute__((weak));
