@@ -228,7 +228,8 @@ MAYBE_UNUSED static matrix grid_matrix(const grid *g, const double *k)
             double w;
             int64_t j = grid_face(g, k, at, f / 2, f % 2, &w);
             kry_side side = f % 2 ? g->high[f / 2] : g->low[f / 2];
-            if (j == i || (j < 0 && side == KRY_NEUMANN)) continue; /* a periodic axis of one cell */
+            if (j == i || (j < 0 && side == KRY_NEUMANN))
+                continue; /* a periodic axis of one cell */
             grid_add(&A, i, i, j < 0 && side == KRY_DIRICHLET_FACE ? 2 * w : w);
             if (j >= 0) grid_add(&A, i, j, -w);
         }

@@ -25,8 +25,8 @@ MAYBE_UNUSED static void close_team(kry_device **team)
 }
 
 /* n doubles in a vector of `type` on any device. */
-MAYBE_UNUSED static kry_vec *vec_on(kry_device *dev, kry_type type, const double *numbers, int64_t n,
-                                    int64_t k)
+MAYBE_UNUSED static kry_vec *vec_on(kry_device *dev, kry_type type, const double *numbers,
+                                    int64_t n, int64_t k)
 {
     kry_vec *v;
     void *host = in_type(type, numbers, n * k);

@@ -148,7 +148,7 @@ static void coo__symmetric_and_skew_halves(void **state)
             }
         kry_op *op = coo_of(&t, type, N, N,
                             KRY_MATRIX(.storage = skew ? KRY_SKEW_HALF : KRY_SYMMETRIC_HALF,
-                                    .traits = skew ? 0 : KRY_SYMMETRIC));
+                                       .traits = skew ? 0 : KRY_SYMMETRIC));
         op_suite(op, &A);
         kry_op_release(&op);
         triples_release(&t);
@@ -181,15 +181,15 @@ static void coo_create__refusals(void **state)
             "entry 3");
     REFUSES(CREATE(3, 3, 3, row, col, val, KRY_MATRIX(.storage = KRY_SKEW_HALF)), KRY_ERR_ARGUMENT,
             "entry 2 is on the diagonal");
-    REFUSES(CREATE(3, 4, 3, row, col, val, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF)), KRY_ERR_SHAPE,
-            "3-by-4");
+    REFUSES(CREATE(3, 4, 3, row, col, val, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF)),
+            KRY_ERR_SHAPE, "3-by-4");
     REFUSES(CREATE(3, 3, -1, row, col, val, NULL), KRY_ERR_ARGUMENT, "nnz = -1");
     REFUSES(CREATE(3, 3, 4, NULL, col, val, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(3, 3, 4, row, NULL, val, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(3, 3, 4, row, col, NULL, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(CREATE(-3, 3, 4, row, col, val, NULL), KRY_ERR_ARGUMENT, "-3-by-3");
-    REFUSES(CREATE(3, 3, 4, row, col, val, &(kry_matrix_params){ .struct_size = 1 }), KRY_ERR_ARGUMENT,
-            "KRY_MATRIX");
+    REFUSES(CREATE(3, 3, 4, row, col, val, &(kry_matrix_params){ .struct_size = 1 }),
+            KRY_ERR_ARGUMENT, "KRY_MATRIX");
     assert_null(op);
 }
 

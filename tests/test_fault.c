@@ -524,9 +524,10 @@ done:
 static void fault__every_request_of_preconditioners(void **state)
 {
     (void)state;
-    static const char *const names[] = { "ip",        "ip:drop", "ip:unscaled",
-                                         "ssor-ai:2", "neumann", "block-jacobi:7",
-                                         "block-jacobi:4@half", "block-ic:20@half" };
+    static const char *const names[] = {
+        "ip",      "ip:drop",        "ip:unscaled",         "ssor-ai:2",
+        "neumann", "block-jacobi:7", "block-jacobi:4@half", "block-ic:20@half"
+    };
     kry_op *A[2];
     kry_vec *b, *z;
     int all = 0;
@@ -741,15 +742,15 @@ static kry_status team_run(kry_device *team, bool fp64)
     const void *values = fp64 ? (void *)wide : (void *)val;
 
     for (int64_t k = 0; k < row_ptr[N]; k++) wide[k] = val[k];
-    STEP(kry_csr_create(team, fp64 ? KRY_F64 : KRY_F32, N, N, row_ptr, col, values,
-                        KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR,
-                                   .form = KRY_FLUX),
-                        &A),
+    STEP(kry_csr_create(
+             team, fp64 ? KRY_F64 : KRY_F32, N, N, row_ptr, col, values,
+             KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR, .form = KRY_FLUX), &A),
          A);
     TRY(kry_matrix_read(A, ptr, columns, kept));
     S = POISONED(kry_op);
-    STEP(kry_solver_create(A, fp64 ? "method=pcg precision=mixed deflation=stripes:4"
-                                   : "method=pcg deflation=stripes:4",
+    STEP(kry_solver_create(A,
+                           fp64 ? "method=pcg precision=mixed deflation=stripes:4"
+                                : "method=pcg deflation=stripes:4",
                            NULL, NULL, &S),
          S);
     TRY(kry_op_update(A, values));

@@ -45,8 +45,8 @@ static void format_parse__words(void **state)
         { "sell", KRY_MATRIX(.format = KRY_FORMAT_SELL) },
         { "sell:slice=32,sigma=256,index=16",
           KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32, .sigma = 256, .index_bits = 16) },
-        { "sell:sigma=1,values=given", KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1,
-                                                  .values = KRY_VALUES_AS_GIVEN) },
+        { "sell:sigma=1,values=given",
+          KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1, .values = KRY_VALUES_AS_GIVEN) },
         { "jds", KRY_MATRIX(.format = KRY_FORMAT_JDS) },
         { "jds:basic", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC) },
         { "jds:texture,values=single", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_TEXTURE,
@@ -95,9 +95,9 @@ static void format_parse__longer_words_are_printed_short(void **state)
 static void format_parse__changes_only_what_is_named(void **state)
 {
     (void)state;
-    kry_matrix_params *p = KRY_MATRIX(.traits = KRY_POSITIVE, .storage = KRY_SYMMETRIC_HALF,
-                                      .duplicates = KRY_SUM, .slice = 64, .sigma = 4,
-                                      .values = KRY_VALUES_SINGLE);
+    kry_matrix_params *p =
+        KRY_MATRIX(.traits = KRY_POSITIVE, .storage = KRY_SYMMETRIC_HALF, .duplicates = KRY_SUM,
+                   .slice = 64, .sigma = 4, .values = KRY_VALUES_SINGLE);
     OK(kry_format_parse("sell:sigma=8", p));
     assert_int_equal(p->traits, KRY_POSITIVE);
     assert_int_equal(p->storage, KRY_SYMMETRIC_HALF);

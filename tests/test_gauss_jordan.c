@@ -2,8 +2,8 @@
  * test_gauss_jordan.c - reduced row echelon forms and inverses of dense matrices, against what they
  * must satisfy, in long double, and against elimination in plain C.
  */
-#include "dense/lu.h"
 #include "dense.h"
+#include "dense/lu.h"
 
 static double graded(kry_type type, int64_t i, int64_t j)
 {
@@ -65,9 +65,9 @@ static void check_product(const echelon *e, kry_type type, const double *a)
 
 static void rref__full_rank(void **state)
 {
-    static const int64_t shape[][2] = { { 1, 1 },   { 1, 9 },    { 9, 1 },   { 31, 33 }, { 32, 32 },
-                                        { 33, 70 }, { 70, 33 },  { 65, 65 }, { 20, 130 }, { 600, 20 },
-                                        { 96, 40 }, { 129, 131 } };
+    static const int64_t shape[][2] = { { 1, 1 },    { 1, 9 },    { 9, 1 },   { 31, 33 },
+                                        { 32, 32 },  { 33, 70 },  { 70, 33 }, { 65, 65 },
+                                        { 20, 130 }, { 600, 20 }, { 96, 40 }, { 129, 131 } };
     kry_type type = type_of(state);
     for (size_t s = 0; s < COUNT(shape); s++) {
         double *a = make(uniform, type, shape[s][0], shape[s][1]);

@@ -80,9 +80,10 @@ static void check_size(kry_type type, kry_gemm_way way, int64_t m, int64_t n, in
     }
 }
 
-static const int64_t sizes[][3] = { { 1, 1, 1 },    { 1, 5, 3 },     { 33, 1, 70 },   { 130, 3, 9 },
-                                    { 7, 4, 300 },  { 64, 64, 64 },  { 65, 31, 63 },  { 31, 65, 129 },
-                                    { 97, 5, 8 },   { 5, 97, 7 },    { 128, 66, 16 }, { 63, 127, 1 },
+static const int64_t sizes[][3] = { { 1, 1, 1 },    { 1, 5, 3 },     { 33, 1, 70 },
+                                    { 130, 3, 9 },  { 7, 4, 300 },   { 64, 64, 64 },
+                                    { 65, 31, 63 }, { 31, 65, 129 }, { 97, 5, 8 },
+                                    { 5, 97, 7 },   { 128, 66, 16 }, { 63, 127, 1 },
                                     { 150, 2, 33 }, { 40, 6, 0 } };
 
 static void gemm__single_pass(void **state)
@@ -129,7 +130,8 @@ static void gemm_blocks__inside_of_a_matrix(void **state)
     double *f = random_array(type, M * N);
     guarded F = guarded_create(type, M, N, 3, f);
     kry_block all = kry_block_of(F.v), A = kry_block_part(&all, 20, 0, ROWS, DEEP),
-              B = kry_block_part(&all, 1, 15, DEEP, COLS), C = kry_block_part(&all, 20, 15, ROWS, COLS);
+              B = kry_block_part(&all, 1, 15, DEEP, COLS),
+              C = kry_block_part(&all, 20, 15, ROWS, COLS);
     OK(kry_gemm_blocks(KRY_GEMM_AUTO, false, false, -1, &A, &B, 1, &C));
     double *got = guarded_read(&F);
     for (int j = 0; j < N; j++)

@@ -274,7 +274,8 @@ static void blocks(kry_type type, int64_t first)
         assert_true(fabs(pair[0] - zr) <= 1000 * roundoff(type) * (1 + zr));
         OK(kry_op_apply(M, 2, x, -1, y));
         expect(y, want, 600 * roundoff(type));
-        OK(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows, .storage = KRY_STORE_HALF), &H));
+        OK(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows, .storage = KRY_STORE_HALF),
+                                   &H));
         OK(kry_op_apply(H, 1, x, 0, y));
         expect(y, want, 0.02);
         keep_op(H);
@@ -332,8 +333,8 @@ static kry_vec *numbers(kry_type type, int64_t n, int64_t k, const double *v)
     return vec;
 }
 
-static void solve_batch(kry_type type, int band, int64_t n, int64_t systems, bool interleaved, bool periodic,
-                  bool pivoting)
+static void solve_batch(kry_type type, int band, int64_t n, int64_t systems, bool interleaved,
+                        bool periodic, bool pivoting)
 {
     double d[5][COLS], b[COLS], want[COLS], eps = 64 * roundoff(type);
     kry_vec *v[5], *x;
@@ -763,7 +764,8 @@ static kry_vec *square_matrix(kry_type type, int64_t n, int64_t first)
     for (int64_t i = 0; i < first + n * SIDE; i++) f64[i] = f32[i] = 0;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < SIDE; i++)
-            f64[first + j * SIDE + i] = square(i, j), f32[first + j * SIDE + i] = (float)square(i, j);
+            f64[first + j * SIDE + i] = square(i, j),
+                                   f32[first + j * SIDE + i] = (float)square(i, j);
     OK(kry_vec_create(dev, type, first + n * SIDE, 1, &all));
     OK(kry_vec_write(all, type == KRY_F32 ? (void *)f32 : f64));
     OK(kry_vec_wrap(dev, type, SIDE, n, all->buffer, first, &v));

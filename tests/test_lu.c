@@ -2,8 +2,8 @@
  * test_lu.c - factors of dense matrices, what is solved with them, and what they tell, against
  * plain loops in long double and, where it is installed, LAPACK.
  */
-#include "dense/lu.h"
 #include "dense.h"
+#include "dense/lu.h"
 
 /* ---- matrices, column major ---- */
 

@@ -201,7 +201,8 @@ static outcome solve(problem *p, const way *w)
     if (st < 0) {
         snprintf(o.word, sizeof o.word, "%s", status_word(st));
         snprintf(o.why, sizeof o.why, "%s", kry_last_error());
-        o.honest = !strncmp(o.word, "refused", 7) && o.why[0]; /* a device that failed is no outcome */
+        o.honest =
+            !strncmp(o.word, "refused", 7) && o.why[0]; /* a device that failed is no outcome */
     } else
         judge_outcome(p, w, st, &res, &o);
     kry_op_release(&S);

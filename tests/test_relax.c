@@ -38,11 +38,9 @@ static void run_case(kry_relaxer *w, const sweep_case *c, sweep_data *s)
             Y = guarded_create(type, n, 1, 0, NULL);
     guarded *out = c->in_place ? &O : &Y;
     kry_sum *sum = NULL;
-    const kry_relax how = { .c0 = c->c0,
-                            .c1 = c->c1,
-                            .b = B.v,
-                            .x = c->x ? X.v : NULL,
-                            .old = c->old ? O.v : NULL };
+    const kry_relax how = {
+        .c0 = c->c0, .c1 = c->c1, .b = B.v, .x = c->x ? X.v : NULL, .old = c->old ? O.v : NULL
+    };
 
     if (c->sums) OK(kry_sum_create(device(), c->sums, &sum));
     OK(kry_relaxer_run(w, &how, out->v, sum));

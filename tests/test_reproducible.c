@@ -162,7 +162,8 @@ static void compare_grid(kry_type type, const grid *g, bool attaches, const char
         outcome got = solve_system(A, type, options, 100000);
         if (t == 0) {
             want = got;
-            print_message("# %s %s: %lld iterations\n", g->name, options, (long long)got.iterations);
+            print_message("# %s %s: %lld iterations\n", g->name, options,
+                          (long long)got.iterations);
         } else {
             same_bits(&got, &want, g->name, counts[t]);
             outcome_release(&got);
@@ -179,10 +180,16 @@ static void compare_grid(kry_type type, const grid *g, bool attaches, const char
 #define P KRY_PERIODIC
 static const grid solved[] = {
     { .name = "33 x 29", .size = { 33, 29 }, .low = { D, D }, .high = { D, D } },
-    { .name = "13 x 12, cells", .size = { 13, 12 }, .low = { D, P }, .high = { N, P },
+    { .name = "13 x 12, cells",
+      .size = { 13, 12 },
+      .low = { D, P },
+      .high = { N, P },
       .variable = true },
     { .name = "11 x 7 x 9", .size = { 11, 7, 9 }, .low = { D, N, N }, .high = { N, N, D } },
-    { .name = "12 x 6 x 8, cells", .size = { 12, 6, 8 }, .low = { D, D, D }, .high = { D, N, D },
+    { .name = "12 x 6 x 8, cells",
+      .size = { 12, 6, 8 },
+      .low = { D, D, D },
+      .high = { D, N, D },
       .variable = true },
     { .name = "singular 16 x 14", .size = { 16, 14 }, .low = { N, N }, .high = { N, N } },
 };
@@ -267,7 +274,8 @@ static void values__can_be_new(void **state)
         double *got_d = numbers_of(d);
         for (int64_t i = 0; i < p->n; i++)
             for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
-                if (p->col[e] == i) NEAR(got_d[i], to_type(type, twice[e]), 0, "d[%lld]", (long long)i);
+                if (p->col[e] == i)
+                    NEAR(got_d[i], to_type(type, twice[e]), 0, "d[%lld]", (long long)i);
         outcome got = solve_system(A, type, "method=pcg", 1000);
         if (t == 0)
             want = got;
@@ -337,8 +345,8 @@ int main(void)
         cmocka_unit_test(chunks__cover_all_rows),
         BOTH(dots__do_not_depend_on_the_parts),
         BOTH(matrices__give_the_same_bits),
-        { "preconditioners__give_the_same_bits/double", preconditioners__give_the_same_bits, NULL, NULL,
-          &type_double },
+        { "preconditioners__give_the_same_bits/double", preconditioners__give_the_same_bits, NULL,
+          NULL, &type_double },
         BOTH(grids__give_the_same_bits),
         { "values__can_be_new/single", values__can_be_new, NULL, NULL, &type_single },
         { "shapes__of_gpus_too/double", shapes__of_gpus_too, NULL, NULL, &type_double },

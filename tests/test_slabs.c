@@ -3,9 +3,9 @@
  * send is filled in, against the whole grid.
  */
 #include "grids.h"
-#include "teams.h"
 #include "stencil/stencil.h"
 #include "step_suite.h"
+#include "teams.h"
 
 /* What grids.h has not: the last axis closed on itself, cells and faces. */
 #define D KRY_DIRICHLET

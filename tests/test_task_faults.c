@@ -136,7 +136,8 @@ static kry_status run_batch(kry_device *dev, const scene *s, bool *good)
     STEP(kry_queue_create(dev, NULL, &q[0]), q[0]);
     STEP(kry_queue_create(other, NULL, &q[1]), q[1]);
     STEP(kry_batch_submit(
-             KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = norms_of_twos, .user = norm), NULL, &t),
+             KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = norms_of_twos, .user = norm),
+             NULL, &t),
          t);
     TRY(wait_for(t));
     *good = true;

@@ -1,7 +1,7 @@
 /* test_team.c - several devices as one: vectors, matrices and solves, against one device and plain C. */
-#include "teams.h"
 #include "dist/split.h"
 #include "dist/team.h"
+#include "teams.h"
 #include <pthread.h>
 
 static kry_problem *problem(const char *spec)
@@ -125,8 +125,10 @@ static void check_product(const kry_op *A, const kry_problem *p, kry_type type)
             long double term = (long double)to_type(type, p->val[k]) * hx[p->col[k]];
             sum += term, size += fabsl(term);
         }
-        NEAR(applied[i], 2 * sum - hy[i], 20 * size * eps_of(type), "product, row %lld", (long long)i);
-        NEAR(residual[i], hy[i] - sum, 20 * size * eps_of(type), "residual, row %lld", (long long)i);
+        NEAR(applied[i], 2 * sum - hy[i], 20 * size * eps_of(type), "product, row %lld",
+             (long long)i);
+        NEAR(residual[i], hy[i] - sum, 20 * size * eps_of(type), "residual, row %lld",
+             (long long)i);
     }
     free(applied);
     free(residual);
@@ -142,8 +144,8 @@ static void matrices__of_all_formats(void **state)
     kry_type type = type_of(state);
     static const char *const specs[] = { "poisson2d:13", "poisson3d:7", "random_spd:500:6",
                                          "powerlaw_spd:700:5", "banded_spd:300:40" };
-    static const char *const formats[] = { "auto", "csr", "ell", "sell", "jds", "hyb", "coo", "dia",
-                                           "symdia" };
+    static const char *const formats[] = { "auto", "csr", "ell", "sell",  "jds",
+                                           "hyb",  "coo", "dia", "symdia" };
     for (int parts = 2; parts <= 4; parts += 2) {
         kry_device *team = open_team(parts, (kry_team_params){ 0 });
         for (size_t s = 0; s < COUNT(specs); s++) {
@@ -153,8 +155,8 @@ static void matrices__of_all_formats(void **state)
                 kry_op *A;
                 void *val = in_type(type, p->val, p->nnz);
                 OK(kry_format_parse(formats[f], &params));
-                kry_status st = kry_csr_create(team, type, p->n, p->n, p->row_ptr, p->col, val,
-                                               &params, &A);
+                kry_status st =
+                    kry_csr_create(team, type, p->n, p->n, p->row_ptr, p->col, val, &params, &A);
                 free(val);
                 if (st == KRY_OK) {
                     check_product(A, p, type);
@@ -267,9 +269,11 @@ static void matrices__read_back(void **state)
 {
     kry_type type = type_of(state);
     static const char *const specs[] = { "poisson2d:13", "powerlaw_spd:300:5" };
-    static const kry_team_params how[] = { { 0 }, { .reproducible = true },
+    static const kry_team_params how[] = {
+        { 0 },
+        { .reproducible = true },
 #ifdef KRY_HAVE_METIS
-                                           { .by_graph = true },
+        { .by_graph = true },
 #endif
     };
     for (size_t h = 0; h < COUNT(how); h++) {
@@ -301,8 +305,8 @@ static void matrices__read_back(void **state)
 
 /* ---- solves -------------------------------------------------------------------------------------- */
 
-static kry_status solve_on(kry_device *dev, kry_type type, const kry_problem *p, const char *options,
-                           kry_result *res, double **x_out)
+static kry_status solve_on(kry_device *dev, kry_type type, const kry_problem *p,
+                           const char *options, kry_result *res, double **x_out)
 {
     kry_op *S, *A = matrix_on(dev, type, p,
                               KRY_MATRIX(.traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE));
@@ -331,8 +335,7 @@ static void compare_solves(kry_type type, const char *spec, const char *options,
     kry_status a = solve_on(device(), type, p, options, &one, &x);
     kry_status b = solve_on(team, type, p, options, &many, &y);
     print_message("# %s %s on %d: %lld iterations, %lld on one\n", spec, options,
-                  kry_team_size(team),
-                  (long long)many.iterations, (long long)one.iterations);
+                  kry_team_size(team), (long long)many.iterations, (long long)one.iterations);
     assert_int_equal(a, KRY_OK);
     assert_int_equal(b, KRY_OK);
     if (same)
@@ -419,8 +422,8 @@ static void solves__tell_one_monitor(void **state)
 
     OK(kry_vec_create(team, type, p->n, 1, &x));
     s.x = x;
-    OK(kry_pcg_create(A, KRY_PCG(.stop = { .check_every = 5 }, .monitor = watch, .monitor_user = &s),
-                      &S));
+    OK(kry_pcg_create(
+        A, KRY_PCG(.stop = { .check_every = 5 }, .monitor = watch, .monitor_user = &s), &S));
     assert_int_equal(kry_solve(S, b, x, &res), KRY_STOPPED);
     assert_int_equal(s.calls, 5);
     assert_int_equal(s.last, 20);
@@ -454,7 +457,8 @@ static void small_systems__use_fewer_devices(void **state)
 
 /* ---- failures ---------------------------------------------------------------------------------------- */
 
-static kry_status fail_later(void *self, const kry_direction *d, kry_vec *p, kry_vec *q, kry_sum *sum)
+static kry_status fail_later(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                             kry_sum *sum)
 {
     (void)self, (void)d, (void)p, (void)q, (void)sum;
     return kry_fail(KRY_ERR_DEVICE, "lost on purpose");
@@ -501,7 +505,8 @@ static void bad_input__has_a_sentence(void **state)
 
     OK(kry_device_open(NULL, &one[0]));
     one[1] = one[0];
-    REFUSES(kry_team_create(one, 2, NULL, &team), KRY_ERR_ARGUMENT, "device 1 is device 0 once more");
+    REFUSES(kry_team_create(one, 2, NULL, &team), KRY_ERR_ARGUMENT,
+            "device 1 is device 0 once more");
     REFUSES(kry_team_create(one, 0, NULL, &team), KRY_ERR_ARGUMENT, "0 devices");
     OK(kry_team_create(one, 1, NULL, &team));
     REFUSES(kry_team_create(one, 1, NULL, &again), KRY_ERR_ARGUMENT, "in a team already");
@@ -513,8 +518,8 @@ static void bad_input__has_a_sentence(void **state)
     kry_device_release(&one[0]);
 
     team = open_team(4, (kry_team_params){ 0 });
-    REFUSES(kry_csr_create(team, type, 3, 3, p->row_ptr, p->col, p->val, NULL, &A), KRY_ERR_ARGUMENT,
-            "3 rows or layers cannot be split over 4 devices");
+    REFUSES(kry_csr_create(team, type, 3, 3, p->row_ptr, p->col, p->val, NULL, &A),
+            KRY_ERR_ARGUMENT, "3 rows or layers cannot be split over 4 devices");
     const int64_t row_ptr[] = { 0, 1 };
     const int32_t col[] = { 4 };
     REFUSES(kry_csr_create(team, type, 1, 5, row_ptr, col, b, NULL, &A), KRY_ERR_UNSUPPORTED,
@@ -535,7 +540,8 @@ static void bad_input__has_a_sentence(void **state)
     static const kry_op_table own = { .struct_size = sizeof own, .kind = "mine" };
     kry_op_table mine = own;
     mine.apply = M->table->apply;
-    REFUSES(kry_op_create(team, &mine, NULL, &A->shape, &T), KRY_ERR_UNSUPPORTED, "'mine' is for one");
+    REFUSES(kry_op_create(team, &mine, NULL, &A->shape, &T), KRY_ERR_UNSUPPORTED,
+            "'mine' is for one");
     kry_op_release(&M);
     kry_op_release(&plain);
     kry_op_release(&S);
@@ -588,8 +594,10 @@ static void specs__open_teams(void **state)
     kry_device *plain;
     OK(kry_device_open(NULL, &plain));
     bool gpu = kry_device_get_info(plain)->gpu;
-    REFUSES(kry_device_open(gpu ? "gpu/0" : "cpu/0", &team), KRY_ERR_ARGUMENT, "cannot be cut into 0");
-    REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT, "no device matches 'nothing'");
+    REFUSES(kry_device_open(gpu ? "gpu/0" : "cpu/0", &team), KRY_ERR_ARGUMENT,
+            "cannot be cut into 0");
+    REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT,
+            "no device matches 'nothing'");
     REFUSES(kry_device_open("cpu/1,fast", &team), KRY_ERR_ARGUMENT, "'fast' is none of");
     const char *kind = gpu ? "gpu:0+gpu:0,use-all" : "cpu:0+cpu:0,use-all";
     OK(kry_device_open(kind, &team));

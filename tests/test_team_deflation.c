@@ -34,8 +34,7 @@ static kry_device *team_of(const team *t)
 
 static kry_op *stored_on(kry_device *dev, kry_type type, const kry_problem *p)
 {
-    return matrix_on(dev, type, p,
-                     KRY_MATRIX(.traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE));
+    return matrix_on(dev, type, p, KRY_MATRIX(.traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE));
 }
 
 /* A of a problem on one device and on a team. */
@@ -487,7 +486,8 @@ static void same_in_mixed(const pair *p, const char *words, const char *scheme, 
     OK(kry_solver_create(p->all, all_words, NULL, NULL, &all));
     outcome want = solve_with(one, p->rhs), got = solve_with(all, p->rhs);
     print_message("# %s: %d iterations on a team, %d on one device, %d in double\n", words,
-                  (int)got.res.iterations, (int)want.res.iterations, (int)got.res.double_iterations);
+                  (int)got.res.iterations, (int)want.res.iterations,
+                  (int)got.res.double_iterations);
     assert_string_equal(kry_scheme_word(got.res.scheme), scheme);
     assert_int_equal(got.res.promotions, promotions);
     /* those of the flexible method come in steps of 25 */
@@ -616,8 +616,9 @@ static void mixed_updates(void **state)
             KRY_ERR_PARSE, "stripes:0");
     REFUSES(kry_solver_create(p.all, "precision=mixed deflation=blocks:4", NULL, NULL, &M),
             KRY_ERR_UNSUPPORTED, "grid");
-    REFUSES(kry_solver_create(p.all, "precision=mixed method=sor deflation=stripes:4", NULL, NULL, &M),
-            KRY_ERR_PARSE, "takes no deflation");
+    REFUSES(
+        kry_solver_create(p.all, "precision=mixed method=sor deflation=stripes:4", NULL, NULL, &M),
+        KRY_ERR_PARSE, "takes no deflation");
     pair_release(&p);
 }
 
@@ -758,9 +759,16 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(grids),   BOTH(words),     BOTH(labels), BOTH(labels_of_files_and_graphs),
-        BOTH(vectors), BOTH(update),    BOTH(pin),    BOTH(attached_null_space),
-        BOTH(probe),   BOTH(bad_input),
+        BOTH(grids),
+        BOTH(words),
+        BOTH(labels),
+        BOTH(labels_of_files_and_graphs),
+        BOTH(vectors),
+        BOTH(update),
+        BOTH(pin),
+        BOTH(attached_null_space),
+        BOTH(probe),
+        BOTH(bad_input),
         cmocka_unit_test(mixed),
         cmocka_unit_test(mixed_grids),
         cmocka_unit_test(mixed_in_double),

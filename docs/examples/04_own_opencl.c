@@ -76,8 +76,8 @@ int main(void)
         return fprintf(stderr, "no OpenCL device\n"), 1;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
     cl_command_queue queue = clCreateCommandQueue(context, id, 0, NULL);
-    cl_mem matrix[3] = { upload(context, sizeof row_ptr, row_ptr),
-                         upload(context, sizeof col, col), upload(context, sizeof val, val) };
+    cl_mem matrix[3] = { upload(context, sizeof row_ptr, row_ptr), upload(context, sizeof col, col),
+                         upload(context, sizeof val, val) };
     cl_mem rhs = upload(context, sizeof b, b), answer = upload(context, sizeof x, x);
 
     kry_status st = solve_twice(context, id, queue, matrix, rhs, answer);

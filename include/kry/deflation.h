@@ -20,8 +20,8 @@ typedef enum kry_coarse_method {
 /* How the second level meets the first, in the order of what a solve may count on. */
 typedef enum kry_deflation_variant {
     KRY_ADEF2 = 0, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
-    KRY_DEF1,      /* P A x = P b, the paper's: loses its way in single precision after about 1e-6 */
-    KRY_BNN        /* balancing: two coarse solves */
+    KRY_DEF1, /* P A x = P b, the paper's: loses its way in single precision after about 1e-6 */
+    KRY_BNN   /* balancing: two coarse solves */
 } kry_deflation_variant;
 
 /* How products with A Z are had. */
@@ -42,13 +42,13 @@ typedef struct kry_deflation_params {
     size_t struct_size;
     /* The vectors Z, by one of these; none: `block` with `phase` on grids, `graph` else, of a size
      * that leaves about 4096 of them. */
-    const int32_t *labels;  /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
+    const int32_t *labels;   /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
     const char *labels_file; /* the same from a file; kry_labels_read */
-    const kry_vec *vectors; /* n-by-k, linearly independent, copied; needs CLBlast */
-    int64_t stripes;        /* so many stripes of consecutive unknowns */
-    int64_t graph;          /* so many parts of the matrix's graph, by METIS */
-    int64_t block;          /* cells along each side of square or cubic blocks; grid operators */
-    bool phase;             /* blocks split by phases (kry_labels_levels of the coefficient), and
+    const kry_vec *vectors;  /* n-by-k, linearly independent, copied; needs CLBlast */
+    int64_t stripes;         /* so many stripes of consecutive unknowns */
+    int64_t graph;           /* so many parts of the matrix's graph, by METIS */
+    int64_t block;           /* cells along each side of square or cubic blocks; grid operators */
+    bool phase;              /* blocks split by phases (kry_labels_levels of the coefficient), and
                                alone the phases as they are; grid operators */
     kry_deflation_variant variant;
     kry_deflation_az az;

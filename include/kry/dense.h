@@ -78,7 +78,8 @@ typedef struct kry_lu_params {
                          fraction of its largest one, in [0, 1); default 0: one that is zero */
     int block;        /* columns between two updates of all that is left, a multiple of 32 up to
                          256; default: what suits the device */
-    unsigned traits;  /* KRY_SYMMETRIC, KRY_POSITIVE: promised of a square A, not checked; its inverse
+    unsigned
+        traits; /* KRY_SYMMETRIC, KRY_POSITIVE: promised of a square A, not checked; its inverse
                          has the same. For solvers that ask for them; the factors do not need them */
 } kry_lu_params;
 #define KRY_LU(...) (&(kry_lu_params){ .struct_size = sizeof(kry_lu_params), __VA_ARGS__ })

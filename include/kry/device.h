@@ -17,16 +17,16 @@ typedef struct kry_device kry_device;
 typedef struct kry_device_info {
     char name[128], vendor[128], version[128], driver[64]; /* CL_DEVICE_NAME, ... */
     char platform[128];
-    bool gpu;                 /* CL_DEVICE_TYPE_GPU */
-    bool fp64;                /* cl_khr_fp64: double vectors, and double sums of single ones */
+    bool gpu;  /* CL_DEVICE_TYPE_GPU */
+    bool fp64; /* cl_khr_fp64: double vectors, and double sums of single ones */
     bool images, image3d_writes;
-    bool cpu_kernels;         /* one work-item per group and contiguous chunks instead of
+    bool cpu_kernels; /* one work-item per group and contiguous chunks instead of
                                  wide groups and strides; true on CPUs */
     int compute_units;
-    int lanes;                /* work-items that run in lockstep: 32 on NVIDIA, 1 on CPUs */
-    int max_group;            /* work-items per group, at most */
+    int lanes;     /* work-items that run in lockstep: 32 on NVIDIA, 1 on CPUs */
+    int max_group; /* work-items per group, at most */
     int64_t local_bytes, max_alloc_bytes, global_bytes;
-    int opencl;               /* 110, 120, 200, 300: the device's OpenCL version */
+    int opencl; /* 110, 120, 200, 300: the device's OpenCL version */
 } kry_device_info;
 
 /*

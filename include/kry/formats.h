@@ -12,7 +12,7 @@ extern "C" {
 
 /* Which part of the matrix the entries give. The rest is filled in. */
 typedef enum kry_storage {
-    KRY_GENERAL = 0,   /* every entry is given */
+    KRY_GENERAL = 0,    /* every entry is given */
     KRY_SYMMETRIC_HALF, /* one triangle (either, or mixed) with the diagonal: A = A' */
     KRY_SKEW_HALF       /* one triangle without a diagonal: A = -A' */
 } kry_storage;
@@ -23,15 +23,15 @@ typedef enum kry_duplicates {
 } kry_duplicates;
 
 /* How the entries lie in memory; docs/formats/README.md tells which is good for what. */
-#define KRY_FORMAT_LIST(X)                                                               \
-    X(AUTO, "auto")     /* what is expected, or was measured, to be fastest here */      \
-    X(CSR, "csr")       /* compressed sparse rows: takes everything */                   \
-    X(DIA, "dia")       /* diagonals, no column indices */                               \
-    X(SYMDIA, "symdia") /* the upper diagonals of a symmetric matrix */                  \
-    X(ELL, "ell")       /* every row as long as the longest */                           \
-    X(SELL, "sell")     /* sliced ELL, SELL-C-sigma */                                   \
-    X(JDS, "jds")       /* jagged diagonals */                                           \
-    X(HYB, "hyb")       /* ELL with the rest in COO */                                   \
+#define KRY_FORMAT_LIST(X)                                                          \
+    X(AUTO, "auto")     /* what is expected, or was measured, to be fastest here */ \
+    X(CSR, "csr")       /* compressed sparse rows: takes everything */              \
+    X(DIA, "dia")       /* diagonals, no column indices */                          \
+    X(SYMDIA, "symdia") /* the upper diagonals of a symmetric matrix */             \
+    X(ELL, "ell")       /* every row as long as the longest */                      \
+    X(SELL, "sell")     /* sliced ELL, SELL-C-sigma */                              \
+    X(JDS, "jds")       /* jagged diagonals */                                      \
+    X(HYB, "hyb")       /* ELL with the rest in COO */                              \
     X(COO, "coo")       /* entries with both indices */
 
 typedef enum kry_format {
@@ -45,7 +45,7 @@ typedef enum kry_format {
 typedef enum kry_values {
     KRY_VALUES_COMPACT = 0, /* in single where that loses nothing, to the bit; else as given */
     KRY_VALUES_AS_GIVEN,
-    KRY_VALUES_SINGLE       /* rounded to single: half the bytes, for preconditioners */
+    KRY_VALUES_SINGLE /* rounded to single: half the bytes, for preconditioners */
 } kry_values;
 
 /*
@@ -61,10 +61,7 @@ typedef enum kry_values {
  * found on the host in double: 0 for KRY_SINGULAR, and where it is no more than the rounding of the
  * row's entries. Costs n numbers more in a product if some s_i is not 0, else nothing.
  */
-typedef enum kry_form {
-    KRY_ASSEMBLED = 0,
-    KRY_FLUX
-} kry_form;
+typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 
 /* How the kernels of KRY_FORMAT_JDS go about it (Cevahir, Nukada, Matsuoka 2009). */
 typedef enum kry_jds_product {
@@ -81,14 +78,14 @@ typedef struct kry_matrix_params {
     kry_format format;         /* default KRY_FORMAT_AUTO */
     kry_values values;         /* default KRY_VALUES_COMPACT */
     /* SELL; 0: what suits the device and the matrix */
-    int slice;                 /* rows in a slice: 4 ... 256, a power of two; CPUs: 8 */
-    int sigma;                 /* rows sorted by length in windows of so many; 1: not at all */
-    int index_bits;            /* of a column: 8, 16 or 32; refused if they do not fit */
-    kry_jds_product jds;       /* default KRY_JDS_PROPOSED */
-    double measure_seconds;    /* AUTO: time the candidates for so long at most; 0: predict */
-    kry_form form;             /* default KRY_ASSEMBLED; KRY_FLUX: square, not with KRY_JDS_BASIC
+    int slice;              /* rows in a slice: 4 ... 256, a power of two; CPUs: 8 */
+    int sigma;              /* rows sorted by length in windows of so many; 1: not at all */
+    int index_bits;         /* of a column: 8, 16 or 32; refused if they do not fit */
+    kry_jds_product jds;    /* default KRY_JDS_PROPOSED */
+    double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
+    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, not with KRY_JDS_BASIC
                                   or _TEXTURE, and in kry_csr_wrap only with KRY_SINGULAR */
-    bool on_host;              /* the numbers, in double, stay there, also for devices without
+    bool on_host;           /* the numbers, in double, stay there, also for devices without
                                   double: for kry_mixed_create, which refines with them. What else
                                   is said here is of the matrix in single that it makes */
 } kry_matrix_params;

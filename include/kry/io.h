@@ -13,11 +13,7 @@ extern "C" {
 /* ---- Matrix Market ---------------------------------------------------------------- */
 
 typedef enum kry_mtx_field { KRY_MTX_REAL, KRY_MTX_INTEGER, KRY_MTX_PATTERN } kry_mtx_field;
-typedef enum kry_mtx_symmetry {
-    KRY_MTX_GENERAL,
-    KRY_MTX_SYMMETRIC,
-    KRY_MTX_SKEW
-} kry_mtx_symmetry;
+typedef enum kry_mtx_symmetry { KRY_MTX_GENERAL, KRY_MTX_SYMMETRIC, KRY_MTX_SKEW } kry_mtx_symmetry;
 
 /*
  * A Matrix Market file on the host, as it stands in the file: symmetric ones are not expanded.
@@ -59,11 +55,11 @@ KRY_API void kry_mtx_release(kry_mtx **mtx);
 /* A file's matrix as an operator: symmetric and skew storage expanded, duplicates refused
  * unless params say otherwise. traits: symmetric files get KRY_SYMMETRIC. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_matrix(kry_device *device, kry_type type,
-                                                 const kry_mtx *mtx, const kry_matrix_params *params,
-                                                 kry_op **op);
+                                                 const kry_mtx *mtx,
+                                                 const kry_matrix_params *params, kry_op **op);
 /* A file's numbers as an n-by-k block: array files, and coordinate files of vectors. Waits. */
-KRY_API KRY_MUST_CHECK kry_status kry_mtx_vec(kry_device *device, kry_type type,
-                                              const kry_mtx *mtx, kry_vec **vec);
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_vec(kry_device *device, kry_type type, const kry_mtx *mtx,
+                                              kry_vec **vec);
 
 /* Read a file straight into an operator or a vector. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_matrix(kry_device *device, kry_type type,
@@ -142,16 +138,16 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
  *                          of a cube of finite elements (B = 3: elasticity)
  */
 typedef struct kry_problem {
-    char name[64];            /* the spec it was made from */
+    char name[64]; /* the spec it was made from */
     int64_t n, nnz;
-    int64_t *row_ptr;         /* n+1; NULL, as col and val: made without entries */
-    int32_t *col;             /* nnz, ascending in a row */
-    double *val;              /* nnz */
-    double *rhs;              /* n */
-    double *solution;         /* n: the exact solution of the differential equation (or of the
+    int64_t *row_ptr; /* n+1; NULL, as col and val: made without entries */
+    int32_t *col;     /* nnz, ascending in a row */
+    double *val;      /* nnz */
+    double *rhs;      /* n */
+    double *solution; /* n: the exact solution of the differential equation (or of the
                                  system for random ones) at the unknowns; NULL: not known */
-    bool discrete;            /* `solution` solves A x = rhs itself, not the equation behind it */
-    bool singular;            /* A maps constants to zero, and rhs has mean zero; if not, A is
+    bool discrete;    /* `solution` solves A x = rhs itself, not the equation behind it */
+    bool singular;    /* A maps constants to zero, and rhs has mean zero; if not, A is
                                  positive definite */
     const kry_stencil_params *grid; /* owned, as are its coefficients and faces; what
                                        kry_stencil_create takes to make the same A without

@@ -49,8 +49,8 @@ KRY_API cl_mem kry_vec_buffer(const kry_vec *vec, int64_t *first);
  * when you like and call kry_op_update(op, NULL); never change the pattern. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type, int64_t rows,
-                                               int64_t cols, int64_t nnz, bool wide,
-                                               cl_mem row_ptr, cl_mem col, cl_mem val,
+                                               int64_t cols, int64_t nnz, bool wide, cl_mem row_ptr,
+                                               cl_mem col, cl_mem val,
                                                const kry_matrix_params *params, kry_op **op);
 
 /* Compile through kry's cache, for callers' own operators. cl/kry.clh is put in front of

@@ -63,25 +63,26 @@ typedef struct kry_stop {
 typedef enum kry_resident {
     KRY_RESIDENT_AUTO, /* on GPUs, without a preconditioner and without check_every */
     KRY_RESIDENT_OFF,
-    KRY_RESIDENT_ON    /* on CPUs and with check_every, too */
+    KRY_RESIDENT_ON /* on CPUs and with check_every, too */
 } kry_resident;
 
 /* How beta is found, and with it whether M may vary from step to step (KRY_VARYING). */
 typedef enum kry_flexible {
-    KRY_RIGID,            /* r'z / old r'z; a varying M is refused */
-    KRY_POLAK_RIBIERE,    /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
-    KRY_FLETCHER_REEVES   /* as rigid, with any M: for comparisons; it stagnates where M varies */
+    KRY_RIGID,          /* r'z / old r'z; a varying M is refused */
+    KRY_POLAK_RIBIERE,  /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
+    KRY_FLETCHER_REEVES /* as rigid, with any M: for comparisons; it stagnates where M varies */
 } kry_flexible;
 
 typedef struct kry_pcg_params {
     size_t struct_size;
-    const kry_op *precond; /* M, about inverse(A), symmetric positive definite; NULL: identity */
+    const kry_op *precond;   /* M, about inverse(A), symmetric positive definite; NULL: identity */
     const kry_op *deflation; /* the second level, of kry_deflation_create for this A; NULL: none */
     kry_stop stop;
-    kry_monitor monitor;   /* NULL: none */
-    void *monitor_user;    /* borrowed */
+    kry_monitor monitor; /* NULL: none */
+    void *monitor_user;  /* borrowed */
     kry_resident resident;
-    kry_flexible flexible; /* costs a product of vectors and a launch of its own for the direction */
+    kry_flexible
+        flexible; /* costs a product of vectors and a launch of its own for the direction */
 } kry_pcg_params;
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
@@ -142,11 +143,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
                                                         kry_op **solver);
 
 /* How a solve in mixed precision goes about it: enumerator, word. */
-#define KRY_SCHEME_LIST(X)                                                                     \
+#define KRY_SCHEME_LIST(X)                                                                       \
     X(KRY_SCHEME_AUTO, "auto")           /* reliable; where that stalls flexible, then double */ \
-    X(KRY_SCHEME_RELIABLE, "reliable")   /* reliable updates */                                \
-    X(KRY_SCHEME_FLEXIBLE, "flexible")   /* a flexible method around solves in single */       \
-    X(KRY_SCHEME_CLASSICAL, "classical") /* iterative refinement */                            \
+    X(KRY_SCHEME_RELIABLE, "reliable")   /* reliable updates */                                  \
+    X(KRY_SCHEME_FLEXIBLE, "flexible")   /* a flexible method around solves in single */         \
+    X(KRY_SCHEME_CLASSICAL, "classical") /* iterative refinement */                              \
     X(KRY_SCHEME_DOUBLE, "double")       /* none of it: what is promoted to in the end */
 
 typedef enum kry_scheme {
@@ -161,7 +162,7 @@ KRY_API const char *kry_scheme_word(kry_scheme scheme); /* never NULL */
 typedef enum kry_equilibrate {
     KRY_EQUILIBRATE_AUTO, /* where the diagonal asks for it; docs/mixed.md */
     KRY_EQUILIBRATE_OFF,
-    KRY_EQUILIBRATE_ON    /* S A S of every stored matrix that is regular, in assembled form and
+    KRY_EQUILIBRATE_ON /* S A S of every stored matrix that is regular, in assembled form and
                              without deflation, s_i about 1 / sqrt(a_ii): changes iterates */
 } kry_equilibrate;
 
@@ -170,14 +171,14 @@ typedef kry_status kry_maker(void *user, const kry_op *A, kry_op **made);
 
 typedef struct kry_mixed_params {
     size_t struct_size;
-    const char *options;  /* of the solver inside, words of kry_solver_create: method, precond,
+    const char *options; /* of the solver inside, words of kry_solver_create: method, precond,
                              deflation, null-space, resident; NULL: plain CG */
-    kry_scheme scheme;    /* default AUTO */
-    int64_t inner;        /* flexible: iterations of a solve inside; default 25, or as many as
+    kry_scheme scheme;   /* default AUTO */
+    int64_t inner;       /* flexible: iterations of a solve inside; default 25, or as many as
                              inner_rtol takes if that is given */
-    double inner_rtol;    /* what a solve inside leaves of its residual; default 1e-2 of classical */
-    double omega;         /* of a relaxation inside; default 1 */
-    double delta;         /* reliable: the residual is replaced when it has dropped to this share;
+    double inner_rtol;   /* what a solve inside leaves of its residual; default 1e-2 of classical */
+    double omega;        /* of a relaxation inside; default 1 */
+    double delta;        /* reliable: the residual is replaced when it has dropped to this share;
                              in (0, 1), default 0.1 */
     kry_equilibrate equilibrate;
     kry_flexible beta;    /* of flexible; default KRY_POLAK_RIBIERE */
@@ -189,8 +190,7 @@ typedef struct kry_mixed_params {
     kry_maker *deflation; /* the same */
     void *make_user;      /* borrowed */
 } kry_mixed_params;
-#define KRY_MIXED(...) \
-    (&(kry_mixed_params){ .struct_size = sizeof(kry_mixed_params), __VA_ARGS__ })
+#define KRY_MIXED(...) (&(kry_mixed_params){ .struct_size = sizeof(kry_mixed_params), __VA_ARGS__ })
 
 /*
  * Solve A x = b to the accuracy of double with iterations in single
@@ -240,10 +240,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
 /* What kry_solve found. Residuals are 2-norms in units of b. */
 struct kry_result {
     kry_reason reason;
-    char why[200];        /* one sentence with the value that decided */
+    char why[200]; /* one sentence with the value that decided */
     int64_t iterations;
     int64_t resident_iterations; /* of them on the chip; see kry_resident */
-    int restarts;         /* times the recurrence was continued from the true residual */
+    int restarts;                /* times the recurrence was continued from the true residual */
     double norm_b;
     double target;        /* max(rtol * norm_b, atol) */
     double residual;      /* as carried by the recurrence at the end */
@@ -254,7 +254,7 @@ struct kry_result {
     double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
     double solve_seconds; /* this kry_solve */
     double bytes;         /* moved by the solve's iterations, by the model; 0: not known */
-    const double *history;   /* residual of the recurrence at iteration 0, 1, ...; owned by the
+    const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the
                                 solver, valid until its next solve or its release */
     int64_t history_count;
     int64_t history_every; /* iterations between two entries; the last one is the end's. 1 but
@@ -263,9 +263,10 @@ struct kry_result {
     kry_scheme scheme;         /* that ended the solve; AUTO: another solver's result */
     int64_t single_iterations; /* of `iterations` */
     int64_t double_iterations; /* the others */
-    int64_t outer_iterations;  /* products in double besides: residuals, steps around solves inside */
-    int promotions;            /* to a slower scheme */
-    char promoted_why[200];    /* one sentence on the last of them; "" if there was none */
+    int64_t
+        outer_iterations;   /* products in double besides: residuals, steps around solves inside */
+    int promotions;         /* to a slower scheme */
+    char promoted_why[200]; /* one sentence on the last of them; "" if there was none */
 };
 
 #ifdef __cplusplus

@@ -26,23 +26,23 @@ extern "C" {
  *        only kry_solve, and kry_task_wait for it, return these, so `< 0` is a safe test
  *        everywhere else
  *   < 0  the call did nothing; inputs are unchanged and outputs are NULL or zero     */
-#define KRY_STATUS_LIST(X)                                                          \
-    X(KRY_OK, 0, "success")                                                         \
-    X(KRY_NOT_CONVERGED, 1, "stopped at the iteration limit")                       \
-    X(KRY_STOPPED, 2, "stopped by the monitor")                                     \
-    X(KRY_BREAKDOWN, 3, "the recurrence broke down")                                \
-    X(KRY_STAGNATED, 4, "the true residual stopped falling above the target")       \
-    X(KRY_ERR_ARGUMENT, -1, "an argument is NULL or out of range")                  \
-    X(KRY_ERR_SHAPE, -2, "sizes do not agree")                                      \
-    X(KRY_ERR_TYPE, -3, "number types or operator kinds do not agree")              \
-    X(KRY_ERR_DEVICE, -4, "an OpenCL call failed")                                  \
-    X(KRY_ERR_BUILD, -5, "a kernel did not compile or was not found")               \
-    X(KRY_ERR_MEMORY, -6, "out of host or device memory")                           \
-    X(KRY_ERR_FILE, -7, "a file could not be read or written")                      \
-    X(KRY_ERR_PARSE, -8, "a file or an option string is not in the stated format")  \
-    X(KRY_ERR_UNSUPPORTED, -9, "this operator or device cannot do that")            \
-    X(KRY_ERR_CALLBACK, -10, "a caller's function failed")                          \
-    X(KRY_ERR_SINGULAR, -11, "a matrix to be factorised or inverted is singular")   \
+#define KRY_STATUS_LIST(X)                                                         \
+    X(KRY_OK, 0, "success")                                                        \
+    X(KRY_NOT_CONVERGED, 1, "stopped at the iteration limit")                      \
+    X(KRY_STOPPED, 2, "stopped by the monitor")                                    \
+    X(KRY_BREAKDOWN, 3, "the recurrence broke down")                               \
+    X(KRY_STAGNATED, 4, "the true residual stopped falling above the target")      \
+    X(KRY_ERR_ARGUMENT, -1, "an argument is NULL or out of range")                 \
+    X(KRY_ERR_SHAPE, -2, "sizes do not agree")                                     \
+    X(KRY_ERR_TYPE, -3, "number types or operator kinds do not agree")             \
+    X(KRY_ERR_DEVICE, -4, "an OpenCL call failed")                                 \
+    X(KRY_ERR_BUILD, -5, "a kernel did not compile or was not found")              \
+    X(KRY_ERR_MEMORY, -6, "out of host or device memory")                          \
+    X(KRY_ERR_FILE, -7, "a file could not be read or written")                     \
+    X(KRY_ERR_PARSE, -8, "a file or an option string is not in the stated format") \
+    X(KRY_ERR_UNSUPPORTED, -9, "this operator or device cannot do that")           \
+    X(KRY_ERR_CALLBACK, -10, "a caller's function failed")                         \
+    X(KRY_ERR_SINGULAR, -11, "a matrix to be factorised or inverted is singular")  \
     X(KRY_ERR_CANCELLED, -12, "cancelled before it began")
 
 typedef enum kry_status {

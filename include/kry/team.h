@@ -16,7 +16,7 @@ typedef struct kry_team_params {
     const double *shares; /* relative speed of each part, > 0; NULL: their measured bandwidth */
     bool use_all;         /* else problems too small to gain from more devices use fewer */
     bool by_graph;        /* split matrices by METIS, for short messages; else in blocks of rows */
-    bool reproducible;    /* conjugate gradients give the same bits whatever the number of parts, at a
+    bool reproducible; /* conjugate gradients give the same bits whatever the number of parts, at a
                              price: see below. Not with by_graph */
 } kry_team_params;
 #define KRY_TEAM(...) (&(kry_team_params){ .struct_size = sizeof(kry_team_params), __VA_ARGS__ })
@@ -50,8 +50,7 @@ typedef struct kry_team_params {
  *          reproducible sums on devices whose groups have less than 128 work-items; KRY_ERR_MEMORY. Waits.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_team_create(kry_device *const *parts, int count,
-                                                  const kry_team_params *params,
-                                                  kry_device **team);
+                                                  const kry_team_params *params, kry_device **team);
 
 /* Parts of a team; 1 for a plain device. */
 KRY_API int kry_team_size(const kry_device *device);

@@ -20,7 +20,7 @@ extern "C" {
 /* Where equation i of system j lies in b and x, and in each diagonal if every system has a matrix
  * of its own. A diagonal that holds one system only is that of all of them. */
 typedef enum kry_systems_layout {
-    KRY_SYSTEMS_COLUMNS,     /* row i, column j of n-by-systems blocks: systems one behind the other.
+    KRY_SYSTEMS_COLUMNS, /* row i, column j of n-by-systems blocks: systems one behind the other.
                               One matrix for all: diagonals are n-by-1 */
     KRY_SYSTEMS_INTERLEAVED, /* row j, column i of systems-by-n blocks: first all first equations. One
                               matrix for all: diagonals are 1-by-n or n-by-1 */

@@ -209,10 +209,11 @@ done:
 
 kry_status kry_device_refuse(const kry_device *dev)
 {
-    return kry_fail(KRY_ERR_ARGUMENT,
-                    "'%s' is at work for its queue: kry_queue_finish has to come before a call that "
-                    "uses it directly (docs/background.md)",
-                    dev->info.name);
+    return kry_fail(
+        KRY_ERR_ARGUMENT,
+        "'%s' is at work for its queue: kry_queue_finish has to come before a call that "
+        "uses it directly (docs/background.md)",
+        dev->info.name);
 }
 
 kry_device *kry_device_retain(kry_device *dev)

@@ -135,18 +135,20 @@ struct kry_device {
     /* Cache in memory, a list that only grows: it is read without a lock. */
     struct kry_program *_Atomic programs;
     pthread_mutex_t making; /* held by the thread that adds to it */
-    kry_shape shape;              /* of launches */
-    char *tuning;                 /* what the tuning file says; NULL: not read yet */
-    atomic_uint generation;       /* counts released buffers: see kry_launch */
+    kry_shape shape;        /* of launches */
+    char *tuning;           /* what the tuning file says; NULL: not read yet */
+    atomic_uint generation; /* counts released buffers: see kry_launch */
     kry_trace *trace;
     void *trace_user;
-    cl_mem gemm_room;      /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
+    cl_mem gemm_room; /* what CLBlast copies operands to (src/dense/gemm.c); NULL: nothing yet */
     size_t gemm_room_bytes;
-    struct kry_batch_space *batch; /* owned: what dense/batch.c keeps from call to call; NULL: nothing yet */
-    cl_command_queue aside; /* a second queue, for src/dense/lu_panel.c; NULL: nobody needed it yet */
-    struct kry_team *team; /* owned; NULL: a plain device. A team has neither context nor queue */
-    kry_queue *tasks;      /* borrowed: that works for it; NULL: none. Of src/task/ */
-    atomic_int busy;       /* tasks of that queue that have not ended */
+    struct kry_batch_space
+        *batch; /* owned: what dense/batch.c keeps from call to call; NULL: nothing yet */
+    cl_command_queue
+        aside; /* a second queue, for src/dense/lu_panel.c; NULL: nobody needed it yet */
+    struct kry_team *team;  /* owned; NULL: a plain device. A team has neither context nor queue */
+    kry_queue *tasks;       /* borrowed: that works for it; NULL: none. Of src/task/ */
+    atomic_int busy;        /* tasks of that queue that have not ended */
     kry_observer *observer; /* borrowed; NULL: nobody looks on */
 };
 
@@ -175,8 +177,8 @@ typedef struct kry_kernel {
     cl_kernel handle;
     cl_program program; /* borrowed */
     const char *name;
-    uint64_t hash; /* of the program's text and options */
-    struct kry_kernel *next;           /* another kernel of the program */
+    uint64_t hash;                    /* of the program's text and options */
+    struct kry_kernel *next;          /* another kernel of the program */
     struct kry_kernel *_Atomic spare; /* the same one once more, owned; NULL: none */
     atomic_bool taken;
     /* Of the thread that has taken it: */
@@ -210,8 +212,8 @@ kry_status kry_program_source(const char *stem, char **source);
 /* FNV-1a, 64 bits: the hash of what was hashed to h and `bytes`. */
 #define KRY_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t kry_hash(uint64_t h, const void *bytes, size_t size);
-bool kry_cache_directory(char *dir, size_t size);      /* false: there is none */
-void kry_cache_make_directories(const char *path);     /* those above the file `path` */
+bool kry_cache_directory(char *dir, size_t size);  /* false: there is none */
+void kry_cache_make_directories(const char *path); /* those above the file `path` */
 /* To read; NULL if it is no plain file: nobody waits for a pipe that stands in its place. */
 FILE *kry_cache_open(const char *path);
 
@@ -329,8 +331,8 @@ struct kry_vec {
     int64_t n, k, first;
     cl_mem buffer; /* retained; NULL: on a team */
     /* On a team: the numbers of each part, of whose columns these are k from `first` on. */
-    struct kry_split *split; /* retained */
-    kry_vec **part;          /* owned */
+    struct kry_split *split;          /* retained */
+    kry_vec **part;                   /* owned */
     const struct kry_split *piece_of; /* borrowed: rows of these; NULL: of layout->split, perhaps */
 };
 
@@ -338,8 +340,15 @@ struct kry_vec {
  * may be counting. */
 static inline kry_vec kry_vec_borrow(const kry_vec *v)
 {
-    return (kry_vec){ .layout = v->layout, .dev = v->dev, .type = v->type, .n = v->n, .k = v->k,
-                      .first = v->first, .buffer = v->buffer, .split = v->split, .part = v->part,
+    return (kry_vec){ .layout = v->layout,
+                      .dev = v->dev,
+                      .type = v->type,
+                      .n = v->n,
+                      .k = v->k,
+                      .first = v->first,
+                      .buffer = v->buffer,
+                      .split = v->split,
+                      .part = v->part,
                       .piece_of = v->piece_of };
 }
 
@@ -353,17 +362,18 @@ typedef union kry_partial {
 } kry_partial;
 
 struct kry_sum {
-    kry_device *dev; /* borrowed */
-    cl_mem buffer;   /* KRY_SUM_CAPACITY * width of kry_partial */
-    int width;       /* numbers per partial sum: 1, or 2 for a pair summed together */
-    cl_int count;    /* partial sums written */
+    kry_device *dev;      /* borrowed */
+    cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
+    int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
+    cl_int count;         /* partial sums written */
     kry_partial total[2]; /* of all parts, on its way to the device */
     bool writes;          /* that may still be under way */
 };
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
 kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
-kry_status kry_sum_add_here(const kry_sum *sum, double *value);  /* value += that, group after group */
+kry_status kry_sum_add_here(const kry_sum *sum,
+                            double *value); /* value += that, group after group */
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of all parts; waits */
 
 /* What a launch that sums over the rows of v goes over: groups, and the arguments `long n ROWS_PARAMS` of
@@ -446,7 +456,9 @@ typedef enum kry_cg_action {
     KRY_CG_GO_ON    /* from where the last call ended */
 } kry_cg_action;
 
-enum { KRY_CG_CHUNK = 2048 }; /* iterations in one call: some 10 ms, and no more than that is lost */
+enum {
+    KRY_CG_CHUNK = 2048
+}; /* iterations in one call: some 10 ms, and no more than that is lost */
 
 struct kry_cg_run {
     kry_cg_action action;
@@ -455,11 +467,11 @@ struct kry_cg_run {
     double target2;     /* stop when r.r <= target2 */
     int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
     unsigned ticket;    /* the operator's: whose recurrence it keeps */
-    double *history;    /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
+    double *history; /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
                            the last stands at 0 of the next call again */
-    int done;           /* [out] iterations of this call */
-    int stop;           /* [out] the reason to stop, as in direction.clh; 0: none */
-    double value;       /* [out] that decided */
+    int done;        /* [out] iterations of this call */
+    int stop;        /* [out] the reason to stop, as in direction.clh; 0: none */
+    double value;    /* [out] that decided */
 };
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */

@@ -88,8 +88,8 @@ kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel
     kry_status st = KRY_OK;
     size_t most = 0, compiled[3] = { 0 };
 
-    TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                    sizeof most, &most, NULL));
+    TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
+                                    &most, NULL));
     TRY_CL(clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
                                     sizeof compiled, compiled, NULL));
     CHECK((size_t)size <= most || (size_t)size == compiled[0], KRY_ERR_UNSUPPORTED,

@@ -39,8 +39,7 @@ kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count
     TRY(kry_layout_gather(layout, room, most * size, blocks));
     *total = 0;
     for (size_t r = 0; r < parts; *total += counts[r++])
-        if (counts[r])
-            memcpy(all + *total * size, blocks + r * most * size, counts[r] * size);
+        if (counts[r]) memcpy(all + *total * size, blocks + r * most * size, counts[r] * size);
     *(void **)address_of_all = all;
     all = NULL;
 done:

@@ -213,9 +213,9 @@ static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
 static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
 {
     kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
-    const kry_arg args[] = { ARG(v->n),     ARG(N->unknowns), ARG(N->sum->buffer),
-                             ARG(N->sum->count), ARG(u.buffer), ARG(u.first),
-                             ARG(v->buffer), ARG(v->first) };
+    const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
+                             ARG(N->sum->count), ARG(u.buffer),    ARG(u.first),
+                             ARG(v->buffer),     ARG(v->first) };
 
     return kry_launch(v->dev, N->subtract, kry_groups_for_sums(v->dev, v->type, v->n), args,
                       COUNT(args));

@@ -10,7 +10,7 @@
 typedef struct kry_null_space {
     const kry_op *A; /* borrowed; NULL: nothing is mapped to zero, and all below is no work */
     const kry_vec *vectors; /* A's, orthonormal; NULL: constants */
-    int64_t unknowns; /* of all parts */
+    int64_t unknowns;       /* of all parts */
     kry_sum *sum;
     kry_kernel *dot, *subtract;
 } kry_null_space;

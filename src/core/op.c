@@ -219,7 +219,8 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_direction && fuses_sums(op)) return op->table->apply_direction(op->self, d, p, q, sum);
+    if (op->table->apply_direction && fuses_sums(op))
+        return op->table->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));
 done:

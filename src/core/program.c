@@ -67,12 +67,9 @@ done:
 /* What stands between kry.clh and a file: always, or if it has a word. */
 static const struct {
     const char *file, *word;
-} before[] = { { "direction.clh", "" },
-               { "barrier.clh", "RESIDENT_PARAMS" },
-               { "image.clh", "image.clh" },
-               { "laplace.clh", "laplace.clh" },
-               { "sweep.clh", "sweep.clh" },
-               { "pivot.clh", "pivot.clh" } };
+} before[] = { { "direction.clh", "" },      { "barrier.clh", "RESIDENT_PARAMS" },
+               { "image.clh", "image.clh" }, { "laplace.clh", "laplace.clh" },
+               { "sweep.clh", "sweep.clh" }, { "pivot.clh", "pivot.clh" } };
 
 /* *text := *text, `more`; messages of compilers name `file`. */
 static kry_status append(char **text, const char *file, const char *more)

@@ -94,8 +94,8 @@ static void write_file(const char *path, const char *text)
     char temporary[640];
     FILE *f;
 
-    if (snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(),
-                 kry_ticket()) >= (int)sizeof temporary)
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(), kry_ticket()) >=
+        (int)sizeof temporary)
         return;
     kry_cache_make_directories(path);
     f = fopen(temporary, "wb");

@@ -301,7 +301,8 @@ kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, k
     TRY(check_same("kry_vec_mul", d, y));
     if (y->split) {
         for (int r = 0; r < y->split->members; r++) {
-            kry_vec d_r = kry_vec_on_part(d, r), x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+            kry_vec d_r = kry_vec_on_part(d, r), x_r = kry_vec_on_part(x, r),
+                    y_r = kry_vec_on_part(y, r);
             TRY(kry_vec_mul(a, &d_r, &x_r, b, &y_r));
         }
         return KRY_OK;
@@ -323,7 +324,8 @@ kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *
     TRY(check_same("kry_vec_triad", y, z));
     if (z->split) {
         for (int r = 0; r < z->split->members; r++) {
-            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r), z_r = kry_vec_on_part(z, r);
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r),
+                    z_r = kry_vec_on_part(z, r);
             TRY(kry_vec_triad(a, &x_r, &y_r, &z_r));
         }
         return KRY_OK;

@@ -147,7 +147,9 @@ static void shape(levels *L)
     int64_t size = (int64_t)kry_type_size(L->B->type);
     /* Sixteen rows in registers pay in single, where nothing else wants registers: takes_vectors. */
     bool beside = L->B->row == 1 && L->B->m_row == 1 && L->B->n <= 2048 && L->B->n % 4 == 0;
-    L->chunk = L->B->params.chunk ? L->B->params.chunk : size == 4 && beside && L->B->n > 128 ? 16 : 8;
+    L->chunk = L->B->params.chunk                     ? L->B->params.chunk
+               : size == 4 && beside && L->B->n > 128 ? 16
+                                                      : 8;
     L->group = L->chunk == 16 ? 128 : 256;
     while (L->group > info->max_group ||
            L->group * ((L->chunk + 2) * size + (int64_t)sizeof(cl_int)) + 512 > info->local_bytes)
@@ -177,8 +179,9 @@ double batch_levels_bytes(const batch *B)
 static bool takes_vectors(const levels *L)
 {
     const level *l = &L->level[0];
-    const int64_t places[] = { l->n,        l->m_system,       l->system,  l->lower.first,
-                               l->diagonal.first, l->upper.first, l->b.first, l->x.first };
+    const int64_t places[] = { l->n,           l->m_system,       l->system,
+                               l->lower.first, l->diagonal.first, l->upper.first,
+                               l->b.first,     l->x.first };
     bool fit = L->count == 1 && l->row == 1 && l->m_row == 1 && !L->by_system;
     for (size_t i = 0; i < COUNT(places); i++) fit = fit && places[i] % 4 == 0;
     return fit;

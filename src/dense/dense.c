@@ -178,8 +178,7 @@ static kry_status dense_update(void *self, const void *values)
 static void dense_describe(void *self, kry_op_info *info)
 {
     const dense *D = self;
-    const double word = (double)kry_type_size(D->A->type), m = (double)D->A->n,
-                 n = (double)D->A->k;
+    const double word = (double)kry_type_size(D->A->type), m = (double)D->A->n, n = (double)D->A->k;
 
     info->nnz = info->slots = D->A->n * D->A->k;
     info->bytes_stored = m * n * word;
@@ -220,10 +219,9 @@ kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op)
           (long long)A->k);
     TRY(kry_alloc(1, sizeof *D, &D));
     D->A = kry_vec_retain((kry_vec *)A); /* its numbers change only by kry_op_update */
-    TRY(kry_op_create(A->dev, &dense_table, D,
-                      &(kry_op_shape){ .rows = A->n, .cols = A->k, .type = A->type,
-                                       .traits = traits },
-                      op));
+    TRY(kry_op_create(
+        A->dev, &dense_table, D,
+        &(kry_op_shape){ .rows = A->n, .cols = A->k, .type = A->type, .traits = traits }, op));
     D = NULL;
 done:
     dense_destroy(D);

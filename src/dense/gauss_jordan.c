@@ -32,7 +32,7 @@ typedef struct elimination {
 
 static void elimination_end(elimination *e)
 {
-    cl_mem *buffers[] = { &e->value,  &e->row,   &e->line,   &e->rank,         &e->top, &e->pivots,
+    cl_mem *buffers[] = { &e->value, &e->row,    &e->line,         &e->rank, &e->top, &e->pivots,
                           &e->order, &e->source, &e->pivot_column, &e->size, &e->T };
     for (size_t i = 0; i < COUNT(buffers); i++)
         if (*buffers[i]) kry_buffer_release(e->dev, buffers[i]);
@@ -96,13 +96,27 @@ static kry_status eliminate_panel(elimination *e, int64_t at, int64_t width)
                  pairs = e->pairs, most = e->most;
     cl_int j = c0 - 1;
     kry_scalar tolerance = kry_scalar_of(e->dev, e->tolerance);
-    const kry_arg args[] = { ARG(m),          ARG(c0),        ARG(w),
-                             ARG(j),          ARG(share),     ARG(pairs),
-                             ARG_ACC(e->dev, tolerance), ARG(most), ARG(e->half),
-                             ARG(e->F.buffer), ARG(e->F.first), ARG(e->F.ld),
-                             ARG(e->value),   ARG(e->row),    ARG(e->line),
-                             ARG(e->rank),    ARG(e->top),    ARG(e->pivots),
-                             ARG(e->order),   ARG(e->source), ARG(e->pivot_column),
+    const kry_arg args[] = { ARG(m),
+                             ARG(c0),
+                             ARG(w),
+                             ARG(j),
+                             ARG(share),
+                             ARG(pairs),
+                             ARG_ACC(e->dev, tolerance),
+                             ARG(most),
+                             ARG(e->half),
+                             ARG(e->F.buffer),
+                             ARG(e->F.first),
+                             ARG(e->F.ld),
+                             ARG(e->value),
+                             ARG(e->row),
+                             ARG(e->line),
+                             ARG(e->rank),
+                             ARG(e->top),
+                             ARG(e->pivots),
+                             ARG(e->order),
+                             ARG(e->source),
+                             ARG(e->pivot_column),
                              ARG(e->size) };
 
     for (; j < c0 + w; j++, e->half = 1 - e->half)
@@ -118,9 +132,9 @@ static kry_status take_rows(elimination *e, int64_t n, int64_t before, int64_t g
     const cl_int w = (cl_int)width;
     int64_t groups = (n + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
     cl_mem rank = e->rank;
-    const kry_arg args[] = { ARG(n),           ARG(before),    ARG(gap),  ARG(w),
+    const kry_arg args[] = { ARG(n),           ARG(before),     ARG(gap),     ARG(w),
                              ARG(e->F.buffer), ARG(e->F.first), ARG(e->F.ld), ARG(e->T),
-                             ARG(rank),        ARG(e->half),   ARG(e->top), ARG(e->pivots),
+                             ARG(rank),        ARG(e->half),    ARG(e->top),  ARG(e->pivots),
                              ARG(e->source) };
 
     if (groups > 65535) groups = 65535;
@@ -164,12 +178,13 @@ done:
     return st;
 }
 
-static kry_status read_back(const elimination *e, cl_mem buffer, size_t bytes, size_t offset, void *to)
+static kry_status read_back(const elimination *e, cl_mem buffer, size_t bytes, size_t offset,
+                            void *to)
 {
     if (bytes == 0) return KRY_OK;
-    return kry_cl_check(clEnqueueReadBuffer(e->dev->queue, buffer, CL_TRUE, offset, bytes, to, 0, NULL,
-                                            NULL),
-                        "gauss_jordan", "clEnqueueReadBuffer");
+    return kry_cl_check(
+        clEnqueueReadBuffer(e->dev->queue, buffer, CL_TRUE, offset, bytes, to, 0, NULL, NULL),
+        "gauss_jordan", "clEnqueueReadBuffer");
 }
 
 static kry_status check_common(const char *who, const kry_vec *A)

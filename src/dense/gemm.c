@@ -8,7 +8,7 @@
 enum {
     NARROW = 4, /* columns of C up to which work-items share sums */
     MOST_GROUPS = 65535,
-    SHALLOW = 64, /* k: below it, copying operands costs CLBlast more than the product */
+    SHALLOW = 64,       /* k: below it, copying operands costs CLBlast more than the product */
     CLBLAST_FROM = 192, /* cubed: products below that are launches and little else */
     CPU_SIDE = 32       /* SIDE of cl/gemm.cl on CPUs */
 };
@@ -27,9 +27,8 @@ typedef struct clblast_call {
     cl_command_queue queue;
 } clblast_call;
 
-#define LAYOUT(c)                                                                     \
-    CLBlastLayoutColMajor, (c)->op_a, (c)->op_b, (c)->m, (c)->n, (c)->k
-#define OFFSETS(c)                                                                    \
+#define LAYOUT(c) CLBlastLayoutColMajor, (c)->op_a, (c)->op_b, (c)->m, (c)->n, (c)->k
+#define OFFSETS(c)                                                                        \
     (size_t)(c)->A->first, (size_t)(c)->A->ld, (size_t)(c)->B->first, (size_t)(c)->B->ld, \
         (size_t)(c)->C->first, (size_t)(c)->C->ld
 
@@ -230,8 +229,8 @@ static kry_gemm_way choose(const kry_block *C, int64_t k)
     const double from = (double)CLBLAST_FROM * CLBLAST_FROM * CLBLAST_FROM;
 
     if (kry_gemm_auto_way != KRY_GEMM_AUTO && k > 0) return kry_gemm_auto_way;
-    if (!kry_gemm_has_clblast() || C->dev->info.cpu_kernels || C->cols <= NARROW ||
-        k < SHALLOW || size < from)
+    if (!kry_gemm_has_clblast() || C->dev->info.cpu_kernels || C->cols <= NARROW || k < SHALLOW ||
+        size < from)
         return KRY_GEMM_SINGLE_PASS;
     return KRY_GEMM_CLBLAST;
 }

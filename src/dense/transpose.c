@@ -18,7 +18,7 @@ static kry_status run(const kry_vec *A, kry_vec *At)
     const bool cpu = dev->info.cpu_kernels;
     int64_t groups = ((A->n + side - 1) / side) * ((A->k + side - 1) / side);
     char defines[24];
-    const kry_arg args[] = { ARG(A->n), ARG(A->k),       ARG(A->buffer),  ARG(A->first),
+    const kry_arg args[] = { ARG(A->n), ARG(A->k),       ARG(A->buffer), ARG(A->first),
                              ARG(A->n), ARG(At->buffer), ARG(At->first), ARG(At->n) };
 
     if (groups > 65535) groups = 65535;

@@ -25,19 +25,21 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
           sizeof *params);
     CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_STRIDED,
           KRY_ERR_ARGUMENT, "%s: %d is not a layout", who, (int)params->layout);
-    CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO && params->pivoting <= KRY_SYSTEMS_PIVOT_ALWAYS,
+    CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO &&
+              params->pivoting <= KRY_SYSTEMS_PIVOT_ALWAYS,
           KRY_ERR_ARGUMENT, "%s: %d is not a way to pivot", who, (int)params->pivoting);
     CHECK(params->chunk == 0 || params->chunk == 8 || params->chunk == 16, KRY_ERR_ARGUMENT,
           "%s: chunk is %d; it may be 8 or 16", who, params->chunk);
     CHECK(!params->unchecked || band == 1, KRY_ERR_ARGUMENT,
           "%s: pentadiagonal systems are always checked", who);
     bool strided = params->layout == KRY_SYSTEMS_STRIDED;
-    CHECK(strided || (!params->n && !params->systems && !params->equation_stride &&
-                      !params->system_stride && !params->one_matrix),
-          KRY_ERR_ARGUMENT,
-          "%s: n, systems, strides and one_matrix are for KRY_SYSTEMS_STRIDED; otherwise the shapes "
-          "of the vectors say it",
-          who);
+    CHECK(
+        strided || (!params->n && !params->systems && !params->equation_stride &&
+                    !params->system_stride && !params->one_matrix),
+        KRY_ERR_ARGUMENT,
+        "%s: n, systems, strides and one_matrix are for KRY_SYSTEMS_STRIDED; otherwise the shapes "
+        "of the vectors say it",
+        who);
 done:
     return st;
 }
@@ -161,7 +163,8 @@ done:
 /* ---- what went wrong ------------------------------------------------------------------- */
 
 /* The first system that was not solved, and others like it. */
-static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST], kry_systems_report *report)
+static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST],
+                           kry_systems_report *report)
 {
     kry_status st = KRY_OK;
     cl_long state = 0;

@@ -440,7 +440,8 @@ kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val)
 
     if (op->table != &coupled_table) return KRY_OK;
     TRY(upload(A, val, (size_t)A->nnz, kry_type_size(A->type), &A->val));
-    if (A->own_begin) TRY(upload(A, own_val, (size_t)A->own_nnz, kry_type_size(A->type), &A->own_val));
+    if (A->own_begin)
+        TRY(upload(A, own_val, (size_t)A->own_nnz, kry_type_size(A->type), &A->own_val));
 done:
     return st;
 }

@@ -53,7 +53,8 @@ done:
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-static kry_status extended_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+static kry_status extended_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                 kry_vec *y)
 {
     extended *A = self;
     kry_status st = KRY_OK;

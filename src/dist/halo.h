@@ -14,8 +14,8 @@ typedef struct kry_halo kry_halo;
 
 /* One direction between two parts. */
 typedef struct kry_link {
-    int rank;       /* of the other part */
-    int64_t first;  /* in the packed numbers that go out, or in `numbers` of those that come in */
+    int rank;      /* of the other part */
+    int64_t first; /* in the packed numbers that go out, or in `numbers` of those that come in */
     int64_t count;
 } kry_link;
 

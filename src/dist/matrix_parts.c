@@ -1,7 +1,7 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
+#include "matrix_parts.h"
 #include "coupled.h"
 #include "extended.h"
-#include "matrix_parts.h"
 #include "partition.h"
 #include "team.h"
 #include <stdlib.h>
@@ -10,21 +10,21 @@
 /* Where a part's numbers stand in the whole matrix. */
 typedef struct piece {
     int64_t own_nnz;
-    int64_t *own;         /* own_nnz */
+    int64_t *own; /* own_nnz */
     int64_t far_nnz;
-    int64_t *far;         /* far_nnz */
+    int64_t *far; /* far_nnz */
     int64_t coupled_nnz;
     int64_t *coupled_own; /* coupled_nnz: of own entries once more, in coupled rows */
     int64_t *row_ptr;     /* rows + 1, of own entries; in flux form, for what rows add up to */
 } piece;
 
 typedef struct whole {
-    kry_host_csr host;      /* of the matrix; columns and row pointers only until it is made */
+    kry_host_csr host; /* of the matrix; columns and row pointers only until it is made */
     kry_matrix_params params;
-    kry_split *split;       /* retained */
-    struct kry_team *team;  /* borrowed */
-    int32_t *place;         /* of each row, NULL: its number */
-    piece *piece;           /* split->members */
+    kry_split *split;      /* retained */
+    struct kry_team *team; /* borrowed */
+    int32_t *place;        /* of each row, NULL: its number */
+    piece *piece;          /* split->members */
 } whole;
 
 static void whole_release(void *self)
@@ -212,8 +212,7 @@ static kry_status make_halo(const cut *c, kry_device *dev, kry_halo **halo)
     TRY(kry_alloc((size_t)c->wants, sizeof *row, &row));
     for (int64_t i = 0; i < c->wants; i++) {
         while (c->wanted[i] >= s->first[owner + 1]) owner++;
-        if (links == 0 || want[links - 1].rank != owner)
-            want[links++] = (kry_link){ owner, i, 0 };
+        if (links == 0 || want[links - 1].rank != owner) want[links++] = (kry_link){ owner, i, 0 };
         want[links - 1].count++;
         row[i] = (int32_t)(c->wanted[i] - s->first[owner]);
     }
@@ -433,11 +432,13 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
     W->params = *params;
     TRY(kry_split_matrix(W->team, who, host, &W->split));
     CHECK(!W->team->reproducible || sums_alike(params->format), KRY_ERR_UNSUPPORTED,
-          "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; use "
+          "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; "
+          "use "
           "sell or ell",
           who, kry_format_name(params->format));
     CHECK(params->form == KRY_ASSEMBLED || !W->team->reproducible, KRY_ERR_UNSUPPORTED,
-          "%s: no flux form with reproducible sums, whose rows are one matrix that is not square", who);
+          "%s: no flux form with reproducible sums, whose rows are one matrix that is not square",
+          who);
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
     W->host = *host;

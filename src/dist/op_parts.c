@@ -15,7 +15,10 @@ typedef struct parts_op {
     char variant[160];
 } parts_op;
 
-static parts_op *parts_of(const kry_op *op) { return op->table == &kry_parts_table ? op->self : NULL; }
+static parts_op *parts_of(const kry_op *op)
+{
+    return op->table == &kry_parts_table ? op->self : NULL;
+}
 
 const kry_op *kry_op_on_part(const kry_op *op, int rank)
 {

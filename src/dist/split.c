@@ -186,8 +186,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
     }
     TRY(choose_members(team, who, (n + multiple - 1) / multiple, bytes, &members));
     TRY(split_new(team, n, members, &s));
-    if (n > 0)
-        TRY(kry_partition_by_rows(n, row_ptr, members, team->share, multiple, s->first));
+    if (n > 0) TRY(kry_partition_by_rows(n, row_ptr, members, team->share, multiple, s->first));
     s->unit = unit, s->chunk = chunk;
     count_most_chunks(s);
     keep(&s, split);

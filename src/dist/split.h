@@ -9,7 +9,7 @@
 /* Vectors and operators of n rows share one split, so that they fit each other. */
 typedef struct kry_split kry_split;
 struct kry_split {
-    int refs; /* under the lock of split.c */
+    int refs;              /* under the lock of split.c */
     struct kry_team *team; /* borrowed: those that hold a split hold its device */
     kry_split *next;
     int64_t n;

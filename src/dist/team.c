@@ -172,7 +172,8 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_team_create: params not made by KRY_TEAM");
     CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
-          "kry_team_create: by_graph moves rows around, and sums with them: it cannot be reproducible");
+          "kry_team_create: by_graph moves rows around, and sums with them: it cannot be "
+          "reproducible");
     TRY(check_parts(parts, count));
     TRY(kry_alloc(1, sizeof *dev, &dev));
     dev->refs = 1;
@@ -185,7 +186,8 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(kry_alloc((size_t)count, sizeof *team->shape, &team->shape));
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
-        if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu) spin = false; /* it needs the cores */
+        if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu)
+            spin = false; /* it needs the cores */
     }
     team->size = count;
     team->use_all = params->use_all;

@@ -2,13 +2,13 @@
 #include "matrix.h"
 
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
-                                int64_t cols, const kry_matrix_params *params)
+                                   int64_t cols, const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
 
     CHECK(dev, KRY_ERR_ARGUMENT, "%s: NULL device", who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_MATRIX",
-          who);
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "%s: params not made by KRY_MATRIX", who);
     CHECK(params->format >= 0 && params->format < KRY_FORMAT_COUNT, KRY_ERR_ARGUMENT,
           "%s: %d is not a format", who, (int)params->format);
     CHECK(params->values >= 0 && params->values <= KRY_VALUES_SINGLE, KRY_ERR_ARGUMENT,

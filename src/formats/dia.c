@@ -89,8 +89,7 @@ static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const diag
     kry_status st = KRY_OK;
     char defines[64], unrolled[32] = "";
 
-    if (d->count <= UNROLLED)
-        snprintf(unrolled, sizeof unrolled, "-DDIAGONALS=%d ", (int)d->count);
+    if (d->count <= UNROLLED) snprintf(unrolled, sizeof unrolled, "-DDIAGONALS=%d ", (int)d->count);
     snprintf(defines, sizeof defines, "%s%s", unrolled, A->shared ? "-DSYMMETRIC" : "");
     kry_stage *s = kry_matrix_stage(A, "dia", defines);
     kry_stage_int(s, host->rows);

@@ -174,7 +174,8 @@ done:
     return st;
 }
 
-static kry_status place_entries(const kry_entries *e, const kry_matrix_params *params, kry_host_csr *A)
+static kry_status place_entries(const kry_entries *e, const kry_matrix_params *params,
+                                kry_host_csr *A)
 {
     kry_status st = KRY_OK;
     bool mirrored = params->storage != KRY_GENERAL;
@@ -260,7 +261,8 @@ done:
     return st;
 }
 
-kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params, kry_host_csr *A)
+kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params,
+                               kry_host_csr *A)
 {
     kry_status st = KRY_OK;
 

@@ -35,7 +35,8 @@ kry_status kry_entries_check(const kry_entries *e);
 /* Returns  KRY_ERR_ARGUMENT naming the first value that is not finite. */
 kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val);
 /* Check, expand, sort, merge. Returns  KRY_ERR_ARGUMENT naming the first bad place. */
-kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params, kry_host_csr *A);
+kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params,
+                               kry_host_csr *A);
 /* val := what new values for the given entries make of it. Returns  KRY_ERR_ARGUMENT for values
  * that are not finite; then val is unchanged. */
 kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void *values);
@@ -43,6 +44,6 @@ void kry_host_csr_release(kry_host_csr *A);
 
 /* The parameters of every function that makes a matrix; formats/create.c. */
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
-                                int64_t cols, const kry_matrix_params *params);
+                                   int64_t cols, const kry_matrix_params *params);
 
 #endif

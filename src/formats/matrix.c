@@ -1,8 +1,8 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
+#include "matrix.h"
 #include "../dist/matrix_parts.h"
 #include "../dist/team.h"
-#include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kerne
     size_t n = 0;
 
     for (; n < (size_t)s->count; n++)
-        args[n] = s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer)
-                                  : (kry_arg)ARG(s->value[n].number);
+        args[n] =
+            s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer) : (kry_arg)ARG(s->value[n].number);
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
     if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
@@ -71,7 +71,7 @@ static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry
     sum->count = 0;
     for (int i = 0; i < A->stages; i++) {
         const kry_stage *s = &A->stage[i];
-        const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),     ARG(y->buffer),
+        const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
                                  ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
         TRY(kry_stage_launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
         sum->count += (cl_int)s->sum_groups;
@@ -80,8 +80,8 @@ done:
     return st;
 }
 
-static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p,
-                                         kry_vec *q, kry_sum *sum)
+static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                         kry_sum *sum)
 {
     kry_matrix *A = self;
     kry_status st = KRY_OK;
@@ -137,8 +137,8 @@ static kry_status matrix_diagonal(void *self, kry_vec *d)
     if (A->format->diagonal) return A->format->diagonal(A, d);
     if (A->diagonal_slot) { /* the buffer counts once it is written */
         if (!A->diagonal) TRY(kry_matrix_buffer(A, bytes, &A->diagonal));
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->diagonal, CL_TRUE, 0, bytes,
-                                    A->diagonal_slot, 0, NULL, NULL));
+        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->diagonal, CL_TRUE, 0, bytes, A->diagonal_slot,
+                                    0, NULL, NULL));
         free(A->diagonal_slot), A->diagonal_slot = NULL;
     }
     const kry_arg args[] = { ARG(A->rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),
@@ -183,8 +183,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->slots = A->slots;
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
     if (A->surplus) info->bytes_stored += n * number;
-    double plain =
-        info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
+    double plain = info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
     if (A->flux && A->shared) plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain + A->extra_bytes;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
@@ -208,19 +207,19 @@ void kry_matrix_destroy(void *self)
 
 /* One table for each format, the same but for the name in messages. */
 static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
-#define X(NAME, text)                               \
-    [KRY_FORMAT_##NAME] = {                         \
-        .struct_size = sizeof(kry_op_table),        \
-        .kind = text,                               \
-        .apply = matrix_apply,                      \
-        .apply_dot = matrix_apply_dot,              \
-        .apply_direction = matrix_apply_direction,  \
-        .residual = matrix_residual,                \
-        .diagonal = matrix_diagonal,                \
-        .update = matrix_update,                    \
-        .describe = matrix_describe,                \
-        .destroy = kry_matrix_destroy,              \
-        .twin = kry_matrix_twin,                    \
+#define X(NAME, text)                              \
+    [KRY_FORMAT_##NAME] = {                        \
+        .struct_size = sizeof(kry_op_table),       \
+        .kind = text,                              \
+        .apply = matrix_apply,                     \
+        .apply_dot = matrix_apply_dot,             \
+        .apply_direction = matrix_apply_direction, \
+        .residual = matrix_residual,               \
+        .diagonal = matrix_diagonal,               \
+        .update = matrix_update,                   \
+        .describe = matrix_describe,               \
+        .destroy = kry_matrix_destroy,             \
+        .twin = kry_matrix_twin,                   \
     },
     KRY_FORMAT_LIST(X)
 #undef X
@@ -265,8 +264,7 @@ void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params)
 void kry_matrix_name_form(kry_matrix *A)
 {
     size_t at = strlen(A->variant);
-    if (A->flux)
-        snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
+    if (A->flux) snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
 }
 
 kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op)
@@ -295,8 +293,8 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
     kry_matrix *A = NULL;
 
     *op = NULL;
-    TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, host->nnz,
-                       formats[params->format], &A));
+    TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, host->nnz, formats[params->format],
+                       &A));
     A->values = params->values;
     A->params = *params;
     kry_matrix_set_form(A, params);
@@ -327,7 +325,8 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
     kry_status st = KRY_OK;
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
-          "kry_csr_create: on_host is for one device, and this is a team of %d", kry_team_size(dev));
+          "kry_csr_create: on_host is for one device, and this is a team of %d",
+          kry_team_size(dev));
     if (params->on_host) return kry_matrix_on_host(dev, host, params, op);
     if (dev->team) return kry_matrix_in_parts(dev, host, params, op);
     if (params->format == KRY_FORMAT_AUTO)

@@ -78,21 +78,21 @@ struct kry_matrix {
     double extra_bytes;     /* that a product of the format's own moves besides */
     char variant[96];       /* for kry_op_describe */
 
-    cl_mem val;       /* `slots` numbers of `stored` */
-    int64_t slots;    /* padding included */
-    int32_t *slot;    /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
-    bool shared;      /* symmetric formats: entries below the diagonal share the slot of their
+    cl_mem val;    /* `slots` numbers of `stored` */
+    int64_t slots; /* padding included */
+    int32_t *slot; /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
+    bool shared;   /* symmetric formats: entries below the diagonal share the slot of their
                          mirror image, marked ~slot, and must be equal */
-    void *extra;      /* a format's own, one block of kry_alloc */
+    void *extra;   /* a format's own, one block of kry_alloc */
     kry_matrix_params params; /* it was made with, but for AUTO */
-    bool wrapped;     /* the buffers are the caller's */
-    bool flux;        /* params.form: products are of differences */
-    bool balanced;    /* every row adds up to 0, whatever rounding says: KRY_SINGULAR */
-    cl_mem surplus;   /* flux: rows numbers of `type`, what each row adds up to; NULL: all 0 */
-    kry_values values; /* how numbers may be stored */
+    bool wrapped;             /* the buffers are the caller's */
+    bool flux;                /* params.form: products are of differences */
+    bool balanced;            /* every row adds up to 0, whatever rounding says: KRY_SINGULAR */
+    cl_mem surplus;     /* flux: rows numbers of `type`, what each row adds up to; NULL: all 0 */
+    kry_values values;  /* how numbers may be stored */
     const char *chosen; /* by whom the format was; static */
     int32_t *diagonal_slot; /* rows: of the diagonal entry, or -1; NULL once it is on the device */
-    cl_mem diagonal;  /* the same there, made when first asked for */
+    cl_mem diagonal;        /* the same there, made when first asked for */
     kry_host_csr host; /* what new values need: place and mirror of the entries that were given */
 };
 
@@ -252,8 +252,8 @@ kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int6
 
 typedef struct kry_runs {
     int64_t count;
-    int64_t *cut;  /* count+1: the first entry of each run */
-    int32_t *row;  /* count+1: the row it is in */
+    int64_t *cut;   /* count+1: the first entry of each run */
+    int32_t *row;   /* count+1: the row it is in */
     int32_t *split; /* triples: row, first and past last run that add to it */
     int64_t splits;
 } kry_runs;

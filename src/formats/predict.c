@@ -43,8 +43,8 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
 };
 
 /* What the device says of its caches is of little use: NVIDIA tells the first level's size. */
-static const double cached = 120e3;     /* bytes to a compute unit, so few that they stay there */
-static const double coo_tail = 5e-6;   /* seconds: more launches */
+static const double cached = 120e3;      /* bytes to a compute unit, so few that they stay there */
+static const double coo_tail = 5e-6;     /* seconds: more launches */
 static const double mispredicted = 8e-9; /* a row of csr on a core, where lengths vary */
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
 static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */

@@ -41,8 +41,7 @@ static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_r
     for (int64_t row = 0; row < rows;) {
         int64_t first = row++;
         begin_run(r, first, row_ptr[first]);
-        for (int64_t k = row_ptr[first] + tile; k < row_ptr[row]; k += tile)
-            begin_run(r, first, k);
+        for (int64_t k = row_ptr[first] + tile; k < row_ptr[row]; k += tile) begin_run(r, first, k);
         if (row_ptr[row] - row_ptr[first] > tile) continue;
         while (row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
     }
@@ -71,8 +70,7 @@ done:
     return st;
 }
 
-kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows,
-                           kry_runs *r)
+kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, kry_runs *r)
 {
     kry_status st = KRY_OK;
     int64_t tile = (int64_t)KRY_UNROLL * kry_group_size(dev);

@@ -128,8 +128,8 @@ static void put(kry_matrix *A, const kry_host_csr *host, int64_t k, int64_t slot
 }
 
 /* The distances column - row in a slice, ascending, if there are no more than `most`; else -1. */
-static int64_t distances_of(const kry_host_csr *host, const int32_t *rows, int height,
-                            int64_t most, int64_t *distance)
+static int64_t distances_of(const kry_host_csr *host, const int32_t *rows, int height, int64_t most,
+                            int64_t *distance)
 {
     int64_t count = 0;
     for (int l = 0; l < height; l++) {
@@ -424,11 +424,11 @@ static kry_status sell_places(kry_matrix *A, kry_place *place)
     for (int64_t i = 0; i < slices; i++)
         for (int64_t k = slice_ptr[i]; k < slice_ptr[i + 1]; k++) {
             int64_t p = i * height + (k - slice_ptr[i]) % height;
-            int32_t j = bytes == 1   ? (col[k] == UINT8_MAX ? -1 : col[k])
-                        : bytes == 2 ? (((uint16_t *)col)[k] == UINT16_MAX ? -1 : ((uint16_t *)col)[k])
-                                     : ((int32_t *)col)[k];
-            place[k] = j < 0 ? (kry_place){ -1, -1 }
-                             : (kry_place){ perm[p], j + base[k / height] };
+            int32_t j = bytes == 1 ? (col[k] == UINT8_MAX ? -1 : col[k])
+                        : bytes == 2
+                            ? (((uint16_t *)col)[k] == UINT16_MAX ? -1 : ((uint16_t *)col)[k])
+                            : ((int32_t *)col)[k];
+            place[k] = j < 0 ? (kry_place){ -1, -1 } : (kry_place){ perm[p], j + base[k / height] };
         }
 done:
     free(base);

@@ -35,8 +35,8 @@ kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_
 
     TRY(kry_matrix_buffer(A, count * size, &buffer));
     if (count)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, count * size, array, 0,
-                                    NULL, NULL));
+        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, count * size, array, 0, NULL,
+                                    NULL));
     kry_stage_buffer(s, buffer);
     A->structure_bytes += (double)(count * size);
 done:
@@ -158,8 +158,7 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
                        char *text, size_t size)
 {
     snprintf(text, size, "%s%s%s%s", s->defines, stored == A->type ? "" : " -DVAL=float",
-             A->flux && !s->no_values ? " -DFLUX" : "",
-             surplus && !s->adds ? " -DSURPLUS" : "");
+             A->flux && !s->no_values ? " -DFLUX" : "", surplus && !s->adds ? " -DSURPLUS" : "");
 }
 
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)

@@ -56,8 +56,9 @@ static uint64_t hash_of(const kry_host_csr *host, const kry_matrix_params *param
                         const kry_structure *s)
 {
     enum { SAMPLES = 65536 };
-    const int64_t numbers[] = { s->rows,      s->cols,  s->nnz,           s->longest,
-                                s->diagonals, s->upper, (int64_t)s->value, (int64_t)s->number };
+    const int64_t numbers[] = { s->rows,           s->cols,           s->nnz,
+                                s->longest,        s->diagonals,      s->upper,
+                                (int64_t)s->value, (int64_t)s->number };
     uint64_t h = kry_hash(KRY_HASH_START, numbers, sizeof numbers);
     int64_t step = s->rows / SAMPLES + 1;
 

@@ -20,8 +20,9 @@ static bool all_are_singles(const double *v, int64_t count)
 
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count)
 {
-    bool narrow = type == KRY_F64 && (values == KRY_VALUES_SINGLE ||
-                                      (values == KRY_VALUES_COMPACT && all_are_singles(val, count)));
+    bool narrow =
+        type == KRY_F64 && (values == KRY_VALUES_SINGLE ||
+                            (values == KRY_VALUES_COMPACT && all_are_singles(val, count)));
     return narrow ? KRY_F32 : type;
 }
 
@@ -44,18 +45,18 @@ done:
 
 /* Entries to slots. In shared slots the second must be the same as the first, to the bit: NaN marks
  * slots that nothing came to. */
-#define TO_SLOTS(FROM, TO)                                                        \
-    do {                                                                          \
-        const FROM *from = sorted;                                                \
-        TO *to = *out;                                                            \
-        for (int64_t s = 0; s < A->slots && A->shared; s++) to[s] = (TO)NAN;      \
-        for (int64_t k = 0; k < A->nnz; k++) {                                    \
-            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];              \
+#define TO_SLOTS(FROM, TO)                                                               \
+    do {                                                                                 \
+        const FROM *from = sorted;                                                       \
+        TO *to = *out;                                                                   \
+        for (int64_t s = 0; s < A->slots && A->shared; s++) to[s] = (TO)NAN;             \
+        for (int64_t k = 0; k < A->nnz; k++) {                                           \
+            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];                     \
             if (A->shared && !isnan(*place) && memcmp(place, &v, sizeof v)) differs = k; \
-            *place = v;                                                           \
-        }                                                                         \
-        for (int64_t s = 0; s < A->slots && A->shared; s++)                       \
-            if (isnan(to[s])) to[s] = 0;                                          \
+            *place = v;                                                                  \
+        }                                                                                \
+        for (int64_t s = 0; s < A->slots && A->shared; s++)                              \
+            if (isnan(to[s])) to[s] = 0;                                                 \
     } while (0)
 
 static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,

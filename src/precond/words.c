@@ -1,7 +1,7 @@
 /* words.c - preconditioners from their names: a word, and what stands behind its colon. */
-#include "../dist/team.h"
 #include "../core/internal.h"
 #include "../core/number.h"
+#include "../dist/team.h"
 #include "storage.h"
 #include <kry/precond.h>
 #include <limits.h>

@@ -67,8 +67,8 @@ struct kry_outer {
     kry_monitor monitor; /* of the flexible and the plain method */
     void *monitor_user;
     double norm_b, inconsistent, target; /* as in kry_result */
-    double least;     /* true residual of the x that is kept */
-    int64_t products; /* in double, outside of the plain method */
+    double least;                        /* true residual of the x that is kept */
+    int64_t products;                    /* in double, outside of the plain method */
 };
 
 /* A truth that has told norm: norms r and S r of the residual; scale and unit follow. */

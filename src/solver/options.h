@@ -20,7 +20,8 @@ typedef struct kry_options {
     /* in place of words, where they are given */
     kry_maker *make_precond, *make_deflation;
     void *make_user;
-    const kry_subdomains *subdomains; /* on a part of a team: what `deflation` says for all; borrowed */
+    const kry_subdomains
+        *subdomains;     /* on a part of a team: what `deflation` says for all; borrowed */
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
 } kry_options;

@@ -451,8 +451,8 @@ void kry_judge_again(double true_residual, kry_result *res)
     res->true_residual = true_residual;
     if (!met) return;
     res->reason = KRY_CONVERGED;
-    snprintf(res->why, sizeof res->why, "the true residual is %.3e, x being clear of the null space",
-             true_residual);
+    snprintf(res->why, sizeof res->why,
+             "the true residual is %.3e, x being clear of the null space", true_residual);
 }
 
 /* The recurrence says it is there, the true residual says it is not: worth another cycle while

@@ -27,18 +27,18 @@ struct kry_truth {
     /* Take x over and clear it; r := the true residual, less what no x can reach, in numbers that
      * suit the solver. Sets norm, unit and scale. Waits. */
     kry_status (*residual)(kry_truth *T, kry_vec *x, kry_vec *r);
-    kry_vec *rhs;   /* relaxations: r, which their sweeps read */
-    double norm_b;  /* units of b */
+    kry_vec *rhs;        /* relaxations: r, which their sweeps read */
+    double norm_b;       /* units of b */
     double inconsistent; /* as in kry_result */
-    double drop;    /* a cycle ends when its residual has fallen to this share of its first */
-    bool keep;      /* the next cycle begins along the direction that the last one came to */
-    double norm;    /* [out] of the true residual, units of b */
-    double unit;    /* [out] ||r|| times this is norm */
-    double scale;   /* [out] x and r are so many times smaller than they should be */
+    double drop;         /* a cycle ends when its residual has fallen to this share of its first */
+    bool keep;           /* the next cycle begins along the direction that the last one came to */
+    double norm;         /* [out] of the true residual, units of b */
+    double unit;         /* [out] ||r|| times this is norm */
+    double scale;        /* [out] x and r are so many times smaller than they should be */
 };
 
 typedef struct kry_watch {
-    kry_device *dev; /* borrowed */
+    kry_device *dev;  /* borrowed */
     kry_truth *truth; /* borrowed; NULL: the solver computes its residual */
     kry_stop stop;
     kry_monitor monitor;
@@ -53,9 +53,10 @@ typedef struct kry_watch {
 
     double start, looked;                              /* seconds */
     double norm_b, target, first_residual, last_claim; /* units of b; last_claim < 0: none yet */
-    double goal, unit; /* where this cycle ends, units of b; what a number of the solver's is in those */
-    int in_vain;       /* cycles in a row that did not halve the true residual */
-    double scale;      /* the truth's, of the cycle that is under way */
+    double goal,
+        unit;     /* where this cycle ends, units of b; what a number of the solver's is in those */
+    int in_vain;  /* cycles in a row that did not halve the true residual */
+    double scale; /* the truth's, of the cycle that is under way */
     bool attentive;    /* look at every iteration: they cost more than looks do */
     int64_t iteration; /* the next to be enqueued = those done, once the device stopped */
     int device_stop;   /* what the device said: 0, or its reason */

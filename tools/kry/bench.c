@@ -212,8 +212,8 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
         if (!strcmp(word, benchmarks[i].name)) *found = &benchmarks[i];
     CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are " NAMES, word);
     const struct benchmark *f = *found;
-    CHECK(f->sources || (f->words && !o->problem_count) || o->word_count + o->problem_count == 1, KRY_ERR_PARSE, "%s takes no matrix",
-          word);
+    CHECK(f->sources || (f->words && !o->problem_count) || o->word_count + o->problem_count == 1,
+          KRY_ERR_PARSE, "%s takes no matrix", word);
     CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
     CHECK(f->path || !o->stencil_path, KRY_ERR_PARSE, "%s takes no --stencil-path", word);
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",

@@ -31,7 +31,7 @@ typedef struct bench_result {
     double setup_seconds; /* to store it; 0: not measured */
     double input_bytes;   /* of what was stored then */
     int copies;           /* that took turns; 0: the word makes no sense */
-    double ratio;         /* of the seconds to those of the line before; 0: the word makes no sense */
+    double ratio; /* of the seconds to those of the line before; 0: the word makes no sense */
 } bench_result;
 
 /* Enqueue pass number `turn`; successive turns use different data. */

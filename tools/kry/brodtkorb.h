@@ -12,7 +12,7 @@
 
 typedef struct brodtkorb {
     const bench *b;
-    lapack *host;          /* NULL: the system has none */
+    lapack *host;           /* NULL: the system has none */
     char host_missing[200]; /* why */
 } brodtkorb;
 

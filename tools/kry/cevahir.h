@@ -19,7 +19,7 @@ const char *const *cevahir_like(const bench *b);
 kry_status cevahir_sources(const bench *b, const char *const *more, size_t count,
                            bench_on_source run);
 
-const char *cevahir_name(const char *row);        /* a file without its folder */
+const char *cevahir_name(const char *row); /* a file without its folder */
 void cevahir_refused(const bench *b, const char *what, const char *why);
 
 kry_status cevahir_speed(bench *b);    /* figure 5: CG in single on 1, 2, 4 devices */

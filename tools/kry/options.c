@@ -32,7 +32,8 @@ static const struct option {
       "Krylov method, or relaxation" },
     { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "preconditioner: none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE],\n"
-      "                              neumann[:DEGREE], ssor-ai[:DEGREE], ip, ip:drop, ip:unscaled,\n"
+      "                              neumann[:DEGREE], ssor-ai[:DEGREE], ip, ip:drop, "
+      "ip:unscaled,\n"
       "                              ip:unscaled,drop, block-ic[:ROWS], block-ilu[:ROWS], ilu0;\n"
       "                              @single or @half behind a block's: how its numbers are kept" },
     { "check-precond", 0, FLAG, AT(check_precond), FOR_INFO, NULL, false,
@@ -44,9 +45,8 @@ static const struct option {
     { "null-space", 0, TEXT, AT(null_space), FOR_SOLVE | FOR_BENCH, "project|pin", true,
       "of a singular A: kept out of residuals and x (default), or the first\n"
       "                              unknown is pinned" },
-    { "precision", 0, TEXT, AT(precision),
-      FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double", true,
-      "numbers on the device (default double)" },
+    { "precision", 0, TEXT, AT(precision), FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double",
+      true, "numbers on the device (default double)" },
     { "precision", 0, TEXT, AT(precision), FOR_SOLVE, "single|double|mixed", true,
       "numbers on the device (default double); mixed: iterations in single, x and its\n"
       "                              residual in double" },
@@ -89,7 +89,8 @@ static const struct option {
     { "svg", 0, TEXT, AT(svg), FOR_REPRODUCE, "PREFIX", false,
       "draw the figures: PREFIX-....svg (wang, akhtar, gupta)" },
     { "max-n", 0, WHOLE, AT(max_n), FOR_REPRODUCE, "N", false,
-      "points along a side of the largest grid, rows of the largest dense matrix (wang, gupta, brodtkorb; "
+      "points along a side of the largest grid, rows of the largest dense matrix (wang, gupta, "
+      "brodtkorb; "
       "default: what suits the device)" },
     { "device", 0, TEXT, AT(device), FOR_ALL & ~(FOR_DEVICES | FOR_GENERATE), "SEL", false,
       "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },

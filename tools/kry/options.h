@@ -12,7 +12,8 @@ enum { MAX_WORDS = 64 };
 typedef struct options {
     const char *words[MAX_WORDS], *problems[MAX_WORDS]; /* borrowed from argv */
     int word_count, problem_count;
-    const char *rhs, *method, *precond, *omega, *deflation, *null_space, *precision, *format, *device;
+    const char *rhs, *method, *precond, *omega, *deflation, *null_space, *precision, *format,
+        *device;
     const char *stencil_path, *resident;
     const char *scheme, *inner, *inner_rtol, *delta, *equilibrate, *outer;
     const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;

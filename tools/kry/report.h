@@ -14,7 +14,7 @@ typedef struct report {
     const char *precision;
     const char *method, *precond, *deflation, *null_space;
     const char *rhs; /* "problem", "ones", a file, ... */
-    bool seeded;                        /* something was random */
+    bool seeded;     /* something was random */
     int64_t seed;
     kry_status status;
     kry_result result;

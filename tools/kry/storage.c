@@ -57,8 +57,8 @@ static kry_status hyb_bytes(const sparse *A, double *bytes)
     const kry_host_csr host = { .rows = A->rows, .nnz = A->nnz, .row_ptr = A->row_ptr };
     int64_t width, tail;
     TRY(kry_hyb_estimate(&host, &width, &tail));
-    *bytes = (double)A->rows * (double)width * (number + column) +
-             (double)tail * (number + 2 * column);
+    *bytes =
+        (double)A->rows * (double)width * (number + column) + (double)tail * (number + 2 * column);
 done:
     return st;
 }

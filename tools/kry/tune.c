@@ -78,7 +78,8 @@ static void work_release(work *w)
  * compiled for the group size. */
 static kry_status time_shape(const bench *b, const source *s, kry_shape shape, double *seconds)
 {
-    static const bench_pass passes[] = { copy_pass, dot_pass, csr_pass, csr_dot_pass, dia_dot_pass };
+    static const bench_pass passes[] = { copy_pass, dot_pass, csr_pass, csr_dot_pass,
+                                         dia_dot_pass };
     kry_status st = KRY_OK;
     bench trial = *b;
     work w = { 0 };
@@ -145,7 +146,8 @@ done:
 
 static kry_status search_shapes(const bench *b, const source *s, search *found)
 {
-    static const int group[] = { 64, 256 }, per_unit[] = { 8, 12, 24, 32 }, chunks[] = { 16, 32, 64, 256 };
+    static const int group[] = { 64, 256 }, per_unit[] = { 8, 12, 24, 32 },
+                     chunks[] = { 16, 32, 64, 256 };
     kry_status st = KRY_OK;
     kry_shape usual = kry_shape_default(b->info);
     int resident = usual.group * usual.per_unit;

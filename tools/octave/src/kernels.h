@@ -9,109 +9,106 @@
 
 static const char kernel_text[] = KERNEL_TEXT(
 
-REAL element_of(int op, REAL a, REAL b)
-{
-    switch (op) { /* element_op */
-    case 0: return a + b;
-    case 1: return a - b;
-    case 2: return a * b;
-    case 3: return a / b;
-    case 4: return b / a;
-    case 5: return b == 2 ? a * a : b == 1 ? a : b == 0 ? 1 : pow(a, b);
-    case 6: return fmax(a, b);
-    case 7: return fmin(a, b);
-    case 8: return fabs(a);
+    REAL element_of(int op, REAL a, REAL b) {
+        switch (op) { /* element_op */
+        case 0: return a + b;
+        case 1: return a - b;
+        case 2: return a * b;
+        case 3: return a / b;
+        case 4: return b / a;
+        case 5: return b == 2 ? a * a : b == 1 ? a : b == 0 ? 1 : pow(a, b);
+        case 6: return fmax(a, b);
+        case 7: return fmin(a, b);
+        case 8: return fabs(a);
+        }
+        return exp(a);
     }
-    return exp(a);
-}
 
-/* z, m rows, total numbers: a and b with steps along a column (0 or 1) and along a row; scalar 1: a is
+    /* z, m rows, total numbers: a and b with steps along a column (0 or 1) and along a row; scalar 1: a is
    the number, 2: b is */
-kernel void elements(int op, long m, long total, int scalar, ACC number,
-                     global const REAL *a, long a0, long a_row, long a_col,
-                     global const REAL *b, long b0, long b_row, long b_col,
-                     global REAL *z, long z0)
-{
-    REAL c = (REAL)number;
-    a += a0; b += b0; z += z0;
-    int plain = a_row == 1 && b_row == 1 && a_col == m && b_col == m;
-    for (long k = get_global_id(0); k < total; k += get_global_size(0)) {
-        long i = plain ? k : k % m;
-        long j = plain ? 0 : k / m;
-        REAL x = scalar == 1 ? c : a[i * a_row + j * a_col];
-        REAL y = scalar == 2 ? c : b[i * b_row + j * b_col];
-        z[k] = element_of(op, x, y);
+    kernel void elements(int op, long m, long total, int scalar, ACC number, global const REAL *a,
+                         long a0, long a_row, long a_col, global const REAL *b, long b0, long b_row,
+                         long b_col, global REAL *z, long z0) {
+        REAL c = (REAL)number;
+        a += a0;
+        b += b0;
+        z += z0;
+        int plain = a_row == 1 && b_row == 1 && a_col == m && b_col == m;
+        for (long k = get_global_id(0); k < total; k += get_global_size(0)) {
+            long i = plain ? k : k % m;
+            long j = plain ? 0 : k / m;
+            REAL x = scalar == 1 ? c : a[i * a_row + j * a_col];
+            REAL y = scalar == 2 ? c : b[i * b_row + j * b_col];
+            z[k] = element_of(op, x, y);
+        }
     }
-}
 
-kernel void elements_pick(long m, long total, global const REAL *x, long x0, long rows,
-                          int listed, global const long *row, long row_start, long row_step,
-                          global const long *col, long col_start, long col_step,
-                          global REAL *z, long z0)
-{
-    x += x0; z += z0;
-    for (long k = get_global_id(0); k < total; k += get_global_size(0)) {
-        long i = k % m;
-        long j = k / m;
-        i = (listed & 1) ? row[i] : row_start + i * row_step;
-        j = (listed & 2) ? col[j] : col_start + j * col_step;
-        z[k] = x[j * rows + i];
+    kernel void elements_pick(long m, long total, global const REAL *x, long x0, long rows,
+                              int listed, global const long *row, long row_start, long row_step,
+                              global const long *col, long col_start, long col_step, global REAL *z,
+                              long z0) {
+        x += x0;
+        z += z0;
+        for (long k = get_global_id(0); k < total; k += get_global_size(0)) {
+            long i = k % m;
+            long j = k / m;
+            i = (listed & 1) ? row[i] : row_start + i * row_step;
+            j = (listed & 2) ? col[j] : col_start + j * col_step;
+            z[k] = x[j * rows + i];
+        }
     }
-}
 
-ACC reduced(int op, ACC sum, ACC x)
-{
-    switch (op) {
-    case 0: return sum + x;
-    case 1: return sum + fabs(x);
-    case 2: return fmax(sum, x);
-    case 3: return fmin(sum, x);
-    case 4: return isnan(sum) || fabs(x) <= sum ? sum : fabs(x);
-    case 5: return sum + (x != 0 ? 1 : 0);
+    ACC reduced(int op, ACC sum, ACC x) {
+        switch (op) {
+        case 0: return sum + x;
+        case 1: return sum + fabs(x);
+        case 2: return fmax(sum, x);
+        case 3: return fmin(sum, x);
+        case 4: return isnan(sum) || fabs(x) <= sum ? sum : fabs(x);
+        case 5: return sum + (x != 0 ? 1 : 0);
+        }
+        return sum * x;
     }
-    return sum * x;
-}
 
-ACC reduced_start(int op)
-{
-    return op == 2 || op == 3 ? (ACC)NAN : op == 6 ? (ACC)1 : (ACC)0;
-}
+    ACC reduced_start(int op) { return op == 2 || op == 3 ? (ACC)NAN
+                                       : op == 6          ? (ACC)1
+                                                          : (ACC)0; }
 
-/* part[c + chunks i] := the numbers c, c + chunks ... of line i; a line starts at i line, a number
+    /* part[c + chunks i] := the numbers c, c + chunks ... of line i; a line starts at i line, a number
    follows `step` behind the other */
-kernel void elements_reduce(int op, long count, long lines, long line, long step, long chunks,
-                            long near, global const REAL *x, long x0, global ACC *part)
-{
-    x += x0;
-    for (long k = get_global_id(0); k < chunks * lines; k += get_global_size(0)) {
-        long c = k % chunks;
-        long i = k / chunks;
-        /* near: contiguous chunks, for CPUs */
-        long first = near ? c * near : c;
-        long last = near ? min(first + near, count) : count;
-        long stride = near ? 1 : chunks;
-        ACC sum = reduced_start(op);
-        for (long l = first; l < last; l += stride) sum = reduced(op, sum, (ACC)x[i * line + l * step]);
-        part[k] = sum;
+    kernel void elements_reduce(int op, long count, long lines, long line, long step, long chunks,
+                                long near, global const REAL *x, long x0, global ACC *part) {
+        x += x0;
+        for (long k = get_global_id(0); k < chunks * lines; k += get_global_size(0)) {
+            long c = k % chunks;
+            long i = k / chunks;
+            /* near: contiguous chunks, for CPUs */
+            long first = near ? c * near : c;
+            long last = near ? min(first + near, count) : count;
+            long stride = near ? 1 : chunks;
+            ACC sum = reduced_start(op);
+            for (long l = first; l < last; l += stride)
+                sum = reduced(op, sum, (ACC)x[i * line + l * step]);
+            part[k] = sum;
+        }
     }
-}
 
-kernel void elements_finish(int op, long chunks, long lines, global const ACC *part, global REAL *z,
-                            long z0)
-{
-    z += z0;
-    op = op == 1 || op == 5 ? 0 : op;
-    for (long i = get_global_id(0); i < lines; i += get_global_size(0)) {
-        ACC sum = reduced_start(op);
-        for (long c = 0; c < chunks; c++) sum = reduced(op, sum, part[c + chunks * i]);
-        z[i] = (REAL)sum;
+    kernel void elements_finish(int op, long chunks, long lines, global const ACC *part,
+                                global REAL *z, long z0) {
+        z += z0;
+        op = op == 1 || op == 5 ? 0 : op;
+        for (long i = get_global_id(0); i < lines; i += get_global_size(0)) {
+            ACC sum = reduced_start(op);
+            for (long c = 0; c < chunks; c++) sum = reduced(op, sum, part[c + chunks * i]);
+            z[i] = (REAL)sum;
+        }
     }
-}
 
-kernel void elements_convert(long total, global const FROM *x, long x0, global REAL *z, long z0)
-{
-    for (long k = get_global_id(0); k < total; k += get_global_size(0)) z[z0 + k] = (REAL)x[x0 + k];
-}
+    kernel void elements_convert(long total, global const FROM *x, long x0, global REAL *z,
+                                 long z0) {
+        for (long k = get_global_id(0); k < total; k += get_global_size(0))
+            z[z0 + k] = (REAL)x[x0 + k];
+    }
 
 );
 
