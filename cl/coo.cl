@@ -1,5 +1,5 @@
 // coo.cl - entries with both their indices, sorted by row, added to what the rows hold.
-// Host: src/formats/coo.c.
+// Host: src/matrix/coo.c.
 //
 // run[b] is where the b-th of `work` runs of entries begins, run[work] = how many there are. A run
 // has whole rows, but a row too long for it is cut: ~entry instead of entry says that run b begins

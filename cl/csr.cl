@@ -1,5 +1,5 @@
 // csr.cl - compressed sparse rows.
-// Host: src/formats/csr.c.
+// Host: src/matrix/csr.c.
 //
 // row_ptr (OFFSET: int or long) has rows+1 entries, col and val nnz. `block` cuts the rows into
 // `work` runs of consecutive rows, block[0] = 0 ... block[work] = rows:

@@ -1,5 +1,5 @@
 // dia.cl - a matrix by its diagonals, all of them or, SYMMETRIC, the upper ones.
-// Host: src/formats/dia.c.
+// Host: src/matrix/dia.c.
 //
 // Diagonal d holds a(row, row + offset[d]) at val[d * stride + row]; places outside the matrix
 // hold 0. No column is stored: with p diagonals in double a row takes 8 p bytes, half of that

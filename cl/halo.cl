@@ -1,5 +1,5 @@
 // halo.cl - numbers that neighbouring parts of a problem need of each other.
-// Host: src/dist/halo.c (halo_pack...), src/dist/coupled.c (halo_add...).
+// Host: src/operator/halo.c (halo_pack...), src/matrix/coupled.c (halo_add...).
 // Launch: kry_groups_for(n) groups of WG; those that leave sums, kry_groups_for_sums(n). Vectors start
 // anywhere; those of a Krylov step at element 0.
 

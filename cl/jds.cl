@@ -1,6 +1,6 @@
 // jds.cl - jagged diagonals: rows sorted by falling length, the first entries of all rows side by
 // side, then the second ones ...
-// Host: src/formats/jds.c.
+// Host: src/matrix/jds.c.
 //
 // Jagged diagonal d has an entry of the first jd[2 d + 1] positions, from place jd[2 d] on, a
 // multiple of 16; jd is in constant memory (JD_SPACE) where it fits. Position i holds row perm[i].

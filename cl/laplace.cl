@@ -1,5 +1,5 @@
 // laplace.cl - Jacobi sweeps on a box of points: the kernels of a paper, made of what they read.
-// Host: src/stencil/laplace_buffers.c, laplace_images.c, laplace_resident.c.
+// Host: src/grid/laplace_buffers.c, laplace_images.c, laplace_resident.c.
 //
 //   laplace_point   (k1, k2, k5, k6)  a point to a work-item, its neighbours wherever they are
 //   laplace_tile    (k3, k4, k7)      TILE_X * TILE_Y * TILE_Z points and the layer around them go

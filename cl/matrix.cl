@@ -1,5 +1,5 @@
 // matrix.cl - what stored matrices need besides products.
-// Host: src/formats/matrix.c.
+// Host: src/matrix/matrix.c.
 
 // d := diagonal; slot[row] says where its number is, -1: nowhere.
 kernel void matrix_diagonal(long rows, global const int *restrict slot,

@@ -1,5 +1,5 @@
 // null_space.cl - what lies along vectors that A maps to zero, taken out.
-// Host: src/core/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG, null_space_dot
+// Host: src/operator/null_space.c.  Launch: kry_groups_for_sums(n) groups of WG, null_space_dot
 // kry_chunks_of(v).groups; KRY_UNALIGNED, for vectors start anywhere.
 //
 // VECTOR   u is a vector of norm 1; otherwise the constant one, and u is not read

@@ -1,5 +1,5 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
-// Host: src/core/direction.c (pcg_direction, pcg_check), src/solver/pcg.c (the others).
+// Host: src/operator/direction.c (pcg_direction, pcg_check), src/krylov/pcg.c (the others).
 // Launch: kry_groups_for(n) groups of WG, pcg_step kry_chunks_of(x).groups. All vectors but x start at element 0.
 
 // p := z + beta old, unless the solve has stopped; old may be p.

@@ -1,5 +1,5 @@
 // pin.cl - one entry more on the diagonal of a matrix.
-// Host: src/core/pin.c.  Launch: one group, of which one work-item works.
+// Host: src/operator/pin.c.  Launch: one group, of which one work-item works.
 
 // y[to] += c x[from]; x may be y.
 kernel void pin_add(ACC c, global const REAL *x, long from, global REAL *y, long to)

@@ -1,5 +1,5 @@
 // relax.cl - the vector work of a relaxation with an operator that has no sweep of its own.
-// Host: src/precond/relax.c. Launch: kry_groups_for_sums(n) groups of WG.
+// Host: src/precond/sweeps.c. Launch: kry_groups_for_sums(n) groups of WG.
 
 // y := x + c0 (x - old) + c1 d .* r, where r = b - A x and d = D^-1. x counts as zero without
 // has_x, old without has_old; old may be y, and r b. With `sums` 1, part[group] := the sum of r.r;

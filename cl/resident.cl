@@ -1,13 +1,13 @@
 // resident.cl - conjugate gradients on a grid, many iterations to a launch: x, r, p = the direction
 // and s = A p stay in registers, two waits of all groups to an iteration.
-// Host: src/stencil/resident.c. Launch: as many groups of GROUP as hold n unknowns.
+// Host: src/grid/stencil_persistent.c. Launch: as many groups of GROUP as hold n unknowns.
 //
 // GROUP, PER   work-items per group, unknowns per work-item: work-item l of group g has
 //              PER * GROUP * g + l, and PER - 1 more at distances of GROUP
 // AXES         2 or 3
 // WRAP0, ...   1: the axis is periodic; else LOW0 and HIGH0, ... say what lies outside its sides,
 //              in units of the number beside them (0, 1 or -1)
-// COEFFICIENT  the fluxes through faces come from arrays (src/stencil/stencil.h); `coefficient`, of
+// COEFFICIENT  the fluxes through faces come from arrays (src/grid/stencil.h); `coefficient`, of
 //              the cells, is read at low sides with given values only
 // SHARED       r is in local memory: neighbours of the same group read it there, and only what
 //              another group needs is published

@@ -1,5 +1,5 @@
 // sell.cl - slices of C rows, each as wide as its longest row, stored column by column.
-// Host: src/formats/sell.c.
+// Host: src/matrix/sell.c.
 //
 // Entry k of row `lane` of slice s lies at slice_ptr[s] + k * C + lane, so C neighbouring
 // work-items (or the lanes of a vector) read neighbouring numbers. PERM: rows were sorted by

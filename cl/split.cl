@@ -1,5 +1,5 @@
 // split.cl - rows too long for one group: add up what the groups that share them have left.
-// Host: src/formats/stage.c. The sums come from csr.cl and coo.cl.
+// Host: src/matrix/stage.c. The sums come from csr.cl and coo.cl.
 //
 // `split` has three numbers for each of the `work` rows: the row, and from which to below which
 // place its sums lie in `partial`.

@@ -1,5 +1,5 @@
 // stencil.cl - grid operators that store no matrix: y_i = sum over the faces f (x_i - x_neighbour).
-// Host: src/stencil/stencil.c. Rows are as struct kry_stencil describes them; docs/stencils.md
+// Host: src/grid/stencil.c. Rows are as struct kry_stencil describes them; docs/stencils.md
 // counts the words. The sweeps are those of sweep.clh, which says what the defines are.
 //
 // ANYWHERE  what works on vectors that start anywhere, with LANES 1; else what is fast

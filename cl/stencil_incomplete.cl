@@ -1,5 +1,5 @@
 // stencil_incomplete.cl - the incomplete Poisson inverse on grids.
-// Host: src/stencil/relax.c. Defines and march are those of sweep.clh.
+// Host: src/grid/stencil_relax.c. Defines and march are those of sweep.clh.
 //
 // SCALAR    D^-1 is the number `inverse`, else the vector d
 // ANYWHERE  vectors may start anywhere: the same arithmetic, to the bit, on loads of single numbers

@@ -1,7 +1,7 @@
 // stencil_relax.cl - relaxation on grids, one program for each of
 //   RELAX     sweeps from one vector to another
 //   COLOURS   sweeps in place, red and black
-// Host: src/stencil/relax.c. The sweeps are those of sweep.clh; COLOURS has LANES 1 and loops of its
+// Host: src/grid/stencil_relax.c. The sweeps are those of sweep.clh; COLOURS has LANES 1 and loops of its
 // own.
 
 #if defined(RELAX)

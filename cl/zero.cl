@@ -1,5 +1,5 @@
 // zero.cl - the first stage of formats that only know entries: every row, and nothing in it.
-// Host: src/formats/coo.c.
+// Host: src/matrix/coo.c.
 
 #define FORMAT zero
 #define MATRIX int work

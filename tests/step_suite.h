@@ -10,7 +10,7 @@
 #ifndef KRY_STEP_SUITE_H
 #define KRY_STEP_SUITE_H
 
-#include "formats/matrix.h"
+#include "matrix/matrix.h"
 #include "testing.h"
 
 /* ---- a product and its sum ------------------------------------------------------------------ */

@@ -2,6 +2,8 @@
  * test_barrier.c - work-groups that wait for each other: what the probe finds, what it refuses,
  * and launches that are aborted. The kernels and the cache are in a folder of the test's own.
  */
+#include "device/barrier.h"
+#include "device/tuning.h"
 #include "testing.h"
 #include <dirent.h>
 #include <unistd.h>

@@ -195,7 +195,7 @@ static kry_status run_systems(kry_device *dev, const scene *s, bool *good)
     }
     *good = worst < 1e-3f && got[EQUATIONS / 2] != 0;
 done:
-    kry_batch_space_release(dev);
+    kry_device_forget(dev);
     kry_vec_release(&x), kry_vec_release(&b);
     kry_vec_release(&diagonal), kry_vec_release(&side);
     return st;

@@ -3,9 +3,10 @@
  * access: vectors aligned and not, rows empty, short, shared by several lanes, and longer than a
  * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
  */
-#include "core/null_space.h"
 #include "dense/batch.h"
 #include "dense/dense.h"
+#include "operator/direction.h"
+#include "operator/null_space.h"
 #include "precond/coarse.h"
 #include "precond/subspace.h"
 #include "unit.h"

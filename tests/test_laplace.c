@@ -4,6 +4,9 @@
  * and little local memory, with tiles of the tuning file; sums of squared updates; waits that are
  * aborted; published numbers.
  */
+#include "device/barrier.h"
+#include "device/tuning.h"
+#include "operator/direction.h"
 #include "testing.h"
 #include <kry/laplace.h>
 

@@ -4,6 +4,7 @@
  */
 #include "dense.h"
 #include "dense/lu.h"
+#include "device/barrier.h"
 
 /* ---- matrices, column major ---- */
 

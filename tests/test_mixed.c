@@ -1,6 +1,6 @@
 /* test_mixed.c - double accuracy from iterations in single: golden counts, promotion, honest ends.
  */
-#include "solver/stop.h"
+#include "krylov/stop.h"
 #include "testing.h"
 
 typedef struct outcome {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/internal.h"
+#include "operator/op.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

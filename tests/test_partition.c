@@ -2,8 +2,8 @@
  * test_partition.c - rows to parts against the best contiguous blocks there are, METIS's parts
  * against promises, volumes against sets of columns.
  */
-#include "dist/partition.h"
 #include "patterns.h"
+#include "sparse/partition.h"
 
 /* ---- matrices --------------------------------------------------------------------------- */
 

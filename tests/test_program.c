@@ -138,7 +138,7 @@ static void disk__damaged_files_are_replaced(void **state)
 /* A binary that is none, as of a driver that has been exchanged, in a file that is in order. */
 static void forge_binary(const char *path)
 {
-    struct { /* src/core/program_disk.c */
+    struct { /* src/device/program_disk.c */
         char magic[8];
         uint64_t key_size, binary_size, checksum;
     } header;

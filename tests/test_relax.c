@@ -1,6 +1,6 @@
 /* test_relax.c - sweeps against plain C, and the solvers that are made of them. */
 #include "as_matrix.h"
-#include "precond/relax.h"
+#include "precond/sweeps.h"
 #include <limits.h>
 
 /* ---- one sweep ----------------------------------------------------------------------------- */

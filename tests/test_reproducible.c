@@ -1,8 +1,8 @@
 /* test_reproducible.c - teams in reproducible mode: the same bits on any number of devices. */
-#include "dist/extended.h"
-#include "dist/split.h"
-#include "dist/team.h"
 #include "grids.h"
+#include "matrix/extended.h"
+#include "operator/op_parts.h"
+#include "team/split.h"
 #include "teams.h"
 
 static const int counts[] = { 1, 2, 5 };

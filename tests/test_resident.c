@@ -3,7 +3,9 @@
  * every kind of grid, and the streaming way to the same answer whenever the chip is refused or
  * lets go.
  */
-#include "stencil/stencil.h"
+#include "device/barrier.h"
+#include "device/tuning.h"
+#include "grid/stencil.h"
 #include "testing.h"
 
 enum { MOST = 300 };

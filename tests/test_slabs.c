@@ -2,8 +2,9 @@
  * test_slabs.c - grids cut into slabs of layers: by hand on one device, where what neighbours would
  * send is filled in, against the whole grid.
  */
+#include "grid/stencil.h"
 #include "grids.h"
-#include "stencil/stencil.h"
+#include "operator/direction.h"
 #include "step_suite.h"
 #include "teams.h"
 

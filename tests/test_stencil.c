@@ -1,9 +1,9 @@
 /*
  * test_stencil.c - grid operators against matrices written down face by face.
  */
+#include "grid/host_grid.h"
 #include "grids.h"
 #include "op_suite.h"
-#include "stencil/host.h"
 #include "step_suite.h"
 #include <kry/io.h>
 

@@ -1,6 +1,7 @@
 /* test_team.c - several devices as one: vectors, matrices and solves, against one device and plain C. */
-#include "dist/split.h"
-#include "dist/team.h"
+#include "operator/direction.h"
+#include "operator/op_parts.h"
+#include "team/split.h"
 #include "teams.h"
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
  * test_team_deflation.c - deflation, pinned rows and null spaces on several devices against one:
  * the same labels, the same correction, the same iterations.
  */
-#include "dist/team.h"
+#include "operator/op_parts.h"
 #include "precond/deflation.h"
 #include "teams.h"
 #include <kry/io.h>

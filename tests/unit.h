@@ -10,7 +10,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "core/internal.h"
+#include "operator/op.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef KRY_BATCH_H
 #define KRY_BATCH_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <kry/tridiagonal.h>
 
 enum { BATCH_MAX_BAND = 2, BATCH_MAX_DIAGONALS = 2 * BATCH_MAX_BAND + 1 };
@@ -44,7 +44,9 @@ struct kry_batch_space {
 /* The first ints of `found`: systems marked, systems that were not solved, the first of these. */
 enum { BATCH_MARKED, BATCH_BAD, BATCH_FIRST_BAD, BATCH_RESERVED, BATCH_LIST };
 
-/* batch.c */
+/* batch_space.c */
+/* NULL: nothing is kept yet. */
+struct kry_batch_space *batch_space_of(const kry_device *dev);
 /* Room for this many systems and this much scratch storage. */
 kry_status batch_space_reserve(kry_device *dev, int64_t systems);
 kry_status batch_work_reserve(kry_device *dev, size_t bytes);

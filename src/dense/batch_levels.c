@@ -7,7 +7,7 @@
  *
  * Words moved per unknown: 5, and where tiles are cut 9 and 10 for each reduced equation
  */
-#include "batch.h"
+#include "dense/batch.h"
 #include <assert.h>
 #include <stdio.h>
 
@@ -235,7 +235,7 @@ static kry_status reserve(levels *L)
     TRY(batch_work_reserve(L->dev, (size_t)(L->words ? L->words : 1) * kry_type_size(B->type)));
     for (int i = 1; i < L->count; i++) {
         level *l = &L->level[i];
-        cl_mem work = L->dev->batch->work;
+        cl_mem work = batch_space_of(L->dev)->work;
         l->lower.buffer = l->diagonal.buffer = l->upper.buffer = l->b.buffer = l->x.buffer = work;
     }
 done:
@@ -248,7 +248,7 @@ enum { SYSTEMS_ARGS = 19 };
 
 static void systems_args(const levels *L, const level *l, kry_arg args[SYSTEMS_ARGS])
 {
-    const struct kry_batch_space *space = L->dev->batch;
+    const struct kry_batch_space *space = batch_space_of(L->dev);
     const kry_arg all[SYSTEMS_ARGS] = { ARG(l->n),
                                         ARG(L->B->systems),
                                         ARG(l->tiles),
@@ -322,7 +322,7 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     systems_args(L, l, args);
     const kry_arg more[] = { ARG(L->ticket),    ARG(l->x.buffer), ARG(l->x.first),
                              ARG(bounded),      ARG(ends.buffer), ARG(ends.first),
-                             ARG(e_row),        ARG(e_system),    ARG(L->dev->batch->work),
+                             ARG(e_row),        ARG(e_system),    ARG(batch_space_of(L->dev)->work),
                              ARG(L->cpu_words), ARG(factors),     ARG(L->wide) };
     size_t take = COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4);
     for (size_t i = 0; i < take; i++) args[count++] = more[i];
@@ -354,7 +354,7 @@ static kry_status copy_b(levels *L)
                      .first = B->b.first,
                      .buffer = B->b.buffer };
     kry_vec to = from;
-    to.buffer = L->dev->batch->work, to.first = L->copy_at;
+    to.buffer = batch_space_of(L->dev)->work, to.first = L->copy_at;
     L->level[0].b = (batch_array){ to.buffer, to.first };
     return kry_vec_copy(&from, &to);
 }

@@ -2,7 +2,7 @@
  *
  * Words moved per unknown: the diagonals and b; each row of U with what belongs to it there and
  * back; x */
-#include "batch.h"
+#include "dense/batch.h"
 #include <stdio.h>
 
 enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups: on as many compute units as there are */
@@ -42,7 +42,7 @@ kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool
     TRY(batch_work_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type)));
     const batch_array *d = B->diagonal, *low = d + B->band - 1, *high = d + B->band + 1;
     const batch_array *far_low = d, *far_high = d + 2 * B->band;
-    const struct kry_batch_space *space = dev->batch;
+    const struct kry_batch_space *space = batch_space_of(dev);
     kry_arg args[] = { ARG(B->n),
                        ARG(count),
                        ARG(listed),

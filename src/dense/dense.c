@@ -1,6 +1,6 @@
 /* dense.c - a dense matrix as an operator, and what is asked of dense matrices everywhere: whether
  * their numbers are finite, and how large they are. Kernels: cl/dense.cl, cl/gemm.cl. */
-#include "dense.h"
+#include "dense/dense.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,13 +45,6 @@ kry_status kry_block_diagonal(const kry_block *B, kry_vec *d)
     TRY(kry_launch(d->dev, kernel, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
 done:
     return st;
-}
-
-kry_status kry_clblast_check(const char *who, int code)
-{
-    if (code == 0) return KRY_OK;
-    return kry_fail(KRY_ERR_DEVICE, "%s: CLBlast returned %s (%d)", who,
-                    code > -1000 ? kry_cl_error_name(code) : "an error of its own", code);
 }
 
 /* The sums of magnitudes along the columns or the rows, on the host. */

@@ -4,7 +4,7 @@
 #ifndef KRY_DENSE_INTERNAL_H
 #define KRY_DENSE_INTERNAL_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <stdio.h>
 
 /* rows-by-cols numbers of a column-major matrix whose columns are `ld` apart. Borrowed. */
@@ -59,9 +59,6 @@ kry_status kry_gemm_blocks(kry_gemm_way way, bool transposed_A, bool transposed_
 bool kry_gemm_has_clblast(void);
 
 /* ---- dense.c ---- */
-
-/* What CLBlast returned: 0, an error of OpenCL's, or beyond -1000 one of its own. */
-kry_status kry_clblast_check(const char *who, int code);
 
 /* Not NULL, and not on a team; `name` is what the caller calls it. */
 kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A);

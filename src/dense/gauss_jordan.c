@@ -9,7 +9,7 @@
  * Source: E. S. Quintana-Orti, G. Quintana-Orti, X. Sun, R. van de Geijn, A note on parallel matrix
  * inversion, SIAM J. Sci. Comput. 22 (2001), for the inverse; an echelon form needs no more than the
  * columns to the right, and steps that pass a column over. */
-#include "lu.h"
+#include "dense/lu.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * CLBlast ends the process when a buffer that it wants to copy operands to cannot be made, so it gets
  * one of ours. It multiplies a C that it copies by beta only if beta != 0, but its kernel for small
  * sizes multiplies always: with beta == 0, C is filled first. */
-#include "dense.h"
+#include "dense/dense.h"
 
 enum {
     NARROW = 4, /* columns of C up to which work-items share sums */
@@ -32,25 +32,38 @@ typedef struct clblast_call {
     (size_t)(c)->A->first, (size_t)(c)->A->ld, (size_t)(c)->B->first, (size_t)(c)->B->ld, \
         (size_t)(c)->C->first, (size_t)(c)->C->ld
 
-/* Room for what CLBlast copies; it stays with the device. */
-static kry_status make_room(clblast_call *c)
+/* What CLBlast copies operands to; it stays with the device. */
+typedef struct gemm_room {
+    cl_mem buffer;
+    size_t bytes;
+} gemm_room;
+
+static void release_room(kry_device *dev, void *kept)
+{
+    kry_buffer_release(dev, &((gemm_room *)kept)->buffer);
+}
+
+static const kry_keeper room_keeper = { sizeof(gemm_room), release_room };
+
+static kry_status make_room(clblast_call *c, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     kry_device *dev = c->C->dev;
+    gemm_room *room;
     size_t bytes = 0;
-    cl_mem room = NULL;
     CLBlastStatusCode code =
         c->C->type == KRY_F32
             ? CLBlastSGemmTempBufferSize(LAYOUT(c), OFFSETS(c), &c->queue, &bytes)
             : CLBlastDGemmTempBufferSize(LAYOUT(c), OFFSETS(c), &c->queue, &bytes);
 
     TRY(kry_clblast_check("kry_vec_gemm", (int)code));
-    if (dev->gemm_room && bytes <= dev->gemm_room_bytes) return KRY_OK;
-    kry_buffer_release(dev, &dev->gemm_room); /* there may not be room for both */
-    dev->gemm_room_bytes = 0;
-    TRY(kry_buffer_create(dev, bytes, &room));
-    dev->gemm_room = room;
-    dev->gemm_room_bytes = bytes;
+    TRY(kry_device_keep(dev, &room_keeper, &room));
+    if (!room->buffer || bytes > room->bytes) {
+        kry_buffer_release(dev, &room->buffer); /* there may not be room for both */
+        TRY(kry_buffer_create(dev, bytes, &room->buffer));
+        room->bytes = bytes;
+    }
+    *buffer = room->buffer;
 done:
     return st;
 }
@@ -70,19 +83,20 @@ static kry_status by_clblast(bool ta, bool tb, int64_t k, double alpha, const kr
                        B,
                        C,
                        dev->queue };
+    cl_mem room;
 
-    TRY(make_room(&c));
+    TRY(make_room(&c, &room));
     if (beta == 0) TRY(kry_block_fill(C, 0));
     CLBlastStatusCode code =
         C->type == KRY_F32
             ? CLBlastSgemmWithTempBuffer(LAYOUT(&c), (float)alpha, A->buffer, (size_t)A->first,
                                          (size_t)A->ld, B->buffer, (size_t)B->first, (size_t)B->ld,
                                          (float)beta, C->buffer, (size_t)C->first, (size_t)C->ld,
-                                         &c.queue, told, dev->gemm_room)
+                                         &c.queue, told, room)
             : CLBlastDgemmWithTempBuffer(LAYOUT(&c), alpha, A->buffer, (size_t)A->first,
                                          (size_t)A->ld, B->buffer, (size_t)B->first, (size_t)B->ld,
                                          beta, C->buffer, (size_t)C->first, (size_t)C->ld, &c.queue,
-                                         told, dev->gemm_room);
+                                         told, room);
     if (event) dev->trace(dev->trace_user, "gemm (clblast)", event);
     TRY(kry_clblast_check("kry_vec_gemm", (int)code));
 done:

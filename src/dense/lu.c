@@ -1,6 +1,6 @@
 /* lu.c - the factors of a dense matrix as an operator that applies its inverse, and what they tell:
  * pivots, determinant, condition. Made in lu_panel.c, used in lu_solve.c. */
-#include "lu.h"
+#include "dense/lu.h"
 #include <math.h>
 #include <stdlib.h>
 

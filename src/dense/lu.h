@@ -4,7 +4,7 @@
 #ifndef KRY_LU_INTERNAL_H
 #define KRY_LU_INTERNAL_H
 
-#include "dense.h"
+#include "dense/dense.h"
 
 enum {
     KRY_LU_PANEL = 32,    /* PANEL of cl/lu.cl: columns that are factored one by one */

@@ -17,7 +17,9 @@
  * it in registers (cl/lu_panel.cl). Should a launch be aborted, all is done again in the other way:
  * a launch for each column finishes the search of its pivot, exchanges two rows of the panel,
  * eliminates and begins the next search. */
-#include "lu.h"
+#include "dense/lu.h"
+#include "device/barrier.h"
+#include "device/tuning.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -288,11 +290,20 @@ done:
 
 /* ---- the schedule ---- */
 
+static void release_queue(kry_device *dev, void *kept)
+{
+    (void)dev;
+    if (*(cl_command_queue *)kept) clReleaseCommandQueue(*(cl_command_queue *)kept);
+}
+
+static const kry_keeper queue_keeper = { sizeof(cl_command_queue), release_queue };
+
 /* A queue like the device's own; it stays with the device. Without it all goes on in one. */
 static void open_aside(factoring *f)
 {
     kry_device *dev = f->dev;
     cl_command_queue_properties properties = 0;
+    cl_command_queue *aside;
     char text[64];
     bool wanted = dev->info.gpu && f->lu->n > 2 * (int64_t)f->lu->params.block;
 
@@ -300,10 +311,11 @@ static void open_aside(factoring *f)
     if (kry_test_lu_aside >= 0) wanted = kry_test_lu_aside;
     if (!wanted || f->strips <= 0 || dev->info.opencl < 120 ||
         clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
-                              NULL))
+                              NULL) ||
+        kry_device_keep(dev, &queue_keeper, &aside) < 0)
         return;
-    if (!dev->aside) dev->aside = clCreateCommandQueue(dev->context, dev->id, properties, NULL);
-    f->aside = dev->aside;
+    if (!*aside) *aside = clCreateCommandQueue(dev->context, dev->id, properties, NULL);
+    f->aside = *aside;
 }
 
 /* Columns to a strip, of `columns` in all. */

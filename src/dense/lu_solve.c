@@ -1,6 +1,6 @@
 /* lu_solve.c - solves with the factors of a dense matrix: triangle after triangle along the
  * diagonal, products with what is beside them. Kernels: cl/lu.cl, and products. */
-#include "lu.h"
+#include "dense/lu.h"
 
 enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 128 };
 

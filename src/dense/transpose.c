@@ -1,5 +1,5 @@
 /* transpose.c - At := A'. Kernel: cl/dense.cl. */
-#include "dense.h"
+#include "dense/dense.h"
 
 /* Squares of this side pass through local memory. */
 static int side_of(const kry_device *dev)

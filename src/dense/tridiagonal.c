@@ -1,6 +1,6 @@
 /* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks, and what is done in
  * turn. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
-#include "batch.h"
+#include "dense/batch.h"
 #include <limits.h>
 
 static const char *const names3[] = { "lower", "diagonal", "upper" };
@@ -172,7 +172,7 @@ static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST],
 
     report->singular = found[BATCH_BAD];
     report->system = s;
-    TRY_CL(clEnqueueReadBuffer(B->dev->queue, B->dev->batch->state, CL_TRUE,
+    TRY_CL(clEnqueueReadBuffer(B->dev->queue, batch_space_of(B->dev)->state, CL_TRUE,
                                (size_t)s * sizeof state, sizeof state, &state, 0, NULL, NULL));
     int64_t place = state < 0 ? -1 - state : state;
     report->equation = state < 0 ? place / 8 : place;
@@ -197,7 +197,7 @@ static kry_status solve(const batch *B, kry_systems_report *report)
 
     if (B->n == 0 || B->systems == 0) goto done;
     TRY(batch_space_reserve(B->dev, B->systems));
-    B->dev->batch->dirty = !B->params.unchecked; /* until the marks have been read */
+    batch_space_of(B->dev)->dirty = !B->params.unchecked; /* until the marks have been read */
     if (!all) {
         TRY(batch_solve_levels(B));
         if (B->params.unchecked) goto done;
@@ -211,7 +211,7 @@ static kry_status solve(const batch *B, kry_systems_report *report)
     report->pivoted = pivots ? count - found[BATCH_BAD] : 0;
     if (found[BATCH_BAD]) TRY(name_bad(B, found, report));
 done:
-    if (B->dev->batch) batch_work_trim(B->dev);
+    if (batch_space_of(B->dev)) batch_work_trim(B->dev);
     return st;
 }
 

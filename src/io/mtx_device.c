@@ -1,7 +1,7 @@
 /*
  * mtx_device.c - Matrix Market data on its way to a device and back.
  */
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

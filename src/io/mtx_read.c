@@ -1,6 +1,6 @@
 /* mtx_read.c - reading Matrix Market files. */
-#include "../core/number.h"
-#include "mtx_source.h"
+#include "base/number.h"
+#include "io/mtx_source.h"
 #include <stdlib.h>
 #include <string.h>
 

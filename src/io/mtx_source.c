@@ -1,6 +1,6 @@
 /* mtx_source.c - lines out of files and memory, through zlib where they are gzip'd. Never holds
  * more than a chunk of the text. */
-#include "mtx_source.h"
+#include "io/mtx_source.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

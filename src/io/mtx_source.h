@@ -2,7 +2,7 @@
 #ifndef KRY_MTX_SOURCE_H
 #define KRY_MTX_SOURCE_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <zlib.h>
 
 enum { MTX_CHUNK = 1 << 20 }; /* bytes looked at together; also the longest line */

@@ -1,5 +1,5 @@
 /* mtx_write.c - writing Matrix Market files. */
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * w_a on the axes the equation is -sum_a w_a u_aa = f, and
  *     u = prod_a sin^2(pi x_a),   u_aa = 2 pi^2 cos(2 pi x_a) prod_{b != a} sin^2(pi x_b).
  */
-#include "problem.h"
+#include "io/problem.h"
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef KRY_PROBLEM_H
 #define KRY_PROBLEM_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 
 typedef struct kry_problem_spec {
     int64_t size;    /* N, NX */

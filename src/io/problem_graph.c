@@ -3,8 +3,8 @@
  *
  *   a_ij = -w_ij,   a_ii = sum_j w_ij + ground
  */
-#include "problem.h"
-#include "random.h"
+#include "base/random.h"
+#include "io/problem.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * problem_mesh.c - equations of solids in the plane: a plate that is bent, a cantilever of finite
  * elements. Both are ill-conditioned for their size. b = A x for a random x.
  */
-#include "problem.h"
-#include "random.h"
+#include "base/random.h"
+#include "io/problem.h"
 
 typedef kry_problem_spec spec;
 

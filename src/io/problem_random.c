@@ -8,8 +8,8 @@
  * A pattern is made in one of two ways: pairs are drawn and stand at both their places, or a row
  * tells its columns by itself.
  */
-#include "problem.h"
-#include "random.h"
+#include "base/random.h"
+#include "io/problem.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
  *
  * Source   R. Gupta, C. Vuik, C. W. J. Lemmens, whose equation (9) is a row of `layers`.
  */
-#include "../stencil/host.h"
-#include "problem.h"
-#include "random.h"
+#include "base/random.h"
+#include "grid/host_grid.h"
+#include "io/problem.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  *          T. A. Manteuffel, An incomplete factorization technique for positive definite linear
  *          systems, Math. Comp. 34 (1980).
  */
-#include "block_factor.h"
+#include "precond/block_factor.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

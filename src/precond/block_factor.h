@@ -5,7 +5,7 @@
 #ifndef KRY_BLOCK_FACTOR_H
 #define KRY_BLOCK_FACTOR_H
 
-#include "storage.h"
+#include "precond/storage.h"
 
 /* Rows of a strict triangle of all blocks; columns ascend in a row and count from row 0 of A. */
 typedef struct kry_triangle {

@@ -8,11 +8,11 @@
  * Source      R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on
  *             the GPU: blocks of two lines of a grid
  */
-#include "../dist/team.h"
-#include "../formats/matrix.h"
-#include "../stencil/stencil.h"
-#include "block_factor.h"
-#include "rows.h"
+#include "grid/stencil.h"
+#include "matrix/matrix.h"
+#include "operator/op_parts.h"
+#include "precond/block_factor.h"
+#include "precond/rows.h"
 #include <kry/formats.h>
 #include <kry/precond.h>
 #include <math.h>

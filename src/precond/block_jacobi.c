@@ -7,9 +7,9 @@
  * Positive    if A is: its diagonal blocks are, then
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1
  */
-#include "../dist/team.h"
-#include "rows.h"
-#include "storage.h"
+#include "operator/op_parts.h"
+#include "precond/rows.h"
+#include "precond/storage.h"
 #include <float.h>
 #include <kry/precond.h>
 #include <math.h>

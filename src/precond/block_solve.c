@@ -5,7 +5,7 @@
  * diagonals are kept without indices, once for all bundles that are equal: those of a grid with
  * constant coefficients are, but for its ends. Others are rows padded to the longest of a bundle.
  */
-#include "block_factor.h"
+#include "precond/block_factor.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

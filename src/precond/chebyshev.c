@@ -14,10 +14,11 @@
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1;
  *             the largest eigenvalue from the coefficients of conjugate gradients: section 6.7.3
  */
-#include "../dist/team.h"
-#include "../io/random.h"
-#include "../stencil/stencil.h"
-#include "relax.h"
+#include "base/random.h"
+#include "grid/stencil.h"
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include "precond/sweeps.h"
 #include <kry/precond.h>
 #include <math.h>
 #include <stdio.h>

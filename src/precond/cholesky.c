@@ -1,5 +1,5 @@
 /* cholesky.c - what both factorisations ask. */
-#include "cholesky.h"
+#include "precond/cholesky.h"
 #include <float.h>
 
 double kry_cholesky_diagonal(const kry_coarse_matrix *E, int64_t i)

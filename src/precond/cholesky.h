@@ -5,7 +5,7 @@
 #ifndef KRY_CHOLESKY_H
 #define KRY_CHOLESKY_H
 
-#include "coarse.h"
+#include "precond/coarse.h"
 
 typedef struct kry_cholesky_engine {
     const char *name;

@@ -9,7 +9,7 @@
  * Source      A. George, J. W. H. Liu, Computer solution of large sparse positive definite systems
  *             (1981): the envelope method, chapter 4
  */
-#include "cholesky.h"
+#include "precond/cholesky.h"
 #include <math.h>
 #include <stdlib.h>
 

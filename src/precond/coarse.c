@@ -16,7 +16,7 @@
  * Per solve   full: k^2 + 2 k numbers on the device; packed: k^2/2 + 34 k and 2 k^2/64 partial
  *             sums; Cholesky: L twice on the host, a wait
  */
-#include "cholesky.h"
+#include "precond/cholesky.h"
 #include <stdlib.h>
 #include <string.h>
 

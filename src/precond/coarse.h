@@ -6,7 +6,7 @@
 #ifndef KRY_COARSE_H
 #define KRY_COARSE_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <kry/deflation.h>
 
 /* E on the host, both triangles, columns ascending in a row. Borrowed while a call lasts. */

@@ -1,5 +1,5 @@
 /* coarse_matrix.c - whether a coarse matrix is one, and whether its pattern is another's. */
-#include "coarse.h"
+#include "precond/coarse.h"
 #include <math.h>
 
 static kry_status check_row(const kry_coarse_matrix *E, int64_t i)

@@ -1,7 +1,7 @@
 /* colours.c - sub-domains that one product with A tells apart: two labels that some row meets get
  * different colours, the first that is free. Four or five colours do for blocks of a plane. */
-#include "couplings.h"
-#include "galerkin.h"
+#include "precond/couplings.h"
+#include "precond/galerkin.h"
 #include <stdlib.h>
 #include <string.h>
 

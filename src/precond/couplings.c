@@ -1,9 +1,9 @@
 /* couplings.c - the columns of each row of an operator. */
-#include "couplings.h"
-#include "../core/pin.h"
-#include "../dist/coupled.h"
-#include "../stencil/stencil.h"
-#include "rows.h"
+#include "precond/couplings.h"
+#include "grid/stencil.h"
+#include "matrix/coupled.h"
+#include "operator/pin.h"
+#include "precond/rows.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /*
  * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their sides,
- * of stored matrices read back, of pinned ones those of the matrix (core/pin.h), of others unknown.
+ * of stored matrices read back, of pinned ones those of the matrix (operator/pin.h), of others unknown.
  * On a part of a team unknowns of other parts that its rows meet are numbered behind its own.
  */
 #ifndef KRY_COUPLINGS_H
 #define KRY_COUPLINGS_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 
 typedef struct kry_couplings {
     int64_t n, beyond; /* unknowns here; on other parts */
@@ -18,7 +18,7 @@ typedef struct kry_couplings {
 
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows);
 void kry_couplings_release(kry_couplings *rows);
-/* How many unknowns of other parts the rows of A meet, and where they stand in the whole (dist/split.h):
+/* How many unknowns of other parts the rows of A meet, and where they stand in the whole (team/split.h):
  * to be freed. */
 kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place);
 /* The columns of row i, its own among them; `room`: 7 numbers, for what is not stored. Returns

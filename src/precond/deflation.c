@@ -5,8 +5,8 @@
  * Source  R. Gupta, C. Vuik, C. W. J. Lemmens, deflated preconditioned conjugate gradients on the
  *         GPU: algorithm 2. A Z in compact form is their "level 1", E^-1 by GEMV their "level 2".
  */
-#include "deflation.h"
-#include "../dist/team.h"
+#include "precond/deflation.h"
+#include "operator/op_parts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef KRY_DEFLATION_INTERNAL_H
 #define KRY_DEFLATION_INTERNAL_H
 
-#include "galerkin.h"
+#include "precond/galerkin.h"
 
 typedef struct kry_deflation {
     kry_op *A; /* retained */

@@ -8,8 +8,8 @@
  *
  * On a part of a team: A Z of its own rows, and E of all.
  */
-#include "galerkin.h"
-#include "couplings.h"
+#include "precond/galerkin.h"
+#include "precond/couplings.h"
 #include <assert.h>
 #include <float.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #ifndef KRY_GALERKIN_H
 #define KRY_GALERKIN_H
 
-#include "coarse.h"
-#include "subspace.h"
+#include "precond/coarse.h"
+#include "precond/subspace.h"
 
 /* Which sub-domains may be told apart in one product with A: no row meets two of a colour. */
 typedef struct kry_colours {

@@ -1,12 +1,12 @@
 /*
- * graph.c - labels from parts of a matrix's graph (dist/graph_parts.h), its nodes all alike.
+ * graph.c - labels from parts of a matrix's graph (sparse/graph_parts.h), its nodes all alike.
  */
-#include "../core/pin.h"
-#include "../dist/graph_parts.h"
-#include "../dist/team.h"
-#include "couplings.h"
-#include "labels.h"
-#include "rows.h"
+#include "operator/op_parts.h"
+#include "operator/pin.h"
+#include "precond/couplings.h"
+#include "precond/labels.h"
+#include "precond/rows.h"
+#include "sparse/graph_parts.h"
 #include <kry/formats.h>
 #include <stdlib.h>
 #include <string.h>

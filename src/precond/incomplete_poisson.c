@@ -13,9 +13,9 @@
  *             `unscaled`. With the diagonal in between it does not depend on scaling, and is
  *             fit for jumps.
  */
-#include "../dist/team.h"
-#include "../stencil/stencil.h"
-#include "triangles.h"
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
+#include "precond/triangles.h"
 #include <kry/precond.h>
 #include <stdlib.h>
 

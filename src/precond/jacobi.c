@@ -1,6 +1,6 @@
 /* jacobi.c - M := inverse of the diagonal. Kernels: vec_invert and vec_mul in cl/vec.cl. */
-#include "../dist/team.h"
-#include "../stencil/stencil.h"
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* labels.c - which sub-domain each unknown belongs to: by place, by value, or as told. */
-#include "labels.h"
+#include "precond/labels.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

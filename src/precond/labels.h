@@ -2,7 +2,7 @@
 #ifndef KRY_LABELS_H
 #define KRY_LABELS_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <kry/deflation.h>
 
 /* Number n labels, below `most`, anew in the order in which they first appear, so that none is left

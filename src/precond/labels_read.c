@@ -1,7 +1,7 @@
 /* labels_read.c - labels from a file, of whole numbers or in the Matrix Market format. */
-#include "../core/number.h"
-#include "../io/mtx_source.h"
-#include "labels.h"
+#include "base/number.h"
+#include "io/mtx_source.h"
+#include "precond/labels.h"
 #include <kry/io.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * Range       r is handed to M times a power of two, which follows it (cl/narrow.cl)
  * Kernels     cl/narrow.cl
  */
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <kry/precond.h>
 #include <stdio.h>
 #include <stdlib.h>

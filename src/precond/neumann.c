@@ -11,9 +11,10 @@
  * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix
  *             for use in iterative algorithms on vector processors, Computing 22 (1979)
  */
-#include "../dist/team.h"
-#include "../stencil/stencil.h"
-#include "relax.h"
+#include "grid/stencil.h"
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include "precond/sweeps.h"
 #include <kry/precond.h>
 #include <math.h>
 #include <stdio.h>

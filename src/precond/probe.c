@@ -1,8 +1,8 @@
 /*
  * probe.c - whether an operator is symmetric and positive definite, as far as products tell.
  */
-#include "../core/internal.h"
-#include "../io/random.h"
+#include "base/random.h"
+#include "operator/op.h"
 #include <float.h>
 #include <kry/precond.h>
 #include <math.h>

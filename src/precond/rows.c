@@ -1,8 +1,8 @@
 /* rows.c - a matrix on the host: read back from the device, checked, made symmetric. */
-#include "rows.h"
-#include "../dist/coupled.h"
-#include "../formats/matrix.h"
-#include "../stencil/stencil.h"
+#include "precond/rows.h"
+#include "grid/stencil.h"
+#include "matrix/coupled.h"
+#include "matrix/matrix.h"
 #include <kry/formats.h>
 #include <math.h>
 #include <stdlib.h>

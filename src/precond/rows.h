@@ -4,7 +4,7 @@
 #ifndef KRY_ROWS_H
 #define KRY_ROWS_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 
 /* n-by-n, columns ascending in a row, no place twice. */
 typedef struct kry_rows {

@@ -3,9 +3,9 @@
  * (D + omega L) D^-1 (D + omega L') / (omega (2 - omega)), each inverted by a Neumann series that
  * is cut off. The work is done in triangles.c.
  */
-#include "../dist/team.h"
-#include "../stencil/stencil.h"
-#include "triangles.h"
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
+#include "precond/triangles.h"
 #include <kry/precond.h>
 
 static kry_status check_params(const kry_op *A, const kry_ssor_ai_params *p)

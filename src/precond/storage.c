@@ -1,5 +1,5 @@
 /* storage.c - numbers of preconditioners kept as given, in single or as halves. */
-#include "storage.h"
+#include "precond/storage.h"
 #include <float.h>
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #ifndef KRY_STORAGE_H
 #define KRY_STORAGE_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <kry/precond.h>
 
 /* IEEE half precision, rounded to the nearest, ties to even; beyond 65504 infinity. */

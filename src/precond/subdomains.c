@@ -1,9 +1,9 @@
 /* subdomains.c - which vectors deflation takes: from its parameters, or from one word. */
-#include "../core/pin.h"
-#include "../dist/team.h"
-#include "../stencil/stencil.h"
-#include "couplings.h"
-#include "deflation.h"
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
+#include "operator/pin.h"
+#include "precond/couplings.h"
+#include "precond/deflation.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

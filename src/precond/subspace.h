@@ -5,7 +5,7 @@
 #ifndef KRY_SUBSPACE_H
 #define KRY_SUBSPACE_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 
 typedef struct kry_subspace {
     kry_device *dev; /* borrowed */

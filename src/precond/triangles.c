@@ -16,9 +16,9 @@
  * Per use     the matrices and, degree 1 and unscaled: 4 words; degree d: 6 d + 1; drop: 2
  * Positive    always, for D is; but for drop
  */
-#include "triangles.h"
-#include "../formats/matrix.h"
-#include "rows.h"
+#include "precond/triangles.h"
+#include "matrix/matrix.h"
+#include "precond/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

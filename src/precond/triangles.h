@@ -5,7 +5,7 @@
 #ifndef KRY_TRIANGLES_H
 #define KRY_TRIANGLES_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 
 /* K = sum over j = 0 ... degree of (-omega L D^-1)^j,  c = omega (2 - omega). */
 typedef struct kry_triangles_form {

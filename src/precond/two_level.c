@@ -13,7 +13,7 @@
  *         derived from deflation, domain decomposition and multigrid methods, J. Sci. Comput. 39
  *         (2009)
  */
-#include "deflation.h"
+#include "precond/deflation.h"
 #include <stdlib.h>
 
 typedef struct two_level {

@@ -1,8 +1,8 @@
 /* words.c - preconditioners from their names: a word, and what stands behind its colon. */
-#include "../core/internal.h"
-#include "../core/number.h"
-#include "../dist/team.h"
-#include "storage.h"
+#include "base/number.h"
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include "precond/storage.h"
 #include <kry/precond.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* events.c - OpenCL events that tasks wait for, and events that wait for tasks. */
-#include "task.h"
+#include "task/task.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* jobs.c - ready-made jobs: how they are submitted, and those on vectors. */
-#include "../dist/team.h"
-#include "task.h"
+#include "operator/op_parts.h"
+#include "task/task.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

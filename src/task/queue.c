@@ -1,5 +1,5 @@
 /* queue.c - a thread for a device, and the tasks that wait for it. */
-#include "task.h"
+#include "task/task.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void *thread_main(void *arg)
         kry_tasks_lock();
     }
     alone = q->abandoned;
-    if (q->device) q->device->tasks = NULL;
+    if (q->slot) *q->slot = NULL;
     kry_tasks_changed();
     kry_tasks_unlock();
     if (alone) queue_free(q); /* nobody joins */
@@ -106,7 +106,11 @@ static void *thread_main(void *arg)
 
 /* ---- making and releasing ---- */
 
-static kry_status queue_new(kry_device *device, const kry_queue_params *p, kry_queue **queue)
+/* Each device keeps the queue that works for it: a pointer, NULL while there is none. */
+static const kry_keeper slot_keeper = { sizeof(kry_queue *), NULL };
+
+static kry_status queue_new(kry_device *device, kry_queue **slot, const kry_queue_params *p,
+                            kry_queue **queue)
 {
     kry_status st = KRY_OK;
     kry_queue *q = NULL;
@@ -120,9 +124,10 @@ static kry_status queue_new(kry_device *device, const kry_queue_params *p, kry_q
                       : "host");
     kry_tasks_condition(&q->work);
     if (device) q->device = kry_device_retain(device);
+    q->slot = slot;
     CHECK(pthread_create(&q->thread, NULL, thread_main, q) == 0, KRY_ERR_MEMORY,
           "kry_queue_create: no thread for '%s'", q->name);
-    if (device) device->tasks = q;
+    if (slot) *slot = q;
     *queue = q;
     q = NULL;
 done:
@@ -134,23 +139,25 @@ kry_status kry_queue_create(kry_device *device, const kry_queue_params *params, 
 {
     static const kry_queue_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    kry_queue **slot = NULL;
 
     *queue = NULL;
     if (!params) params = &defaults;
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_queue_create: params of %zu bytes where %zu are expected: start from KRY_QUEUE",
           params->struct_size, sizeof *params);
+    if (device) TRY(kry_device_keep(device, &slot_keeper, &slot));
     kry_tasks_lock();
-    while (device && device->tasks && device->tasks->quit && device->tasks != kry_task_inside())
+    while (slot && *slot && (*slot)->quit && *slot != kry_task_inside())
         kry_tasks_wait(KRY_FOREVER); /* until it has ended */
-    if (device && device->tasks && !device->tasks->quit) {
-        *queue = device->tasks;
+    if (slot && *slot && !(*slot)->quit) {
+        *queue = *slot;
         (*queue)->refs++;
-    } else if (device && device->tasks) {
+    } else if (slot && *slot) {
         st = kry_fail(KRY_ERR_ARGUMENT, "kry_queue_create: the queue of '%s' is being released",
                       device->info.name);
     } else {
-        st = queue_new(device, params, queue);
+        st = queue_new(device, slot, params, queue);
     }
     kry_tasks_unlock();
 done:

@@ -1,5 +1,5 @@
 /* task.c - handles: what waits for what, how a task ends and what that means for the others. */
-#include "task.h"
+#include "task/task.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +70,11 @@ void kry_tasks_changed(void)
 }
 
 kry_queue *kry_task_inside(void) { return inside; }
-bool kry_task_is_inside(const kry_device *dev) { return inside && inside->device == dev; }
-void kry_task_enter(kry_queue *queue) { inside = queue; }
+void kry_task_enter(kry_queue *queue)
+{
+    inside = queue;
+    kry_device_work_for(queue ? queue->device : NULL);
+}
 
 /* ---- making ---- */
 

@@ -8,7 +8,7 @@
 #ifndef KRY_TASK_INTERNAL_H
 #define KRY_TASK_INTERNAL_H
 
-#include "../core/internal.h"
+#include "operator/op.h"
 #include <pthread.h>
 
 enum { KRY_NAME = 48, KRY_SENTENCE = 512 };
@@ -75,6 +75,7 @@ struct kry_task {
 struct kry_queue {
     int refs;           /* this and the rest under the lock */
     kry_device *device; /* retained; NULL: the host's. Constant, as is the name */
+    kry_queue **slot;   /* where the device keeps this queue */
     char name[128];
     pthread_t thread;
     pthread_cond_t work;

@@ -1,5 +1,5 @@
 /* value.c - what a task comes to, and what it sees of its inputs. */
-#include "task.h"
+#include "task/task.h"
 #include <stdlib.h>
 
 /* From then on it stays as it is. A solve that was stopped has its last iterate. */

@@ -1,8 +1,8 @@
 /* fuzz_cache.c - what is read back from the cache folder: a tuning file ("t..."), a compiled
  * program as it lies there ("r..."), or one whose header and key are right ("k..."), the rest being
  * the bytes behind. No device is needed. */
-#include "core/internal.h"
 #include "fuzz.h"
+#include "operator/op.h"
 
 static const char key[] = "a key, of device, driver, options and text";
 

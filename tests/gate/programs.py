@@ -62,7 +62,7 @@ def sources(program, names):
 
 
 def read_cached(path):
-    """Options and text of a compiled program (src/core/program_disk.c), or None."""
+    """Options and text of a compiled program (src/device/program_disk.c), or None."""
     data = path.read_bytes()
     if len(data) < 32 or data[:7] != b'krybin1':
         return None

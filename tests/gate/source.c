@@ -1,6 +1,6 @@
 /* source.c - what the host hands to a compiler for each stem on the command line: assembled by
  * the library itself, one text after the other, each ended by a zero byte. */
-#include "core/internal.h"
+#include "operator/op.h"
 #include <stdio.h>
 #include <stdlib.h>
 

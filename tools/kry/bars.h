@@ -4,7 +4,7 @@
 #ifndef KRY_BARS_H
 #define KRY_BARS_H
 
-#include "core/internal.h"
+#include "operator/op.h"
 
 typedef struct bars bars;
 

@@ -2,8 +2,8 @@
  * bench.c - kry bench: find the benchmark, time passes, print results.
  */
 #include "bench.h"
+#include "base/random.h"
 #include "commands.h"
-#include "io/random.h"
 #include "json.h"
 #include "text.h"
 #include <math.h>

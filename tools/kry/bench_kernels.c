@@ -5,8 +5,8 @@
  * a kernel, not what was counted: docs/kernels.md has the words that it must move.
  */
 #include "bench.h"
-#include "formats/matrix.h"
 #include "json.h"
+#include "matrix/matrix.h"
 #include "text.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * bench_mtx.c - kry bench mtx: how fast a Matrix Market text becomes numbers. Needs no device.
  */
+#include "base/random.h"
 #include "bench.h"
-#include "io/random.h"
 #include <stdio.h>
 #include <stdlib.h>
 

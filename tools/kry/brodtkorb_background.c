@@ -6,8 +6,8 @@
  * device's times include both transfers. Both at once is a batch over two queues (task.h), one of
  * them the host's, which calls LAPACK. All three go through the same batch.
  */
+#include "base/random.h"
 #include "brodtkorb.h"
-#include "io/random.h"
 #include "text.h"
 #include <assert.h>
 #include <inttypes.h>

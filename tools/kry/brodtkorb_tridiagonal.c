@@ -2,9 +2,9 @@
  * brodtkorb_tridiagonal.c - many tridiagonal systems at once, beside LAPACK's gtsv in a loop over
  * them, on one core; and what the times grow like: the coefficient of n in a line through them.
  */
+#include "base/random.h"
 #include "brodtkorb.h"
 #include "fit.h"
-#include "io/random.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

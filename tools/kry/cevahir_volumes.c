@@ -3,7 +3,7 @@
  * iteration, with rows in contiguous blocks of equal cost, as theirs are, and in parts by METIS.
  */
 #include "cevahir.h"
-#include "dist/partition.h"
+#include "sparse/partition.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef KRY_FIELD_H
 #define KRY_FIELD_H
 
-#include "core/internal.h"
+#include "operator/op.h"
 
 typedef struct field {
     const char *title, *subtitle;

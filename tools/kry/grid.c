@@ -2,7 +2,7 @@
  * grid.c - problems on a grid, without a matrix.
  */
 #include "grid.h"
-#include "stencil/host.h"
+#include "grid/host_grid.h"
 
 kry_status grid_operator(const kry_stencil_params *grid, kry_stencil_path path, kry_device *device,
                          kry_type type, kry_op **A)

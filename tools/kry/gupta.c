@@ -2,8 +2,8 @@
  * gupta.c - systems, solves, counts and pictures for kry reproduce gupta.
  */
 #include "gupta.h"
+#include "base/random.h"
 #include "grid.h"
-#include "io/random.h"
 #include "text.h"
 #include <inttypes.h>
 #include <math.h>

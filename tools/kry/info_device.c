@@ -3,8 +3,9 @@
  * a matrix, what a product in each format should take there.
  */
 #include "commands.h"
-#include "formats/choose.h"
+#include "device/tuning.h"
 #include "json.h"
+#include "matrix/choose.h"
 #include "source.h"
 #include "text.h"
 #include <math.h>

@@ -2,7 +2,7 @@
  * lapack.c - LAPACK by dlopen: the program needs none to be built or to run.
  */
 #include "lapack.h"
-#include "core/internal.h"
+#include "operator/op.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

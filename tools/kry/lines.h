@@ -4,7 +4,7 @@
 #ifndef KRY_LINES_H
 #define KRY_LINES_H
 
-#include "core/internal.h"
+#include "operator/op.h"
 
 typedef struct lines lines;
 

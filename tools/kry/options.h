@@ -4,7 +4,7 @@
 #ifndef KRY_OPTIONS_H
 #define KRY_OPTIONS_H
 
-#include "core/internal.h"
+#include "operator/op.h"
 
 enum { MAX_WORDS = 64 };
 

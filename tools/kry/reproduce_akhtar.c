@@ -8,6 +8,7 @@
  */
 #include "akhtar.h"
 #include "field.h"
+#include "operator/direction.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * reproduce_brodtkorb.c - dense algebra on the device beside the host's best, in single precision
  * unless told otherwise; then what the other files of brodtkorb_*.c measure.
  */
+#include "base/random.h"
 #include "brodtkorb.h"
-#include "io/random.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
  * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
+#include "base/random.h"
 #include "commands.h"
 #include "grid.h"
-#include "io/random.h"
 #include "plot.h"
 #include "progress.h"
 #include "report.h"

@@ -5,7 +5,7 @@
  * often need less; padding of columns to whole vectors is left out.
  */
 #include "storage.h"
-#include "formats/matrix.h"
+#include "matrix/matrix.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef KRY_SURFACE_H
 #define KRY_SURFACE_H
 
-#include "core/internal.h"
+#include "operator/op.h"
 
 typedef struct surface {
     const char *title, *subtitle;

@@ -4,7 +4,7 @@
 #ifndef KRY_SVG_H
 #define KRY_SVG_H
 
-#include "core/internal.h"
+#include "operator/op.h"
 #include <stdio.h>
 
 extern const char svg_ink[], svg_faint[]; /* colours of text */

@@ -7,6 +7,7 @@
  */
 #include "bench.h"
 #include "commands.h"
+#include "device/tuning.h"
 #include "json.h"
 #include "text.h"
 #include <math.h>

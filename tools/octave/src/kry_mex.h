@@ -162,11 +162,11 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
 #define PRODUCT_COMMANDS(X) X(mtimes) X(transpose) X(dot) X(norm2)
 #define DENSE_COMMANDS(X)   X(lu) X(factors) X(lu_solve) X(inv) X(det) X(rcond) X(rref) X(tridiagonal)
 #define SOLVE_COMMANDS(X)   X(precond) X(deflation) X(apply) X(pcg)
-#define COMMAND_LIST(X)                                                                          \
-    DEVICE_COMMANDS(X)                                                                           \
-    VALUE_COMMANDS(X)                                                                            \
-    HOST_COMMANDS(X) ELEMENT_COMMANDS(X) INDEX_COMMANDS(X) PRODUCT_COMMANDS(X) DENSE_COMMANDS(X) \
-        SOLVE_COMMANDS(X)
+#define COMMAND_LIST(X) \
+    DEVICE_COMMANDS(X)  \
+    VALUE_COMMANDS(X)   \
+    HOST_COMMANDS(X)    \
+    ELEMENT_COMMANDS(X) INDEX_COMMANDS(X) PRODUCT_COMMANDS(X) DENSE_COMMANDS(X) SOLVE_COMMANDS(X)
 
 #define COMMAND_DECLARE(name) kry_status command_##name(call *c);
 COMMAND_LIST(COMMAND_DECLARE)

@@ -1,0 +1,41 @@
+/* alloc.c - host memory, with a switch that makes requests fail. */
+#include "base/base.h"
+#include <stdlib.h>
+#include <string.h>
+
+atomic_int kry_test_fail_at = -1;
+
+unsigned kry_ticket(void)
+{
+    static atomic_uint last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
+bool kry_test_fails(void)
+{
+    return atomic_load(&kry_test_fail_at) >= 0 && atomic_fetch_sub(&kry_test_fail_at, 1) == 0;
+}
+
+static kry_status no_memory(size_t count, size_t size)
+{
+    return kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
+}
+
+kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer)
+{
+    void *p = kry_test_fails() ? NULL : calloc(count ? count : 1, size);
+    memcpy(address_of_pointer, &p, sizeof p);
+    return p ? KRY_OK : no_memory(count, size);
+}
+
+kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer)
+{
+    void *p;
+    memcpy(&p, address_of_pointer, sizeof p);
+    if (kry_test_fails() || (size && count > SIZE_MAX / size)) return no_memory(count, size);
+    size_t bytes = count * size;
+    p = realloc(p, bytes ? bytes : 1);
+    if (!p) return no_memory(count, size);
+    memcpy(address_of_pointer, &p, sizeof p);
+    return KRY_OK;
+}

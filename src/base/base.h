@@ -1,0 +1,70 @@
+/*
+ * base.h - what every file of the library uses: how a function fails, host memory, numbers.
+ */
+#ifndef KRY_BASE_H
+#define KRY_BASE_H
+
+#include <kry/kry.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
+
+#define TRY(call)              \
+    do {                       \
+        st = (call);           \
+        if (st < 0) goto done; \
+    } while (0)
+
+#define CHECK(cond, status, ...)                  \
+    do {                                          \
+        if (!(cond)) {                            \
+            st = kry_fail((status), __VA_ARGS__); \
+            goto done;                            \
+        }                                         \
+    } while (0)
+
+/* What an analyzer of one file at a time cannot see: a failure hands its status back. */
+#if defined(__clang_analyzer__) || defined(__cppcheck__)
+#define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))
+#endif
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- status.c, alloc.c ---- */
+
+double kry_now(void); /* seconds, from a clock that only goes forward */
+/* Another number in each call, whatever the thread. */
+unsigned kry_ticket(void);
+
+/* All host memory comes from these and all device buffers from kry_buffer_create, so that a test can
+ * make the n-th request fail, whatever thread makes it. kry_test_fail_at < 0: off. */
+extern atomic_int kry_test_fail_at;
+bool kry_test_fails(void); /* whether this request is the one */
+kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
+kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
+
+/* ---- type.c ---- */
+
+size_t kry_type_size(kry_type type); /* bytes */
+
+/* Number i of an array of `type` on the host. */
+static inline double kry_number_at(kry_type type, const void *numbers, int64_t i)
+{
+    return type == KRY_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
+static inline void kry_number_put(kry_type type, void *numbers, int64_t i, double v)
+{
+    if (type == KRY_F32)
+        ((float *)numbers)[i] = (float)v;
+    else
+        ((double *)numbers)[i] = v;
+}
+
+/* FNV-1a, 64 bits: the hash of what was hashed to h and `bytes`. */
+#define KRY_HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t kry_hash(uint64_t h, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,221 @@
+/* barrier.c - work-groups that wait for each other: how many may, and whether all of them came to
+ * their end. The protocol is in cl/barrier.clh. */
+#include "device/barrier.h"
+#include "device/launch.h"
+#include "device/tuning.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int kry_test_abort_at = -1;
+int kry_test_stale_messages = 0;
+
+/* Words of the control buffer, as in cl/barrier.clh. */
+enum {
+    CONTROL_GROUPS,
+    CONTROL_LAUNCHED,
+    CONTROL_PATIENCE,
+    CONTROL_POLLS,
+    CONTROL_ROUNDS,
+    CONTROL_ARRIVED = 32,
+    CONTROL_FINISHED = 64,
+    CONTROL_FOUND = 128,
+    CONTROL_STALE = 160,
+    CONTROL_SLOTS = 192,
+    CONTROL_HIGH = 1 << 30
+};
+
+struct kry_barrier {
+    kry_device *dev;    /* borrowed, as is all that belongs to a kernel */
+    kry_kernel *kernel; /* borrowed */
+    int size;           /* work-items per group */
+    int groups;         /* that may wait for each other */
+    cl_mem control;     /* CONTROL_SLOTS + 2 KRY_BARRIER_MOST words */
+    cl_int words[CONTROL_SLOTS];
+};
+
+/* ---- launching ---- */
+
+/* Launch with the words that the host gives as they are in b->words, all others zero. */
+static kry_status launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    args[0] = (kry_arg)ARG(b->control);
+    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
+                                0, NULL, NULL));
+    TRY(kry_launch_size(b->dev, b->kernel, groups, b->size, args, count));
+done:
+    return st;
+}
+
+static kry_status read_words(kry_barrier *b)
+{
+    return kry_cl_check(clEnqueueReadBuffer(b->dev->queue, b->control, CL_TRUE, 0, sizeof b->words,
+                                            b->words, 0, NULL, NULL),
+                        "kry_barrier", "clEnqueueReadBuffer");
+}
+
+/* A poll is a read past the caches: 0.4 us on an H200, a few ns on CPUs, whose threads however may
+ * be kept from running for some 10 ms. Both wait about 0.3 s before they give up. */
+static cl_int polls_of(const kry_device *dev) { return dev->info.gpu ? 1 << 19 : 1 << 27; }
+
+kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
+          "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
+          b->groups);
+    memset(b->words, 0, sizeof b->words);
+    b->words[CONTROL_GROUPS] = groups;
+    b->words[CONTROL_POLLS] = polls_of(b->dev);
+    if (kry_test_abort_at >= 0 && kry_test_abort_at-- == 0)
+        b->words[CONTROL_ARRIVED] = CONTROL_HIGH;
+    TRY(launch(b, groups, args, count));
+done:
+    return st;
+}
+
+kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
+{
+    kry_status st = KRY_OK;
+    int groups = b->words[CONTROL_GROUPS];
+
+    *finished = false;
+    TRY(read_words(b));
+    *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
+    if (!*finished) b->groups = 0; /* not again: each attempt may cost as long a wait */
+done:
+    return st;
+}
+
+/* ---- launches in series ---- */
+
+kry_status kry_barrier_begin_series(kry_barrier *b)
+{
+    kry_status st = KRY_OK;
+
+    memset(b->words, 0, sizeof b->words);
+    b->words[CONTROL_GROUPS] = 1; /* the launch knows how many */
+    b->words[CONTROL_POLLS] = polls_of(b->dev);
+    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
+                                0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, size_t count)
+{
+    static const cl_int aborted = CONTROL_HIGH;
+    kry_status st = KRY_OK;
+
+    CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
+          "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
+          b->groups);
+    if (kry_test_abort_at >= 0 && kry_test_abort_at-- == 0)
+        TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE,
+                                    CONTROL_ARRIVED * sizeof(cl_int), sizeof aborted, &aborted, 0,
+                                    NULL, NULL));
+    args[0] = (kry_arg)ARG(b->control);
+    TRY(kry_launch_size(b->dev, b->kernel, groups, b->size, args, count));
+done:
+    return st;
+}
+
+kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
+{
+    kry_status st = KRY_OK;
+
+    *finished = false;
+    TRY(read_words(b));
+    *finished = b->words[CONTROL_ARRIVED] == 0; /* the last group of the last launch did that */
+    if (!*finished) b->groups = 0;
+done:
+    return st;
+}
+
+/* ---- the probe ---- */
+
+/* How many groups are resident together, and pass each other messages without fail. What a
+ * busy device interrupts says nothing about the next time: *sure is false. */
+static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
+{
+    kry_status st = KRY_OK;
+    const kry_device_info *info = &b->dev->info;
+    int launched = info->gpu ? KRY_BARRIER_MOST : 2 * info->compute_units;
+
+    if (launched > KRY_BARRIER_MOST) launched = KRY_BARRIER_MOST;
+    memset(b->words, 0, sizeof b->words);
+    b->words[CONTROL_LAUNCHED] = launched;
+    b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 24; /* 10 to 30 ms */
+    b->words[CONTROL_POLLS] = polls_of(b->dev);
+    b->words[CONTROL_ROUNDS] = info->gpu ? 500 : 20;
+    TRY(launch(b, launched, args, count));
+    TRY(read_words(b));
+    int found = b->words[CONTROL_FOUND];
+    bool stale = b->words[CONTROL_STALE] + kry_test_stale_messages > 0;
+    *sure = stale || b->words[CONTROL_FINISHED] == found;
+    b->groups = stale || !*sure ? 0 : found;
+done:
+    return st;
+}
+
+/* What all of it depends on, and so the name under which it is kept. */
+static void probe_name(const kry_barrier *b, char *name, size_t size)
+{
+    const int detail[] = { b->size, b->dev->info.compute_units };
+    uint64_t h = kry_hash(b->kernel->hash, detail, sizeof detail);
+    snprintf(name, size, "barrier/%s/%016llx", b->kernel->name, (unsigned long long)h);
+}
+
+/* What was found earlier, or else a probe. */
+static kry_status count_groups(kry_barrier *b, kry_arg *args, size_t count)
+{
+    kry_status st = KRY_OK;
+    char name[128], value[32];
+    bool sure = false;
+
+    probe_name(b, name, sizeof name);
+    if (kry_tuning_get(b->dev, name, value, sizeof value) &&
+        sscanf(value, "groups=%d", &b->groups) == 1 && b->groups >= 0 &&
+        b->groups <= KRY_BARRIER_MOST)
+        return KRY_OK;
+    b->groups = 0;
+    TRY(probe(b, args, count, &sure));
+    snprintf(value, sizeof value, "groups=%d", b->groups);
+    if (sure && !kry_test_stale_messages) kry_tuning_set(b->dev, name, value);
+done:
+    return st;
+}
+
+kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry_arg *args,
+                              size_t count, kry_barrier **barrier)
+{
+    kry_status st = KRY_OK;
+    kry_barrier *b = NULL;
+
+    *barrier = NULL;
+    TRY(kry_alloc(1, sizeof *b, &b));
+    *b = (kry_barrier){ .dev = dev, .kernel = kernel, .size = size };
+    TRY(kry_kernel_check_size(dev, kernel, size));
+    TRY(kry_buffer_create(dev, (CONTROL_SLOTS + 2 * KRY_BARRIER_MOST) * sizeof(cl_int),
+                          &b->control));
+    TRY(count_groups(b, args, count));
+    *barrier = b;
+    b = NULL;
+done:
+    kry_barrier_release(&b);
+    return st;
+}
+
+int kry_barrier_groups(const kry_barrier *b) { return b->groups; }
+
+void kry_barrier_release(kry_barrier **barrier)
+{
+    kry_barrier *b = *barrier;
+    *barrier = NULL;
+    if (!b) return;
+    kry_buffer_release(b->dev, &b->control);
+    free(b);
+}

@@ -1,0 +1,41 @@
+/*
+ * barrier.h - kernels whose work-groups wait for each other.
+ */
+#ifndef KRY_BARRIER_H
+#define KRY_BARRIER_H
+
+#include "device/launch.h"
+
+/* ---- barrier.c: kernels whose groups wait for each other, written as cl/barrier.clh says. Their
+ *      first parameter is the control buffer: args[0] is filled in here. ---- */
+
+typedef struct kry_barrier kry_barrier;
+enum { KRY_BARRIER_MOST = 1024 }; /* groups */
+
+/* Find out how many groups of `size` work-items can wait for each other in this kernel: by a probe
+ * with these arguments (nothing is read or written through them), or from what an earlier one
+ * found. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if the kernel takes no groups of that size. */
+kry_status kry_barrier_create(kry_device *dev, kry_kernel *kernel, int size, kry_arg *args,
+                              size_t count, kry_barrier **barrier);
+void kry_barrier_release(kry_barrier **barrier);
+/* How many; 0: none, do it another way. Becomes 0 once a launch was aborted. */
+int kry_barrier_groups(const kry_barrier *barrier);
+/* Enqueue. Returns  KRY_ERR_UNSUPPORTED for more groups than can wait for each other. */
+kry_status kry_barrier_launch(kry_barrier *barrier, int groups, kry_arg *args, size_t count);
+/* Whether every group of the last launch came to its end; if not, what it wrote is worthless.
+ * Waits. */
+kry_status kry_barrier_finished(kry_barrier *barrier, bool *finished);
+
+/* Many launches in a row, of any number of groups each, of a kernel that ends with
+ * resident_end_in_series: one look at the end tells whether all of them came to their end. An aborted
+ * one makes all that follow end at their first wait. */
+kry_status kry_barrier_begin_series(kry_barrier *barrier);
+kry_status kry_barrier_launch_next(kry_barrier *barrier, int groups, kry_arg *args, size_t count);
+kry_status kry_barrier_series_finished(kry_barrier *barrier, bool *finished); /* waits */
+
+/* For tests: launch number kry_test_abort_at from now is aborted (< 0: none); so many messages of
+ * a probe count as stale, beside those that are. */
+extern int kry_test_abort_at, kry_test_stale_messages;
+
+#endif

@@ -1,0 +1,300 @@
+/* device.c - finding, opening, wrapping and releasing a device. */
+#include "device/launch.h"
+#include "device/tuning.h"
+#include <ctype.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEVICES = 64 };
+
+typedef struct found {
+    cl_device_id id[MAX_DEVICES];
+    kry_device_info info[MAX_DEVICES];
+    int count;
+} found;
+
+/* All devices of all platforms, GPUs first, each kind in the loader's order. */
+static kry_status find_devices(found *f)
+{
+    kry_status st = KRY_OK;
+    cl_platform_id platform[16];
+    cl_uint platforms = 0, count;
+    cl_device_id id[MAX_DEVICES];
+    static const cl_device_type kinds[] = { CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL };
+    cl_int reason = CL_DEVICE_NOT_FOUND;
+
+    f->count = 0;
+    cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
+    CHECK(err == CL_SUCCESS && platforms > 0, KRY_ERR_DEVICE,
+          "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU");
+    if (platforms > COUNT(platform)) platforms = COUNT(platform);
+    for (size_t k = 0; k < COUNT(kinds); k++)
+        for (cl_uint p = 0; p < platforms; p++) {
+            err = clGetDeviceIDs(platform[p], kinds[k], MAX_DEVICES, id, &count);
+            if (err && err != CL_DEVICE_NOT_FOUND) reason = err;
+            if (err) continue;
+            for (cl_uint i = 0; i < count && i < MAX_DEVICES && f->count < MAX_DEVICES; i++) {
+                kry_device_info *info = &f->info[f->count];
+                TRY(kry_profile_query(id[i], info));
+                if (k == 0 || !info->gpu) f->id[f->count++] = id[i];
+            }
+        }
+    CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms: %s",
+          platforms, kry_cl_error_name(reason));
+done:
+    return st;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    size_t n = strlen(part);
+    for (; *text; text++) {
+        size_t i = 0;
+        while (i < n && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
+        if (i == n) return true;
+    }
+    return n == 0;
+}
+
+/* "gpu", "cpu:1": the kind and the number among its kind; false if spec is something else. */
+static bool parse_kind(const char *spec, bool *gpu, int *number)
+{
+    char extra;
+    *gpu = spec[0] == 'g' || spec[0] == 'G';
+    if (!contains(spec, *gpu ? "gpu" : "cpu")) return false;
+    *number = 0;
+    return spec[3] == 0 || (sscanf(spec + 3, ":%d%c", number, &extra) == 1 && *number >= 0);
+}
+
+static int select_device(const found *f, const char *spec)
+{
+    bool gpu;
+    int number;
+    if (!spec) return 0;
+    if (parse_kind(spec, &gpu, &number)) {
+        for (int i = 0; i < f->count; i++)
+            if (f->info[i].gpu == gpu && number-- == 0) return i;
+        return -1;
+    }
+    for (int i = 0; i < f->count; i++)
+        if (contains(f->info[i].name, spec) || contains(f->info[i].platform, spec)) return i;
+    return -1;
+}
+
+static void list_names(const found *f, char *text, size_t size)
+{
+    int number[2] = { 0, 0 };
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; i < f->count && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s:%d '%s' (%s)", i ? ", " : "",
+                               f->info[i].gpu ? "gpu" : "cpu", number[f->info[i].gpu]++,
+                               f->info[i].name, f->info[i].platform);
+}
+
+kry_status kry_device_find(const char *spec, cl_device_id *id)
+{
+    kry_status st = KRY_OK;
+    found *f = NULL;
+    char names[1024];
+
+    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(find_devices(f));
+    int at = select_device(f, spec);
+    list_names(f, names, sizeof names);
+    CHECK(at >= 0, KRY_ERR_ARGUMENT, "kry_device_open: no device matches '%s'; there is %s", spec,
+          names);
+    *id = f->id[at];
+done:
+    free(f);
+    return st;
+}
+
+kry_status kry_device_open_id(cl_device_id id, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    cl_command_queue queue = NULL;
+    cl_int err;
+
+    *device = NULL;
+    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
+    TRY(kry_cl_check(err, "kry_device_open", "clCreateContext"));
+    queue = clCreateCommandQueue(context, id, 0, &err);
+    TRY(kry_cl_check(err, "kry_device_open", "clCreateCommandQueue"));
+    TRY(kry_device_wrap(context, id, queue, device));
+done:
+    if (queue) clReleaseCommandQueue(queue);
+    if (context) clReleaseContext(context);
+    return st;
+}
+
+kry_status kry_device_list(kry_device_info **info, int *count)
+{
+    kry_status st = KRY_OK;
+    found *f = NULL;
+
+    *info = NULL, *count = 0;
+    TRY(kry_alloc(1, sizeof *f, &f));
+    TRY(find_devices(f));
+    TRY(kry_alloc((size_t)f->count, sizeof **info, info));
+    memcpy(*info, f->info, (size_t)f->count * sizeof **info);
+    *count = f->count;
+done:
+    free(f);
+    return st;
+}
+
+/* Whether the queue is in order and belongs to this context and device. */
+static kry_status check_queue(cl_context context, cl_device_id id, cl_command_queue queue)
+{
+    kry_status st = KRY_OK;
+    cl_context c = NULL;
+    cl_device_id d = NULL;
+    cl_command_queue_properties properties = 0;
+
+    TRY_CL(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof c, &c, NULL));
+    TRY_CL(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof d, &d, NULL));
+    TRY_CL(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    CHECK(c == context && d == id, KRY_ERR_ARGUMENT,
+          "kry_device_wrap: the queue belongs to another %s", c != context ? "context" : "device");
+    CHECK(!(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE), KRY_ERR_ARGUMENT,
+          "kry_device_wrap: the queue is out of order; kry needs one in order");
+done:
+    return st;
+}
+
+/* ---- what other modules keep with a device ---- */
+
+typedef struct kry_kept {
+    const kry_keeper *keeper;
+    struct kry_kept *next;
+    max_align_t data[];
+} kry_kept;
+
+void *kry_device_kept(const kry_device *dev, const kry_keeper *keeper)
+{
+    kry_kept *k = atomic_load(&dev->kept);
+    while (k && k->keeper != keeper) k = k->next;
+    return k ? k->data : NULL;
+}
+
+kry_status kry_device_keep(kry_device *dev, const kry_keeper *keeper, void *address_of_kept)
+{
+    kry_status st = KRY_OK;
+    kry_kept *k = NULL;
+
+    pthread_mutex_lock(&dev->making);
+    void *kept = kry_device_kept(dev, keeper);
+    if (!kept) {
+        TRY(kry_alloc(1, sizeof *k + keeper->size, &k));
+        k->keeper = keeper;
+        k->next = atomic_load(&dev->kept);
+        atomic_store(&dev->kept, k);
+        kept = k->data;
+    }
+    memcpy(address_of_kept, &kept, sizeof kept);
+done:
+    pthread_mutex_unlock(&dev->making);
+    return st;
+}
+
+void kry_device_forget(kry_device *dev)
+{
+    for (kry_kept *k = atomic_exchange(&dev->kept, NULL), *next; k; k = next) {
+        next = k->next;
+        if (k->keeper->release) k->keeper->release(dev, k->data);
+        free(k);
+    }
+}
+
+/* ---- one OpenCL device ---- */
+
+static kry_status opencl_finish(kry_device *dev)
+{
+    return kry_cl_check(clFinish(dev->queue), "kry_device_finish", "clFinish");
+}
+
+static void opencl_release(kry_device *dev)
+{
+    kry_programs_release(dev);
+    kry_tuning_release(dev);
+    if (dev->queue) clReleaseCommandQueue(dev->queue);
+    if (dev->context) clReleaseContext(dev->context);
+}
+
+static const kry_driver opencl_driver = { .finish = opencl_finish, .release = opencl_release };
+
+kry_status kry_device_new(const kry_driver *driver, kry_device **device)
+{
+    kry_status st = kry_alloc(1, sizeof **device, device);
+    if (st < 0) return st;
+    (*device)->refs = 1;
+    (*device)->driver = driver;
+    pthread_mutex_init(&(*device)->making, NULL);
+    kry_layout_init(&(*device)->layout, *device, NULL);
+    return KRY_OK;
+}
+
+kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue queue,
+                           kry_device **device)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = NULL;
+
+    *device = NULL;
+    CHECK(context && id && queue, KRY_ERR_ARGUMENT, "kry_device_wrap: a handle is NULL");
+    TRY(check_queue(context, id, queue));
+    TRY(kry_device_new(&opencl_driver, &dev));
+    dev->id = id;
+    TRY(kry_profile_query(id, &dev->info));
+    kry_shape_load(dev);
+    TRY_CL(clRetainContext(context));
+    dev->context = context;
+    TRY_CL(clRetainCommandQueue(queue));
+    dev->queue = queue;
+    *device = dev;
+    dev = NULL;
+done:
+    kry_device_release(&dev);
+    return st;
+}
+
+static _Thread_local const kry_device *works_for;
+
+void kry_device_work_for(const kry_device *dev) { works_for = dev; }
+bool kry_device_works_for(const kry_device *dev) { return works_for == dev; }
+
+kry_status kry_device_refuse(const kry_device *dev)
+{
+    return kry_fail(
+        KRY_ERR_ARGUMENT,
+        "'%s' is at work for its queue: kry_queue_finish has to come before a call that "
+        "uses it directly (docs/background.md)",
+        dev->info.name);
+}
+
+kry_device *kry_device_retain(kry_device *dev)
+{
+    dev->refs++;
+    return dev;
+}
+
+void kry_device_release(kry_device **device)
+{
+    kry_device *dev = *device;
+    *device = NULL;
+    if (!dev || --dev->refs) return;
+    kry_device_forget(dev);
+    dev->driver->release(dev);
+    pthread_mutex_destroy(&dev->making);
+    free(dev);
+}
+
+kry_status kry_device_finish(kry_device *dev) { return dev->driver->finish(dev); }
+
+const kry_device_info *kry_device_get_info(const kry_device *dev) { return &dev->info; }
+cl_context kry_device_context(const kry_device *dev) { return dev->context; }
+cl_device_id kry_device_id(const kry_device *dev) { return dev->id; }
+cl_command_queue kry_device_queue(const kry_device *dev) { return dev->queue; }

@@ -1,0 +1,108 @@
+/*
+ * device.h - a device behind its public handle: its queue, its memory, its kernels' shape.
+ */
+#ifndef KRY_DEVICE_INTERNAL_H
+#define KRY_DEVICE_INTERNAL_H
+
+#include "device/layout.h"
+#include <kry/opencl.h>
+
+#define TRY_CL(call) TRY(kry_cl_check((call), __func__, #call))
+
+kry_status kry_cl_check(cl_int err, const char *func, const char *call);
+const char *kry_cl_error_name(cl_int err);
+
+/* ---- buffer.c ---- */
+
+kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
+void kry_buffer_release(kry_device *dev, cl_mem *buffer);
+/* Buffers are never given back: for Oclgrind 21.10, see tests/test_kernels.c. */
+extern bool kry_test_keep_buffers;
+
+/* ---- device.c, profile.c ---- */
+
+struct kry_program; /* program.c */
+
+/* How kernels are launched: what suits most devices, or what kry tune found to suit this one. It
+ * decides the order of sums, and with it their last bits. */
+typedef struct kry_shape {
+    int group;    /* work-items per group; 1 on CPUs */
+    int per_unit; /* GPUs: groups to a compute unit in launches that leave sums */
+    int chunks;   /* CPUs: groups in all */
+} kry_shape;
+/* launch.c: the usual one; what the tuning file has, if it fits the device; how it is kept. */
+kry_shape kry_shape_default(const kry_device_info *info);
+void kry_shape_load(kry_device *dev);
+void kry_shape_keep(kry_device *dev);
+
+/* Told of each kernel that is enqueued, with its event, which it takes over. For benchmarks, on a
+ * queue with profiling; NULL, as it is for everybody else, costs nothing. */
+typedef void kry_trace(void *user, const char *kernel, cl_event event);
+
+/* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
+ * at every look at the residual of the outermost solve. Anything else than 0 stops it. */
+typedef struct kry_observer {
+    kry_monitor look;
+    void *user;
+} kry_observer;
+
+/* How a device works that is not a single OpenCL device: what src/team/ does for several. */
+typedef struct kry_driver {
+    kry_status (*finish)(kry_device *dev);
+    void (*release)(kry_device *dev); /* all that it has made */
+} kry_driver;
+
+struct kry_device {
+    atomic_int refs;
+    cl_context context;
+    cl_device_id id;
+    cl_command_queue queue;
+    kry_device_info info;
+    kry_layout layout;
+    /* Cache in memory, a list that only grows: it is read without a lock. */
+    struct kry_program *_Atomic programs;
+    pthread_mutex_t making; /* held by the thread that adds to it */
+    kry_shape shape;        /* of launches */
+    char *tuning;           /* what the tuning file says; NULL: not read yet */
+    atomic_uint generation; /* counts released buffers: see kry_launch */
+    kry_trace *trace;
+    void *trace_user;
+    const kry_driver *driver;
+    struct kry_team
+        *team; /* of src/team/; NULL: a plain device. A team has neither context nor queue */
+    struct kry_kept *_Atomic kept; /* what other modules keep here: kry_device_keep */
+    atomic_int busy;               /* tasks of that queue that have not ended */
+    kry_observer *observer;        /* borrowed; NULL: nobody looks on */
+};
+
+/* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
+ * broken then breaks at some other time and place. */
+kry_status kry_device_refuse(const kry_device *dev);
+/* The calling thread works for the queue of this device from now on; NULL: for none. */
+void kry_device_work_for(const kry_device *dev);
+bool kry_device_works_for(const kry_device *dev); /* whether it does */
+static inline kry_status kry_device_check_thread(const kry_device *dev)
+{
+    return atomic_load(&dev->busy) && !kry_device_works_for(dev) ? kry_device_refuse(dev) : KRY_OK;
+}
+
+/* What a module keeps with a device from call to call. The address of the keeper is the key. */
+typedef struct kry_keeper {
+    size_t size;
+    void (*release)(kry_device *dev,
+                    void *kept); /* what it holds, when the device goes; NULL: nothing */
+} kry_keeper;
+/* What is kept, zeroed when it is asked for first; and NULL if nobody has asked yet. */
+kry_status kry_device_keep(kry_device *dev, const kry_keeper *keeper, void *address_of_kept);
+void *kry_device_kept(const kry_device *dev, const kry_keeper *keeper);
+/* Release all that modules keep; between two calls, and they will make it again. */
+void kry_device_forget(kry_device *dev);
+/* A device without anything of its own yet, held once. */
+kry_status kry_device_new(const kry_driver *driver, kry_device **device);
+
+kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+/* Find one device by its name, as kry_device_open says; and open what was found. */
+kry_status kry_device_find(const char *spec, cl_device_id *id);
+kry_status kry_device_open_id(cl_device_id id, kry_device **device);
+
+#endif

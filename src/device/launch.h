@@ -1,0 +1,50 @@
+/*
+ * launch.h - launching kernels.
+ */
+#ifndef KRY_LAUNCH_H
+#define KRY_LAUNCH_H
+
+#include "device/program.h"
+
+typedef struct kry_arg {
+    size_t size;
+    const void *value;
+} kry_arg;
+#define ARG(x)          \
+    {                   \
+        sizeof(x), &(x) \
+    }
+
+/* Enqueue `groups` work-groups of the profile's size. */
+kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
+                      size_t count);
+/* The same with groups of `size` work-items. */
+kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+                           const kry_arg *args, size_t count);
+
+/* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
+typedef union kry_scalar {
+    double f64;
+    float f32;
+} kry_scalar;
+kry_scalar kry_scalar_of(const kry_device *dev, double value);
+size_t kry_acc_size(const kry_device *dev);
+#define ARG_ACC(dev, s)         \
+    {                           \
+        kry_acc_size(dev), &(s) \
+    }
+
+int kry_group_size(const kry_device *dev);                  /* work-items per group */
+int kry_vector_width(const kry_device *dev, kry_type type); /* VW: numbers per load */
+enum { KRY_SUM_CAPACITY = 8192 };                           /* partial sums of a launch */
+/* GPUs: groups that fit on the device at once, `per_unit` to a compute unit; no more than leave room in
+ * a sum for another launch's. */
+int64_t kry_groups_at_once(const kry_device *dev, int per_unit);
+/* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
+int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
+int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
+/* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
+ * not allow them. */
+kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size);
+
+#endif

@@ -1,0 +1,106 @@
+/* layout.c - how rows lie over the parts of a computation: alone on one device, or with others whose
+ * sums are added to one's own. */
+#include "device/comm.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm)
+{
+    *layout = (kry_layout){ .dev = dev, .comm = comm };
+}
+
+int kry_layout_size(const kry_layout *layout) { return layout->comm ? layout->comm->size : 1; }
+int kry_layout_rank(const kry_layout *layout) { return layout->comm ? layout->comm->rank : 0; }
+
+kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all)
+{
+    if (kry_layout_size(layout) > 1) return layout->comm->gather(layout->comm, mine, bytes, all);
+    memcpy(all, mine, bytes);
+    return KRY_OK;
+}
+
+kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
+                              void *address_of_all, size_t *total)
+{
+    kry_status st = KRY_OK;
+    size_t parts = (size_t)kry_layout_size(layout), most = 0, *counts = NULL;
+    char *room = NULL, *blocks = NULL, *all = NULL; /* blocks: of the longest list's length */
+
+    TRY(kry_alloc(parts, sizeof *counts, &counts));
+    TRY(kry_layout_gather(layout, &count, sizeof count, counts));
+    for (size_t r = 0; r < parts; r++) most = counts[r] > most ? counts[r] : most;
+    TRY(kry_alloc(most, size, &room));
+    TRY(kry_alloc(most * parts, size, &blocks));
+    TRY(kry_alloc(most * parts, size, &all));
+    if (count) memcpy(room, mine, count * size);
+    TRY(kry_layout_gather(layout, room, most * size, blocks));
+    *total = 0;
+    for (size_t r = 0; r < parts; *total += counts[r++])
+        if (counts[r]) memcpy(all + *total * size, blocks + r * most * size, counts[r] * size);
+    *(void **)address_of_all = all;
+    all = NULL;
+done:
+    free(all);
+    free(blocks);
+    free(room);
+    free(counts);
+    return st;
+}
+
+kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout);
+    double few[64], *all = few;
+
+    if (size == 1) return KRY_OK;
+    if (count * (size_t)size > COUNT(few)) TRY(kry_alloc(count * (size_t)size, sizeof *all, &all));
+    TRY(kry_layout_gather(layout, numbers, count * sizeof *numbers, all));
+    memcpy(numbers, all, count * sizeof *numbers);
+    for (int r = 1; r < size; r++)
+        for (size_t i = 0; i < count; i++) {
+            double v = all[(size_t)r * count + i];
+            if (how == KRY_ADD)
+                numbers[i] += v;
+            else if (v > numbers[i] || isnan(v))
+                numbers[i] = v;
+        }
+done:
+    if (all != few) free(all);
+    return st;
+}
+
+/* The others add nothing to it. */
+kry_status kry_layout_agree(kry_layout *layout, double *number)
+{
+    if (kry_layout_rank(layout) > 0) *number = 0;
+    return kry_layout_combine(layout, KRY_ADD, number, 1);
+}
+
+kry_status kry_layout_join(kry_layout *layout, kry_status mine)
+{
+    double ok = mine < 0 ? 0 : 1;
+    if (mine < 0 || kry_layout_size(layout) == 1) return mine; /* failing ends the others' waits */
+    return kry_layout_combine(layout, KRY_ADD, &ok, 1);
+}
+
+kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout), rank = kry_layout_rank(layout);
+    int64_t few[64], *all = few;
+
+    if ((size_t)size > COUNT(few)) TRY(kry_alloc((size_t)size, sizeof *all, &all));
+    TRY(kry_layout_gather(layout, &n, sizeof n, all));
+    if (first) *first = 0;
+    *total = 0;
+    for (int r = 0; r < size; r++) {
+        if (first && r < rank) *first += all[r];
+        *total += all[r];
+    }
+done:
+    if (all != few) free(all);
+    return st;
+}

@@ -1,0 +1,426 @@
+/* program.c - compiling cl/<stem>.cl for a device, once: cached in memory per device and, as
+ * binaries, on disk (program_disk.c). */
+#include "device/launch.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kry_program {
+    struct kry_program *next;
+    char *key;     /* owned: stem, type and defines, one to a line */
+    uint64_t hash; /* of text and options */
+    cl_program handle;
+    kry_kernel *_Atomic kernels; /* owned, a list that only grows */
+};
+
+/* ---- sources ---------------------------------------------------------------------- */
+
+static kry_status read_text(const char *dir, const char *file, char **text)
+{
+    kry_status st = KRY_OK;
+    char path[1024];
+    FILE *f = NULL;
+    long size = -1;
+
+    *text = NULL;
+    CHECK(snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path, KRY_ERR_BUILD,
+          "kernel directory '%.60s...' has too long a name", dir);
+    f = fopen(path, "rb");
+    if (f && !fseek(f, 0, SEEK_END)) size = ftell(f);
+    CHECK(size >= 0 && !fseek(f, 0, SEEK_SET), KRY_ERR_BUILD,
+          "cannot read the kernel file '%s' (KRY_CL_PATH names the directory)", path);
+    TRY(kry_alloc((size_t)size + 1, 1, text));
+    CHECK(fread(*text, 1, (size_t)size, f) == (size_t)size, KRY_ERR_BUILD,
+          "cannot read the kernel file '%s'", path);
+done:
+    if (f) fclose(f);
+    if (st < 0) free(*text), *text = NULL;
+    return st;
+}
+
+/* The directory to read kernels from: $KRY_CL_PATH, or the first of the installed one and the
+ * source tree whose kernels are of this very version. */
+static kry_status kernel_directory(const char **dir, char **common)
+{
+    static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
+    static const char *const built_in[] = { KRY_CL_INSTALLED, KRY_CL_SOURCE };
+    kry_status st = KRY_OK;
+
+    *dir = getenv("KRY_CL_PATH");
+    if (*dir && **dir) return read_text(*dir, "kry.clh", common);
+    for (size_t i = 0; i < COUNT(built_in); i++) {
+        *dir = built_in[i];
+        st = read_text(*dir, "kry.clh", common);
+        if (st == KRY_ERR_MEMORY) return st;
+        if (st < 0) continue;
+        if (!strncmp(*common, stamp, sizeof stamp - 1)) return KRY_OK;
+        free(*common), *common = NULL;
+    }
+    CHECK(false, KRY_ERR_BUILD,
+          "no kernels of version " KRY_VERSION " in '%s' or '%s'; set KRY_CL_PATH", built_in[0],
+          built_in[1]);
+done:
+    return st;
+}
+
+/* What stands between kry.clh and a file: always, or if it has a word. */
+static const struct {
+    const char *file, *word;
+} before[] = { { "direction.clh", "" },      { "barrier.clh", "RESIDENT_PARAMS" },
+               { "image.clh", "image.clh" }, { "laplace.clh", "laplace.clh" },
+               { "sweep.clh", "sweep.clh" }, { "pivot.clh", "pivot.clh" } };
+
+/* *text := *text, `more`; messages of compilers name `file`. */
+static kry_status append(char **text, const char *file, const char *more)
+{
+    size_t old = strlen(*text), size = old + strlen(more) + strlen(file) + 20;
+    kry_status st = kry_realloc(size, 1, text);
+
+    if (st == KRY_OK) snprintf(*text + old, size - old, "#line 1 \"%s\"\n%s", file, more);
+    return st;
+}
+
+/* kry.clh, what else stands before it, <stem>.cl and product.clh in one text: drivers' caches miss
+ * changed #includes. */
+kry_status kry_program_source(const char *stem, char **source)
+{
+    kry_status st = KRY_OK;
+    const char *dir = NULL;
+    char *text = NULL, *body = NULL, *piece = NULL, file[64];
+
+    *source = NULL;
+    TRY(kernel_directory(&dir, &text));
+    snprintf(file, sizeof file, "%s.cl", stem);
+    TRY(read_text(dir, file, &body));
+    for (size_t i = 0; i < COUNT(before); i++) {
+        if (!strstr(body, before[i].word)) continue;
+        TRY(read_text(dir, before[i].file, &piece));
+        TRY(append(&text, before[i].file, piece));
+        free(piece), piece = NULL;
+    }
+    TRY(append(&text, file, body));
+    TRY(read_text(dir, "product.clh", &piece));
+    TRY(append(&text, "product.clh", piece));
+    *source = text;
+    text = NULL;
+done:
+    free(piece);
+    free(body);
+    free(text);
+    return st;
+}
+
+/* OpenCL C 1.1, which every driver has, unless the defines name another one. */
+static void compile_options(const kry_device *dev, kry_type type, const char *defines, char *text,
+                            size_t size)
+{
+    snprintf(text, size, "%s-w -DREAL=%s -DVW=%d -DWG=%d%s%s%s %s",
+             strstr(defines, "-cl-std=") ? "" : "-cl-std=CL1.1 ",
+             type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
+             dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
+             dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
+}
+
+/* ---- building one at a time ------------------------------------------------------- */
+
+static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
+
+void kry_compiling_begin(const kry_device *dev)
+{
+    if (dev->info.gpu) return;
+    clFinish(dev->queue); /* what is under way may have to wait for a device that compiles, too */
+    pthread_mutex_lock(&compiling);
+}
+
+void kry_compiling_end(const kry_device *dev)
+{
+    if (!dev->info.gpu) pthread_mutex_unlock(&compiling);
+}
+
+/* ---- building --------------------------------------------------------------------- */
+
+static kry_status build_from_source(kry_device *dev, const char *name, const char *source,
+                                    const char *options, cl_program *program)
+{
+    kry_status st = KRY_OK;
+    cl_int err;
+    char *log = NULL;
+    size_t size = 0;
+
+    *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
+    TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
+    err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
+    if (err != CL_SUCCESS) {
+        /* A buffer smaller than the log gets nothing at all, so ask for the size first. */
+        clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+        if (kry_alloc(size + 1, 1, &log) == KRY_OK)
+            clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+        st = kry_fail(KRY_ERR_BUILD, "kernels '%s' do not compile on '%s' with %s: %s\n%s", name,
+                      dev->info.name, options, kry_cl_error_name(err), log ? log : "");
+    }
+done:
+    free(log);
+    if (st < 0 && *program) clReleaseProgram(*program), *program = NULL;
+    return st;
+}
+
+static cl_program build_from_binary(kry_device *dev, const char *key)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+    cl_int status = CL_SUCCESS, err = CL_SUCCESS;
+    cl_program program = NULL;
+
+    if (!kry_disk_load(key, &binary, &size)) return NULL;
+    program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
+                                        (const unsigned char **)&binary, &status, &err);
+    if (program && (err || status || clBuildProgram(program, 1, &dev->id, "", NULL, NULL)))
+        clReleaseProgram(program), program = NULL;
+    free(binary);
+    return program;
+}
+
+static void save_binary(const char *key, cl_program program)
+{
+    unsigned char *binary = NULL;
+    size_t size = 0;
+
+    /* Programs here are built for one device, so there is one binary. */
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL)) return;
+    if (size == 0 || kry_alloc(size, 1, &binary) < 0) return;
+    if (!clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL))
+        kry_disk_store(key, binary, size);
+    free(binary);
+}
+
+/* Everything that a binary depends on: device, driver, options, source. */
+static kry_status disk_key(const kry_device *dev, const char *options, const char *source,
+                           char **key)
+{
+    const kry_device_info *d = &dev->info;
+    size_t size = strlen(source) + strlen(options) + sizeof *d + 100;
+    kry_status st = kry_alloc(size, 1, key);
+
+    if (st == KRY_OK)
+        snprintf(*key, size, "%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", KRY_VERSION, d->platform, d->vendor,
+                 d->name, d->version, d->driver, options, source);
+    return st;
+}
+
+static kry_status build_and_save(kry_device *dev, const char *name, const char *source,
+                                 const char *options, cl_program *program)
+{
+    kry_status st = KRY_OK;
+    char *key = NULL;
+
+    TRY(disk_key(dev, options, source, &key));
+    *program = build_from_binary(dev, key);
+    if (!*program) {
+        TRY(build_from_source(dev, name, source, options, program));
+        save_binary(key, *program);
+    }
+done:
+    free(key);
+    return st;
+}
+
+/* The parts of a team want the same programs at the same time: one of them compiles, the others
+ * find its binary. */
+static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
+                        cl_program *program)
+{
+    static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+    kry_status st = KRY_OK;
+    char dir[512];
+    const bool keeps = kry_cache_directory(dir, sizeof dir);
+
+    if (keeps) pthread_mutex_lock(&building);
+    kry_compiling_begin(dev);
+    /* A caller's own kernel may be compiling in PoCL's thread. */
+    if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    TRY((keeps ? build_and_save : build_from_source)(dev, name, source, options, program));
+done:
+    kry_compiling_end(dev);
+    if (keeps) pthread_mutex_unlock(&building);
+    return st;
+}
+
+/* ---- the cache in memory ---------------------------------------------------------- */
+
+static void kernel_release(kry_kernel *k)
+{
+    if (!k) return;
+    kernel_release(k->spare);
+    if (k->handle) clReleaseKernel(k->handle);
+    free((char *)k->name);
+    free(k);
+}
+
+static void program_release(struct kry_program *p)
+{
+    for (kry_kernel *k = p->kernels, *next; k; k = next) {
+        next = k->next;
+        kernel_release(k);
+    }
+    if (p->handle) clReleaseProgram(p->handle);
+    free(p->key);
+    free(p);
+}
+
+void kry_programs_release(kry_device *dev)
+{
+    for (struct kry_program *p = dev->programs, *next; p; p = next) {
+        next = p->next;
+        program_release(p);
+    }
+    dev->programs = NULL;
+}
+
+/* What a program is found by: all that it depends on, the device aside. */
+typedef struct wanted {
+    const char *stem, *defines;
+    kry_type type;
+    char key[512];
+} wanted;
+
+static kry_status program_make(kry_device *dev, const wanted *w, struct kry_program **made)
+{
+    kry_status st = KRY_OK;
+    struct kry_program *p = NULL;
+    char options[1024], *source = NULL;
+
+    TRY(kry_alloc(1, sizeof *p, &p));
+    TRY(kry_alloc(strlen(w->key) + 1, 1, &p->key));
+    strcpy(p->key, w->key);
+    TRY(kry_program_source(w->stem, &source));
+    compile_options(dev, w->type, w->defines, options, sizeof options);
+    TRY(build(dev, w->stem, source, options, &p->handle));
+    p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
+    p->hash = kry_hash(p->hash, source, strlen(source));
+    p->next = dev->programs;
+    dev->programs = p;
+    *made = p;
+    p = NULL;
+done:
+    free(source);
+    if (p) program_release(p);
+    return st;
+}
+
+static struct kry_program *program_find(kry_device *dev, const char *key)
+{
+    struct kry_program *p = dev->programs;
+    while (p && strcmp(p->key, key)) p = p->next;
+    return p;
+}
+
+static kry_kernel *kernel_find(const struct kry_program *p, const char *name)
+{
+    kry_kernel *k = p ? p->kernels : NULL;
+    while (k && strcmp(k->name, name)) k = k->next;
+    return k;
+}
+
+static kry_status kernel_make(cl_program program, uint64_t hash, const char *name,
+                              kry_kernel **made)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *k = NULL;
+    char *copy = NULL;
+    cl_int err;
+
+    TRY(kry_alloc(1, sizeof *k, &k));
+    TRY(kry_alloc(strlen(name) + 1, 1, &copy));
+    strcpy(copy, name);
+    k->handle = clCreateKernel(program, name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s': %s", name, kry_cl_error_name(err));
+    k->name = copy;
+    k->hash = hash;
+    k->program = program;
+    copy = NULL;
+    *made = k;
+    k = NULL;
+done:
+    free(copy);
+    free(k);
+    return st;
+}
+
+kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *k = kernel, *fresh = NULL;
+
+    *mine = NULL;
+    do
+        if (!atomic_exchange(&k->taken, true)) return *mine = k, KRY_OK;
+    while ((k = atomic_load(&k->spare)));
+    TRY(kernel_make(kernel->program, kernel->hash, kernel->name, &fresh));
+    atomic_init(&fresh->taken, true);
+    *mine = fresh;
+    for (k = kernel; k;) { /* to the end of the list, which others may be making longer */
+        kry_kernel *next = NULL;
+        k = atomic_compare_exchange_strong(&k->spare, &next, fresh) ? NULL : next;
+    }
+done:
+    return st;
+}
+
+kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                          const char *name, kry_kernel **kernel)
+{
+    kry_status st = KRY_OK;
+    wanted w = { .stem = stem, .defines = defines, .type = type };
+    kry_kernel *k = NULL;
+    bool locked = false;
+
+    *kernel = NULL;
+    TRY(kry_device_check_thread(dev));
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
+          dev->info.name);
+    CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%d\n%s", stem, (int)type,
+                   (int)dev->layout.reproducible, kry_group_size(dev), defines) < (int)sizeof w.key,
+          KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
+    if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
+    pthread_mutex_lock(&dev->making); /* a thread that wants the same one waits for it */
+    locked = true;
+    struct kry_program *p = program_find(dev, w.key);
+    if (!p) TRY(program_make(dev, &w, &p));
+    if ((k = kernel_find(p, name)) == NULL) {
+        TRY(kernel_make(p->handle, p->hash, name, &k));
+        k->next = p->kernels;
+        p->kernels = k;
+    }
+    *kernel = k;
+done:
+    if (locked) pthread_mutex_unlock(&dev->making);
+    return st;
+}
+
+kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, const char *source,
+                             const char *options, const char *kernel_name, cl_kernel *kernel)
+{
+    kry_status st = KRY_OK;
+    const char *dir = NULL;
+    char *common = NULL, *text = NULL, all[1024];
+    cl_program program = NULL;
+    cl_int err;
+
+    *kernel = NULL;
+    CHECK(dev && name && source && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    TRY(kernel_directory(&dir, &common));
+    size_t size = strlen(common) + strlen(source) + strlen(name) + 50;
+    TRY(kry_alloc(size, 1, &text));
+    snprintf(text, size, "%s#line 1 \"%s\"\n%s", common, name, source);
+    compile_options(dev, type, options ? options : "", all, sizeof all);
+    TRY(build(dev, name, text, all, &program));
+    *kernel = clCreateKernel(program, kernel_name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in '%s': %s", kernel_name, name,
+          kry_cl_error_name(err));
+done:
+    if (program) clReleaseProgram(program); /* the kernel keeps it alive */
+    free(text);
+    free(common);
+    return st;
+}

@@ -1,0 +1,62 @@
+/*
+ * program.h - kernels: compiled once, kept in memory and on disk.
+ */
+#ifndef KRY_PROGRAM_H
+#define KRY_PROGRAM_H
+
+#include "device/device.h"
+
+/* ---- program.c, program_disk.c ---- */
+
+enum { KRY_MAX_ARGS = 40 };
+
+/* A kernel of a cached program, borrowed from the device; remembers its last arguments. These belong to
+ * the kernel's handle, so whoever launches it takes it first; a thread that finds it taken does not
+ * wait, but takes another one of the same code. */
+typedef struct kry_kernel {
+    cl_kernel handle;
+    cl_program program; /* borrowed */
+    const char *name;
+    uint64_t hash;                    /* of the program's text and options */
+    struct kry_kernel *next;          /* another kernel of the program */
+    struct kry_kernel *_Atomic spare; /* the same one once more, owned; NULL: none */
+    atomic_bool taken;
+    /* Of the thread that has taken it: */
+    unsigned char last[KRY_MAX_ARGS][8];
+    unsigned char last_size[KRY_MAX_ARGS];
+    unsigned generation;
+    bool launched; /* once at least, and finished */
+} kry_kernel;
+
+/* One of the same code that no other thread sets arguments of, made if there is none. */
+kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine);
+static inline void kry_kernel_give_back(kry_kernel *mine)
+{
+    if (mine) atomic_store(&mine->taken, false);
+}
+
+/* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15 crashes now
+ * and then if another program is built meanwhile (seen in LLVM's pass manager, under
+ * AddressSanitizer). So devices that are no GPUs build, and launch for the first time, one at a time,
+ * whatever their threads. */
+void kry_compiling_begin(const kry_device *dev);
+void kry_compiling_end(const kry_device *dev);
+
+/* The kernel `name` of cl/<stem>.cl, compiled for `type` with `defines` ("-DX=1 -DY", or ""). */
+kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                          const char *name, kry_kernel **kernel);
+void kry_programs_release(kry_device *dev);
+/* The whole text that is compiled for cl/<stem>.cl, to be freed. */
+kry_status kry_program_source(const char *stem, char **source);
+
+bool kry_cache_directory(char *dir, size_t size);  /* false: there is none */
+void kry_cache_make_directories(const char *path); /* those above the file `path` */
+/* To read; NULL if it is no plain file: nobody waits for a pipe that stands in its place. */
+FILE *kry_cache_open(const char *path);
+
+/* The cache on disk. It only ever saves time: what cannot be read, written or trusted is
+ * passed over in silence. `key` is all that the binary depends on. */
+bool kry_disk_load(const char *key, unsigned char **binary, size_t *size);
+void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
+
+#endif

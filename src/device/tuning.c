@@ -1,0 +1,172 @@
+/* tuning.c - what was measured on a device, kept in a text file for each device and driver. */
+#include "device/tuning.h"
+#include "device/launch.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST = 256 * 1024 }; /* bytes; beyond it older decisions are dropped */
+
+/* Held while a text is looked at or replaced: by threads that share a device. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
+{
+    const kry_device_info *d = &dev->info;
+    const char *part[] = { d->platform, d->name, d->version, d->driver };
+    char dir[512];
+    uint64_t h = KRY_HASH_START;
+
+    for (size_t i = 0; i < COUNT(part); i++) h = kry_hash(h, part[i], strlen(part[i]) + 1);
+    h = kry_hash(h, &d->cpu_kernels, sizeof d->cpu_kernels); /* KRY_PROFILE may say otherwise */
+    h = kry_hash(h, &d->max_group, sizeof d->max_group);
+    if (!kry_cache_directory(dir, sizeof dir) ||
+        snprintf(path, size, "%s/tuning-%016llx.txt", dir, (unsigned long long)h) >= (int)size)
+        path[0] = 0;
+    return path;
+}
+
+/* ---- the text: lines of a name, a blank and a value; # begins a comment --------------------- */
+
+static char *read_file(const char *path)
+{
+    char *text = NULL;
+    FILE *f = kry_cache_open(path);
+
+    if (f && kry_alloc(LARGEST + 1, 1, &text) == KRY_OK) {
+        size_t size = fread(text, 1, LARGEST, f);
+        text[size] = 0;
+        char *end = strrchr(text, '\n'); /* an unfinished last line does not count */
+        if (end)
+            end[1] = 0;
+        else
+            text[0] = 0;
+    }
+    if (f) fclose(f);
+    return text;
+}
+
+/* The text in memory, read at first; NULL only if there is no memory for it. */
+static const char *text_of(kry_device *dev)
+{
+    char path[600];
+
+    if (!dev->tuning && *kry_tuning_path(dev, path, sizeof path)) dev->tuning = read_file(path);
+    if (!dev->tuning) kry_alloc(1, 1, &dev->tuning);
+    return dev->tuning;
+}
+
+static const char *find_line(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; line && *line; line = strchr(line, '\n') + 1)
+        if (!strncmp(line, name, length) && line[length] == ' ') return line;
+    return NULL;
+}
+
+bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    const char *text = text_of(dev), *line = text ? find_line(text, name) : NULL;
+    if (line) line += strlen(name) + 1;
+    bool found = line && snprintf(value, size, "%.*s", (int)strcspn(line, "\n"), line) < (int)size;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void kry_tuning_each(kry_device *dev, void (*each)(const char *name, const char *value, void *user),
+                     void *user)
+{
+    char name[128], value[256];
+
+    pthread_mutex_lock(&lock);
+    for (const char *line = text_of(dev); line && *line; line = strchr(line, '\n') + 1)
+        if (*line != '#' && sscanf(line, "%127s %255[^\n]", name, value) == 2)
+            each(name, value, user);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- writing: read again, for another process may have written; replace by rename ---------- */
+
+static void write_file(const char *path, const char *text)
+{
+    char temporary[640];
+    FILE *f;
+
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(), kry_ticket()) >=
+        (int)sizeof temporary)
+        return;
+    kry_cache_make_directories(path);
+    f = fopen(temporary, "wb");
+    if (!f) return;
+    bool written = fputs(text, f) >= 0;
+    written = !fclose(f) && written;
+    if (!written || rename(temporary, path)) remove(temporary);
+}
+
+/* `old` without the lines of that name (files by hand may have several), and with a new one at its end. */
+static char *with_line(kry_device *dev, const char *old, const char *name, const char *value)
+{
+    const kry_device_info *d = &dev->info;
+    size_t room = strlen(old) + strlen(name) + strlen(value) + 512, used = 0;
+    char *text = NULL;
+
+    if (kry_alloc(room, 1, &text) < 0) return NULL;
+    if (!*old)
+        used = (size_t)snprintf(text, room, "# kry on %s, %s, driver %s\n", d->name, d->platform,
+                                d->driver);
+    for (const char *line; (line = find_line(old, name)); old = strchr(line, '\n') + 1) {
+        memcpy(text + used, old, (size_t)(line - old));
+        used += (size_t)(line - old);
+    }
+    snprintf(text + used, room - used, "%s%s %s\n", old, name, value);
+    return text;
+}
+
+/* Beyond the largest size the older half goes, but for what kry tune found: in place. */
+static void drop_older_half(char *text)
+{
+    size_t size = strlen(text), kept = 0;
+    char *middle = text + size / 2;
+
+    if (size < LARGEST - 1024) return;
+    for (char *line = text, *next; *line; line = next) {
+        next = strchr(line, '\n') + 1;
+        if (line < middle && !strncmp(line, "format/", 7)) continue;
+        memmove(text + kept, line, (size_t)(next - line));
+        kept += (size_t)(next - line);
+    }
+    text[kept] = 0;
+}
+
+static void set_line(kry_device *dev, const char *name, const char *value)
+{
+    char path[600], *fresh = NULL, *text;
+    bool kept = *kry_tuning_path(dev, path, sizeof path) != 0;
+
+    if (kept) fresh = read_file(path);
+    if (!fresh) text_of(dev);
+    char *old = fresh ? fresh : dev->tuning;
+    if (old) drop_older_half(old);
+    text = old ? with_line(dev, old, name, value) : NULL;
+    free(fresh);
+    if (!text) return;
+    if (kept) write_file(path, text);
+    free(dev->tuning);
+    dev->tuning = text;
+}
+
+void kry_tuning_set(kry_device *dev, const char *name, const char *value)
+{
+    pthread_mutex_lock(&lock);
+    set_line(dev, name, value);
+    pthread_mutex_unlock(&lock);
+}
+
+void kry_tuning_release(kry_device *dev)
+{
+    free(dev->tuning);
+    dev->tuning = NULL;
+}

@@ -1,0 +1,192 @@
+/*
+ * export.c - a grid operator as a stored matrix.
+ */
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
+#include <stdlib.h>
+
+/* The faces as the device has them; all NULL: weights per axis. No cells: no low side asks. */
+typedef struct faces {
+    void *cell, *axis[3], *below;
+    bool whole; /* rows of the whole grid, with the columns that are on other parts */
+} faces;
+
+static kry_status fetch(const kry_stencil *A, cl_mem buffer, int64_t count, void **host)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)count * kry_type_size(A->type);
+
+    if (!buffer) return KRY_OK;
+    TRY(kry_alloc((size_t)count, kry_type_size(A->type), host));
+    TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, *host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+static kry_status fetch_faces(const kry_stencil *A, bool whole, faces *f)
+{
+    kry_status st = KRY_OK;
+
+    *f = (faces){ .whole = whole };
+    TRY(fetch(A, A->coefficient, A->n, &f->cell));
+    for (int a = 0; a < A->axes; a++) TRY(fetch(A, A->face[a], A->n, &f->axis[a]));
+    TRY(fetch(A, A->slab.face_below, A->slab.layer, &f->below));
+done:
+    return st;
+}
+
+static void release_faces(faces *f)
+{
+    free(f->cell);
+    free(f->below);
+    for (int a = 0; a < 3; a++) free(f->axis[a]);
+}
+
+typedef struct row {
+    int32_t col[7];
+    double val[7];
+    int count;
+} row;
+
+/* Add to the entry of a column; columns stay ascending. */
+static void add(row *r, int64_t col, double value)
+{
+    int at = 0;
+    while (at < r->count && r->col[at] < col) at++;
+    if (at == r->count || r->col[at] != col) {
+        for (int e = r->count++; e > at; e--) r->col[e] = r->col[e - 1], r->val[e] = r->val[e - 1];
+        r->col[at] = (int32_t)col, r->val[at] = 0;
+    }
+    r->val[at] += value;
+}
+
+/* The number of the cell below or above, which is on another part. */
+static int64_t beyond(const kry_stencil *A, int64_t i, bool high)
+{
+    int64_t n = A->slab.layer * A->slab.all;
+    return (i + (high ? A->slab.layer : n - A->slab.layer)) % n;
+}
+
+/* One face of cell i, which is at coordinate `at` of the axis, of the row of cell base + i. */
+static void add_face(const kry_stencil *A, const faces *f, int64_t i, int64_t base, int axis,
+                     int64_t at, int64_t stride, bool high, row *r)
+{
+    int64_t size = A->size[axis];
+    kry_side side = high ? A->high[axis] : A->low[axis];
+    bool inside = high ? at < size - 1 : at > 0, wraps = kry_stencil_wraps(A, axis);
+    bool shared = axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
+    int64_t step = high ? stride : -stride, j = inside ? i + step : i - step * (size - 1);
+    double weight = A->weight[axis];
+
+    if (f->axis[axis] && (high || inside || wraps))
+        weight = kry_number_at(A->type, f->axis[axis], high ? i : j);
+    else if (f->below && shared)
+        weight = kry_number_at(A->type, f->below, i);
+    else if (f->cell)
+        weight *= kry_number_at(A->type, f->cell, i);
+    if (inside || wraps) {
+        if (j == i) return; /* its own neighbour */
+        add(r, base + i, weight);
+        add(r, base + j, -weight);
+    } else if (shared) {
+        add(r, base + i, weight);
+        if (f->whole) add(r, beyond(A, base + i, high), -weight);
+    } else {
+        add(r, base + i, weight * (1 - kry_ghost(side)));
+    }
+}
+
+static row make_row(const kry_stencil *A, const faces *f, int64_t i)
+{
+    row r = { .count = 0 };
+    int64_t rest = i, stride = 1, base = f->whole ? A->slab.first * A->slab.layer : 0;
+
+    add(&r, base + i, 0);
+    for (int a = 0; a < A->axes; a++) {
+        int64_t at = rest % A->size[a];
+        add_face(A, f, i, base, a, at, stride, false, &r);
+        add_face(A, f, i, base, a, at, stride, true, &r);
+        rest /= A->size[a], stride *= A->size[a];
+    }
+    return r;
+}
+
+/* Rows, each with room for seven entries, of which row i has count[i]. */
+typedef struct table {
+    const kry_op *op;
+    int64_t *count;
+    int32_t *col;
+    void *val;
+} table;
+
+/* The rows of A, from row `first` of the table on. */
+static kry_status fill(const kry_stencil *A, bool whole, int64_t first, table *t)
+{
+    kry_status st = KRY_OK;
+    faces f;
+
+    TRY(fetch_faces(A, whole, &f));
+    for (int64_t i = 0; i < A->n; i++) {
+        const row r = make_row(A, &f, i);
+        t->count[first + i] = r.count;
+        for (int e = 0; e < r.count; e++) {
+            t->col[7 * (first + i) + e] = r.col[e];
+            kry_number_put(A->type, t->val, 7 * (first + i) + e, r.val[e]);
+        }
+    }
+done:
+    release_faces(&f);
+    return st;
+}
+
+static kry_status fill_part(void *user, int rank)
+{
+    table *t = user;
+    const kry_stencil *A = kry_stencil_of(kry_op_on_part(t->op, rank));
+    return fill(A, true, A->slab.first * A->slab.layer, t);
+}
+
+/* count becomes row_ptr, behind a 0. */
+static void close_gaps(table *t, kry_type type, int64_t n)
+{
+    int64_t to = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t entries = t->count[i];
+        for (int64_t e = 0; e < entries; e++, to++) {
+            t->col[to] = t->col[7 * i + e];
+            kry_number_put(type, t->val, to, kry_number_at(type, t->val, 7 * i + e));
+        }
+        t->count[i] = to;
+    }
+}
+
+kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params, kry_op **matrix)
+{
+    kry_status st = KRY_OK;
+    table t = { .op = op };
+    int64_t *row_ptr = NULL;
+    kry_matrix_params with_traits = params ? *params : *KRY_MATRIX(.traits = 0);
+
+    *matrix = NULL;
+    CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
+    const kry_stencil *A = kry_stencil_of_parts(op);
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
+    int64_t n = op->shape.rows;
+    TRY(kry_alloc((size_t)n + 1, sizeof *row_ptr, &row_ptr));
+    TRY(kry_alloc((size_t)n * 7, sizeof *t.col, &t.col));
+    TRY(kry_alloc((size_t)n * 7, kry_type_size(A->type), &t.val));
+    t.count = row_ptr + 1;
+    if (kry_op_in_parts(op))
+        TRY(kry_split_run(kry_op_split(op), fill_part, &t));
+    else
+        TRY(fill(A, false, 0, &t));
+    close_gaps(&t, A->type, n);
+    unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* the diagonal block, of couplings that are cut */
+    with_traits.traits |= kry_stencil_of(op) && kry_stencil_is_slab(A) ? cut : op->shape.traits;
+    TRY(kry_csr_create(op->dev, A->type, n, n, row_ptr, t.col, t.val, &with_traits, matrix));
+done:
+    free(t.val);
+    free(t.col);
+    free(row_ptr);
+    return st;
+}

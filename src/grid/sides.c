@@ -1,0 +1,136 @@
+/*
+ * sides.c - what the values given on the sides of a grid contribute to the right-hand side.
+ * Kernel: stencil_side in cl/stencil.cl.
+ *
+ * With u_out beyond a face of weight f, row i reads  f (x_i - u_out) + ...
+ *   Dirichlet             u_out = g              b_i += f g
+ *   Dirichlet, on faces   u_out = 2 g - x_i      b_i += 2 f g
+ *   Neumann, flux q       u_out = x_i + h q / k  b_i += diffusion q / h, whatever k is
+ */
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The points of a side: `count` of them, see stencil_side. */
+typedef struct side {
+    cl_int count, first, across, step, stride;
+} side;
+
+static side side_of(const kry_stencil *A, int axis, bool high)
+{
+    int64_t stride[3] = { 1, A->size[0], A->size[0] * A->size[1] };
+    int u = axis == 0 ? 1 : 0, v = axis == 2 ? 1 : 2; /* the other two axes */
+    return (side){ .count = (cl_int)(A->n / A->size[axis]),
+                   .first = (cl_int)(high ? stride[axis] * (A->size[axis] - 1) : 0),
+                   .across = (cl_int)A->size[u],
+                   .step = (cl_int)stride[u],
+                   .stride = (cl_int)stride[v] };
+}
+
+/* Is there such a side, here? */
+static bool has_side(const kry_stencil *A, int axis, bool high)
+{
+    bool shared = axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
+    return A->low[axis] != KRY_PERIODIC && !shared;
+}
+
+/* The numbers given on what is here of a side, in the type of the operator, on the device. Waits.
+ */
+static kry_status upload(const kry_stencil *A, int axis, const kry_side_values *given,
+                         kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    int64_t count = A->n / A->size[axis], first = 0;
+    void *host = NULL;
+
+    if (axis < A->axes - 1) first = A->slab.first * (A->slab.layer / A->size[axis]);
+    TRY(kry_alloc((size_t)count, kry_type_size(A->type), &host));
+    for (int64_t i = 0; i < count; i++) {
+        double g = given->array ? given->array[first + i] : given->constant;
+        CHECK(isfinite(g), KRY_ERR_ARGUMENT, "kry_stencil_boundary: value %lld of a side is %g",
+              (long long)(first + i), g);
+        kry_number_put(A->type, host, i, g);
+    }
+    TRY(kry_vec_create(A->dev, A->type, count, 1, vec));
+    TRY(kry_vec_write(*vec, host));
+done:
+    free(host);
+    return st;
+}
+
+static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *given, kry_vec *b)
+{
+    kry_status st = KRY_OK;
+    kry_side kind = high ? A->high[axis] : A->low[axis];
+    const side s = side_of(A, axis, high);
+    const bool stored = A->face[0] && high && kind != KRY_NEUMANN; /* weight and all */
+    const cl_mem *k = stored ? &A->face[axis] : kry_stencil_cells(A);
+    double weight = stored ? 1 : A->weight[axis];
+    const cl_int by_cell = kind != KRY_NEUMANN;
+
+    if (kind == KRY_DIRICHLET_FACE) weight *= 2;
+    if (kind == KRY_NEUMANN) weight *= A->spacing[axis];
+    kry_scalar w = kry_scalar_of(A->dev, weight);
+    const kry_arg args[] = { ARG(s.count),       ARG(s.first),   ARG(s.across),
+                             ARG(s.step),        ARG(s.stride),  ARG_ACC(A->dev, w),
+                             ARG(given->buffer), ARG(b->buffer), ARG(b->first),
+                             ARG(by_cell),       ARG(*k) };
+    TRY(kry_launch(A->dev, A->side, kry_groups_for(A->dev, A->type, s.count), args,
+                   COUNT(args) - (A->face[0] ? 0 : 2)));
+done:
+    return st;
+}
+
+typedef struct boundary {
+    const kry_op *op;
+    const kry_side_values *low, *high;
+    kry_vec *b;
+} boundary;
+
+/* On one device, or one part. Collective. */
+static kry_status add_sides(kry_stencil *A, const boundary *s, kry_vec *b)
+{
+    kry_status st = KRY_OK;
+    kry_vec *given[6] = { NULL };
+
+    for (int f = 0; f < 2 * A->axes; f++) { /* all, before b changes */
+        const kry_side_values *values = f % 2 ? &s->high[f / 2] : &s->low[f / 2];
+        if (has_side(A, f / 2, f % 2)) TRY(upload(A, f / 2, values, &given[f]));
+    }
+    TRY(kry_layout_join(&A->dev->layout, KRY_OK));
+    for (int f = 0; f < 2 * A->axes; f++)
+        if (given[f]) TRY(add_side(A, f / 2, f % 2, given[f], b));
+done:
+    for (int f = 0; f < 6; f++) kry_vec_release(&given[f]);
+    return st;
+}
+
+static kry_status add_sides_of_part(void *user, int rank)
+{
+    const boundary *s = user;
+    kry_vec b = kry_vec_on_part(s->b, rank);
+    return add_sides(kry_stencil_of(kry_op_on_part(s->op, rank)), s, &b);
+}
+
+kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
+                                const kry_side_values high[3], kry_vec *b)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op && low && high && b, KRY_ERR_ARGUMENT, "kry_stencil_boundary: NULL");
+    kry_stencil *A = kry_stencil_of_parts(op);
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_boundary: '%s' is no stencil", op->table->kind);
+    CHECK(b->n == op->shape.rows && b->k == 1, KRY_ERR_SHAPE,
+          "kry_stencil_boundary: b is %lld-by-%lld, the grid has %lld unknowns", (long long)b->n,
+          (long long)b->k, (long long)op->shape.rows);
+    CHECK(b->type == A->type && b->dev == op->dev, KRY_ERR_TYPE,
+          "kry_stencil_boundary: b has another number type or device than the stencil");
+    boundary s = { op, low, high, b };
+    if (kry_op_in_parts(op))
+        TRY(kry_split_run(kry_op_split(op), add_sides_of_part, &s));
+    else
+        TRY(add_sides(A, &s, b));
+done:
+    return st;
+}

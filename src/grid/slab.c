@@ -1,0 +1,157 @@
+/*
+ * slab.c - a grid operator on a team of devices: each has consecutive layers of the last axis, and
+ * gets those next to them from its neighbours while it works on the others.
+ *
+ * Moved     two layers in and two out, in each product
+ * Launches  two in place of one: the layers inside, then the first and the last one
+ */
+#include "grid/stencil.h"
+#include "operator/direction.h"
+#include "operator/op_parts.h"
+#include <stdlib.h>
+
+kry_stencil *kry_stencil_of_parts(const kry_op *op)
+{
+    return kry_stencil_of(kry_op_in_parts(op) ? kry_op_on_part(op, 0) : op);
+}
+
+/* ---- sweeps ------------------------------------------------------------------------------------
+ */
+
+static kry_status begin_exchange(kry_halo *halo, const kry_vec *x, const kry_direction *d)
+{
+    if (!halo) return KRY_OK;
+    return x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d);
+}
+
+kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
+                                const kry_direction *d, const kry_arg *rest, size_t count,
+                                kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+
+    if (sum) sum->count = (cl_int)s->groups;
+    if (!kry_stencil_is_slab(A)) return kry_stencil_launch(A, s, rest, count);
+    const kry_sweep inner = kry_stencil_plan_inner(A, s);
+    kry_sweep outer = kry_stencil_plan_outer(A, s);
+    outer.sums_at = (cl_int)inner.groups;
+    if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
+    TRY(begin_exchange(A->slab.halo, x, d));
+    TRY(kry_stencil_launch(A, &inner, rest, count));
+    if (A->slab.halo) TRY(kry_halo_end(A->slab.halo));
+    TRY(kry_stencil_launch(A, &outer, rest, count));
+done:
+    return st;
+}
+
+/* ---- making one --------------------------------------------------------------------------------
+ */
+
+typedef struct parts {
+    kry_type type;
+    const kry_stencil_params *params;
+    const kry_split *split;
+} parts;
+
+/* The layers of part `rank`, and which parts are next to it. */
+static kry_slab slab_of(const parts *p, int rank)
+{
+    const kry_split *s = p->split;
+    int last = p->params->size[2] ? 2 : 1, size = s->members;
+    bool wraps = p->params->low[last] == KRY_PERIODIC && size > 1;
+    kry_slab slab = { .all = p->params->size[last] };
+
+    slab.layer = last == 2 ? p->params->size[0] * p->params->size[1] : p->params->size[0];
+    slab.first = s->first[rank] / slab.layer;
+    slab.count = kry_split_rows(s, rank) / slab.layer;
+    slab.low = rank > 0 || wraps, slab.high = rank + 1 < size || wraps;
+    slab.below = (rank + size - 1) % size, slab.above = (rank + 1) % size;
+    slab.layers_below = kry_split_rows(s, slab.below) / slab.layer;
+    return slab;
+}
+
+kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab)
+{
+    kry_status st = KRY_OK;
+    int64_t layer = slab->layer, last = (slab->layers_below - 1) * layer;
+    bool both = slab->low && slab->high, one = both && slab->above == slab->below;
+    bool upside_down = both && slab->above < slab->below; /* ranks ascend */
+    kry_link low = { slab->below, 0, one ? 2 * layer : layer }, high = { slab->above, 0, layer };
+    kry_link want[2];
+    int wants = 0;
+    int32_t *row = NULL;
+
+    TRY(kry_alloc((size_t)(2 * layer), sizeof *row, &row));
+    if (upside_down)
+        low.first = layer;
+    else if (slab->low)
+        high.first = layer;
+    slab->at_low = (cl_int)low.first, slab->at_high = (cl_int)high.first;
+    for (int64_t i = 0; i < layer && slab->low; i++) row[low.first + i] = (int32_t)(last + i);
+    for (int64_t i = 0; i < layer && slab->high; i++) row[high.first + i] = (int32_t)i;
+    if (upside_down) want[wants++] = high;
+    if (slab->low) want[wants++] = low;
+    if (slab->high && !one && !upside_down) want[wants++] = high;
+    TRY(kry_halo_create(dev, type, want, wants, row, &slab->halo));
+    slab->numbers = kry_halo_numbers(slab->halo);
+done:
+    free(row);
+    return st;
+}
+
+static kry_status make_part(const void *user, int rank, kry_op **local)
+{
+    kry_status st = KRY_OK;
+    const parts *p = user;
+    kry_device *dev = p->split->team->part[rank];
+    kry_slab slab = slab_of(p, rank);
+
+    *local = NULL;
+    if (slab.low || slab.high) TRY(kry_slab_make_halo(dev, p->type, &slab));
+    TRY(kry_stencil_make(dev, p->type, p->params, &slab, NULL, 1, local));
+done:
+    return st;
+}
+
+/* New values are the whole grid's, on every part: each takes its layers and those next to them. */
+typedef struct update {
+    const void *values;
+} update;
+
+static kry_status keep_values(void *self, const void *values)
+{
+    ((update *)self)->values = values;
+    return KRY_OK;
+}
+
+static kry_status update_part(void *self, int rank, kry_op *local)
+{
+    (void)rank;
+    return kry_op_update(local, ((update *)self)->values);
+}
+
+kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
+                                    const kry_stencil_params *params, kry_op **A)
+{
+    kry_status st = KRY_OK;
+    kry_split *split = NULL;
+    update *values = NULL;
+    int64_t layer = params->size[0], n = layer * params->size[1];
+
+    if (params->size[2]) layer = n, n *= params->size[2];
+    CHECK(params->path != KRY_PATH_TEXTURE1D && params->path != KRY_PATH_TEXTURE2D,
+          KRY_ERR_UNSUPPORTED,
+          "kry_stencil_create: path %s is for one device, for images hold no neighbours' numbers; "
+          "use path march, global or local",
+          kry_stencil_path_name(params->path));
+    TRY(kry_split_blocks(team->team, "kry_stencil_create", n, NULL, layer, &split));
+    const parts p = { type, params, split };
+    TRY(kry_alloc(1, sizeof *values, &values));
+    const kry_parts_extra extra = { values, keep_values, update_part, free };
+    TRY(kry_parts_create(team, split, &extra, make_part, &p, A));
+    values = NULL;
+done:
+    free(values);
+    kry_split_release(&split);
+    return st;
+}

@@ -1,0 +1,467 @@
+/*
+ * stencil.c - grid operators without a matrix: the operator and its products.
+ * Kernels: cl/stencil.cl.
+ */
+#include "grid/stencil.h"
+#include "operator/direction.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static const char *const path_names[] = {
+#define PATH_NAME(name, word) [name] = word,
+    KRY_STENCIL_PATH_LIST(PATH_NAME)
+#undef PATH_NAME
+};
+
+const char *kry_stencil_path_name(kry_stencil_path path)
+{
+    return (unsigned)path < KRY_STENCIL_PATH_COUNT ? path_names[path] : "unknown";
+}
+
+kry_status kry_stencil_path_parse(const char *word, kry_stencil_path *path)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(word && path, KRY_ERR_ARGUMENT, "kry_stencil_path_parse: NULL");
+    for (int i = 0; i < KRY_STENCIL_PATH_COUNT; i++)
+        if (!strcmp(word, path_names[i])) return *path = (kry_stencil_path)i, KRY_OK;
+    CHECK(false, KRY_ERR_PARSE,
+          "kry_stencil_path_parse: '%s' is none of march, global, local, texture1d, texture2d",
+          word);
+done:
+    return st;
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static bool uses_image(const kry_stencil *A)
+{
+    return A->path == KRY_PATH_TEXTURE1D || A->path == KRY_PATH_TEXTURE2D;
+}
+
+static kry_status apply_image(kry_stencil *A, double alpha, const kry_vec *x, double beta,
+                              kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    cl_int x_at;
+
+    TRY(kry_image_take(&A->image, x, &x_at));
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(A->image.image), ARG(x_at),
+                             ARG_ACC(A->dev, b), ARG(y->buffer),      ARG(y->first) };
+    TRY(kry_stencil_launch(A, &A->apply_image, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_stencil *A = self;
+    if (uses_image(A) && kry_image_reaches(&A->image, x)) return apply_image(A, alpha, x, beta, y);
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
+    return kry_stencil_exchange(A, aligned ? &A->apply : &A->apply_anywhere, x, NULL, rest,
+                                COUNT(rest), NULL);
+}
+
+static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_stencil *A = self;
+    const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
+                             ARG(x->first),  ARG(r->buffer), ARG(r->first) };
+    return kry_stencil_exchange(A, &A->residual, x, NULL, rest, COUNT(rest), NULL);
+}
+
+static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                    kry_sum *sum)
+{
+    kry_stencil *A = self;
+    kry_arg rest[KRY_DIRECTION_ARGS + 4];
+    size_t n = KRY_DIRECTION_ARGS;
+
+    kry_direction_args(d, rest);
+    rest[n++] = (kry_arg)ARG(d->z->buffer);
+    rest[n++] = (kry_arg)ARG(d->old->buffer);
+    rest[n++] = (kry_arg)ARG(p->buffer);
+    rest[n++] = (kry_arg)ARG(sum->buffer);
+    (void)q;
+    return kry_stencil_exchange(A, &A->direction, NULL, d, rest, n, sum);
+}
+
+/* A slab still has p's neighbours from the direction. */
+static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+{
+    kry_stencil *A = self;
+    kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9];
+    const cl_int scaled = s->d != NULL;
+    size_t n = kry_step_args(s, A->singular, rest);
+
+    rest[n++] = (kry_arg)ARG(s->p->buffer);
+    rest[n++] = (kry_arg)ARG(s->old->buffer);
+    rest[n++] = (kry_arg)ARG(x->buffer);
+    rest[n++] = (kry_arg)ARG(x->first);
+    rest[n++] = (kry_arg)ARG(r->buffer);
+    rest[n++] = (kry_arg)ARG(sum->buffer);
+    rest[n++] = (kry_arg)ARG(scaled);
+    const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
+    rest[n++] = (kry_arg)ARG(d->buffer);
+    rest[n++] = (kry_arg)ARG(s->z->buffer);
+    sum->count = (cl_int)A->step.groups;
+    if (s->drift) s->next_drift->count = sum->count;
+    return kry_stencil_launch(A, &A->step, rest, n);
+}
+
+static kry_status stencil_diagonal(void *self, kry_vec *d)
+{
+    kry_stencil *A = self;
+    const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
+    return kry_stencil_launch(A, &A->diagonal, rest, COUNT(rest));
+}
+
+static kry_status stencil_update(void *self, const void *values)
+{
+    kry_stencil *A = self;
+    kry_status st = KRY_OK;
+
+    CHECK(!values || A->face[0], KRY_ERR_UNSUPPORTED,
+          "kry_op_update: this stencil was made without coefficients, and takes none");
+    if (values) TRY(kry_stencil_update_faces(A, values));
+done:
+    return st;
+}
+
+/* Entries of a row along an axis besides the diagonal, for all rows that are here. */
+static int64_t entries_along(const kry_stencil *A, int a)
+{
+    int64_t size = kry_stencil_size_of_all(A, a), side = A->n / A->size[a];
+    bool last = a == A->axes - 1;
+    if (A->low[a] == KRY_PERIODIC) return (size > 2 ? 2 : size - 1) * A->n;
+    return 2 * A->n - (last && A->slab.low ? 0 : side) - (last && A->slab.high ? 0 : side);
+}
+
+static void stencil_describe(void *self, kry_op_info *info)
+{
+    const kry_stencil *A = self;
+    double word = (double)A->n * (double)kry_type_size(A->type);
+    double faces = A->face[0] ? A->axes * word : 0;
+
+    info->variant = A->variant;
+    info->nnz = A->n;
+    for (int a = 0; a < A->axes; a++) info->nnz += entries_along(A, a);
+    info->bytes_stored = faces + (A->coefficient ? word : 0);
+    info->bytes_per_apply = 2 * word + faces;
+    if (uses_image(A) && !A->image.wraps) info->bytes_per_apply += 2 * word;
+    if (uses_image(A)) return;
+    info->bytes_per_direction = 3 * word + faces;
+    info->bytes_per_step = 4 * word + faces;
+}
+
+static void stencil_destroy(void *self)
+{
+    kry_stencil *A = self;
+    if (!A) return;
+    kry_stencil_resident_release(A);
+    kry_image_release(&A->image);
+    kry_stencil_release_numbers(A);
+    kry_halo_release(&A->slab.halo);
+    free(A);
+}
+
+/* Solvers reach x by the path in their own steps, too, but for images, which must be made first. */
+#define TABLE                                                                                     \
+    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
+    .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
+    .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
+    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour, .twin = kry_stencil_twin
+
+static const kry_op_table image_table = { TABLE };
+static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
+                                            .apply_step = stencil_step,
+                                            .run_cg = kry_stencil_run_cg };
+/* What stays on a chip cannot meet another. */
+static const kry_op_table slab_table = { TABLE, .apply_direction = stencil_direction,
+                                         .apply_step = stencil_step };
+
+kry_stencil *kry_stencil_of(const kry_op *op)
+{
+    bool is = op && (op->table == &stencil_table || op->table == &image_table ||
+                     op->table == &slab_table);
+    return is ? op->self : NULL;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static kry_status check_axis(const kry_stencil_params *p, int a)
+{
+    static const char name[] = "xyz";
+    kry_status st = KRY_OK;
+
+    CHECK(p->size[a] > 0, KRY_ERR_ARGUMENT, "kry_stencil_create: %lld unknowns along %c",
+          (long long)p->size[a], name[a]);
+    CHECK(p->spacing[a] >= 0 && isfinite(p->spacing[a]), KRY_ERR_ARGUMENT,
+          "kry_stencil_create: the spacing along %c is %g", name[a], p->spacing[a]);
+    CHECK(p->diffusion[a] >= 0 && isfinite(p->diffusion[a]), KRY_ERR_ARGUMENT,
+          "kry_stencil_create: the diffusion along %c is %g", name[a], p->diffusion[a]);
+    CHECK((unsigned)p->low[a] <= KRY_PERIODIC && (unsigned)p->high[a] <= KRY_PERIODIC,
+          KRY_ERR_ARGUMENT, "kry_stencil_create: the sides of %c are %d and %d, which are none",
+          name[a], (int)p->low[a], (int)p->high[a]);
+    CHECK((p->low[a] == KRY_PERIODIC) == (p->high[a] == KRY_PERIODIC), KRY_ERR_ARGUMENT,
+          "kry_stencil_create: one side of %c is periodic and the other is not", name[a]);
+done:
+    return st;
+}
+
+static kry_status check_params(const kry_device *dev, kry_type type, const kry_stencil_params *p)
+{
+    kry_status st = KRY_OK;
+    int64_t n = 1;
+
+    CHECK(dev && p, KRY_ERR_ARGUMENT, "kry_stencil_create: NULL");
+    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
+          "kry_stencil_create: params not made by KRY_STENCIL");
+    CHECK(!p->on_host || !dev->team, KRY_ERR_UNSUPPORTED,
+          "kry_stencil_create: on_host is for one device, and this is a team of %d",
+          kry_team_size(dev));
+    if (p->on_host)
+        CHECK(type == KRY_F64, KRY_ERR_TYPE,
+              "kry_stencil_create: what stays on the host is in double");
+    else
+        TRY(kry_type_check("kry_stencil_create", dev, type));
+    CHECK((unsigned)p->path < KRY_STENCIL_PATH_COUNT, KRY_ERR_ARGUMENT,
+          "kry_stencil_create: path = %d is none", (int)p->path);
+    for (int a = 0; a < (p->size[2] ? 3 : 2); a++) {
+        TRY(check_axis(p, a));
+        CHECK(p->size[a] <= INT32_MAX / n, KRY_ERR_ARGUMENT,
+              "kry_stencil_create: %lld x %lld x %lld unknowns are 2^31 or more",
+              (long long)p->size[0], (long long)p->size[1], (long long)p->size[2]);
+        n *= p->size[a];
+    }
+    TRY(kry_stencil_check_faces(p));
+done:
+    return st;
+}
+
+static double or_one(double value) { return value > 0 ? value : 1; }
+
+/* What the ghosts of a side are to the kernels; where layers of another part are, not of interest.
+ */
+static int ghost_define(const kry_stencil *A, int axis, bool high)
+{
+    kry_side side = high ? A->high[axis] : A->low[axis];
+    if (axis == A->axes - 1 && (high ? A->slab.high : A->slab.low)) return 0;
+    return side == KRY_PERIODIC && kry_stencil_wraps(A, axis) ? 2 : kry_ghost(side);
+}
+
+/* No side has given values: constants are mapped to zero. */
+static bool is_singular(const kry_stencil *A)
+{
+    for (int a = 0; a < A->axes; a++)
+        if (A->low[a] == KRY_DIRICHLET || A->low[a] == KRY_DIRICHLET_FACE ||
+            A->high[a] == KRY_DIRICHLET || A->high[a] == KRY_DIRICHLET_FACE)
+            return false;
+    return true;
+}
+
+/* slab: NULL for all layers */
+static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry_slab *slab,
+                          bool variable)
+{
+    static const int kernel_path[] = { [KRY_PATH_MARCH] = 0,
+                                       [KRY_PATH_GLOBAL] = 1,
+                                       [KRY_PATH_LOCAL] = 2,
+                                       [KRY_PATH_TEXTURE1D] = 1,
+                                       [KRY_PATH_TEXTURE2D] = 1 };
+    int last = p->size[2] ? 2 : 1;
+    A->axes = last + 1;
+    if (!slab) A->slab.count = p->size[last];
+    A->slab.all = p->size[last];
+    A->slab.layer = last == 2 ? p->size[0] * p->size[1] : p->size[0];
+    A->n = A->slab.layer * A->slab.count;
+    for (int a = 0; a < 3; a++) {
+        A->size[a] = a < last ? p->size[a] : a == last ? A->slab.count : 1;
+        A->spacing[a] = or_one(p->spacing[a]);
+        A->diffusion[a] = or_one(p->diffusion[a]);
+        A->weight[a] = A->diffusion[a] / (A->spacing[a] * A->spacing[a]);
+        A->low[a] = a < A->axes ? p->low[a] : KRY_NEUMANN;
+        A->high[a] = a < A->axes ? p->high[a] : KRY_NEUMANN;
+    }
+    A->singular = is_singular(A);
+    A->path = p->path;
+    snprintf(A->defines, sizeof A->defines,
+             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s", A->axes,
+             kernel_path[A->path], ghost_define(A, 0, false), ghost_define(A, 0, true),
+             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
+             ghost_define(A, 2, true), variable ? " -DVARIABLE" : "",
+             A->singular ? " -DDRIFT" : "");
+    snprintf(A->shared, sizeof A->shared, "%s%s", A->slab.low ? " -DSHARED_LOW" : "",
+             A->slab.high ? " -DSHARED_HIGH" : "");
+    snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
+    A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
+}
+
+static kry_status make_kernels(kry_stencil *A, bool harmonic)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    char fast[224], anywhere[224];
+    const struct {
+        const char *defines, *name;
+        int lanes;
+        bool heavy;
+        kry_sweep *sweep;
+    } table[] = {
+        { fast, "stencil_apply", A->lanes, false, &A->apply },
+        { fast, "stencil_direction", A->lanes, true, &A->direction },
+        { fast, "stencil_step", A->lanes, true, &A->step },
+        { anywhere, "stencil_apply", 1, false, &A->apply_anywhere },
+        { anywhere, "stencil_residual", 1, false, &A->residual },
+        { anywhere, "stencil_diagonal", 1, false, &A->diagonal },
+    };
+    snprintf(fast, sizeof fast, "%s%s -DLANES=%d", A->defines, A->shared, A->lanes);
+    /* The true residual of a single-precision solve is summed in double. */
+    snprintf(anywhere, sizeof anywhere, "%s%s -DLANES=1 -DANYWHERE%s", A->defines, A->shared,
+             A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
+    for (size_t i = 0; i < COUNT(table); i++) {
+        kry_sweep *sweep = table[i].sweep;
+        *sweep = kry_stencil_plan(A, table[i].lanes, table[i].heavy);
+        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
+                           &sweep->kernel));
+    }
+    TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_side", &A->side));
+    if (harmonic)
+        TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
+done:
+    return st;
+}
+
+static kry_status check_plane(const kry_stencil *A)
+{
+    kry_status st = KRY_OK;
+    kry_side side = A->low[0];
+
+    CHECK(A->axes == 2, KRY_ERR_UNSUPPORTED,
+          "kry_stencil_create: path texture2d is for two axes; use texture1d");
+    for (int a = 0; a < 2; a++)
+        CHECK(
+            (side == KRY_DIRICHLET || side == KRY_NEUMANN) && A->low[a] == side &&
+                A->high[a] == side,
+            KRY_ERR_UNSUPPORTED,
+            "kry_stencil_create: in path texture2d a sampler stands for the sides, which must all "
+            "be Dirichlet on points or all Neumann; use texture1d");
+done:
+    return st;
+}
+
+static kry_status make_image(kry_stencil *A)
+{
+    static const char instead[] = "use path march or global";
+    kry_status st = KRY_OK;
+    bool plane = A->path == KRY_PATH_TEXTURE2D;
+    char how[64], defines[256];
+
+    if (plane) TRY(check_plane(A));
+    TRY(plane ? kry_image_create_plane(A->dev, A->type, A->size[0], A->size[1],
+                                       "kry_stencil_create: path texture2d", instead, &A->image)
+              : kry_image_create(A->dev, A->type, A->n, "kry_stencil_create: path texture1d",
+                                 instead, &A->image));
+    kry_image_defines(&A->image, how, sizeof how);
+    snprintf(defines, sizeof defines, "%s -DLANES=1 %s%s", A->defines, how,
+             plane ? " -DX_PLANE" : "");
+    A->apply_image = kry_stencil_plan(A, 1, false);
+    TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, "stencil_apply_image",
+                       &A->apply_image.kernel));
+    if (!plane && !A->image.wraps) strcat(A->variant, ", x copied to a 2-D image");
+done:
+    return st;
+}
+
+static const kry_op_table *table_of(const kry_stencil *A)
+{
+    return uses_image(A) ? &image_table : kry_stencil_is_slab(A) ? &slab_table : &stencil_table;
+}
+
+/* A twin without coefficients takes the factor in its weights. */
+static kry_status scale_weights(kry_stencil *A, double factor)
+{
+    kry_status st = KRY_OK;
+    for (int a = 0; a < A->axes; a++) {
+        A->weight[a] *= factor;
+        CHECK(A->type == KRY_F64 || (isfinite((float)A->weight[a]) && (float)A->weight[a] > 0),
+              KRY_ERR_UNSUPPORTED,
+              "kry_op_twin: diffusion / h^2 along %c is %g, which single precision cannot hold",
+              "xyz"[a], A -> weight[a]);
+    }
+done:
+    return st;
+}
+
+/* The numbers are looked at as a device would. */
+static kry_status on_host(kry_device *dev, const kry_stencil_params *params, kry_op **out)
+{
+    kry_stencil grid = { .type = KRY_F64 };
+    kry_status st = KRY_OK;
+
+    describe_grid(&grid, params, NULL, false);
+    TRY(kry_stencil_check_numbers(&grid, "kry_stencil_create", params));
+    unsigned traits = KRY_SYMMETRIC | (grid.singular ? KRY_SINGULAR : KRY_POSITIVE);
+    TRY(kry_stencil_on_host(dev, params, traits, out));
+done:
+    return st;
+}
+
+kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            kry_op **out)
+{
+    kry_status st = KRY_OK;
+    kry_stencil *A = NULL;
+    kry_halo *halo = slab ? slab->halo : NULL; /* until A has it */
+    bool harmonic = like ? like->face[0] && !like->faces_given
+                         : params && params->coefficient && !params->face[0];
+
+    *out = NULL;
+    TRY(check_params(dev, type, params));
+    TRY(kry_alloc(1, sizeof *A, &A));
+    A->dev = dev;
+    A->type = type;
+    if (slab) A->slab = *slab;
+    halo = NULL;
+    describe_grid(A, params, slab,
+                  like ? like->face[0] != NULL : params->coefficient || params->face[0]);
+    if (like && !like->face[0]) TRY(scale_weights(A, factor));
+    TRY(make_kernels(A, harmonic));
+    if (uses_image(A)) TRY(make_image(A));
+    TRY(like ? kry_stencil_copy_faces(A, like, factor) : kry_stencil_create_faces(A, params));
+    TRY(kry_device_finish(dev));
+    const kry_op_shape shape = { A->n, A->n, type,
+                                 KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
+    TRY(kry_op_create(dev, table_of(A), A, &shape, out));
+    A = NULL;
+done:
+    kry_halo_release(&halo);
+    stencil_destroy(A);
+    return st;
+}
+
+kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                              kry_op **out)
+{
+    kry_status st = KRY_OK;
+
+    *out = NULL;
+    TRY(check_params(dev, type, params));
+    if (params->on_host)
+        TRY(on_host(dev, params, out));
+    else if (dev->team)
+        TRY(kry_stencil_create_parts(dev, type, params, out));
+    else
+        TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, out));
+done:
+    return st;
+}

@@ -1,0 +1,198 @@
+/*
+ * stencil.h - what the files of grid operators share.
+ */
+#ifndef KRY_STENCIL_INTERNAL_H
+#define KRY_STENCIL_INTERNAL_H
+
+#include "operator/direction.h"
+#include "operator/halo.h"
+#include "operator/op.h"
+#include "vector/image.h"
+#include <kry/stencil.h>
+
+/* A kernel and how its sweep is launched: see GRID in cl/sweep.clh. */
+typedef struct kry_sweep {
+    kry_kernel *kernel;
+    cl_int work, length, width;
+    int64_t groups; /* 0: nothing to do */
+    int lanes;      /* LANES */
+    bool heavy;     /* a kernel with many registers */
+    bool slab;      /* it was compiled for a slab, and takes what follows: SLAB_PARAMS */
+    cl_int begin, stride, until, sums_at;
+} kry_sweep;
+
+/* Consecutive layers of a grid, along its last axis. Not all of them: the others are on other parts
+ * of a team, and the numbers of those next to these come by a halo. */
+typedef struct kry_slab {
+    int64_t first, count;   /* the layers that are here */
+    int64_t all;            /* of the grid */
+    int64_t layer;          /* unknowns of one */
+    bool low, high;         /* the layer below, above is on another part */
+    cl_int at_low, at_high; /* where its numbers begin in the halo's */
+    kry_halo *halo;         /* owned. NULL: all layers are here; or a test fills `numbers` */
+    cl_mem numbers;         /* borrowed from the halo */
+    int below, above;       /* that part; not for tests */
+    int64_t layers_below;   /* how many that part has */
+    cl_mem face_below;      /* owned: faces between the first layer and the one below; or NULL */
+    cl_mem cells_below;     /* owned: coefficients of that one; or NULL */
+} kry_slab;
+
+/*
+ * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
+ *
+ * Constant coefficient: f = weight[axis]. Else face[axis][i] is f between cell i and its upper
+ * neighbour (the wrapped one on a periodic axis; at any other high side that of the side: weight *
+ * k_i, or what was given; nothing is made of it if Neumann). At a low side with given values
+ * f = weight * coefficient[i].
+ * A neighbour outside the grid is the ghost  g x_i  with g = kry_ghost(side), wrapped if periodic.
+ */
+typedef struct kry_stencil {
+    kry_device *dev; /* borrowed: the operator holds it */
+    kry_type type;
+    kry_stencil_path path;
+    int axes;           /* 2 or 3 */
+    int64_t size[3], n; /* size[2] is 1 with two axes; n is their product: what is here */
+    double weight[3];   /* diffusion / h^2 */
+    double spacing[3], diffusion[3];
+    kry_side low[3], high[3]; /* of the whole grid */
+    kry_slab slab;
+    cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without. Behind
+                           them those of a layer above that is not here */
+    cl_mem face[3]; /* n numbers of `type` for each axis, and room for that layer; NULL: constant */
+    bool faces_given;  /* and not made from coefficients */
+    bool singular;     /* the whole grid maps constants to zero */
+    char defines[160]; /* for cl/sweep.clh, */
+    char shared[32];   /* and for kernels that read the halo */
+    char variant[48];  /* for kry_op_describe */
+    int lanes;         /* points that a work-item takes at once from aligned vectors */
+    kry_sweep apply, direction, step;             /* on those */
+    kry_sweep apply_anywhere, residual, diagonal; /* on all */
+    kry_kernel *side, *faces;
+    kry_image image;                                  /* texture paths */
+    kry_sweep apply_image;                            /* from it */
+    struct kry_stencil_resident *resident;            /* resident.c; owned, NULL: not made */
+    kry_sweep relax[2], scale[2], poisson[2], colour; /* relax.c; no kernel until asked for. [1]:
+                                                         on vectors that start anywhere */
+} kry_stencil;
+
+/* x outside a side that is not periodic, in units of the x beside it. */
+static inline int kry_ghost(kry_side side)
+{
+    return side == KRY_NEUMANN ? 1 : side == KRY_DIRICHLET_FACE ? -1 : 0;
+}
+
+/* Some layers are on other parts. */
+static inline bool kry_stencil_is_slab(const kry_stencil *A) { return A->slab.low || A->slab.high; }
+
+/* Unknowns along an axis of the whole grid. */
+static inline int64_t kry_stencil_size_of_all(const kry_stencil *A, int axis)
+{
+    return axis == A->axes - 1 ? A->slab.all : A->size[axis];
+}
+
+/* The first unknown's neighbour along the axis is the last one, here. */
+static inline bool kry_stencil_wraps(const kry_stencil *A, int axis)
+{
+    return A->low[axis] == KRY_PERIODIC && !(axis == A->axes - 1 && kry_stencil_is_slab(A));
+}
+
+/* What kernels with faces take for coefficients; read at low sides with given values only. */
+static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
+{
+    return A->coefficient ? &A->coefficient : &A->face[0];
+}
+
+/* resident.c: run_cg of the operator's table, self is the stencil; and what it keeps. New
+ * coefficients in the same buffers need nothing; buffers that change, a release before. */
+kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
+void kry_stencil_resident_release(kry_stencil *A);
+
+/* The stencil behind an operator, or NULL. On a part of a team: its slab, which knows the rest of
+ * the grid by kry_stencil.slab. */
+kry_stencil *kry_stencil_of(const kry_op *op);
+
+/* ---- slab.c ---- */
+
+/* The same, but of an operator on a team its first part's. */
+kry_stencil *kry_stencil_of_parts(const kry_op *op);
+
+/* The halo of a slab, `type` numbers: the last layer of the part below and the first one of that above.
+ * Collective. */
+kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab);
+/* On a team, split between layers; the parameters have been checked. */
+kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
+                                    const kry_stencil_params *params, kry_op **A);
+/* Launch a sweep that meets x, or (x NULL) the direction d, also on neighbouring parts: what they
+ * have travels while layers that do not need it are swept. sum: left behind by it; or NULL. */
+kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
+                                const kry_direction *d, const kry_arg *rest, size_t count,
+                                kry_sum *sum);
+
+/* ---- faces.c ---- */
+
+/* What is wrong with the coefficients and faces of `params`, but for their numbers. */
+kry_status kry_stencil_check_faces(const kry_stencil_params *params);
+/* The buffers of coefficients and faces, where `params` has any, and their numbers. Waits. */
+kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
+/* Whether the coefficients and faces of params would do. */
+kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
+                                     const kry_stencil_params *params);
+/* New numbers for kry_op_update, of the whole grid, in buffers that take the place of the old ones.
+ * On failure nothing has changed. Waits. Collective. */
+kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
+void kry_stencil_release_numbers(kry_stencil *A);
+
+/* Those of another stencil of the same grid, times factor. Waits. */
+kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);
+
+/* twin.c: entry of the operators' table. */
+kry_status kry_stencil_twin(void *self, kry_type type, double factor, const double *scale,
+                            kry_op **twin);
+/* host_op.c: params->on_host. */
+kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
+                               kry_op **op);
+/* kry_stencil_create on one device.
+ *
+ *   params  of the whole grid
+ *   slab    the layers that are made, NULL: all; its halo is the operator's from here on, even if this
+ *           fails. Collective where there is one
+ *   like    NULL, or of the same grid or slab: take that one's coefficients and faces, times factor, or
+ *           where it has none its weights */
+kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
+                            const kry_slab *slab, const kry_stencil *like, double factor,
+                            kry_op **out);
+
+/* ---- sweep.c ---- */
+
+/* Points that a work-item takes at once from vectors that start where it may load several. */
+int kry_stencil_lanes(const kry_stencil *A);
+/* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: of a kernel with many
+ * registers. Its kernel is for the caller to fill in. */
+kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy);
+/* The same of the layers that need no halo, and of those that do. */
+kry_sweep kry_stencil_plan_inner(const kry_stencil *A, const kry_sweep *all);
+kry_sweep kry_stencil_plan_outer(const kry_stencil *A, const kry_sweep *all);
+/* Enqueue a kernel whose arguments are the grid and `rest`, at most 18. */
+kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
+                              size_t count);
+
+/* ---- relax.c ---- */
+
+/* Entries of the operator's table. */
+kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
+                                    kry_vec *x);
+
+/* The entry that all of the diagonal has in common, 0 if there is none. */
+double kry_stencil_diagonal_entry(const kry_stencil *A);
+
+/* y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle. */
+typedef struct kry_incomplete {
+    double alpha, beta;
+    const kry_vec *inverse; /* D^-1; not read where the diagonal is one number */
+} kry_incomplete;
+/* With sum: the pair (x.y, x.x), of alpha = 1, beta = 0. x NULL: get ready, and no more. */
+kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
+                                  kry_vec *y, kry_sum *sum);
+
+#endif

@@ -1,0 +1,319 @@
+/*
+ * stencil_persistent.c - conjugate gradients on a grid that fits on the chip: cl/resident.cl, and how it is
+ * cut into groups.
+ *
+ *   p := r + beta p,  s := A r + beta s = A p,  x += alpha p,  r -= alpha s
+ *   gamma := r'r,  delta := r'A r                              both at once
+ *   beta := gamma / old gamma,  p's := delta - beta^2 old p's,  alpha := gamma / p's
+ *
+ * Storage     two sets of x, r, p, s, and the r that neighbours read: 9 n numbers
+ * Per step    no vector comes from memory; neighbours' r pass through the cache between groups
+ * Waits       once for each KRY_CG_CHUNK iterations
+ * Fails       if the device cannot hold n unknowns at once, or a launch was aborted. The other
+ *             set and x are then what they were
+ * Source      A. T. Chronopoulos, C. W. Gear, J. Comput. Appl. Math. 25 (1989); the barrier is
+ *             that of cl/barrier.clh
+ */
+#include "device/barrier.h"
+#include "device/tuning.h"
+#include "grid/stencil.h"
+#include "operator/direction.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As in cl/resident.cl. */
+enum { OUT_STOP, OUT_DONE, OUT_VALUE, OUT_GAMMA, OUT_PQ, OUT_HISTORY = 8 };
+enum { OUT_SIZE = OUT_HISTORY + KRY_CG_CHUNK + 1, MAX_RESIDENT_ARGS = 24 };
+
+typedef struct kry_stencil_resident {
+    kry_device *dev;      /* borrowed from the stencil */
+    kry_kernel *kernel;   /* borrowed from the device */
+    kry_barrier *barrier; /* owned */
+    int group, per;       /* work-items per group, unknowns per work-item */
+    int groups;           /* that hold n unknowns */
+    bool shared;          /* r of a group in its local memory */
+    cl_mem set[2];        /* owned: x, r, p, s, `pitch` numbers each */
+    cl_mem published;     /* owned: r */
+    cl_mem part, out;     /* owned: a pair for each group; OUT_SIZE numbers of type ACC */
+    void *host_out;       /* owned */
+    int current;          /* set with the last good state */
+    unsigned ticket;      /* of the recurrence in it */
+    double gamma, pq;     /* its scalars */
+    cl_int n, pitch, size[3], steps, fresh; /* arguments */
+    kry_scalar target2, gamma_arg, pq_arg, weight[3];
+} resident;
+
+/* ---- shapes: about a group to a compute unit. Small groups have cheap barriers of their own, few
+ *      groups cheap ones among each other; what an H200 liked best (docs/benchmarks.md). No more
+ *      than 512, which leaves each 128 registers where there are 65536 ---- */
+
+typedef struct shape {
+    int group, per, shared;
+} shape;
+enum { MAX_SHAPES = 12 };
+
+static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 },  { 256, 2, 1 }, { 256, 4, 1 },
+                                    { 512, 4, 1 }, { 256, 16, 1 }, { 512, 8, 1 } };
+static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
+
+/* Local memory of a group. */
+static int64_t local_bytes(const kry_stencil *A, shape s)
+{
+    int64_t pair = 2 * (int64_t)sizeof(kry_partial), slack = 512;
+    return (s.group + 32) * pair + (int64_t)s.shared * s.group * s.per * kry_type_size(A->type) +
+           slack;
+}
+
+/* Whether groups of this shape could do, one to a compute unit. */
+static bool worth_trying(const kry_stencil *A, shape s)
+{
+    const kry_device_info *info = &A->dev->info;
+    return s.group <= info->max_group && local_bytes(A, s) <= info->local_bytes &&
+           (int64_t)s.group * s.per * info->compute_units >= A->n;
+}
+
+/* One for experiments: "group=256 per-item=2 shared=1" under resident/shape. */
+static bool given_shape(kry_device *dev, shape *s)
+{
+    char text[64];
+    return kry_tuning_get(dev, "resident/shape", text, sizeof text) &&
+           sscanf(text, "group=%d per-item=%d shared=%d", &s->group, &s->per, &s->shared) == 3 &&
+           s->group >= 8 && !(s->group & (s->group - 1)) && s->per >= 1 && s->per <= 16;
+}
+
+/* ---- arguments -------------------------------------------------------------------- */
+
+static kry_scalar number(kry_type type, double v)
+{
+    kry_scalar s = { .f64 = 0 };
+    if (type == KRY_F64)
+        s.f64 = v;
+    else
+        s.f32 = (float)v;
+    return s;
+}
+
+static size_t arguments(const kry_stencil *A, resident *R, kry_arg args[MAX_RESIDENT_ARGS])
+{
+    size_t word = kry_type_size(A->type), count = 0;
+
+    args[count++] = (kry_arg){ 0 }; /* the barrier's */
+    args[count++] = (kry_arg)ARG(R->n);
+    args[count++] = (kry_arg)ARG(R->pitch);
+    args[count++] = (kry_arg)ARG(R->set[R->current]);
+    args[count++] = (kry_arg)ARG(R->set[!R->current]);
+    args[count++] = (kry_arg)ARG(R->published);
+    args[count++] = (kry_arg)ARG(R->part);
+    args[count++] = (kry_arg)ARG(R->out);
+    args[count++] = (kry_arg)ARG(R->steps);
+    args[count++] = (kry_arg)ARG(R->fresh);
+    args[count++] = (kry_arg)ARG_ACC(R->dev, R->target2);
+    args[count++] = (kry_arg)ARG_ACC(R->dev, R->gamma_arg);
+    args[count++] = (kry_arg)ARG_ACC(R->dev, R->pq_arg);
+    for (int a = 0; a < 3; a++) args[count++] = (kry_arg)ARG(R->size[a]);
+    for (int a = 0; a < 3; a++) args[count++] = (kry_arg){ word, &R->weight[a] };
+    if (!A->face[0]) return count;
+    args[count++] = (kry_arg)ARG(*kry_stencil_cells(A));
+    for (int a = 0; a < 3; a++) args[count++] = (kry_arg)ARG(A->face[a]);
+    return count;
+}
+
+/* ---- making ready ------------------------------------------------------------------ */
+
+static void defines(const kry_stencil *A, const resident *R, char *text, size_t size)
+{
+    size_t used =
+        (size_t)snprintf(text, size, "-DGROUP=%d -DPER=%d -DAXES=%d%s%s", R->group, R->per, A->axes,
+                         R->shared ? " -DSHARED" : "", A->face[0] ? " -DCOEFFICIENT" : "");
+    for (int a = 0; a < A->axes; a++)
+        used += (size_t)snprintf(text + used, size - used, " -DWRAP%d=%d -DLOW%d=%d -DHIGH%d=%d", a,
+                                 A->low[a] == KRY_PERIODIC, a, kry_ghost(A->low[a]), a,
+                                 kry_ghost(A->high[a]));
+}
+
+/* Groups of this shape, if enough of them can wait for each other. */
+static kry_status try_shape(const kry_stencil *A, resident *R, shape s)
+{
+    kry_status st = KRY_OK;
+    char text[300];
+    kry_arg args[MAX_RESIDENT_ARGS];
+    int64_t per_group = (int64_t)s.group * s.per;
+
+    R->group = s.group, R->per = s.per, R->shared = s.shared;
+    R->groups = (int)((A->n + per_group - 1) / per_group);
+    defines(A, R, text, sizeof text);
+    kry_barrier_release(&R->barrier);
+    TRY(kry_kernel_get(A->dev, "resident", A->type, text, "resident_cg", &R->kernel));
+    TRY(kry_barrier_create(A->dev, R->kernel, R->group, args, arguments(A, R, args), &R->barrier));
+    CHECK(kry_barrier_groups(R->barrier) >= R->groups, KRY_ERR_UNSUPPORTED,
+          "%d groups of %d are wanted at once, '%s' runs %d", R->groups, R->group,
+          A->dev->info.name, kry_barrier_groups(R->barrier));
+done:
+    return st;
+}
+
+/* The shapes that may do, the best first: how many. */
+static int candidates(const kry_stencil *A, shape list[MAX_SHAPES])
+{
+    bool gpu = A->dev->info.gpu;
+    const shape *shapes = gpu ? gpu_shapes : cpu_shapes;
+    size_t of = gpu ? COUNT(gpu_shapes) : COUNT(cpu_shapes);
+    int count = 0;
+
+    if (given_shape(A->dev, &list[0])) return 1;
+    for (size_t i = 0; i < of; i++)
+        if (worth_trying(A, shapes[i])) list[count++] = shapes[i];
+    return count;
+}
+
+static void release(resident **resident_)
+{
+    resident *R = *resident_;
+    *resident_ = NULL;
+    if (!R) return;
+    kry_barrier_release(&R->barrier);
+    free(R->host_out);
+    kry_buffer_release(R->dev, &R->out);
+    kry_buffer_release(R->dev, &R->part);
+    kry_buffer_release(R->dev, &R->published);
+    kry_buffer_release(R->dev, &R->set[1]);
+    kry_buffer_release(R->dev, &R->set[0]);
+    free(R);
+}
+
+void kry_stencil_resident_release(kry_stencil *A) { release(&A->resident); }
+
+static kry_status allocate(const kry_stencil *A, resident *R)
+{
+    kry_status st = KRY_OK;
+    size_t set = 4 * (size_t)R->pitch * kry_type_size(A->type), acc = kry_acc_size(A->dev);
+
+    TRY(kry_buffer_create(A->dev, set, &R->set[0]));
+    TRY(kry_buffer_create(A->dev, set, &R->set[1]));
+    TRY(kry_buffer_create(A->dev, set / 4, &R->published));
+    TRY(kry_buffer_create(A->dev, 2 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
+    TRY(kry_buffer_create(A->dev, OUT_SIZE * acc, &R->out));
+    TRY(kry_alloc(OUT_SIZE, acc, &R->host_out));
+done:
+    return st;
+}
+
+static kry_status prepare(kry_stencil *A)
+{
+    enum { LINE = 32 }; /* numbers */
+    kry_status st = KRY_OK;
+    resident *R = NULL;
+    shape list[MAX_SHAPES];
+
+    if (A->resident) {
+        CHECK(kry_barrier_groups(A->resident->barrier) > 0, KRY_ERR_UNSUPPORTED,
+              "an earlier launch was aborted");
+        return KRY_OK;
+    }
+    int count = candidates(A, list);
+    CHECK(count, KRY_ERR_UNSUPPORTED, "%lld unknowns do not fit on the chip", (long long)A->n);
+    TRY(kry_alloc(1, sizeof *R, &R));
+    *R = (resident){ .dev = A->dev, .n = (cl_int)A->n };
+    R->pitch = (R->n + LINE - 1) / LINE * LINE;
+    for (int a = 0; a < 3; a++) {
+        R->size[a] = (cl_int)A->size[a];
+        R->weight[a] = number(A->type, A->weight[a]);
+    }
+    TRY(allocate(A, R));
+    for (int i = 0; i < count; i++) {
+        st = try_shape(A, R, list[i]);
+        if (st == KRY_OK || st == KRY_ERR_MEMORY) break;
+    }
+    TRY(st);
+    A->resident = R;
+    R = NULL;
+done:
+    release(&R);
+    return st;
+}
+
+/* ---- running ---------------------------------------------------------------------- */
+
+/* x and r into the set, without the p and s of another solve. */
+static kry_status begin(const kry_stencil *A, resident *R, kry_cg_run *run)
+{
+    kry_status st = KRY_OK;
+    size_t word = kry_type_size(A->type), bytes = (size_t)A->n * word;
+    cl_command_queue queue = A->dev->queue;
+    cl_mem set = R->set[R->current];
+
+    TRY_CL(clEnqueueCopyBuffer(queue, run->x->buffer, set, (size_t)run->x->first * word, 0, bytes,
+                               0, NULL, NULL));
+    TRY_CL(clEnqueueCopyBuffer(queue, run->r->buffer, set, (size_t)run->r->first * word,
+                               (size_t)R->pitch * word, bytes, 0, NULL, NULL));
+    R->gamma = R->pq = 0;
+    run->ticket = ++R->ticket;
+done:
+    return st;
+}
+
+static double out_at(const resident *R, int i)
+{
+    return R->dev->info.fp64 ? ((const double *)R->host_out)[i]
+                             : (double)((const float *)R->host_out)[i];
+}
+
+/* A chunk of iterations, and what came of it. */
+static kry_status launch(const kry_stencil *A, resident *R, const kry_cg_run *run)
+{
+    kry_status st = KRY_OK;
+    kry_arg args[MAX_RESIDENT_ARGS];
+    bool finished;
+
+    R->steps = run->iterations < KRY_CG_CHUNK ? (cl_int)run->iterations : KRY_CG_CHUNK;
+    R->fresh = run->action == KRY_CG_BEGIN;
+    R->target2 = kry_scalar_of(R->dev, run->target2);
+    R->gamma_arg = kry_scalar_of(R->dev, R->gamma);
+    R->pq_arg = kry_scalar_of(R->dev, R->pq);
+    TRY(kry_barrier_launch(R->barrier, R->groups, args, arguments(A, R, args)));
+    TRY_CL(clEnqueueReadBuffer(R->dev->queue, R->out, CL_FALSE, 0,
+                               (size_t)(OUT_HISTORY + R->steps + 1) * kry_acc_size(R->dev),
+                               R->host_out, 0, NULL, NULL));
+    TRY(kry_barrier_finished(R->barrier, &finished));
+    CHECK(finished, KRY_ERR_DEVICE, "kernel resident_cg: its groups waited for each other in vain");
+done:
+    return st;
+}
+
+/* The set just written is the good one: its x, its scalars, its history. */
+static kry_status commit(const kry_stencil *A, resident *R, kry_cg_run *run)
+{
+    kry_status st = KRY_OK;
+    size_t word = kry_type_size(A->type);
+
+    TRY_CL(clEnqueueCopyBuffer(R->dev->queue, R->set[!R->current], run->x->buffer, 0,
+                               (size_t)run->x->first * word, (size_t)A->n * word, 0, NULL, NULL));
+    R->current = !R->current;
+    R->gamma = out_at(R, OUT_GAMMA);
+    R->pq = out_at(R, OUT_PQ);
+    run->done = (int)out_at(R, OUT_DONE);
+    run->stop = (int)out_at(R, OUT_STOP);
+    run->value = out_at(R, OUT_VALUE);
+    for (int k = 0; k <= run->done; k++) run->history[k] = out_at(R, OUT_HISTORY + k);
+done:
+    return st;
+}
+
+kry_status kry_stencil_run_cg(void *self, kry_cg_run *run)
+{
+    kry_status st = KRY_OK;
+    kry_stencil *A = self;
+
+    CHECK(A->path == KRY_PATH_MARCH, KRY_ERR_UNSUPPORTED, "path %s was asked for",
+          kry_stencil_path_name(A->path));
+    TRY(prepare(A));
+    if (run->action == KRY_CG_PREPARE) return KRY_OK;
+    resident *R = A->resident;
+    if (run->action == KRY_CG_BEGIN) TRY(begin(A, R, run));
+    CHECK(run->ticket == R->ticket, KRY_ERR_UNSUPPORTED, "another solve came between");
+    TRY(launch(A, R, run));
+    TRY(commit(A, R, run));
+done:
+    return st;
+}

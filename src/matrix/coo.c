@@ -1,0 +1,140 @@
+/* coo.c - entries with both their indices, sorted by row. Kernels: cl/coo.cl after cl/zero.cl. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WORK, RUN, LONGEST, ROW_OF, COL, VAL0 }; /* the stage's arguments */
+
+/* row_ptr of what follows the first `skip` entries of each row. */
+static kry_status tail_row_ptr(const kry_host_csr *host, int64_t skip, int64_t **tail)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)host->rows + 1, sizeof **tail, tail));
+    for (int64_t i = 0; i < host->rows; i++) {
+        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i] - skip;
+        (*tail)[i + 1] = (*tail)[i] + (length > 0 ? length : 0);
+    }
+done:
+    return st;
+}
+
+/* Rows and columns of the tail, and the slots of its entries. */
+static kry_status entries_arrays(kry_matrix *A, kry_stage *s, const kry_host_csr *host,
+                                 int64_t skip, int64_t first, size_t count)
+{
+    kry_status st = KRY_OK;
+    int32_t *row = NULL, *col = NULL;
+    int64_t e = 0;
+
+    TRY(kry_alloc(count, sizeof *row, &row));
+    TRY(kry_alloc(count, sizeof *col, &col));
+    for (int64_t i = 0; i < host->rows; i++)
+        for (int64_t k = host->row_ptr[i] + skip; k < host->row_ptr[i + 1]; k++, e++) {
+            row[e] = (int32_t)i, col[e] = host->col[k];
+            A->slot[k] = (int32_t)(first + e);
+        }
+    TRY(kry_stage_array(A, s, row, count, sizeof *row));
+    TRY(kry_stage_array(A, s, col, count, sizeof *col));
+done:
+    free(col);
+    free(row);
+    return st;
+}
+
+static kry_status runs_array(kry_matrix *A, kry_stage *s, const kry_runs *r, const int64_t *row_ptr)
+{
+    kry_status st = KRY_OK;
+    int32_t *run = NULL, *longest = NULL;
+
+    TRY(kry_alloc((size_t)r->count + 1, sizeof *run, &run));
+    TRY(kry_alloc((size_t)r->count, sizeof *longest, &longest));
+    for (int64_t b = 0; b <= r->count; b++) {
+        bool inside = b < r->count && r->cut[b] > row_ptr[r->row[b]];
+        run[b] = (int32_t)(inside ? ~r->cut[b] : r->cut[b]);
+    }
+    for (int64_t b = 0; b < r->count; b++)
+        for (int64_t i = r->row[b]; i <= r->row[b + 1] && i < A->rows; i++) {
+            int64_t begin = row_ptr[i] > r->cut[b] ? row_ptr[i] : r->cut[b];
+            int64_t end = row_ptr[i + 1] < r->cut[b + 1] ? row_ptr[i + 1] : r->cut[b + 1];
+            if (end - begin > longest[b]) longest[b] = (int32_t)(end - begin);
+        }
+    TRY(kry_stage_array(A, s, run, (size_t)r->count + 1, sizeof *run));
+    TRY(kry_stage_array(A, s, longest, (size_t)r->count, sizeof *longest));
+done:
+    free(longest);
+    free(run);
+    return st;
+}
+
+kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, int64_t first)
+{
+    kry_status st = KRY_OK;
+    int64_t *row_ptr = NULL;
+    kry_runs r = { 0 };
+    cl_mem partial = NULL;
+    char defines[32];
+
+    TRY(tail_row_ptr(host, skip, &row_ptr));
+    TRY(kry_runs_create(A->dev, row_ptr, host->rows, &r));
+    snprintf(defines, sizeof defines, "-DUNROLL=%d", KRY_UNROLL);
+    kry_stage *s = kry_matrix_stage(A, "coo", defines);
+    kry_stage_int(s, r.count);
+    TRY(runs_array(A, s, &r, row_ptr));
+    for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
+    TRY(entries_arrays(A, s, host, skip, first, (size_t)row_ptr[host->rows]));
+    kry_stage_int(s, first);
+    TRY(kry_matrix_buffer(A, (size_t)r.count * 8, &partial));
+    kry_stage_buffer(s, partial);
+    kry_stage_pieces(A, s, r.count);
+    TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
+done:
+    kry_runs_release(&r);
+    free(row_ptr);
+    return st;
+}
+
+static kry_status coo_build(kry_matrix *A, const kry_host_csr *host,
+                            const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+
+    (void)params;
+    TRY(kry_matrix_slots(A, (double)host->nnz, 8.0 * (double)host->nnz));
+    kry_stage *s = kry_matrix_stage(A, "zero", "");
+    s->no_values = true;
+    kry_stage_int(s, host->rows);
+    kry_stage_rows(A, s, host->rows);
+    if (host->nnz) TRY(kry_coo_stage(A, host, 0, 0));
+done:
+    return st;
+}
+
+kry_status kry_coo_places(kry_matrix *A, int stage, kry_place *place)
+{
+    kry_status st = KRY_OK;
+    const kry_stage *s = &A->stage[stage];
+    int64_t first = s->value[VAL0].number, count = A->slots - first;
+    int32_t *row = NULL, *col = NULL;
+
+    TRY(kry_alloc((size_t)count, sizeof *row, &row));
+    TRY(kry_alloc((size_t)count, sizeof *col, &col));
+    TRY(kry_stage_read(A, s, ROW_OF, (size_t)count * sizeof *row, row));
+    TRY(kry_stage_read(A, s, COL, (size_t)count * sizeof *col, col));
+    for (int64_t e = 0; e < count; e++) place[first + e] = (kry_place){ row[e], col[e] };
+done:
+    free(col);
+    free(row);
+    return st;
+}
+
+static kry_status coo_places(kry_matrix *A, kry_place *place)
+{
+    return kry_coo_places(A, 1, place);
+}
+
+const kry_format_table kry_coo_format = {
+    .format = KRY_FORMAT_COO,
+    .build = coo_build,
+    .places = coo_places,
+};

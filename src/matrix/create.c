@@ -1,0 +1,94 @@
+/* create.c - matrices from host arrays: the front doors. */
+#include "matrix/matrix.h"
+
+kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
+                                   int64_t cols, const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(dev, KRY_ERR_ARGUMENT, "%s: NULL device", who);
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "%s: params not made by KRY_MATRIX", who);
+    CHECK(params->format >= 0 && params->format < KRY_FORMAT_COUNT, KRY_ERR_ARGUMENT,
+          "%s: %d is not a format", who, (int)params->format);
+    CHECK(params->values >= 0 && params->values <= KRY_VALUES_SINGLE, KRY_ERR_ARGUMENT,
+          "%s: %d is not a way to keep values", who, (int)params->values);
+    if (params->on_host)
+        CHECK(type == KRY_F64, KRY_ERR_TYPE, "%s: what stays on the host is in double", who);
+    else
+        TRY(kry_type_check(who, dev, type));
+    CHECK(!params->on_host || rows == cols, KRY_ERR_SHAPE, "%s: %lld-by-%lld stays on no host", who,
+          (long long)rows, (long long)cols);
+    CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
+          "%s: %lld-by-%lld is outside 0 ... 2^31-1", who, (long long)rows, (long long)cols);
+    CHECK(params->form == KRY_ASSEMBLED || params->form == KRY_FLUX, KRY_ERR_ARGUMENT,
+          "%s: %d is not a form", who, (int)params->form);
+    CHECK(params->form == KRY_ASSEMBLED || rows == cols, KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld has no flux form, which is of square matrices", who, (long long)rows,
+          (long long)cols);
+    CHECK(params->storage == KRY_GENERAL || rows == cols, KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld cannot be symmetric", who, (long long)rows, (long long)cols);
+done:
+    return st;
+}
+
+kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
+                          const int64_t *row_ptr, const int32_t *col, const void *val,
+                          const kry_matrix_params *params, kry_op **op)
+{
+    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
+    static const char who[] = "kry_csr_create";
+    kry_status st = KRY_OK;
+    kry_host_csr A = { 0 };
+
+    *op = NULL;
+    if (!params) params = &defaults;
+    TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
+    CHECK(row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", who);
+    CHECK(row_ptr[rows] == 0 || (col && val), KRY_ERR_ARGUMENT, "%s: col or val is NULL", who);
+    kry_entries e = { .who = who,
+                      .rows = rows,
+                      .cols = cols,
+                      .nnz = row_ptr[rows],
+                      .type = type,
+                      .row_ptr = row_ptr,
+                      .col = col,
+                      .val = val };
+    CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", who,
+          (long long)rows, (long long)e.nnz);
+    TRY(kry_host_csr_create(&e, params, &A));
+    TRY(kry_matrix_from_host(dev, &A, params, op));
+done:
+    kry_host_csr_release(&A);
+    return st;
+}
+
+kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
+                          const int32_t *row, const int32_t *col, const void *val,
+                          const kry_matrix_params *params, kry_op **op)
+{
+    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
+    static const char who[] = "kry_coo_create";
+    kry_status st = KRY_OK;
+    kry_host_csr A = { 0 };
+
+    *op = NULL;
+    if (!params) params = &defaults;
+    TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
+    CHECK(nnz >= 0 && (nnz == 0 || (row && col && val)), KRY_ERR_ARGUMENT,
+          "%s: nnz = %lld, or an array is NULL", who, (long long)nnz);
+    static const int32_t nothing;
+    kry_entries e = { .who = who,
+                      .rows = rows,
+                      .cols = cols,
+                      .nnz = nnz,
+                      .type = type,
+                      .row = row ? row : &nothing,
+                      .col = col,
+                      .val = val };
+    TRY(kry_host_csr_create(&e, params, &A));
+    TRY(kry_matrix_from_host(dev, &A, params, op));
+done:
+    kry_host_csr_release(&A);
+    return st;
+}

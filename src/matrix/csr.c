@@ -1,0 +1,253 @@
+/* csr.c - compressed sparse rows on the device. Kernels: cl/csr.cl. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The structure's places among the stage's arguments. */
+enum { WORK, BLOCK, ROW_PTR, COL };
+
+/* ---- building ----------------------------------------------------------------------------- */
+
+/* Offsets on the device: int while nnz allows, for they are read with every product. */
+static kry_status offsets_array(kry_matrix *A, kry_stage *s, const int64_t *offset, int64_t count,
+                                bool wide)
+{
+    kry_status st = KRY_OK;
+    cl_int *narrow = NULL;
+
+    if (wide) return kry_stage_array(A, s, offset, (size_t)count, sizeof *offset);
+    TRY(kry_alloc((size_t)count, sizeof *narrow, &narrow));
+    for (int64_t i = 0; i < count; i++) narrow[i] = (cl_int)offset[i];
+    TRY(kry_stage_array(A, s, narrow, (size_t)count, sizeof *narrow));
+done:
+    free(narrow);
+    return st;
+}
+
+/* The first row of each run, marked if the run begins inside it. */
+static kry_status blocks_array(kry_matrix *A, kry_stage *s, const kry_runs *r,
+                               const int64_t *row_ptr)
+{
+    kry_status st = KRY_OK;
+    cl_int *block = NULL;
+
+    TRY(kry_alloc((size_t)r->count + 1, sizeof *block, &block));
+    for (int64_t b = 0; b <= r->count; b++) {
+        bool inside = b < r->count && r->cut[b] > row_ptr[r->row[b]];
+        block[b] = inside ? (cl_int)(r->row[b] | INT32_MIN) : r->row[b];
+    }
+    TRY(kry_stage_array(A, s, block, (size_t)r->count + 1, sizeof *block));
+done:
+    free(block);
+    return st;
+}
+
+/* The stages around a matrix whose row pointers and columns are on the device, or on the host. */
+static kry_status build_stages(kry_matrix *A, const int64_t *row_ptr, const int32_t *col,
+                               cl_mem wrapped_ptr, cl_mem wrapped_col, bool wide)
+{
+    kry_status st = KRY_OK;
+    kry_runs r = { 0 };
+    cl_mem partial = NULL;
+    char defines[96];
+
+    TRY(kry_runs_create(A->dev, row_ptr, A->rows, &r));
+    snprintf(defines, sizeof defines, "-DUNROLL=%d%s%s", KRY_UNROLL, wide ? " -DOFFSET=long" : "",
+             r.splits ? " -DSPLIT" : "");
+    kry_stage *s = kry_matrix_stage(A, "csr", defines);
+    kry_stage_int(s, r.count);
+    TRY(blocks_array(A, s, &r, row_ptr));
+    if (wrapped_ptr)
+        kry_stage_buffer(s, wrapped_ptr);
+    else
+        TRY(offsets_array(A, s, row_ptr, A->rows + 1, wide));
+    if (wrapped_col)
+        kry_stage_buffer(s, wrapped_col);
+    else
+        TRY(kry_stage_array(A, s, col, (size_t)A->nnz, sizeof *col));
+    if (r.splits) {
+        TRY(offsets_array(A, s, r.cut, r.count + 1, wide));
+        TRY(kry_matrix_buffer(A, (size_t)r.count * 8, &partial));
+        kry_stage_buffer(s, partial);
+    }
+    kry_stage_pieces(A, s, r.count);
+    TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
+    snprintf(A->variant, sizeof A->variant, "%lld runs, %.1f rows to a run%s", (long long)r.count,
+             r.count ? (double)A->rows / (double)r.count : 0.0,
+             r.splits ? ", long rows split" : "");
+done:
+    kry_runs_release(&r);
+    return st;
+}
+
+static kry_status csr_build(kry_matrix *A, const kry_host_csr *host,
+                            const kry_matrix_params *params)
+{
+    (void)params;
+    return build_stages(A, host->row_ptr, host->col, NULL, NULL, A->nnz > INT32_MAX);
+}
+
+/* ---- reading back, the diagonal -------------------------------------------------------------- */
+
+/* Row pointers of either width, widened in place from the back. */
+static kry_status read_row_ptr(kry_matrix *A, cl_mem buffer, bool wide, int64_t *row_ptr)
+{
+    kry_status st = KRY_OK;
+    size_t n = (size_t)A->rows + 1;
+
+    TRY(kry_matrix_fetch(A, buffer, n * (wide ? 8 : 4), row_ptr));
+    for (size_t i = n; i-- > 0 && !wide;) {
+        cl_int narrow;
+        memcpy(&narrow, (char *)row_ptr + 4 * i, 4);
+        row_ptr[i] = narrow;
+    }
+done:
+    return st;
+}
+
+static bool stored_wide(const kry_matrix *A) { return strstr(A->stage[0].defines, "long") != NULL; }
+
+static kry_status csr_places(kry_matrix *A, kry_place *place)
+{
+    kry_status st = KRY_OK;
+    int64_t *row_ptr = NULL;
+    int32_t *col = NULL;
+
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof *row_ptr, &row_ptr));
+    TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
+    TRY(read_row_ptr(A, A->stage[0].value[ROW_PTR].buffer, stored_wide(A), row_ptr));
+    TRY(kry_stage_read(A, &A->stage[0], COL, (size_t)A->nnz * sizeof *col, col));
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = row_ptr[i]; k < row_ptr[i + 1]; k++)
+            place[k] = (kry_place){ (int32_t)i, col[k] };
+done:
+    free(col);
+    free(row_ptr);
+    return st;
+}
+
+/* By searching the rows: a wrapped matrix may have them in any order, or entries twice. */
+static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    char defines[KRY_STAGE_DEFINES];
+    const kry_stage *s = &A->stage[0];
+    const kry_arg args[] = { ARG(A->rows),
+                             ARG(s->value[ROW_PTR].buffer),
+                             ARG(s->value[COL].buffer),
+                             ARG(A->val),
+                             ARG(d->buffer),
+                             ARG(d->first) };
+
+    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines, sizeof defines);
+    TRY(kry_kernel_get(A->dev, "csr", A->type, defines, "csr_diagonal", &kernel));
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->rows), args, COUNT(args)));
+done:
+    return st;
+}
+
+const kry_format_table kry_csr_format = {
+    .format = KRY_FORMAT_CSR,
+    .build = csr_build,
+    .places = csr_places,
+    .diagonal = csr_diagonal,
+};
+
+/* ---- wrapping the caller's buffers ---------------------------------------------------------- */
+
+static kry_status check_size(const char *what, cl_mem buffer, int64_t count, size_t size)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = 0;
+
+    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    CHECK((uint64_t)count <= bytes / size, KRY_ERR_SHAPE,
+          "kry_csr_wrap: %s holds %zu bytes, %lld numbers of %zu are needed", what, bytes,
+          (long long)count, size);
+done:
+    return st;
+}
+
+/* Read the caller's pattern back and check it as if it had come from the host. */
+static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool wide,
+                               int64_t **row_ptr)
+{
+    kry_status st = KRY_OK;
+    int32_t *col = NULL;
+
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof **row_ptr, row_ptr));
+    TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
+    TRY(read_row_ptr(A, ptr, wide, *row_ptr));
+    TRY(kry_matrix_fetch(A, columns, (size_t)A->nnz * sizeof *col, col));
+    CHECK((*row_ptr)[A->rows] == A->nnz, KRY_ERR_ARGUMENT,
+          "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)(*row_ptr)[A->rows],
+          (long long)A->nnz);
+    kry_entries e = { .who = "kry_csr_wrap",
+                      .rows = A->rows,
+                      .cols = A->cols,
+                      .nnz = A->nnz,
+                      .type = A->type,
+                      .row_ptr = *row_ptr,
+                      .col = col };
+    TRY(kry_entries_check(&e));
+done:
+    free(col);
+    return st;
+}
+
+static kry_status adopt(kry_matrix *A, cl_mem buffer)
+{
+    kry_status st = kry_cl_check(clRetainMemObject(buffer), "kry_csr_wrap", "clRetainMemObject");
+    if (st == KRY_OK) A->buffer[A->buffers++] = buffer;
+    return st;
+}
+
+kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
+                        bool wide, cl_mem row_ptr, cl_mem col, cl_mem val,
+                        const kry_matrix_params *params, kry_op **op)
+{
+    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
+    static const char who[] = "kry_csr_wrap";
+    kry_status st = KRY_OK;
+    kry_matrix *A = NULL;
+    int64_t *host_ptr = NULL;
+
+    *op = NULL;
+    if (!params) params = &defaults;
+    TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
+    CHECK(row_ptr && col && val && nnz >= 0, KRY_ERR_ARGUMENT, "%s: NULL, or nnz = %lld", who,
+          (long long)nnz);
+    CHECK(!params->on_host, KRY_ERR_UNSUPPORTED,
+          "%s: what is wrapped is on the device, not on the host", who);
+    CHECK(params->storage == KRY_GENERAL, KRY_ERR_UNSUPPORTED,
+          "%s: a wrapped matrix holds all its entries; symmetric storage cannot be wrapped", who);
+    TRY(check_size("row_ptr", row_ptr, rows + 1, wide ? 8 : 4));
+    TRY(check_size("col", col, nnz, 4));
+    TRY(check_size("val", val, nnz, kry_type_size(type)));
+    CHECK(params->format == KRY_FORMAT_AUTO || params->format == KRY_FORMAT_CSR,
+          KRY_ERR_UNSUPPORTED, "%s: a wrapped matrix stays csr, it cannot be %s", who,
+          kry_format_name(params->format));
+    CHECK(params->form == KRY_ASSEMBLED || (params->traits & KRY_SINGULAR), KRY_ERR_UNSUPPORTED,
+          "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR",
+          who);
+    TRY(kry_matrix_new(dev, type, rows, cols, nnz, &kry_csr_format, &A));
+    A->wrapped = true;
+    A->params = *params;
+    A->params.format = KRY_FORMAT_CSR;
+    kry_matrix_set_form(A, params);
+    TRY(adopt(A, row_ptr));
+    TRY(adopt(A, col));
+    TRY(read_pattern(A, row_ptr, col, wide, &host_ptr));
+    TRY(build_stages(A, host_ptr, NULL, row_ptr, col, wide));
+    kry_matrix_name_form(A);
+    A->structure_bytes += (double)(rows + 1) * (wide ? 8 : 4) + 4.0 * (double)nnz;
+    TRY_CL(clRetainMemObject(val));
+    A->val = val;
+    TRY(kry_matrix_finish(&A, params->traits, op));
+done:
+    free(host_ptr);
+    kry_matrix_destroy(A);
+    return st;
+}

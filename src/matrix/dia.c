@@ -1,0 +1,176 @@
+/* dia.c - a matrix by its diagonals; of a symmetric one, the upper ones. Kernels: cl/dia.cl. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The stage's arguments, and up to how many diagonals the kernel is compiled for their number. */
+enum { WORK, COLS, REACH, DIAGONALS, STRIDE, OFFSET, UNROLLED = 16 };
+
+/* Diagonal `offset` is the number[offset + rows - 1]-th of those with entries, or it is -1. */
+typedef struct diagonals {
+    int32_t *number; /* rows + cols */
+    int32_t *offset; /* count, ascending */
+    int64_t count, lowest;
+} diagonals;
+
+static void diagonals_release(diagonals *d)
+{
+    free(d->number);
+    free(d->offset);
+}
+
+/* Symmetric: of the upper triangle, with the main diagonal in any case. */
+static kry_status find_diagonals(const kry_host_csr *host, bool symmetric, diagonals *d)
+{
+    kry_status st = KRY_OK;
+    int64_t all = host->rows + host->cols;
+
+    d->lowest = symmetric ? 0 : -(host->rows - 1);
+    TRY(kry_alloc((size_t)all, sizeof *d->number, &d->number));
+    for (int64_t i = 0; i < host->rows; i++)
+        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++)
+            if (host->col[k] - i >= d->lowest) d->number[host->col[k] - i - d->lowest] = 1;
+    if (symmetric) d->number[0] = 1;
+    for (int64_t o = 0; o < all; o++) d->count += d->number[o];
+    TRY(kry_alloc((size_t)d->count, sizeof *d->offset, &d->offset));
+    d->count = 0;
+    for (int64_t o = 0; o < all; o++) {
+        if (d->number[o]) d->offset[d->count] = (int32_t)(o + d->lowest);
+        d->number[o] = d->number[o] ? (int32_t)d->count++ : -1;
+    }
+done:
+    return st;
+}
+
+static void fill_slots(kry_matrix *A, const kry_host_csr *host, const diagonals *d, int64_t stride)
+{
+    for (int64_t i = 0; i < host->rows; i++)
+        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
+            int64_t j = host->col[k];
+            bool below = A->shared && j < i;
+            int64_t row = below ? j : i, offset = below ? i - j : j - i;
+            int64_t slot = d->number[offset - d->lowest] * stride + row;
+            A->slot[k] = (int32_t)(below ? ~slot : slot);
+        }
+}
+
+/* Both of a pair of mirror images must be there. */
+static kry_status check_mirrors(const kry_matrix *A)
+{
+    kry_status st = KRY_OK;
+    signed char *balance = NULL;
+
+    TRY(kry_alloc((size_t)A->slots, 1, &balance));
+    for (int64_t k = 0; k < A->nnz; k++) balance[kry_matrix_slot(A, k)] += A->slot[k] < 0 ? -1 : 1;
+    for (int64_t s = kry_ell_stride(A->rows); s < A->slots; s++)
+        CHECK(!balance[s], KRY_ERR_ARGUMENT,
+              "format symdia needs a symmetric matrix: an entry on diagonal %s%lld has no mirror "
+              "image",
+              balance[s] > 0 ? "+" : "-", (long long)(s / kry_ell_stride(A->rows)));
+done:
+    free(balance);
+    return st;
+}
+
+/* Rows this far from both ends have all their columns inside the matrix. */
+static int64_t reach_of(const kry_host_csr *host, const diagonals *d, bool symmetric)
+{
+    int64_t low, high, reach;
+    if (!d->count) return 0;
+    low = symmetric ? d->offset[d->count - 1] : -(int64_t)d->offset[0];
+    high = d->offset[d->count - 1] + host->rows - host->cols;
+    reach = low > high ? low : high;
+    return reach < 0 ? 0 : reach < host->rows ? reach : host->rows;
+}
+
+static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const diagonals *d,
+                             int64_t stride)
+{
+    kry_status st = KRY_OK;
+    char defines[64], unrolled[32] = "";
+
+    if (d->count <= UNROLLED) snprintf(unrolled, sizeof unrolled, "-DDIAGONALS=%d ", (int)d->count);
+    snprintf(defines, sizeof defines, "%s%s", unrolled, A->shared ? "-DSYMMETRIC" : "");
+    kry_stage *s = kry_matrix_stage(A, "dia", defines);
+    kry_stage_int(s, host->rows);
+    kry_stage_int(s, host->cols);
+    kry_stage_int(s, reach_of(host, d, A->shared));
+    kry_stage_int(s, d->count);
+    kry_stage_int(s, stride);
+    TRY(kry_stage_array(A, s, d->offset, (size_t)d->count, sizeof *d->offset));
+    kry_stage_rows(A, s, host->rows);
+    snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)d->count,
+             A->shared ? " upper" : "");
+done:
+    return st;
+}
+
+static kry_status build(kry_matrix *A, const kry_host_csr *host, bool symmetric)
+{
+    kry_status st = KRY_OK;
+    diagonals d = { 0 };
+    int64_t stride = kry_ell_stride(host->rows);
+
+    CHECK(!symmetric || host->rows == host->cols, KRY_ERR_SHAPE,
+          "format symdia needs a symmetric matrix, this is %lld-by-%lld", (long long)host->rows,
+          (long long)host->cols);
+    CHECK(host->rows + host->cols <= INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "format %s takes up to 2^31-1 rows and columns together",
+          kry_format_name(A->format->format));
+    TRY(find_diagonals(host, symmetric, &d));
+    A->shared = symmetric;
+    TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
+    fill_slots(A, host, &d, stride);
+    if (symmetric) TRY(check_mirrors(A));
+    TRY(make_stage(A, host, &d, stride));
+done:
+    diagonals_release(&d);
+    return st;
+}
+
+static kry_status dia_build(kry_matrix *A, const kry_host_csr *host,
+                            const kry_matrix_params *params)
+{
+    (void)params;
+    return build(A, host, false);
+}
+
+static kry_status symdia_build(kry_matrix *A, const kry_host_csr *host,
+                               const kry_matrix_params *params)
+{
+    (void)params;
+    return build(A, host, true);
+}
+
+static kry_status dia_places(kry_matrix *A, kry_place *place)
+{
+    kry_status st = KRY_OK;
+    const kry_stage *s = &A->stage[0];
+    int64_t count = s->value[DIAGONALS].number, stride = s->value[STRIDE].number;
+    int32_t *offset = NULL;
+
+    TRY(kry_alloc((size_t)count, sizeof *offset, &offset));
+    TRY(kry_stage_read(A, s, OFFSET, (size_t)count * sizeof *offset, offset));
+    for (int64_t d = 0; d < count; d++)
+        for (int64_t i = 0; i < stride; i++) {
+            int64_t j = i + offset[d];
+            bool inside = i < A->rows && j >= 0 && j < A->cols;
+            place[d * stride + i] =
+                inside ? (kry_place){ (int32_t)i, (int32_t)j } : (kry_place){ -1, -1 };
+        }
+done:
+    free(offset);
+    return st;
+}
+
+const kry_format_table kry_dia_format = {
+    .format = KRY_FORMAT_DIA,
+    .build = dia_build,
+    .places = dia_places,
+};
+
+const kry_format_table kry_symdia_format = {
+    .format = KRY_FORMAT_SYMDIA,
+    .build = symdia_build,
+    .places = dia_places,
+};

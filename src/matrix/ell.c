@@ -1,0 +1,111 @@
+/* ell.c - ELLPACK: every row as long as the longest, that is, SELL with slices of one width. On
+ * GPUs one slice of all rows; on CPUs slices of a vector, for a core cannot follow twice as many
+ * streams as a row has entries. Kernels: cl/sell.cl. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+int64_t kry_ell_stride(int64_t rows) { return (rows + 31) / 32 * 32; }
+
+/* Rows of a slice: `stride` on GPUs. */
+static int64_t slice_rows(const kry_matrix *A)
+{
+    return A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->type) : kry_ell_stride(A->rows);
+}
+
+static int64_t slot_of(int64_t height, int64_t width, int64_t row, int64_t k)
+{
+    return row / height * height * width + k * height + row % height;
+}
+
+static kry_status cpu_arrays(kry_matrix *A, kry_stage *s, int64_t height, int64_t width,
+                             const int32_t *col)
+{
+    kry_status st = KRY_OK;
+    int64_t slices = (A->rows + height - 1) / height;
+    int32_t *slice_ptr = NULL;
+
+    TRY(kry_alloc((size_t)slices + 1, sizeof *slice_ptr, &slice_ptr));
+    for (int64_t i = 0; i <= slices; i++) slice_ptr[i] = (int32_t)(i * height * width);
+    TRY(kry_sell_cpu_arrays(A, s, slice_ptr, slices, (int)height, col));
+done:
+    free(slice_ptr);
+    return st;
+}
+
+kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width)
+{
+    kry_status st = KRY_OK;
+    int64_t stride = kry_ell_stride(A->rows), height = slice_rows(A);
+    bool cpu = A->dev->info.cpu_kernels;
+    int32_t *col = NULL;
+    char defines[96];
+
+    TRY(kry_alloc((size_t)(stride * width), sizeof *col, &col));
+    for (int64_t i = 0; i < stride * width; i++) col[i] = -1;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
+            int64_t slot = slot_of(height, width, i, k - host->row_ptr[i]);
+            if (k - host->row_ptr[i] >= width) break;
+            A->slot[k] = (int32_t)slot;
+            col[slot] = host->col[k];
+        }
+    snprintf(defines, sizeof defines, "-DELL -DC=%d -DCOLUMN=int -DNONE=-1",
+             cpu ? kry_vector_width(A->dev, A->type) : 1);
+    kry_stage *s = kry_matrix_stage(A, "sell", defines);
+    if (cpu) {
+        TRY(cpu_arrays(A, s, height, width, col));
+    } else {
+        kry_stage_int(s, A->rows);
+        kry_stage_int(s, stride);
+        kry_stage_rows(A, s, A->rows);
+    }
+    kry_stage_int(s, width);
+    TRY(kry_stage_array(A, s, col, (size_t)(stride * width), sizeof *col));
+done:
+    free(col);
+    return st;
+}
+
+static kry_status ell_build(kry_matrix *A, const kry_host_csr *host,
+                            const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+    int64_t width = kry_longest_row(host);
+    double slots = (double)width * (double)kry_ell_stride(host->rows);
+
+    (void)params;
+    TRY(kry_matrix_slots(A, slots, 4 * slots));
+    TRY(kry_ell_stage(A, host, width));
+    snprintf(A->variant, sizeof A->variant, "%lld entries to a row", (long long)width);
+done:
+    return st;
+}
+
+kry_status kry_ell_places(kry_matrix *A, kry_place *place)
+{
+    kry_status st = KRY_OK;
+    const kry_stage *s = &A->stage[0];
+    int at = A->dev->info.cpu_kernels ? 4 : 2; /* of the width */
+    int64_t width = s->value[at].number, height = slice_rows(A);
+    size_t slots = (size_t)(kry_ell_stride(A->rows) * width);
+    int32_t *col = NULL;
+
+    TRY(kry_alloc(slots, sizeof *col, &col));
+    TRY(kry_stage_read(A, s, at + 1, slots * sizeof *col, col));
+    for (size_t i = 0; i < slots; i++) place[i] = (kry_place){ -1, -1 };
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = 0; k < width; k++) {
+            int64_t slot = slot_of(height, width, i, k);
+            if (col[slot] >= 0) place[slot] = (kry_place){ (int32_t)i, col[slot] };
+        }
+done:
+    free(col);
+    return st;
+}
+
+const kry_format_table kry_ell_format = {
+    .format = KRY_FORMAT_ELL,
+    .build = ell_build,
+    .places = kry_ell_places,
+};

@@ -1,0 +1,113 @@
+/*
+ * flux.c - what the rows of a matrix add up to. In flux form a product is
+ *
+ *     y_i = s_i x_i + sum over j of a_ij (x_j - x_i),   s_i = sum over j of a_ij
+ *
+ * The diagonal multiplies 0, so its number stays as it was given, and that it was rounded does not
+ * matter. Where nothing is lost at a wall s_i is 0, and then it must be exactly so.
+ */
+#include "matrix/matrix.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Neumaier's sum of a row in double, and beside it that of the absolute values. */
+typedef struct total {
+    double sum, lost, size;
+    int64_t count;
+} total;
+
+static void add_up(kry_type type, const void *val, int64_t from, int64_t to, total *t)
+{
+    for (int64_t k = from; k < to; k++) {
+        double v = kry_number_at(type, val, k), next = t->sum + v;
+        t->lost += fabs(t->sum) >= fabs(v) ? (t->sum - next) + v : (v - next) + t->sum;
+        t->sum = next;
+        t->size += fabs(v);
+    }
+    t->count += to - from;
+}
+
+/* A diagonal that was added up and rounded, of entries that were rounded, misses 0 by no more than
+ * an entry's half unit in the last place for each of them: that is 0. */
+static double surplus_of(kry_type type, const total *t)
+{
+    double unit = (type == KRY_F32 ? (double)FLT_EPSILON : DBL_EPSILON) / 2;
+    double sum = t->sum + t->lost;
+    return fabs(sum) <= (double)t->count * unit * t->size ? 0 : sum;
+}
+
+kry_status kry_flux_sums(const kry_flux_rows *R, const char *who, void *sums, bool *any)
+{
+    kry_status st = KRY_OK;
+    int64_t c = 0; /* the next row with entries far away */
+
+    *any = false;
+    for (int64_t i = 0; i < R->rows; i++) {
+        total t = { 0 };
+        add_up(R->type, R->val, R->row_ptr[i], R->row_ptr[i + 1], &t);
+        if (c < R->far_rows && R->far_row[c] == i) {
+            add_up(R->type, R->far_val, R->far_begin[c], R->far_begin[c + 1], &t);
+            c++;
+        }
+        kry_number_put(R->type, sums, i, surplus_of(R->type, &t));
+        double sum = kry_number_at(R->type, sums, i);
+        CHECK(isfinite(sum), KRY_ERR_ARGUMENT, "%s: row %lld adds up to %g, too much for flux form",
+              who, (long long)kry_layout_row(R->layout, i), sum);
+        *any = *any || sum != 0;
+    }
+done:
+    return st;
+}
+
+static kry_status upload(const kry_matrix *A, const void *sums, cl_mem *surplus)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)A->rows * kry_type_size(A->type);
+
+    *surplus = NULL;
+    TRY(kry_buffer_create(A->dev, bytes, surplus));
+    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *surplus, CL_TRUE, 0, bytes, sums, 0, NULL, NULL));
+done:
+    if (st < 0) kry_buffer_release(A->dev, surplus);
+    return st;
+}
+
+kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted, cl_mem *surplus)
+{
+    kry_status st = KRY_OK;
+    const kry_flux_rows R = { .type = A->type,
+                              .rows = A->rows,
+                              .row_ptr = row_ptr,
+                              .val = sorted,
+                              .layout = &A->dev->layout };
+    bool any = false;
+    void *sums = NULL;
+
+    *surplus = NULL;
+    if (A->balanced) return KRY_OK;
+    TRY(kry_alloc((size_t)A->rows, kry_type_size(A->type), &sums));
+    TRY(kry_flux_sums(&R, who, sums, &any));
+    if (any) TRY(upload(A, sums, surplus));
+done:
+    free(sums);
+    return st;
+}
+
+kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums)
+{
+    kry_status st = KRY_OK;
+    cl_mem surplus = NULL;
+    bool other_kernels = !A->surplus != !sums;
+
+    if (sums) TRY(upload(A, sums, &surplus));
+    if (other_kernels) TRY(kry_matrix_kernels(A, A->stored, sums != NULL));
+    kry_buffer_release(A->dev, &A->surplus);
+    A->surplus = surplus, surplus = NULL;
+done:
+    /* The old ones are at hand, so this cannot fail. */
+    if (st < 0 && other_kernels) (void)kry_matrix_kernels(A, A->stored, A->surplus != NULL);
+    kry_buffer_release(A->dev, &surplus);
+    return st;
+}

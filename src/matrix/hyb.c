@@ -1,0 +1,71 @@
+/* hyb.c - ELL for what most rows have, COO for the rest. Kernels: cl/sell.cl, cl/coo.cl. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A column of ELL pays while a third of the rows have an entry for it, COO being about three
+ * times as slow per entry: Bell and Garland's rule, SC09 (2009). */
+static kry_status choose_width(const kry_host_csr *host, int64_t *width)
+{
+    kry_status st = KRY_OK;
+    int64_t longest = kry_longest_row(host), *longer = NULL; /* rows with more than k entries */
+
+    TRY(kry_alloc((size_t)longest + 1, sizeof *longer, &longer));
+    for (int64_t i = 0; i < host->rows; i++) longer[host->row_ptr[i + 1] - host->row_ptr[i]]++;
+    for (int64_t k = longest, rows = 0; k >= 0; k--) {
+        int64_t with_k = longer[k];
+        longer[k] = rows;
+        rows += with_k;
+    }
+    for (*width = 0; *width < longest && 3 * longer[*width] >= host->rows;) ++*width;
+done:
+    free(longer);
+    return st;
+}
+
+kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail)
+{
+    kry_status st = KRY_OK;
+
+    TRY(choose_width(host, width));
+    *tail = 0;
+    for (int64_t i = 0; i < host->rows; i++) {
+        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
+        if (length > *width) *tail += length - *width;
+    }
+done:
+    return st;
+}
+
+static kry_status hyb_build(kry_matrix *A, const kry_host_csr *host,
+                            const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+    int64_t width, tail;
+
+    (void)params;
+    TRY(kry_hyb_estimate(host, &width, &tail));
+    double ell = (double)width * (double)kry_ell_stride(host->rows);
+    TRY(kry_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
+    TRY(kry_ell_stage(A, host, width));
+    if (tail) TRY(kry_coo_stage(A, host, width, (int64_t)ell));
+    snprintf(A->variant, sizeof A->variant, "%lld entries to a row in ell, %lld in coo",
+             (long long)width, (long long)tail);
+done:
+    return st;
+}
+
+static kry_status hyb_places(kry_matrix *A, kry_place *place)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_ell_places(A, place));
+    if (A->stages > 1) TRY(kry_coo_places(A, 1, place));
+done:
+    return st;
+}
+
+const kry_format_table kry_hyb_format = {
+    .format = KRY_FORMAT_HYB,
+    .build = hyb_build,
+    .places = hyb_places,
+};

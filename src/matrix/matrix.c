@@ -1,0 +1,341 @@
+/* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
+ * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
+#include "operator/direction.h"
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- products ---------------------------------------------------------------------------- */
+
+enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and the numbers */
+
+kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
+                            const kry_arg *rest, size_t count)
+{
+    kry_arg args[KRY_STAGE_ARGS + 2 + REST];
+    size_t n = 0;
+
+    for (; n < (size_t)s->count; n++)
+        args[n] =
+            s->is_buffer[n] ? (kry_arg)ARG(s->value[n].buffer) : (kry_arg)ARG(s->value[n].number);
+    if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
+    if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kry_launch(A->dev, kernel, groups, args, n + count);
+}
+
+kry_status kry_matrix_apply_stages(kry_matrix *A, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+
+    for (int i = 0; i < A->stages; i++) {
+        const kry_stage *s = &A->stage[i];
+        TRY(kry_stage_launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
+    }
+done:
+    return st;
+}
+
+static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_matrix *A = self;
+    return (A->format->apply ? A->format->apply : kry_matrix_apply_stages)(A, alpha, x, beta, y);
+}
+
+static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_matrix *A = self;
+    kry_status st = KRY_OK;
+    const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
+                             ARG(x->first),  ARG(r->buffer), ARG(r->first) };
+
+    for (int i = 0; i < A->stages; i++) {
+        const kry_stage *s = &A->stage[i];
+        TRY(kry_stage_launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
+    }
+done:
+    return st;
+}
+
+static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    kry_matrix *A = self;
+    kry_status st = KRY_OK;
+
+    sum->count = 0;
+    for (int i = 0; i < A->stages; i++) {
+        const kry_stage *s = &A->stage[i];
+        const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
+                                 ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
+        TRY(kry_stage_launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
+        sum->count += (cl_int)s->sum_groups;
+    }
+done:
+    return st;
+}
+
+static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                         kry_sum *sum)
+{
+    kry_matrix *A = self;
+    kry_status st = KRY_OK;
+
+    if (!A->stage[0].fuses) {
+        TRY(kry_direction_run(d, p));
+        TRY(matrix_apply_dot(A, p, q, sum));
+        return st;
+    }
+    sum->count = 0;
+    for (int i = 0; i < A->stages; i++) {
+        const kry_stage *s = &A->stage[i];
+        const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
+                                  ARG(sum->count) };
+        const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
+                                    ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
+        kry_arg first[REST];
+        kry_direction_args(d, first);
+        memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
+        TRY(kry_stage_launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
+                             s->adds ? COUNT(later) : COUNT(first)));
+        sum->count += (cl_int)s->sum_groups;
+    }
+done:
+    return st;
+}
+
+/* ---- the diagonal ------------------------------------------------------------------------ */
+
+/* Remember where the diagonal is, while the pattern is at hand. */
+static kry_status find_diagonal(kry_matrix *A, const kry_host_csr *host)
+{
+    kry_status st = KRY_OK;
+
+    if (A->format->diagonal || A->rows != A->cols) return KRY_OK;
+    TRY(kry_alloc((size_t)A->rows, sizeof *A->diagonal_slot, &A->diagonal_slot));
+    for (int64_t i = 0; i < A->rows; i++) {
+        A->diagonal_slot[i] = -1;
+        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1] && host->col[k] <= i; k++)
+            if (host->col[k] == i) A->diagonal_slot[i] = (int32_t)kry_matrix_slot(A, k);
+    }
+done:
+    return st;
+}
+
+static kry_status matrix_diagonal(void *self, kry_vec *d)
+{
+    kry_matrix *A = self;
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    size_t bytes = (size_t)A->rows * sizeof *A->diagonal_slot;
+
+    if (A->format->diagonal) return A->format->diagonal(A, d);
+    if (A->diagonal_slot) { /* the buffer counts once it is written */
+        if (!A->diagonal) TRY(kry_matrix_buffer(A, bytes, &A->diagonal));
+        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->diagonal, CL_TRUE, 0, bytes, A->diagonal_slot,
+                                    0, NULL, NULL));
+        free(A->diagonal_slot), A->diagonal_slot = NULL;
+    }
+    const kry_arg args[] = { ARG(A->rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),
+                             ARG(d->first) };
+    TRY(kry_kernel_get(A->dev, "matrix", A->type, A->stored == A->type ? "" : "-DVAL=float",
+                       "matrix_diagonal", &kernel));
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->rows), args, COUNT(args)));
+done:
+    return st;
+}
+
+/* ---- new values --------------------------------------------------------------------------- */
+
+static kry_status matrix_update(void *self, const void *values)
+{
+    kry_matrix *A = self;
+    kry_status st = KRY_OK;
+    const char *who = "kry_op_update";
+
+    if (!values) return KRY_OK; /* the buffer itself was changed, and nothing depends on it */
+    CHECK(!A->wrapped, KRY_ERR_ARGUMENT,
+          "%s: the values of a wrapped matrix are changed in its buffer; pass NULL", who);
+    if (A->host.identity)
+        TRY(kry_values_check(who, A->type, A->nnz, values));
+    else
+        TRY(kry_host_csr_set_values(&A->host, who, values));
+    TRY(kry_matrix_store(A, who, A->host.row_ptr, A->host.identity ? values : A->host.val));
+done:
+    return st;
+}
+
+/* ---- the operator -------------------------------------------------------------------------- */
+
+static void matrix_describe(void *self, kry_op_info *info)
+{
+    kry_matrix *A = self;
+    double number = (double)kry_type_size(A->type), n = (double)A->rows;
+
+    info->variant = A->variant;
+    info->chosen = A->chosen;
+    info->nnz = A->nnz;
+    info->slots = A->slots;
+    info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
+    if (A->surplus) info->bytes_stored += n * number;
+    double plain = info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
+    if (A->flux && A->shared) plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
+    info->bytes_per_apply = plain + A->extra_bytes;
+    /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
+    info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
+}
+
+void kry_matrix_destroy(void *self)
+{
+    kry_matrix *A = self;
+    if (!A) return;
+    if (A->format->release) A->format->release(A);
+    for (int i = 0; i < A->buffers; i++) kry_buffer_release(A->dev, &A->buffer[i]);
+    kry_buffer_release(A->dev, &A->val);
+    kry_buffer_release(A->dev, &A->surplus);
+    kry_host_csr_release(&A->host);
+    free(A->diagonal_slot);
+    free(A->extra);
+    free(A->slot);
+    free(A);
+}
+
+/* One table for each format, the same but for the name in messages. */
+static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
+#define X(NAME, text)                              \
+    [KRY_FORMAT_##NAME] = {                        \
+        .struct_size = sizeof(kry_op_table),       \
+        .kind = text,                              \
+        .apply = matrix_apply,                     \
+        .apply_dot = matrix_apply_dot,             \
+        .apply_direction = matrix_apply_direction, \
+        .residual = matrix_residual,               \
+        .diagonal = matrix_diagonal,               \
+        .update = matrix_update,                   \
+        .describe = matrix_describe,               \
+        .destroy = kry_matrix_destroy,             \
+        .twin = kry_matrix_twin,                   \
+    },
+    KRY_FORMAT_LIST(X)
+#undef X
+};
+
+kry_matrix *kry_matrix_of(const kry_op *op)
+{
+    return op->table->destroy == kry_matrix_destroy ? op->self : NULL;
+}
+
+bool kry_op_is_assembled(const kry_op *op)
+{
+    const kry_matrix *A = kry_matrix_of(op);
+    return A && !A->flux;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
+                          const kry_format_table *format, kry_matrix **A)
+{
+    kry_status st = kry_alloc(1, sizeof **A, A);
+    if (st == KRY_OK)
+        **A = (kry_matrix){ .format = format,
+                            .dev = dev,
+                            .type = type,
+                            .stored = type,
+                            .rows = rows,
+                            .cols = cols,
+                            .nnz = nnz,
+                            .slots = nnz,
+                            .chosen = "asked for" };
+    return st;
+}
+
+void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params)
+{
+    A->flux = params->form == KRY_FLUX && A->nnz > 0; /* nothing flows: the same product */
+    A->balanced = (params->traits & KRY_SINGULAR) != 0;
+}
+
+void kry_matrix_name_form(kry_matrix *A)
+{
+    size_t at = strlen(A->variant);
+    if (A->flux) snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
+}
+
+kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_op_shape shape = { (*A)->rows, (*A)->cols, (*A)->type, traits };
+
+    TRY(kry_matrix_kernels(*A, (*A)->stored, (*A)->surplus != NULL));
+    TRY(kry_op_create((*A)->dev, &op_tables[(*A)->format->format], *A, &shape, op));
+    *A = NULL; /* the operator's now */
+done:
+    return st;
+}
+
+static const kry_format_table *const formats[KRY_FORMAT_COUNT] = {
+    [KRY_FORMAT_CSR] = &kry_csr_format,       [KRY_FORMAT_DIA] = &kry_dia_format,
+    [KRY_FORMAT_SYMDIA] = &kry_symdia_format, [KRY_FORMAT_ELL] = &kry_ell_format,
+    [KRY_FORMAT_SELL] = &kry_sell_format,     [KRY_FORMAT_JDS] = &kry_jds_format,
+    [KRY_FORMAT_HYB] = &kry_hyb_format,       [KRY_FORMAT_COO] = &kry_coo_format,
+};
+
+kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
+                                const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_matrix *A = NULL;
+
+    *op = NULL;
+    TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, host->nnz, formats[params->format],
+                       &A));
+    A->values = params->values;
+    A->params = *params;
+    kry_matrix_set_form(A, params);
+    TRY(A->format->build(A, host, params));
+    kry_matrix_name_form(A);
+    TRY(find_diagonal(A, host));
+    TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
+    TRY(kry_matrix_finish(&A, params->traits, op));
+done:
+    kry_matrix_destroy(A);
+    return st;
+}
+
+/* Place and mirror are kept for new values, in flux form where rows begin; the rest of host has
+ * done its work. */
+static void adopt(kry_matrix *A, kry_host_csr *host)
+{
+    A->host = *host;
+    memset(host, 0, sizeof *host);
+    if (!A->flux) free(A->host.row_ptr), A->host.row_ptr = NULL;
+    free(A->host.col), A->host.col = NULL;
+    if (A->host.identity) free(A->host.val), A->host.val = NULL;
+}
+
+kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
+                                const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
+          "kry_csr_create: on_host is for one device, and this is a team of %d",
+          kry_team_size(dev));
+    if (params->on_host) return kry_matrix_on_host(dev, host, params, op);
+    if (dev->team) return kry_matrix_in_parts(dev, host, params, op);
+    if (params->format == KRY_FORMAT_AUTO)
+        TRY(kry_choose(dev, host, params, op));
+    else
+        TRY(kry_matrix_in_format(dev, host, params, op));
+    adopt((*op)->self, host);
+done:
+    return st;
+}

@@ -1,0 +1,268 @@
+/*
+ * matrix.h - what every stored format shares: one operator, made of stages.
+ *
+ * A format analyses a matrix on the host and leaves two things: stages, each a kernel file with
+ * the structure its kernels read, and for every entry the slot its number goes to. Everything
+ * else is the same for all of them and done in matrix.c: products, new values, reading back.
+ */
+#ifndef KRY_MATRIX_H
+#define KRY_MATRIX_H
+
+#include "operator/direction.h"
+#include "sparse/host_csr.h"
+
+enum {
+    KRY_STAGE_ARGS = 10,
+    KRY_MAX_STAGES = 3,
+    KRY_MATRIX_BUFFERS = 16,
+    KRY_UNROLL = 4 /* entries a work-item of a GPU loads at once in csr.cl and coo.cl */
+};
+
+/* One launch of a product. The first stage writes every row, later ones add (ADDS). */
+typedef struct kry_stage {
+    const char *stem;   /* of cl/<stem>.cl */
+    char defines[128];  /* for its compilation */
+    bool adds;          /* a later stage */
+    bool no_values;     /* its kernels do not take `val` */
+    bool fuses;         /* the direction of a Krylov step goes into the product */
+    int64_t groups;     /* to launch */
+    int64_t sum_groups; /* the same where partial sums are left */
+    int count;          /* arguments of its structure, in the kernels' order */
+    union {
+        cl_int number;
+        cl_mem buffer; /* borrowed from the matrix */
+    } value[KRY_STAGE_ARGS];
+    bool is_buffer[KRY_STAGE_ARGS];
+    kry_kernel *apply, *residual, *apply_dot, *apply_direction;
+} kry_stage;
+
+typedef struct kry_matrix kry_matrix;
+
+/* Where an entry is: what a format answers when it is read back. */
+typedef struct kry_place {
+    int32_t row, col; /* -1, -1: padding */
+} kry_place;
+
+typedef struct kry_format_table {
+    kry_format format;
+    /* Analyse `host`, fill in stages, slots and variant. Returns  KRY_ERR_UNSUPPORTED, with the
+     * bytes it would take, if the format does not suit the matrix. */
+    kry_status (*build)(kry_matrix *A, const kry_host_csr *host, const kry_matrix_params *params);
+    /* The places of all slots, from the structure on the device. Waits. */
+    kry_status (*places)(kry_matrix *A, kry_place *place);
+    /* Kernels besides those of the stages, for numbers stored so. NULL: none. */
+    kry_status (*kernels)(kry_matrix *A, kry_type stored);
+    /* NULL: by the stages. */
+    kry_status (*apply)(kry_matrix *A, double alpha, const kry_vec *x, double beta, kry_vec *y);
+    /* NULL: by slots. */
+    kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
+    /* NULL: nothing. What `extra` holds besides its block; called once, a build that failed too. */
+    void (*release)(kry_matrix *A);
+} kry_format_table;
+
+extern const kry_format_table kry_csr_format, kry_dia_format, kry_symdia_format, kry_ell_format,
+    kry_sell_format, kry_jds_format, kry_hyb_format, kry_coo_format;
+
+struct kry_matrix {
+    const kry_format_table *format;
+    kry_device *dev; /* borrowed: the operator holds it */
+    kry_type type;   /* of the vectors */
+    kry_type stored; /* of the numbers in val: `type`, or single for less */
+    int64_t rows, cols, nnz;
+
+    kry_stage stage[KRY_MAX_STAGES];
+    int stages;
+    cl_mem buffer[KRY_MATRIX_BUFFERS]; /* owned or retained; the structure */
+    int buffers;
+    double structure_bytes; /* of the structure that a product reads */
+    int64_t rewritten;      /* rows of y that a later stage reads and writes once more */
+    double extra_bytes;     /* that a product of the format's own moves besides */
+    char variant[96];       /* for kry_op_describe */
+
+    cl_mem val;    /* `slots` numbers of `stored` */
+    int64_t slots; /* padding included */
+    int32_t *slot; /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
+    bool shared;   /* symmetric formats: entries below the diagonal share the slot of their
+                         mirror image, marked ~slot, and must be equal */
+    void *extra;   /* a format's own, one block of kry_alloc */
+    kry_matrix_params params; /* it was made with, but for AUTO */
+    bool wrapped;             /* the buffers are the caller's */
+    bool flux;                /* params.form: products are of differences */
+    bool balanced;            /* every row adds up to 0, whatever rounding says: KRY_SINGULAR */
+    cl_mem surplus;     /* flux: rows numbers of `type`, what each row adds up to; NULL: all 0 */
+    kry_values values;  /* how numbers may be stored */
+    const char *chosen; /* by whom the format was; static */
+    int32_t *diagonal_slot; /* rows: of the diagonal entry, or -1; NULL once it is on the device */
+    cl_mem diagonal;        /* the same there, made when first asked for */
+    kry_host_csr host; /* what new values need: place and mirror of the entries that were given */
+};
+
+/* ---- for formats: stages ---------------------------------------------------------------- */
+
+/* The next stage; room for it is certain. */
+kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines);
+void kry_stage_int(kry_stage *s, int64_t number); /* below 2^31 */
+void kry_stage_buffer(kry_stage *s, cl_mem buffer);
+/* Copy an array of the structure to the device, for this stage. Waits. */
+kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
+                           size_t size);
+/* A work-item for each of n rows on GPUs; the profile's chunks on CPUs. */
+void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
+/* A group for each of n pieces of work, as many at once as the device holds. */
+void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
+/* Enqueue a kernel whose arguments are a stage's structure, the numbers and `rest`. */
+kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
+                            const kry_arg *rest, size_t count);
+/* y := alpha A x + beta y, stage by stage. */
+kry_status kry_matrix_apply_stages(kry_matrix *A, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y);
+/* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
+kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
+kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer); /* owned by A */
+
+/* CPU: cut 0 ... count-1 into shares of equal work, where begin[i + 1] - begin[i] is that of i
+ * besides itself; share has pieces+1 entries. */
+void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces);
+int64_t kry_cpu_pieces(const kry_device *dev, int64_t work);
+
+/* ---- for formats: slots ------------------------------------------------------------------ */
+
+/* Refuse a format whose `slots` numbers with `index_bytes` of structure are out of proportion to
+ * CSR, or past 2^31; else allocate the slot map. */
+kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes);
+
+static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
+{
+    int64_t slot = A->slot ? A->slot[k] : k;
+    return slot < 0 ? ~slot : slot;
+}
+/* Read a buffer back, or an array of the structure: argument `at` of a stage. Waits. */
+kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host);
+kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host);
+
+/* ---- for formats made of parts of others ------------------------------------------------------- */
+
+/* ELL of the first `width` entries of each row; slots from 0 on. */
+kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width);
+int64_t kry_ell_stride(int64_t rows);
+kry_status kry_ell_places(kry_matrix *A, kry_place *place);
+/* The arguments of sell.cl that only CPUs take, and its groups; col: -1 for padding. */
+kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
+                               int64_t slices, int height, const int32_t *col);
+/* COO of what follows the first `skip` entries of each row; slots from `first` on. */
+kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, int64_t first);
+kry_status kry_coo_places(kry_matrix *A, int stage, kry_place *place);
+int64_t kry_longest_row(const kry_host_csr *host);
+
+/* ---- making one ---------------------------------------------------------------------------- */
+
+/* The operator of a finished host matrix in the format that params asks for. Takes host over. */
+kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
+                                const kry_matrix_params *params, kry_op **op);
+/* The same in one format, never AUTO, and without what new values need from host. */
+kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
+                                const kry_matrix_params *params, kry_op **op);
+/* Kernels and the operator around a matrix that is built; takes *A over. */
+kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op);
+void kry_matrix_destroy(void *A);
+kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
+                          const kry_format_table *format, kry_matrix **A);
+/* What params say of the form; and the variant with a word about it. */
+void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params);
+void kry_matrix_name_form(kry_matrix *A);
+/* twin.c: compressed rows on the host as an operator in another type, or *twin's numbers again. */
+typedef struct kry_sparse {
+    int64_t rows, cols;
+    kry_type type;
+    int64_t *row_ptr;
+    int32_t *col;
+    void *val; /* of `type` */
+} kry_sparse;
+typedef struct kry_twin_how {
+    kry_type type;
+    double factor;
+    const double *scale;
+} kry_twin_how;
+kry_status kry_sparse_twin(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
+                           const kry_twin_how *how, kry_op **twin);
+/* Entry of the operators' table; twin.c. */
+kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin);
+/* host_matrix.c: params->on_host. Takes host over. */
+kry_status kry_matrix_on_host(kry_device *dev, kry_host_csr *host, const kry_matrix_params *params,
+                              kry_op **op);
+/* kry_matrix_read without the checks. */
+kry_status kry_matrix_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val);
+/* The matrix behind an operator, or NULL. */
+kry_matrix *kry_matrix_of(const kry_op *op);
+
+/* ---- format.c ---------------------------------------------------------------------------- */
+
+/* The shortest word that kry_format_parse turns back into this choice of a storage; cut to
+ * `size` bytes. */
+void kry_format_print(const kry_matrix_params *params, char *text, size_t size);
+
+/* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
+
+/* The kernels of all stages for numbers stored as `stored`; surplus: if rows have any. */
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
+/* What a stage is compiled with, for kernels of a format's own in the same program. */
+enum { KRY_STAGE_DEFINES = 192 };
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+                       char *text, size_t size);
+
+/* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
+
+/* Rows on the host; on a part of a team some have entries in columns of other parts besides. */
+typedef struct kry_flux_rows {
+    kry_type type;
+    int64_t rows;
+    const int64_t *row_ptr; /* rows + 1 */
+    const void *val;
+    int64_t far_rows;
+    const int32_t *far_row, *far_begin; /* far_rows, ascending; far_rows + 1 */
+    const void *far_val;
+    const kry_layout *layout; /* for messages */
+} kry_flux_rows;
+
+/* sums: what each of them adds up to; *any: not all are 0. */
+kry_status kry_flux_sums(const kry_flux_rows *R, const char *who, void *sums, bool *any);
+/* A takes other sums than those of its own entries, on the host; NULL: all are 0. Waits. */
+kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
+/* A new buffer of it, or NULL where all rows add up to 0. Waits. */
+kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted, cl_mem *surplus);
+/* Numbers in the order of the sorted matrix to the device; row_ptr: of that matrix, only read in
+ * flux form. On failure the old ones stay. */
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted);
+
+/* ---- choose.c: format AUTO -------------------------------------------------------------------- */
+
+kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matrix_params *params,
+                      kry_op **op);
+/* What the formats would make of a matrix, without making it. */
+kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
+                             const kry_matrix_params *params, double *slots, bool *sorted,
+                             double *index_bytes);
+kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail);
+/* What numbers are stored as: their own type, or single. */
+kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
+
+/* ---- runs.c: the runs that csr.cl and coo.cl walk -------------------------------------- */
+
+typedef struct kry_runs {
+    int64_t count;
+    int64_t *cut;   /* count+1: the first entry of each run */
+    int32_t *row;   /* count+1: the row it is in */
+    int32_t *split; /* triples: row, first and past last run that add to it */
+    int64_t splits;
+} kry_runs;
+
+/* Cut the entries into runs of whole rows that suit the device; a row that is too long for that
+ * is cut itself. */
+kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows,
+                           kry_runs *runs);
+void kry_runs_release(kry_runs *runs);
+
+#endif

@@ -1,0 +1,71 @@
+/* matrix_convert.c - a stored matrix in another number type, in the same format; and matrices that stay on
+ * the host. */
+#include "matrix/matrix.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* v := factor s_i s_j v in another type. Entries off the diagonal may vanish; what is too large, or
+ * a diagonal that vanishes, is named. */
+static kry_status convert(const kry_sparse *A, kry_type type, double factor, const double *scale,
+                          void *out)
+{
+    kry_status st = KRY_OK;
+    static const char who[] = "kry_op_twin";
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            double given = kry_number_at(A->type, A->val, k);
+            double v = factor * (scale ? scale[i] * (given * scale[A->col[k]]) : given);
+            bool lost = type == KRY_F32 && A->col[k] == i && given != 0 && fabs(v) < FLT_MIN;
+            kry_number_put(type, out, k, v);
+            CHECK(isfinite(kry_number_at(type, out, k)) && !lost, KRY_ERR_UNSUPPORTED,
+                  "%s: entry (%lld, %lld) is %g, %g with its scaling: too %s for %s precision", who,
+                  (long long)i, (long long)A->col[k], given, v, lost ? "small" : "large",
+                  kry_type_name(type));
+        }
+done:
+    return st;
+}
+
+kry_status kry_sparse_twin(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
+                           const kry_twin_how *how, kry_op **twin)
+{
+    kry_status st = KRY_OK;
+    kry_matrix_params p = *params;
+    void *val = NULL;
+
+    CHECK(!how->scale || (A->rows == A->cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
+          "kry_op_twin: a matrix in flux form, or one that is not square, is not scaled by a "
+          "diagonal");
+    TRY(kry_alloc((size_t)A->row_ptr[A->rows], kry_type_size(how->type), &val));
+    TRY(convert(A, how->type, how->factor, how->scale, val));
+    p.storage = KRY_GENERAL, p.duplicates = KRY_SUM; /* a wrapped matrix may have some */
+    if (*twin)
+        TRY(kry_op_update(*twin, val));
+    else
+        TRY(kry_csr_create(dev, how->type, A->rows, A->cols, A->row_ptr, A->col, val, &p, twin));
+done:
+    free(val);
+    return st;
+}
+
+kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin)
+{
+    kry_matrix *A = self;
+    kry_status st = KRY_OK;
+    kry_sparse host = { .rows = A->rows, .cols = A->cols, .type = A->type };
+    const kry_twin_how how = { type, factor, scale };
+
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof *host.row_ptr, &host.row_ptr));
+    TRY(kry_alloc((size_t)A->nnz, sizeof *host.col, &host.col));
+    TRY(kry_alloc((size_t)A->nnz, kry_type_size(A->type), &host.val));
+    TRY(kry_matrix_entries(A, host.row_ptr, host.col, host.val));
+    TRY(kry_sparse_twin(A->dev, &host, &A->params, &how, twin));
+done:
+    free(host.val);
+    free(host.col);
+    free(host.row_ptr);
+    return st;
+}

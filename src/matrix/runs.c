@@ -1,0 +1,96 @@
+/* runs.c - cutting the entries of a matrix into runs, each the work of one group. */
+#include "matrix/matrix.h"
+#include <stdlib.h>
+
+void kry_runs_release(kry_runs *r)
+{
+    free(r->cut);
+    free(r->row);
+    free(r->split);
+    *r = (kry_runs){ 0 };
+}
+
+/* A run begins at this entry, which is in this row. Only counts if there are no arrays yet. */
+static void begin_run(kry_runs *r, int64_t row, int64_t entry)
+{
+    if (r->cut) r->cut[r->count] = entry, r->row[r->count] = (int32_t)row;
+    r->count++;
+}
+
+/* ---- CPU: shares of equal work, where a row costs as much as an entry more ---------------- */
+
+static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry_runs *r)
+{
+    enum { WORTH_CUTTING = 4096 };
+    int64_t work = row_ptr[rows] + rows, row = 0;
+
+    for (int64_t b = 0; b < pieces; b++) {
+        int64_t target = work / pieces * b, entry;
+        while (row < rows && row_ptr[row + 1] + row + 1 <= target) row++;
+        entry = row_ptr[row];
+        if (row < rows && row_ptr[row + 1] - entry > WORTH_CUTTING && target - row > entry)
+            entry = target - row < row_ptr[row + 1] ? target - row : row_ptr[row + 1] - 1;
+        begin_run(r, row, entry);
+    }
+}
+
+/* ---- GPU: at most `tile` entries and as many rows; a longer row stands alone, in pieces ------ */
+
+static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_runs *r)
+{
+    for (int64_t row = 0; row < rows;) {
+        int64_t first = row++;
+        begin_run(r, first, row_ptr[first]);
+        for (int64_t k = row_ptr[first] + tile; k < row_ptr[row]; k += tile) begin_run(r, first, k);
+        if (row_ptr[row] - row_ptr[first] > tile) continue;
+        while (row < rows && row - first < tile && row_ptr[row + 1] - row_ptr[first] <= tile) row++;
+    }
+}
+
+/* Rows that several runs share: the runs after the first one leave their sums for these. */
+static kry_status find_splits(kry_runs *r, const int64_t *row_ptr)
+{
+    kry_status st = KRY_OK;
+    int64_t b, inside = 0;
+
+    for (b = 0; b < r->count; b++) inside += r->cut[b] > row_ptr[r->row[b]];
+    if (!inside) return KRY_OK;
+    TRY(kry_alloc((size_t)inside * 3, sizeof *r->split, &r->split));
+    for (b = 0; b < r->count; b++) {
+        int32_t *last = r->split + 3 * (r->splits - 1);
+        if (r->cut[b] <= row_ptr[r->row[b]]) continue;
+        if (r->splits && last[0] == r->row[b]) {
+            last[2] = (int32_t)b + 1;
+            continue;
+        }
+        last = r->split + 3 * r->splits++;
+        last[0] = r->row[b], last[1] = (int32_t)b, last[2] = (int32_t)b + 1;
+    }
+done:
+    return st;
+}
+
+kry_status kry_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, kry_runs *r)
+{
+    kry_status st = KRY_OK;
+    int64_t tile = (int64_t)KRY_UNROLL * kry_group_size(dev);
+
+    *r = (kry_runs){ 0 };
+    for (int pass = 0; pass < 2; pass++) { /* count, then fill in */
+        r->count = 0;
+        if (dev->info.cpu_kernels)
+            equal_runs(row_ptr, rows, kry_cpu_pieces(dev, row_ptr[rows] + rows), r);
+        else
+            tiled_runs(row_ptr, rows, tile, r);
+        CHECK(r->count < INT32_MAX, KRY_ERR_UNSUPPORTED, "a matrix of %lld runs is too large",
+              (long long)r->count);
+        if (pass) break;
+        TRY(kry_alloc((size_t)r->count + 1, sizeof *r->cut, &r->cut));
+        TRY(kry_alloc((size_t)r->count + 1, sizeof *r->row, &r->row));
+    }
+    r->cut[r->count] = row_ptr[rows], r->row[r->count] = (int32_t)rows;
+    TRY(find_splits(r, row_ptr));
+done:
+    if (st < 0) kry_runs_release(r);
+    return st;
+}

@@ -1,0 +1,445 @@
+/* sell.c - SELL-C-sigma: slices of C rows as wide as their longest. Kernels: cl/sell.cl. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slicing {
+    int64_t rows, slices, slots;
+    int height, sigma;  /* C, and rows to a window of sorting */
+    int32_t *perm;      /* slices * height: row of each position, -1: none */
+    int32_t *slice_ptr; /* slices+1 */
+} slicing;
+
+static void slicing_release(slicing *s)
+{
+    free(s->perm);
+    free(s->slice_ptr);
+    *s = (slicing){ 0 };
+}
+
+static int64_t row_length(const kry_host_csr *host, int64_t i)
+{
+    return i < 0 ? 0 : host->row_ptr[i + 1] - host->row_ptr[i];
+}
+
+/* ---- which rows share a slice ------------------------------------------------------------- */
+
+/* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
+ * `start` has room for longest+2. */
+static void sort_window(const kry_host_csr *host, int64_t begin, int64_t end, int64_t longest,
+                        int64_t *start, int32_t *perm)
+{
+    memset(start, 0, ((size_t)longest + 2) * sizeof *start);
+    for (int64_t i = begin; i < end; i++) start[longest - row_length(host, i) + 1]++;
+    for (int64_t l = 0; l <= longest; l++) start[l + 1] += start[l];
+    for (int64_t i = begin; i < end; i++)
+        perm[begin + start[longest - row_length(host, i)]++] = (int32_t)i;
+}
+
+static kry_status sort_rows(const kry_host_csr *host, slicing *s)
+{
+    kry_status st = KRY_OK;
+    int64_t longest = 0, *start = NULL;
+
+    if (s->sigma == 1) {
+        for (int64_t i = 0; i < host->rows; i++) s->perm[i] = (int32_t)i;
+        return KRY_OK;
+    }
+    TRY(kry_alloc((size_t)kry_longest_row(host) + 2, sizeof *start, &start));
+    for (int64_t begin = 0; begin < host->rows; begin += s->sigma) {
+        int64_t end = begin + s->sigma < host->rows ? begin + s->sigma : host->rows;
+        for (int64_t i = begin, longest_here = longest = 0; i < end; i++) {
+            longest_here = row_length(host, i);
+            if (longest_here > longest) longest = longest_here;
+        }
+        sort_window(host, begin, end, longest, start, s->perm);
+    }
+done:
+    free(start);
+    return st;
+}
+
+/* Counted in double, for a matrix may need more slots than an int holds. */
+static double cut_slices(const kry_host_csr *host, slicing *s)
+{
+    double slots = 0;
+    for (int64_t i = 0; i < s->slices; i++) {
+        int64_t width = 0;
+        for (int l = 0; l < s->height; l++) {
+            int64_t length = row_length(host, s->perm[i * s->height + l]);
+            if (length > width) width = length;
+        }
+        s->slice_ptr[i] = slots > INT32_MAX ? INT32_MAX : (int32_t)slots;
+        slots += (double)(width * s->height);
+    }
+    s->slice_ptr[s->slices] = slots > INT32_MAX ? INT32_MAX : (int32_t)slots;
+    return slots;
+}
+
+static kry_status slice_rows(const kry_host_csr *host, int height, int sigma, slicing *s,
+                             double *slots)
+{
+    kry_status st = KRY_OK;
+    int64_t slices = (host->rows + height - 1) / height;
+
+    *s = (slicing){ .rows = host->rows, .slices = slices, .height = height, .sigma = sigma };
+    TRY(kry_alloc((size_t)(slices * height), sizeof *s->perm, &s->perm));
+    TRY(kry_alloc((size_t)slices + 1, sizeof *s->slice_ptr, &s->slice_ptr));
+    for (int64_t i = host->rows; i < slices * height; i++) s->perm[i] = -1;
+    TRY(sort_rows(host, s));
+    *slots = cut_slices(host, s);
+done:
+    if (st < 0) slicing_release(s);
+    return st;
+}
+
+/* Unsorted where that costs little: sorted rows read x and write y less regularly. */
+static kry_status choose_slicing(const kry_host_csr *host, int height, int sigma, slicing *best,
+                                 double *slots)
+{
+    kry_status st = KRY_OK;
+    const int windows[] = { 16 * height, 256 * height };
+    slicing s = { 0 };
+    double more;
+
+    TRY(slice_rows(host, height, sigma ? sigma : 1, best, slots));
+    for (size_t w = 0; w < COUNT(windows) && !sigma; w++) {
+        if (*slots <= 1.05 * (double)host->row_ptr[host->rows]) break;
+        TRY(slice_rows(host, height, windows[w], &s, &more));
+        if (more < 0.95 * *slots) {
+            slicing t = *best;
+            *best = s, s = t;
+            *slots = more;
+        }
+        slicing_release(&s);
+    }
+done:
+    if (st < 0) slicing_release(best);
+    return st;
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+static void put(kry_matrix *A, const kry_host_csr *host, int64_t k, int64_t slot, int32_t *col)
+{
+    A->slot[k] = (int32_t)slot;
+    col[slot] = host->col[k];
+}
+
+/* The distances column - row in a slice, ascending, if there are no more than `most`; else -1. */
+static int64_t distances_of(const kry_host_csr *host, const int32_t *rows, int height, int64_t most,
+                            int64_t *distance)
+{
+    int64_t count = 0;
+    for (int l = 0; l < height; l++) {
+        if (rows[l] < 0) continue;
+        int64_t at = 0;
+        for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
+            int64_t d = (int64_t)host->col[k] - rows[l];
+            while (at < count && distance[at] < d) at++;
+            if (at < count && distance[at] == d) continue;
+            if (count == most) return -1;
+            memmove(distance + at + 1, distance + at, (size_t)(count - at) * sizeof *distance);
+            distance[at] = d;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Slots of all entries, and the column in each; -1 where there is padding. A slice with no more
+ * distances than places has one place for each distance, so that columns side by side are close
+ * neighbours, and few bits tell them apart; other rows are packed to the left. */
+static kry_status fill_slots(kry_matrix *A, const kry_host_csr *host, const slicing *s,
+                             int32_t *col)
+{
+    kry_status st = KRY_OK;
+    int64_t *distance = NULL;
+
+    TRY(kry_alloc((size_t)kry_longest_row(host) + 1, sizeof *distance, &distance));
+    for (int64_t i = 0; i < A->slots; i++) col[i] = -1;
+    for (int64_t i = 0; i < s->slices; i++) {
+        const int32_t *rows = s->perm + i * s->height;
+        int64_t width = (s->slice_ptr[i + 1] - s->slice_ptr[i]) / s->height;
+        int64_t count = distances_of(host, rows, s->height, width, distance);
+        for (int l = 0; l < s->height; l++) {
+            int64_t place = 0, begin = s->slice_ptr[i] + l;
+            if (rows[l] < 0) continue;
+            for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
+                while (count >= 0 && distance[place] != (int64_t)host->col[k] - rows[l]) place++;
+                put(A, host, k, begin + place++ * s->height, col);
+            }
+        }
+    }
+done:
+    free(distance);
+    return st;
+}
+
+/* The least column of each C that lie side by side, and how far others are from it at most. */
+static int64_t find_bases(const int32_t *col, int64_t slots, int height, int32_t *base)
+{
+    int64_t farthest = 0;
+    for (int64_t i = 0; i < slots; i += height) {
+        int32_t least = INT32_MAX, most = -1;
+        for (int l = 0; l < height; l++) {
+            if (col[i + l] < 0) continue;
+            if (col[i + l] < least) least = col[i + l];
+            if (col[i + l] > most) most = col[i + l];
+        }
+        base[i / height] = most < 0 ? 0 : least;
+        if (most >= 0 && most - least > farthest) farthest = most - least;
+    }
+    return farthest;
+}
+
+static void narrow_columns(const int32_t *col, const int32_t *base, int64_t slots, int height,
+                           int bits, void *narrow)
+{
+    for (int64_t i = 0; i < slots; i++) {
+        int32_t delta = col[i] < 0 ? -1 : col[i] - base[i / height];
+        if (bits == 8)
+            ((uint8_t *)narrow)[i] = (uint8_t)delta;
+        else
+            ((uint16_t *)narrow)[i] = (uint16_t)delta;
+    }
+}
+
+/* The columns as they are read: 32 bits, or fewer with a base. */
+static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
+                                const int32_t *base, int height, int bits)
+{
+    kry_status st = KRY_OK;
+    void *narrow = NULL;
+
+    if (bits == 32) return kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col);
+    TRY(kry_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
+    narrow_columns(col, base, A->slots, height, bits, narrow);
+    TRY(kry_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
+    TRY(kry_stage_array(A, s, base, (size_t)(A->slots / height), sizeof *base));
+done:
+    free(narrow);
+    return st;
+}
+
+static int bits_for(int64_t farthest)
+{
+    return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
+}
+
+static kry_status choose_bits(int64_t farthest, int asked, int *bits)
+{
+    kry_status st = KRY_OK;
+    int needed = bits_for(farthest);
+
+    CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
+          "format sell: columns of %d bits; there are 8, 16 and 32", asked);
+    CHECK(asked == 0 || asked >= needed, KRY_ERR_UNSUPPORTED,
+          "format sell: columns side by side are up to %lld apart, too far for %d bits",
+          (long long)farthest, asked);
+    *bits = asked ? asked : needed;
+done:
+    return st;
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+/* Where the first column with padding begins in each slice. */
+static void find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
+                      int32_t *full)
+{
+    for (int64_t i = 0; i < slices; i++) {
+        int64_t k = slice_ptr[i];
+        while (k < slice_ptr[i + 1] && col[k] >= 0) k++;
+        full[i] = (int32_t)(k - (k - slice_ptr[i]) % height);
+    }
+}
+
+kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
+                               int64_t slices, int height, const int32_t *col)
+{
+    kry_status st = KRY_OK;
+    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->rows);
+    int32_t *share = NULL, *full = NULL;
+
+    TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
+    TRY(kry_alloc((size_t)slices, sizeof *full, &full));
+    kry_equal_shares(slice_ptr, slices, share, pieces);
+    find_full(slice_ptr, slices, height, col, full);
+    kry_stage_int(s, pieces);
+    kry_stage_int(s, A->rows);
+    TRY(kry_stage_array(A, s, share, (size_t)pieces + 1, sizeof *share));
+    TRY(kry_stage_array(A, s, full, (size_t)slices, sizeof *full));
+    kry_stage_pieces(A, s, pieces);
+done:
+    free(full);
+    free(share);
+    return st;
+}
+
+static const char *column_type(int bits)
+{
+    return bits == 8    ? "-DCOLUMN=uchar -DNONE=255 -DBASE"
+           : bits == 16 ? "-DCOLUMN=ushort -DNONE=65535 -DBASE"
+                        : "-DCOLUMN=int -DNONE=-1";
+}
+
+static kry_status make_stage(kry_matrix *A, const slicing *c, const int32_t *col,
+                             const int32_t *base, int bits)
+{
+    kry_status st = KRY_OK;
+    bool cpu = A->dev->info.cpu_kernels;
+    char defines[128];
+
+    snprintf(defines, sizeof defines, "-DC=%d %s%s", c->height, column_type(bits),
+             c->sigma > 1 ? " -DPERM" : "");
+    kry_stage *s = kry_matrix_stage(A, "sell", defines);
+    if (cpu) {
+        TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->slices, c->height, col));
+    } else {
+        kry_stage_int(s, A->rows);
+        kry_stage_rows(A, s, A->rows);
+    }
+    TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->slices + 1, sizeof *c->slice_ptr));
+    if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->rows, sizeof *c->perm));
+    TRY(columns_array(A, s, col, base, c->height, bits));
+    snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
+             c->height, c->sigma, bits);
+done:
+    return st;
+}
+
+static kry_status check_shape(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                              int *height)
+{
+    kry_status st = KRY_OK;
+    int native = dev->info.cpu_kernels ? kry_vector_width(dev, type) : 32;
+
+    *height = p->slice ? p->slice : native;
+    CHECK(*height >= 4 && *height <= 256 && (*height & (*height - 1)) == 0, KRY_ERR_ARGUMENT,
+          "format sell: slices of %d rows; a power of two from 4 to 256 is needed", *height);
+    CHECK(!dev->info.cpu_kernels || *height == native, KRY_ERR_UNSUPPORTED,
+          "format sell: slices of %d rows; on CPUs a slice is a vector of %d", *height, native);
+    CHECK(p->sigma >= 0 && (p->sigma <= 1 || p->sigma % *height == 0), KRY_ERR_ARGUMENT,
+          "format sell: sigma = %d must be 1 or a multiple of the slice, %d", p->sigma, *height);
+done:
+    return st;
+}
+
+/* How far apart the columns are that would lie side by side in a slice packed to the left. */
+static int64_t farthest_in_slice(const kry_host_csr *host, const int32_t *rows, int height)
+{
+    int64_t farthest = 0, width = 0;
+    for (int l = 0; l < height; l++)
+        if (row_length(host, rows[l]) > width) width = row_length(host, rows[l]);
+    for (int64_t k = 0; k < width; k++) {
+        int64_t least = INT32_MAX, most = -1;
+        for (int l = 0; l < height; l++) {
+            if (row_length(host, rows[l]) <= k) continue;
+            int64_t col = host->col[host->row_ptr[rows[l]] + k];
+            least = col < least ? col : least, most = col > most ? col : most;
+        }
+        if (most - least > farthest) farthest = most - least;
+    }
+    return farthest;
+}
+
+kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
+                             const kry_matrix_params *params, double *slots, bool *sorted,
+                             double *index_bytes)
+{
+    enum { SAMPLES = 64 };
+    kry_status st = KRY_OK;
+    slicing c = { 0 };
+    int height;
+
+    TRY(check_shape(dev, host->type, params, &height));
+    TRY(choose_slicing(host, height, params->sigma, &c, slots));
+    *sorted = c.sigma > 1;
+    int64_t farthest = 0, step = c.slices / SAMPLES + 1;
+    for (int64_t i = 0; i < c.slices; i += step) {
+        int64_t here = farthest_in_slice(host, c.perm + i * height, height);
+        if (here > farthest) farthest = here;
+    }
+    *index_bytes = bits_for(farthest) / 8.0;
+done:
+    slicing_release(&c);
+    return st;
+}
+
+static kry_status sell_build(kry_matrix *A, const kry_host_csr *host,
+                             const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+    slicing c = { 0 };
+    double slots;
+    int height, bits = 32;
+    int32_t *col = NULL, *base = NULL;
+
+    TRY(check_shape(A->dev, A->type, params, &height));
+    TRY(choose_slicing(host, height, params->sigma, &c, &slots));
+    TRY(kry_matrix_slots(A, slots, 2 * slots));
+    TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
+    TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
+    TRY(fill_slots(A, host, &c, col));
+    TRY(choose_bits(find_bases(col, A->slots, height, base), params->index_bits, &bits));
+    TRY(make_stage(A, &c, col, base, bits));
+done:
+    free(base);
+    free(col);
+    slicing_release(&c);
+    return st;
+}
+
+/* ---- reading back ------------------------------------------------------------------------------ */
+
+static const char *number_after(const char *defines, const char *name)
+{
+    const char *at = strstr(defines, name);
+    return at ? at + strlen(name) : NULL;
+}
+
+static kry_status sell_places(kry_matrix *A, kry_place *place)
+{
+    kry_status st = KRY_OK;
+    const kry_stage *s = &A->stage[0];
+    int at = A->dev->info.cpu_kernels ? 4 : 1; /* of slice_ptr */
+    int64_t height = atoi(number_after(s->defines, "-DC="));
+    int64_t slices = (A->rows + height - 1) / height;
+    bool sorted = strstr(s->defines, "PERM") != NULL;
+    int bytes = strstr(s->defines, "uchar") ? 1 : strstr(s->defines, "ushort") ? 2 : 4;
+    int32_t *slice_ptr = NULL, *perm = NULL, *base = NULL;
+    unsigned char *col = NULL;
+
+    TRY(kry_alloc((size_t)slices + 1, sizeof *slice_ptr, &slice_ptr));
+    TRY(kry_alloc((size_t)A->rows, sizeof *perm, &perm));
+    TRY(kry_alloc((size_t)A->slots, (size_t)bytes, &col));
+    TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
+    TRY(kry_stage_read(A, s, at++, ((size_t)slices + 1) * 4, slice_ptr));
+    for (int64_t i = 0; i < A->rows; i++) perm[i] = (int32_t)i;
+    if (sorted) TRY(kry_stage_read(A, s, at++, (size_t)A->rows * 4, perm));
+    TRY(kry_stage_read(A, s, at++, (size_t)A->slots * (size_t)bytes, col));
+    if (bytes < 4) TRY(kry_stage_read(A, s, at, (size_t)(A->slots / height) * 4, base));
+    for (int64_t i = 0; i < slices; i++)
+        for (int64_t k = slice_ptr[i]; k < slice_ptr[i + 1]; k++) {
+            int64_t p = i * height + (k - slice_ptr[i]) % height;
+            int32_t j = bytes == 1 ? (col[k] == UINT8_MAX ? -1 : col[k])
+                        : bytes == 2
+                            ? (((uint16_t *)col)[k] == UINT16_MAX ? -1 : ((uint16_t *)col)[k])
+                            : ((int32_t *)col)[k];
+            place[k] = j < 0 ? (kry_place){ -1, -1 } : (kry_place){ perm[p], j + base[k / height] };
+        }
+done:
+    free(base);
+    free(col);
+    free(perm);
+    free(slice_ptr);
+    return st;
+}
+
+const kry_format_table kry_sell_format = {
+    .format = KRY_FORMAT_SELL,
+    .build = sell_build,
+    .places = sell_places,
+};

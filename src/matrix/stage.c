@@ -1,0 +1,189 @@
+/* stage.c - what formats build a matrix of: stages with their arguments, groups and kernels, and
+ * room for its numbers. */
+#include "matrix/matrix.h"
+#include <stdio.h>
+
+kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines)
+{
+    kry_stage *s = &A->stage[A->stages];
+    *s = (kry_stage){ .stem = stem, .adds = A->stages > 0 };
+    snprintf(s->defines, sizeof s->defines, "%s", defines);
+    A->stages++;
+    return s;
+}
+
+void kry_stage_int(kry_stage *s, int64_t number) { s->value[s->count++].number = (cl_int)number; }
+
+void kry_stage_buffer(kry_stage *s, cl_mem buffer)
+{
+    s->is_buffer[s->count] = true;
+    s->value[s->count++].buffer = buffer;
+}
+
+kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer)
+{
+    kry_status st = kry_buffer_create(A->dev, bytes, buffer);
+    if (st == KRY_OK) A->buffer[A->buffers++] = *buffer;
+    return st;
+}
+
+kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
+                           size_t size)
+{
+    kry_status st = KRY_OK;
+    cl_mem buffer = NULL;
+
+    TRY(kry_matrix_buffer(A, count * size, &buffer));
+    if (count)
+        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, count * size, array, 0, NULL,
+                                    NULL));
+    kry_stage_buffer(s, buffer);
+    A->structure_bytes += (double)(count * size);
+done:
+    return st;
+}
+
+kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host)
+{
+    kry_status st = KRY_OK;
+    if (bytes)
+        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host)
+{
+    return kry_matrix_fetch(A, s->value[at].buffer, bytes, host);
+}
+
+/* Partial sums of all stages share one buffer: later stages get what the first one leaves. */
+static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
+{
+    enum { LATER = KRY_SUM_CAPACITY / 8 };
+    int64_t most = kry_groups_for_sums(A->dev, A->type, INT64_MAX / 2);
+    return s->adds && most > LATER ? LATER : most;
+}
+
+void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
+{
+    int64_t size = kry_group_size(A->dev), all = (n + size - 1) / size, most = most_sums(A, s);
+    int64_t limit = A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* of Fermi and before */
+
+    s->groups = s->sum_groups = kry_groups_for(A->dev, A->type, n);
+    if (A->dev->info.cpu_kernels) return;
+    s->groups = all < 1 ? 1 : all < limit ? all : limit;
+    s->sum_groups = s->groups < most ? s->groups : most;
+    s->fuses = all <= most;
+}
+
+void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n)
+{
+    int64_t most = most_sums(A, s);
+
+    s->groups = n < 1 ? 1 : n < most ? n : most;
+    s->sum_groups = s->groups;
+    /* Where every group has one piece, launches cost more than the neighbours' second vector. */
+    s->fuses = !A->dev->info.cpu_kernels && n <= most;
+}
+
+kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial)
+{
+    kry_status st = KRY_OK;
+    kry_stage *s;
+
+    if (!rows) return KRY_OK;
+    s = kry_matrix_stage(A, "split", "");
+    s->no_values = true;
+    kry_stage_int(s, rows);
+    TRY(kry_stage_array(A, s, split, (size_t)rows * 3, sizeof *split));
+    kry_stage_buffer(s, partial);
+    kry_stage_pieces(A, s, rows);
+done:
+    return st;
+}
+
+int64_t kry_longest_row(const kry_host_csr *host)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < host->rows; i++) {
+        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+/* Small pieces: PoCL hands a core half of what is left at a time, and few pieces do not balance. */
+int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
+{
+    enum { WORTH_A_GROUP = 2048 }; /* entries and rows */
+    int64_t pieces = work / WORTH_A_GROUP + 1;
+    return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
+}
+
+void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces)
+{
+    int64_t work = begin[count] + count, i = 0;
+    for (int64_t b = 0; b < pieces; b++) {
+        while (i < count && begin[i] + i < work / pieces * b) i++;
+        share[b] = (int32_t)i;
+    }
+    share[0] = 0, share[pieces] = (int32_t)count;
+}
+
+kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
+{
+    enum { WORST = 4, ALLOWANCE = 1 << 20 }; /* times CSR, and bytes that are never too many */
+    kry_status st = KRY_OK;
+    double number = (double)kry_type_size(A->type), bytes = slots * number + index_bytes;
+    double csr = (double)A->nnz * (number + 4) + 4.0 * (double)A->rows;
+
+    CHECK(bytes <= WORST * csr + ALLOWANCE, KRY_ERR_UNSUPPORTED,
+          "format %s does not suit this matrix: it would take %.3g MB for %.3g numbers, csr takes "
+          "%.3g MB for %lld",
+          kry_format_name(A->format->format), bytes * 1e-6, slots, csr * 1e-6, (long long)A->nnz);
+    CHECK(slots <= INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "format %s takes up to 2^31-1 numbers, padding included, this matrix needs %.0f; csr "
+          "takes more",
+          kry_format_name(A->format->format), slots);
+    A->slots = (int64_t)slots;
+    TRY(kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
+done:
+    return st;
+}
+
+/* A stage without numbers knows nothing of differences, a later one nothing of what rows add up
+ * to: no programs are compiled twice for them. */
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+                       char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s", s->defines, stored == A->type ? "" : " -DVAL=float",
+             A->flux && !s->no_values ? " -DFLUX" : "", surplus && !s->adds ? " -DSURPLUS" : "");
+}
+
+kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+
+    for (int i = 0; i < A->stages; i++) {
+        kry_stage *s = &A->stage[i];
+        char plain[KRY_STAGE_DEFINES], exact[KRY_STAGE_DEFINES + 16], name[32];
+        kry_stage_defines(A, s, stored, surplus, plain, sizeof plain);
+        /* The true residual of a single-precision solve is summed in double. */
+        snprintf(exact, sizeof exact, "%s%s", plain,
+                 A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
+        snprintf(name, sizeof name, "%s_apply", s->stem);
+        TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply));
+        snprintf(name, sizeof name, "%s_apply_dot", s->stem);
+        TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply_dot));
+        snprintf(name, sizeof name, "%s_apply_direction", s->stem);
+        if (!dev->info.cpu_kernels)
+            TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply_direction));
+        snprintf(name, sizeof name, "%s_residual", s->stem);
+        TRY(kry_kernel_get(dev, s->stem, A->type, exact, name, &s->residual));
+    }
+    if (A->format->kernels) TRY(A->format->kernels(A, stored));
+done:
+    return st;
+}

@@ -1,0 +1,93 @@
+/* convert.c - the same operator in another number type. */
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+kry_status kry_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
+                               int64_t count, double factor, kry_type to, void *out)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t i = 0; i < count; i++) {
+        double number = factor * kry_number_at(from, v, i);
+        kry_number_put(to, out, i, number);
+        CHECK(isfinite(kry_number_at(to, out, i)), KRY_ERR_UNSUPPORTED,
+              "%s: %s %lld is %g: too large for %s precision", who, what, (long long)i,
+              kry_number_at(from, v, i), kry_type_name(to));
+        CHECK(to == KRY_F64 || number == 0 || fabs(number) >= FLT_MIN, KRY_ERR_UNSUPPORTED,
+              "%s: %s %lld is %g: too small for %s precision", who, what, (long long)i,
+              kry_number_at(from, v, i), kry_type_name(to));
+    }
+done:
+    return st;
+}
+
+/* The vectors that A maps to zero, for its twin, too. */
+static kry_status take_null_space(const kry_op *A, kry_op *twin)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *N = A->null_space;
+    void *given = NULL, *taken = NULL;
+    kry_vec *basis = NULL;
+
+    if (!N || twin->null_space) return KRY_OK;
+    TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(N->type), &given));
+    TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(twin->shape.type), &taken));
+    TRY(kry_vec_read(N, given));
+    for (int64_t i = 0; i < N->n * N->k; i++)
+        kry_number_put(twin->shape.type, taken, i, kry_number_at(N->type, given, i));
+    TRY(kry_vec_create(twin->dev, twin->shape.type, N->n, N->k, &basis));
+    TRY(kry_vec_write(basis, taken));
+    twin->null_space = basis, basis = NULL;
+done:
+    kry_vec_release(&basis);
+    free(taken);
+    free(given);
+    return st;
+}
+
+kry_status kry_op_make_twin(const char *who, const kry_op *A, kry_type type, double factor,
+                            const double *scale, kry_op **twin)
+{
+    kry_status st = KRY_OK;
+    bool made = false;
+
+    CHECK(A->table->twin, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has no twin in another precision; stored matrices and grid operators have", who,
+          A->table->kind);
+    TRY(kry_type_check(who, A->dev, type));
+    CHECK(!scale || !(A->null_space || (A->shape.traits & KRY_SINGULAR)), KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is singular, and scaled by a diagonal it would have another null space", who,
+          A->table->kind);
+    made = !*twin;
+    TRY(A->table->twin(A->self, type, factor, scale, twin));
+    TRY(take_null_space(A, *twin));
+done:
+    if (st < 0 && made) kry_op_release(twin);
+    return st;
+}
+
+typedef struct part_args {
+    const kry_op *A;
+    kry_type type;
+} part_args;
+
+static kry_status twin_of_part(const void *user, int rank, kry_op **twin)
+{
+    const part_args *given = user;
+    return kry_op_twin(kry_op_on_part(given->A, rank), given->type, twin);
+}
+
+kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin)
+{
+    kry_status st = KRY_OK;
+
+    *twin = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_op_twin: NULL");
+    if (kry_op_in_parts(A)) return kry_parts_like(A, twin_of_part, &(part_args){ A, type }, twin);
+    TRY(kry_op_make_twin("kry_op_twin", A, type, 1, NULL, twin));
+done:
+    return st;
+}

@@ -1,0 +1,58 @@
+/* direction.c - p := z + beta p with beta, and the decision to go on, still on the device.
+ * Kernels: begin_direction and begin_step in cl/direction.clh, used by operators too. */
+#include "operator/direction.h"
+#include "operator/op.h"
+
+void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS])
+{
+    const kry_arg all[KRY_DIRECTION_ARGS] = {
+        ARG(d->iteration),   ARG(d->slot),       ARG_ACC(d->rho->dev, d->target2),
+        ARG(d->rho->buffer), ARG(d->rho->count), ARG(d->step_state),
+        ARG(d->state),       ARG(d->history),
+    };
+    for (int i = 0; i < KRY_DIRECTION_ARGS; i++) args[i] = all[i];
+}
+
+kry_status kry_direction_run(const kry_direction *d, kry_vec *p)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_device *dev = p->dev;
+    kry_arg args[KRY_DIRECTION_ARGS + 4];
+
+    kry_direction_args(d, args);
+    const kry_arg rest[] = { ARG(p->n), ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer) };
+    for (size_t i = 0; i < COUNT(rest); i++) args[KRY_DIRECTION_ARGS + i] = rest[i];
+    TRY(kry_kernel_get(dev, "pcg", p->type, "", "pcg_direction", &kernel));
+    TRY(kry_launch(dev, kernel, kry_groups_for_sums(dev, p->type, p->n), args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_direction_check(const kry_direction *d)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_arg args[KRY_DIRECTION_ARGS];
+
+    kry_direction_args(d, args);
+    TRY(kry_kernel_get(d->z->dev, "pcg", d->z->type, "", "pcg_check", &kernel));
+    TRY(kry_launch(d->z->dev, kernel, 1, args, COUNT(args)));
+done:
+    return st;
+}
+
+size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
+{
+    static const int64_t none = 0;
+    const kry_sum *in = s->drift ? s->drift : s->pq, *out = s->drift ? s->next_drift : s->pq;
+    const kry_arg all[KRY_STEP_ARGS + KRY_DRIFT_ARGS] = {
+        ARG(s->update),     ARG(s->state),     ARG(s->step),
+        ARG(s->pq->buffer), ARG(s->pq->count), ARG(in->buffer),
+        ARG(in->count),     ARG(out->buffer),  { sizeof none, s->drift ? &s->unknowns : &none },
+    };
+    size_t count = KRY_STEP_ARGS + (drift ? KRY_DRIFT_ARGS : 0);
+
+    for (size_t i = 0; i < count; i++) args[i] = all[i];
+    return count;
+}

@@ -1,0 +1,92 @@
+/*
+ * direction.h - the steps of conjugate gradients that operators may fuse with their product.
+ */
+#ifndef KRY_DIRECTION_H
+#define KRY_DIRECTION_H
+
+#include "operator/op.h"
+
+/* ---- kry_op_table.run_cg: iterations of conjugate gradients that stay on the chip. A solver
+ *      calls it with KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then
+ *      with KRY_CG_GO_ON while there is neither a reason to stop nor a failure. ---- */
+
+typedef enum kry_cg_action {
+    KRY_CG_PREPARE, /* compile, allocate, find out whether it can be done; nothing else is set */
+    KRY_CG_BEGIN,   /* from x and its residual r */
+    KRY_CG_GO_ON    /* from where the last call ended */
+} kry_cg_action;
+
+enum {
+    KRY_CG_CHUNK = 2048
+}; /* iterations in one call: some 10 ms, and no more than that is lost */
+
+struct kry_cg_run {
+    kry_cg_action action;
+    const kry_vec *r;   /* [in] b - A x */
+    kry_vec *x;         /* [in,out] */
+    double target2;     /* stop when r.r <= target2 */
+    int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
+    unsigned ticket;    /* the operator's: whose recurrence it keeps */
+    double *history; /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
+                           the last stands at 0 of the next call again */
+    int done;        /* [out] iterations of this call */
+    int stop;        /* [out] the reason to stop, as in direction.clh; 0: none */
+    double value;    /* [out] that decided */
+};
+
+/* ---- direction.c: p := z + beta p with the scalars on the device ---- */
+
+/* Where the scalars of a running recurrence lie: STATE_* numbers of type ACC, one block written
+ * by the direction, one by the step that follows it, so that no launch writes what it reads. */
+enum {
+    STATE_STOP,
+    STATE_RHO,
+    STATE_RESIDUAL2,
+    STATE_ITERATION,
+    STATE_VALUE,
+    STATE_BETA,
+    STATE_ALPHA,
+    STATE_RHO_REST,
+    STATE_SIZE
+};
+
+struct kry_direction {
+    const kry_vec *z, *old; /* p := z + beta old; old may be p itself in the default */
+    const kry_sum *rho;     /* pairs (r.z, r.r) behind beta and the stopping test */
+    cl_mem step_state;      /* [in]  STATE_SIZE: what the last step left */
+    cl_mem state;           /* [out] STATE_SIZE */
+    cl_mem history;         /* [out] r.r of this iteration goes to history[slot] */
+    cl_int iteration, slot;
+    kry_scalar target2; /* stop when r.r <= target2 */
+};
+enum { KRY_DIRECTION_ARGS = 8 };
+/* The arguments that begin_direction() in direction.clh takes, in its order. */
+void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
+/* p := z + beta p alone. */
+kry_status kry_direction_run(const kry_direction *d, kry_vec *p);
+/* The stopping test and the history entry alone. */
+kry_status kry_direction_check(const kry_direction *d);
+
+/* What becomes of x in a step: see begin_step in direction.clh. */
+enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH };
+
+/* alpha := rho / p.Ap and what follows, for the p of the direction before */
+struct kry_step {
+    const kry_vec *p, *old;
+    const kry_sum *pq;  /* p.Ap */
+    cl_mem state, step; /* as in kry_direction, the other way round */
+    cl_int update;      /* KRY_X_... */
+    const kry_vec *d;   /* z := d .* r, or NULL */
+    kry_vec *z;
+    /* Sums of r after the step before, and room for those after this one: with them the mean is taken
+     * out of r. For kernels compiled with DRIFT; NULL: not wanted. */
+    const kry_sum *drift;
+    kry_sum *next_drift;
+    int64_t unknowns; /* of all parts, which the mean is taken over */
+};
+enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
+/* The arguments that begin_step() takes, in its order; `drift`: and those behind them of a kernel
+ * compiled with DRIFT. Returns how many. */
+size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
+
+#endif

@@ -1,0 +1,327 @@
+/*
+ * halo.c - exchanging the numbers that neighbouring parts need of each other. Kernels: cl/halo.cl.
+ *
+ * The packed numbers go to the host into memory that stays mapped, and from there each neighbour
+ * writes them to its own device: that works between any two devices. (In a context of two NVIDIA
+ * devices a buffer that both use moves from one to the other as a whole, 20 times as slowly.)
+ *
+ * GPUs have a second queue for these copies, so that the launches between begin and end go on
+ * meanwhile (from OpenCL 1.2 on, which has the barrier that this needs). On CPUs a copy is work
+ * like any other, and stands in the one queue.
+ */
+#include "operator/halo.h"
+#include "operator/direction.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct kry_halo {
+    kry_deferred deferred; /* first */
+    kry_device *dev;       /* borrowed */
+    kry_comm *comm;        /* borrowed; NULL: alone, and there are no links */
+    kry_type type;
+    int outs, ins;
+    kry_link *out, *in;
+    int32_t *wanted; /* received: rows at their owners */
+    int64_t sent, received;
+    cl_mem row, packed, numbers; /* on the device */
+    cl_mem pinned;
+    char *host;              /* pinned, mapped: what is packed, for the neighbours to read */
+    cl_command_queue copies; /* retained */
+    cl_event packed_now;     /* they are packed; where copies have a queue of their own */
+    cl_event ready, arrived; /* the packed numbers on the host; the neighbours' on the device */
+    kry_message *to;         /* outs: what is sent */
+    kry_message *said;       /* ins: which rows are wanted */
+    kry_message **from;      /* ins: what came, to be released; NULL: nothing */
+    unsigned run;            /* of the last exchange */
+    kry_kernel *pack, *pack_direction;
+};
+
+/* ---- an exchange ---------------------------------------------------------------------------- */
+
+static void drop(cl_event *event)
+{
+    if (*event) clReleaseEvent(*event);
+    *event = NULL;
+}
+
+static kry_status wait_for(cl_event *event)
+{
+    kry_status st = KRY_OK;
+    if (!*event) return KRY_OK;
+    TRY_CL(clWaitForEvents(1, event));
+done:
+    drop(event);
+    return st;
+}
+
+/* The last exchange is over: its messages are the neighbours' again, and ours have been read. */
+static kry_status close_last(kry_halo *h)
+{
+    kry_status st = KRY_OK;
+    bool under_way = h->run == h->comm->run; /* else all was over, or failed, when that run ended */
+
+    h->run = h->comm->run;
+    drop(&h->packed_now); /* of one that failed */
+    TRY(wait_for(&h->arrived));
+    for (int i = 0; i < h->ins; i++) {
+        if (h->from[i] && under_way) h->comm->release(h->comm, h->from[i]);
+        h->from[i] = NULL;
+    }
+    for (int i = 0; i < h->outs && under_way; i++) TRY(h->comm->settle(h->comm, &h->to[i]));
+done:
+    return st;
+}
+
+static bool has_own_queue(const kry_halo *h) { return h->copies != h->dev->queue; }
+
+/* The packed numbers, on their way to the host. */
+static kry_status fetch(kry_halo *h)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = (size_t)h->sent * kry_type_size(h->type);
+    cl_uint after = h->packed_now != NULL;
+
+    if (h->sent == 0) return KRY_OK;
+    TRY_CL(clEnqueueReadBuffer(h->copies, h->packed, CL_FALSE, 0, bytes, h->host, after,
+                               after ? &h->packed_now : NULL, &h->ready));
+    TRY_CL(clFlush(h->copies));
+done:
+    drop(&h->packed_now);
+    return st;
+}
+
+/* In a queue of its own the read may be enqueued when the launches that it goes on beside are: the
+ * device waits for those. */
+static kry_status pack(kry_halo *h, kry_kernel *kernel, const kry_arg *args, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    if (h->sent == 0) return KRY_OK;
+    TRY(kry_launch(h->dev, kernel, kry_groups_for(h->dev, h->type, h->sent), args, count));
+    if (has_own_queue(h))
+        TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &h->packed_now));
+    else
+        TRY(fetch(h));
+done:
+    return st;
+}
+
+kry_status kry_halo_begin(kry_halo *h, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    const kry_arg args[] = { ARG(h->sent), ARG(h->row), ARG(x->buffer), ARG(x->first),
+                             ARG(h->packed) };
+    TRY(close_last(h));
+    TRY(pack(h, h->pack, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_halo_begin_direction(kry_halo *h, const kry_direction *d)
+{
+    kry_status st = KRY_OK;
+    kry_arg args[KRY_DIRECTION_ARGS + 5];
+    const kry_arg rest[] = { ARG(h->sent), ARG(h->row), ARG(d->z->buffer), ARG(d->old->buffer),
+                             ARG(h->packed) };
+
+    kry_direction_args(d, args);
+    memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
+    TRY(close_last(h));
+    TRY(pack(h, h->pack_direction, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_halo_end(kry_halo *h)
+{
+    kry_status st = KRY_OK;
+    size_t size = kry_type_size(h->type);
+    bool apart = has_own_queue(h);
+
+    if (apart) {
+        TRY_CL(clFlush(h->dev->queue));
+        TRY(fetch(h));
+    }
+    TRY(wait_for(&h->ready));
+    for (int i = 0; i < h->outs; i++) TRY(h->comm->post(h->comm, h->out[i].rank, &h->to[i]));
+    for (int i = 0; i < h->ins; i++) {
+        TRY(h->comm->take(h->comm, h->in[i].rank, &h->from[i]));
+        TRY_CL(clEnqueueWriteBuffer(h->copies, h->numbers, CL_FALSE, (size_t)h->in[i].first * size,
+                                    (size_t)h->in[i].count * size, h->from[i]->bytes, 0, NULL,
+                                    i + 1 == h->ins ? &h->arrived : NULL));
+    }
+    if (h->ins == 0 || !apart) return KRY_OK;
+    TRY_CL(clFlush(h->copies));
+    TRY_CL(clEnqueueBarrierWithWaitList(h->dev->queue, 1, &h->arrived, NULL));
+done:
+    return st;
+}
+
+cl_mem kry_halo_numbers(const kry_halo *h) { return h->numbers; }
+int64_t kry_halo_count(const kry_halo *h) { return h->received; }
+int64_t kry_halo_sent(const kry_halo *h) { return h->sent; }
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+/* How many numbers each part wants of each: wanted[of * size + by]. Collective. */
+static kry_status share_counts(const kry_halo *h, int64_t *wanted)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(&h->dev->layout);
+    int64_t *mine = NULL, *all = NULL;
+
+    TRY(kry_alloc((size_t)size, sizeof *mine, &mine));
+    TRY(kry_alloc((size_t)size * (size_t)size, sizeof *all, &all));
+    for (int i = 0; i < h->ins; i++) mine[h->in[i].rank] = h->in[i].count;
+    TRY(kry_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));
+    for (int by = 0; by < size; by++)
+        for (int of = 0; of < size; of++) wanted[of * size + by] = all[by * size + of];
+done:
+    free(all);
+    free(mine);
+    return st;
+}
+
+/* Tell the neighbours which rows, and learn theirs: row[] of what is sent. Collective. */
+static kry_status share_rows(kry_halo *h, int32_t *row)
+{
+    kry_status st = KRY_OK;
+    kry_message *heard;
+
+    TRY(kry_alloc((size_t)h->ins, sizeof *h->said, &h->said));
+    for (int i = 0; i < h->ins; i++) {
+        h->said[i].bytes = h->wanted + h->in[i].first;
+        TRY(h->comm->post(h->comm, h->in[i].rank, &h->said[i]));
+    }
+    for (int i = 0; i < h->outs; i++) {
+        TRY(h->comm->take(h->comm, h->out[i].rank, &heard));
+        memcpy(row + h->out[i].first, heard->bytes, (size_t)h->out[i].count * sizeof *row);
+        h->comm->release(h->comm, heard);
+    }
+    for (int i = 0; i < h->ins; i++) TRY(h->comm->settle(h->comm, &h->said[i]));
+done:
+    return st;
+}
+
+static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, const int32_t *rows)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(&h->dev->layout), rank = kry_layout_rank(&h->dev->layout);
+    int64_t *wanted = NULL;
+    int32_t *row = NULL;
+
+    TRY(kry_alloc((size_t)size * (size_t)size, sizeof *wanted, &wanted));
+    TRY(kry_alloc((size_t)wants, sizeof *h->in, &h->in));
+    TRY(kry_alloc((size_t)size, sizeof *h->out, &h->out));
+    if (wants) memcpy(h->in, want, (size_t)wants * sizeof *want);
+    h->ins = wants;
+    for (int i = 0; i < wants; i++) h->received += want[i].count;
+    TRY(kry_alloc((size_t)h->received, sizeof *h->wanted, &h->wanted));
+    if (wants) memcpy(h->wanted, rows, (size_t)h->received * sizeof *rows);
+    TRY(share_counts(h, wanted));
+    for (int by = 0; by < size; by++) {
+        int64_t count = wanted[rank * size + by];
+        if (count) h->out[h->outs++] = (kry_link){ by, h->sent, count };
+        h->sent += count;
+    }
+    TRY(kry_alloc((size_t)h->sent, sizeof *row, &row));
+    TRY(share_rows(h, row));
+    TRY(kry_buffer_create(h->dev, (size_t)h->sent * sizeof *row, &h->row));
+    if (h->sent)
+        TRY_CL(clEnqueueWriteBuffer(h->dev->queue, h->row, CL_TRUE, 0,
+                                    (size_t)h->sent * sizeof *row, row, 0, NULL, NULL));
+done:
+    free(row);
+    free(wanted);
+    return st;
+}
+
+static kry_status allocate(kry_halo *h)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = h->dev;
+    size_t size = kry_type_size(h->type), bytes = (size_t)h->sent * size;
+    cl_int err;
+
+    TRY(kry_buffer_create(dev, bytes, &h->packed));
+    TRY(kry_buffer_create(dev, (size_t)h->received * size, &h->numbers));
+    h->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                               bytes ? bytes : size, NULL, &err);
+    TRY(kry_cl_check(err, "kry_halo_create", "clCreateBuffer"));
+    h->host = clEnqueueMapBuffer(dev->queue, h->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                 bytes ? bytes : size, 0, NULL, NULL, &err);
+    TRY(kry_cl_check(err, "kry_halo_create", "clEnqueueMapBuffer"));
+    TRY(kry_alloc((size_t)h->outs, sizeof *h->to, &h->to));
+    TRY(kry_alloc((size_t)h->ins, sizeof *h->from, &h->from));
+    for (int i = 0; i < h->outs; i++) h->to[i].bytes = h->host + (size_t)h->out[i].first * size;
+    h->copies = dev->queue;
+    if (dev->info.gpu && dev->info.opencl >= 120) {
+        h->copies = clCreateCommandQueue(dev->context, dev->id, 0, &err);
+        TRY(kry_cl_check(err, "kry_halo_create", "clCreateCommandQueue"));
+    } else {
+        TRY_CL(clRetainCommandQueue(h->copies));
+    }
+    TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack", &h->pack));
+    TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack_direction", &h->pack_direction));
+done:
+    return st;
+}
+
+kry_status kry_halo_create(kry_device *dev, kry_type type, const kry_link *want, int wants,
+                           const int32_t *row, kry_halo **halo)
+{
+    kry_status st = KRY_OK;
+    kry_halo *h = NULL;
+
+    *halo = NULL;
+    TRY(kry_alloc(1, sizeof *h, &h));
+    h->dev = dev, h->comm = dev->layout.comm, h->type = type;
+    TRY(find_neighbours(h, want, wants, row));
+    TRY(allocate(h));
+    *halo = h;
+    h = NULL;
+done:
+    kry_halo_release(&h);
+    return st;
+}
+
+kry_status kry_halo_like(const kry_halo *h, kry_type type, kry_halo **like)
+{
+    return kry_halo_create(h->dev, type, h->in, h->ins, h->wanted, like);
+}
+
+static void halo_destroy(kry_deferred *deferred)
+{
+    kry_halo *h = (kry_halo *)deferred;
+
+    drop(&h->packed_now);
+    drop(&h->ready);
+    drop(&h->arrived);
+    if (h->host) clEnqueueUnmapMemObject(h->dev->queue, h->pinned, h->host, 0, NULL, NULL);
+    kry_buffer_release(h->dev, &h->pinned);
+    kry_buffer_release(h->dev, &h->numbers);
+    kry_buffer_release(h->dev, &h->packed);
+    kry_buffer_release(h->dev, &h->row);
+    if (h->copies) clReleaseCommandQueue(h->copies);
+    free(h->from);
+    free(h->to);
+    free(h->said);
+    free(h->wanted);
+    free(h->out);
+    free(h->in);
+    free(h);
+}
+
+void kry_halo_release(kry_halo **halo)
+{
+    kry_halo *h = *halo;
+
+    *halo = NULL;
+    if (!h) return;
+    if (h->copies) clFinish(h->copies); /* they read what neighbours have packed */
+    h->deferred.release = halo_destroy;
+    if (h->comm && h->comm->size > 1)
+        h->comm->defer(h->comm, &h->deferred);
+    else
+        halo_destroy(&h->deferred);
+}

@@ -1,0 +1,253 @@
+/* null_space.c - v -= N N'v with N orthonormal: constants, or vectors that the caller attached.
+ * Kernels: cl/null_space.cl. Per projection 3 words, 5 for each vector that is not constant. */
+#include "operator/null_space.h"
+#include "operator/op_parts.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- attaching vectors --------------------------------------------------------------------- */
+
+static double dot_of(const double *x, const double *y, int64_t begin, int64_t end)
+{
+    double sum = 0;
+    for (int64_t i = begin; i < end; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static kry_status dot(kry_layout *layout, const kry_chunks *rows, const double *x, const double *y,
+                      double *sum)
+{
+    double partial[KRY_SUM_CAPACITY];
+
+    if (!rows->chunk) {
+        *sum = dot_of(x, y, 0, rows->n);
+        return kry_layout_combine(layout, KRY_ADD, sum, 1);
+    }
+    int64_t chunks = (rows->unit + rows->chunk - 1) / rows->chunk; /* of a unit */
+    for (int64_t g = 0; g < rows->groups; g++) {
+        int64_t unit = g / chunks * rows->unit, begin = unit + g % chunks * rows->chunk;
+        int64_t end = begin + rows->chunk, last = unit + rows->unit;
+        if (last > rows->n) last = rows->n;
+        partial[g] = dot_of(x, y, begin, end < last ? end : last);
+    }
+    return kry_layout_add_chunks(layout, partial, (int)rows->groups, 1, sum);
+}
+
+/* Gram and Schmidt, twice, in double. */
+static kry_status orthonormalise(kry_layout *layout, const kry_chunks *rows, double *v, int64_t k)
+{
+    kry_status st = KRY_OK;
+    int64_t n = rows->n;
+
+    for (int64_t j = 0; j < k; j++) {
+        double *vj = v + j * n, before, norm, share;
+        TRY(dot(layout, rows, vj, vj, &before));
+        before = sqrt(before);
+        CHECK(before > 0 && isfinite(before), KRY_ERR_ARGUMENT,
+              "kry_op_set_null_space: vector %lld has norm %g", (long long)j, before);
+        for (int64_t i = 0; i < 2 * j; i++) {
+            const double *vi = v + i % j * n;
+            TRY(dot(layout, rows, vi, vj, &share));
+            for (int64_t l = 0; l < n; l++) vj[l] -= share * vi[l];
+        }
+        TRY(dot(layout, rows, vj, vj, &norm));
+        norm = sqrt(norm);
+        CHECK(norm > 1e-6 * before, KRY_ERR_ARGUMENT,
+              "kry_op_set_null_space: vector %lld depends on those before it", (long long)j);
+        for (int64_t l = 0; l < n; l++) vj[l] /= norm;
+    }
+done:
+    return st;
+}
+
+/* An orthonormal basis of what `given` spans, in a block of its own. Waits. */
+static kry_status make_basis(const kry_vec *given, kry_vec **basis)
+{
+    kry_status st = KRY_OK;
+    int64_t count = given->n * given->k;
+    void *host = NULL;
+    double *v = NULL;
+
+    TRY(kry_alloc((size_t)count, kry_type_size(given->type), &host));
+    TRY(kry_alloc((size_t)count, sizeof *v, &v));
+    TRY(kry_vec_read(given, host));
+    for (int64_t i = 0; i < count; i++) v[i] = kry_number_at(given->type, host, i);
+    const kry_vec one = kry_vec_column(given, 0);
+    const kry_chunks rows = kry_chunks_of(&one);
+    TRY(orthonormalise(given->layout, &rows, v, given->k));
+    for (int64_t i = 0; i < count; i++) kry_number_put(given->type, host, i, v[i]);
+    TRY(kry_vec_create(given->dev, given->type, given->n, given->k, basis));
+    TRY(kry_vec_write(*basis, host));
+done:
+    if (st < 0) kry_vec_release(basis);
+    free(v);
+    free(host);
+    return st;
+}
+
+/* A times each of them is zero, next to what A does to a vector that swings from row to row. */
+static kry_status check_mapped_to_zero(const kry_op *A, const kry_vec *basis)
+{
+    kry_status st = KRY_OK;
+    kry_vec *x = NULL, *y = NULL;
+    double *host = NULL, scale, norm;
+    int64_t first, all;
+    double eps = A->shape.type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON;
+
+    TRY(kry_vec_create(A->dev, basis->type, basis->n, 1, &x));
+    TRY(kry_vec_create(A->dev, basis->type, basis->n, 1, &y));
+    TRY(kry_alloc((size_t)basis->n, sizeof *host, &host));
+    TRY(kry_layout_rows(basis->layout, basis->n, &first, &all));
+    for (int64_t i = 0; i < basis->n; i++)
+        kry_number_put(basis->type, host, i, cos(3.0 * (double)(first + i)) / sqrt((double)all));
+    TRY(kry_vec_write(x, host));
+    TRY(kry_op_apply(A, 1, x, 0, y));
+    TRY(kry_vec_norm2(y, &scale));
+    for (int64_t j = 0; j < basis->k; j++) {
+        kry_vec v = kry_vec_column(basis, j);
+        TRY(kry_op_apply(A, 1, &v, 0, y));
+        TRY(kry_vec_norm2(y, &norm));
+        CHECK(norm <= sqrt(eps) * scale, KRY_ERR_ARGUMENT,
+              "kry_op_set_null_space: '%s' does not map vector %lld to zero: its product has norm "
+              "%.3g, where %.3g is usual",
+              A->table->kind, (long long)j, norm, scale);
+    }
+done:
+    free(host);
+    kry_vec_release(&x);
+    kry_vec_release(&y);
+    return st;
+}
+
+typedef struct attaching {
+    const kry_op *A;
+    const kry_vec *vectors;
+} attaching;
+
+static kry_status set_on_part(void *user, int rank)
+{
+    const attaching *a = user;
+    kry_vec v = a->vectors ? kry_vec_on_part(a->vectors, rank) : (kry_vec){ 0 };
+    return kry_op_set_null_space((kry_op *)kry_op_on_part(a->A, rank), a->vectors ? &v : NULL);
+}
+
+kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
+{
+    kry_status st = KRY_OK;
+    kry_vec *basis = NULL;
+
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_op_set_null_space: NULL");
+    if (vectors) {
+        CHECK(A->shape.rows == A->shape.cols && vectors->n == A->shape.rows, KRY_ERR_SHAPE,
+              "kry_op_set_null_space: '%s' is %lld-by-%lld, the vectors have %lld rows",
+              A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols,
+              (long long)vectors->n);
+        CHECK(vectors->type == A->shape.type && vectors->dev == A->dev, KRY_ERR_TYPE,
+              "kry_op_set_null_space: the vectors have another number type or device than '%s'",
+              A->table->kind);
+        CHECK(vectors->k > 0 && vectors->k < vectors->n, KRY_ERR_SHAPE,
+              "kry_op_set_null_space: %lld vectors for %lld unknowns", (long long)vectors->k,
+              (long long)vectors->n);
+    }
+    if (kry_op_in_parts(A))
+        return kry_split_run(kry_op_split(A), set_on_part, &(attaching){ A, vectors });
+    if (vectors) {
+        TRY(make_basis(vectors, &basis));
+        TRY(check_mapped_to_zero(A, basis));
+    }
+    kry_vec_release(&A->null_space);
+    A->null_space = basis;
+    basis = NULL;
+done:
+    kry_vec_release(&basis);
+    return st;
+}
+
+/* ---- projection ---------------------------------------------------------------------------- */
+
+kry_status kry_null_space_create(const kry_op *A, kry_null_space *N)
+{
+    kry_status st = KRY_OK;
+    kry_type type = A->shape.type;
+
+    *N = (kry_null_space){ 0 };
+    if (!A->null_space && !(A->shape.traits & KRY_SINGULAR)) return KRY_OK;
+    if (A->shape.rows == 0) return KRY_OK;
+    N->vectors = A->null_space;
+    const char *defines = N->vectors ? "-DVECTOR -DKRY_UNALIGNED" : "-DKRY_UNALIGNED";
+    TRY(kry_sum_create(A->dev, 1, &N->sum));
+    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_dot", &N->dot));
+    TRY(kry_kernel_get(A->dev, "null_space", type, defines, "null_space_subtract", &N->subtract));
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
+    N->A = A;
+done:
+    if (st < 0) kry_null_space_release(N);
+    return st;
+}
+
+void kry_null_space_release(kry_null_space *N)
+{
+    kry_sum_release(&N->sum);
+    *N = (kry_null_space){ 0 };
+}
+
+static int64_t count_of(const kry_null_space *N) { return N->vectors ? N->vectors->k : 1; }
+
+/* sum := (vector j)'v */
+static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
+{
+    kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
+    const kry_chunks rows = kry_chunks_of(v);
+    kry_arg args[KRY_CHUNKS_ARGS + 5];
+    const kry_arg rest[] = { ARG(v->buffer), ARG(v->first), ARG(u.buffer), ARG(u.first),
+                             ARG(N->sum->buffer) };
+    size_t count = kry_chunks_args(&rows, args);
+
+    memcpy(args + count, rest, sizeof rest);
+    N->sum->count = (cl_int)rows.groups;
+    return kry_launch(v->dev, N->dot, rows.groups, args, count + COUNT(rest));
+}
+
+static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
+{
+    kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
+    const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
+                             ARG(N->sum->count), ARG(u.buffer),    ARG(u.first),
+                             ARG(v->buffer),     ARG(v->first) };
+
+    return kry_launch(v->dev, N->subtract, kry_groups_for_sums(v->dev, v->type, v->n), args,
+                      COUNT(args));
+}
+
+kry_status kry_null_space_project(kry_null_space *N, kry_vec *v)
+{
+    kry_status st = KRY_OK;
+
+    if (!N->A) return KRY_OK;
+    for (int64_t j = 0; j < count_of(N); j++) {
+        TRY(run_dot(N, j, v));
+        TRY(kry_layout_reduce(v->layout, &N->sum, 1));
+        TRY(run_subtract(N, j, v));
+    }
+done:
+    return st;
+}
+
+kry_status kry_null_space_measure(kry_null_space *N, const kry_vec *v, double *size)
+{
+    kry_status st = KRY_OK;
+    double square = 0, share;
+
+    *size = 0;
+    if (!N->A) return KRY_OK;
+    for (int64_t j = 0; j < count_of(N); j++) {
+        TRY(run_dot(N, j, v));
+        TRY(kry_sum_read(v->layout, N->sum, &share));
+        square += share * share;
+    }
+    *size = sqrt(N->vectors ? square : square / (double)N->unknowns);
+done:
+    return st;
+}

@@ -1,0 +1,25 @@
+/*
+ * null_space.h - what A maps to zero: taken out of residuals while a solver runs, and out of x at
+ * the end.
+ */
+#ifndef KRY_NULL_SPACE_H
+#define KRY_NULL_SPACE_H
+
+#include "operator/op.h"
+
+typedef struct kry_null_space {
+    const kry_op *A; /* borrowed; NULL: nothing is mapped to zero, and all below is no work */
+    const kry_vec *vectors; /* A's, orthonormal; NULL: constants */
+    int64_t unknowns;       /* of all parts */
+    kry_sum *sum;
+    kry_kernel *dot, *subtract;
+} kry_null_space;
+
+kry_status kry_null_space_create(const kry_op *A, kry_null_space *N);
+void kry_null_space_release(kry_null_space *N);
+/* v -= N N'v. Does not wait. */
+kry_status kry_null_space_project(kry_null_space *N, kry_vec *v);
+/* ||N'v||: the size of what projection would take away. Waits. */
+kry_status kry_null_space_measure(kry_null_space *N, const kry_vec *v, double *size);
+
+#endif

@@ -1,0 +1,221 @@
+/* op.c - the front door of every operator: checks once, then calls the table or its default. */
+#include "operator/op.h"
+#include "operator/direction.h"
+#include "operator/op_parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
+                         const kry_op_shape *shape, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_op *o = NULL;
+
+    *op = NULL;
+    CHECK(dev && table && shape, KRY_ERR_ARGUMENT, "kry_op_create: NULL");
+    CHECK(table->struct_size == sizeof *table, KRY_ERR_ARGUMENT,
+          "kry_op_create: a table of %zu bytes where %zu are expected: recompile the caller",
+          table->struct_size, sizeof *table);
+    CHECK(table->apply && table->kind, KRY_ERR_ARGUMENT,
+          "kry_op_create: the table has no apply or no kind");
+    CHECK(!dev->team || table == &kry_parts_table, KRY_ERR_UNSUPPORTED,
+          "kry_op_create: '%s' is for one device, and this is a team of %d", table->kind,
+          kry_team_size(dev));
+    CHECK(shape->rows >= 0 && shape->cols >= 0, KRY_ERR_ARGUMENT, "kry_op_create: %lld-by-%lld",
+          (long long)shape->rows, (long long)shape->cols);
+    CHECK(shape->type == KRY_F32 || shape->type == KRY_F64, KRY_ERR_ARGUMENT,
+          "kry_op_create: %d is not a number type", (int)shape->type);
+    TRY(kry_alloc(1, sizeof *o, &o));
+    *o = (kry_op){
+        .refs = 1, .dev = kry_device_retain(dev), .table = table, .self = self, .shape = *shape
+    };
+    if (o->shape.traits & KRY_POSITIVE) o->shape.traits |= KRY_SYMMETRIC;
+    *op = o;
+done:
+    return st;
+}
+
+kry_op *kry_op_retain(const kry_op *op)
+{
+    kry_op *o = (kry_op *)op; /* the count is not part of the operator's value */
+    o->refs++;
+    return o;
+}
+
+void kry_op_release(kry_op **op)
+{
+    kry_op *o = *op;
+    *op = NULL;
+    if (!o || --o->refs) return;
+    if (o->table->destroy) o->table->destroy(o->self);
+    kry_vec_release(&o->null_space);
+    kry_device_release(&o->dev);
+    free(o);
+}
+
+const kry_op_shape *kry_op_get_shape(const kry_op *op) { return &op->shape; }
+kry_device *kry_op_device(const kry_op *op) { return op->dev; }
+
+void kry_op_describe(const kry_op *op, kry_op_info *info)
+{
+    *info = (kry_op_info){ .kind = op->table->kind, .variant = "", .chosen = "", .nnz = -1 };
+    if (op->table->describe) op->table->describe(op->self, info);
+}
+
+kry_status kry_op_check_square(const char *who, const kry_op *op)
+{
+    if (op->shape.rows == op->shape.cols) return KRY_OK;
+    return kry_fail(KRY_ERR_SHAPE, "%s: '%s' is %lld-by-%lld", who, op->table->kind,
+                    (long long)op->shape.rows, (long long)op->shape.cols);
+}
+
+/* ---- front doors ---------------------------------------------------------------------- */
+
+kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
+                                 const kry_vec *y, int64_t rows)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op && x && y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    CHECK(x->n == cols && y->n == rows && x->k == y->k, KRY_ERR_SHAPE,
+          "%s: '%s' is %lld-by-%lld, but x is %lld-by-%lld and y %lld-by-%lld", who,
+          op->table->kind, (long long)op->shape.rows, (long long)op->shape.cols, (long long)x->n,
+          (long long)x->k, (long long)y->n, (long long)y->k);
+    CHECK(x->type == op->shape.type && y->type == op->shape.type, KRY_ERR_TYPE,
+          "%s: '%s' is %s, x is %s, y is %s", who, op->table->kind, kry_type_name(op->shape.type),
+          kry_type_name(x->type), kry_type_name(y->type));
+    CHECK(x->dev == op->dev && y->dev == op->dev, KRY_ERR_ARGUMENT,
+          "%s: a vector lives on another device than '%s'", who, op->table->kind);
+    CHECK(!kry_vec_overlap(x, y), KRY_ERR_ARGUMENT, "%s: x and y overlap", who);
+done:
+    return st;
+}
+
+typedef kry_status apply_fn(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
+
+static kry_status by_column(apply_fn *apply, void *self, double alpha, const kry_vec *x,
+                            double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    if (y->n == 0) return KRY_OK; /* an empty range is no launch */
+    for (int64_t j = 0; j < x->k; j++) {
+        kry_vec xj = kry_vec_column(x, j), yj = kry_vec_column(y, j);
+        TRY(apply(self, alpha, &xj, beta, &yj));
+    }
+done:
+    return st;
+}
+
+kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply: NULL");
+    TRY(kry_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
+    TRY(by_column(op->table->apply, op->self, alpha, x, beta, y));
+done:
+    return st;
+}
+
+kry_status kry_op_apply_transpose(const kry_op *op, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply_transpose: NULL");
+    TRY(kry_op_check_operands("kry_op_apply_transpose", op, x, op->shape.rows, y, op->shape.cols));
+    apply_fn *apply = op->table->apply_transpose;
+    if (!apply && (op->shape.traits & KRY_SYMMETRIC)) apply = op->table->apply;
+    CHECK(apply, KRY_ERR_UNSUPPORTED, "kry_op_apply_transpose: '%s' offers no transpose",
+          op->table->kind);
+    TRY(by_column(apply, op->self, alpha, x, beta, y));
+done:
+    return st;
+}
+
+kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op && b && r, KRY_ERR_ARGUMENT, "kry_op_residual: NULL");
+    TRY(kry_op_check_operands("kry_op_residual", op, x, op->shape.cols, r, op->shape.rows));
+    TRY(kry_op_check_operands("kry_op_residual", op, x, op->shape.cols, b, op->shape.rows));
+    CHECK(!kry_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
+          "kry_op_residual: b and r overlap by a part");
+    if (r->n == 0) return KRY_OK;
+    for (int64_t j = 0; j < b->k; j++) {
+        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j), rj = kry_vec_column(r, j);
+        if (op->table->residual) {
+            TRY(op->table->residual(op->self, &bj, &xj, &rj));
+        } else {
+            TRY(kry_vec_copy(&bj, &rj));
+            TRY(op->table->apply(op->self, -1.0, &xj, 1.0, &rj));
+        }
+    }
+done:
+    return st;
+}
+
+kry_status kry_op_diagonal(const kry_op *op, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op && d, KRY_ERR_ARGUMENT, "kry_op_diagonal: NULL");
+    CHECK(op->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_op_diagonal: '%s' offers no diagonal",
+          op->table->kind);
+    CHECK(op->shape.rows == op->shape.cols && d->n == op->shape.rows && d->k == 1, KRY_ERR_SHAPE,
+          "kry_op_diagonal: '%s' is %lld-by-%lld, d is %lld-by-%lld", op->table->kind,
+          (long long)op->shape.rows, (long long)op->shape.cols, (long long)d->n, (long long)d->k);
+    CHECK(d->type == op->shape.type && d->dev == op->dev, KRY_ERR_TYPE,
+          "kry_op_diagonal: d has another number type or device than '%s'", op->table->kind);
+    if (d->n) TRY(op->table->diagonal(op->self, d));
+done:
+    return st;
+}
+
+kry_status kry_op_update(kry_op *op, const void *values)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
+    CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
+          op->table->kind);
+    if (op->table->update) TRY(op->table->update(op->self, values));
+done:
+    return st;
+}
+
+/* ---- fused steps, with their defaults --------------------------------------------------- */
+
+/* Else sums go by chunks of rows, by passes of their own. */
+static bool fuses_sums(const kry_op *op) { return !op->dev->layout.reproducible; }
+
+kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    if (op->table->apply_dot && fuses_sums(op)) return op->table->apply_dot(op->self, x, y, sum);
+    TRY(op->table->apply(op->self, 1.0, x, 0.0, y));
+    TRY(kry_vec_dot_sum(x, y, sum));
+done:
+    return st;
+}
+
+kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    if (op->table->apply_direction && fuses_sums(op))
+        return op->table->apply_direction(op->self, d, p, q, sum);
+    TRY(kry_direction_run(d, p));
+    TRY(kry_op_run_dot(op, p, q, sum));
+done:
+    return st;
+}
+
+kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    if (op->table->apply_dots && fuses_sums(op)) return op->table->apply_dots(op->self, r, z, sum);
+    TRY(op->table->apply(op->self, 1.0, r, 0.0, z));
+    TRY(kry_vec_dot_pair(r, z, sum));
+done:
+    return st;
+}

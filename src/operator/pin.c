@@ -1,0 +1,283 @@
+/* pin.c - P := A + a_rr e_r e_r', a singular A made regular in one unknown. Kernel: cl/pin.cl. */
+#include "operator/pin.h"
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct pin {
+    kry_op *A;        /* retained */
+    int64_t row;      /* here; -1: on another part of a team */
+    int64_t told_row; /* of the whole */
+    double entry;     /* a_rr */
+    kry_kernel *add;
+    char variant[64];
+} pin;
+
+/* y_r += c x_r */
+static kry_status add_entry(const pin *P, double c, const kry_vec *x, kry_vec *y)
+{
+    if (P->row < 0) return KRY_OK;
+    kry_scalar scalar = kry_scalar_of(y->dev, c);
+    const int64_t from = x->first + P->row, to = y->first + P->row;
+    const kry_arg args[] = { ARG_ACC(y->dev, scalar), ARG(x->buffer), ARG(from), ARG(y->buffer),
+                             ARG(to) };
+    return kry_launch(y->dev, P->add, 1, args, COUNT(args));
+}
+
+static kry_status pin_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    pin *P = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_apply(P->A, alpha, x, beta, y));
+    TRY(add_entry(P, alpha * P->entry, x, y));
+done:
+    return st;
+}
+
+static kry_status pin_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    pin *P = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_residual(P->A, b, x, r));
+    TRY(add_entry(P, -P->entry, x, r));
+done:
+    return st;
+}
+
+static kry_status pin_diagonal(void *self, kry_vec *d)
+{
+    pin *P = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_diagonal(P->A, d));
+    TRY(add_entry(P, 1, d, d)); /* a_rr twice */
+done:
+    return st;
+}
+
+/* Number `row` of a vector, which is here if row >= 0. Waits. Collective. */
+static kry_status read_number(const kry_vec *v, int64_t row, double *number)
+{
+    kry_status st = KRY_OK;
+    double host = 0; /* room for either type */
+    kry_vec one = kry_vec_borrow(v);
+
+    one.first += row, one.n = one.k = 1;
+    if (row >= 0) TRY(kry_vec_read(&one, &host));
+    *number = kry_number_at(v->type, &host, 0);
+    TRY(kry_layout_combine(v->layout, KRY_ADD, number, 1));
+done:
+    return st;
+}
+
+/* a_rr; the old one stays if it fails. */
+static kry_status take_entry(pin *P, const char *who)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = P->A;
+    kry_vec *d = NULL;
+    double entry = 0;
+
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &d));
+    TRY(kry_op_diagonal(A, d));
+    TRY(read_number(d, P->row, &entry));
+    CHECK(entry > 0 && isfinite(entry), KRY_ERR_SINGULAR,
+          "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins", who,
+          (long long)P->told_row, A->table->kind, entry);
+    P->entry = entry;
+done:
+    kry_vec_release(&d);
+    return st;
+}
+
+static kry_status pin_update(void *self, const void *values)
+{
+    pin *P = self;
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_update(P->A, values));
+    TRY(take_entry(P, "kry_op_update"));
+done:
+    return st;
+}
+
+static void pin_describe(void *self, kry_op_info *info)
+{
+    pin *P = self;
+
+    kry_op_describe(P->A, info);
+    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->told_row, info->kind);
+    info->kind = "pin";
+    info->variant = P->variant;
+    info->bytes_per_direction = info->bytes_per_step = 0; /* not offered */
+}
+
+static void pin_destroy(void *self)
+{
+    pin *P = self;
+    if (!P) return;
+    kry_op_release(&P->A);
+    free(P);
+}
+
+static kry_status pin_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin);
+
+static const kry_op_table pin_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "pin",
+    .apply = pin_apply,
+    .apply_transpose = pin_apply, /* A is symmetric */
+    .residual = pin_residual,
+    .diagonal = pin_diagonal,
+    .update = pin_update,
+    .describe = pin_describe,
+    .destroy = pin_destroy,
+    .twin = pin_twin,
+};
+
+const kry_op *kry_pin_of(const kry_op *op)
+{
+    return op && op->table == &pin_table ? ((const pin *)op->self)->A : op;
+}
+
+/* A null space of one vector, and that is not zero in the row. */
+static kry_status check_null_space(const kry_op *A, int64_t row)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *N = A->null_space;
+    double share = 1;
+
+    CHECK(N || (A->shape.traits & KRY_SINGULAR), KRY_ERR_ARGUMENT,
+          "kry_pin_create: '%s' is not known to be singular (KRY_SINGULAR, kry_op_set_null_space): "
+          "there is nothing to pin",
+          A->table->kind);
+    if (!N) return KRY_OK;
+    CHECK(N->k == 1, KRY_ERR_UNSUPPORTED,
+          "kry_pin_create: one row pins one vector, the null space of '%s' has %lld",
+          A->table->kind, (long long)N->k);
+    TRY(read_number(N, kry_layout_find_row(&A->dev->layout, A->shape.rows, row), &share));
+    CHECK(share != 0, KRY_ERR_ARGUMENT,
+          "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned there",
+          A->table->kind, (long long)row);
+done:
+    return st;
+}
+
+/* On a part of a team: the part's piece of what pins a row of the whole. */
+static kry_status create(const kry_op *A, int64_t row, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    pin *P = NULL;
+
+    TRY(check_null_space(A, row));
+    CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_pin_create: '%s' offers no diagonal",
+          A->table->kind);
+    TRY(kry_alloc(1, sizeof *P, &P));
+    P->A = kry_op_retain(A);
+    P->row = kry_layout_find_row(&A->dev->layout, A->shape.rows, row);
+    P->told_row = row;
+    TRY(kry_kernel_get(A->dev, "pin", A->shape.type, "", "pin_add", &P->add));
+    TRY(take_entry(P, "kry_pin_create"));
+    kry_op_shape shape = A->shape;
+    shape.traits = KRY_POSITIVE;
+    TRY(kry_op_create(A->dev, &pin_table, P, &shape, out));
+    P = NULL;
+done:
+    pin_destroy(P);
+    return st;
+}
+
+/* The twin of A, pinned. */
+static kry_status pin_twin(void *self, kry_type type, double factor, const double *scale,
+                           kry_op **twin)
+{
+    pin *P = self, *old = *twin ? (*twin)->self : NULL;
+    kry_status st = KRY_OK;
+    kry_op *A = old ? kry_op_retain(old->A) : NULL;
+
+    TRY(kry_op_make_twin("kry_op_twin", P->A, type, factor, scale, &A));
+    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->told_row, twin));
+done:
+    kry_op_release(&A);
+    return st;
+}
+
+/* ---- on a team ------------------------------------------------------------------------------- */
+
+typedef struct pinning {
+    const kry_op *A;
+    int64_t row;
+} pinning;
+
+static kry_status create_part(const void *user, int rank, kry_op **local)
+{
+    const pinning *p = user;
+
+    *local = NULL;
+    return create(kry_op_on_part(p->A, rank), p->row, local);
+}
+
+static kry_status update_whole(void *A, const void *values) { return kry_op_update(A, values); }
+
+static kry_status update_part(void *A, int rank, kry_op *local)
+{
+    (void)A;
+    (void)rank;
+    return take_entry(local->self, "kry_op_update");
+}
+
+static void release_whole(void *A)
+{
+    kry_op *op = A;
+    kry_op_release(&op);
+}
+
+static kry_status create_in_parts(const kry_op *A, int64_t row, kry_op **out)
+{
+    const pinning p = { A, row };
+    const kry_parts_extra extra = { kry_op_retain(A), update_whole, update_part, release_whole };
+    kry_status st = kry_parts_create(A->dev, kry_op_split(A), &extra, create_part, &p, out);
+
+    if (st < 0) release_whole(extra.self);
+    return st;
+}
+
+kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
+{
+    kry_status st = KRY_OK;
+
+    *out = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_pin_create: NULL");
+    TRY(kry_op_check_square("kry_pin_create", A));
+    const kry_split *all = A->dev->layout.split; /* of the rows of which A has a part */
+    int64_t rows = all ? all->n : A->shape.rows;
+    CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
+          (long long)row, (long long)rows);
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out) : create(A, row, out));
+done:
+    return st;
+}
+
+kry_status kry_unpinned_create(const kry_op *op, kry_unpinned *U)
+{
+    if (kry_pin_of(op) == op) return KRY_OK;
+    U->A = kry_pin_of(op);
+    return kry_null_space_create(U->A, &U->null);
+}
+
+void kry_unpinned_release(kry_unpinned *U) { kry_null_space_release(&U->null); }
+
+kry_status kry_unpinned_residual(kry_unpinned *U, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_op_residual(U->A, b, x, r));
+    TRY(kry_null_space_project(&U->null, r));
+done:
+    return st;
+}

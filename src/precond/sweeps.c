@@ -1,0 +1,98 @@
+/* sweeps.c - sweeps over any operator with a diagonal: its own, or a residual and a pass over
+ * vectors. Kernel: cl/relax.cl. */
+#include "precond/sweeps.h"
+#include "operator/op.h"
+#include <kry/precond.h>
+#include <string.h>
+
+static kry_status allocate(kry_relaxer *w)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *shape = &w->A->shape;
+    kry_device *dev = w->A->dev;
+
+    TRY(kry_jacobi_create(w->A, &w->jacobi));
+    TRY(kry_vec_create(dev, shape->type, shape->rows, 1, &w->residual));
+    TRY(kry_kernel_get(dev, "relax", shape->type, "", "relax_sweep", &w->sweep));
+    w->unaligned = w->sweep;
+    if (!dev->info.cpu_kernels)
+        TRY(kry_kernel_get(dev, "relax", shape->type, "-DKRY_UNALIGNED", "relax_sweep",
+                           &w->unaligned));
+done:
+    return st;
+}
+
+kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w)
+{
+    kry_status st = KRY_OK;
+
+    memset(w, 0, sizeof *w);
+    TRY(kry_op_check_square(who, A));
+    CHECK(A->table->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
+          who, A->table->kind);
+    w->A = kry_op_retain(A);
+    TRY(A->table->relax ? A->table->relax(A->self, NULL, NULL, NULL) : allocate(w));
+done:
+    if (st < 0) kry_relaxer_release(w);
+    return st;
+}
+
+void kry_relaxer_release(kry_relaxer *w)
+{
+    kry_vec_release(&w->residual);
+    kry_op_release(&w->jacobi);
+    if (w->A) kry_op_release(&w->A);
+}
+
+kry_status kry_relaxer_update(kry_relaxer *w)
+{
+    return w->jacobi ? kry_op_update(w->jacobi, NULL) : KRY_OK;
+}
+
+/* r = b - A x is there; the rest is elementwise. */
+static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
+                            kry_sum *sum)
+{
+    const kry_vec *d = w->jacobi->table->as_diagonal(w->jacobi->self);
+    const kry_vec *x = s->x ? s->x : s->b, *old = s->old && s->c0 != 0 ? s->old : x;
+    const cl_int has_x = s->x != NULL, has_old = old != x, sums = sum ? sum->width : 0;
+    kry_scalar c0 = kry_scalar_of(y->dev, s->c0), c1 = kry_scalar_of(y->dev, s->c1);
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    int64_t groups = kry_groups_for_sums(y->dev, y->type, y->n);
+    const bool aligned = !*kry_vec_alignment((const kry_vec *[]){ s->b, x, old, r, y }, 5);
+    const kry_arg args[] = { ARG(y->n),         ARG_ACC(y->dev, c0), ARG_ACC(y->dev, c1),
+                             ARG(s->b->buffer), ARG(s->b->first),    ARG(has_x),
+                             ARG(x->buffer),    ARG(x->first),       ARG(has_old),
+                             ARG(old->buffer),  ARG(old->first),     ARG(d->buffer),
+                             ARG(r->buffer),    ARG(r->first),       ARG(y->buffer),
+                             ARG(y->first),     ARG(sums),           ARG(part) };
+
+    if (sum) sum->count = (cl_int)groups;
+    return kry_launch(y->dev, aligned ? w->sweep : w->unaligned, groups, args, COUNT(args));
+}
+
+kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+
+    if (y->n == 0) { /* an empty range is no launch */
+        if (sum) sum->count = 0;
+        return KRY_OK;
+    }
+    if (w->A->table->relax) return w->A->table->relax(w->A->self, s, y, sum);
+    if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, w->residual));
+    TRY(run_sweep(w, s, s->x ? w->residual : s->b, y, sum));
+done:
+    return st;
+}
+
+/* Beside the product: b; and without a sweep of A's own r written and read, x and D^-1 read, y
+ * written once more. */
+double kry_relaxer_bytes(const kry_relaxer *w)
+{
+    kry_op_info A;
+    double word = (double)w->A->shape.rows * (double)kry_type_size(w->A->shape.type);
+
+    kry_op_describe(w->A, &A);
+    return A.bytes_per_apply > 0 ? A.bytes_per_apply + (w->jacobi ? 5 : 1) * word : 0;
+}

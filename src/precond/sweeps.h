@@ -1,0 +1,28 @@
+/*
+ * sweeps.h - y := x + c0 (x - old) + c1 D^-1 (b - A x) for any operator with a diagonal: what the
+ * iterations of Jacobi and Chebyshev are made of.
+ */
+#ifndef KRY_RELAX_H
+#define KRY_RELAX_H
+
+#include "operator/op.h"
+
+typedef struct kry_relaxer {
+    kry_op *A;                     /* retained */
+    kry_op *jacobi;                /* D^-1; NULL where A sweeps by itself, as all below */
+    kry_vec *residual;             /* room for b - A x */
+    kry_kernel *sweep, *unaligned; /* for vectors that start anywhere */
+} kry_relaxer;
+
+/* `who` names the constructor. Returns  KRY_ERR_UNSUPPORTED if A offers no diagonal,
+ * KRY_ERR_SINGULAR if it has a zero. Waits. */
+kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w);
+void kry_relaxer_release(kry_relaxer *w);
+/* After a change of A. */
+kry_status kry_relaxer_update(kry_relaxer *w);
+/* As kry_op_table.relax. */
+kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum);
+/* By the model, for a sweep without old; 0: not known. */
+double kry_relaxer_bytes(const kry_relaxer *w);
+
+#endif

@@ -1,0 +1,175 @@
+/* open.c - devices by their names: "gpu:1", and teams: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
+#include "team/team.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 };
+
+typedef struct members {
+    kry_device *device[MOST];
+    int count;
+} members;
+
+static kry_status add(members *m, cl_device_id id)
+{
+    kry_status st = KRY_OK;
+    CHECK(m->count < MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices", (int)MOST);
+    TRY(kry_device_open_id(id, &m->device[m->count]));
+    m->count++;
+done:
+    return st;
+}
+
+/* Devices cut into pieces, as they were made. They stay until the process ends: PoCL's threads look
+ * at the device of a command after the wait for that command has returned (its clReleaseEvent, its
+ * scheduler), nothing tells when they are done, and its contexts and queues do not hold
+ * sub-devices. */
+typedef struct cut {
+    cl_device_id whole;
+    int pieces;
+    cl_device_id piece[MOST];
+    struct cut *next;
+} cut;
+
+static cut *cuts;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static kry_status cut_create(cl_device_id id, int pieces, cl_uint units, cut **made)
+{
+    kry_status st = KRY_OK;
+    const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
+                                                 (cl_device_partition_property)units / pieces, 0 };
+    cl_uint count = 0;
+    cut *c = NULL;
+
+    TRY(kry_alloc(1, sizeof *c, &c));
+    c->whole = id;
+    c->pieces = pieces;
+    CHECK(clCreateSubDevices(id, how, MOST, c->piece, &count) == CL_SUCCESS && (int)count >= pieces,
+          KRY_ERR_UNSUPPORTED,
+          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices",
+          pieces);
+    c->next = cuts;
+    cuts = *made = c;
+    c = NULL;
+done:
+    free(c);
+    return st;
+}
+
+/* A device cut into `pieces` of as many compute units each. */
+static kry_status add_pieces(members *m, cl_device_id id, int pieces)
+{
+    kry_status st = KRY_OK;
+    cl_uint units = 0;
+    kry_device_info info;
+    cut *c = NULL;
+
+    pthread_mutex_lock(&lock);
+    TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
+    CHECK(pieces >= 1 && pieces <= (int)units && pieces <= MOST, KRY_ERR_ARGUMENT,
+          "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
+    TRY(kry_profile_query(id, &info)); /* drivers of OpenCL 1.1 do not have the call */
+    CHECK(info.opencl >= 120, KRY_ERR_UNSUPPORTED,
+          "kry_device_open: '%s' cannot be cut into %d pieces: sub-devices are of OpenCL 1.2",
+          info.name, pieces);
+    for (c = cuts; c && (c->whole != id || c->pieces != pieces);) c = c->next;
+    if (!c) TRY(cut_create(id, pieces, units, &c));
+    for (int i = 0; i < pieces; i++) TRY(add(m, c->piece[i]));
+done:
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+/* One name of a sum: "gpu:1", "cpu/2", "gpu:all". */
+static kry_status add_named(members *m, char *word)
+{
+    kry_status st = KRY_OK;
+    char *slash = strrchr(word, '/'), extra;
+    char number[16];
+    cl_device_id id;
+    int pieces = 1;
+
+    if (slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1) {
+        *slash = 0;
+        TRY(kry_device_find(word, &id));
+        TRY(add_pieces(m, id, pieces));
+    } else if (!strcmp(word, "gpu:all") || !strcmp(word, "cpu:all")) {
+        for (int i = 0; i < MOST; i++) {
+            snprintf(number, sizeof number, "%.3s:%d", word, i);
+            if (i > 0 && kry_device_find(number, &id) < 0) break;
+            if (i == 0) TRY(kry_device_find(number, &id));
+            TRY(add(m, id));
+        }
+    } else {
+        TRY(kry_device_find(word, &id));
+        TRY(add(m, id));
+    }
+done:
+    return st;
+}
+
+static kry_status take_option(const char *word, kry_team_params *params)
+{
+    kry_status st = KRY_OK;
+
+    if (!strcmp(word, "use-all"))
+        params->use_all = true;
+    else if (!strcmp(word, "graph"))
+        params->by_graph = true;
+    else if (!strcmp(word, "reproducible"))
+        params->reproducible = true;
+    else
+        CHECK(false, KRY_ERR_ARGUMENT,
+              "kry_device_open: '%s' is none of use-all, graph, reproducible", word);
+done:
+    return st;
+}
+
+static bool is_team(const char *spec)
+{
+    return strpbrk(spec, "+,/") || !strcmp(spec, "gpu:all") || !strcmp(spec, "cpu:all");
+}
+
+static kry_status open_team(const char *spec, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    members m = { .count = 0 };
+    kry_team_params params = { .struct_size = sizeof params };
+    char *text = NULL, *rest = NULL;
+
+    *device = NULL;
+    TRY(kry_alloc(strlen(spec) + 1, 1, &text));
+    memcpy(text, spec, strlen(spec) + 1);
+    char *options = strchr(text, ',');
+    if (options) *options++ = 0;
+    for (char *w = options ? strtok_r(options, ",", &rest) : NULL; w;
+         w = strtok_r(NULL, ",", &rest))
+        TRY(take_option(w, &params));
+    for (char *w = strtok_r(text, "+", &rest); w; w = strtok_r(NULL, "+", &rest))
+        TRY(add_named(&m, w));
+    TRY(kry_team_create(m.device, m.count, &params, device));
+done:
+    for (int i = 0; i < m.count; i++) kry_device_release(&m.device[i]);
+    free(text);
+    return st;
+}
+
+kry_status kry_device_open(const char *spec, kry_device **device)
+{
+    kry_status st = KRY_OK;
+    cl_device_id id = NULL;
+
+    *device = NULL;
+    if (!spec || !*spec) spec = getenv("KRY_DEVICE");
+    if (spec && !*spec) spec = NULL;
+    st = kry_device_find(spec, &id);
+    if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* no device has such a name */
+        return open_team(spec, device);
+    TRY(st);
+    TRY(kry_device_open_id(id, device));
+done:
+    return st;
+}

@@ -1,0 +1,266 @@
+/* split.c - cutting the rows of a problem into blocks, one for each part of a team. */
+#include "team/split.h"
+#include "sparse/graph_parts.h"
+#include "sparse/partition.h"
+#include "team/team.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the references and lists of splits: vectors may be released by any thread. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+kry_split *kry_split_retain(kry_split *split)
+{
+    pthread_mutex_lock(&lock);
+    split->refs++;
+    pthread_mutex_unlock(&lock);
+    return split;
+}
+
+/* Takes it out of its team's list; false: others hold it. */
+static bool let_go(kry_split *s)
+{
+    pthread_mutex_lock(&lock);
+    bool last = --s->refs == 0;
+    for (kry_split **at = &s->team->splits; last && *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return last;
+}
+
+void kry_split_release(kry_split **split)
+{
+    kry_split *s = *split;
+    *split = NULL;
+    if (!s || !let_go(s)) return;
+    free(s->first);
+    free(s->row);
+    free(s);
+}
+
+kry_split *kry_split_find(const struct kry_team *team, int64_t n)
+{
+    kry_split *s;
+
+    pthread_mutex_lock(&lock);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed has been taken out by let_go */
+    for (s = team->splits; s && s->n != n; s = s->next) continue;
+    if (s) s->refs++;
+    pthread_mutex_unlock(&lock);
+    return s;
+}
+
+/* How many parts make an iteration of conjugate gradients shorter, by a fifth at least: more
+ * bandwidth against two sums and an exchange, which cost five sums between two H200s
+ * (docs/benchmarks.md). */
+static int worthwhile(const struct kry_team *team, double bytes)
+{
+    enum { WAITS = 5 };
+    const double gain = 0.8;
+    int best = 1;
+    double speed = team->share[0], shortest = bytes / speed;
+
+    for (int m = 2; m <= team->size; m++) {
+        speed += team->share[m - 1];
+        double seconds = bytes / speed + WAITS * team->sum_seconds;
+        if (seconds < gain * shortest) best = m, shortest = seconds;
+    }
+    return best;
+}
+
+/* Parts that get rows: no more than there are blocks. */
+static kry_status choose_members(const struct kry_team *team, const char *who, int64_t blocks,
+                                 double bytes, int *members)
+{
+    kry_status st = KRY_OK;
+
+    *members = team->use_all ? team->size : worthwhile(team, bytes);
+    CHECK(!team->use_all || blocks >= team->size, KRY_ERR_ARGUMENT,
+          "%s: %lld rows or layers%s cannot be split over %d devices", who, (long long)blocks,
+          team->reproducible ? " (chunks of them, in reproducible mode)" : "", team->size);
+    if (*members > blocks) *members = blocks > 0 ? (int)blocks : 1;
+done:
+    return st;
+}
+
+static kry_status split_new(struct kry_team *team, int64_t n, int members, kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL;
+
+    TRY(kry_alloc(1, sizeof *s, &s));
+    *s = (kry_split){ .refs = 1, .team = team, .n = n, .members = members };
+    TRY(kry_alloc((size_t)members + 1, sizeof *s->first, &s->first));
+    *split = s;
+    s = NULL;
+done:
+    free(s);
+    return st;
+}
+
+/* From now on the one for n rows. */
+static void keep(kry_split **mine, kry_split **split)
+{
+    kry_split *s = *mine;
+    pthread_mutex_lock(&lock);
+    s->next = s->team->splits;
+    s->team->splits = s;
+    pthread_mutex_unlock(&lock);
+    *split = s;
+    *mine = NULL;
+}
+
+static bool begins_at_multiples(const kry_split *s, int64_t multiple)
+{
+    for (int i = 0; i < s->members; i++)
+        if (s->first[i] % multiple) return false;
+    return !s->row || multiple == 1;
+}
+
+/* ---- chunks of rows, for reproducible sums ------------------------------------------------------ */
+
+/* Few enough to be read by the host after every sum, and enough for four GPUs. */
+static int64_t chunk_for(int64_t n)
+{
+    enum { FEW = 64, SMALL = 512, MOST = 2048 };
+    int64_t chunk = 1;
+    while (n > FEW * chunk && chunk < SMALL) chunk *= 2;
+    while (n > MOST * chunk) chunk *= 2;
+    return chunk;
+}
+
+void kry_split_chunks(int64_t n, int64_t multiple, int64_t *unit, int64_t *chunk)
+{
+    int64_t wanted = chunk_for(n), layers = wanted / multiple;
+
+    *unit = layers > 1 ? layers * multiple : multiple;
+    int64_t pieces = (*unit + wanted - 1) / wanted;
+    *chunk = (*unit + pieces - 1) / pieces;
+}
+
+int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
+{
+    int64_t in_unit = (unit + chunk - 1) / chunk, rest = n % unit;
+    return n / unit * in_unit + (rest + chunk - 1) / chunk;
+}
+
+static void count_most_chunks(kry_split *s)
+{
+    for (int r = 0; s->unit && r < s->members; r++) {
+        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), s->unit, s->chunk);
+        if (count > s->most_chunks) s->most_chunks = count;
+    }
+}
+
+/* ---- splits --------------------------------------------------------------------------------------- */
+
+/* Bytes; words for each row in an iteration beside the matrix, and on a grid, where blocks are layers. */
+enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
+
+kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
+                            const int64_t *row_ptr, int64_t multiple, kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL, *old = kry_split_find(team, n);
+    int members;
+    double bytes = (double)WORD * (multiple > 1 ? GRID_WORDS : CG_WORDS) * (double)n;
+    int64_t unit = 0, chunk = 0;
+
+    *split = NULL;
+    if (old) {
+        CHECK(begins_at_multiples(old, multiple), KRY_ERR_SHAPE,
+              "%s: vectors of %lld rows that were made before are split elsewhere than between the "
+              "grid's layers: make the operator first",
+              who, (long long)n);
+        return *split = old, KRY_OK;
+    }
+    if (row_ptr) bytes += 1.5 * WORD * (double)row_ptr[n];
+    if (team->reproducible) {
+        kry_split_chunks(n, multiple, &unit, &chunk);
+        multiple = unit;
+    }
+    TRY(choose_members(team, who, (n + multiple - 1) / multiple, bytes, &members));
+    TRY(split_new(team, n, members, &s));
+    if (n > 0) TRY(kry_partition_by_rows(n, row_ptr, members, team->share, multiple, s->first));
+    s->unit = unit, s->chunk = chunk;
+    count_most_chunks(s);
+    keep(&s, split);
+done:
+    if (st < 0) kry_split_release(&old);
+    kry_split_release(&s);
+    return st;
+}
+
+kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_host_csr *A,
+                            kry_split **split)
+{
+    kry_status st = KRY_OK;
+    kry_split *s = NULL, *old = kry_split_find(team, A->rows);
+    int32_t *part = NULL;
+    int members;
+    bool in_use = old != NULL;
+
+    *split = NULL;
+    kry_split_release(&old);
+    if (!team->by_graph || A->rows != A->cols || in_use)
+        return kry_split_blocks(team, who, A->rows, A->row_ptr, 1, split);
+    double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)A->nnz);
+    TRY(choose_members(team, who, A->rows, bytes, &members));
+    TRY(split_new(team, A->rows, members, &s));
+    TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
+    TRY(kry_alloc((size_t)A->rows, sizeof *s->row, &s->row));
+    TRY(kry_partition_by_graph(A, members, team->share, part));
+    kry_partition_order(A->rows, members, part, s->first, s->row);
+    keep(&s, split);
+done:
+    free(part);
+    kry_split_release(&s);
+    return st;
+}
+
+/* ---- numbers in the order of rows, and in places --------------------------------------------- */
+
+void kry_split_scatter(const kry_split *s, int rank, const void *from, size_t size, void *to)
+{
+    const char *rows = from;
+    char *here = to;
+    int64_t first = s->first[rank], count = kry_split_rows(s, rank);
+
+    if (!s->row)
+        memcpy(here, rows + (size_t)first * size, (size_t)count * size);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(here + (size_t)i * size, rows + (size_t)s->row[first + i] * size, size);
+}
+
+void kry_split_gather(const kry_split *s, int rank, const void *from, size_t size, void *to)
+{
+    const char *here = from;
+    char *rows = to;
+    int64_t first = s->first[rank], count = kry_split_rows(s, rank);
+
+    if (!s->row)
+        memcpy(rows + (size_t)first * size, here, (size_t)count * size);
+    else
+        for (int64_t i = 0; i < count; i++)
+            memcpy(rows + (size_t)s->row[first + i] * size, here + (size_t)i * size, size);
+}
+
+int64_t kry_layout_row(const kry_layout *layout, int64_t i)
+{
+    const kry_split *s = layout->split;
+    return s ? kry_split_row(s, s->first[kry_layout_rank(layout)] + i) : i;
+}
+
+int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
+{
+    if (!layout->split) return row >= 0 && row < n ? row : -1;
+    for (int64_t i = 0; i < n; i++)
+        if (kry_layout_row(layout, i) == row) return i;
+    return -1;
+}

@@ -1,0 +1,252 @@
+/* team.c - a device made of several: what it looks like, and how fast its parts are. */
+#include "team/team.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int kry_team_size(const kry_device *dev) { return dev->team ? dev->team->size : 1; }
+
+kry_device *kry_team_part(const kry_device *dev, int i)
+{
+    if (!dev->team) return i == 0 ? (kry_device *)dev : NULL;
+    return i >= 0 && i < dev->team->size ? dev->team->part[i] : NULL;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* Bytes a second that a copy moves, the best of a few; of arrays beyond the caches of most CPUs. */
+static kry_status measure_copy(kry_device *dev, double *speed)
+{
+    enum { NUMBERS = 1 << 23, TIMES = 3 };
+    kry_status st = KRY_OK;
+    cl_mem x = NULL, y = NULL;
+    kry_kernel *copy;
+    const int64_t n = NUMBERS, first = 0;
+
+    *speed = 0;
+    TRY(kry_buffer_create(dev, NUMBERS * sizeof(float), &x));
+    TRY(kry_buffer_create(dev, NUMBERS * sizeof(float), &y));
+    TRY(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_copy", &copy));
+    const kry_arg args[] = { ARG(n), ARG(x), ARG(first), ARG(y), ARG(first) };
+    for (int i = 0; i <= TIMES; i++) { /* the first one compiles */
+        TRY(kry_device_finish(dev));
+        double start = kry_now();
+        TRY(kry_launch(dev, copy, kry_groups_for(dev, KRY_F32, n), args, COUNT(args)));
+        TRY(kry_device_finish(dev));
+        double now = 2.0 * NUMBERS * sizeof(float) / (kry_now() - start);
+        if (i && now > *speed) *speed = now;
+    }
+done:
+    kry_buffer_release(dev, &y);
+    kry_buffer_release(dev, &x);
+    return st;
+}
+
+/* What a sum over all parts costs: read a partial sum, add up, write the total. */
+static kry_status time_sums(void *user, int rank)
+{
+    enum { TIMES = 20 };
+    struct kry_team *team = user;
+    kry_status st = KRY_OK;
+    kry_device *dev = team->part[rank];
+    cl_mem partial = NULL;
+    double start = 0, sum = 0;
+
+    TRY(kry_buffer_create(dev, sizeof sum, &partial));
+    TRY_CL(clEnqueueWriteBuffer(dev->queue, partial, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL));
+    for (int i = 0; i <= TIMES; i++) {
+        if (i == 1) start = kry_now();
+        TRY_CL(
+            clEnqueueReadBuffer(dev->queue, partial, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL));
+        TRY(kry_layout_combine(&dev->layout, KRY_ADD, &sum, 1));
+        TRY_CL(clEnqueueWriteBuffer(dev->queue, partial, CL_FALSE, 0, sizeof sum, &sum, 0, NULL,
+                                    NULL));
+    }
+    if (rank == 0) team->sum_seconds = (kry_now() - start) / TIMES;
+    TRY(kry_device_finish(dev));
+done:
+    kry_buffer_release(dev, &partial);
+    return st;
+}
+
+static bool alike(const struct kry_team *team)
+{
+    const kry_device_info *a = &team->part[0]->info;
+    for (int i = 1; i < team->size; i++) {
+        const kry_device_info *b = &team->part[i]->info;
+        if (strcmp(a->name, b->name) || a->compute_units != b->compute_units) return false;
+    }
+    return true;
+}
+
+/* Devices of one kind count as equally fast, whatever the moment says. */
+static kry_status take_shares(struct kry_team *team, const double *shares)
+{
+    kry_status st = KRY_OK;
+    bool equal = alike(team);
+    double sum = 0, first;
+
+    for (int i = 0; i < team->size; i++)
+        CHECK(!shares || (shares[i] > 0 && shares[i] < 1e30), KRY_ERR_ARGUMENT,
+              "kry_team_create: the share of part %d is %g", i, shares[i]);
+    TRY(measure_copy(team->part[0], &first));
+    for (int i = 0; i < team->size; i++) {
+        team->share[i] = first;
+        if (!equal && i > 0 && !shares) TRY(measure_copy(team->part[i], &team->share[i]));
+        sum += shares ? shares[i] : 0;
+    }
+    for (int i = 0; shares && i < team->size; i++)
+        team->share[i] = first * team->size * shares[i] / sum;
+done:
+    return st;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------- */
+
+static kry_status check_parts(kry_device *const *parts, int count)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(parts && count >= 1, KRY_ERR_ARGUMENT, "kry_team_create: %d devices", count);
+    for (int i = 0; i < count; i++) {
+        CHECK(parts[i], KRY_ERR_ARGUMENT, "kry_team_create: device %d is NULL", i);
+        CHECK(!parts[i]->team && !parts[i]->layout.comm, KRY_ERR_ARGUMENT,
+              "kry_team_create: device %d, '%s', is %s", i, parts[i]->info.name,
+              parts[i]->team ? "a team itself" : "in a team already");
+        for (int j = 0; j < i; j++)
+            CHECK(parts[i] != parts[j], KRY_ERR_ARGUMENT,
+                  "kry_team_create: device %d is device %d once more", i, j);
+    }
+done:
+    return st;
+}
+
+/* What the parts have together; double precision only where all have it. */
+static void take_info(kry_device *dev, const struct kry_team *team)
+{
+    kry_device_info *info = &dev->info;
+    const kry_device_info *first = &team->part[0]->info;
+
+    *info = *first;
+    for (int i = 1; i < team->size; i++) {
+        const kry_device_info *p = &team->part[i]->info;
+        info->fp64 = info->fp64 && p->fp64;
+        info->gpu = info->gpu && p->gpu;
+        info->compute_units += p->compute_units;
+        info->global_bytes += p->global_bytes;
+    }
+    if (alike(team)) {
+        snprintf(info->name, sizeof info->name, "%d x %.110s", team->size, first->name);
+    } else {
+        size_t at = 0;
+        for (int i = 0; i < team->size && at < sizeof info->name; i++)
+            at += (size_t)snprintf(info->name + at, sizeof info->name - at, "%s%s", i ? " + " : "",
+                                   team->part[i]->info.name);
+    }
+    for (int i = 0; i < team->size; i++) {
+        team->fp64[i] = team->part[i]->info.fp64;
+        team->part[i]->info.fp64 = info->fp64;
+    }
+}
+
+/* Sums of reproducible teams are over groups of one size, whatever was tuned. */
+static kry_status take_shapes(const struct kry_team *team)
+{
+    enum { GROUP = 128 }; /* of the usual shape */
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < team->size; i++) team->shape[i] = team->part[i]->shape;
+    for (int i = 0; team->reproducible && i < team->size; i++) {
+        const kry_device_info *info = &team->part[i]->info;
+        const kry_shape usual = kry_shape_default(info);
+        CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
+              "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes "
+              "%d at most",
+              (int)GROUP, info->name, info->max_group);
+        team->part[i]->shape = usual;
+    }
+done:
+    return st;
+}
+
+/* ---- how it works ---------------------------------------------------------------------------------- */
+
+static kry_status team_finish(kry_device *dev)
+{
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < dev->team->size; i++) TRY(kry_device_finish(dev->team->part[i]));
+done:
+    return st;
+}
+
+static void team_release(kry_device *dev)
+{
+    struct kry_team *team = dev->team;
+
+    if (!team) return;
+    kry_crew_release(team);
+    for (int i = 0; i < team->size; i++) {
+        kry_layout *layout = &team->part[i]->layout;
+        free(layout->scratch);
+        kry_layout_init(layout, team->part[i], NULL);
+        team->part[i]->info.fp64 = team->fp64[i];
+        team->part[i]->shape = team->shape[i];
+        kry_device_release(&team->part[i]);
+    }
+    free(team->shape);
+    free(team->fp64);
+    free(team->share);
+    free(team->part);
+    free(team);
+}
+
+static const kry_driver team_driver = { .finish = team_finish, .release = team_release };
+
+kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_params *params,
+                           kry_device **device)
+{
+    static const kry_team_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+    kry_device *dev = NULL;
+    bool spin = true;
+
+    *device = NULL;
+    if (!params) params = &defaults;
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "kry_team_create: params not made by KRY_TEAM");
+    CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
+          "kry_team_create: by_graph moves rows around, and sums with them: it cannot be "
+          "reproducible");
+    TRY(check_parts(parts, count));
+    TRY(kry_device_new(&team_driver, &dev));
+    TRY(kry_alloc(1, sizeof *dev->team, &dev->team));
+    struct kry_team *team = dev->team;
+    TRY(kry_alloc((size_t)count, sizeof *team->part, &team->part));
+    TRY(kry_alloc((size_t)count, sizeof *team->share, &team->share));
+    TRY(kry_alloc((size_t)count, sizeof *team->fp64, &team->fp64));
+    TRY(kry_alloc((size_t)count, sizeof *team->shape, &team->shape));
+    for (int i = 0; i < count; i++) {
+        team->part[i] = kry_device_retain(parts[i]);
+        if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu)
+            spin = false; /* it needs the cores */
+    }
+    team->size = count;
+    team->use_all = params->use_all;
+    team->by_graph = params->by_graph;
+    team->reproducible = params->reproducible;
+    take_info(dev, team);
+    TRY(take_shapes(team));
+    TRY(take_shares(team, params->shares));
+    TRY(kry_crew_create(team, spin));
+    for (int i = 0; i < count; i++) {
+        team->part[i]->layout.comm = kry_crew_comm(team, i);
+        team->part[i]->layout.reproducible = params->reproducible;
+    }
+    TRY(kry_team_run(team, count, time_sums, team));
+    *device = dev;
+    dev = NULL;
+done:
+    kry_device_release(&dev);
+    return st;
+}

@@ -1,0 +1,80 @@
+/* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its dot
+ * products and GEMM do, and end the process when they cannot: they are not used.) */
+#include "vector/vec.h"
+#include <kry/dense.h>
+
+kry_status kry_clblast_check(const char *who, int code)
+{
+    if (code == 0) return KRY_OK;
+    return kry_fail(KRY_ERR_DEVICE, "%s: CLBlast returned %s (%d)", who,
+                    code > -1000 ? kry_cl_error_name(code) : "an error of its own", code);
+}
+
+#ifdef KRY_HAVE_CLBLAST
+#include <clblast_c.h>
+
+/* With the first m rows of X. */
+static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X, int64_t m,
+                               const kry_vec *c, double beta, kry_vec *y)
+{
+    size_t rows = (size_t)m, ld = (size_t)X->n, n = (size_t)X->k, x0 = (size_t)X->first,
+           c0 = (size_t)c->first, y0 = (size_t)y->first;
+    const kry_device *dev = y->dev;
+    cl_command_queue queue = dev->queue;
+    cl_event event = NULL, *told = dev->trace ? &event : NULL;
+    CLBlastStatusCode code =
+        X->type == KRY_F32
+            ? CLBlastSgemv(CLBlastLayoutColMajor, op, rows, n, (float)alpha, X->buffer, x0, ld,
+                           c->buffer, c0, 1, (float)beta, y->buffer, y0, 1, &queue, told)
+            : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer,
+                           c0, 1, beta, y->buffer, y0, 1, &queue, told);
+    if (event) dev->trace(dev->trace_user, "gemv (clblast)", event);
+    return kry_clblast_check("kry_vec_gemv", (int)code);
+}
+#endif
+
+kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const kry_vec *c,
+                        double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(X && c && y, KRY_ERR_ARGUMENT, "kry_vec_gemv: NULL");
+    int64_t in = transposed ? X->n : X->k, out = transposed ? X->k : X->n;
+    CHECK(c->n == in && c->k == 1 && y->n == out && y->k == 1, KRY_ERR_SHAPE,
+          "kry_vec_gemv: X is %lld-by-%lld%s, c is %lld-by-%lld, y is %lld-by-%lld",
+          (long long)X->n, (long long)X->k, transposed ? ", transposed" : "", (long long)c->n,
+          (long long)c->k, (long long)y->n, (long long)y->k);
+    CHECK(X->type == y->type && c->type == y->type, KRY_ERR_TYPE,
+          "kry_vec_gemv: X is %s, c is %s, y is %s", kry_type_name(X->type), kry_type_name(c->type),
+          kry_type_name(y->type));
+    CHECK(X->dev == y->dev && c->dev == y->dev, KRY_ERR_ARGUMENT,
+          "kry_vec_gemv: the vectors live on different devices");
+    CHECK(!kry_vec_overlap(X, y) && !kry_vec_overlap(c, y), KRY_ERR_ARGUMENT,
+          "kry_vec_gemv: y overlaps X or c");
+    if (out == 0) return KRY_OK;
+    if (in == 0) return beta == 0 ? kry_vec_fill(y, 0.0) : kry_vec_axpby(0.0, y, beta, y);
+#ifdef KRY_HAVE_CLBLAST
+    if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast multiplies y by 0, NaN and all */
+    TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, X->n, c, beta,
+                     y));
+#else
+    (void)alpha;
+    CHECK(false, KRY_ERR_UNSUPPORTED, "kry_vec_gemv: this kry was built without CLBlast");
+#endif
+done:
+    return st;
+}
+
+kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+#ifdef KRY_HAVE_CLBLAST
+    TRY(kry_vec_fill(y, 0.0));
+    TRY(call_clblast(CLBlastTransposeNo, 1, X, X->k, c, 0, y));
+#else
+    (void)X, (void)c, (void)y;
+    CHECK(false, KRY_ERR_UNSUPPORTED, "kry_gemv_square: this kry was built without CLBlast");
+#endif
+done:
+    return st;
+}

@@ -1,0 +1,199 @@
+/* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
+#include "vector/vec_parts.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
+{
+    kry_status st = KRY_OK;
+    kry_sum *s = NULL;
+
+    *sum = NULL;
+    TRY(kry_alloc(1, sizeof *s, &s));
+    s->dev = dev;
+    s->width = width;
+    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * sizeof(kry_partial),
+                          &s->buffer));
+    *sum = s;
+    s = NULL;
+done:
+    free(s);
+    return st;
+}
+
+void kry_sum_release(kry_sum **sum)
+{
+    kry_sum *s = *sum;
+    *sum = NULL;
+    if (!s) return;
+    if (s->writes) clFinish(s->dev->queue); /* `total` is read until then */
+    kry_buffer_release(s->dev, &s->buffer);
+    free(s);
+}
+
+cl_mem kry_sum_buffer(const kry_sum *sum) { return sum->buffer; }
+int kry_sum_capacity(const kry_sum *sum)
+{
+    (void)sum;
+    return KRY_SUM_CAPACITY;
+}
+void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
+
+/* Rows of a team's vector by its chunks; of any other, a short one that all parts have, by those of its
+ * own. */
+kry_chunks kry_chunks_of(const kry_vec *v)
+{
+    const kry_layout *layout = v->layout;
+    const kry_split *s = v->piece_of ? v->piece_of : layout->split;
+    kry_chunks rows = { .n = v->n * v->k };
+
+    if (!layout->reproducible) {
+        rows.groups = kry_groups_for_sums(v->dev, v->type, rows.n);
+        return rows;
+    }
+    if (s && s->unit && v->k == 1 && v->n == kry_split_rows(s, kry_layout_rank(layout)))
+        rows.unit = s->unit, rows.chunk = s->chunk;
+    else
+        kry_split_chunks(rows.n, 1, &rows.unit, &rows.chunk);
+    rows.groups = kry_split_count_chunks(rows.n, rows.unit, rows.chunk);
+    if (rows.groups == 0) rows.groups = 1;
+    return rows;
+}
+
+size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
+{
+    const kry_arg all[KRY_CHUNKS_ARGS] = { ARG(rows->n), ARG(rows->unit), ARG(rows->chunk) };
+    memcpy(args, all, sizeof all);
+    return rows->chunk ? KRY_CHUNKS_ARGS : 1;
+}
+
+static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *dot;
+    const kry_vec *vectors[] = { x, y };
+    const kry_chunks rows = kry_chunks_of(x);
+    kry_arg args[KRY_CHUNKS_ARGS + 5];
+    const kry_arg rest[] = { ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first),
+                             ARG(sum->buffer) };
+
+    /* Loads of another width would change the order of the sum. */
+    const char *defines = rows.chunk                       ? "-DKRY_UNALIGNED"
+                          : *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS"
+                                                           : "";
+    size_t count = kry_chunks_args(&rows, args);
+    memcpy(args + count, rest, sizeof rest);
+    TRY(kry_kernel_get(x->dev, "vec", x->type, defines, kernel, &dot));
+    TRY(kry_launch(x->dev, dot, rows.groups, args, count + COUNT(rest)));
+    sum->count = (cl_int)rows.groups;
+done:
+    return st;
+}
+
+kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
+{
+    return dot_into("vec_dot", x, y, sum);
+}
+
+kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
+{
+    return dot_into("vec_dot_pair", x, y, sum);
+}
+
+/* Part after part, from the caller's thread: monitors may ask for it, too. */
+static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
+{
+    kry_status st = KRY_OK;
+    kry_sum *sum = NULL;
+    double here;
+
+    for (int r = 0; r < x->split->members; r++) {
+        kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+        TRY(kry_sum_create(x_r.dev, 1, &sum));
+        TRY(kry_vec_dot_sum(&x_r, &y_r, sum));
+        if (x_r.layout->reproducible) {
+            TRY(kry_sum_add_here(sum, dot));
+        } else {
+            TRY(kry_sum_read_here(sum, &here));
+            *dot += here;
+        }
+        kry_sum_release(&sum);
+    }
+done:
+    kry_sum_release(&sum);
+    return st;
+}
+
+static bool reproducible(const kry_vec *x)
+{
+    return x->split ? x->dev->team->reproducible : x->layout->reproducible;
+}
+
+/* Chunks are of one column. */
+static kry_status dot_of_columns(const kry_vec *x, const kry_vec *y, double *dot)
+{
+    kry_status st = KRY_OK;
+    double one;
+
+    for (int64_t j = 0; j < x->k; j++) {
+        kry_vec x_j = kry_vec_column(x, j), y_j = kry_vec_column(y, j);
+        TRY(kry_vec_dot(&x_j, &y_j, &one));
+        *dot += one;
+    }
+done:
+    return st;
+}
+
+kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
+{
+    kry_status st = KRY_OK;
+    kry_sum *sum = NULL;
+
+    *dot = 0;
+    TRY(kry_vec_check_alike("kry_vec_dot", x, y));
+    if (x->k > 1 && reproducible(x)) return dot_of_columns(x, y, dot);
+    if (x->split) return dot_of_parts(x, y, dot);
+    TRY(kry_sum_create(x->dev, 1, &sum));
+    TRY(kry_vec_dot_sum(x, y, sum));
+    TRY(kry_sum_read(x->layout, sum, dot));
+done:
+    kry_sum_release(&sum);
+    return st;
+}
+
+/* The sum of squares leaves the range of double long before the norm does: then the host
+ * scales first. */
+static kry_status norm2_on_host(const kry_vec *x, double *norm)
+{
+    kry_status st = KRY_OK;
+    int64_t n = x->n * x->k;
+    void *host = NULL;
+    double largest = 0, sum = 0;
+
+    TRY(kry_alloc((size_t)n, kry_type_size(x->type), &host));
+    TRY(kry_vec_read(x, host));
+    for (int64_t i = 0; i < n; i++) {
+        double v = fabs(kry_number_at(x->type, host, i));
+        if (v > largest || isnan(v)) largest = v;
+    }
+    TRY(kry_layout_combine(x->layout, KRY_MAX, &largest, 1));
+    for (int64_t i = 0; i < n; i++) {
+        double v = kry_number_at(x->type, host, i) / largest;
+        sum += v * v;
+    }
+    TRY(kry_layout_combine(x->layout, KRY_ADD, &sum, 1));
+    *norm = largest == 0 || !isfinite(largest) ? largest : largest * sqrt(sum);
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_vec_norm2(const kry_vec *x, double *norm)
+{
+    kry_status st = kry_vec_dot(x, x, norm);
+    if (st < 0) return st;
+    double tiny = x->dev->info.fp64 ? 1e-290 : 1e-30;
+    if (*norm > tiny && isfinite(*norm)) return *norm = sqrt(*norm), KRY_OK;
+    return norm2_on_host(x, norm);
+}

@@ -1,0 +1,151 @@
+/* sum.c - partial sums that groups leave on a device, added up over all parts. */
+#include "team/split.h"
+#include "vector/vec.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */
+static double partial_sum(const kry_device *dev, const kry_partial *part, int i)
+{
+    if (dev->info.fp64) return part[i].f64;
+    return isfinite(part[i].f32[0]) ? (double)part[i].f32[0] + part[i].f32[1] : part[i].f32[0];
+}
+
+static kry_partial partial_of(const kry_device *dev, double v)
+{
+    kry_partial p = { .f64 = v };
+    if (dev->info.fp64) return p;
+    p.f32[0] = (float)v;
+    p.f32[1] = isfinite(p.f32[0]) ? (float)(v - p.f32[0]) : 0;
+    return p;
+}
+
+/* numbers: those that groups left, count * width of them. */
+static kry_status read_partials(const kry_sum *sum, double *numbers)
+{
+    kry_status st = KRY_OK;
+    kry_partial part[2 * KRY_SUM_CAPACITY];
+    int count = sum->count * sum->width;
+
+    TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
+                               (size_t)count * sizeof *part, part, 0, NULL, NULL));
+    for (int i = 0; i < count; i++) numbers[i] = partial_sum(sum->dev, part, i);
+done:
+    return st;
+}
+
+static void add_up(const double *numbers, int count, int width, double *value)
+{
+    for (int i = 0; i < count * width; i++) value[i % width] += numbers[i];
+}
+
+/* A plain loop in the order of the groups. */
+kry_status kry_sum_add_here(const kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    double numbers[2 * KRY_SUM_CAPACITY];
+
+    TRY(read_partials(sum, numbers));
+    add_up(numbers, sum->count, sum->width, value);
+done:
+    return st;
+}
+
+kry_status kry_sum_read_here(const kry_sum *sum, double *value)
+{
+    assert(sum->width >= 1);
+    for (int c = 0; c < sum->width; c++) value[c] = 0;
+    return kry_sum_add_here(sum, value);
+}
+
+static kry_status reserve(kry_layout *layout, size_t count)
+{
+    kry_status st = KRY_OK;
+
+    if (count <= layout->scratch_count) return KRY_OK;
+    TRY(kry_realloc(count, sizeof *layout->scratch, &layout->scratch));
+    layout->scratch_count = count;
+done:
+    return st;
+}
+
+kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
+                                 double *value)
+{
+    kry_status st = KRY_OK;
+    int size = kry_layout_size(layout);
+    size_t most = layout->split ? (size_t)layout->split->most_chunks : 1;
+    size_t block = 1 + (most ? most : 1) * (size_t)width; /* how many, then they */
+
+    TRY(reserve(layout, ((size_t)size + 1) * block));
+    double *mine = layout->scratch, *all = mine + block;
+    memset(mine, 0, block * sizeof *mine);
+    if ((size_t)count * (size_t)width < block) {
+        mine[0] = count;
+        memcpy(mine + 1, partial, (size_t)count * (size_t)width * sizeof *mine);
+    } else {
+        mine[0] = 1;
+        add_up(partial, count, width, mine + 1);
+    }
+    TRY(kry_layout_gather(layout, mine, block * sizeof *mine, all));
+    for (int c = 0; c < width; c++) value[c] = 0;
+    for (int r = 0; r < size; r++, all += block) add_up(all + 1, (int)all[0], width, value);
+done:
+    return st;
+}
+
+static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
+{
+    kry_status st = KRY_OK;
+    double partial[2 * KRY_SUM_CAPACITY];
+
+    TRY(read_partials(sum, partial));
+    TRY(kry_layout_add_chunks(layout, partial, sum->count, sum->width, value));
+done:
+    return st;
+}
+
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
+{
+    if (layout->reproducible) return read_in_order(layout, sum, value);
+    kry_status st = kry_sum_read_here(sum, value);
+    return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
+}
+
+/* Of each of the sums, `width` numbers behind another. */
+static kry_status read_all(kry_layout *layout, kry_sum *const *sums, int count, double *value)
+{
+    kry_status st = KRY_OK;
+    size_t numbers = 0;
+
+    for (int i = 0; i < count; numbers += (size_t)sums[i++]->width)
+        TRY(layout->reproducible ? read_in_order(layout, sums[i], value + numbers)
+                                 : kry_sum_read_here(sums[i], value + numbers));
+    if (!layout->reproducible) TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
+done:
+    return st;
+}
+
+kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
+{
+    enum { MOST = 8 };
+    kry_status st = KRY_OK;
+    double value[MOST] = { 0 };
+    size_t numbers = 0;
+
+    /* Alone the kernel that uses a sum finishes it. */
+    if (kry_layout_size(layout) == 1 && !layout->reproducible) return KRY_OK;
+    TRY(read_all(layout, sums, count, value));
+    for (int i = 0; i < count; i++) {
+        kry_sum *s = sums[i];
+        for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);
+        /* The next reading of this sum comes after. */
+        TRY_CL(clEnqueueWriteBuffer(s->dev->queue, s->buffer, CL_FALSE, 0,
+                                    (size_t)s->width * sizeof *s->total, s->total, 0, NULL, NULL));
+        s->count = 1, s->writes = true;
+    }
+done:
+    return st;
+}

@@ -1,0 +1,337 @@
+/* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
+#include "vector/vec_parts.h"
+#include <stdlib.h>
+
+/* ---- making and reaching ------------------------------------------------------------ */
+
+kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT, "%s: %d is not a number type", who,
+          (int)type);
+    CHECK(type == KRY_F32 || dev->info.fp64, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has no double precision; use single", who, dev->info.name);
+done:
+    return st;
+}
+
+static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+{
+    kry_status st = kry_alloc(1, sizeof **vec, vec);
+    if (st < 0) return st;
+    **vec = (kry_vec){ .refs = 1,
+                       .layout = &dev->layout,
+                       .dev = kry_device_retain(dev),
+                       .type = type,
+                       .n = n,
+                       .k = k };
+    return KRY_OK;
+}
+
+kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+
+    *vec = NULL;
+    CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
+    CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
+          "kry_vec_create: %lld-by-%lld is not a size", (long long)n, (long long)k);
+    TRY(kry_type_check("kry_vec_create", dev, type));
+    TRY(vec_new(dev, type, n, k, &v));
+    if (dev->team)
+        TRY(kry_vec_allocate_parts(v));
+    else
+        TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
+    TRY(kry_vec_fill(v, 0.0));
+    *vec = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl_mem buffer,
+                        int64_t first, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    size_t bytes = 0;
+    kry_vec *v = NULL;
+
+    *vec = NULL;
+    CHECK(dev && buffer, KRY_ERR_ARGUMENT, "kry_vec_wrap: NULL");
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
+          "kry_vec_wrap: one buffer cannot lie on several devices: copy into the parts of a vector "
+          "(kry_vec_part)");
+    CHECK(n >= 0 && k >= 1 && first >= 0 && (n == 0 || k <= INT64_MAX / 16 / n), KRY_ERR_ARGUMENT,
+          "kry_vec_wrap: %lld-by-%lld from %lld is not a size", (long long)n, (long long)k,
+          (long long)first);
+    TRY(kry_type_check("kry_vec_wrap", dev, type));
+    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    int64_t room = (int64_t)(bytes / kry_type_size(type));
+    CHECK(first <= room && n * k <= room - first, KRY_ERR_SHAPE,
+          "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",
+          (long long)n, (long long)k, (long long)first, bytes);
+    TRY(vec_new(dev, type, n, k, &v));
+    TRY_CL(clRetainMemObject(buffer));
+    v->buffer = buffer;
+    v->first = first;
+    *vec = v;
+    v = NULL;
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
+{
+    kry_status st = KRY_OK;
+    kry_vec *v = NULL;
+
+    *vec = NULL;
+    CHECK(block && j >= 0 && j < block->k, KRY_ERR_ARGUMENT, "kry_vec_view: column %lld of %lld",
+          (long long)j, block ? (long long)block->k : 0);
+    if (block->split) {
+        TRY(vec_new(block->dev, block->type, block->n, 1, &v));
+        v->first = block->first + j;
+        TRY(kry_vec_share_parts(block, v));
+        *vec = v;
+        v = NULL;
+    } else {
+        TRY(kry_vec_wrap(block->dev, block->type, block->n, 1, block->buffer,
+                         block->first + j * block->n, vec));
+    }
+done:
+    kry_vec_release(&v);
+    return st;
+}
+
+kry_vec *kry_vec_retain(kry_vec *vec)
+{
+    vec->refs++;
+    return vec;
+}
+
+void kry_vec_release(kry_vec **vec)
+{
+    kry_vec *v = *vec;
+    *vec = NULL;
+    if (!v || --v->refs) return;
+    if (v->split)
+        kry_vec_release_parts(v);
+    else
+        kry_buffer_release(v->dev, &v->buffer);
+    kry_device_release(&v->dev);
+    free(v);
+}
+
+int64_t kry_vec_rows(const kry_vec *v) { return v->n; }
+int64_t kry_vec_cols(const kry_vec *v) { return v->k; }
+kry_type kry_vec_type(const kry_vec *v) { return v->type; }
+kry_device *kry_vec_device(const kry_vec *v) { return v->dev; }
+
+cl_mem kry_vec_buffer(const kry_vec *v, int64_t *first)
+{
+    if (first) *first = v->first;
+    return v->buffer;
+}
+
+kry_vec kry_vec_column(const kry_vec *v, int64_t j)
+{
+    kry_vec c = kry_vec_borrow(v);
+    c.k = 1;
+    c.first += v->split ? j : j * v->n;
+    return c;
+}
+
+bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
+{
+    if (x->split && y->split)
+        return x->part[0] == y->part[0] && x->first < y->first + y->k && y->first < x->first + x->k;
+    return x->buffer == y->buffer && x->first < y->first + y->n * y->k &&
+           y->first < x->first + x->n * x->k;
+}
+
+/* ---- to and from the host ------------------------------------------------------------ */
+
+kry_status kry_vec_write(kry_vec *v, const void *host)
+{
+    kry_status st = KRY_OK;
+    CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
+    if (v->split) return kry_vec_write_parts(v, host);
+    size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
+    if (bytes)
+        TRY_CL(clEnqueueWriteBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
+                                    host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_vec_read(const kry_vec *v, void *host)
+{
+    kry_status st = KRY_OK;
+    CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
+    if (v->split) return kry_vec_read_parts(v, host);
+    size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
+    if (bytes)
+        TRY_CL(clEnqueueReadBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
+                                   host, 0, NULL, NULL));
+done:
+    return st;
+}
+
+/* ---- arithmetic ---------------------------------------------------------------------- */
+
+kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(x && y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    CHECK(x->n == y->n && x->k == y->k, KRY_ERR_SHAPE, "%s: x is %lld-by-%lld, y is %lld-by-%lld",
+          who, (long long)x->n, (long long)x->k, (long long)y->n, (long long)y->k);
+    CHECK(x->type == y->type, KRY_ERR_TYPE, "%s: x is %s, y is %s", who, kry_type_name(x->type),
+          kry_type_name(y->type));
+    CHECK(x->dev == y->dev, KRY_ERR_ARGUMENT, "%s: x and y live on different devices", who);
+done:
+    return st;
+}
+
+/* Alike, and if they share numbers then all of them: y is written. */
+static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_check_alike(who, x, y));
+    CHECK(!kry_vec_overlap(x, y) || x->first == y->first, KRY_ERR_ARGUMENT,
+          "%s: x and y overlap by a part", who);
+done:
+    return st;
+}
+
+/* Wide loads want vectors that start at a multiple of their width; on CPUs they need not. */
+const char *kry_vec_alignment(const kry_vec *const *v, int count)
+{
+    int width = kry_vector_width(v[0]->dev, v[0]->type);
+    for (int i = 0; i < count; i++)
+        if (!v[0]->dev->info.cpu_kernels && v[i]->first % width) return "-DKRY_UNALIGNED";
+    return "";
+}
+
+static kry_status run(const char *name, const kry_vec *const *v, int vectors, const kry_arg *args,
+                      size_t count)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_device *dev = v[0]->dev;
+    int64_t n = v[0]->n * v[0]->k;
+
+    TRY(kry_kernel_get(dev, "vec", v[0]->type, kry_vec_alignment(v, vectors), name, &kernel));
+    TRY(kry_launch(dev, kernel, kry_groups_for(dev, v[0]->type, n), args, count));
+done:
+    return st;
+}
+
+kry_status kry_vec_fill(kry_vec *y, double value)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(y, KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec here = kry_vec_on_part(y, r);
+            TRY(kry_vec_fill(&here, value));
+        }
+        return KRY_OK;
+    }
+    int64_t n = y->n * y->k;
+    kry_scalar a = kry_scalar_of(y->dev, value);
+    kry_arg args[] = { ARG(n), ARG_ACC(y->dev, a), ARG(y->buffer), ARG(y->first) };
+    TRY(run("vec_fill", (const kry_vec *[]){ y }, 1, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_copy(const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_copy", x, y));
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+            TRY(kry_vec_copy(&x_r, &y_r));
+        }
+        return KRY_OK;
+    }
+    int64_t n = y->n * y->k;
+    kry_arg args[] = { ARG(n), ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first) };
+    TRY(run("vec_copy", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_axpby", x, y));
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
+            TRY(kry_vec_axpby(a, &x_r, b, &y_r));
+        }
+        return KRY_OK;
+    }
+    int64_t n = y->n * y->k;
+    kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
+    kry_arg args[] = { ARG(n),        ARG_ACC(y->dev, sa), ARG(x->buffer),
+                       ARG(x->first), ARG_ACC(y->dev, sb), ARG(y->buffer),
+                       ARG(y->first) };
+    TRY(run("vec_axpby", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_mul", x, y));
+    TRY(check_same("kry_vec_mul", d, y));
+    if (y->split) {
+        for (int r = 0; r < y->split->members; r++) {
+            kry_vec d_r = kry_vec_on_part(d, r), x_r = kry_vec_on_part(x, r),
+                    y_r = kry_vec_on_part(y, r);
+            TRY(kry_vec_mul(a, &d_r, &x_r, b, &y_r));
+        }
+        return KRY_OK;
+    }
+    int64_t n = y->n * y->k;
+    kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
+    kry_arg args[] = { ARG(n),         ARG_ACC(y->dev, sa), ARG(d->buffer),      ARG(d->first),
+                       ARG(x->buffer), ARG(x->first),       ARG_ACC(y->dev, sb), ARG(y->buffer),
+                       ARG(y->first) };
+    TRY(run("vec_mul", (const kry_vec *[]){ d, x, y }, 3, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+    TRY(check_same("kry_vec_triad", x, z));
+    TRY(check_same("kry_vec_triad", y, z));
+    if (z->split) {
+        for (int r = 0; r < z->split->members; r++) {
+            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r),
+                    z_r = kry_vec_on_part(z, r);
+            TRY(kry_vec_triad(a, &x_r, &y_r, &z_r));
+        }
+        return KRY_OK;
+    }
+    int64_t n = z->n * z->k;
+    kry_scalar sa = kry_scalar_of(z->dev, a);
+    kry_arg args[] = { ARG(n),         ARG_ACC(z->dev, sa), ARG(x->buffer), ARG(x->first),
+                       ARG(y->buffer), ARG(y->first),       ARG(z->buffer), ARG(z->first) };
+    TRY(run("vec_triad", (const kry_vec *[]){ x, y, z }, 3, args, COUNT(args)));
+done:
+    return st;
+}

@@ -1,0 +1,102 @@
+/* vec_parts.c - vectors that lie on several devices. */
+#include "vector/vec_parts.h"
+#include <stdlib.h>
+
+int kry_vec_parts(const kry_vec *v) { return v->split ? v->split->members : 1; }
+
+kry_vec kry_vec_on_part(const kry_vec *v, int rank)
+{
+    kry_vec c = kry_vec_borrow(v->part[rank]);
+    c.first += v->first * c.n;
+    c.k = v->k;
+    c.piece_of = v->split;
+    return c;
+}
+
+kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first, kry_vec **part)
+{
+    kry_status st = KRY_OK;
+
+    *part = NULL;
+    CHECK(v && i >= 0 && i < kry_vec_parts(v), KRY_ERR_ARGUMENT, "kry_vec_part: part %d of %d", i,
+          v ? kry_vec_parts(v) : 0);
+    if (first) *first = v->split ? v->split->first[i] : 0;
+    kry_vec c = v->split ? kry_vec_on_part(v, i) : kry_vec_borrow(v);
+    TRY(kry_vec_wrap(c.dev, c.type, c.n, c.k, c.buffer, c.first, part));
+done:
+    return st;
+}
+
+kry_status kry_vec_allocate_parts(kry_vec *v)
+{
+    kry_status st = KRY_OK;
+    struct kry_team *team = v->dev->team;
+
+    TRY(kry_split_blocks(team, "kry_vec_create", v->n, NULL, 1, &v->split));
+    TRY(kry_alloc((size_t)v->split->members, sizeof *v->part, &v->part));
+    for (int r = 0; r < v->split->members; r++)
+        TRY(kry_vec_create(team->part[r], v->type, kry_split_rows(v->split, r), v->k, &v->part[r]));
+done:
+    return st;
+}
+
+kry_status kry_vec_share_parts(const kry_vec *block, kry_vec *v)
+{
+    kry_status st = KRY_OK;
+    int members = block->split->members;
+
+    v->split = kry_split_retain(block->split);
+    TRY(kry_alloc((size_t)members, sizeof *v->part, &v->part));
+    for (int r = 0; r < members; r++) v->part[r] = kry_vec_retain(block->part[r]);
+done:
+    return st;
+}
+
+void kry_vec_release_parts(kry_vec *v)
+{
+    for (int r = 0; v->part && r < v->split->members; r++) kry_vec_release(&v->part[r]);
+    free(v->part);
+    kry_split_release(&v->split);
+}
+
+/* ---- to and from the host ----------------------------------------------------------------- */
+
+kry_status kry_vec_write_parts(kry_vec *v, const void *host)
+{
+    kry_status st = KRY_OK;
+    size_t size = kry_type_size(v->type);
+    char *block = NULL;
+
+    for (int r = 0; r < v->split->members; r++) {
+        kry_vec p = kry_vec_on_part(v, r);
+        TRY(kry_alloc((size_t)(p.n * p.k), size, &block));
+        for (int64_t j = 0; j < v->k; j++)
+            kry_split_scatter(v->split, r, (const char *)host + (size_t)(j * v->n) * size, size,
+                              block + (size_t)(j * p.n) * size);
+        TRY(kry_vec_write(&p, block));
+        free(block), block = NULL;
+    }
+done:
+    free(block);
+    return st;
+}
+
+kry_status kry_vec_read_parts(const kry_vec *v, void *host)
+{
+    kry_status st = KRY_OK;
+    size_t size = kry_type_size(v->type);
+    char *block = NULL;
+
+    for (int r = 0; r < v->split->members; r++) {
+        kry_vec p = kry_vec_on_part(v, r);
+        TRY(kry_alloc((size_t)(p.n * p.k), size, &block));
+        TRY(kry_vec_read(&p, block));
+        for (int64_t j = 0; j < v->k; j++)
+            kry_split_gather(v->split, r, block + (size_t)(j * p.n) * size, size,
+                             (char *)host + (size_t)(j * v->n) * size);
+        free(block), block = NULL;
+    }
+done:
+    free(block);
+    return st;
+}

@@ -1,0 +1,19 @@
+/*
+ * vec_parts.h - vectors that lie on several devices.
+ */
+#ifndef KRY_VEC_PARTS_H
+#define KRY_VEC_PARTS_H
+
+#include "team/team.h"
+#include "vector/vec.h"
+
+kry_status kry_vec_allocate_parts(kry_vec *v); /* after a failure, release */
+void kry_vec_release_parts(kry_vec *v);
+kry_status kry_vec_share_parts(const kry_vec *block, kry_vec *v); /* v: a view of block */
+kry_status kry_vec_write_parts(kry_vec *v, const void *host);
+kry_status kry_vec_read_parts(const kry_vec *v, void *host);
+
+/* The columns of v on one part: borrowed, for the caller's stack. */
+kry_vec kry_vec_on_part(const kry_vec *v, int rank);
+
+#endif
