@@ -130,7 +130,7 @@ static bool reproducible(const kry_vec *x)
     return x->split ? x->dev->team->reproducible : x->layout->reproducible;
 }
 
-/* Chunks are of one column. */
+/* Where columns do not lie one behind the other; and in reproducible sums, whose chunks are of one column. */
 static kry_status dot_of_columns(const kry_vec *x, const kry_vec *y, double *dot)
 {
     kry_status st = KRY_OK;
@@ -152,7 +152,8 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
-    if (x->k > 1 && reproducible(x)) return dot_of_columns(x, y, dot);
+    bool packed = kry_vec_is_packed(x) && kry_vec_is_packed(y);
+    if (!packed || (x->k > 1 && reproducible(x))) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));
