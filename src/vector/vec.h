@@ -46,6 +46,7 @@ typedef union kry_partial {
 struct kry_sum {
     kry_device *dev;      /* borrowed */
     cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
+    kry_partial *host;    /* as many, where they are read to */
     int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;         /* partial sums written */
     kry_partial total[2]; /* of all parts, on its way to the device */
@@ -62,8 +63,6 @@ kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of 
  * of them here; where that is more than a part has chunks, their sum counts as one. */
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
                                  double *value);
-/* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
- * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
 
 /* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
  * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
