@@ -13,12 +13,13 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * sizeof(kry_partial),
-                          &s->buffer));
+    size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
+    TRY(kry_alloc(count, sizeof *s->host, &s->host));
+    TRY(kry_buffer_create(dev, count * sizeof *s->host, &s->buffer));
     *sum = s;
     s = NULL;
 done:
-    free(s);
+    kry_sum_release(&s);
     return st;
 }
 
@@ -29,6 +30,7 @@ void kry_sum_release(kry_sum **sum)
     if (!s) return;
     if (s->writes) clFinish(s->dev->queue); /* `total` is read until then */
     kry_buffer_release(s->dev, &s->buffer);
+    free(s->host);
     free(s);
 }
 

@@ -52,6 +52,7 @@ typedef union kry_partial {
 struct kry_sum {
     kry_device *dev;      /* borrowed */
     cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
+    kry_partial *host;    /* as many, where they are read to */
     int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;         /* partial sums written */
     kry_partial total[2]; /* of all parts, on its way to the device */
