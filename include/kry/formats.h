@@ -63,13 +63,6 @@ typedef enum kry_values {
  */
 typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 
-/* How the kernels of KRY_FORMAT_JDS go about it (Cevahir, Nukada, Matsuoka 2009). */
-typedef enum kry_jds_product {
-    KRY_JDS_PROPOSED = 0, /* a row at a time, y written once */
-    KRY_JDS_BASIC,        /* a diagonal at a time through a temporary */
-    KRY_JDS_TEXTURE       /* as proposed, x read as an image; needs a device with images */
-} kry_jds_product;
-
 typedef struct kry_matrix_params {
     size_t struct_size;
     unsigned traits;           /* promises about A, see KRY_SYMMETRIC */
@@ -81,10 +74,9 @@ typedef struct kry_matrix_params {
     int slice;              /* rows in a slice: 4 ... 256, a power of two; CPUs: 8 */
     int sigma;              /* rows sorted by length in windows of so many; 1: not at all */
     int index_bits;         /* of a column: 8, 16 or 32; refused if they do not fit */
-    kry_jds_product jds;    /* default KRY_JDS_PROPOSED */
     double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
-    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, not with KRY_JDS_BASIC
-                                  or _TEXTURE, and in kry_csr_wrap only with KRY_SINGULAR */
+    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, and in
+                               kry_csr_wrap only with KRY_SINGULAR */
     bool on_host;           /* the numbers, in double, stay there, also for devices without
                                   double: for kry_mixed_create, which refines with them. What else
                                   is said here is of the matrix in single that it makes */
@@ -96,7 +88,7 @@ KRY_API const char *kry_format_name(kry_format format); /* "csr", ... */
 
 /*
  * A format as one word, as the program's --format takes it: "auto", "csr", "sell", "sell:slice=32,
- * sigma=256,index=16", "jds:basic", "jds:texture", "measure" or "measure:seconds=0.5"; any may add
+ * sigma=256,index=16", "measure" or "measure:seconds=0.5"; any may add
  * "values=single", "values=given" or "values=compact", and "form=flux". Changes only what the word
  * names.
  *
