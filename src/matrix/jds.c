@@ -107,7 +107,8 @@ static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const jagg
 
     TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant,
                            &constant, NULL));
-    kry_stage *s = kry_matrix_stage(A, "jds", jd_bytes <= constant ? "" : "-DJD_SPACE=global");
+    kry_stage *s =
+        kry_matrix_stage(A, "jds", (kry_stage_build){ .global_list = jd_bytes > constant });
     kry_stage_int(s, cpu ? pieces : A->rows);
     kry_stage_int(s, j->diagonals);
     if (cpu) TRY(shares_array(A, s, host, j, pieces));

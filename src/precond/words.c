@@ -1,7 +1,6 @@
 /* words.c - preconditioners from their names: a word, and what stands behind its colon. */
 #include "base/number.h"
 #include "operator/op.h"
-#include "operator/op_parts.h"
 #include "precond/storage.h"
 #include <kry/precond.h>
 #include <limits.h>
@@ -163,11 +162,6 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *name, kry_op **M)
-{
-    return kry_precond_create(A, name, M);
-}
-
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     static const struct {
@@ -193,8 +187,6 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 
     *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
-    if (kry_op_in_parts(A) && strcmp(name, "none"))
-        return kry_parts_precond(A, create_part, name, M);
     TRY(read_storage(name, plain, sizeof plain, &storage));
     size_t length = strcspn(plain, ":");
     for (size_t i = 0, used = 0; i < COUNT(table); i++) {
