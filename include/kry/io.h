@@ -176,6 +176,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_create_grid(const char *spec, uint
                                                           kry_problem **problem);
 KRY_API void kry_problem_release(kry_problem **problem);
 
+/*
+ * A number that depends on (seed, stream, place) alone, uniform in [0, 1): the same on every machine
+ * and in any order. Random problems are made of these, and whoever wants a random vector that others
+ * can repeat fills it with them, one stream to a vector.
+ * Source   G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators,
+ *          OOPSLA 2014: the finaliser of SplitMix64.
+ */
+KRY_API double kry_random_unit(uint64_t seed, uint64_t stream, uint64_t place);
+
 #ifdef __cplusplus
 }
 #endif
