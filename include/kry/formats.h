@@ -128,6 +128,21 @@ KRY_API KRY_MUST_CHECK kry_status kry_coo_create(kry_device *device, kry_type ty
                                                  const kry_matrix_params *params, kry_op **op);
 
 /*
+ * How long a product with a matrix should take in each format: what KRY_FORMAT_AUTO goes by
+ *
+ *   type ... params  as for kry_csr_create, columns ascending in each row; params->format is not read
+ *   seconds          [out]  of y := A x, by kry_format; INFINITY if the format cannot or should not
+ *                    take the matrix, and at KRY_FORMAT_AUTO
+ *
+ * Reads the matrix on the host and makes nothing. Returns  KRY_ERR_ARGUMENT, KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_csr_predict(kry_device *device, kry_type type, int64_t rows,
+                                                  int64_t cols, const int64_t *row_ptr,
+                                                  const int32_t *col, const void *val,
+                                                  const kry_matrix_params *params,
+                                                  double seconds[KRY_FORMAT_COUNT]);
+
+/*
  * The entries of a stored matrix, rows in order and columns ascending, to the bit what was given
  * (after filling in and adding up; rounded with KRY_VALUES_SINGLE). Reads the format's own
  * structure back, so it undoes any conversion; a wrapped matrix comes back as it lies in the
