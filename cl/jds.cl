@@ -3,26 +3,17 @@
 // Host: src/matrix/jds.c.
 //
 // Jagged diagonal d has an entry of the first jd[2 d + 1] positions, from place jd[2 d] on, a
-// multiple of 16; jd is in constant memory (JD_SPACE) where it fits. Position i holds row perm[i].
-//   proposed   jds_apply and its like: a position to a work-item, all its entries in one go, y
-//              written once through perm
-//   basic      jds_clear, jds_add for every diagonal, jds_reorder: a sum t per position goes to
-//              memory and back with each of them
-//   texture    jds_apply_image, alone in its program: as proposed, but x is read as an image.
-//              X_IMAGE=1: an image1d_buffer_t over x's own buffer, x from texel x_at on (OpenCL C
-//              1.2). X_IMAGE=2: a copy in an image2d_t of 2^x_at columns. A texel is a number:
-//              one float or two words of 32 bits, or with X_BYTES four parts of its bytes
+// multiple of 16; jd is in constant memory (JD_SPACE) where it fits. Position i holds row perm[i]. A
+// work-item adds up all entries of a position and writes y once, through perm.
 //
 // After A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs,
-// ICCS 2009, which calls the two the CSR-like and the basic product.
+// ICCS 2009, their CSR-like product.
 
 #ifndef JD_SPACE
 #define JD_SPACE constant
 #endif
 
-#ifndef X_IMAGE
 #define FORMAT jds
-#endif
 #define JD(d)      jd[2 * (d)]
 #define JD_ROWS(d) jd[2 * (d) + 1]
 
@@ -103,52 +94,5 @@
         }                                                                      \
         DO(row, sum)                                                           \
     }
-
-#endif
-
-#define UPDATE(row, sum) \
-    y[row] = beta == 0 ? (REAL)((SUM)alpha * (sum)) : (REAL)((SUM)alpha * (sum) + (SUM)beta * y[row]);
-
-#ifdef X_IMAGE
-
-// ---- x as an image: image.clh ----
-
-// y := alpha A x + beta y; with beta == 0, y is not read.
-kernel void jds_apply_image(MATRIX, ACC alpha, read_only IMAGE x, int x_at, ACC beta,
-                            global REAL *restrict y, long y0)
-{
-    y += y0;
-    MATRIX_ROWS(GET_TEXEL, UPDATE)
-}
-
-#else
-
-// ---- the basic product ----
-
-kernel void jds_clear(int rows, global SUM *restrict t)
-{
-    FOR_EACH(i, rows) t[i] = 0;
-}
-
-// t[i] += the entry of jagged diagonal d at position i times its x
-kernel void jds_add(int begin, int rows, global const int *restrict col,
-                    global const VAL *restrict val, global const REAL *restrict x, long x0,
-                    global SUM *restrict t)
-{
-    x += x0;
-    FOR_EACH(i, rows) t[i] += (SUM)val[begin + i] * (SUM)x[col[begin + i]];
-}
-
-// y := alpha t + beta y in the order of rows
-kernel void jds_reorder(int rows, global const int *restrict perm, global const SUM *restrict t,
-                        ACC alpha, ACC beta, global REAL *restrict y, long y0)
-{
-    y += y0;
-    FOR_EACH(i, rows)
-    {
-        int row = perm[i];
-        UPDATE(row, t[i])
-    }
-}
 
 #endif

@@ -532,7 +532,7 @@ static void create__refusals(void **state)
     }
     REFUSES(kry_mixed_create(A, KRY_MIXED(.scheme = 9), &S), KRY_ERR_ARGUMENT, "scheme = 9");
     REFUSES(kry_mixed_create(A, KRY_MIXED(.options = "method=pcg rtol=1e-3"), &S), KRY_ERR_PARSE,
-            "when to stop");
+            "rtol is a field");
     REFUSES(kry_mixed_create(NULL, NULL, &S), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_mixed_create(A, &(kry_mixed_params){ 0 }, &S), KRY_ERR_ARGUMENT, "KRY_MIXED");
     OK(kry_jacobi_create(single, &S));

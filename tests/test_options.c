@@ -85,33 +85,39 @@ static void solver_create__names_the_bad_word(void **state)
         { "maxit=-3", "-3", KRY_ERR_ARGUMENT },
         { "rtol=-1", "-1", KRY_ERR_ARGUMENT },
         { "rtol=nan", "nan", KRY_ERR_PARSE },
-        { "omega=1.5", "'cg' takes no omega", KRY_ERR_PARSE },
+        { "omega=1.5", "conjugate gradients take no omega", KRY_ERR_PARSE },
         { "method=jacobi omega=2", "omega = 2", KRY_ERR_ARGUMENT },
         { "method=jacobi omega=x", "'x'", KRY_ERR_PARSE },
-        { "method=jacobi precond=jacobi", "no preconditioner", KRY_ERR_PARSE },
+        { "method=jacobi precond=jacobi", "a relaxation takes no precond", KRY_ERR_PARSE },
+        { "method=jacobi resident=on", "a relaxation takes no resident", KRY_ERR_PARSE },
+        { "method=sor deflation=stripes:2", "a relaxation takes no deflation", KRY_ERR_PARSE },
+        { "method=sor null-space=project", "a relaxation takes no null-space", KRY_ERR_PARSE },
+        { "resident=maybe", "resident 'maybe' is none of auto, off, on", KRY_ERR_PARSE },
+        { "precision=half", "none of single, double, mixed", KRY_ERR_PARSE },
         { "null-space=pin", "is not known to be singular", KRY_ERR_ARGUMENT },
         { "null-space=nail", "none of project, pin", KRY_ERR_PARSE },
         { "method=sor", "offers no red-black sweep", KRY_ERR_UNSUPPORTED },
-        { "precond=ip:", "ip:unscaled,drop", KRY_ERR_PARSE },
-        { "precond=ip:dropped", "'ip:dropped' is none of ip, ip:unscaled", KRY_ERR_PARSE },
-        { "precond=ip:unscaled,", "ip:unscaled,drop", KRY_ERR_PARSE },
-        { "precond=ip:unscaleddrop", "ip:unscaled,drop", KRY_ERR_PARSE },
-        { "precond=ip:drop,unscaled", "ip:unscaled,drop", KRY_ERR_PARSE },
+        { "precond=ip:", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
+        { "precond=ip:dropped", "'ip:dropped' is not ip[:drop|unscaled|unscaled,drop]",
+          KRY_ERR_PARSE },
+        { "precond=ip:unscaled,", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
+        { "precond=ip:unscaleddrop", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
+        { "precond=ip:drop,unscaled", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
         { "precond=jacobi:2", "'jacobi:2' is not jacobi", KRY_ERR_PARSE },
         { "precond=none:2", "'none:2' is not none", KRY_ERR_PARSE },
-        { "precond=block-jacobi:x", "block-jacobi:ROWS", KRY_ERR_PARSE },
+        { "precond=block-jacobi:x", "is not block-jacobi[:ROWS]", KRY_ERR_PARSE },
         { "precond=block-jacobi:33", "blocks of 33 rows", KRY_ERR_ARGUMENT },
-        { "precond=neumann:0", "neumann:DEGREE", KRY_ERR_PARSE },
-        { "precond=ssor-ai:-1", "ssor-ai:DEGREE", KRY_ERR_PARSE },
+        { "precond=neumann:0", "is not neumann[:DEGREE]", KRY_ERR_PARSE },
+        { "precond=ssor-ai:-1", "is not ssor-ai[:DEGREE]", KRY_ERR_PARSE },
         { "precond=ssor-ai:9999", "degree = 9999", KRY_ERR_ARGUMENT },
-        { "precond=chebyshev:", "chebyshev:DEGREE", KRY_ERR_PARSE },
-        { "precond=chebyshev:0", "chebyshev:DEGREE", KRY_ERR_PARSE },
-        { "precond=block-ic:", "block-ic:ROWS", KRY_ERR_PARSE },
+        { "precond=chebyshev:", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
+        { "precond=chebyshev:0", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
+        { "precond=block-ic:", "block-ic[:ROWS]", KRY_ERR_PARSE },
         { "precond=block-ic:2n", "block-ic:2n", KRY_ERR_PARSE },
-        { "precond=block-ic:0", "block size 0", KRY_ERR_ARGUMENT },
-        { "precond=block-ic:-1", "rows = -1", KRY_ERR_ARGUMENT },
+        { "precond=block-ic:0", "a whole number above 0", KRY_ERR_PARSE },
+        { "precond=block-ic:-1", "block-ic[:ROWS]", KRY_ERR_PARSE },
         { "precond=block-ilu:4", "rows = 4", KRY_ERR_ARGUMENT },
-        { "precond=block-ilux", "block-ilu, ilu0", KRY_ERR_PARSE },
+        { "precond=block-ilux", "block-ilu[:ROWS], ilu0", KRY_ERR_PARSE },
         { "precond=ilu0:2", "ilu0:2", KRY_ERR_PARSE },
         { "precond=chebyshev4", "none of none, jacobi", KRY_ERR_PARSE },
         { "precond=chebyshev:2000", "degree = 2000", KRY_ERR_ARGUMENT },
@@ -141,6 +147,72 @@ static void solver_create__too_long_a_string(void **state)
     memset(text, ' ', sizeof text);
     text[sizeof text - 1] = 0;
     assert_int_equal(kry_solver_create(A, text, NULL, NULL, &S), KRY_ERR_PARSE);
+}
+
+static void precond_words__each_form_is_read(void **state)
+{
+    (void)state;
+    for (int i = 0; kry_precond_word(i); i++) {
+        const kry_word *w = kry_precond_word(i);
+        const char *rest = w->form + strlen(w->name);
+        kry_op *M = NULL;
+        assert_true(w->kind == KRY_WORD_PLAIN ? !*rest : !strncmp(rest, "[:", 2));
+        OK(kry_precond_create(A, w->name, &M));
+        assert_int_equal(M == NULL, !strcmp(w->name, "none"));
+        kry_op_release(&M);
+        for (rest += 2; w->kind == KRY_WORD_CHOICE && rest[-1] != ']';) {
+            char text[80];
+            int length = (int)strcspn(rest, "|]");
+            snprintf(text, sizeof text, "%s:%.*s", w->name, length, rest);
+            OK(kry_precond_create(A, text, &M));
+            kry_op_release(&M);
+            rest += length + 1;
+        }
+    }
+    assert_null(kry_precond_word(-1));
+}
+
+static void solver_words__each_form_is_read(void **state)
+{
+    (void)state;
+    for (int i = 0; kry_solver_word(i); i++) {
+        const kry_word *w = kry_solver_word(i);
+        const char *rest = w->form + strlen(w->name), *last = strrchr(w->form, '|');
+        char text[80];
+        kry_op *S = NULL;
+        assert_true(*rest == '=' && *w->meaning);
+        assert_int_equal(last != NULL, w->kind == KRY_WORD_CHOICE);
+        snprintf(text, sizeof text, "%s=%s", w->name,
+                 last                       ? last + 1
+                 : w->kind == KRY_WORD_TEXT ? "none"
+                                            : "1");
+        kry_status st = kry_solver_create(A, text, NULL, NULL, &S);
+        kry_op_release(&S);
+        /* what is refused is so for what it means, for this A or with this method */
+        if (st < 0 &&
+            (strstr(kry_last_error(), "is none of") || strstr(kry_last_error(), "no value")))
+            fail_msg("'%s': %s", text, kry_last_error());
+    }
+}
+
+static void deflation_words__each_form_is_read(void **state)
+{
+    (void)state;
+    for (int i = 0; kry_deflation_word(i); i++) {
+        const kry_word *w = kry_deflation_word(i);
+        const char *rest = w->form + strlen(w->name), *last = strrchr(w->form, '|');
+        kry_deflation_params p = *KRY_DEFLATION(.phase = false);
+        char text[80], room[80];
+        snprintf(text, sizeof text, "%s%s%.1s%s", last ? "auto," : "", w->name, rest,
+                 last    ? last + 1
+                 : *rest ? "3"
+                         : "");
+        OK(kry_deflation_parse(text, room, sizeof room, &p));
+        assert_int_equal(p.variant, !strcmp(w->name, "variant") ? KRY_BNN : 0);
+        assert_int_equal(p.coarse, !strcmp(w->name, "coarse") ? KRY_COARSE_CHOLESKY : 0);
+        assert_int_equal(p.block, !strcmp(w->name, "blocks") ? 3 : 0);
+        assert_int_equal(p.phase, !strcmp(w->name, "phase"));
+    }
 }
 
 static void solver_create__limits_reach_the_solver(void **state)
@@ -214,6 +286,9 @@ int main(void)
         cmocka_unit_test(solver_create__mixed_takes_every_option),
         cmocka_unit_test(solver_create__too_long_a_string),
         cmocka_unit_test(solver_create__limits_reach_the_solver),
+        cmocka_unit_test(precond_words__each_form_is_read),
+        cmocka_unit_test(solver_words__each_form_is_read),
+        cmocka_unit_test(deflation_words__each_form_is_read),
     };
     return cmocka_run_group_tests_name("options", tests, set_up, tear_down);
 }

@@ -523,7 +523,7 @@ static void mode__small_groups(void **state)
 static void mode__a_word(void **state)
 {
     kry_device *dev = open_other(), *team, *named;
-    const kry_shape own = dev->shape;
+    const kry_launch_shape own = dev->shape;
     uint64_t a, b;
     (void)state;
 

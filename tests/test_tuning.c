@@ -78,7 +78,7 @@ static void tuning__damaged_files(void **state)
     for (size_t i = 0; i < COUNT(text); i++) {
         put_file(text[i]);
         kry_device *dev = another();
-        kry_shape usual = kry_shape_default(&dev->info);
+        kry_launch_shape usual = kry_shape_default(&dev->info);
         assert_memory_equal(&dev->shape, &usual, sizeof usual);
         kry_tuning_set(dev, "good", "yes");
         assert_kept(dev, "good", "yes");
@@ -212,7 +212,7 @@ static void tuning__shape_is_loaded(void **state)
     kry_device *dev = another();
     dev->shape.chunks = 37;
     dev->shape.per_unit = 9;
-    kry_shape_keep(dev);
+    kry_tuning_keep(dev, 0);
     kry_device *reader = another();
     assert_memory_equal(&reader->shape, &dev->shape, sizeof dev->shape);
     kry_device_release(&reader);

@@ -67,6 +67,38 @@ KRY_API const kry_device_info *kry_device_get_info(const kry_device *device); /*
 /* Wait until all enqueued work is done, and report what went wrong in it. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_finish(kry_device *device);
 
+/* ---- tuning: what `kry tune` finds, and keeps for later runs (docs/devices.md) -------- */
+
+/* How kernels are launched. It decides the order of sums, and with it their last bits. */
+typedef struct kry_launch_shape {
+    int group;    /* work-items per group, a power of two; 1 with cpu_kernels */
+    int per_unit; /* without cpu_kernels: groups to a compute unit in launches that leave sums */
+    int chunks;   /* with cpu_kernels: groups in all */
+} kry_launch_shape;
+
+KRY_API kry_launch_shape kry_device_launch_shape(const kry_device *device);
+/*
+ * Launch kernels in this shape from now on. Call it before anything is made on the device, for
+ * kernels are compiled for one size of groups.
+ *
+ *   shape   NULL: what suits most devices of this kind
+ *
+ * Returns  KRY_ERR_ARGUMENT for a shape that the device cannot launch; KRY_ERR_UNSUPPORTED for
+ *          several devices (team.h).
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_device_set_launch_shape(kry_device *device,
+                                                              const kry_launch_shape *shape);
+
+/* Write the launch shape, and the bytes per second of y := x (0: not measured), to the device's
+ * tuning file. Like the cache of kernels it only saves time: if it cannot be written, nothing is. */
+KRY_API void kry_tuning_keep(kry_device *device, double copy_bandwidth);
+/* The path of that file, written into `path`, which it returns; "" if there is no cache directory. */
+KRY_API const char *kry_tuning_path(kry_device *device, char *path, size_t size);
+/* Call `line` for each entry of the file; `line` must not ask for others. */
+KRY_API void kry_tuning_each(kry_device *device,
+                             void (*line)(const char *name, const char *value, void *user),
+                             void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,13 +63,6 @@ typedef enum kry_values {
  */
 typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 
-/* How the kernels of KRY_FORMAT_JDS go about it (Cevahir, Nukada, Matsuoka 2009). */
-typedef enum kry_jds_product {
-    KRY_JDS_PROPOSED = 0, /* a row at a time, y written once */
-    KRY_JDS_BASIC,        /* a diagonal at a time through a temporary */
-    KRY_JDS_TEXTURE       /* as proposed, x read as an image; needs a device with images */
-} kry_jds_product;
-
 typedef struct kry_matrix_params {
     size_t struct_size;
     unsigned traits;           /* promises about A, see KRY_SYMMETRIC */
@@ -81,10 +74,9 @@ typedef struct kry_matrix_params {
     int slice;              /* rows in a slice: 4 ... 256, a power of two; CPUs: 8 */
     int sigma;              /* rows sorted by length in windows of so many; 1: not at all */
     int index_bits;         /* of a column: 8, 16 or 32; refused if they do not fit */
-    kry_jds_product jds;    /* default KRY_JDS_PROPOSED */
     double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
-    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, not with KRY_JDS_BASIC
-                                  or _TEXTURE, and in kry_csr_wrap only with KRY_SINGULAR */
+    kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, and in
+                               kry_csr_wrap only with KRY_SINGULAR */
     bool on_host;           /* the numbers, in double, stay there, also for devices without
                                   double: for kry_mixed_create, which refines with them. What else
                                   is said here is of the matrix in single that it makes */
@@ -96,7 +88,7 @@ KRY_API const char *kry_format_name(kry_format format); /* "csr", ... */
 
 /*
  * A format as one word, as the program's --format takes it: "auto", "csr", "sell", "sell:slice=32,
- * sigma=256,index=16", "jds:basic", "jds:texture", "measure" or "measure:seconds=0.5"; any may add
+ * sigma=256,index=16", "measure" or "measure:seconds=0.5"; any may add
  * "values=single", "values=given" or "values=compact", and "form=flux". Changes only what the word
  * names.
  *
@@ -134,6 +126,21 @@ KRY_API KRY_MUST_CHECK kry_status kry_coo_create(kry_device *device, kry_type ty
                                                  int64_t cols, int64_t nnz, const int32_t *row,
                                                  const int32_t *col, const void *val,
                                                  const kry_matrix_params *params, kry_op **op);
+
+/*
+ * How long a product with a matrix should take in each format: what KRY_FORMAT_AUTO goes by
+ *
+ *   type ... params  as for kry_csr_create, columns ascending in each row; params->format is not read
+ *   seconds          [out]  of y := A x, by kry_format; INFINITY if the format cannot or should not
+ *                    take the matrix, and at KRY_FORMAT_AUTO
+ *
+ * Reads the matrix on the host and makes nothing. Returns  KRY_ERR_ARGUMENT, KRY_ERR_MEMORY.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_csr_predict(kry_device *device, kry_type type, int64_t rows,
+                                                  int64_t cols, const int64_t *row_ptr,
+                                                  const int32_t *col, const void *val,
+                                                  const kry_matrix_params *params,
+                                                  double seconds[KRY_FORMAT_COUNT]);
 
 /*
  * The entries of a stored matrix, rows in order and columns ascending, to the bit what was given

@@ -45,6 +45,7 @@
 #include <kry/team.h>
 #include <kry/tridiagonal.h>
 #include <kry/vec.h>
+#include <kry/words.h>
 
 /* The version of these headers; kry_version() is the version of the library that runs. */
 #define KRY_VERSION "0.1.0"

@@ -112,6 +112,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_launch(kry_device *device, cl_kerne
                                                     int64_t groups, int size, const kry_arg *args,
                                                     int count);
 
+/* Told of each kernel that is enqueued, with its event, which it releases. On the thread that
+ * enqueues; it must not call kry. */
+typedef void kry_trace(void *user, const char *kernel, cl_event event);
+/* Trace the device's kernels from now on: where the time goes, if the queue was made with
+ * CL_QUEUE_PROFILING_ENABLE (kry_device_wrap). NULL, the default: nothing is traced. */
+KRY_API void kry_device_set_trace(kry_device *device, kry_trace *trace, void *user);
+
 /* ---- for queues of the caller's ---------------------------------------------------- */
 
 /*
@@ -144,6 +151,17 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_event(kry_task *task, cl_context cont
 KRY_API cl_mem kry_sum_buffer(const kry_sum *sum);
 KRY_API int kry_sum_capacity(const kry_sum *sum);
 KRY_API void kry_sum_set_count(kry_sum *sum, int count);
+
+/* A place on the device for sums of `width` numbers, 1 or 2. */
+KRY_API KRY_MUST_CHECK kry_status kry_sum_create(kry_device *device, int width, kry_sum **sum);
+KRY_API void kry_sum_release(kry_sum **sum);
+/* sum := x.y, which stays on the device: for operators without an apply_dot of their own pass.
+ * Nothing is checked: vectors of one size, type and device, not of a team, and a sum of width 1. */
+KRY_API KRY_MUST_CHECK kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+/* y := A x and sum := x.y in the same pass, if A has one: for operators that are made of others.
+ * Returns  what kry_op_apply returns. */
+KRY_API KRY_MUST_CHECK kry_status kry_op_apply_dot(const kry_op *A, const kry_vec *x, kry_vec *y,
+                                                   kry_sum *sum);
 
 #ifdef __cplusplus
 }

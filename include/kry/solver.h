@@ -218,18 +218,22 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
 
 /*
  * A solver from a string, as the program and every binding take it:
- *     "method=pcg precond=jacobi rtol=1e-8 atol=0 maxit=500 check-every=0 resident=auto"
+ *     "method=pcg precond=block-ic:1024 rtol=1e-8 maxit=500"
  *
- *   options  words name=value separated by blanks; NULL or "": plain CG with the defaults.
- *            method   cg, pcg (the same with precond=jacobi unless said otherwise);
- *                     jacobi, sor (kry_relaxation_create), which take no precond but omega=W
- *            precond  none, jacobi, chebyshev, chebyshev:DEGREE, ip (precond.h)
- *            deflation  none, or a word of kry_deflation_parse: blocks:16+phase, graph:1000, ...
- *            resident auto, off, on
- *            precision  mixed: kry_mixed_create, with scheme=auto|reliable|flexible|classical, inner=N,
- *                     inner-rtol=T, delta=T, equilibrate=auto|off|on; else that of A
- *            null-space  of a singular A: project (out of residuals and x, the default), or pin: solves
- *                     with kry_pin_create(A, 0), M made from A; refused where A is not singular
+ *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
+ *            defaults. kry_solver_word (words.h) lists the words with their meaning:
+ *            method       cg, or pcg, the same with precond=jacobi unless said otherwise; jacobi,
+ *                         sor: kry_relaxation_create, with omega, without the next four
+ *            precond      a word of kry_precond_create (precond.h)
+ *            deflation    none, or a word of kry_deflation_parse (deflation.h)
+ *            null-space   of a singular A: project (out of residuals and x, the default), or pin:
+ *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
+ *                         singular
+ *            resident     auto, off, on: kry_resident
+ *            rtol atol maxit check-every     kry_stop
+ *            precision    mixed: kry_mixed_create, with scheme, inner, inner-rtol, delta and
+ *                         equilibrate; else that of A
+ *   monitor, monitor_user   NULL: none; borrowed
  *
  * Returns  KRY_ERR_PARSE naming the word, or what the constructors return.
  */

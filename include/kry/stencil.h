@@ -80,6 +80,18 @@ typedef struct kry_stencil_params {
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
                                                      const kry_stencil_params *params, kry_op **A);
 
+/*
+ * y := A x on the host, for the A that kry_stencil_create makes of the same parameters
+ *
+ *   type    of A, to which its numbers are rounded; the sums are in double
+ *   x       [in]   n numbers
+ *   y       [out]  n numbers, no overlap
+ *
+ * Needs no device. Returns  KRY_ERR_ARGUMENT for NULL.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_apply_host(const kry_stencil_params *params,
+                                                         kry_type type, const double *x, double *y);
+
 /* What is given on a side: an array over its unknowns, first axis fastest, on the host, or one
  * number. Dirichlet: values of u. Neumann: outward fluxes k du/dn. */
 typedef struct kry_side_values {

@@ -110,6 +110,20 @@ KRY_API KRY_MUST_CHECK kry_status kry_tridiagonal_solve(const kry_tridiagonal_pa
                                                         kry_vec *x);
 
 /*
+ * Bytes that kry_tridiagonal_solve of the same arguments moves, by the model of docs/tridiagonal.md,
+ * if no system has to be solved again with pivoting
+ *
+ *   bytes   [out]
+ *
+ * Returns  what is wrong with the arguments.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_tridiagonal_bytes(const kry_tridiagonal_params *params,
+                                                        const kry_vec *lower,
+                                                        const kry_vec *diagonal,
+                                                        const kry_vec *upper, const kry_vec *b,
+                                                        const kry_vec *x, double *bytes);
+
+/*
  * far_lower_i x_i-2 + lower_i x_i-1 + diagonal_i x_i + upper_i x_i+1 + far_upper_i x_i+2 = b_i
  *
  *   far_lower, far_upper  [in]  as lower and upper; what would reach beyond the ends is read only

@@ -59,6 +59,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_fill(kry_vec *vec, double value);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_copy(const kry_vec *x, kry_vec *y);
 /* y := a x + b y; with b == 0, y is not read; x may be y */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y);
+/* z := y + a x; z may be x or y */
+KRY_API KRY_MUST_CHECK kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y,
+                                                kry_vec *z);
 /* y := a d .* x + b y, elementwise; with b == 0, y is not read; x may be y */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x,
                                               double b, kry_vec *y);

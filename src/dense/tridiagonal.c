@@ -238,6 +238,23 @@ kry_status kry_tridiagonal_solve(const kry_tridiagonal_params *params, const kry
     return take_and_solve(&B, params, (const kry_vec *[]){ lower, diagonal, upper }, b, x);
 }
 
+kry_status kry_tridiagonal_bytes(const kry_tridiagonal_params *params, const kry_vec *lower,
+                                 const kry_vec *diagonal, const kry_vec *upper, const kry_vec *b,
+                                 const kry_vec *x, double *bytes)
+{
+    kry_status st = KRY_OK;
+    batch B = { .who = "kry_tridiagonal_bytes", .band = 1 };
+
+    *bytes = 0;
+    TRY(take(&B, params, (const kry_vec *[]){ lower, diagonal, upper }, b, x));
+    double words = B.periodic ? 17 : 13; /* with pivoting: see kry_tridiagonal_solve */
+    bool pivots = B.params.pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !B.params.unchecked;
+    *bytes = pivots ? words * (double)B.n * (double)B.systems * (double)kry_type_size(B.type)
+                    : batch_levels_bytes(&B);
+done:
+    return st;
+}
+
 kry_status kry_pentadiagonal_solve(const kry_tridiagonal_params *params, const kry_vec *far_lower,
                                    const kry_vec *lower, const kry_vec *diagonal,
                                    const kry_vec *upper, const kry_vec *far_upper, const kry_vec *b,

@@ -21,21 +21,9 @@ void kry_buffer_release(kry_device *dev, cl_mem *buffer);
 
 struct kry_program; /* program.c */
 
-/* How kernels are launched: what suits most devices, or what kry tune found to suit this one. It
- * decides the order of sums, and with it their last bits. */
-typedef struct kry_shape {
-    int group;    /* work-items per group; 1 on CPUs */
-    int per_unit; /* GPUs: groups to a compute unit in launches that leave sums */
-    int chunks;   /* CPUs: groups in all */
-} kry_shape;
-/* launch.c: the usual one; what the tuning file has, if it fits the device; how it is kept. */
-kry_shape kry_shape_default(const kry_device_info *info);
+/* launch.c: the shape that suits most devices; that of the tuning file, if it fits the device. */
+kry_launch_shape kry_shape_default(const kry_device_info *info);
 void kry_shape_load(kry_device *dev);
-void kry_shape_keep(kry_device *dev);
-
-/* Told of each kernel that is enqueued, with its event, which it takes over. For benchmarks, on a
- * queue with profiling; NULL, as it is for everybody else, costs nothing. */
-typedef void kry_trace(void *user, const char *kernel, cl_event event);
 
 /* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
  * at every look at the residual of the outermost solve. Anything else than 0 stops it. */
@@ -60,7 +48,7 @@ struct kry_device {
     /* Cache in memory, a list that only grows: it is read without a lock. */
     struct kry_program *_Atomic programs;
     pthread_mutex_t making; /* held by the thread that adds to it */
-    kry_shape shape;        /* of launches */
+    kry_launch_shape shape;
     char *tuning;           /* what the tuning file says; NULL: not read yet */
     atomic_uint generation; /* counts released buffers: see kry_launch */
     kry_trace *trace;

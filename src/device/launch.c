@@ -10,15 +10,15 @@
  * As many groups as fit on the device at once, for sums: no second wave, and few partial sums. On
  * an H200 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41.
  * CPUs: 128 chunks in all, whatever the number of cores. */
-kry_shape kry_shape_default(const kry_device_info *info)
+kry_launch_shape kry_shape_default(const kry_device_info *info)
 {
-    kry_shape shape = { .group = 128, .per_unit = 16, .chunks = 128 };
+    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = 128 };
     if (info->cpu_kernels) shape.group = 1;
     while (shape.group > info->max_group) shape.group /= 2;
     return shape;
 }
 
-static bool fits(const kry_device *dev, kry_shape s)
+static bool fits(const kry_device *dev, kry_launch_shape s)
 {
     bool group = dev->info.cpu_kernels
                      ? s.group == 1
@@ -28,7 +28,7 @@ static bool fits(const kry_device *dev, kry_shape s)
 
 void kry_shape_load(kry_device *dev)
 {
-    kry_shape s = { 0 };
+    kry_launch_shape s = { 0 };
     char text[64];
 
     dev->shape = kry_shape_default(&dev->info);
@@ -38,12 +38,40 @@ void kry_shape_load(kry_device *dev)
         dev->shape = s;
 }
 
-void kry_shape_keep(kry_device *dev)
+void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
 {
     char text[64];
+
     snprintf(text, sizeof text, "group=%d per-unit=%d chunks=%d", dev->shape.group,
              dev->shape.per_unit, dev->shape.chunks);
     kry_tuning_set(dev, "shape", text);
+    if (!(copy_bandwidth > 0)) return;
+    snprintf(text, sizeof text, "%.4g", copy_bandwidth);
+    kry_tuning_set(dev, "copy-bandwidth", text);
+}
+
+kry_launch_shape kry_device_launch_shape(const kry_device *dev) { return dev->shape; }
+
+kry_status kry_device_set_launch_shape(kry_device *dev, const kry_launch_shape *shape)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(dev, KRY_ERR_ARGUMENT, "kry_device_set_launch_shape: NULL");
+    CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
+          "kry_device_set_launch_shape: '%s' are several devices, each with a shape of its own",
+          dev->info.name);
+    CHECK(!shape || fits(dev, *shape), KRY_ERR_ARGUMENT,
+          "kry_device_set_launch_shape: '%s' cannot launch groups of %d, %d to a unit, %d chunks",
+          dev->info.name, shape->group, shape->per_unit, shape->chunks);
+    dev->shape = shape ? *shape : kry_shape_default(&dev->info);
+done:
+    return st;
+}
+
+void kry_device_set_trace(kry_device *dev, kry_trace *trace, void *user)
+{
+    dev->trace = trace;
+    dev->trace_user = user;
 }
 
 int kry_group_size(const kry_device *dev) { return dev->shape.group; }

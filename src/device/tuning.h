@@ -13,10 +13,6 @@
 bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
 void kry_tuning_set(kry_device *dev, const char *name, const char *value); /* one line; no blanks
                                                                               in the name */
-/* Call `line` for each entry, which must not ask for others; and where they are kept, "" if nowhere. */
-void kry_tuning_each(kry_device *dev, void (*line)(const char *name, const char *value, void *user),
-                     void *user);
-const char *kry_tuning_path(kry_device *dev, char *path, size_t size);
 void kry_tuning_release(kry_device *dev);
 
 #endif

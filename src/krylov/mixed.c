@@ -472,7 +472,7 @@ static kry_status make_inside(mixed *M)
     kry_options o = M->options;
     int64_t n = M->A->shape.rows;
 
-    TRY(kry_equilibrium_find(M->A, M->options.equilibrate_how, scales_diagonally(M), &M->e));
+    TRY(kry_equilibrium_find(M->A, M->options.equilibrate, scales_diagonally(M), &M->e));
     TRY(kry_op_make_twin("kry_mixed_create", M->A, KRY_F32, M->e.factor, M->e.scale, &M->twin));
     o.stop = (kry_stop){ .max_iter = M->stop.max_iter, .check_every = M->stop.check_every };
     o.monitor = NULL;
@@ -510,7 +510,7 @@ static kry_status make_outside(mixed *M, const kry_mixed_params *p)
                        .monitor_user = M };
     bool flexible = M->first == KRY_SCHEME_FLEXIBLE;
 
-    like.pinned = !strcmp(M->options.null_space, "pin");
+    like.pinned = M->options.null_space == KRY_NULL_SPACE_PIN;
     return kry_host_op_of(M->A) ? kry_outer_host(&like, &M->stop, flexible, &M->outer)
                                 : kry_outer_device(&like, &M->stop, flexible, &M->outer);
 }
@@ -528,31 +528,11 @@ static void set_scheme(mixed *M, const kry_mixed_params *p)
     M->drop[1] = p->inner_rtol > 0 ? p->inner_rtol : inner_rtol;
     M->inside.rtol = p->inner_rtol;
     M->inside.most = p->inner ? p->inner : p->inner_rtol > 0 ? 0 : INNER;
-    M->options.equilibrate_how = p->equilibrate;
-}
-
-static kry_status take_options(mixed *M, const kry_mixed_params *p)
-{
-    kry_status st = KRY_OK;
-    kry_options *o = &M->options;
-
-    strcpy(o->method, "cg");
-    TRY(kry_options_parse(p->options ? p->options : "", o));
-    CHECK(!o->precision[0] && !o->scheme[0] && !o->stop.rtol && !o->stop.atol &&
-              !o->stop.max_iter && !o->omega,
-          KRY_ERR_PARSE,
-          "kry_mixed_create: '%s': options are of the solver inside; precision, scheme, omega and "
-          "when to stop are fields of their own",
-          p->options);
-    o->make_precond = p->precond, o->make_deflation = p->deflation;
-    o->make_user = p->make_user;
-    o->omega = p->omega;
-done:
-    return st;
+    M->options.equilibrate = p->equilibrate;
 }
 
 /* subdomains: on a part of a team, where words ask for deflation; taken over even if it fails. */
-static kry_status create(const kry_op *A, const kry_mixed_params *params,
+static kry_status create(const kry_op *A, const kry_mixed_params *params, const kry_options *inner,
                          kry_subdomains *subdomains, kry_op **solver)
 {
     kry_status st = KRY_OK;
@@ -565,7 +545,7 @@ static kry_status create(const kry_op *A, const kry_mixed_params *params,
     M->A = kry_op_retain(A);
     M->stop = params->stop;
     M->monitor = params->monitor, M->monitor_user = params->monitor_user;
-    TRY(take_options(M, params));
+    M->options = *inner;
     if (subdomains) {
         M->subdomains = *subdomains, *subdomains = (kry_subdomains){ 0 };
         M->options.subdomains = &M->subdomains;
@@ -597,6 +577,7 @@ done:
 typedef struct part_args {
     const kry_op *A;
     const kry_mixed_params *params;
+    const kry_options *inner;
     const kry_subdomains *subdomains; /* NULL: no deflation */
 } part_args;
 
@@ -610,32 +591,46 @@ static kry_status create_part(const kry_op *A, const void *user, kry_op **solver
 
     if (given->subdomains)
         TRY(kry_subdomains_of_part(given->subdomains, given->A, rank, &vectors, &mine));
-    TRY(create(A, given->params, given->subdomains ? &mine : NULL, solver));
+    TRY(create(A, given->params, given->inner, given->subdomains ? &mine : NULL, solver));
 done:
     return st;
 }
 
-static kry_status create_in_parts(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
+static kry_status create_in_parts(const kry_op *A, const kry_mixed_params *params,
+                                  const kry_options *inner, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    mixed words = { .A = NULL };
     kry_subdomains all = { 0 };
     kry_deflation_params deflation;
-    char room[sizeof words.options.deflation];
+    char room[sizeof inner->deflation];
 
-    TRY(take_options(&words, params));
     CHECK(!params->precond && !params->deflation, KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
-    bool deflates = kry_options_deflate(&words.options) && !kry_options_relax(&words.options);
+    bool deflates = kry_options_deflate(inner) && !kry_options_relax(inner);
     if (deflates) {
-        TRY(kry_options_deflation(&words.options, room, sizeof room, &deflation));
+        TRY(kry_options_deflation(inner, room, sizeof room, &deflation));
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
-    const part_args given = { A, params, deflates ? &all : NULL };
+    const part_args given = { A, params, inner, deflates ? &all : NULL };
     TRY(kry_op_make(A, create_part, &given, solver));
 done:
     kry_subdomains_release(&all);
+    return st;
+}
+
+static kry_status create_checked(const kry_op *A, const kry_mixed_params *params,
+                                 kry_options *inner, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+
+    inner->make_precond = params->precond, inner->make_deflation = params->deflation;
+    inner->make_user = params->make_user;
+    inner->omega = params->omega;
+    TRY(check(A, params));
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, params, inner, solver)
+                           : create(A, params, inner, NULL, solver));
+done:
     return st;
 }
 
@@ -643,67 +638,33 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
 {
     static const kry_mixed_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    kry_options inner = { .method = KRY_METHOD_CG };
 
     *solver = NULL;
     if (!params) params = &defaults;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_mixed_create: params not made by KRY_MIXED");
-    TRY(check(A, params));
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, params, solver) : create(A, params, NULL, solver));
+    TRY(kry_options_parse_inner(params->options ? params->options : "", &inner));
+    TRY(create_checked(A, params, &inner, solver));
 done:
     return st;
 }
 
 /* ---- by option string ------------------------------------------------------------------- */
 
-static kry_status find_word(const char *what, const char *word, const char *const *words,
-                            size_t count, int *found)
-{
-    kry_status st = KRY_OK;
-    char all[64] = "";
-
-    *found = 0;
-    if (!*word) return KRY_OK;
-    for (size_t i = 0; i < count; i++) {
-        if (!strcmp(word, words[i])) return *found = (int)i, KRY_OK;
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", words[i]);
-    }
-    CHECK(false, KRY_ERR_PARSE, "kry_solver_create: %s '%s' is none of %s", what, word, all);
-done:
-    return st;
-}
-
-/* The words of the solver inside again: what a method does not take, it refuses by itself. */
-static void inside_words(const kry_options *o, char *words, size_t size)
-{
-    const char *const names[] = { "precond", "deflation", "resident", "null-space" };
-    const char *const values[] = { o->precond, o->deflation, o->resident, o->null_space };
-    int at = snprintf(words, size, "method=%s", o->method);
-
-    for (size_t i = 0; i < COUNT(names) && at < (int)size; i++)
-        if (*values[i])
-            at += snprintf(words + at, size - (size_t)at, " %s=%s", names[i], values[i]);
-}
-
 kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
 {
-    static const char *const schemes[] = { "auto", "reliable", "flexible", "classical" };
-    static const char *const how[] = { "auto", "off", "on" };
-    kry_status st = KRY_OK;
-    char words[512];
-    int scheme, equilibrate;
-
-    TRY(find_word("scheme", o->scheme, schemes, COUNT(schemes), &scheme));
-    TRY(find_word("equilibrate", o->equilibrate, how, COUNT(how), &equilibrate));
-    inside_words(o, words, sizeof words);
-    TRY(kry_mixed_create(A,
-                         KRY_MIXED(.options = words, .scheme = (kry_scheme)scheme,
-                                   .inner = o->inner, .inner_rtol = o->inner_rtol,
-                                   .delta = o->delta, .equilibrate = (kry_equilibrate)equilibrate,
-                                   .stop = o->stop, .monitor = o->monitor,
-                                   .monitor_user = o->monitor_user, .omega = o->omega),
-                         solver));
-done:
-    return st;
+    kry_options inner = *o; /* what its method does not take, it refuses by itself */
+    const kry_mixed_params params = { .struct_size = sizeof params,
+                                      .scheme = o->scheme,
+                                      .inner = o->inner,
+                                      .inner_rtol = o->inner_rtol,
+                                      .delta = o->delta,
+                                      .equilibrate = o->equilibrate,
+                                      .stop = o->stop,
+                                      .monitor = o->monitor,
+                                      .monitor_user = o->monitor_user,
+                                      .omega = o->omega };
+    return create_checked(A, &params, &inner, solver);
 }

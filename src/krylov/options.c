@@ -1,66 +1,143 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "krylov/options.h"
 #include "base/number.h"
+#include "base/word_table.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
-static bool to_double(const char *text, double *value)
+/* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
+ * of mixed precision. */
+enum { KRYLOV = 1, RELAXATION = 2, MIXED = 4, INNER = 8 };
+
+#define AT(field) offsetof(kry_options, field)
+static const struct entry {
+    kry_word word;
+    size_t offset; /* in kry_options */
+    size_t size;   /* of a text's room */
+    unsigned of;   /* 0: all */
+} table[] = {
+    { { "method", KRY_WORD_CHOICE, "method=cg|pcg|jacobi|sor", "Krylov method, or relaxation" },
+      AT(method),
+      0,
+      KRYLOV | RELAXATION | INNER },
+    { { "precond", KRY_WORD_TEXT, "precond=WORD", "preconditioner (default: pcg jacobi, cg none)" },
+      AT(precond),
+      sizeof((kry_options *)0)->precond,
+      KRYLOV | INNER },
+    { { "deflation", KRY_WORD_TEXT, "deflation=WORD", "second level (default none)" },
+      AT(deflation),
+      sizeof((kry_options *)0)->deflation,
+      KRYLOV | INNER },
+    { { "null-space", KRY_WORD_CHOICE, "null-space=project|pin",
+        "of a singular A: kept out of residuals and x (default), or the first unknown is pinned" },
+      AT(null_space),
+      0,
+      KRYLOV | INNER },
+    { { "resident", KRY_WORD_CHOICE, "resident=auto|off|on",
+        "the whole solve as one kernel that stays on the device (grids, cg)" },
+      AT(resident),
+      0,
+      KRYLOV | INNER },
+    { { "omega", KRY_WORD_REAL, "omega=W", "weight of a relaxation, in (0, 2) (default 1)" },
+      AT(omega),
+      0,
+      RELAXATION },
+    { { "rtol", KRY_WORD_REAL, "rtol=T",
+        "stop at ||r|| <= T ||b|| (default 1e-8 in double, 1e-5 in single)" },
+      AT(stop.rtol),
+      0,
+      0 },
+    { { "atol", KRY_WORD_REAL, "atol=T", "stop at ||r|| <= T (default 0)" }, AT(stop.atol), 0, 0 },
+    { { "maxit", KRY_WORD_WHOLE, "maxit=N", "iterations at most (default 0: chosen)" },
+      AT(stop.max_iter),
+      0,
+      0 },
+    { { "check-every", KRY_WORD_WHOLE, "check-every=N",
+        "iterations between two looks of the host (default 0: chosen)" },
+      AT(stop.check_every),
+      0,
+      0 },
+    { { "precision", KRY_WORD_CHOICE, "precision=single|double|mixed",
+        "numbers on the device; mixed: iterations in single, x and its residual in double" },
+      AT(precision),
+      0,
+      0 },
+    { { "scheme", KRY_WORD_CHOICE, "scheme=auto|reliable|flexible|classical",
+        "mixed: how single and double share the work" },
+      AT(scheme),
+      0,
+      MIXED },
+    { { "inner", KRY_WORD_WHOLE, "inner=N",
+        "flexible: iterations in single for each step (default 25)" },
+      AT(inner),
+      0,
+      MIXED },
+    { { "inner-rtol", KRY_WORD_REAL, "inner-rtol=T",
+        "classical, flexible: what a solve in single leaves of its residual" },
+      AT(inner_rtol),
+      0,
+      MIXED },
+    { { "delta", KRY_WORD_REAL, "delta=T",
+        "reliable: replace the residual when it has dropped to this share (default 0.1)" },
+      AT(delta),
+      0,
+      MIXED },
+    { { "equilibrate", KRY_WORD_CHOICE, "equilibrate=auto|off|on",
+        "mixed: powers of two that keep the matrix in single in range" },
+      AT(equilibrate),
+      0,
+      MIXED },
+};
+#undef AT
+_Static_assert(sizeof(kry_method) == sizeof(int), "choices are written as int");
+
+const kry_word *kry_solver_word(int i)
 {
-    const char *end = text + strlen(text);
-    return kry_read_double(text, end, value) == end;
+    return i >= 0 && (size_t)i < COUNT(table) ? &table[i].word : NULL;
 }
 
-static bool to_word(const char *text, char *word, size_t size)
+/* ---- parsing ---------------------------------------------------------------------------- */
+
+static kry_status set_choice(const kry_word *w, const char *value, void *field)
 {
-    return snprintf(word, size, "%s", text) < (int)size;
+    kry_status st = KRY_OK;
+    char list[64] = "";
+    int choice = kry_word_choose(w, value);
+    size_t used = 0;
+
+    for (const char *c = strchr(w->form, '=') + 1; *c && used + 3 < sizeof list; c++) {
+        if (*c == '|') list[used++] = ',';
+        list[used++] = *c == '|' ? ' ' : *c;
+    }
+    CHECK(choice >= 0, KRY_ERR_PARSE, "kry_solver_create: %s '%s' is none of %s", w->name, value,
+          list);
+    memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
+done:
+    return st;
 }
 
-/* One name=value. The table is the vocabulary. */
+/* One name=value. */
 static kry_status set_option(kry_options *o, const char *name, const char *value)
 {
-    enum kind { WORD, REAL, COUNTER };
-    const struct {
-        const char *name;
-        enum kind kind;
-        void *field;
-        size_t size; /* of a word's room */
-    } table[] = {
-        { "method", WORD, o->method, sizeof o->method },
-        { "precond", WORD, o->precond, sizeof o->precond },
-        { "deflation", WORD, o->deflation, sizeof o->deflation },
-        { "rtol", REAL, &o->stop.rtol, 0 },
-        { "atol", REAL, &o->stop.atol, 0 },
-        { "maxit", COUNTER, &o->stop.max_iter, 0 },
-        { "check-every", COUNTER, &o->stop.check_every, 0 },
-        { "omega", REAL, &o->omega, 0 },
-        { "resident", WORD, o->resident, sizeof o->resident },
-        { "null-space", WORD, o->null_space, sizeof o->null_space },
-        { "precision", WORD, o->precision, sizeof o->precision },
-        { "scheme", WORD, o->scheme, sizeof o->scheme },
-        { "inner", COUNTER, &o->inner, 0 },
-        { "inner-rtol", REAL, &o->inner_rtol, 0 },
-        { "delta", REAL, &o->delta, 0 },
-        { "equilibrate", WORD, o->equilibrate, sizeof o->equilibrate },
-    };
     kry_status st = KRY_OK;
+    char list[512];
+    int i = kry_word_find(kry_solver_word, name, strlen(name));
+    bool good = true;
 
-    for (size_t i = 0; i < COUNT(table); i++) {
-        if (strcmp(table[i].name, name)) continue;
-        bool good = table[i].kind == WORD   ? to_word(value, table[i].field, table[i].size)
-                    : table[i].kind == REAL ? to_double(value, table[i].field)
-                                            : kry_parse_int64(value, table[i].field);
-        CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
-        return KRY_OK;
-    }
-    CHECK(false, KRY_ERR_PARSE,
-          "kry_solver_create: '%s' is none of method, precond, deflation, rtol, atol, maxit, "
-          "check-every, omega, resident, null-space, precision, scheme, inner, inner-rtol, delta, "
-          "equilibrate",
-          name);
+    CHECK(i >= 0, KRY_ERR_PARSE, "kry_solver_create: '%s' is none of %s", name,
+          kry_word_list(kry_solver_word, 0, COUNT(table), list, sizeof list));
+    const kry_word *w = &table[i].word;
+    const char *end = value + strlen(value);
+    void *field = (char *)o + table[i].offset;
+    if (w->kind == KRY_WORD_CHOICE) TRY(set_choice(w, value, field));
+    if (w->kind == KRY_WORD_REAL) good = kry_read_double(value, end, field) == end;
+    if (w->kind == KRY_WORD_WHOLE) good = kry_parse_int64(value, field);
+    if (w->kind == KRY_WORD_TEXT)
+        good = snprintf(field, table[i].size, "%s", value) < (int)table[i].size;
+    CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
+    if (strcmp(value, "none")) o->given |= 1u << i; /* "none" may be said to every method */
 done:
     return st;
 }
@@ -84,6 +161,30 @@ kry_status kry_options_parse(const char *text, kry_options *o)
 done:
     return st;
 }
+
+/* The first word given that is of none of these solvers; NULL: all are. */
+static const char *stray_word(const kry_options *o, unsigned of)
+{
+    for (size_t i = 0; i < COUNT(table); i++)
+        if ((o->given & 1u << i) && table[i].of && !(table[i].of & of)) return table[i].word.name;
+    return NULL;
+}
+
+kry_status kry_options_parse_inner(const char *text, kry_options *o)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_options_parse(text, o));
+    for (size_t i = 0; i < COUNT(table); i++)
+        CHECK(!(o->given & 1u << i) || (table[i].of & INNER), KRY_ERR_PARSE,
+              "kry_mixed_create: '%s': options are of the inner solver; %s is a field of "
+              "kry_mixed_params",
+              text, table[i].word.name);
+done:
+    return st;
+}
+
+/* ---- what the words make ---------------------------------------------------------------- */
 
 bool kry_options_deflate(const kry_options *o)
 {
@@ -114,23 +215,11 @@ done:
     return st;
 }
 
-static kry_status to_resident(const char *word, kry_resident *resident)
-{
-    static const char *const words[] = { "auto", "off", "on" }; /* in the order of kry_resident */
-
-    for (size_t i = 0; i < COUNT(words); i++)
-        if (!strcmp(words[i], word)) return *resident = (kry_resident)i, KRY_OK;
-    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: resident '%s' is none of auto, off, on",
-                    word);
-}
-
 kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system)
 {
-    const char *word = o->null_space;
-    if (!*word || !strcmp(word, "project")) return *system = kry_op_retain(A), KRY_OK;
-    if (!strcmp(word, "pin")) return kry_pin_create(A, 0, system);
-    return kry_fail(KRY_ERR_PARSE, "kry_solver_create: null-space '%s' is none of project, pin",
-                    word);
+    if (o->null_space == KRY_NULL_SPACE_PIN) return kry_pin_create(A, 0, system);
+    *system = kry_op_retain(A);
+    return KRY_OK;
 }
 
 /* M is made from A, for it may read entries or want a grid; deflation knows what a pin is. */
@@ -138,18 +227,17 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
 {
     kry_status st = KRY_OK;
     kry_op *system = NULL, *M = NULL, *D = NULL;
-    kry_resident resident = KRY_RESIDENT_AUTO;
-    const char *precond = o->precond[0] ? o->precond : strcmp(o->method, "pcg") ? "none" : "jacobi";
+    const char *precond = o->precond[0]                 ? o->precond
+                          : o->method == KRY_METHOD_PCG ? "jacobi"
+                                                        : "none";
 
-    CHECK(o->omega == 0, KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no omega", o->method);
-    TRY(to_resident(*o->resident ? o->resident : "auto", &resident));
     TRY(kry_options_system(A, o, &system));
     TRY(o->make_precond ? o->make_precond(o->make_user, A, &M)
                         : kry_precond_create(A, precond, &M));
     TRY(make_deflation(system, o, &D));
     TRY(kry_pcg_create(system,
                        KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
-                               .monitor_user = o->monitor_user, .resident = resident),
+                               .monitor_user = o->monitor_user, .resident = o->resident),
                        solver));
 done:
     kry_op_release(&D);
@@ -160,70 +248,29 @@ done:
 
 static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op **solver)
 {
-    kry_status st = KRY_OK;
-    bool sor = !strcmp(o->method, "sor");
+    kry_relaxation_method method = o->method == KRY_METHOD_SOR ? KRY_SOR : KRY_JACOBI_ITERATION;
 
-    CHECK(!o->resident[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no resident",
-          o->method);
-    CHECK(!o->null_space[0], KRY_ERR_PARSE, "kry_solver_create: method '%s' takes no null-space",
-          o->method);
-    CHECK(!o->deflation[0] || !strcmp(o->deflation, "none"), KRY_ERR_PARSE,
-          "kry_solver_create: method '%s' takes no deflation", o->method);
-    CHECK(!o->precond[0] || !strcmp(o->precond, "none"), KRY_ERR_PARSE,
-          "kry_solver_create: method '%s' takes no preconditioner, and so not '%s'", o->method,
-          o->precond);
-    TRY(kry_relaxation_create(
-        A,
-        KRY_RELAXATION(.method = sor ? KRY_SOR : KRY_JACOBI_ITERATION, .omega = o->omega,
-                       .stop = o->stop, .monitor = o->monitor, .monitor_user = o->monitor_user),
-        solver));
-done:
-    return st;
+    return kry_relaxation_create(A,
+                                 KRY_RELAXATION(.method = method, .omega = o->omega,
+                                                .stop = o->stop, .monitor = o->monitor,
+                                                .monitor_user = o->monitor_user),
+                                 solver);
 }
 
 bool kry_options_relax(const kry_options *o)
 {
-    return !strcmp(o->method, "jacobi") || !strcmp(o->method, "sor");
+    return o->method == KRY_METHOD_JACOBI || o->method == KRY_METHOD_SOR;
 }
 
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
 {
-    static const struct {
-        const char *word;
-        kry_status (*make)(const kry_op *A, const kry_options *o, kry_op **solver);
-    } methods[] = { { "cg", make_krylov },
-                    { "pcg", make_krylov },
-                    { "jacobi", make_relaxation },
-                    { "sor", make_relaxation } };
     kry_status st = KRY_OK;
-    size_t m = 0;
+    bool relax = kry_options_relax(o);
+    const char *stray = stray_word(o, MIXED | (relax ? RELAXATION : KRYLOV));
 
-    while (m < COUNT(methods) && strcmp(methods[m].word, o->method)) m++;
-    CHECK(m < COUNT(methods), KRY_ERR_PARSE,
-          "kry_solver_create: method '%s' is none of cg, pcg, jacobi, sor", o->method);
-    TRY(methods[m].make(A, o, solver));
-done:
-    return st;
-}
-
-/* Words of mixed precision without it are a mistake. */
-static kry_status check_precision(const kry_op *A, const kry_options *o, bool *mixed)
-{
-    kry_status st = KRY_OK;
-    const char *own = kry_type_name(A->shape.type);
-    const char *stray = o->scheme[0]        ? "scheme"
-                        : o->equilibrate[0] ? "equilibrate"
-                        : o->inner          ? "inner"
-                        : o->inner_rtol > 0 ? "inner-rtol"
-                        : o->delta > 0      ? "delta"
-                                            : NULL;
-
-    *mixed = !strcmp(o->precision, "mixed");
-    if (*mixed) return KRY_OK;
-    CHECK(!o->precision[0] || !strcmp(o->precision, own), KRY_ERR_PARSE,
-          "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
-          o->precision, own);
-    CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
+    CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
+          relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
+    TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
     return st;
 }
@@ -232,14 +279,20 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
                              void *monitor_user, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_options o = { .method = "cg", .monitor = monitor, .monitor_user = monitor_user };
-    bool mixed;
+    kry_options o = { .monitor = monitor, .monitor_user = monitor_user };
 
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
+    o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
+    const kry_precision own = o.precision;
     TRY(kry_options_parse(text ? text : "", &o));
-    TRY(check_precision(A, &o, &mixed));
-    TRY(mixed ? kry_options_mixed(A, &o, solver) : kry_options_solver(A, &o, solver));
+    if (o.precision == KRY_PRECISION_MIXED) return kry_options_mixed(A, &o, solver);
+    CHECK(o.precision == own, KRY_ERR_PARSE,
+          "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
+          own == KRY_PRECISION_SINGLE ? "double" : "single", kry_type_name(A->shape.type));
+    const char *stray = stray_word(&o, KRYLOV | RELAXATION);
+    CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
+    TRY(kry_options_solver(A, &o, solver));
 done:
     return st;
 }

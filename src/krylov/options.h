@@ -8,13 +8,32 @@
 #include "precond/deflation.h"
 #include <kry/solver.h>
 
+/* The choices of words, in the order in which options.c lists them. */
+typedef enum kry_method {
+    KRY_METHOD_CG,
+    KRY_METHOD_PCG,
+    KRY_METHOD_JACOBI,
+    KRY_METHOD_SOR
+} kry_method;
+typedef enum kry_null_space_word { KRY_NULL_SPACE_PROJECT, KRY_NULL_SPACE_PIN } kry_null_space_word;
+typedef enum kry_precision {
+    KRY_PRECISION_SINGLE,
+    KRY_PRECISION_DOUBLE,
+    KRY_PRECISION_MIXED
+} kry_precision;
+
 typedef struct kry_options {
-    char method[32], precond[32], resident[32], null_space[32], deflation[256];
+    unsigned given; /* bit i: word number i of kry_solver_word */
+    kry_method method;
+    char precond[64], deflation[256]; /* "": not given */
+    kry_resident resident;
+    kry_null_space_word null_space;
     double omega; /* 0: not given */
     kry_stop stop;
     /* of precision=mixed */
-    char precision[32], scheme[32], equilibrate[32];
-    kry_equilibrate equilibrate_how;
+    kry_precision precision;
+    kry_scheme scheme;
+    kry_equilibrate equilibrate;
     int64_t inner;
     double inner_rtol, delta;
     /* in place of words, where they are given */
@@ -26,17 +45,20 @@ typedef struct kry_options {
     void *monitor_user;
 } kry_options;
 
+/* Add what `text` says to *o. */
 kry_status kry_options_parse(const char *text, kry_options *o);
+/* The same of kry_mixed_params.options, which take words of the inner solver only. */
+kry_status kry_options_parse_inner(const char *text, kry_options *o);
 /* A solver for A, in A's own precision whatever the options say of it. */
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver);
-/* The words say that there is deflation, by a maker or by words of its own. */
+/* Is there deflation, by a maker or by words? */
 bool kry_options_deflate(const kry_options *o);
-/* The parameters of the latter; room: that outlives them. */
+/* The parameters of the latter; `room` outlives them. */
 kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
                                  kry_deflation_params *params);
 /* What is solved with: A, or A with its first unknown pinned. */
 kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **system);
-/* The method is one of relaxation. */
+/* Is the method a relaxation? */
 bool kry_options_relax(const kry_options *o);
 /* mixed.c: precision=mixed. */
 kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver);

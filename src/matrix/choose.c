@@ -209,3 +209,26 @@ kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matri
 done:
     return st;
 }
+
+kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
+                           const int64_t *row_ptr, const int32_t *col, const void *val,
+                           const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
+{
+    kry_status st = KRY_OK;
+    const kry_host_csr host = { .rows = rows,
+                                .cols = cols,
+                                .nnz = row_ptr ? row_ptr[rows] : 0,
+                                .type = type,
+                                .row_ptr = (int64_t *)row_ptr,
+                                .col = (int32_t *)col,
+                                .val = (void *)val };
+    kry_structure s;
+
+    CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
+    TRY(kry_structure_of(dev, &host, params ? params : KRY_MATRIX(.traits = 0), &s));
+    seconds[KRY_FORMAT_AUTO] = INFINITY;
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        seconds[f] = kry_predict(dev, &s, f);
+done:
+    return st;
+}

@@ -20,9 +20,6 @@ static const char *const values_names[] = { [KRY_VALUES_COMPACT] = "compact",
                                             [KRY_VALUES_AS_GIVEN] = "given",
                                             [KRY_VALUES_SINGLE] = "single" };
 static const char *const form_names[] = { [KRY_ASSEMBLED] = "assembled", [KRY_FLUX] = "flux" };
-static const char *const jds_names[] = {
-    [KRY_JDS_PROPOSED] = "proposed", [KRY_JDS_BASIC] = "basic", [KRY_JDS_TEXTURE] = "texture"
-};
 
 const char *kry_format_name(kry_format format)
 {
@@ -98,19 +95,16 @@ static kry_status read_seconds(piece value, double *seconds)
     return KRY_OK;
 }
 
-/* What stands between commas: "name=value", or the word of a product of JDS. */
+/* What stands between commas: "name=value". */
 static kry_status read_setting(piece setting, bool measure, kry_matrix_params *p)
 {
     kry_status st = KRY_OK;
     const char *equals = memchr(setting.at, '=', (size_t)(setting.end - setting.at));
     piece key = { setting.at, equals ? equals : setting.end }, value = { key.end, setting.end };
     bool sell = p->format == KRY_FORMAT_SELL;
-    int product = p->format == KRY_FORMAT_JDS ? find(setting, jds_names, COUNT(jds_names)) : -1;
 
     value.at += equals != NULL;
-    if (product >= 0)
-        p->jds = (kry_jds_product)product;
-    else if (equals && is(key, "values"))
+    if (equals && is(key, "values"))
         TRY(read_values(value, &p->values));
     else if (equals && is(key, "form"))
         TRY(read_form(value, &p->form));
@@ -126,10 +120,9 @@ static kry_status read_setting(piece setting, bool measure, kry_matrix_params *p
         CHECK(false, KRY_ERR_PARSE,
               "kry_format_parse: %s does not know '%.*s'; it takes %svalues=V, form=F",
               measure ? "measure" : kry_format_name(p->format), PIECE(setting),
-              sell                          ? "slice=N, sigma=N, index=N, "
-              : p->format == KRY_FORMAT_JDS ? "basic, texture, proposed, "
-              : measure                     ? "seconds=T, "
-                                            : "");
+              sell      ? "slice=N, sigma=N, index=N, "
+              : measure ? "seconds=T, "
+                        : "");
 done:
     return st;
 }
@@ -219,8 +212,6 @@ void kry_format_print(const kry_matrix_params *params, char *text, size_t size)
         put_whole(&l, "sigma=", params->sigma);
         put_whole(&l, "index=", params->index_bits);
     }
-    if (params->format == KRY_FORMAT_JDS && params->jds != KRY_JDS_PROPOSED)
-        put_setting(&l, jds_names[params->jds], "");
     if (params->values != KRY_VALUES_COMPACT)
         put_setting(&l, "values=", values_names[params->values]);
     if (params->form != KRY_ASSEMBLED) put_setting(&l, "form=", form_names[params->form]);

@@ -1,25 +1,9 @@
 /* jds.c - jagged diagonals (Cevahir, Nukada, Matsuoka 2009). Kernels: cl/jds.cl. */
 #include "matrix/matrix.h"
-#include "vector/image.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PAD = 16 }; /* entries: diagonals start at multiples, for coalesced loads */
-
-/* A->extra: what KRY_JDS_BASIC and KRY_JDS_TEXTURE need besides the stage. */
-typedef struct jds_extra {
-    kry_jds_product product;
-    /* basic */
-    kry_kernel *clear, *add, *reorder;
-    cl_mem t; /* rows sums, borrowed from A */
-    /* texture */
-    kry_kernel *apply_image;
-    kry_image image;
-    /* basic: jd on the host */
-    int64_t diagonals;
-    int32_t jd[];
-} jds_extra;
 
 typedef struct jagged {
     int64_t diagonals;
@@ -140,108 +124,6 @@ done:
     return st;
 }
 
-/* ---- x as an image --------------------------------------------------------------------- */
-
-static kry_status make_texture(kry_matrix *A, jds_extra *e)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_image_create(A->dev, A->type, A->cols, "jds:texture", "use jds", &e->image));
-    if (!e->image.wraps) A->extra_bytes = 2.0 * (double)A->cols * (double)kry_type_size(A->type);
-done:
-    return st;
-}
-
-static kry_status texture_apply(kry_matrix *A, double alpha, const kry_vec *x, double beta,
-                                kry_vec *y)
-{
-    kry_status st = KRY_OK;
-    jds_extra *e = A->extra;
-    const kry_stage *s = &A->stage[0];
-    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
-    cl_int x_at;
-
-    /* Nothing of x is read, or x begins where an image does not reach. */
-    if (!A->nnz || !kry_image_reaches(&e->image, x))
-        return kry_matrix_apply_stages(A, alpha, x, beta, y);
-    TRY(kry_image_take(&e->image, x, &x_at));
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(e->image.image), ARG(x_at),
-                             ARG_ACC(A->dev, b), ARG(y->buffer),      ARG(y->first) };
-    TRY(kry_stage_launch(A, s, e->apply_image, s->groups, rest, COUNT(rest)));
-done:
-    return st;
-}
-
-/* ---- a diagonal at a time ---------------------------------------------------------------- */
-
-/* t is read and written for every entry, cleared and read once more. */
-static kry_status make_basic(kry_matrix *A, jds_extra *e, const jagged *j)
-{
-    kry_status st = KRY_OK;
-    size_t number = kry_type_size(A->type);
-
-    if (j->diagonals) memcpy(e->jd, j->jd, (size_t)j->diagonals * 2 * sizeof *j->jd);
-    e->diagonals = j->diagonals;
-    A->extra_bytes = (2.0 * (double)A->nnz + 2.0 * (double)A->rows) * (double)number;
-    TRY(kry_matrix_buffer(A, (size_t)A->rows * number, &e->t));
-done:
-    return st;
-}
-
-static kry_status basic_apply(kry_matrix *A, double alpha, const kry_vec *x, double beta,
-                              kry_vec *y)
-{
-    kry_status st = KRY_OK;
-    const jds_extra *e = A->extra;
-    kry_device *dev = A->dev;
-    cl_int rows = (cl_int)A->rows;
-    cl_mem perm = A->stage[0].value[jd_argument(A) + 1].buffer;
-    cl_mem col = A->stage[0].value[jd_argument(A) + 2].buffer;
-    kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
-
-    const kry_arg clear[] = { ARG(rows), ARG(e->t) };
-    const kry_arg reorder[] = { ARG(rows),       ARG(perm),      ARG(e->t),    ARG_ACC(dev, a),
-                                ARG_ACC(dev, b), ARG(y->buffer), ARG(y->first) };
-    TRY(kry_launch(dev, e->clear, kry_groups_for(dev, A->type, rows), clear, COUNT(clear)));
-    for (int64_t d = 0; d < e->diagonals; d++) {
-        const int32_t *jd = &e->jd[2 * d]; /* begin, rows */
-        const kry_arg add[] = { ARG(jd[0]),     ARG(jd[1]),    ARG(col), ARG(A->val),
-                                ARG(x->buffer), ARG(x->first), ARG(e->t) };
-        TRY(kry_launch(dev, e->add, kry_groups_for(dev, A->type, jd[1]), add, COUNT(add)));
-    }
-    TRY(kry_launch(dev, e->reorder, kry_groups_for(dev, A->type, rows), reorder, COUNT(reorder)));
-done:
-    return st;
-}
-
-/* ---- the format ---------------------------------------------------------------------------- */
-
-static kry_status make_extra(kry_matrix *A, const jagged *j, kry_jds_product product)
-{
-    static const char *const names[] = {
-        [KRY_JDS_BASIC] = ", basic product", [KRY_JDS_TEXTURE] = ", x by image1d_buffer"
-    };
-    kry_status st = KRY_OK;
-    jds_extra *e;
-    size_t jd_bytes = product == KRY_JDS_BASIC ? (size_t)j->diagonals * 2 * sizeof *j->jd : 0;
-    size_t at = strlen(A->variant);
-
-    CHECK(product == KRY_JDS_BASIC || product == KRY_JDS_TEXTURE, KRY_ERR_ARGUMENT,
-          "kry_csr_create: jds = %d is no product", (int)product);
-    CHECK(!A->flux, KRY_ERR_UNSUPPORTED,
-          "format jds:%s has no flux form; jds and all other formats have one",
-          product == KRY_JDS_BASIC ? "basic" : "texture");
-    TRY(kry_alloc(1, sizeof *e + jd_bytes, &e));
-    A->extra = e;
-    e->product = product;
-    TRY(product == KRY_JDS_BASIC ? make_basic(A, e, j) : make_texture(A, e));
-    snprintf(A->variant + at, sizeof A->variant - at, "%s",
-             product == KRY_JDS_BASIC || e->image.wraps ? names[product]
-                                                        : ", x copied to a 2-D image");
-done:
-    return st;
-}
-
 static kry_status jds_build(kry_matrix *A, const kry_host_csr *host,
                             const kry_matrix_params *params)
 {
@@ -249,53 +131,17 @@ static kry_status jds_build(kry_matrix *A, const kry_host_csr *host,
     jagged j = { 0 };
     int32_t *col = NULL;
 
+    (void)params;
     TRY(sort_rows(host, &j));
     TRY(cut_diagonals(host, &j));
     TRY(kry_matrix_slots(A, j.slots, 4 * j.slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     fill_slots(A, host, &j, col);
     TRY(make_stage(A, host, &j, col));
-    if (params->jds != KRY_JDS_PROPOSED) TRY(make_extra(A, &j, params->jds));
 done:
     free(col);
     jagged_release(&j);
     return st;
-}
-
-static kry_status jds_kernels(kry_matrix *A, kry_type stored)
-{
-    kry_status st = KRY_OK;
-    jds_extra *e = A->extra;
-    kry_device *dev = A->dev;
-    char plain[KRY_STAGE_DEFINES], how[64], image[KRY_STAGE_DEFINES + 64];
-
-    if (!e) return KRY_OK;
-    kry_stage_defines(A, &A->stage[0], stored, false, plain);
-    if (e->product == KRY_JDS_TEXTURE) {
-        kry_image_defines(&e->image, how, sizeof how);
-        snprintf(image, sizeof image, "%s %s", plain, how);
-        TRY(kry_kernel_get(dev, "jds", A->type, image, "jds_apply_image", &e->apply_image));
-    } else {
-        TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_clear", &e->clear));
-        TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_add", &e->add));
-        TRY(kry_kernel_get(dev, "jds", A->type, plain, "jds_reorder", &e->reorder));
-    }
-done:
-    return st;
-}
-
-static kry_status jds_apply(kry_matrix *A, double alpha, const kry_vec *x, double beta, kry_vec *y)
-{
-    const jds_extra *e = A->extra;
-    if (!e) return kry_matrix_apply_stages(A, alpha, x, beta, y);
-    return e->product == KRY_JDS_BASIC ? basic_apply(A, alpha, x, beta, y)
-                                       : texture_apply(A, alpha, x, beta, y);
-}
-
-static void jds_release(kry_matrix *A)
-{
-    jds_extra *e = A->extra;
-    if (e) kry_image_release(&e->image);
 }
 
 static kry_status jds_places(kry_matrix *A, kry_place *place)
@@ -327,7 +173,4 @@ const kry_format_table kry_jds_format = {
     .format = KRY_FORMAT_JDS,
     .build = jds_build,
     .places = jds_places,
-    .kernels = jds_kernels,
-    .apply = jds_apply,
-    .release = jds_release,
 };

@@ -13,8 +13,9 @@
 
 enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and the numbers */
 
-kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
-                            const kry_arg *rest, size_t count)
+/* Enqueue a kernel whose arguments are a stage's structure, the numbers and `rest`. */
+static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
+                         const kry_arg *rest, size_t count)
 {
     kry_arg args[KRY_STAGE_ARGS + 2 + REST];
     size_t n = 0;
@@ -28,26 +29,20 @@ kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kerne
     return kry_launch(A->dev, kernel, groups, args, n + count);
 }
 
-kry_status kry_matrix_apply_stages(kry_matrix *A, double alpha, const kry_vec *x, double beta,
-                                   kry_vec *y)
+static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
 
     for (int i = 0; i < A->stages; i++) {
         const kry_stage *s = &A->stage[i];
-        TRY(kry_stage_launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
+        TRY(launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
     }
 done:
     return st;
-}
-
-static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
-{
-    kry_matrix *A = self;
-    return (A->format->apply ? A->format->apply : kry_matrix_apply_stages)(A, alpha, x, beta, y);
 }
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -59,7 +54,7 @@ static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x
 
     for (int i = 0; i < A->stages; i++) {
         const kry_stage *s = &A->stage[i];
-        TRY(kry_stage_launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
+        TRY(launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
     }
 done:
     return st;
@@ -75,7 +70,7 @@ static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry
         const kry_stage *s = &A->stage[i];
         const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
                                  ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
-        TRY(kry_stage_launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
+        TRY(launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
         sum->count += (cl_int)s->sum_groups;
     }
 done:
@@ -103,8 +98,8 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
         kry_arg first[REST];
         kry_direction_args(d, first);
         memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
-        TRY(kry_stage_launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
-                             s->adds ? COUNT(later) : COUNT(first)));
+        TRY(launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
+                   s->adds ? COUNT(later) : COUNT(first)));
         sum->count += (cl_int)s->sum_groups;
     }
 done:
@@ -187,7 +182,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     if (A->surplus) info->bytes_stored += n * number;
     double plain = info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
     if (A->flux && A->shared) plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
-    info->bytes_per_apply = plain + A->extra_bytes;
+    info->bytes_per_apply = plain;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
 }
@@ -196,13 +191,11 @@ void kry_matrix_destroy(void *self)
 {
     kry_matrix *A = self;
     if (!A) return;
-    if (A->format->release) A->format->release(A);
     for (int i = 0; i < A->buffers; i++) kry_buffer_release(A->dev, &A->buffer[i]);
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
     kry_host_csr_release(&A->host);
     free(A->diagonal_slot);
-    free(A->extra);
     free(A->slot);
     free(A);
 }

@@ -64,14 +64,8 @@ typedef struct kry_format_table {
     kry_status (*build)(kry_matrix *A, const kry_host_csr *host, const kry_matrix_params *params);
     /* The places of all slots, from the structure on the device. Waits. */
     kry_status (*places)(kry_matrix *A, kry_place *place);
-    /* Kernels besides those of the stages, for numbers stored so. NULL: none. */
-    kry_status (*kernels)(kry_matrix *A, kry_type stored);
-    /* NULL: by the stages. */
-    kry_status (*apply)(kry_matrix *A, double alpha, const kry_vec *x, double beta, kry_vec *y);
     /* NULL: by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
-    /* NULL: nothing. What `extra` holds besides its block; called once, a build that failed too. */
-    void (*release)(kry_matrix *A);
 } kry_format_table;
 
 extern const kry_format_table kry_csr_format, kry_dia_format, kry_symdia_format, kry_ell_format,
@@ -90,7 +84,6 @@ struct kry_matrix {
     int buffers;
     double structure_bytes; /* of the structure that a product reads */
     int64_t rewritten;      /* rows of y that a later stage reads and writes once more */
-    double extra_bytes;     /* that a product of the format's own moves besides */
     char variant[96];       /* for kry_op_describe */
 
     cl_mem val;    /* `slots` numbers of `stored` */
@@ -98,7 +91,6 @@ struct kry_matrix {
     int32_t *slot; /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
     bool shared;   /* symmetric formats: entries below the diagonal share the slot of their
                          mirror image, marked ~slot, and must be equal */
-    void *extra;   /* a format's own, one block of kry_alloc */
     kry_matrix_params params; /* it was made with, but for AUTO */
     bool wrapped;             /* the buffers are the caller's */
     bool flux;                /* params.form: products are of differences */
@@ -124,12 +116,6 @@ kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_
 void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
 /* A group for each of n pieces of work, as many at once as the device holds. */
 void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
-/* Enqueue a kernel whose arguments are a stage's structure, the numbers and `rest`. */
-kry_status kry_stage_launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
-                            const kry_arg *rest, size_t count);
-/* y := alpha A x + beta y, stage by stage. */
-kry_status kry_matrix_apply_stages(kry_matrix *A, double alpha, const kry_vec *x, double beta,
-                                   kry_vec *y);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
 kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
 kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer); /* owned by A */

@@ -206,7 +206,6 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
         snprintf(name, sizeof name, "%s_residual", s->stem);
         TRY(kry_kernel_get(dev, s->stem, A->type, exact, name, &s->residual));
     }
-    if (A->format->kernels) TRY(A->format->kernels(A, stored));
 done:
     return st;
 }

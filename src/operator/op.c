@@ -201,6 +201,20 @@ done:
     return st;
 }
 
+kry_status kry_op_apply_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(op && sum, KRY_ERR_ARGUMENT, "kry_op_apply_dot: NULL");
+    TRY(kry_op_check_square("kry_op_apply_dot", op));
+    TRY(kry_op_check_operands("kry_op_apply_dot", op, x, op->shape.cols, y, op->shape.rows));
+    CHECK(x->k == 1, KRY_ERR_SHAPE, "kry_op_apply_dot: x has %lld columns, not one",
+          (long long)x->k);
+    TRY(kry_op_run_dot(op, x, y, sum));
+done:
+    return st;
+}
+
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum)
 {

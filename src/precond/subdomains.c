@@ -1,4 +1,4 @@
-/* subdomains.c - which vectors deflation takes: from its parameters, or from one word. */
+/* subdomains.c - which vectors deflation takes. */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
@@ -224,97 +224,6 @@ kry_status kry_subdomains_subspace(const kry_subdomains *s, const kry_op *A, kry
     if (s->vectors) return kry_subspace_from_vectors(s->vectors, Z);
     TRY(kry_subspace_from_labels(A->dev, A->shape.type, n, s->count, s->labels, Z));
     TRY(kry_subspace_append(Z, s->labels + n, s->beyond));
-done:
-    return st;
-}
-
-/* ---- words
- * ----------------------------------------------------------------------------------------- */
-
-static int one_of(const char *word, const char *const *words, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(word, words[i])) return i;
-    return -1;
-}
-
-/* "name=value" behind a comma. */
-static kry_status parse_setting(const char *word, kry_deflation_params *p)
-{
-    static const char *const variants[] = { "a-def2", "def1", "bnn" };
-    static const char *const az[] = { "auto", "stored", "product" };
-    static const char *const coarse[] = { "auto", "dense", "cholesky" };
-    static const char *const gemv[] = { "auto", "plain", "clblast" };
-    kry_status st = KRY_OK;
-    int at = -1;
-
-    if (!strncmp(word, "variant=", 8) && (at = one_of(word + 8, variants, 3)) >= 0)
-        p->variant = (kry_deflation_variant)at;
-    else if (!strncmp(word, "az=", 3) && (at = one_of(word + 3, az, 3)) >= 0)
-        p->az = (kry_deflation_az)at;
-    else if (!strncmp(word, "coarse=", 7) && (at = one_of(word + 7, coarse, 3)) >= 0)
-        p->coarse = (kry_coarse_method)at;
-    else if (!strncmp(word, "gemv=", 5) && (at = one_of(word + 5, gemv, 3)) >= 0)
-        p->gemv = (kry_gemv)at;
-    CHECK(at >= 0, KRY_ERR_PARSE,
-          "kry_deflation_parse: '%s' is none of variant=a-def2|def1|bnn, az=auto|stored|product, "
-          "coarse=auto|dense|cholesky, gemv=auto|plain|clblast",
-          word);
-done:
-    return st;
-}
-
-/* A whole number > 0 that ends the word, but for `tail`. */
-static bool parse_count(const char *text, const char *tail, int64_t *count)
-{
-    char *end = NULL;
-    *count = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : 0;
-    return *count > 0 && *count <= INT32_MAX && end && !strcmp(end, tail);
-}
-
-static kry_status parse_vectors(const char *word, kry_deflation_params *p)
-{
-    kry_status st = KRY_OK;
-    const char *colon = strchr(word, ':'), *value = colon ? colon + 1 : "";
-    size_t length = colon ? (size_t)(colon - word) : strlen(word);
-    bool good = false;
-
-    if (!strcmp(word, "auto"))
-        good = true;
-    else if (!strcmp(word, "phase"))
-        good = p->phase = true;
-    else if (length == 7 && !strncmp(word, "stripes", 7))
-        good = parse_count(value, "", &p->stripes);
-    else if (length == 5 && !strncmp(word, "graph", 5))
-        good = parse_count(value, "", &p->graph);
-    else if (length == 6 && !strncmp(word, "labels", 6))
-        good = *(p->labels_file = value) != 0;
-    else if (length == 6 && !strncmp(word, "blocks", 6))
-        good = parse_count(value, "", &p->block) ||
-               (p->phase = parse_count(value, "+phase", &p->block));
-    CHECK(good, KRY_ERR_PARSE,
-          "kry_deflation_parse: '%s' is none of auto, stripes:K, blocks:B, blocks:B+phase, phase, "
-          "graph:K, labels:FILE, with whole numbers K, B > 0",
-          word);
-done:
-    return st;
-}
-
-kry_status kry_deflation_parse(const char *text, char *room, size_t size,
-                               kry_deflation_params *params)
-{
-    kry_status st = KRY_OK;
-    kry_deflation_params p;
-
-    CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
-    CHECK(strlen(text) < size, KRY_ERR_PARSE,
-          "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
-    strcpy(room, text);
-    p = *params;
-    char *rest = room, *word = strtok_r(rest, ",", &rest);
-    TRY(parse_vectors(word ? word : "", &p));
-    while ((word = strtok_r(rest, ",", &rest))) TRY(parse_setting(word, &p));
-    *params = p;
 done:
     return st;
 }

@@ -1,206 +1,269 @@
-/* words.c - preconditioners from their names: a word, and what stands behind its colon. */
+/*
+ * words.c - preconditioners and deflation from words: a name, what stands behind its colon, and for
+ * preconditioners behind an @ how their numbers are stored.
+ */
 #include "base/number.h"
+#include "base/word_table.h"
 #include "operator/op.h"
 #include "precond/storage.h"
+#include <kry/deflation.h>
 #include <kry/precond.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A positive number behind the colon; 0: there is no colon. */
-static kry_status read_count(const char *name, const char *rest, const char *form, int *count)
-{
-    kry_status st = KRY_OK;
-    int64_t value = 0;
+/* ---- preconditioners -------------------------------------------------------------------- */
 
-    CHECK(!rest || (kry_parse_int64(rest, &value) && value > 0 && value <= INT_MAX), KRY_ERR_PARSE,
-          "kry_precond_create: '%s' is not %s", name, form);
-    *count = (int)value;
-done:
-    return st;
+static kry_status make_none(const kry_op *A, int64_t number, kry_store storage, kry_op **M)
+{
+    (void)A, (void)number, (void)storage;
+    *M = NULL;
+    return KRY_OK;
 }
 
-static kry_status make_jacobi(const kry_op *A, const char *name, const char *rest,
-                              kry_store storage, kry_op **M)
+static kry_status make_jacobi(const kry_op *A, int64_t number, kry_store storage, kry_op **M)
+{
+    (void)number, (void)storage;
+    return kry_jacobi_create(A, M);
+}
+
+static kry_status make_block_jacobi(const kry_op *A, int64_t rows, kry_store storage, kry_op **M)
+{
+    return kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = (int)rows, .storage = storage), M);
+}
+
+static kry_status make_chebyshev(const kry_op *A, int64_t degree, kry_store storage, kry_op **M)
 {
     (void)storage;
-    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not jacobi", name)
-                : kry_jacobi_create(A, M);
+    return kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = (int)degree), M);
 }
 
-static kry_status make_block_jacobi(const kry_op *A, const char *name, const char *rest,
-                                    kry_store storage, kry_op **M)
-{
-    kry_status st = KRY_OK;
-    int rows = 0;
-    TRY(read_count(name, rest, "block-jacobi:ROWS", &rows));
-    TRY(kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = rows, .storage = storage), M));
-done:
-    return st;
-}
-
-static kry_status make_chebyshev(const kry_op *A, const char *name, const char *rest,
-                                 kry_store storage, kry_op **M)
+static kry_status make_neumann(const kry_op *A, int64_t degree, kry_store storage, kry_op **M)
 {
     (void)storage;
-    kry_status st = KRY_OK;
-    int degree = 0;
-    TRY(read_count(name, rest, "chebyshev:DEGREE", &degree));
-    TRY(kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = degree), M));
-done:
-    return st;
+    return kry_neumann_create(A, KRY_NEUMANN(.degree = (int)degree), M);
 }
 
-static kry_status make_neumann(const kry_op *A, const char *name, const char *rest,
-                               kry_store storage, kry_op **M)
+static kry_status make_ssor_ai(const kry_op *A, int64_t degree, kry_store storage, kry_op **M)
 {
     (void)storage;
-    kry_status st = KRY_OK;
-    int degree = 0;
-    TRY(read_count(name, rest, "neumann:DEGREE", &degree));
-    TRY(kry_neumann_create(A, KRY_NEUMANN(.degree = degree), M));
-done:
-    return st;
+    return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = (int)degree), M);
 }
 
-static kry_status make_ssor_ai(const kry_op *A, const char *name, const char *rest,
-                               kry_store storage, kry_op **M)
+/* choice: 1 drop, 2 unscaled, 3 both */
+static kry_status make_ip(const kry_op *A, int64_t choice, kry_store storage, kry_op **M)
 {
+    bool drop = choice & 1, unscaled = choice & 2;
+
     (void)storage;
-    kry_status st = KRY_OK;
-    int degree = 0;
-    TRY(read_count(name, rest, "ssor-ai:DEGREE", &degree));
-    TRY(kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = degree), M));
-done:
-    return st;
+    return kry_incomplete_poisson_create(
+        A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M);
 }
 
-static kry_status make_ip(const kry_op *A, const char *name, const char *rest, kry_store storage,
-                          kry_op **M)
+static kry_status make_block_ic(const kry_op *A, int64_t rows, kry_store storage, kry_op **M)
 {
-    (void)storage;
-    kry_status st = KRY_OK;
-    bool unscaled = rest && !strncmp(rest, "unscaled", 8), both = unscaled && rest[8] == ',';
-    const char *last = rest ? rest + (both ? 9 : 0) : "drop";
-    bool drop = rest && !strcmp(last, "drop");
-
-    CHECK(!rest || drop || !strcmp(rest, "unscaled"), KRY_ERR_PARSE,
-          "kry_precond_create: '%s' is none of ip, ip:unscaled, ip:drop, ip:unscaled,drop", name);
-    TRY(kry_incomplete_poisson_create(A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop),
-                                      M));
-done:
-    return st;
+    return kry_block_ic_create(A, KRY_BLOCK_IC(.rows = rows, .storage = storage), M);
 }
 
-/* Rows of a block; the parameters' default is 0, and so what is written is not. */
-static kry_status read_rows(const char *name, const char *rest, int64_t *rows)
+static kry_status make_block_ilu(const kry_op *A, int64_t rows, kry_store storage, kry_op **M)
 {
-    kry_status st = KRY_OK;
-
-    *rows = 0;
-    CHECK(!rest || kry_parse_int64(rest, rows), KRY_ERR_PARSE,
-          "kry_precond_create: '%s' is not %.*s:ROWS", name, (int)strcspn(name, ":"), name);
-    CHECK(!rest || *rows, KRY_ERR_ARGUMENT, "kry_precond_create: '%s': block size 0", name);
-done:
-    return st;
-}
-
-static kry_status make_block_ic(const kry_op *A, const char *name, const char *rest,
-                                kry_store storage, kry_op **M)
-{
-    kry_status st = KRY_OK;
-    int64_t rows = 0;
-    TRY(read_rows(name, rest, &rows));
-    TRY(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = rows, .storage = storage), M));
-done:
-    return st;
-}
-
-static kry_status make_block_ilu(const kry_op *A, const char *name, const char *rest,
-                                 kry_store storage, kry_op **M)
-{
-    kry_status st = KRY_OK;
-    int64_t rows = 0;
-    TRY(read_rows(name, rest, &rows));
-    TRY(kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = rows, .storage = storage), M));
-done:
-    return st;
+    return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = rows, .storage = storage), M);
 }
 
 /* One block. */
-static kry_status make_ilu0(const kry_op *A, const char *name, const char *rest, kry_store storage,
-                            kry_op **M)
+static kry_status make_ilu0(const kry_op *A, int64_t number, kry_store storage, kry_op **M)
 {
-    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not ilu0", name)
-                : kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = A->shape.rows, .storage = storage),
-                                       M);
+    (void)number;
+    return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = A->shape.rows, .storage = storage), M);
 }
 
-static kry_status make_nothing(const kry_op *A, const char *name, const char *rest,
-                               kry_store storage, kry_op **M)
+static const struct precond {
+    kry_word word;
+    /* number: what stands behind the colon, for a choice its place from 1; 0: there is no colon */
+    kry_status (*make)(const kry_op *A, int64_t number, kry_store storage, kry_op **M);
+    bool stores; /* its numbers in single or as halves */
+} preconds[] = {
+    { { "none", KRY_WORD_PLAIN, "none", "none" }, make_none, false },
+    { { "jacobi", KRY_WORD_PLAIN, "jacobi", "inverse of the diagonal" }, make_jacobi, false },
+    { { "block-jacobi", KRY_WORD_WHOLE, "block-jacobi[:ROWS]", "inverses of diagonal blocks" },
+      make_block_jacobi,
+      true },
+    { { "chebyshev", KRY_WORD_WHOLE, "chebyshev[:DEGREE]", "Chebyshev polynomial of A" },
+      make_chebyshev,
+      false },
+    { { "ip", KRY_WORD_CHOICE, "ip[:drop|unscaled|unscaled,drop]", "incomplete Poisson inverse" },
+      make_ip,
+      false },
+    { { "neumann", KRY_WORD_WHOLE, "neumann[:DEGREE]", "truncated Neumann series" },
+      make_neumann,
+      false },
+    { { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
+      make_ssor_ai,
+      false },
+    { { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
+      make_block_ic,
+      true },
+    { { "block-ilu", KRY_WORD_WHOLE, "block-ilu[:ROWS]", "incomplete LU factors of blocks" },
+      make_block_ilu,
+      true },
+    { { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
+      make_ilu0,
+      true },
+};
+
+const kry_word *kry_precond_word(int i)
 {
-    (void)A, (void)M, (void)storage;
-    return rest ? kry_fail(KRY_ERR_PARSE, "kry_precond_create: '%s' is not none", name) : KRY_OK;
+    return i >= 0 && (size_t)i < COUNT(preconds) ? &preconds[i].word : NULL;
 }
 
-/* What stands behind an @; `plain` is the word without. */
-static kry_status read_storage(const char *name, char *plain, size_t size, kry_store *storage)
+/* What stands behind the colon; `rest` NULL: there is no colon. */
+static kry_status read_number(const char *name, const char *rest, const kry_word *word,
+                              int64_t *number)
 {
-    static const kry_store all[] = { KRY_STORE_GIVEN, KRY_STORE_SINGLE, KRY_STORE_HALF };
+    kry_status st = KRY_OK;
+    bool good = !rest;
+
+    *number = 0;
+    if (rest && word->kind == KRY_WORD_CHOICE)
+        good = (*number = kry_word_choose(word, rest) + 1) > 0;
+    else if (rest && word->kind == KRY_WORD_WHOLE)
+        good = kry_parse_int64(rest, number) && *number > 0 && *number <= INT_MAX;
+    CHECK(good, KRY_ERR_PARSE, "kry_precond_create: '%s' is not %s%s", name, word->form,
+          word->kind == KRY_WORD_WHOLE ? ", with a whole number above 0" : "");
+done:
+    return st;
+}
+
+/* What stands behind the @. */
+static kry_status read_storage(const char *name, const struct precond *p, kry_store *storage)
+{
+    static const kry_word stores = { .form =
+                                         "@:given|single|half" }; /* in the order of kry_store */
     kry_status st = KRY_OK;
     const char *at = strchr(name, '@');
+    int found = at ? kry_word_choose(&stores, at + 1) : KRY_STORE_GIVEN;
 
-    *storage = KRY_STORE_GIVEN;
-    CHECK(snprintf(plain, size, "%.*s", at ? (int)(at - name) : (int)strlen(name), name) <
-              (int)size,
-          KRY_ERR_PARSE, "kry_precond_create: a word of %zu bytes is too long", strlen(name));
-    for (size_t i = 0; at && i < COUNT(all); i++)
-        if (!strcmp(at + 1, kry_storage_name(all[i]))) return *storage = all[i], KRY_OK;
-    CHECK(!at, KRY_ERR_PARSE, "kry_precond_create: '%s': behind @ stand single, half or given",
-          name);
+    CHECK(found >= 0, KRY_ERR_PARSE,
+          "kry_precond_create: '%s': behind @ stand single, half or given", name);
+    CHECK(!found || p->stores, KRY_ERR_UNSUPPORTED,
+          "kry_precond_create: '%s': block-jacobi, block-ic, block-ilu and ilu0 keep their numbers "
+          "in single or as halves, '%s' does not",
+          name, p->word.name);
+    *storage = (kry_store)found;
 done:
     return st;
 }
 
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
-    static const struct {
-        const char *word;
-        kry_status (*make)(const kry_op *A, const char *name, const char *rest, kry_store storage,
-                           kry_op **M);
-        bool stores; /* in single, and as halves */
-    } table[] = {
-        { "none", make_nothing, false },
-        { "jacobi", make_jacobi, false },
-        { "block-jacobi", make_block_jacobi, true },
-        { "chebyshev", make_chebyshev, false },
-        { "ip", make_ip, false },
-        { "neumann", make_neumann, false },
-        { "ssor-ai", make_ssor_ai, false },
-        { "block-ic", make_block_ic, true },
-        { "block-ilu", make_block_ilu, true },
-        { "ilu0", make_ilu0, true },
-    };
     kry_status st = KRY_OK;
     kry_store storage;
-    char words[256] = "", plain[128];
+    int64_t number;
+    char list[400], rest[64];
 
     *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
-    TRY(read_storage(name, plain, sizeof plain, &storage));
-    size_t length = strcspn(plain, ":");
-    for (size_t i = 0, used = 0; i < COUNT(table); i++) {
-        if (strlen(table[i].word) == length && !strncmp(table[i].word, plain, length)) {
-            CHECK(!storage || table[i].stores, KRY_ERR_UNSUPPORTED,
-                  "kry_precond_create: '%s': block-jacobi, block-ic, block-ilu and ilu0 keep their "
-                  "numbers in single or as halves, '%s' does not",
-                  name, table[i].word);
-            return table[i].make(A, plain, plain[length] ? plain + length + 1 : NULL, storage, M);
-        }
-        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "",
-                                 table[i].word);
+    size_t length = strcspn(name, ":@"), all = strcspn(name, "@");
+    int i = kry_word_find(kry_precond_word, name, length);
+    CHECK(i >= 0, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s", name,
+          kry_word_list(kry_precond_word, 0, COUNT(preconds), list, sizeof list));
+    CHECK(all - length < sizeof rest, KRY_ERR_PARSE,
+          "kry_precond_create: a word of %zu bytes is too long", strlen(name));
+    bool colon = name[length] == ':';
+    snprintf(rest, sizeof rest, "%.*s", (int)(all - length - colon), name + length + colon);
+    TRY(read_storage(name, &preconds[i], &storage));
+    TRY(read_number(name, colon ? rest : NULL, &preconds[i].word, &number));
+    TRY(preconds[i].make(A, number, storage, M));
+done:
+    return st;
+}
+
+/* ---- deflation -------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(kry_deflation_params, field)
+static const struct {
+    kry_word word;
+    size_t offset;
+} deflations[] = {
+    { { "auto", KRY_WORD_PLAIN, "auto", "about 4096 blocks on grids, parts of the graph else" },
+      0 },
+    { { "stripes", KRY_WORD_WHOLE, "stripes:K", "K stripes of consecutive unknowns" },
+      AT(stripes) },
+    { { "blocks", KRY_WORD_WHOLE, "blocks:B[+phase]",
+        "blocks of B cells a side, grids; split by their phases" },
+      AT(block) },
+    { { "phase", KRY_WORD_PLAIN, "phase", "the phases of the coefficient, grids" }, AT(phase) },
+    { { "graph", KRY_WORD_WHOLE, "graph:K", "K parts of the matrix's graph, by METIS" },
+      AT(graph) },
+    { { "labels", KRY_WORD_TEXT, "labels:FILE", "numbers of sub-domains, one to an unknown" },
+      AT(labels_file) },
+    { { "variant", KRY_WORD_CHOICE, "variant=a-def2|def1|bnn", "how the second level is used" },
+      AT(variant) },
+    { { "az", KRY_WORD_CHOICE, "az=auto|stored|product", "products with A Z" }, AT(az) },
+    { { "coarse", KRY_WORD_CHOICE, "coarse=auto|dense|cholesky", "the coarse solve" }, AT(coarse) },
+    { { "gemv", KRY_WORD_CHOICE, "gemv=auto|plain|clblast", "products with a dense inverse" },
+      AT(gemv) },
+};
+#undef AT
+enum { SETTINGS = 6 /* from here on words that stand behind a comma */ };
+
+const kry_word *kry_deflation_word(int i)
+{
+    return i >= 0 && (size_t)i < COUNT(deflations) ? &deflations[i].word : NULL;
+}
+
+/* A whole number > 0, or for blocks one with "+phase" behind. */
+static bool parse_count(const char *value, bool blocks, kry_deflation_params *p, int64_t *count)
+{
+    const char *plus = strchr(value, '+'), *end = value + strlen(value);
+    if (blocks && plus && !strcmp(plus, "+phase")) end = plus, p->phase = true;
+    return kry_read_int64(value, end, count) == end && *count > 0 && *count <= INT32_MAX;
+}
+
+/* One word between commas; the first says which vectors, those behind are settings. */
+static kry_status parse_deflation(const char *text, bool first, kry_deflation_params *p)
+{
+    kry_status st = KRY_OK;
+    size_t length = strcspn(text, first ? ":" : "=");
+    int i = kry_word_find(kry_deflation_word, text, length), choice;
+    const char *value = text[length] ? text + length + 1 : "";
+    char list[200];
+    bool good = i >= 0 && first == (i < SETTINGS);
+
+    if (good) {
+        const kry_word *w = &deflations[i].word;
+        void *field = (char *)p + deflations[i].offset;
+        if (w->kind == KRY_WORD_WHOLE)
+            good = parse_count(value, !strcmp(w->name, "blocks"), p, field);
+        if (w->kind == KRY_WORD_TEXT) good = *(*(const char **)field = value) != 0;
+        if (w->kind == KRY_WORD_PLAIN) good = !text[length];
+        if (w->kind == KRY_WORD_PLAIN && deflations[i].offset) *(bool *)field = true;
+        if (w->kind == KRY_WORD_CHOICE && (good = (choice = kry_word_choose(w, value)) >= 0))
+            memcpy(field, &choice, sizeof choice); /* an enum that counts as the form does */
     }
-    CHECK(false, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s", name, words);
+    CHECK(good, KRY_ERR_PARSE, "kry_deflation_parse: '%s' is none of %s%s", text,
+          first ? kry_word_list(kry_deflation_word, 0, SETTINGS, list, sizeof list)
+                : kry_word_list(kry_deflation_word, SETTINGS, COUNT(deflations), list, sizeof list),
+          first ? ", with whole numbers K, B > 0" : "");
+done:
+    return st;
+}
+
+kry_status kry_deflation_parse(const char *text, char *room, size_t size,
+                               kry_deflation_params *params)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params p;
+
+    CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
+    CHECK(strlen(text) < size, KRY_ERR_PARSE,
+          "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
+    strcpy(room, text);
+    p = *params;
+    char *rest = room, *word = strtok_r(rest, ",", &rest);
+    TRY(parse_deflation(word ? word : "", true, &p));
+    while ((word = strtok_r(rest, ",", &rest))) TRY(parse_deflation(word, false, &p));
+    *params = p;
 done:
     return st;
 }

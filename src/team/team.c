@@ -158,7 +158,7 @@ static kry_status take_shapes(const struct kry_team *team)
     for (int i = 0; i < team->size; i++) team->shape[i] = team->part[i]->shape;
     for (int i = 0; team->reproducible && i < team->size; i++) {
         const kry_device_info *info = &team->part[i]->info;
-        const kry_shape usual = kry_shape_default(info);
+        const kry_launch_shape usual = kry_shape_default(info);
         CHECK(info->cpu_kernels || usual.group == GROUP, KRY_ERR_UNSUPPORTED,
               "kry_team_create: reproducible sums are over groups of %d work-items, and '%s' takes "
               "%d at most",

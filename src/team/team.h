@@ -18,7 +18,7 @@ struct kry_team {
     bool by_graph;      /* matrices are split by METIS */
     bool reproducible;
     bool *fp64;            /* what each part had before it came */
-    kry_shape *shape;      /* and how it launched kernels */
+    kry_launch_shape *shape;      /* and how it launched kernels */
     kry_split *splits;     /* of the vectors and operators there are; a list, borrowed */
     struct kry_crew *crew; /* threads.c */
 };

@@ -58,8 +58,6 @@ struct kry_sum {
     kry_partial total[2]; /* of all parts, on its way to the device */
     bool writes;          /* that may still be under way */
 };
-kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
-void kry_sum_release(kry_sum **sum);
 kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
 kry_status kry_sum_add_here(const kry_sum *sum,
                             double *value); /* value += that, group after group */
@@ -86,9 +84,6 @@ size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]); /
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 /* The define that kernels with vector loads need for vectors that start where these do. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
-kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
-/* z := y + a x, for the bandwidth benchmark */
-kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z);
 /* sum := (x.y, x.x), a pair */
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* A number type, and one that the device has. */

@@ -37,7 +37,7 @@ struct bars {
 kry_status bars_create(const char *title, const char *subtitle, bars **b)
 {
     kry_status st = KRY_OK;
-    TRY(kry_alloc(1, sizeof **b, b));
+    TRY(allocate(1, sizeof **b, b));
     snprintf((*b)->title, sizeof(*b)->title, "%s", title);
     snprintf((*b)->subtitle, sizeof(*b)->subtitle, "%s", subtitle);
 done:
@@ -63,7 +63,7 @@ kry_status bars_add(bars *b, const char *group, const char *label, double fracti
     kry_status st = KRY_OK;
     const char *slash = strrchr(group, '/');
     if (b->count == b->room) {
-        TRY(kry_realloc((size_t)b->room * 2 + 16, sizeof *b->bar, &b->bar));
+        TRY(reallocate((size_t)b->room * 2 + 16, sizeof *b->bar, &b->bar));
         b->room = b->room * 2 + 16;
     }
     bar *new = &b->bar[b->count++];

@@ -4,7 +4,7 @@
 #ifndef KRY_BARS_H
 #define KRY_BARS_H
 
-#include "operator/op.h"
+#include "common.h"
 
 typedef struct bars bars;
 

@@ -2,7 +2,6 @@
  * bench.c - kry bench: find the benchmark, time passes, print results.
  */
 #include "bench.h"
-#include "base/random.h"
 #include "commands.h"
 #include "json.h"
 #include "text.h"
@@ -33,10 +32,10 @@ static kry_status time_batch(const bench *b, bench_pass pass, void *user, int64_
 {
     kry_status st = KRY_OK;
     TRY(kry_device_finish(b->device));
-    double start = kry_now();
+    double start = now();
     for (int64_t turn = 0; turn < batch; turn++) TRY(pass(user, turn));
     TRY(kry_device_finish(b->device));
-    *seconds = kry_now() - start;
+    *seconds = now() - start;
 done:
     return st;
 }
@@ -133,7 +132,7 @@ kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec)
     double *values = NULL;
     float *owned = NULL;
     const void *out = NULL;
-    TRY(kry_alloc((size_t)n, sizeof(double), &values));
+    TRY(allocate((size_t)n, sizeof(double), &values));
     for (int64_t i = 0; i < n; i++)
         values[i] = kry_random_unit((uint64_t)b->seed, stream, (uint64_t)i);
     TRY(convert_values(b->type, n, values, &out, &owned));
@@ -218,8 +217,10 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->path || !o->stencil_path, KRY_ERR_PARSE, "%s takes no --stencil-path", word);
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
-    CHECK(f->iterates || !o->resident, KRY_ERR_PARSE, "%s takes no --resident", word);
-    CHECK(f->iterates || !o->null_space, KRY_ERR_PARSE, "%s takes no --null-space", word);
+    CHECK(f->iterates || !options_solver(o, "resident"), KRY_ERR_PARSE, "%s takes no --resident",
+          word);
+    CHECK(f->iterates || !options_solver(o, "null-space"), KRY_ERR_PARSE,
+          "%s takes no --null-space", word);
     CHECK(f->repeats || !o->reproducible, KRY_ERR_PARSE, "%s takes no --reproducible", word);
     CHECK(f->counts || !o->maxit, KRY_ERR_PARSE, "%s takes no --maxit", word);
 done:

@@ -62,8 +62,8 @@ kry_status bench_tridiagonal(bench *b);
 
 /* Seconds and bytes of one iteration of CG: sets both, and what A is held as. */
 kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r);
-/* method=... and so on for a solve of `limit` iterations, whose target is out of reach. */
-void bench_solver_words(const options *o, int64_t limit, char *words, size_t size);
+/* What kry_solver_create takes for a solve of `limit` iterations, whose target is out of reach. */
+kry_status bench_solver_text(const options *o, int64_t limit, char text[SOLVER_TEXT]);
 double bench_host_triad(void); /* bytes per second; 0 if it cannot run */
 
 #endif

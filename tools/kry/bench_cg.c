@@ -17,16 +17,16 @@ typedef struct timing {
     int64_t iterations;
 } timing;
 
-void bench_solver_words(const options *o, int64_t limit, char *words, size_t size)
+kry_status bench_solver_text(const options *given, int64_t limit, char text[SOLVER_TEXT])
 {
-    const char *precond = o->precond                               ? o->precond
-                          : o->method && !strcmp(o->method, "pcg") ? "jacobi"
-                                                                   : "none";
-    const char *method = o->method ? o->method : strcmp(precond, "none") ? "pcg" : "cg";
-    snprintf(words, size, "method=%s precond=%s deflation=%s atol=1e-300 maxit=%lld%s%s%s%s",
-             method, precond, o->deflation ? o->deflation : "none", (long long)limit,
-             o->resident ? " resident=" : "", o->resident ? o->resident : "",
-             o->null_space ? " null-space=" : "", o->null_space ? o->null_space : "");
+    options o = *given;
+    char maxit[24];
+
+    snprintf(maxit, sizeof maxit, "%lld", (long long)limit);
+    options_choose_method(&o, "none");
+    options_solver_set(&o, "atol", "1e-300");
+    options_solver_set(&o, "maxit", maxit);
+    return options_solver_text(&o, text);
 }
 
 /* Solves of `limit` iterations. */
@@ -37,17 +37,17 @@ static kry_status time_solves(const bench *b, const kry_op *A, const kry_vec *rh
     kry_op *solver = NULL;
     kry_vec *x = NULL;
     double seconds[REPEATS];
-    char words[512];
+    char text[SOLVER_TEXT];
     kry_result result;
-    bench_solver_words(b->o, limit, words, sizeof words);
-    TRY(kry_solver_create(A, words, NULL, NULL, &solver));
+    TRY(bench_solver_text(b->o, limit, text));
+    TRY(kry_solver_create(A, text, NULL, NULL, &solver));
     TRY(kry_vec_create(b->device, b->type, kry_vec_rows(rhs), 1, &x));
     for (int i = -1; i < REPEATS; i++) { /* the first one warms up */
         TRY(kry_vec_fill(x, 0));
         TRY(kry_device_finish(b->device));
-        double start = kry_now();
+        double start = now();
         TRY(kry_solve(solver, rhs, x, &result));
-        if (i >= 0) seconds[i] = kry_now() - start;
+        if (i >= 0) seconds[i] = now() - start;
     }
     *t = (timing){ bench_median(seconds, REPEATS), result.bytes, result.iterations };
 done:
@@ -64,7 +64,8 @@ kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r)
     timing few, many;
     TRY(bench_vec(b, kry_op_get_shape(A)->rows, 0, &rhs));
     /* With deflation a solve is at its last digit long before MANY. */
-    bool deflated = b->o->deflation && strcmp(b->o->deflation, "none");
+    const char *deflation = options_solver(b->o, "deflation");
+    bool deflated = deflation && strcmp(deflation, "none");
     TRY(time_solves(b, A, rhs, deflated ? FEW / 4 : FEW, &few));
     TRY(time_solves(b, A, rhs, deflated ? MANY / 5 : MANY, &many));
     double iterations = (double)(many.iterations - few.iterations);

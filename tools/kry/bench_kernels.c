@@ -6,7 +6,6 @@
  */
 #include "bench.h"
 #include "json.h"
-#include "matrix/matrix.h"
 #include "text.h"
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +28,8 @@ enum {
 };
 
 /* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel
- * that is not here has no bytes and no flops; "A_" stands for the stem of A's format. */
+ * that is not here has no bytes and no flops; "A_" stands for the name of a format, whose kernels A's
+ * format runs. */
 static const struct line {
     const char *kernel;
     double words, flops, entry_flops;
@@ -77,33 +77,33 @@ typedef struct system_model {
     const source *src;
     int64_t n, nnz;
     double number;       /* bytes */
-    double matrix_bytes; /* of a stored A; 0: there is none, or it takes several kernels */
+    double matrix_bytes; /* of a stored A; 0: there is none, or several kernels read it */
     double faces;        /* words to an unknown */
-    const char *stem;    /* of A's first kernel; NULL: not stored */
-    bool flux;           /* three flops to an entry in place of two */
-    bool varies;         /* A's diagonal */
+    bool stored;
+    bool flux;   /* three flops to an entry in place of two */
+    bool varies; /* A's diagonal */
     bool jacobi, chebyshev;
-    bool lazy; /* x may wait for the next step */
+    bool x_every_second_step; /* is x updated */
 } system_model;
 
-static bool is_word(const char *word, const char *options_word)
-{
-    size_t length = strlen(word);
-    return options_word && !strncmp(options_word, word, length) &&
-           (options_word[length] == 0 || options_word[length] == ':');
-}
-
 /* Does A's diagonal differ from row to row? Where nobody knows, it does. */
-static kry_status find_varying(const kry_op *A, bool *varies)
+static kry_status find_varying(const bench *b, const kry_op *A, bool *varies)
 {
     kry_status st = KRY_OK;
-    kry_op *jacobi = NULL;
+    int64_t n = kry_op_get_shape(A)->rows;
+    size_t size = kry_type_size(b->type);
+    kry_vec *diagonal = NULL;
+    char *values = NULL;
+
     *varies = true;
-    if (!A->table->diagonal) return KRY_OK;
-    TRY(kry_jacobi_create(A, &jacobi));
-    if (jacobi->table->as_scalar) *varies = !(jacobi->table->as_scalar(jacobi->self) > 0);
+    TRY(kry_vec_create(b->device, b->type, n, 1, &diagonal));
+    if (kry_op_diagonal(A, diagonal) < 0) goto done; /* it offers none */
+    TRY(allocate((size_t)n, size, &values));
+    TRY(kry_vec_read(diagonal, values));
+    *varies = n > 1 && memcmp(values, values + size, (size_t)(n - 1) * size) != 0;
 done:
-    kry_op_release(&jacobi);
+    free(values);
+    kry_vec_release(&diagonal);
     return st;
 }
 
@@ -111,41 +111,49 @@ static kry_status describe_system(const bench *b, const source *s, const kry_op 
 {
     kry_status st = KRY_OK;
     kry_op_info info;
-    const options *o = b->o;
-    const kry_matrix *stored = kry_matrix_of(A);
+    options o = *b->o;
 
+    options_choose_method(&o, "none");
+    const char *precond = options_solver(&o, "precond");
+    const char *deflation = options_solver(&o, "deflation");
     kry_op_describe(A, &info);
     *m = (system_model){ .src = s,
                          .n = kry_op_get_shape(A)->rows,
                          .nnz = info.nnz,
                          .number = (double)kry_type_size(b->type),
-                         .jacobi = is_word("jacobi", o->precond) ||
-                                   (is_word("pcg", o->method) && !o->precond),
-                         .chebyshev = is_word("chebyshev", o->precond) };
-    m->lazy = (m->jacobi || !o->precond || is_word("none", o->precond)) &&
-              (!o->deflation || is_word("none", o->deflation));
-    TRY(find_varying(A, &m->varies));
-    if (stored) {
-        m->stem = stored->stage[0].stem;
-        m->flux = stored->flux;
-        bool one_kernel = stored->stages == 1 || stored->format->format == KRY_FORMAT_CSR;
-        double vectors = 2 * (double)m->n * m->number + stored->extra_bytes;
-        m->matrix_bytes = one_kernel ? info.bytes_per_apply - vectors : 0;
-    } else if (info.bytes_per_apply > 0 && m->n > 0) {
-        m->faces = info.bytes_per_apply / m->number / (double)m->n - 2;
-    }
+                         .stored = strcmp(info.kind, "stencil") != 0,
+                         .flux = b->form.matrix.form == KRY_FLUX,
+                         .jacobi = !strcmp(precond, "jacobi"),
+                         .chebyshev = !strncmp(precond, "chebyshev", 9) };
+    m->x_every_second_step =
+        (m->jacobi || !strcmp(precond, "none")) && (!deflation || !strcmp(deflation, "none"));
+    TRY(find_varying(b, A, &m->varies));
+    double matrix = info.bytes_per_apply - 2 * (double)m->n * m->number;
+    bool several = !strcmp(info.kind, "hyb");
+    if (m->stored && !several)
+        m->matrix_bytes = matrix < info.bytes_stored ? matrix : info.bytes_stored;
+    if (!m->stored && matrix > 0) m->faces = matrix / m->number / (double)m->n;
 done:
     return st;
 }
 
+/* Behind the name of a format: "apply" of "csr_apply"; NULL: it does not begin with one. */
+static const char *behind_format(const char *kernel)
+{
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
+        size_t length = strlen(kry_format_name(f));
+        if (!strncmp(kernel, kry_format_name(f), length) && kernel[length] == '_')
+            return kernel + length + 1;
+    }
+    return NULL;
+}
+
 static const struct line *find_line(const system_model *m, const char *kernel)
 {
-    size_t stem = m->stem ? strlen(m->stem) : 0;
-    bool of_matrix = stem && !strncmp(kernel, m->stem, stem) && kernel[stem] == '_';
+    const char *action = m->stored ? behind_format(kernel) : NULL;
     for (size_t i = 0; i < COUNT(model); i++) {
-        bool same = model[i].more & MATRIX
-                        ? of_matrix && !strcmp(kernel + stem, model[i].kernel + 1)
-                        : !strcmp(kernel, model[i].kernel);
+        bool same = model[i].more & MATRIX ? action && !strcmp(action, model[i].kernel + 2)
+                                           : !strcmp(kernel, model[i].kernel);
         if (same) return &model[i];
     }
     return NULL;
@@ -162,7 +170,7 @@ static void cost_of(const system_model *m, const char *kernel, double *bytes, do
     double words = l->words + 2 * diagonal + old + ((l->more & VARIES) && m->varies);
     double entry = l->entry_flops * (m->flux ? 1.5 : 1);
     if (l->more & FACES) words += m->faces;
-    if ((l->more & WAITS) && !m->lazy) words += 1;
+    if ((l->more & WAITS) && !m->x_every_second_step) words += 1;
     if (l->more & LABELS) words += 2 / m->number;
     if (l->more & PIECES) words += 0.625 / m->number;
     if ((l->more & MATRIX) && !(m->matrix_bytes > 0)) return;
@@ -195,7 +203,7 @@ typedef struct trace {
 /* Wait for the kernels and add up their times. */
 static void trace_drain(trace *t)
 {
-    cl_int err = clFinish(t->device->queue);
+    cl_int err = clFinish(kry_device_queue(t->device));
     for (int i = 0; i < t->count; i++) {
         cl_ulong from = 0, to = 0;
         cl_event e = t->waiting[i].event;
@@ -300,22 +308,28 @@ static void print_all(const bench *b, const system_model *m, const kry_result *r
 
 /* ---- the benchmark -------------------------------------------------------------------- */
 
+static kry_status check_cl(cl_int err, const char *call)
+{
+    return err == CL_SUCCESS ? KRY_OK
+                             : kry_fail(KRY_ERR_DEVICE, "%s failed with error %d", call, (int)err);
+}
+
 /* One solve that compiles and warms up, and one that is looked at. */
 static kry_status traced_solves(kry_op *solver, const kry_vec *rhs, kry_vec *x, trace *t,
                                 kry_result *result)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = t->device;
+
     TRY(kry_vec_fill(x, 0));
     TRY(kry_solve(solver, rhs, x, result));
     TRY(kry_vec_fill(x, 0));
-    TRY(kry_device_finish(dev));
-    dev->trace = trace_kernel, dev->trace_user = t;
+    TRY(kry_device_finish(t->device));
+    kry_device_set_trace(t->device, trace_kernel, t);
     TRY(kry_solve(solver, rhs, x, result));
 done:
-    dev->trace = NULL;
+    kry_device_set_trace(t->device, NULL, NULL);
     trace_drain(t);
-    if (st >= 0) st = kry_cl_check(t->error, "kry bench kernels", "clGetEventProfilingInfo");
+    if (st >= 0) st = check_cl(t->error, "clGetEventProfilingInfo");
     return st < 0 ? st : KRY_OK;
 }
 
@@ -325,20 +339,20 @@ static kry_status kernels_run(const bench *b, const source *s)
     kry_op *A = NULL, *solver = NULL;
     kry_vec *rhs = NULL, *x = NULL;
     trace *t = NULL;
-    char words[512];
+    char text[SOLVER_TEXT];
     kry_result result;
     system_model m;
 
-    TRY(kry_alloc(1, sizeof *t, &t));
+    TRY(allocate(1, sizeof *t, &t));
     t->device = b->device;
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     TRY(describe_system(b, s, A, &m));
-    bench_solver_words(b->o, options_whole(b->o->maxit, ITERATIONS), words, sizeof words);
-    TRY(kry_solver_create(A, words, NULL, NULL, &solver));
+    TRY(bench_solver_text(b->o, options_whole(b->o->maxit, ITERATIONS), text));
+    TRY(kry_solver_create(A, text, NULL, NULL, &solver));
     TRY(bench_vec(b, m.n, 0, &rhs));
     TRY(kry_vec_create(b->device, b->type, m.n, 1, &x));
     TRY(traced_solves(solver, rhs, x, t, &result));
-    print_all(b, &m, &result, t, words);
+    print_all(b, &m, &result, t, text);
 done:
     free(t);
     kry_vec_release(&x);
@@ -356,7 +370,7 @@ static kry_status open_traced(kry_device *device, kry_device **traced)
     cl_context context = kry_device_context(device);
     cl_command_queue queue =
         clCreateCommandQueue(context, kry_device_id(device), CL_QUEUE_PROFILING_ENABLE, &err);
-    TRY(kry_cl_check(err, "kry bench kernels", "clCreateCommandQueue"));
+    TRY(check_cl(err, "clCreateCommandQueue"));
     TRY(kry_device_wrap(context, kry_device_id(device), queue, traced));
 done:
     if (queue) clReleaseCommandQueue(queue);

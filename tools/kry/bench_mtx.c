@@ -1,7 +1,6 @@
 /*
  * bench_mtx.c - kry bench mtx: how fast a Matrix Market text becomes numbers. Needs no device.
  */
-#include "base/random.h"
 #include "bench.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@ static kry_status make_text(const bench *b, int64_t nnz, char **text, size_t *si
     kry_status st = KRY_OK;
     long long n = nnz / PER_ROW + PER_ROW;
     size_t room = (size_t)nnz * LINE + HEADER, used;
-    TRY(kry_alloc(room, 1, text));
+    TRY(allocate(room, 1, text));
     used = (size_t)snprintf(*text, room,
                             "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n", n,
                             n, (long long)nnz);
@@ -39,9 +38,9 @@ kry_status bench_mtx(bench *b)
     CHECK(nnz >= 1 && nnz <= (int64_t)1 << 31, KRY_ERR_ARGUMENT, "--n must be from 1 to 2^31");
     TRY(make_text(b, nnz, &text, &size));
     for (int i = -1; i < REPEATS; i++) { /* the first one warms up */
-        double start = kry_now();
+        double start = now();
         TRY(kry_mtx_parse("bench", text, size, &mtx));
-        if (i >= 0) seconds[i] = kry_now() - start;
+        if (i >= 0) seconds[i] = now() - start;
         kry_mtx_release(&mtx);
     }
     bench_print(b, &(bench_result){ .name = "mtx_parse",

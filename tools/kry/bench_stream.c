@@ -124,12 +124,12 @@ static void *host_triad(void *user)
 static double run_threads(host_part *parts, int threads)
 {
     int started = 0;
-    double start = kry_now();
+    double start = now();
     while (started < threads &&
            !pthread_create(&parts[started].thread, NULL, host_triad, &parts[started]))
         started++;
     for (int t = 0; t < started; t++) pthread_join(parts[t].thread, NULL);
-    return started == threads ? kry_now() - start : -1;
+    return started == threads ? now() - start : -1;
 }
 
 double bench_host_triad(void)

@@ -2,11 +2,10 @@
  * bench_tridiagonal.c - kry bench tridiagonal: batches of tridiagonal systems in each layout and
  * each way, and beside them LAPACK's gtsv in a loop over the systems on all cores.
  *
- * bytes are those of the model in dense/batch_levels.c: 5 words an unknown where systems fit on the
- * chip, 9 and a little where they are cut or periodic. Partial pivoting: 13.
+ * bytes are those of kry_tridiagonal_bytes: 5 words an unknown where systems fit on the chip, 9 and
+ * a little where they are cut or periodic. Partial pivoting: 13.
  */
 #include "bench.h"
-#include "dense/batch.h"
 #include "lapack.h"
 #include "text.h"
 #include <kry/tridiagonal.h>
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 enum { MAX_SETS = 4, ARRAYS = 5, MAX_THREADS = 256, PAIRS = 9 };
-static const double pivoting_words = 13;
 
 /* Data: two sets at least, which take turns. */
 typedef struct batches {
@@ -69,6 +67,7 @@ static kry_status solve_pass(void *user, int64_t turn)
 {
     const batches *d = user;
     kry_vec *const *v = d->vec[turn % d->sets], *const *m = d->one ? d->line : v;
+
     return kry_tridiagonal_solve(&d->params, m[0], m[1], m[2], v[3], v[4]);
 }
 
@@ -115,8 +114,8 @@ static kry_status host_create(const batches *d, host_batches *h)
     if (h->threads > d->systems) h->threads = (int)d->systems;
     h->bytes = (size_t)(d->n * d->systems) * kry_type_size(d->b->type);
     for (int a = 0; a < 4; a++) {
-        TRY(kry_alloc(h->bytes, 1, &h->given[a]));
-        TRY(kry_alloc(h->bytes, 1, &h->work[a]));
+        TRY(allocate(h->bytes, 1, &h->given[a]));
+        TRY(allocate(h->bytes, 1, &h->work[a]));
         TRY(kry_vec_read(d->vec[0][a], h->given[a]));
     }
 done:
@@ -131,7 +130,7 @@ static kry_status host_time(const batches *d, const host_batches *h, double *sec
     int started = 0;
 
     for (int a = 0; a < 4; a++) memcpy(h->work[a], h->given[a], h->bytes);
-    double start = kry_now();
+    double start = now();
     for (int t = 0; t < h->threads; t++) {
         part[t] = (host_part){ .l = h->l,
                                .type = d->b->type,
@@ -143,7 +142,7 @@ static kry_status host_time(const batches *d, const host_batches *h, double *sec
         started++;
     }
     for (int t = 0; t < started; t++) pthread_join(part[t].thread, NULL);
-    *seconds = kry_now() - start;
+    *seconds = now() - start;
     CHECK(started == h->threads, KRY_ERR_MEMORY, "no thread could be started");
 done:
     return st;
@@ -154,10 +153,10 @@ static kry_status once(batches *d, double *seconds)
 {
     kry_status st = KRY_OK;
     TRY(kry_device_finish(d->b->device));
-    double start = kry_now();
+    double start = now();
     TRY(solve_pass(d, 0));
     TRY(kry_device_finish(d->b->device));
-    *seconds = kry_now() - start;
+    *seconds = now() - start;
 done:
     return st;
 }
@@ -236,24 +235,6 @@ static void take_way(batches *d, const struct way *w)
     d->params.one_matrix = w->one;
 }
 
-static double bytes_of(const batches *d)
-{
-    const kry_tridiagonal_params *p = &d->params;
-    batch B = { .dev = d->b->device,
-                .type = d->b->type,
-                .band = 1,
-                .n = d->n,
-                .systems = d->systems,
-                .m_row = p->equation_stride,
-                .m_system = d->one ? 0 : p->system_stride,
-                .row = p->equation_stride,
-                .system = p->system_stride,
-                .periodic = p->periodic,
-                .params = *p };
-    if (p->pivoting != KRY_SYSTEMS_PIVOT_ALWAYS) return batch_levels_bytes(&B);
-    return pivoting_words * (double)d->n * (double)d->systems * (double)kry_type_size(d->b->type);
-}
-
 static kry_status time_way(batches *d, const struct way *w)
 {
     kry_status st = KRY_OK;
@@ -264,7 +245,8 @@ static kry_status time_way(batches *d, const struct way *w)
     bench_result r = { .name = "tridiagonal", .problem = name, .n = d->n * d->systems };
     r.requested = r.format = w->interleaved ? "interleaved" : "columns";
     r.variant = w->variant;
-    r.bytes = bytes_of(d);
+    kry_vec *const *v = d->vec[0], *const *m = d->one ? d->line : v;
+    TRY(kry_tridiagonal_bytes(&d->params, m[0], m[1], m[2], v[3], v[4], &r.bytes));
     TRY(bench_time(d->b, solve_pass, d, &r.seconds));
     bench_print(d->b, &r);
 done:

@@ -12,9 +12,9 @@ static kry_status write_lower(const char *path, const kry_problem *p, const char
 {
     kry_status st = KRY_OK;
     kry_mtx mtx = { .symmetry = KRY_MTX_SYMMETRIC, .rows = p->n, .cols = p->n };
-    TRY(kry_alloc((size_t)p->nnz, sizeof(int32_t), &mtx.row));
-    TRY(kry_alloc((size_t)p->nnz, sizeof(int32_t), &mtx.col));
-    TRY(kry_alloc((size_t)p->nnz, sizeof(double), &mtx.val));
+    TRY(allocate((size_t)p->nnz, sizeof(int32_t), &mtx.row));
+    TRY(allocate((size_t)p->nnz, sizeof(int32_t), &mtx.col));
+    TRY(allocate((size_t)p->nnz, sizeof(double), &mtx.val));
     for (int64_t i = 0; i < p->n; i++) {
         for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1] && p->col[e] <= i; e++) {
             mtx.row[mtx.nnz] = (int32_t)i;

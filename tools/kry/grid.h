@@ -4,7 +4,7 @@
 #ifndef KRY_GRID_H
 #define KRY_GRID_H
 
-#include "operator/op.h"
+#include "common.h"
 
 kry_status grid_operator(const kry_stencil_params *grid, kry_stencil_path path, kry_device *device,
                          kry_type type, kry_op **A);

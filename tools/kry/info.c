@@ -224,7 +224,7 @@ kry_status info_run(const options *o)
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);
     if (o->check_precond) return info_precond(o);
-    CHECK(!o->precond && !o->precision && !o->format, KRY_ERR_PARSE,
+    CHECK(!options_solver(o, "precond") && !o->precision && !o->format, KRY_ERR_PARSE,
           "--precond, --precision and --format go with --check-precond");
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0],
                     (uint64_t)options_whole(o->seed, 1), NULL, &s));

@@ -3,9 +3,7 @@
  * a matrix, what a product in each format should take there.
  */
 #include "commands.h"
-#include "device/tuning.h"
 #include "json.h"
-#include "matrix/choose.h"
 #include "source.h"
 #include "text.h"
 #include <math.h>
@@ -28,6 +26,7 @@ static void print_entry(const char *name, const char *value, void *user)
 static void print_device(kry_device *dev, bool as_json)
 {
     const kry_device_info *d = kry_device_get_info(dev);
+    const kry_launch_shape shape = kry_device_launch_shape(dev);
     char path[600];
 
     kry_tuning_path(dev, path, sizeof path);
@@ -37,19 +36,19 @@ static void print_device(kry_device *dev, bool as_json)
         json_text(&j, "platform", d->platform);
         json_text(&j, "driver", d->driver);
         json_bool(&j, "cpu_kernels", d->cpu_kernels);
-        json_whole(&j, "group", dev->shape.group);
-        json_whole(&j, "groups_per_unit", dev->shape.per_unit);
-        json_whole(&j, "chunks", dev->shape.chunks);
+        json_whole(&j, "group", shape.group);
+        json_whole(&j, "groups_per_unit", shape.per_unit);
+        json_whole(&j, "chunks", shape.chunks);
         json_text(&j, "tuning_file", path);
         json_end(&j);
         return;
     }
     printf("device       %s, %s, driver %s\n", d->name, d->platform, d->driver);
     if (d->cpu_kernels)
-        printf("launches     %d chunks\n", dev->shape.chunks);
+        printf("launches     %d chunks\n", shape.chunks);
     else
-        printf("launches     groups of %d, %d to each of %d compute units\n", dev->shape.group,
-               dev->shape.per_unit, d->compute_units);
+        printf("launches     groups of %d, %d to each of %d compute units\n", shape.group,
+               shape.per_unit, d->compute_units);
     printf("kept in      %s\n", *path ? path : "nothing is kept: there is no cache directory");
 }
 
@@ -84,22 +83,14 @@ kry_status info_prediction(const options *o, const sparse *A)
 {
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
-    kry_structure s;
-    const kry_host_csr host = { .rows = A->rows,
-                                .cols = A->cols,
-                                .nnz = A->nnz,
-                                .type = KRY_F64,
-                                .row_ptr = A->row_ptr,
-                                .col = A->col,
-                                .val = A->val };
+    double seconds[KRY_FORMAT_COUNT];
 
     TRY(kry_device_open(o->device, &dev));
-    TRY(kry_structure_of(dev, &host, KRY_MATRIX(.traits = 0), &s));
-    if (!o->json) printf("product      expected on %s, in double:\n", dev->info.name);
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
-        double seconds = kry_predict(dev, &s, f);
-        if (isfinite(seconds)) print_prediction(kry_format_name(f), seconds, o->json);
-    }
+    TRY(kry_csr_predict(dev, KRY_F64, A->rows, A->cols, A->row_ptr, A->col, A->val, NULL, seconds));
+    if (!o->json)
+        printf("product      expected on %s, in double:\n", kry_device_get_info(dev)->name);
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        if (isfinite(seconds[f])) print_prediction(kry_format_name(f), seconds[f], o->json);
 done:
     kry_device_release(&dev);
     return st;

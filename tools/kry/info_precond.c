@@ -98,8 +98,9 @@ done:
 kry_status info_precond(const options *o)
 {
     kry_status st = KRY_OK;
+    const char *precond = options_solver(o, "precond");
     checking c = { .o = o,
-                   .precond = o->precond ? o->precond : "jacobi",
+                   .precond = precond ? precond : "jacobi",
                    .seed = (uint64_t)options_whole(o->seed, 1) };
     kry_probe of_A, of_M;
 

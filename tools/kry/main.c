@@ -2,6 +2,7 @@
  * main.c - the program kry: find the command, run it, turn its status into the exit status.
  */
 #include "commands.h"
+#include "text.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,22 +1,21 @@
 /*
- * options.h - the command line of every subcommand, from one table.
+ * options.h - the command line of every subcommand, from one table and from that of the library.
  */
-#ifndef KRY_OPTIONS_H
-#define KRY_OPTIONS_H
+#ifndef KRY_PROGRAM_OPTIONS_H
+#define KRY_PROGRAM_OPTIONS_H
 
-#include "operator/op.h"
+#include "common.h"
 
-enum { MAX_WORDS = 64 };
+enum { MAX_WORDS = 64, MAX_SOLVER_WORDS = 32, MAX_OPTIONS = 64, SOLVER_TEXT = 512 };
 
 /* What was given, as text that the parser has checked; NULL: not given. */
 typedef struct options {
     const char *words[MAX_WORDS], *problems[MAX_WORDS]; /* borrowed from argv */
     int word_count, problem_count;
-    const char *rhs, *method, *precond, *omega, *deflation, *null_space, *precision, *format,
-        *device;
-    const char *stencil_path, *resident;
-    const char *scheme, *inner, *inner_rtol, *delta, *equilibrate, *outer;
-    const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;
+    const char
+        *solver[MAX_SOLVER_WORDS]; /* values of kry_solver_word(0), kry_solver_word(1), ... */
+    const char *rhs, *precision, *format, *device, *stencil_path, *outer;
+    const char *maxit, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
     bool json, hot, help, check_precond, reproducible;
 } options;
@@ -39,14 +38,39 @@ enum {
     FOR_ALL = 127
 };
 
+typedef enum option_kind { FLAG, TEXT, LIST, REAL, WHOLE } option_kind;
+
+typedef struct option {
+    const char *name;
+    char letter; /* short form, or 0 */
+    option_kind kind;
+    size_t offset; /* in options */
+    unsigned commands;
+    const char *value; /* what it takes, for help; "a|b|c" where only these are taken */
+    bool closed;       /* nothing but the words in `value` */
+    const char *help;
+} option;
+
+/* The i-th option there is, those of the program before those of kry_solver_create; false: there are
+ * no more. */
+bool options_get(int i, option *opt);
+
 /* Fill `o` from the arguments behind the command's name. Returns  KRY_ERR_PARSE. */
 kry_status options_parse(const command *cmd, int argc, char **argv, options *o);
 void options_help(const command *cmd);
 
+/* The value of a word of kry_solver_create; NULL: not given. And give it one, borrowed. */
+const char *options_solver(const options *o, const char *name);
+void options_solver_set(options *o, const char *name, const char *value);
+/* Choose method and preconditioner, one of which may have been given, `precond` if none was. */
+void options_choose_method(options *o, const char *precond);
+/* All words of the solver as kry_solver_create takes them. Returns  KRY_ERR_PARSE for too many. */
+kry_status options_solver_text(const options *o, char text[SOLVER_TEXT]);
+
 /* A number the parser has checked, or the fallback where none was given. */
 int64_t options_whole(const char *text, int64_t fallback);
-kry_type options_type(const options *o);
-bool options_mixed(const options *o); /* of which that is the outer type */
+kry_type options_type(const options *o); /* of the numbers on the host */
+bool options_mixed(const options *o);    /* then that is KRY_F64 */
 
 /* How A is to be held: what --format and --stencil-path say. */
 typedef struct form {
@@ -60,8 +84,5 @@ typedef struct form {
 /* `values`: how a format that is named keeps its numbers if the word does not say; "auto" and
  * "measure" are the library's to decide. Returns  KRY_ERR_PARSE. */
 kry_status options_form(const options *o, kry_values values, form *f);
-
-/* The nearest of `count` names to a misspelt one; NULL if none is near. */
-const char *nearest_name(const char *word, const char *const *names, size_t count);
 
 #endif

@@ -222,7 +222,8 @@ static kry_status time_path(const bench *b, int64_t n, kry_stencil_path path, pa
         KRY_STENCIL(.size = { n, n }, .spacing = { 1, 1 }, .diffusion = { 1, 1 });
     options off = *b->o; /* a solve on the chip takes no path */
     bench streaming = *b;
-    off.resident = "off", streaming.o = &off;
+    options_solver_set(&off, "resident", "off");
+    streaming.o = &off;
     *t = (path_time){ .seconds = NAN };
     st = grid_operator(grid, path, b->device, b->type, &A);
     if (st == KRY_ERR_UNSUPPORTED) {

@@ -1,9 +1,7 @@
 /*
  * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
-#include "base/random.h"
 #include "commands.h"
-#include "grid.h"
 #include "plot.h"
 #include "progress.h"
 #include "report.h"
@@ -15,7 +13,7 @@
 enum { STREAM_RHS = 16, STREAM_EXACT };
 
 typedef struct solve {
-    const options *o;
+    options o; /* with the method that is used */
     source src;
     report report;
     kry_device *device;
@@ -73,7 +71,7 @@ static kry_status host_product(const solve *s, const double *x, double *y)
     sparse A = { 0 };
     kry_type type = s->report.type;
     if (source_matrix_free(&s->src)) {
-        grid_apply(s->src.problem->grid, type, x, y);
+        TRY(kry_stencil_apply_host(s->src.problem->grid, type, x, y));
         goto done;
     }
     TRY(sparse_of_source(&s->src, &A));
@@ -91,7 +89,7 @@ static kry_status manufacture(solve *s)
     kry_status st = KRY_OK;
     uint64_t seed = (uint64_t)s->report.seed;
     int64_t n = s->src.rows;
-    TRY(kry_alloc((size_t)n, sizeof(double), &s->made_exact));
+    TRY(allocate((size_t)n, sizeof(double), &s->made_exact));
     s->exact = s->made_exact;
     for (int64_t i = 0; i < n; i++)
         s->made_exact[i] =
@@ -107,7 +105,7 @@ static kry_status other_rhs(solve *s, const char *word)
     kry_status st = KRY_OK;
     uint64_t seed = (uint64_t)s->report.seed;
     int64_t n = s->src.rows;
-    TRY(kry_alloc((size_t)n, sizeof(double), &s->made_b));
+    TRY(allocate((size_t)n, sizeof(double), &s->made_b));
     s->b = s->made_b;
     if (!strcmp(word, "manufactured"))
         TRY(manufacture(s));
@@ -127,8 +125,8 @@ static kry_status make_rhs(solve *s)
     kry_status st = KRY_OK;
     report *r = &s->report;
     const kry_problem *p = s->src.problem;
-    bool own = !s->o->rhs && p;
-    r->rhs = own ? "problem" : s->o->rhs ? s->o->rhs : "random";
+    bool own = !s->o.rhs && p;
+    r->rhs = own ? "problem" : s->o.rhs ? s->o.rhs : "random";
     r->seeded = !strcmp(r->rhs, "random") || !strcmp(r->rhs, "manufactured") ||
                 (p && (p->discrete || p->singular));
     if (own) {
@@ -143,37 +141,28 @@ done:
 
 /* ---- solving ---------------------------------------------------------------------- */
 
+static const char *word_or(const options *o, const char *name, const char *fallback)
+{
+    const char *given = options_solver(o, name);
+    return given ? given : fallback;
+}
+
 static kry_status create_solver(solve *s)
 {
     kry_status st = KRY_OK;
-    const options *o = s->o;
     report *r = &s->report;
-    char words[512];
-    const char *def = s->src.problem ? "none" : "jacobi";
-    r->precond = o->precond                               ? o->precond
-                 : o->method && !strcmp(o->method, "pcg") ? "jacobi"
-                 : o->method                              ? "none"
-                                                          : def;
-    r->method = o->method ? o->method : strcmp(r->precond, "none") ? "pcg" : "cg";
-    r->deflation = o->deflation ? o->deflation : "none";
-    r->null_space = o->null_space ? o->null_space : "project";
-    const char *names[] = { "rtol",       "atol",      "maxit",       "check-every", "resident",
-                            "omega",      "deflation", "null-space",  "scheme",      "inner",
-                            "inner-rtol", "delta",     "equilibrate", "precision" };
-    const char *values[] = { o->rtol,        o->atol,     o->maxit,      o->check_every,
-                             o->resident,    o->omega,    o->deflation,  o->null_space,
-                             o->scheme,      o->inner,    o->inner_rtol, o->delta,
-                             o->equilibrate, o->precision };
-    int used = snprintf(words, sizeof words, "method=%s precond=%s", r->method, r->precond);
-    for (size_t i = 0; i < COUNT(names) && used < (int)sizeof words; i++)
-        if (values[i])
-            used +=
-                snprintf(words + used, sizeof words - (size_t)used, " %s=%s", names[i], values[i]);
-    CHECK(used < (int)sizeof words, KRY_ERR_PARSE, "the options are too long");
-    double start = kry_now();
-    TRY(kry_solver_create(s->A, words, progress_wanted() ? progress_monitor : NULL, &s->progress,
+    char text[SOLVER_TEXT];
+
+    options_choose_method(&s->o, s->src.problem ? "none" : "jacobi");
+    r->method = options_solver(&s->o, "method");
+    r->precond = options_solver(&s->o, "precond");
+    r->deflation = word_or(&s->o, "deflation", "none");
+    r->null_space = word_or(&s->o, "null-space", "project");
+    TRY(options_solver_text(&s->o, text));
+    double start = now();
+    TRY(kry_solver_create(s->A, text, progress_wanted() ? progress_monitor : NULL, &s->progress,
                           &s->solver));
-    r->setup_seconds = kry_now() - start;
+    r->setup_seconds = now() - start;
 done:
     return st;
 }
@@ -182,7 +171,7 @@ done:
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
-    TRY(kry_alloc((size_t)s->src.rows, sizeof(double), &s->x));
+    TRY(allocate((size_t)s->src.rows, sizeof(double), &s->x));
     TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
 done:
     progress_erase(&s->progress);
@@ -206,7 +195,7 @@ static void measure_error(solve *s)
 static kry_status write_files(solve *s)
 {
     kry_status st = KRY_OK;
-    const options *o = s->o;
+    const options *o = &s->o;
     const report *r = &s->report;
     char comment[160];
     if (o->out) {
@@ -225,7 +214,7 @@ static kry_status prepare(solve *s)
 {
     kry_status st = KRY_OK;
     report *r = &s->report;
-    const options *o = s->o;
+    const options *o = &s->o;
     bool mixed = options_mixed(o);
     form f;
     TRY(options_form(o, KRY_VALUES_COMPACT, &f));
@@ -245,10 +234,10 @@ static kry_status prepare(solve *s)
                     &s->src));
     TRY(check_matrix(&s->src));
     TRY(make_rhs(s));
-    double start = kry_now();
+    double start = now();
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
     TRY(kry_device_finish(s->device));
-    r->matrix_seconds = kry_now() - start;
+    r->matrix_seconds = now() - start;
     kry_op_describe(s->A, &r->matrix);
     if (source_matrix_free(&s->src)) r->matrix.chosen = f.stencil ? "asked for" : "default";
 done:
@@ -258,7 +247,7 @@ done:
 kry_status solve_run(const options *o)
 {
     kry_status st = KRY_OK;
-    solve s = { .o = o };
+    solve s = { .o = *o };
     CHECK(o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);

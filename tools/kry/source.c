@@ -2,7 +2,6 @@
  * source.c - where a matrix comes from: a Matrix Market file or a generated problem.
  */
 #include "source.h"
-#include "grid.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,7 +24,7 @@ static kry_status open_problem(const char *spec, uint64_t seed, const form *f, k
 kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s)
 {
     kry_status st = KRY_OK;
-    double start = kry_now();
+    double start = now();
     s->name = file ? file : spec;
     if (file) {
         if (f && f->stencil) TRY(no_grid(file));
@@ -38,7 +37,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
         s->rows = s->cols = s->problem->n;
         s->given = s->problem->nnz;
     }
-    s->seconds = kry_now() - start;
+    s->seconds = now() - start;
 done:
     return st;
 }
@@ -55,7 +54,7 @@ kry_status convert_values(kry_type type, int64_t n, const double *values, const 
     kry_status st = KRY_OK;
     *out = values;
     if (type == KRY_F64) goto done;
-    TRY(kry_alloc((size_t)n, sizeof(float), owned));
+    TRY(allocate((size_t)n, sizeof(float), owned));
     for (int64_t i = 0; i < n; i++) {
         (*owned)[i] = (float)values[i];
         CHECK(isfinite((*owned)[i]) || !isfinite(values[i]), KRY_ERR_ARGUMENT,
@@ -113,9 +112,9 @@ static kry_status sparse_create(int64_t rows, int64_t cols, int64_t nnz, sparse 
 {
     kry_status st = KRY_OK;
     *A = (sparse){ .rows = rows, .cols = cols, .nnz = nnz };
-    TRY(kry_alloc((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
-    TRY(kry_alloc((size_t)nnz, sizeof(int32_t), &A->col));
-    TRY(kry_alloc((size_t)nnz, sizeof(double), &A->val));
+    TRY(allocate((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
+    TRY(allocate((size_t)nnz, sizeof(int32_t), &A->col));
+    TRY(allocate((size_t)nnz, sizeof(double), &A->val));
 done:
     return st;
 }

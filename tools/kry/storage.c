@@ -5,7 +5,6 @@
  * often need less; padding of columns to whole vectors is left out.
  */
 #include "storage.h"
-#include "matrix/matrix.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,7 +20,7 @@ static kry_status count_diagonals(const sparse *A, int64_t *all, int64_t *upper)
     char *seen = NULL;
     int64_t places = A->rows + A->cols;
     *all = *upper = 0;
-    TRY(kry_alloc((size_t)places, 1, &seen));
+    TRY(allocate((size_t)places, 1, &seen));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             seen[A->col[e] - i + A->rows] = 1;
@@ -50,16 +49,22 @@ static double sell_slots(const sparse *A)
     return slots;
 }
 
-/* Cut as the library would cut it. */
+/* ELL as wide as a third of the rows are long, the rest in COO: docs/formats/hyb.md. */
 static kry_status hyb_bytes(const sparse *A, double *bytes)
 {
     kry_status st = KRY_OK;
-    const kry_host_csr host = { .rows = A->rows, .nnz = A->nnz, .row_ptr = A->row_ptr };
-    int64_t width, tail;
-    TRY(kry_hyb_estimate(&host, &width, &tail));
+    int64_t longest = longest_row(A, 0, A->rows), width = longest, longer = 0, tail = 0;
+    int64_t *rows = NULL; /* of each length */
+
+    TRY(allocate((size_t)longest + 1, sizeof *rows, &rows));
+    for (int64_t i = 0; i < A->rows; i++) rows[length_of(A, i)]++;
+    while (width > 0 && 3 * (longer + rows[width]) < A->rows) longer += rows[width--];
+    for (int64_t i = 0; i < A->rows; i++)
+        tail += length_of(A, i) > width ? length_of(A, i) - width : 0;
     *bytes =
         (double)A->rows * (double)width * (number + column) + (double)tail * (number + 2 * column);
 done:
+    free(rows);
     return st;
 }
 

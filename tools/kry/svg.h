@@ -4,7 +4,7 @@
 #ifndef KRY_SVG_H
 #define KRY_SVG_H
 
-#include "operator/op.h"
+#include "common.h"
 #include <stdio.h>
 
 extern const char svg_ink[], svg_faint[]; /* colours of text */

@@ -1,5 +1,5 @@
 /*
- * text.h - numbers for people.
+ * text.h - numbers and words for people.
  */
 #ifndef KRY_TEXT_H
 #define KRY_TEXT_H
@@ -15,5 +15,8 @@ const char *text_whole(int64_t value, char *text, size_t size);    /* "1 048 576
 /* Print `text` in lines of at most `width` characters, broken at spaces; all lines but the first
  * follow `indent` spaces. Ends the last line. */
 void text_wrapped(const char *text, int width, int indent);
+
+/* The nearest of `count` names to a misspelt one; NULL if none is near. */
+const char *nearest_name(const char *word, const char *const *names, size_t count);
 
 #endif

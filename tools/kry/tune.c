@@ -7,7 +7,6 @@
  */
 #include "bench.h"
 #include "commands.h"
-#include "device/tuning.h"
 #include "json.h"
 #include "text.h"
 #include <math.h>
@@ -23,31 +22,41 @@ typedef struct work {
 static kry_status dot_pass(void *user, int64_t turn)
 {
     const work *w = user;
-    return (void)turn, kry_vec_dot_sum(w->x, w->y, w->sum);
+
+    (void)turn;
+    return kry_vec_dot_sum(w->x, w->y, w->sum);
 }
 
 static kry_status copy_pass(void *user, int64_t turn)
 {
     const work *w = user;
-    return (void)turn, kry_vec_copy(w->x, w->y);
+
+    (void)turn;
+    return kry_vec_copy(w->x, w->y);
 }
 
 static kry_status csr_pass(void *user, int64_t turn)
 {
     const work *w = user;
-    return (void)turn, kry_op_apply(w->csr, 1, w->x, 0, w->y);
+
+    (void)turn;
+    return kry_op_apply(w->csr, 1, w->x, 0, w->y);
 }
 
 static kry_status csr_dot_pass(void *user, int64_t turn)
 {
     const work *w = user;
-    return (void)turn, w->csr->table->apply_dot(w->csr->self, w->x, w->y, w->sum);
+
+    (void)turn;
+    return kry_op_apply_dot(w->csr, w->x, w->y, w->sum);
 }
 
 static kry_status dia_dot_pass(void *user, int64_t turn)
 {
     const work *w = user;
-    return (void)turn, w->dia->table->apply_dot(w->dia->self, w->x, w->y, w->sum);
+
+    (void)turn;
+    return kry_op_apply_dot(w->dia, w->x, w->y, w->sum);
 }
 
 static kry_status work_create(const bench *b, const source *s, work *w)
@@ -77,7 +86,8 @@ static void work_release(work *w)
 
 /* The mean time of the passes with a device of this shape, opened for the purpose: kernels are
  * compiled for the group size. */
-static kry_status time_shape(const bench *b, const source *s, kry_shape shape, double *seconds)
+static kry_status time_shape(const bench *b, const source *s, kry_launch_shape shape,
+                             double *seconds)
 {
     static const bench_pass passes[] = { copy_pass, dot_pass, csr_pass, csr_dot_pass,
                                          dia_dot_pass };
@@ -88,7 +98,7 @@ static kry_status time_shape(const bench *b, const source *s, kry_shape shape, d
 
     trial.device = NULL;
     TRY(kry_device_open(b->o->device, &trial.device));
-    trial.device->shape = shape;
+    TRY(kry_device_set_launch_shape(trial.device, &shape));
     TRY(work_create(&trial, s, &w));
     for (size_t i = 0; i < COUNT(passes); i++) {
         TRY(bench_time(&trial, passes[i], &w, &t));
@@ -102,7 +112,7 @@ done:
     return st;
 }
 
-static void print_shape(const bench *b, kry_shape s, double seconds, bool best)
+static void print_shape(const bench *b, kry_launch_shape s, double seconds, bool best)
 {
     char text[32];
     if (b->o->json) {
@@ -126,12 +136,12 @@ static void print_shape(const bench *b, kry_shape s, double seconds, bool best)
 }
 
 typedef struct search {
-    kry_shape best;
+    kry_launch_shape best;
     double seconds; /* of the best one; INFINITY at first */
 } search;
 
 /* A shape replaces the best one only if it is clearly faster: noise must not decide. */
-static kry_status try_shape(const bench *b, const source *s, kry_shape shape, search *found)
+static kry_status try_shape(const bench *b, const source *s, kry_launch_shape shape, search *found)
 {
     static const double clearly = 0.98;
     kry_status st = KRY_OK;
@@ -150,7 +160,7 @@ static kry_status search_shapes(const bench *b, const source *s, search *found)
     static const int group[] = { 64, 256 }, per_unit[] = { 8, 12, 24, 32 },
                      chunks[] = { 16, 32, 64, 256 };
     kry_status st = KRY_OK;
-    kry_shape usual = kry_shape_default(b->info);
+    kry_launch_shape usual = kry_device_launch_shape(b->device);
     int resident = usual.group * usual.per_unit;
 
     *found = (search){ usual, INFINITY };
@@ -161,12 +171,12 @@ static kry_status search_shapes(const bench *b, const source *s, search *found)
     }
     if (b->info->cpu_kernels) goto done;
     for (size_t i = 0; i < COUNT(group); i++) {
-        kry_shape shape = { group[i], resident / group[i], usual.chunks };
+        kry_launch_shape shape = { group[i], resident / group[i], usual.chunks };
         if (group[i] <= b->info->max_group) TRY(try_shape(b, s, shape, found));
     }
     usual = found->best;
     for (size_t i = 0; i < COUNT(per_unit); i++) {
-        kry_shape shape = { usual.group, per_unit[i], usual.chunks };
+        kry_launch_shape shape = { usual.group, per_unit[i], usual.chunks };
         if (per_unit[i] != usual.per_unit) TRY(try_shape(b, s, shape, found));
     }
 done:
@@ -176,13 +186,11 @@ done:
 static kry_status keep(bench *b, const search *found)
 {
     kry_status st = KRY_OK;
-    char text[64], path[600];
+    char path[600];
 
-    b->device->shape = found->best;
+    TRY(kry_device_set_launch_shape(b->device, &found->best));
     TRY(bench_copy(b));
-    kry_shape_keep(b->device);
-    snprintf(text, sizeof text, "%.4g", b->copy);
-    kry_tuning_set(b->device, "copy-bandwidth", text);
+    kry_tuning_keep(b->device, b->copy);
     if (b->o->json) goto done;
     printf("copy %.4g GB/s\n", b->copy * 1e-9);
     kry_tuning_path(b->device, path, sizeof path);
@@ -203,6 +211,7 @@ kry_status tune_run(const options *o)
 
     CHECK(o->word_count == 0, KRY_ERR_PARSE, "takes no \"%s\"", o->words[0]);
     TRY(kry_device_open(o->device, &b.device));
+    TRY(kry_device_set_launch_shape(b.device, NULL)); /* whatever was found before */
     b.info = kry_device_get_info(b.device);
     if (!b.info->fp64) b.type = KRY_F32;
     if (!o->json) printf("%s, driver %s\n", b.info->name, b.info->driver);

@@ -1,0 +1,83 @@
+// jagged.cl - the products with jagged diagonals that Cevahir et al. compare with that of cl/jds.cl.
+// Host: tools/papers/cevahir/jagged.c.
+//
+// Rows are sorted by falling length; position i holds row perm[i]. Jagged diagonal d has an entry of
+// the first jd[2 d + 1] positions, from place jd[2 d] on.
+//   basic      jagged_add for every diagonal, then jagged_reorder: a sum t per position goes to
+//              memory and back with each of them
+//   texture    jagged_texture, alone in its program: a position to a work-item, which adds up all
+//              its entries and writes y once; x is read as an image (image.clh). X_IMAGE=1: an
+//              image1d_buffer_t over the buffer of x, which begins at texel x_at (OpenCL C 1.2).
+//              X_IMAGE=2: a copy in an image2d_t of 2^x_at columns
+// JD_SPACE: where jd is, constant memory or global.
+//
+// Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.
+
+#define UPDATE(row, sum) \
+    y[row] = beta == 0 ? alpha * (sum) : alpha * (sum) + beta * y[row];
+
+#ifdef X_IMAGE
+
+#if X_IMAGE == 1
+#define X_TYPE image1d_buffer_t
+#define X(j)   NUMBER_OF(READ_TEXEL(x, (j) + x_at))
+#else
+#define X_TYPE image2d_t
+#define X(j)   TEXEL(x, texels, (int2)((j) & ((1 << x_at) - 1), (j) >> x_at))
+constant sampler_t texels =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+#endif
+
+#define FOUR(DO) DO(0) DO(1) DO(2) DO(3)
+#define LOAD(u)                         \
+    int j##u = col[jd[2 * (d + u)] + i]; \
+    REAL v##u = val[jd[2 * (d + u)] + i];
+#define TERM(u) sum += v##u * X(j##u);
+
+// y := alpha A x + beta y; with beta == 0, y is not read.
+kernel void jagged_texture(int rows, int diagonals, JD_SPACE const int *jd,
+                           global const int *restrict perm, global const int *restrict col,
+                           global const REAL *restrict val, REAL alpha, read_only X_TYPE x, int x_at,
+                           REAL beta, global REAL *restrict y, long y0)
+{
+    y += y0;
+    FOR_EACH(i, rows)
+    {
+        int d = 0, row = perm[i];
+        REAL sum = 0;
+        for (; d + 3 < diagonals && i < jd[2 * d + 7]; d += 4) {
+            FOUR(LOAD)
+            FOUR(TERM)
+        }
+        for (; d < diagonals && i < jd[2 * d + 1]; d++) {
+            LOAD(0)
+            TERM(0)
+        }
+        UPDATE(row, sum)
+    }
+}
+
+#else
+
+// t[i] += the entry of a jagged diagonal at position i times its x
+kernel void jagged_add(int begin, int rows, global const int *restrict col,
+                       global const REAL *restrict val, global const REAL *restrict x, long x0,
+                       global REAL *restrict t)
+{
+    x += x0;
+    FOR_EACH(i, rows) t[i] += val[begin + i] * x[col[begin + i]];
+}
+
+// y := alpha t + beta y in the order of rows; with beta == 0, y is not read.
+kernel void jagged_reorder(int rows, global const int *restrict perm, global const REAL *restrict t,
+                           REAL alpha, REAL beta, global REAL *restrict y, long y0)
+{
+    y += y0;
+    FOR_EACH(i, rows)
+    {
+        int row = perm[i];
+        UPDATE(row, t[i])
+    }
+}
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * words.h - the words that option strings are made of, as tables. The functions that read the words
+ * read them from these tables; programs and bindings print their help from them.
+ *
+ *     for (int i = 0; kry_solver_word(i); i++)
+ *         printf("%-24s %s\n", kry_solver_word(i)->form, kry_solver_word(i)->meaning);
+ */
+#ifndef KRY_WORDS_H
+#define KRY_WORDS_H
+
+#include <kry/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What may stand behind a word's "=" or ":". */
+typedef enum kry_word_kind {
+    KRY_WORD_PLAIN,  /* nothing */
+    KRY_WORD_CHOICE, /* one of the words that `form` lists */
+    KRY_WORD_REAL,   /* a finite number */
+    KRY_WORD_WHOLE,  /* a whole number */
+    KRY_WORD_TEXT    /* any text without blanks */
+} kry_word_kind;
+
+typedef struct kry_word {
+    const char *name; /* "rtol", "block-jacobi" */
+    kry_word_kind kind;
+    const char *form;    /* as one writes it: "rtol=T", "block-jacobi[:ROWS]"; brackets: or not */
+    const char *meaning; /* one line */
+} kry_word;
+
+/* The i-th word, from 0; NULL: there are no more. */
+KRY_API const kry_word *kry_solver_word(int i);    /* of kry_solver_create */
+KRY_API const kry_word *kry_precond_word(int i);   /* of kry_precond_create, and precond= */
+KRY_API const kry_word *kry_deflation_word(int i); /* of kry_deflation_parse, and deflation= */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

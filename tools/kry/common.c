@@ -1,0 +1,40 @@
+/*
+ * common.c - memory and the clock.
+ */
+#include "common.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static kry_status no_memory(size_t count, size_t size)
+{
+    return kry_fail(KRY_ERR_MEMORY, "no memory for %zu items of %zu bytes", count, size);
+}
+
+kry_status allocate(size_t count, size_t size, void *address_of_pointer)
+{
+    void *memory = calloc(count ? count : 1, size);
+
+    if (!memory) return no_memory(count, size);
+    memcpy(address_of_pointer, &memory, sizeof memory);
+    return KRY_OK;
+}
+
+kry_status reallocate(size_t count, size_t size, void *address_of_pointer)
+{
+    void *memory;
+
+    memcpy(&memory, address_of_pointer, sizeof memory);
+    memory = count <= SIZE_MAX / size ? realloc(memory, (count ? count : 1) * size) : NULL;
+    if (!memory) return no_memory(count, size);
+    memcpy(address_of_pointer, &memory, sizeof memory);
+    return KRY_OK;
+}
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
