@@ -175,6 +175,87 @@ done:
     return st;
 }
 
+/* ---- dense matrices: jobs of the caller's, of the kind that docs/background.md shows ---- */
+
+/* The value: LU factors of input 0. user: kry_lu_params, NULL: the defaults. */
+MAYBE_UNUSED static kry_status factor_job(void *user, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    kry_vec *A;
+    kry_op *lu = NULL;
+
+    TRY(kry_task_input_vec(self, 0, &A));
+    TRY(kry_lu_create(A, user, &lu));
+    kry_task_set_op(self, lu);
+done:
+    kry_op_release(&lu);
+    return st;
+}
+
+/* The value: X with A X = B, A' X = B if user is not NULL; inputs: factors of A, and B. */
+MAYBE_UNUSED static kry_status factors_solve_job(void *user, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    kry_op *lu;
+    kry_vec *B, *X = NULL;
+
+    TRY(kry_task_input_op(self, 0, &lu));
+    TRY(kry_task_input_vec(self, 1, &B));
+    TRY(kry_vec_create(kry_vec_device(B), kry_vec_type(B), kry_vec_rows(B), kry_vec_cols(B), &X));
+    TRY(kry_lu_solve(lu, user != NULL, B, X));
+    kry_task_set_vec(self, X);
+done:
+    kry_vec_release(&X);
+    return st;
+}
+
+/* The value: the inverse of input 0. user: as of factor_job. */
+MAYBE_UNUSED static kry_status inverse_job(void *user, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    kry_vec *A, *inverse = NULL;
+
+    TRY(kry_task_input_vec(self, 0, &A));
+    TRY(kry_vec_create(kry_vec_device(A), kry_vec_type(A), kry_vec_rows(A), kry_vec_cols(A),
+                       &inverse));
+    TRY(kry_vec_inverse(A, user, inverse));
+    kry_task_set_vec(self, inverse);
+done:
+    kry_vec_release(&inverse);
+    return st;
+}
+
+/* The value: the product of inputs 0 and 1, square matrices. */
+MAYBE_UNUSED static kry_status product_job(void *user, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    kry_vec *A, *B, *P = NULL;
+
+    (void)user;
+    TRY(kry_task_input_vec(self, 0, &A));
+    TRY(kry_task_input_vec(self, 1, &B));
+    TRY(kry_vec_create(kry_vec_device(A), kry_vec_type(A), kry_vec_rows(A), kry_vec_cols(B), &P));
+    TRY(kry_vec_gemm(false, false, 1, A, B, 0, P));
+    kry_task_set_vec(self, P);
+done:
+    kry_vec_release(&P);
+    return st;
+}
+
+/* Submit one of these; inputs up to the first NULL. */
+MAYBE_UNUSED static kry_status dense_task(kry_queue *q, kry_status (*run)(void *, kry_task *),
+                                          const void *user, kry_task *a, kry_task *b,
+                                          kry_task **task)
+{
+    kry_task *inputs[] = { a, b };
+    const char *name = run == factor_job          ? "lu"
+                       : run == factors_solve_job ? "lu_solve"
+                       : run == inverse_job       ? "inverse"
+                                                  : "gemm";
+    return kry_task_submit(q, KRY_JOB(.name = name, .run = run, .user = (void *)user), inputs,
+                           b ? 2 : 1, task);
+}
+
 /* ---- a small system ---- */
 
 MAYBE_UNUSED static kry_op *matrix_for(kry_device *dev, kry_type type, const char *spec,

@@ -443,6 +443,22 @@ static void device_kernel__callers_source(void **state)
     kry_device_release(&dev);
 }
 
+/* A file of the kernel directory, with the files that it names put in front of it. */
+static void device_kernel__file(void **state)
+{
+    (void)state;
+    kry_device *dev;
+    cl_kernel kernel = NULL;
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_device_kernel(dev, KRY_F32, "dense", NULL, NULL, "dense_fill", &kernel));
+    clReleaseKernel(kernel);
+    assert_int_equal(kry_device_kernel(dev, KRY_F32, "no_such_file", NULL, NULL, "f", &kernel),
+                     KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "no_such_file.cl"));
+    assert_null(kernel);
+    kry_device_release(&dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +478,7 @@ int main(void)
         cmocka_unit_test(kernels__directory_without_them),
         cmocka_unit_test(kernels__of_the_source_tree),
         cmocka_unit_test(device_kernel__callers_source),
+        cmocka_unit_test(device_kernel__file),
     };
     if (getenv("KRY_TEST_CHILD")) { /* disk__two_programs_at_once */
         use_fresh_device();

@@ -82,14 +82,15 @@ static kry_status submit(kry_queue *q, kry_queue *far, float *read, kry_task **t
                         &t[MATRIX]));
     TRY(kry_task_solver(q, t[MATRIX], "precond=jacobi rtol=1e-5 check-every=5", &t[SOLVER]));
     TRY(kry_task_solve(q, t[SOLVER], t[RHS], NULL, &t[X]));
-    TRY(kry_task_residual(q, t[MATRIX], t[RHS], t[X], &t[RESIDUAL]));
+    TRY(kry_task_apply(q, t[MATRIX], t[X], KRY_APPLY(.alpha = -1, .beta = 1, .y = t[RHS]),
+                       &t[RESIDUAL]));
     TRY(kry_task_norm2(q, t[RESIDUAL], &t[NORM]));
     TRY(kry_task_copy(far, t[X], &t[FAR]));
     TRY(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = M, .k = M, .numbers = dense), &t[DENSE]));
-    TRY(kry_task_lu(q, t[DENSE], NULL, &t[LU]));
-    TRY(kry_task_inverse(q, t[DENSE], NULL, &t[INVERSE]));
-    TRY(kry_task_lu_solve(q, t[LU], false, t[DENSE], &t[BLOCK])); /* the unit matrix */
-    TRY(kry_task_gemm(q, t[BLOCK], t[BLOCK], NULL, &t[PRODUCT]));
+    TRY(dense_task(q, factor_job, NULL, t[DENSE], NULL, &t[LU]));
+    TRY(dense_task(q, inverse_job, NULL, t[DENSE], NULL, &t[INVERSE]));
+    TRY(dense_task(q, factors_solve_job, NULL, t[LU], t[DENSE], &t[BLOCK])); /* the unit matrix */
+    TRY(dense_task(q, product_job, NULL, t[BLOCK], t[BLOCK], &t[PRODUCT]));
     TRY(kry_task_read(q, t[PRODUCT], read, &t[READ]));
 done:
     return st;

@@ -7,9 +7,9 @@
  *   kry_op       a linear operator: matrix, stencil, preconditioner, solver, the caller's code
  *   kry_result   what a solve did
  *   kry_status   how a call ended
- * and for work in the background (task.h)
+ * and two for work in the background (task.h):
  *   kry_queue    a thread that works for a device
- *   kry_task     a handle for what it will compute
+ *   kry_task     a handle for a result that this thread will compute
  *
  * Rules that hold everywhere, and are therefore not repeated in the headers:
  *   - A function that can fail returns kry_status; results leave through the last
@@ -19,10 +19,11 @@
  *     An object keeps alive whatever it was built from.
  *   - Sizes are counted in elements, never bytes. Indices start at 0. Blocks are column major.
  *   - Work is enqueued and returns at once, unless the entry says "waits".
- *   - Threads may use different devices, or one device, at the same time, each with objects of its
- *     own; an object, and what it was made of, is used by one thread at a time. Nothing of that waits
- *     but to compile. One thread at a time for each device: dense.h, tridiagonal.h, kry_vec_gemv,
- *     teams. _retain and _release are free from any thread. docs/threads.md has all of it.
+ *   - Several threads may call kry at the same time, on different devices or on the same one, if each
+ *     uses objects of its own: one thread at a time may use an object and the objects it was made of.
+ *     Threads wait for each other only while a kernel is compiled. Four things allow only one thread
+ *     per device: dense.h, tridiagonal.h, kry_vec_gemv and teams. _retain and _release may be called
+ *     from any thread. docs/threads.md lists the rules.
  *   - A params pointer may be NULL, and a zero field means "the default".
  *   - Nothing is printed, and nothing ends the process.
  */

@@ -1,5 +1,5 @@
 /*
- * status.h - how a call ended, and what it had to say about it.
+ * status.h - the status that every call returns, and the message behind it.
  */
 #ifndef KRY_STATUS_H
 #define KRY_STATUS_H
@@ -22,10 +22,9 @@ extern "C" {
 #endif
 
 /* One list, expanded into the enum, into the text table and into docs/errors.md.
- *   > 0  the call ran to its end, but read the result before using the answer;
- *        only kry_solve, and kry_task_wait for it, return these, so `< 0` is a safe test
- *        everywhere else
- *   < 0  the call did nothing; inputs are unchanged and outputs are NULL or zero     */
+ *   > 0  a solve ran but did not converge: read its result before using x. Only kry_solve returns
+ *        these, and kry_task_wait for a solve; after any other call test `< 0`
+ *   < 0  the call failed and changed nothing: outputs are NULL or zero */
 #define KRY_STATUS_LIST(X)                                                         \
     X(KRY_OK, 0, "success")                                                        \
     X(KRY_NOT_CONVERGED, 1, "stopped at the iteration limit")                      \
@@ -55,8 +54,8 @@ typedef enum kry_status {
 /* Fixed English text for a status; never NULL. */
 KRY_API const char *kry_status_text(kry_status status);
 
-/* What the last failed call on this thread had to say: the public function, the offending
- * values and their place, and the OpenCL error name or compiler log. Valid until the next
+/* The message of the last call that failed on this thread: the public function, the offending
+ * values and their place, and the OpenCL error by name or the compiler's log. Valid until the next
  * failing kry call on this thread; "" if no call has failed. Works before any device exists. */
 KRY_API const char *kry_last_error(void);
 

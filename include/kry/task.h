@@ -29,7 +29,6 @@ extern "C" {
 
 typedef struct kry_queue kry_queue;
 typedef struct kry_task kry_task;
-struct kry_lu_params; /* dense.h */
 
 /* ---- queues ---- */
 
@@ -211,17 +210,12 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_read(kry_queue *queue, kry_task *x, v
 /* x on this queue's device: a copy in any case. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_copy(kry_queue *queue, kry_task *x, kry_task **task);
 
-/* ---- vectors; each makes a new one ---- */
+/* ---- vectors; kry_task_submit does what is not here, e.g. products of dense matrices ---- */
 
 /* alpha x + beta y; y NULL: alpha x */
 KRY_API KRY_MUST_CHECK kry_status kry_task_axpby(kry_queue *queue, double alpha, kry_task *x,
                                                  double beta, kry_task *y, kry_task **task);
-/* alpha d .* x, elementwise */
-KRY_API KRY_MUST_CHECK kry_status kry_task_mul(kry_queue *queue, double alpha, kry_task *d,
-                                               kry_task *x, kry_task **task);
-/* The value is a number: kry_task_number. */
-KRY_API KRY_MUST_CHECK kry_status kry_task_dot(kry_queue *queue, kry_task *x, kry_task *y,
-                                               kry_task **task);
+/* The 2-norm of x: a number, see kry_task_number. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_norm2(kry_queue *queue, kry_task *x, kry_task **task);
 
 /* ---- operators and solvers ---- */
@@ -240,9 +234,6 @@ typedef struct kry_apply_params {
  *   params  NULL: A x */
 KRY_API KRY_MUST_CHECK kry_status kry_task_apply(kry_queue *queue, kry_task *A, kry_task *x,
                                                  const kry_apply_params *params, kry_task **task);
-/* b - A x */
-KRY_API KRY_MUST_CHECK kry_status kry_task_residual(kry_queue *queue, kry_task *A, kry_task *b,
-                                                    kry_task *x, kry_task **task);
 /*
  * kry_solve: a new vector with the solution of A x = b; kry_task_result has its result
  *
@@ -259,37 +250,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_solve(kry_queue *queue, kry_task *sol
 /* kry_solver_create with these words, copied: matrices are factorised in the background, too. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_solver(kry_queue *queue, kry_task *A,
                                                   const char *options, kry_task **task);
-
-/* ---- dense matrices (dense.h): n-by-k vectors ---- */
-
-typedef struct kry_product_params {
-    size_t struct_size;
-    bool transposed_A, transposed_B;
-    double alpha; /* default 1 */
-    double beta;
-    kry_task *C; /* NULL: zero */
-} kry_product_params;
-#define KRY_PRODUCT(...) \
-    (&(kry_product_params){ .struct_size = sizeof(kry_product_params), __VA_ARGS__ })
-
-/* alpha op(A) op(B) + beta C, a new matrix; params NULL: A B */
-KRY_API KRY_MUST_CHECK kry_status kry_task_gemm(kry_queue *queue, kry_task *A, kry_task *B,
-                                                const kry_product_params *params, kry_task **task);
-KRY_API KRY_MUST_CHECK kry_status kry_task_transpose(kry_queue *queue, kry_task *A,
-                                                     kry_task **task);
-/* kry_dense_create: A as an operator */
-KRY_API KRY_MUST_CHECK kry_status kry_task_dense(kry_queue *queue, kry_task *A, unsigned traits,
-                                                 kry_task **task);
-/* kry_lu_create: the value is an operator. params are copied; NULL: the defaults. */
-KRY_API KRY_MUST_CHECK kry_status kry_task_lu(kry_queue *queue, kry_task *A,
-                                              const struct kry_lu_params *params, kry_task **task);
-/* kry_lu_solve: X with A X = B, or A' X = B, of many right-hand sides */
-KRY_API KRY_MUST_CHECK kry_status kry_task_lu_solve(kry_queue *queue, kry_task *lu, bool transposed,
-                                                    kry_task *B, kry_task **task);
-/* kry_vec_inverse: a new matrix */
-KRY_API KRY_MUST_CHECK kry_status kry_task_inverse(kry_queue *queue, kry_task *A,
-                                                   const struct kry_lu_params *params,
-                                                   kry_task **task);
 
 /* ---- batches over several devices ---- */
 

@@ -14,36 +14,34 @@ extern "C" {
 typedef struct kry_team_params {
     size_t struct_size;
     const double *shares; /* relative speed of each part, > 0; NULL: their measured bandwidth */
-    bool use_all;         /* else problems too small to gain from more devices use fewer */
-    bool by_graph;        /* split matrices by METIS, for short messages; else in blocks of rows */
-    bool reproducible; /* conjugate gradients give the same bits whatever the number of parts, at a
-                             price: see below. Not with by_graph */
+    bool use_all;         /* use all devices for every problem; default: small problems use fewer */
+    bool by_graph; /* let METIS split matrices, so that parts exchange few numbers; default: blocks
+                          of consecutive rows */
+    bool reproducible; /* the same bits on any number of parts, see below; not with by_graph */
 } kry_team_params;
 #define KRY_TEAM(...) (&(kry_team_params){ .struct_size = sizeof(kry_team_params), __VA_ARGS__ })
 
 /*
  * A device made of parts.
  *
- *   parts   devices opened or wrapped, each with a queue of its own; they may belong to different
- *           contexts and platforms. Kept; not to be used for anything else as long as the team is
+ *   parts   devices that were opened or wrapped, each with a queue of its own, of any contexts and
+ *           platforms. Retained. Do not use them for anything else while the team exists
  *   count   1 or more
  *   params  NULL: the defaults
  *
- * Vectors and operators made on the team lie on all its parts. Rows are split when the first vector or
- * operator of that many rows is made, so make the operator first: then the split suits it. A matrix is
- * split so that nonzeros are balanced, a grid along its last axis. Where one part has no double
- * precision, the team has none.
+ * Vectors and operators that are made on the team lie on all its parts. The first vector or operator of
+ * n rows decides how n rows are split, so make the operator first: a matrix is split so that the parts
+ * have equal work (nonzeros), a grid along its last axis. If one part has no double precision the team
+ * has none.
  *
- * Reproducible: teams of 1, 2, 3 ... parts of the same kind give the same x, residuals and iterations,
- * bit for bit, without a preconditioner and with those that are elementwise or made of products (Jacobi,
- * Chebyshev, Neumann). Sums are of chunks of rows that depend on the problem alone, added up in one
- * order; every row of a matrix is summed from its first entry to its last. Matrices are stored as sell
- * or ell, and the fused passes of products are not taken; launches are not tuned ones:
- * docs/reproducibility.md has the price.
+ * Reproducible: teams of 1, 2, 3 ... parts of the same kind give the same x, residuals and number of
+ * iterations, bit for bit, without a preconditioner or with Jacobi, Chebyshev or Neumann. Rows are summed
+ * in chunks that depend on the problem alone, and the chunks are added in one order; each row of a
+ * matrix is summed from its first entry to its last. Matrices are stored as sell or ell, the fused
+ * passes are not used, and neither are tuned launches; docs/reproducibility.md says what that costs.
  *
- * One thread at a time: a second one that wants the parts to run is refused.
- *
- * One host thread works for each part, the caller's for the first; they sleep between calls.
+ * One host thread works for each part (the caller's works for the first); they sleep between calls. Only
+ * one thread at a time may call functions that use the team; a second one is refused.
  *
  * Returns  KRY_ERR_ARGUMENT for a device that is given twice, is a team itself or is in one already,
  *          shares that are not positive, and by_graph together with reproducible; KRY_ERR_UNSUPPORTED for
@@ -57,8 +55,8 @@ KRY_API int kry_team_size(const kry_device *device);
 /* Part i, borrowed; the device itself if it is no team. NULL: there is none. */
 KRY_API kry_device *kry_team_part(const kry_device *device, int i);
 
-/* How many parts hold rows of v, and what part i holds: rows *first ... of v in blocks of rows (by
- * METIS: places), as a vector on that part's device. Borrowed numbers, to be released. */
+/* The number of parts that hold rows of v; and a view of what part i holds, on that part's device: the
+ * rows from *first on (of a split by METIS, the places). Release the view; the numbers are v's. */
 KRY_API int kry_vec_parts(const kry_vec *v);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first,
                                                kry_vec **part);

@@ -66,7 +66,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_norm2(const kry_vec *x, double *norm);
  *   c   k-by-1 (transposed: n-by-1)
  *   y   n-by-1 (transposed: k-by-1), no overlap with X or c
  *
- * CLBlast's GEMV, which allocates nothing. Its first call on a device compiles for seconds.
+ * This is CLBlast's GEMV. Its first call on a device compiles kernels for some seconds.
  * Returns  KRY_ERR_UNSUPPORTED if kry was built without CLBlast.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X,

@@ -113,16 +113,20 @@ static row make_row(const kry_stencil *A, const faces *f, int64_t i)
 
 /* Rows, each with room for seven entries, of which row i has count[i]. */
 typedef struct table {
-    const kry_op *op;
+    bool whole; /* of all slabs, else of the one at hand, whose couplings to others are left out */
     int64_t *count;
     int32_t *col;
     void *val;
 } table;
 
-/* The rows of A, from row `first` of the table on. */
-static kry_status fill(const kry_stencil *A, bool whole, int64_t first, table *t)
+/* The rows of the grid that are here. */
+static kry_status fill(const kry_call *here)
 {
     kry_status st = KRY_OK;
+    const kry_stencil *A = kry_stencil_of(here->A);
+    table *t = here->more;
+    bool whole = t->whole;
+    int64_t first = whole ? A->slab.first * A->slab.layer : 0;
     faces f;
 
     TRY(fetch_faces(A, whole, &f));
@@ -137,13 +141,6 @@ static kry_status fill(const kry_stencil *A, bool whole, int64_t first, table *t
 done:
     release_faces(&f);
     return st;
-}
-
-static kry_status fill_part(void *user, int rank)
-{
-    table *t = user;
-    const kry_stencil *A = kry_stencil_of(kry_op_on_part(t->op, rank));
-    return fill(A, true, A->slab.first * A->slab.layer, t);
 }
 
 /* count becomes row_ptr, behind a 0. */
@@ -163,7 +160,7 @@ static void close_gaps(table *t, kry_type type, int64_t n)
 kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    table t = { .op = op };
+    table t = { .whole = op && kry_op_in_parts(op) };
     int64_t *row_ptr = NULL;
     kry_matrix_params with_traits = params ? *params : *KRY_MATRIX(.traits = 0);
 
@@ -176,10 +173,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     TRY(kry_alloc((size_t)n * 7, sizeof *t.col, &t.col));
     TRY(kry_alloc((size_t)n * 7, kry_type_size(A->type), &t.val));
     t.count = row_ptr + 1;
-    if (kry_op_in_parts(op))
-        TRY(kry_split_run(kry_op_split(op), fill_part, &t));
-    else
-        TRY(fill(A, false, 0, &t));
+    TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
     close_gaps(&t, A->type, n);
     unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* the diagonal block, of couplings that are cut */
     with_traits.traits |= kry_stencil_of(op) && kry_stencil_is_slab(A) ? cut : op->shape.traits;

@@ -83,15 +83,15 @@ done:
 }
 
 typedef struct boundary {
-    const kry_op *op;
     const kry_side_values *low, *high;
-    kry_vec *b;
 } boundary;
 
-/* On one device, or one part. Collective. */
-static kry_status add_sides(kry_stencil *A, const boundary *s, kry_vec *b)
+/* Collective. */
+static kry_status add_sides(const kry_call *here)
 {
     kry_status st = KRY_OK;
+    kry_stencil *A = kry_stencil_of(here->A);
+    const boundary *s = here->more;
     kry_vec *given[6] = { NULL };
 
     for (int f = 0; f < 2 * A->axes; f++) { /* all, before b changes */
@@ -100,17 +100,10 @@ static kry_status add_sides(kry_stencil *A, const boundary *s, kry_vec *b)
     }
     TRY(kry_layout_join(&A->dev->layout, KRY_OK));
     for (int f = 0; f < 2 * A->axes; f++)
-        if (given[f]) TRY(add_side(A, f / 2, f % 2, given[f], b));
+        if (given[f]) TRY(add_side(A, f / 2, f % 2, given[f], here->y));
 done:
     for (int f = 0; f < 6; f++) kry_vec_release(&given[f]);
     return st;
-}
-
-static kry_status add_sides_of_part(void *user, int rank)
-{
-    const boundary *s = user;
-    kry_vec b = kry_vec_on_part(s->b, rank);
-    return add_sides(kry_stencil_of(kry_op_on_part(s->op, rank)), s, &b);
 }
 
 kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
@@ -126,11 +119,7 @@ kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
           (long long)b->k, (long long)op->shape.rows);
     CHECK(b->type == A->type && b->dev == op->dev, KRY_ERR_TYPE,
           "kry_stencil_boundary: b has another number type or device than the stencil");
-    boundary s = { op, low, high, b };
-    if (kry_op_in_parts(op))
-        TRY(kry_split_run(kry_op_split(op), add_sides_of_part, &s));
-    else
-        TRY(add_sides(A, &s, b));
+    TRY(kry_op_call(&(kry_call){ .A = op, .y = b, .more = &(boundary){ low, high } }, add_sides));
 done:
     return st;
 }

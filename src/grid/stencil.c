@@ -268,15 +268,27 @@ static bool is_singular(const kry_stencil *A)
     return true;
 }
 
+void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES])
+{
+    static const int path[] = { [KRY_PATH_MARCH] = 0,
+                                [KRY_PATH_GLOBAL] = 1,
+                                [KRY_PATH_LOCAL] = 2,
+                                [KRY_PATH_TEXTURE1D] = 1,
+                                [KRY_PATH_TEXTURE2D] = 1 };
+
+    snprintf(text, KRY_STENCIL_DEFINES,
+             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s",
+             A->axes, path[A->path], ghost_define(A, 0, false), ghost_define(A, 0, true),
+             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
+             ghost_define(A, 2, true), A->variable ? " -DVARIABLE" : "",
+             A->singular ? " -DDRIFT" : "", A->slab.low ? " -DSHARED_LOW" : "",
+             A->slab.high ? " -DSHARED_HIGH" : "", more);
+}
+
 /* slab: NULL for all layers */
 static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry_slab *slab,
                           bool variable)
 {
-    static const int kernel_path[] = { [KRY_PATH_MARCH] = 0,
-                                       [KRY_PATH_GLOBAL] = 1,
-                                       [KRY_PATH_LOCAL] = 2,
-                                       [KRY_PATH_TEXTURE1D] = 1,
-                                       [KRY_PATH_TEXTURE2D] = 1 };
     int last = p->size[2] ? 2 : 1;
     A->axes = last + 1;
     if (!slab) A->slab.count = p->size[last];
@@ -293,14 +305,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->path = p->path;
-    snprintf(A->defines, sizeof A->defines,
-             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s", A->axes,
-             kernel_path[A->path], ghost_define(A, 0, false), ghost_define(A, 0, true),
-             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
-             ghost_define(A, 2, true), variable ? " -DVARIABLE" : "",
-             A->singular ? " -DDRIFT" : "");
-    snprintf(A->shared, sizeof A->shared, "%s%s", A->slab.low ? " -DSHARED_LOW" : "",
-             A->slab.high ? " -DSHARED_HIGH" : "");
+    A->variable = variable;
     snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
     A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
 }
@@ -309,7 +314,7 @@ static kry_status make_kernels(kry_stencil *A, bool harmonic)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    char fast[224], anywhere[224];
+    char lanes[32], fast[KRY_STENCIL_DEFINES], anywhere[KRY_STENCIL_DEFINES];
     const struct {
         const char *defines, *name;
         int lanes;
@@ -323,10 +328,13 @@ static kry_status make_kernels(kry_stencil *A, bool harmonic)
         { anywhere, "stencil_residual", 1, false, &A->residual },
         { anywhere, "stencil_diagonal", 1, false, &A->diagonal },
     };
-    snprintf(fast, sizeof fast, "%s%s -DLANES=%d", A->defines, A->shared, A->lanes);
+    snprintf(lanes, sizeof lanes, "-DLANES=%d", A->lanes);
+    kry_stencil_defines(A, lanes, fast);
     /* The true residual of a single-precision solve is summed in double. */
-    snprintf(anywhere, sizeof anywhere, "%s%s -DLANES=1 -DANYWHERE%s", A->defines, A->shared,
-             A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
+    kry_stencil_defines(A,
+                        A->type == KRY_F32 && dev->info.fp64 ? "-DLANES=1 -DANYWHERE -DSUM=ACC"
+                                                             : "-DLANES=1 -DANYWHERE",
+                        anywhere);
     for (size_t i = 0; i < COUNT(table); i++) {
         kry_sweep *sweep = table[i].sweep;
         *sweep = kry_stencil_plan(A, table[i].lanes, table[i].heavy);
@@ -363,7 +371,7 @@ static kry_status make_image(kry_stencil *A)
     static const char instead[] = "use path march or global";
     kry_status st = KRY_OK;
     bool plane = A->path == KRY_PATH_TEXTURE2D;
-    char how[64], defines[256];
+    char how[64], more[96], defines[KRY_STENCIL_DEFINES];
 
     if (plane) TRY(check_plane(A));
     TRY(plane ? kry_image_create_plane(A->dev, A->type, A->size[0], A->size[1],
@@ -371,8 +379,8 @@ static kry_status make_image(kry_stencil *A)
               : kry_image_create(A->dev, A->type, A->n, "kry_stencil_create: path texture1d",
                                  instead, &A->image));
     kry_image_defines(&A->image, how, sizeof how);
-    snprintf(defines, sizeof defines, "%s -DLANES=1 %s%s", A->defines, how,
-             plane ? " -DX_PLANE" : "");
+    snprintf(more, sizeof more, "-DLANES=1 %s%s", how, plane ? " -DX_PLANE" : "");
+    kry_stencil_defines(A, more, defines);
     A->apply_image = kry_stencil_plan(A, 1, false);
     TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, "stencil_apply_image",
                        &A->apply_image.kernel));

@@ -59,12 +59,11 @@ typedef struct kry_stencil {
     cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without. Behind
                            them those of a layer above that is not here */
     cl_mem face[3]; /* n numbers of `type` for each axis, and room for that layer; NULL: constant */
-    bool faces_given;  /* and not made from coefficients */
-    bool singular;     /* the whole grid maps constants to zero */
-    char defines[160]; /* for cl/sweep.clh, */
-    char shared[32];   /* and for kernels that read the halo */
-    char variant[48];  /* for kry_op_describe */
-    int lanes;         /* points that a work-item takes at once from aligned vectors */
+    bool faces_given; /* and not made from coefficients */
+    bool variable;    /* there are coefficients or faces */
+    bool singular;    /* the whole grid maps constants to zero */
+    char variant[48]; /* for kry_op_describe */
+    int lanes;        /* points that a work-item takes at once from aligned vectors */
     kry_sweep apply, direction, step;             /* on those */
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
     kry_kernel *side, *faces;
@@ -151,6 +150,9 @@ kry_status kry_stencil_twin(void *self, kry_type type, double factor, const doub
 /* host_op.c: params->on_host. */
 kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
                                kry_op **op);
+/* What cl/sweep.clh is compiled with for this grid, followed by `more`. */
+enum { KRY_STENCIL_DEFINES = 256 };
+void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES]);
 /* kry_stencil_create on one device.
  *
  *   params  of the whole grid

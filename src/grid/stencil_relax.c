@@ -6,20 +6,23 @@
 #include "grid/stencil.h"
 #include "operator/op.h"
 #include <stdio.h>
-#include <string.h>
 
-/* A kernel of <stem>.cl. But for the sweeps the path is no concern of theirs. */
-static kry_status get_kernel(kry_stencil *A, const char *stem, const char *more, const char *name,
-                             kry_kernel **kernel)
+/* A kernel of <stem>.cl. */
+static kry_status get_kernel(const kry_stencil *A, const char *stem, const char *more,
+                             const char *name, kry_kernel **kernel)
 {
-    kry_status st = KRY_OK;
-    char defines[256];
+    char defines[KRY_STENCIL_DEFINES];
 
-    snprintf(defines, sizeof defines, "%s%s %s", A->defines, A->shared, more);
-    if (!strstr(more, "RELAX")) strstr(defines, "-DPATH=")[7] = '0';
-    TRY(kry_kernel_get(A->dev, stem, A->type, defines, name, kernel));
-done:
-    return st;
+    kry_stencil_defines(A, more, defines);
+    return kry_kernel_get(A->dev, stem, A->type, defines, name, kernel);
+}
+
+/* The same grid for kernels that march along columns, whatever the path of its products. */
+static kry_stencil marching(const kry_stencil *A)
+{
+    kry_stencil same = *A;
+    same.path = KRY_PATH_MARCH;
+    return same;
 }
 
 /* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
@@ -141,7 +144,8 @@ static kry_status make_colours(kry_stencil *A)
     kry_kernel *kernel;
 
     if (A->colour.kernel) return KRY_OK;
-    TRY(get_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
+    const kry_stencil same = marching(A);
+    TRY(get_kernel(&same, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
     A->colour = A->dev->info.cpu_kernels
                     ? shares(A, kernel, rows)
                     : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last), (length + 1) / 2);
@@ -197,14 +201,15 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
 
 /* The grid that the incomplete inverse is made for: of a slab only what is here. L of the whole
  * grid reaches the neighbours' neighbours, twice as far as a halo; without the couplings to other
- * parts M is symmetric and positive as before, in blocks. Whatever the path, columns are marched
- * along. */
+ * parts M is symmetric and positive as before, in blocks. */
 static kry_stencil block_of(const kry_stencil *A)
 {
-    kry_stencil block = *A;
-    block.path = KRY_PATH_MARCH;
+    kry_stencil block = marching(A);
+    int last = A->axes - 1;
+
+    if (A->slab.low) block.low[last] = KRY_DIRICHLET; /* nothing of the neighbour beyond */
+    if (A->slab.high) block.high[last] = KRY_DIRICHLET;
     block.slab.low = block.slab.high = false;
-    block.shared[0] = 0;
     return block;
 }
 

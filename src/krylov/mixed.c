@@ -581,17 +581,17 @@ typedef struct part_args {
     const kry_subdomains *subdomains; /* NULL: no deflation */
 } part_args;
 
-static kry_status create_part(const void *user, int rank, kry_op **solver)
+static kry_status create_part(const kry_op *A, const void *user, kry_op **solver)
 {
     kry_status st = KRY_OK;
     const part_args *given = user;
+    int rank = kry_layout_rank(&A->dev->layout);
     kry_subdomains mine;
     kry_vec vectors; /* words have none */
 
     if (given->subdomains)
         TRY(kry_subdomains_of_part(given->subdomains, given->A, rank, &vectors, &mine));
-    TRY(create(kry_op_on_part(given->A, rank), given->params, given->inner,
-               given->subdomains ? &mine : NULL, solver));
+    TRY(create(A, given->params, given->inner, given->subdomains ? &mine : NULL, solver));
 done:
     return st;
 }
@@ -613,7 +613,7 @@ static kry_status create_in_parts(const kry_op *A, const kry_mixed_params *param
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
     const part_args given = { A, params, inner, deflates ? &all : NULL };
-    TRY(kry_parts_like(A, create_part, &given, solver));
+    TRY(kry_op_make(A, create_part, &given, solver));
 done:
     kry_subdomains_release(&all);
     return st;

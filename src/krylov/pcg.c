@@ -27,6 +27,7 @@
 #include "operator/pin.h"
 #include "precond/deflation.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -493,13 +494,12 @@ done:
     return st;
 }
 
-static kry_status check_operators(const kry_op *A, const kry_pcg_params *params)
+static kry_status check_operators(const kry_op *A, const void *given)
 {
     kry_status st = KRY_OK;
-
+    const kry_pcg_params *params = given;
     const kry_op *M = params->precond;
 
-    TRY(kry_op_check_square("kry_pcg_create", A));
     CHECK((unsigned)params->flexible <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
           "kry_pcg_create: flexible = %d is none", (int)params->flexible);
     if (!M) return KRY_OK;
@@ -581,46 +581,13 @@ done:
     return st;
 }
 
-/* On a team every part has a solver of its own, which meets the others in sums and products. */
-typedef struct part_args {
-    const kry_op *A;
-    const kry_pcg_params *params;
-} part_args;
-
-static kry_status create_part(const void *user, int rank, kry_op **solver)
-{
-    const part_args *given = user;
-    kry_pcg_params p = *given->params;
-    p.precond = kry_op_on_part(p.precond, rank);
-    p.deflation = kry_op_on_part(p.deflation, rank);
-    return kry_pcg_create(kry_op_on_part(given->A, rank), &p, solver);
-}
-
-static kry_status create_in_parts(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+static kry_status create(const kry_op *A, const void *given, kry_op **solver)
 {
     kry_status st = KRY_OK;
-
-    TRY(kry_parts_check("kry_pcg_create", A, params->precond));
-    TRY(kry_parts_check("kry_pcg_create", A, params->deflation));
-    TRY(kry_parts_like(A, create_part, &(part_args){ A, params }, solver));
-done:
-    return st;
-}
-
-kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
-{
-    static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
-    kry_status st = KRY_OK;
+    const kry_pcg_params *params = given;
     pcg *S = NULL;
     double start = kry_now();
 
-    *solver = NULL;
-    if (!params) params = &defaults;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_pcg_create: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_pcg_create: params not made by KRY_PCG");
-    TRY(check_operators(A, params));
-    if (kry_op_in_parts(A)) return create_in_parts(A, params, solver);
     TRY(check_deflation(A, params->deflation));
     kry_stop stop = params->stop;
     int64_t unknowns;
@@ -654,4 +621,17 @@ kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op 
 done:
     pcg_destroy(S);
     return st;
+}
+
+kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+{
+    static const kry_constructor how = {
+        "kry_pcg_create",
+        "KRY_PCG",
+        sizeof *params,
+        { offsetof(kry_pcg_params, precond), offsetof(kry_pcg_params, deflation) },
+        check_operators,
+        create
+    };
+    return kry_construct(&how, A, params ? params : KRY_PCG(), solver);
 }

@@ -237,26 +237,21 @@ kry_watch *kry_relaxation_watch(const kry_op *op)
     return op->table == &relaxation_table ? &((relaxation *)op->self)->watch : NULL;
 }
 
-static kry_status check(const kry_op *A, const kry_relaxation_params *p)
+static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
+    const kry_relaxation_params *p = params;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_relaxation_create: params not made by KRY_RELAXATION");
     CHECK(p->method == KRY_JACOBI_ITERATION || p->method == KRY_SOR, KRY_ERR_ARGUMENT,
           "kry_relaxation_create: method = %d is none", (int)p->method);
     CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
           "kry_relaxation_create: omega = %g is not in (0, 2), outside of which nothing converges",
           p->omega);
-    TRY(kry_op_check_square("kry_relaxation_create", A));
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
           "one side, or pin an unknown (kry_pin_create)",
           A->table->kind);
-    CHECK(p->method != KRY_SOR || A->table->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
-          "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);
 done:
     return st;
 }
@@ -279,31 +274,16 @@ done:
     return st;
 }
 
-typedef struct part_args {
-    const kry_op *A;
-    const kry_relaxation_params *params;
-} part_args;
-
-static kry_status create_part(const void *user, int rank, kry_op **solver)
-{
-    const part_args *given = user;
-    return kry_relaxation_create(kry_op_on_part(given->A, rank), given->params, solver);
-}
-
-kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *params,
-                                 kry_op **solver)
+static kry_status create(const kry_op *A, const void *given, kry_op **solver)
 {
     enum { LOOK_EVERY = 50 }; /* sweeps: a look costs about one, and a round trip */
-    static const kry_relaxation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    const kry_relaxation_params *params = given;
     relaxation *S = NULL;
     double start = kry_now();
 
-    *solver = NULL;
-    if (!params) params = &defaults;
-    TRY(check(A, params));
-    if (kry_op_in_parts(A))
-        return kry_parts_like(A, create_part, &(part_args){ A, params }, solver);
+    CHECK(params->method != KRY_SOR || A->table->sweep_colour, KRY_ERR_UNSUPPORTED,
+          "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);
     kry_stop stop = params->stop;
     int64_t unknowns;
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
@@ -324,4 +304,12 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
 done:
     relaxation_destroy(S);
     return st;
+}
+
+kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *params,
+                                 kry_op **solver)
+{
+    static const kry_constructor how = { "kry_relaxation_create", "KRY_RELAXATION", sizeof *params,
+                                         .check = check, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_RELAXATION(), solver);
 }

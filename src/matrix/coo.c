@@ -73,12 +73,10 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, 
     int64_t *row_ptr = NULL;
     kry_runs r = { 0 };
     cl_mem partial = NULL;
-    char defines[32];
 
     TRY(tail_row_ptr(host, skip, &row_ptr));
     TRY(kry_runs_create(A->dev, row_ptr, host->rows, &r));
-    snprintf(defines, sizeof defines, "-DUNROLL=%d", KRY_UNROLL);
-    kry_stage *s = kry_matrix_stage(A, "coo", defines);
+    kry_stage *s = kry_matrix_stage(A, "coo", (kry_stage_build){ .unroll = KRY_UNROLL });
     kry_stage_int(s, r.count);
     TRY(runs_array(A, s, &r, row_ptr));
     for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
@@ -101,7 +99,7 @@ static kry_status coo_build(kry_matrix *A, const kry_host_csr *host,
 
     (void)params;
     TRY(kry_matrix_slots(A, (double)host->nnz, 8.0 * (double)host->nnz));
-    kry_stage *s = kry_matrix_stage(A, "zero", "");
+    kry_stage *s = kry_matrix_stage(A, "zero", (kry_stage_build){ 0 });
     s->no_values = true;
     kry_stage_int(s, host->rows);
     kry_stage_rows(A, s, host->rows);

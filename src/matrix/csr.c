@@ -50,12 +50,10 @@ static kry_status build_stages(kry_matrix *A, const int64_t *row_ptr, const int3
     kry_status st = KRY_OK;
     kry_runs r = { 0 };
     cl_mem partial = NULL;
-    char defines[96];
 
     TRY(kry_runs_create(A->dev, row_ptr, A->rows, &r));
-    snprintf(defines, sizeof defines, "-DUNROLL=%d%s%s", KRY_UNROLL, wide ? " -DOFFSET=long" : "",
-             r.splits ? " -DSPLIT" : "");
-    kry_stage *s = kry_matrix_stage(A, "csr", defines);
+    const kry_stage_build build = { .unroll = KRY_UNROLL, .wide = wide, .split = r.splits > 0 };
+    kry_stage *s = kry_matrix_stage(A, "csr", build);
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
     if (wrapped_ptr)
@@ -106,8 +104,6 @@ done:
     return st;
 }
 
-static bool stored_wide(const kry_matrix *A) { return strstr(A->stage[0].defines, "long") != NULL; }
-
 static kry_status csr_places(kry_matrix *A, kry_place *place)
 {
     kry_status st = KRY_OK;
@@ -116,7 +112,7 @@ static kry_status csr_places(kry_matrix *A, kry_place *place)
 
     TRY(kry_alloc((size_t)A->rows + 1, sizeof *row_ptr, &row_ptr));
     TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
-    TRY(read_row_ptr(A, A->stage[0].value[ROW_PTR].buffer, stored_wide(A), row_ptr));
+    TRY(read_row_ptr(A, A->stage[0].value[ROW_PTR].buffer, A->stage[0].build.wide, row_ptr));
     TRY(kry_stage_read(A, &A->stage[0], COL, (size_t)A->nnz * sizeof *col, col));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t k = row_ptr[i]; k < row_ptr[i + 1]; k++)
@@ -141,7 +137,7 @@ static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
                              ARG(d->buffer),
                              ARG(d->first) };
 
-    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines, sizeof defines);
+    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
     TRY(kry_kernel_get(A->dev, "csr", A->type, defines, "csr_diagonal", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->rows), args, COUNT(args)));
 done:

@@ -87,11 +87,10 @@ static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const diag
                              int64_t stride)
 {
     kry_status st = KRY_OK;
-    char defines[64], unrolled[32] = "";
+    const kry_stage_build build = { .diagonals = d->count <= UNROLLED ? (int)d->count : 0,
+                                    .symmetric = A->shared };
+    kry_stage *s = kry_matrix_stage(A, "dia", build);
 
-    if (d->count <= UNROLLED) snprintf(unrolled, sizeof unrolled, "-DDIAGONALS=%d ", (int)d->count);
-    snprintf(defines, sizeof defines, "%s%s", unrolled, A->shared ? "-DSYMMETRIC" : "");
-    kry_stage *s = kry_matrix_stage(A, "dia", defines);
     kry_stage_int(s, host->rows);
     kry_stage_int(s, host->cols);
     kry_stage_int(s, reach_of(host, d, A->shared));

@@ -39,7 +39,6 @@ kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width)
     int64_t stride = kry_ell_stride(A->rows), height = slice_rows(A);
     bool cpu = A->dev->info.cpu_kernels;
     int32_t *col = NULL;
-    char defines[96];
 
     TRY(kry_alloc((size_t)(stride * width), sizeof *col, &col));
     for (int64_t i = 0; i < stride * width; i++) col[i] = -1;
@@ -50,9 +49,10 @@ kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width)
             A->slot[k] = (int32_t)slot;
             col[slot] = host->col[k];
         }
-    snprintf(defines, sizeof defines, "-DELL -DC=%d -DCOLUMN=int -DNONE=-1",
-             cpu ? kry_vector_width(A->dev, A->type) : 1);
-    kry_stage *s = kry_matrix_stage(A, "sell", defines);
+    const kry_stage_build build = { .slice = cpu ? kry_vector_width(A->dev, A->type) : 1,
+                                    .index_bits = 32,
+                                    .one_width = true };
+    kry_stage *s = kry_matrix_stage(A, "sell", build);
     if (cpu) {
         TRY(cpu_arrays(A, s, height, width, col));
     } else {

@@ -123,7 +123,8 @@ static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const jagg
 
     TRY_CL(clGetDeviceInfo(A->dev->id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof constant,
                            &constant, NULL));
-    kry_stage *s = kry_matrix_stage(A, "jds", jd_bytes <= constant ? "" : "-DJD_SPACE=global");
+    kry_stage *s =
+        kry_matrix_stage(A, "jds", (kry_stage_build){ .global_list = jd_bytes > constant });
     kry_stage_int(s, cpu ? pieces : A->rows);
     kry_stage_int(s, j->diagonals);
     if (cpu) TRY(shares_array(A, s, host, j, pieces));
@@ -266,11 +267,10 @@ static kry_status jds_kernels(kry_matrix *A, kry_type stored)
     kry_status st = KRY_OK;
     jds_extra *e = A->extra;
     kry_device *dev = A->dev;
-    char plain[160], how[64], image[256];
+    char plain[KRY_STAGE_DEFINES], how[64], image[KRY_STAGE_DEFINES + 64];
 
     if (!e) return KRY_OK;
-    snprintf(plain, sizeof plain, "%s%s", A->stage[0].defines,
-             stored == A->type ? "" : " -DVAL=float");
+    kry_stage_defines(A, &A->stage[0], stored, false, plain);
     if (e->product == KRY_JDS_TEXTURE) {
         kry_image_defines(&e->image, how, sizeof how);
         snprintf(image, sizeof image, "%s %s", plain, how);

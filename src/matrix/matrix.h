@@ -18,10 +18,24 @@ enum {
     KRY_UNROLL = 4 /* entries a work-item of a GPU loads at once in csr.cl and coo.cl */
 };
 
+/* What the kernels of a stage are compiled for; 0 and false: what another format asks for. */
+typedef struct kry_stage_build {
+    int unroll;     /* csr, coo: entries that a work-item of a GPU loads at once */
+    bool wide;      /* csr: row pointers of 64 bits */
+    bool split;     /* csr: a run may begin inside a row */
+    int slice;      /* sell: rows of a slice */
+    int index_bits; /* sell: 32, or 16 or 8 of the distance from the first column of a slice's column */
+    bool one_width;   /* sell: slices are equally wide (ELL) */
+    bool sorted;      /* sell: rows are in another order */
+    int diagonals;    /* dia: how many; 0: known at run time only */
+    bool symmetric;   /* dia: a diagonal stands for its mirror image, too */
+    bool global_list; /* jds: the list of jagged diagonals does not fit in constant memory */
+} kry_stage_build;
+
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
 typedef struct kry_stage {
-    const char *stem;   /* of cl/<stem>.cl */
-    char defines[128];  /* for its compilation */
+    const char *stem; /* of cl/<stem>.cl */
+    kry_stage_build build;
     bool adds;          /* a later stage */
     bool no_values;     /* its kernels do not take `val` */
     bool fuses;         /* the direction of a Krylov step goes into the product */
@@ -100,7 +114,7 @@ struct kry_matrix {
 /* ---- for formats: stages ---------------------------------------------------------------- */
 
 /* The next stage; room for it is certain. */
-kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines);
+kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, kry_stage_build build);
 void kry_stage_int(kry_stage *s, int64_t number); /* below 2^31 */
 void kry_stage_buffer(kry_stage *s, cl_mem buffer);
 /* Copy an array of the structure to the device, for this stage. Waits. */
@@ -209,7 +223,7 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
 /* What a stage is compiled with, for kernels of a format's own in the same program. */
 enum { KRY_STAGE_DEFINES = 192 };
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
-                       char *text, size_t size);
+                       char text[KRY_STAGE_DEFINES]);
 
 /* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
 

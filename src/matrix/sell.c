@@ -278,23 +278,16 @@ done:
     return st;
 }
 
-static const char *column_type(int bits)
-{
-    return bits == 8    ? "-DCOLUMN=uchar -DNONE=255 -DBASE"
-           : bits == 16 ? "-DCOLUMN=ushort -DNONE=65535 -DBASE"
-                        : "-DCOLUMN=int -DNONE=-1";
-}
-
 static kry_status make_stage(kry_matrix *A, const slicing *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
     bool cpu = A->dev->info.cpu_kernels;
-    char defines[128];
+    const kry_stage_build build = { .slice = c->height,
+                                    .index_bits = bits,
+                                    .sorted = c->sigma > 1 };
+    kry_stage *s = kry_matrix_stage(A, "sell", build);
 
-    snprintf(defines, sizeof defines, "-DC=%d %s%s", c->height, column_type(bits),
-             c->sigma > 1 ? " -DPERM" : "");
-    kry_stage *s = kry_matrix_stage(A, "sell", defines);
     if (cpu) {
         TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->slices, c->height, col));
     } else {
@@ -394,21 +387,14 @@ done:
 
 /* ---- reading back ------------------------------------------------------------------------------ */
 
-static const char *number_after(const char *defines, const char *name)
-{
-    const char *at = strstr(defines, name);
-    return at ? at + strlen(name) : NULL;
-}
-
 static kry_status sell_places(kry_matrix *A, kry_place *place)
 {
     kry_status st = KRY_OK;
     const kry_stage *s = &A->stage[0];
     int at = A->dev->info.cpu_kernels ? 4 : 1; /* of slice_ptr */
-    int64_t height = atoi(number_after(s->defines, "-DC="));
+    int64_t height = s->build.slice;
     int64_t slices = (A->rows + height - 1) / height;
-    bool sorted = strstr(s->defines, "PERM") != NULL;
-    int bytes = strstr(s->defines, "uchar") ? 1 : strstr(s->defines, "ushort") ? 2 : 4;
+    int bytes = s->build.index_bits / 8;
     int32_t *slice_ptr = NULL, *perm = NULL, *base = NULL;
     unsigned char *col = NULL;
 
@@ -418,7 +404,7 @@ static kry_status sell_places(kry_matrix *A, kry_place *place)
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(kry_stage_read(A, s, at++, ((size_t)slices + 1) * 4, slice_ptr));
     for (int64_t i = 0; i < A->rows; i++) perm[i] = (int32_t)i;
-    if (sorted) TRY(kry_stage_read(A, s, at++, (size_t)A->rows * 4, perm));
+    if (s->build.sorted) TRY(kry_stage_read(A, s, at++, (size_t)A->rows * 4, perm));
     TRY(kry_stage_read(A, s, at++, (size_t)A->slots * (size_t)bytes, col));
     if (bytes < 4) TRY(kry_stage_read(A, s, at, (size_t)(A->slots / height) * 4, base));
     for (int64_t i = 0; i < slices; i++)

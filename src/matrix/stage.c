@@ -3,11 +3,10 @@
 #include "matrix/matrix.h"
 #include <stdio.h>
 
-kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines)
+kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, kry_stage_build build)
 {
     kry_stage *s = &A->stage[A->stages];
-    *s = (kry_stage){ .stem = stem, .adds = A->stages > 0 };
-    snprintf(s->defines, sizeof s->defines, "%s", defines);
+    *s = (kry_stage){ .stem = stem, .build = build, .adds = A->stages > 0 };
     A->stages++;
     return s;
 }
@@ -93,7 +92,7 @@ kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t ro
     kry_stage *s;
 
     if (!rows) return KRY_OK;
-    s = kry_matrix_stage(A, "split", "");
+    s = kry_matrix_stage(A, "split", (kry_stage_build){ 0 });
     s->no_values = true;
     kry_stage_int(s, rows);
     TRY(kry_stage_array(A, s, split, (size_t)rows * 3, sizeof *split));
@@ -152,12 +151,36 @@ done:
     return st;
 }
 
-/* A stage without numbers knows nothing of differences, a later one nothing of what rows add up
- * to: no programs are compiled twice for them. */
-void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
-                       char *text, size_t size)
+static const char *column_type(int bits)
 {
-    snprintf(text, size, "%s%s%s%s", s->defines, stored == A->type ? "" : " -DVAL=float",
+    return bits == 8    ? " -DCOLUMN=uchar -DNONE=255 -DBASE"
+           : bits == 16 ? " -DCOLUMN=ushort -DNONE=65535 -DBASE"
+                        : " -DCOLUMN=int -DNONE=-1";
+}
+
+/* A number, if it is not 0. */
+static int print(char *text, size_t used, const char *name, int number)
+{
+    return number ? snprintf(text + used, KRY_STAGE_DEFINES - used, " -D%s=%d", name, number) : 0;
+}
+
+/* No programs are compiled twice for what does not concern them: a stage without numbers does not depend
+ * on the flux form, and a later stage does not depend on what rows add up to. */
+void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
+                       char text[KRY_STAGE_DEFINES])
+{
+    const kry_stage_build *b = &s->build;
+    size_t used = 0;
+
+    text[0] = 0;
+    used += (size_t)print(text, used, "UNROLL", b->unroll);
+    used += (size_t)print(text, used, "C", b->slice);
+    used += (size_t)print(text, used, "DIAGONALS", b->diagonals);
+    snprintf(text + used, KRY_STAGE_DEFINES - used, "%s%s%s%s%s%s%s%s%s%s",
+             b->slice ? column_type(b->index_bits) : "", b->one_width ? " -DELL" : "",
+             b->sorted ? " -DPERM" : "", b->wide ? " -DOFFSET=long" : "",
+             b->split ? " -DSPLIT" : "", b->symmetric ? " -DSYMMETRIC" : "",
+             b->global_list ? " -DJD_SPACE=global" : "", stored == A->type ? "" : " -DVAL=float",
              A->flux && !s->no_values ? " -DFLUX" : "", surplus && !s->adds ? " -DSURPLUS" : "");
 }
 
@@ -169,7 +192,7 @@ kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
     for (int i = 0; i < A->stages; i++) {
         kry_stage *s = &A->stage[i];
         char plain[KRY_STAGE_DEFINES], exact[KRY_STAGE_DEFINES + 16], name[32];
-        kry_stage_defines(A, s, stored, surplus, plain, sizeof plain);
+        kry_stage_defines(A, s, stored, surplus, plain);
         /* The true residual of a single-precision solve is summed in double. */
         snprintf(exact, sizeof exact, "%s%s", plain,
                  A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");

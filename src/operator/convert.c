@@ -69,15 +69,10 @@ done:
     return st;
 }
 
-typedef struct part_args {
-    const kry_op *A;
-    kry_type type;
-} part_args;
-
-static kry_status twin_of_part(const void *user, int rank, kry_op **twin)
+static kry_status create_twin(const kry_op *A, const void *type, kry_op **twin)
 {
-    const part_args *given = user;
-    return kry_op_twin(kry_op_on_part(given->A, rank), given->type, twin);
+    *twin = NULL;
+    return kry_op_make_twin("kry_op_twin", A, *(const kry_type *)type, 1, NULL, twin);
 }
 
 kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin)
@@ -86,8 +81,7 @@ kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin)
 
     *twin = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_op_twin: NULL");
-    if (kry_op_in_parts(A)) return kry_parts_like(A, twin_of_part, &(part_args){ A, type }, twin);
-    TRY(kry_op_make_twin("kry_op_twin", A, type, 1, NULL, twin));
+    TRY(kry_op_make(A, create_twin, &type, twin));
 done:
     return st;
 }

@@ -121,22 +121,28 @@ done:
     return st;
 }
 
-typedef struct attaching {
-    const kry_op *A;
-    const kry_vec *vectors;
-} attaching;
-
-static kry_status set_on_part(void *user, int rank)
+/* Of the rows here; x: the vectors, or NULL for none. */
+static kry_status set_here(const kry_call *c)
 {
-    const attaching *a = user;
-    kry_vec v = a->vectors ? kry_vec_on_part(a->vectors, rank) : (kry_vec){ 0 };
-    return kry_op_set_null_space((kry_op *)kry_op_on_part(a->A, rank), a->vectors ? &v : NULL);
+    kry_status st = KRY_OK;
+    kry_op *A = (kry_op *)c->A; /* the caller's own */
+    kry_vec *basis = NULL;
+
+    if (c->x) {
+        TRY(make_basis(c->x, &basis));
+        TRY(check_mapped_to_zero(A, basis));
+    }
+    kry_vec_release(&A->null_space);
+    A->null_space = basis;
+    basis = NULL;
+done:
+    kry_vec_release(&basis);
+    return st;
 }
 
 kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
 {
     kry_status st = KRY_OK;
-    kry_vec *basis = NULL;
 
     CHECK(A, KRY_ERR_ARGUMENT, "kry_op_set_null_space: NULL");
     if (vectors) {
@@ -151,17 +157,8 @@ kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
               "kry_op_set_null_space: %lld vectors for %lld unknowns", (long long)vectors->k,
               (long long)vectors->n);
     }
-    if (kry_op_in_parts(A))
-        return kry_split_run(kry_op_split(A), set_on_part, &(attaching){ A, vectors });
-    if (vectors) {
-        TRY(make_basis(vectors, &basis));
-        TRY(check_mapped_to_zero(A, basis));
-    }
-    kry_vec_release(&A->null_space);
-    A->null_space = basis;
-    basis = NULL;
+    TRY(kry_op_call(&(kry_call){ .A = A, .x = vectors }, set_here));
 done:
-    kry_vec_release(&basis);
     return st;
 }
 

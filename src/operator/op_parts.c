@@ -34,91 +34,97 @@ const kry_op *kry_op_piece(const kry_op *op, int r)
     return parts_of(op) ? parts_of(op)->local[r] : op;
 }
 
-/* ---- what every part does ------------------------------------------------------------------ */
+/* ---- the same call on every part ----------------------------------------------------------- */
 
-typedef struct call {
-    parts_op *P;
-    bool transposed;
-    double alpha, beta;
-    const kry_vec *b, *x;
-    kry_vec *y;
-    kry_result *result;
-} call;
+typedef struct run {
+    const parts_op *P;
+    const kry_call *all;
+    kry_call_here *call;
+} run;
 
-static kry_status apply_part(void *user, int rank)
+static kry_status call_on_part(void *user, int rank)
 {
-    const call *c = user;
-    kry_op *A = c->P->local[rank];
-    kry_vec x = kry_vec_on_part(c->x, rank), y = kry_vec_on_part(c->y, rank);
-    if (c->transposed) return kry_op_apply_transpose(A, c->alpha, &x, c->beta, &y);
-    return kry_op_apply(A, c->alpha, &x, c->beta, &y);
+    const run *r = user;
+    kry_call here = *r->all;
+    kry_vec b, x, y;
+
+    here.A = r->P->local[rank];
+    if (here.b) b = kry_vec_on_part(here.b, rank), here.b = &b;
+    if (here.x) x = kry_vec_on_part(here.x, rank), here.x = &x;
+    if (here.y) y = kry_vec_on_part(here.y, rank), here.y = &y;
+    return r->call(&here);
+}
+
+static kry_status call_on_parts(const parts_op *P, const kry_call *all, kry_call_here *call)
+{
+    return kry_split_run(P->split, call_on_part, &(run){ P, all, call });
+}
+
+kry_status kry_op_call(const kry_call *all, kry_call_here *call)
+{
+    return parts_of(all->A) ? call_on_parts(parts_of(all->A), all, call) : call(all);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static kry_status apply_here(const kry_call *c)
+{
+    return kry_op_apply(c->A, c->alpha, c->x, c->beta, c->y);
 }
 
 static kry_status parts_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    call c = { .P = self, .alpha = alpha, .beta = beta, .x = x, .y = y };
-    return kry_split_run(c.P->split, apply_part, &c);
+    return call_on_parts(self, &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
+                         apply_here);
+}
+
+static kry_status apply_transpose_here(const kry_call *c)
+{
+    return kry_op_apply_transpose(c->A, c->alpha, c->x, c->beta, c->y);
 }
 
 static kry_status parts_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
                                         kry_vec *y)
 {
-    call c = { .P = self, .transposed = true, .alpha = alpha, .beta = beta, .x = x, .y = y };
-    return kry_split_run(c.P->split, apply_part, &c);
+    return call_on_parts(self, &(kry_call){ .alpha = alpha, .beta = beta, .x = x, .y = y },
+                         apply_transpose_here);
 }
 
-static kry_status residual_part(void *user, int rank)
+static kry_status residual_here(const kry_call *c)
 {
-    const call *c = user;
-    kry_vec b = kry_vec_on_part(c->b, rank), x = kry_vec_on_part(c->x, rank);
-    kry_vec r = kry_vec_on_part(c->y, rank);
-    return kry_op_residual(c->P->local[rank], &b, &x, &r);
+    return kry_op_residual(c->A, c->b, c->x, c->y);
 }
 
 static kry_status parts_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    call c = { .P = self, .b = b, .x = x, .y = r };
-    return kry_split_run(c.P->split, residual_part, &c);
+    return call_on_parts(self, &(kry_call){ .b = b, .x = x, .y = r }, residual_here);
 }
 
-static kry_status diagonal_part(void *user, int rank)
-{
-    const call *c = user;
-    kry_vec d = kry_vec_on_part(c->y, rank);
-    return kry_op_diagonal(c->P->local[rank], &d);
-}
+static kry_status diagonal_here(const kry_call *c) { return kry_op_diagonal(c->A, c->y); }
 
 static kry_status parts_diagonal(void *self, kry_vec *d)
 {
-    call c = { .P = self, .y = d };
-    return kry_split_run(c.P->split, diagonal_part, &c);
+    return call_on_parts(self, &(kry_call){ .y = d }, diagonal_here);
 }
 
-/* What all parts report is the same but for bytes, which add up. */
-static kry_status solve_part(void *user, int rank)
+/* All parts report the same but for bytes, which add up. */
+static kry_status solve_here(const kry_call *c)
 {
-    const call *c = user;
-    kry_status st;
-    kry_vec b = kry_vec_on_part(c->b, rank), x = kry_vec_on_part(c->y, rank);
+    const kry_op *solver = c->A;
     kry_result own = { 0 };
-    double bytes;
 
-    const kry_op *solver = c->P->local[rank];
     if (!solver->table->solve)
         return kry_fail(KRY_ERR_TYPE, "kry_solve: '%s' is not a solver", solver->table->kind);
-    st = solver->table->solve(solver->self, &b, &x, &own);
+    kry_status st = solver->table->solve(solver->self, c->b, c->y, &own);
     if (st < 0) return st;
-    bytes = own.bytes;
-    kry_status met = kry_layout_combine(b.layout, KRY_ADD, &bytes, 1);
-    own.bytes = bytes;
-    if (rank == 0) *c->result = own;
+    kry_status met = kry_layout_combine(c->b->layout, KRY_ADD, &own.bytes, 1);
+    if (kry_layout_rank(c->b->layout) == 0) *(kry_result *)c->more = own;
     return met < 0 ? met : st;
 }
 
 static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *result)
 {
-    call c = { .P = self, .b = b, .y = x, .result = result };
-    return kry_split_run(c.P->split, solve_part, &c);
+    return call_on_parts(self, &(kry_call){ .b = b, .y = x, .more = result }, solve_here);
 }
 
 static kry_status update_part(void *user, int rank)
@@ -190,7 +196,7 @@ const kry_op_table kry_parts_table = {
     .destroy = parts_destroy,
 };
 
-bool kry_op_in_parts(const kry_op *op) { return op && op->table == &kry_parts_table; }
+bool kry_op_in_parts(const kry_op *op) { return op && parts_of(op); }
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
@@ -230,37 +236,87 @@ done:
     return st;
 }
 
-kry_status kry_parts_like(const kry_op *A, kry_make_part *make, const void *user, kry_op **op)
-{
-    *op = NULL;
-    if (!kry_op_in_parts(A))
-        return kry_fail(KRY_ERR_UNSUPPORTED, "'%s' was not made on several devices by kry",
-                        A->table->kind);
-    return kry_parts_create(A->dev, parts_of(A)->split, NULL, make, user, op);
-}
+/* ---- the same constructor on every part ---------------------------------------------------- */
 
-kry_status kry_parts_check(const char *who, const kry_op *A, const kry_op *B)
-{
-    if (!B || (kry_op_in_parts(B) && B->dev == A->dev)) return KRY_OK;
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: '%s' does not lie on the same devices as '%s'", who,
-                    B->table->kind, A->table->kind);
-}
-
-typedef struct precond_args {
+typedef struct creating {
     const kry_op *A;
-    kry_precond_of_part *make;
+    kry_create_here *create;
     const void *params;
-} precond_args;
+} creating;
 
-static kry_status make_precond(const void *user, int rank, kry_op **local)
+static kry_status create_on_part(const void *user, int rank, kry_op **local)
 {
-    const precond_args *a = user;
-    return a->make(kry_op_on_part(a->A, rank), a->params, local);
+    const creating *c = user;
+    return c->create(kry_op_on_part(c->A, rank), c->params, local);
 }
 
-kry_status kry_parts_precond(const kry_op *A, kry_precond_of_part *make, const void *params,
-                             kry_op **M)
+kry_status kry_op_make(const kry_op *A, kry_create_here *create, const void *params, kry_op **out)
 {
-    const precond_args a = { A, make, params };
-    return kry_parts_like(A, make_precond, &a, M);
+    const creating c = { A, create, params };
+
+    *out = NULL;
+    if (!kry_op_in_parts(A)) return create(A, params, out);
+    return kry_parts_create(A->dev, kry_op_split(A), NULL, create_on_part, &c, out);
+}
+
+typedef struct constructing {
+    const kry_constructor *how;
+    const void *params;
+} constructing;
+
+static const kry_op **operand_of(const void *params, size_t offset)
+{
+    return (const kry_op **)((char *)params + offset);
+}
+
+/* With the part's operators among the parameters. */
+static kry_status construct_on_part(const kry_op *A, const void *user, kry_op **out)
+{
+    const constructing *c = user;
+    kry_status st = KRY_OK;
+    void *mine = NULL;
+
+    TRY(kry_alloc(1, c->how->params_size, &mine));
+    memcpy(mine, c->params, c->how->params_size);
+    for (size_t i = 0; i < COUNT(c->how->operand) && c->how->operand[i]; i++) {
+        const kry_op **operand = operand_of(mine, c->how->operand[i]);
+        *operand = kry_op_on_part(*operand, kry_layout_rank(&A->dev->layout));
+    }
+    TRY(c->how->create(A, mine, out));
+done:
+    free(mine);
+    return st;
+}
+
+/* Operators among the parameters lie on the team of A. */
+static kry_status check_operands(const kry_constructor *how, const kry_op *A, const void *params)
+{
+    kry_status st = KRY_OK;
+
+    for (size_t i = 0; i < COUNT(how->operand) && how->operand[i]; i++) {
+        const kry_op *B = *operand_of(params, how->operand[i]);
+        CHECK(!B || (kry_op_in_parts(B) && B->dev == A->dev), KRY_ERR_ARGUMENT,
+              "%s: '%s' does not lie on the same devices as '%s'", how->name, B->table->kind,
+              A->table->kind);
+    }
+done:
+    return st;
+}
+
+kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void *params,
+                         kry_op **out)
+{
+    kry_status st = KRY_OK;
+
+    *out = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", how->name);
+    CHECK(!params || *(const size_t *)params == how->params_size, KRY_ERR_ARGUMENT,
+          "%s: params not made by %s", how->name, how->macro);
+    TRY(kry_op_check_square(how->name, A));
+    if (how->check) TRY(how->check(A, params));
+    if (!how->operand[0] || !kry_op_in_parts(A)) return kry_op_make(A, how->create, params, out);
+    TRY(check_operands(how, A, params));
+    TRY(kry_op_make(A, construct_on_part, &(constructing){ how, params }, out));
+done:
+    return st;
 }

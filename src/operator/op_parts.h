@@ -1,11 +1,56 @@
 /*
- * op_parts.h - operators that lie on several devices: an operator on each part.
+ * op_parts.h - operators on a team of devices: an operator on each part, and the same code run on all.
+ *
+ * A part sees its own rows only, as an operator and vectors on one device. Code that runs on the parts
+ * meets the other parts in sums (device/layout.h) and in exchanges (operator/halo.h); run on a device by
+ * itself, it meets nobody. So a module writes what it does once, for "here":
+ *
+ *   kry_construct  the constructors of preconditioners and solvers
+ *   kry_op_make    the same without a check of parameters
+ *   kry_op_call    anything else that works on an operator and its vectors
  */
 #ifndef KRY_OP_PARTS_H
 #define KRY_OP_PARTS_H
 
 #include "operator/op.h"
 #include "vector/vec_parts.h"
+
+/* ---- the same code here or on every part -------------------------------------------------------- */
+
+/* The operands of a call: all rows of them, or those of one part. */
+typedef struct kry_call {
+    const kry_op *A;
+    double alpha, beta;
+    const kry_vec *b, *x; /* NULL: the call has none */
+    kry_vec *y;
+    void *more; /* whatever else the call needs, shared by all parts */
+} kry_call;
+typedef kry_status kry_call_here(const kry_call *here);
+
+/* call(all), or on a team call() on every part at once with its A, b, x and y. */
+kry_status kry_op_call(const kry_call *all, kry_call_here *call);
+
+/* Make an operator from A on one device. params: shared by all parts. */
+typedef kry_status kry_create_here(const kry_op *A, const void *params, kry_op **out);
+/* create(A, params, out), or the operator on A's team of what create() makes on every part. */
+kry_status kry_op_make(const kry_op *A, kry_create_here *create, const void *params, kry_op **out);
+
+/* How a public function makes an operator from a square A and its parameters. */
+typedef struct kry_constructor {
+    const char *name, *macro; /* of the function, and of the macro that makes its parameters */
+    size_t params_size;
+    size_t operand[2]; /* where the parameters hold operators (const kry_op *); 0: nothing */
+    /* Look at A and params as the caller gives them, of all rows; NULL: there is nothing to check. */
+    kry_status (*check)(const kry_op *A, const void *params);
+    kry_create_here *create;
+} kry_constructor;
+
+/* Check A and params (NULL: it has none), then create here or on every part, with the part's A and its
+ * operators among the parameters. */
+kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void *params,
+                         kry_op **out);
+
+/* ---- operators that are made part by part --------------------------------------------------------- */
 
 /* Make one part's operator, within a run of all parts. */
 typedef kry_status kry_make_part(const void *user, int rank, kry_op **local);
@@ -24,20 +69,12 @@ typedef struct kry_parts_extra {
  * over if the call succeeds. */
 kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_extra *extra,
                             kry_make_part *make, const void *user, kry_op **op);
-/* The same on the rows of A, which lies on a team: what constructors do whose A has parts. */
-kry_status kry_parts_like(const kry_op *A, kry_make_part *make, const void *user, kry_op **op);
 extern const kry_op_table kry_parts_table;
-/* A preconditioner of one part, and those of all parts: constructors hand on to this what they were
- * given for an A on a team. */
-typedef kry_status kry_precond_of_part(const kry_op *A, const void *params, kry_op **M);
-kry_status kry_parts_precond(const kry_op *A, kry_precond_of_part *make, const void *params,
-                             kry_op **M);
-/* Whether op was made by these; and whether B (NULL: yes) was, for the devices of A. */
-bool kry_op_in_parts(const kry_op *op);
-kry_status kry_parts_check(const char *who, const kry_op *A, const kry_op *B);
-/* op's part; NULL for NULL, so that optional arguments need no test. */
+
+bool kry_op_in_parts(const kry_op *op);    /* whether op lies on a team */
+kry_split *kry_op_split(const kry_op *op); /* borrowed; op lies on a team */
+/* op's part; NULL for NULL, so that optional operators need no test. */
 const kry_op *kry_op_on_part(const kry_op *op, int rank);
-kry_split *kry_op_split(const kry_op *op); /* borrowed */
 /* On how many parts op lies, 1 for any other operator; and what is on part r, that operator itself. */
 int kry_op_parts(const kry_op *op);
 const kry_op *kry_op_piece(const kry_op *op, int r);

@@ -206,44 +206,31 @@ static kry_status check(const char *who, const kry_op *A, const kry_block_ic_par
 {
     kry_status st = KRY_OK;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK(!p || p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "%s: params not made by KRY_BLOCK_IC", who);
-    if (p) TRY(kry_storage_check(who, p->storage));
-    TRY(kry_op_check_square(who, A));
-    CHECK(kry_has_rows(A) || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
-          "%s: '%s' is neither a stored matrix nor a grid operator", who, A->table->kind);
-    CHECK(!p || (p->rows >= 0 && p->rows <= A->shape.rows), KRY_ERR_ARGUMENT,
+    TRY(kry_storage_check(who, p->storage));
+    CHECK(p->rows >= 0 && p->rows <= A->shape.rows, KRY_ERR_ARGUMENT,
           "%s: rows = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->rows,
           (long long)A->shape.rows, A->table->kind);
-    CHECK(!p || (p->shift >= 0 && isfinite(p->shift)), KRY_ERR_ARGUMENT,
+    CHECK(p->shift >= 0 && isfinite(p->shift), KRY_ERR_ARGUMENT,
           "%s: shift = %g is negative or not finite", who, p->shift);
 done:
     return st;
 }
 
-/* Blocks end where a part ends. */
-static kry_status create_part(const kry_op *A, const void *user, kry_op **M);
-
-typedef struct part_params {
-    bool symmetric;
-    const kry_block_ic_params *params;
-} part_params;
-
+/* Blocks end where a part of a team ends. */
 static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_params *p,
                          kry_op **out)
 {
     kry_status st = KRY_OK;
     block_ic *M = NULL;
 
-    *out = NULL;
-    TRY(check(name_of(symmetric), A, p));
-    if (kry_op_in_parts(A))
-        return kry_parts_precond(A, create_part, &(part_params){ symmetric, p }, out);
+    CHECK(kry_has_rows(A), KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is neither a stored matrix nor a grid operator", name_of(symmetric),
+          A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->symmetric = symmetric;
-    if (p) M->rows = p->rows, M->shift = p->shift, M->storage = p->storage;
+    M->rows = p->rows < A->shape.rows ? p->rows : A->shape.rows;
+    M->shift = p->shift, M->storage = p->storage;
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->product));
     TRY(refactor(M));
     kry_op_shape shape = A->shape;
@@ -255,22 +242,29 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *user, kry_op **M)
-{
-    const part_params *given = user;
-    kry_block_ic_params p = { .struct_size = sizeof p };
+static kry_status check_ic(const kry_op *A, const void *p) { return check(name_of(true), A, p); }
+static kry_status check_ilu(const kry_op *A, const void *p) { return check(name_of(false), A, p); }
 
-    if (given->params) p = *given->params;
-    if (p.rows > A->shape.rows) p.rows = A->shape.rows;
-    return create(given->symmetric, A, &p, M);
+static kry_status create_ic(const kry_op *A, const void *p, kry_op **out)
+{
+    return create(true, A, p, out);
+}
+
+static kry_status create_ilu(const kry_op *A, const void *p, kry_op **out)
+{
+    return create(false, A, p, out);
 }
 
 kry_status kry_block_ic_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
 {
-    return create(true, A, params, out);
+    static const kry_constructor how = { "kry_block_ic_create", "KRY_BLOCK_IC", sizeof *params,
+                                         .check = check_ic, .create = create_ic };
+    return kry_construct(&how, A, params ? params : KRY_BLOCK_IC(), out);
 }
 
 kry_status kry_block_ilu_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
 {
-    return create(false, A, params, out);
+    static const kry_constructor how = { "kry_block_ilu_create", "KRY_BLOCK_IC", sizeof *params,
+                                         .check = check_ilu, .create = create_ilu };
+    return kry_construct(&how, A, params ? params : KRY_BLOCK_IC(), out);
 }

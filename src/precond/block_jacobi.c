@@ -369,13 +369,12 @@ static const kry_op_table block_jacobi_table = {
     .apply_dots = block_jacobi_apply_dots,
 };
 
-static kry_status check_params(const kry_op *A, const kry_block_jacobi_params *p)
+static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
+    const kry_block_jacobi_params *p = params;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_block_jacobi_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_block_jacobi_create: params not made by KRY_BLOCK_JACOBI");
+    (void)A;
     CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
           "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
     TRY(kry_storage_check("kry_block_jacobi_create", p->storage));
@@ -383,33 +382,23 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
-    return kry_block_jacobi_create(A, params, M);
-}
-
-kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_params *params,
-                                   kry_op **out)
-{
-    static const kry_block_jacobi_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    const kry_block_jacobi_params *p = params;
     block_jacobi *M = NULL;
     kry_rows R = { 0 };
 
-    *out = NULL;
-    if (!params) params = &defaults;
-    TRY(check_params(A, params));
-    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->rows = params->rows ? params->rows : rows_by_pattern(&R);
+    M->rows = p->rows ? p->rows : rows_by_pattern(&R);
     M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
     /* single of single is as given */
-    M->storage = params->storage == KRY_STORE_SINGLE && A->shape.type == KRY_F32 ? KRY_STORE_GIVEN
-                                                                                 : params->storage;
-    snprintf(M->variant, sizeof M->variant, "blocks of %d%s%s", M->rows, params->storage ? " " : "",
-             params->storage ? kry_storage_name(params->storage) : "");
+    M->storage =
+        p->storage == KRY_STORE_SINGLE && A->shape.type == KRY_F32 ? KRY_STORE_GIVEN : p->storage;
+    snprintf(M->variant, sizeof M->variant, "blocks of %d%s%s", M->rows, p->storage ? " " : "",
+             p->storage ? kry_storage_name(p->storage) : "");
     TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type,
                        kry_storage_defines(M->storage, A->shape.type), "block_jacobi", &M->kernel));
     TRY(make_blocks(M, &R));
@@ -421,4 +410,12 @@ done:
     kry_rows_release(&R);
     block_jacobi_destroy(M);
     return st;
+}
+
+kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_params *params,
+                                   kry_op **out)
+{
+    static const kry_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
+                                         sizeof *params, .check = check, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
 }

@@ -258,14 +258,13 @@ static const kry_op_table chebyshev_table = {
     .apply_dots = chebyshev_apply_dots,
 };
 
-static kry_status check_params(const kry_op *A, const kry_chebyshev_params *p)
+static kry_status check(const kry_op *A, const void *params)
 {
     enum { MOST = 1000 };
     kry_status st = KRY_OK;
+    const kry_chebyshev_params *p = params;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_chebyshev_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: params not made by KRY_CHEBYSHEV");
+    (void)A;
     CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
           "kry_chebyshev_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
     CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
@@ -276,26 +275,17 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
-    return kry_chebyshev_create(A, params, M);
-}
-
-kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
-{
-    static const kry_chebyshev_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    const kry_chebyshev_params *p = params;
     chebyshev *M = NULL;
-
-    *out = NULL;
-    if (!params) params = &defaults;
-    TRY(check_params(A, params));
-    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     kry_op_shape shape = A->shape;
+
     TRY(kry_alloc(1, sizeof *M, &M));
-    M->degree = params->degree ? params->degree : 4;
-    M->ratio = params->ratio > 0 ? params->ratio : 60;
-    M->given = params->highest;
+    M->degree = p->degree ? p->degree : 4;
+    M->ratio = p->ratio > 0 ? p->ratio : 60;
+    M->given = p->highest;
     if (kry_stencil_of(A)) M->entry = kry_stencil_diagonal_entry(kry_stencil_of(A));
     TRY(kry_relaxer_create("kry_chebyshev_create", A, &M->sweep));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
@@ -307,4 +297,11 @@ kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *par
 done:
     chebyshev_destroy(M);
     return st;
+}
+
+kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
+{
+    static const kry_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
+                                         .check = check, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
 }

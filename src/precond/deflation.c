@@ -297,21 +297,22 @@ done:
 }
 
 typedef struct given {
-    const kry_op *A;
+    const kry_op *A; /* of all rows */
     const kry_deflation_params *params;
-    const kry_subdomains *subdomains; /* of all parts */
+    const kry_subdomains *subdomains; /* of all rows */
 } given;
 
-static kry_status create_part(const void *user, int rank, kry_op **local)
+static kry_status create(const kry_op *A, const void *user, kry_op **out)
 {
     kry_status st = KRY_OK;
     const given *g = user;
     kry_subdomains mine;
     kry_vec vectors;
 
-    *local = NULL;
-    TRY(kry_subdomains_of_part(g->subdomains, g->A, rank, &vectors, &mine));
-    st = kry_deflation_create_with(kry_op_on_part(g->A, rank), g->params, &mine, local);
+    if (A == g->A) return kry_deflation_create_with(A, g->params, g->subdomains, out);
+    TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
+                               &mine));
+    st = kry_deflation_create_with(A, g->params, &mine, out);
     kry_subdomains_release(&mine);
 done:
     return st;
@@ -327,10 +328,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     if (!params) params = &defaults;
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
-    if (kry_op_in_parts(A))
-        TRY(kry_parts_like(A, create_part, &(given){ A, params, &subdomains }, out));
-    else
-        TRY(kry_deflation_create_with(A, params, &subdomains, out));
+    TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, out));
 done:
     kry_subdomains_release(&subdomains);
     return st;

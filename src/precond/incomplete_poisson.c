@@ -100,32 +100,23 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
-    return kry_incomplete_poisson_create(A, params, M);
+    const kry_incomplete_poisson_params *p = params;
+    const kry_triangles_form form = { .who = "kry_incomplete_poisson_create",
+                                      .degree = 1,
+                                      .omega = 1,
+                                      .unscaled = p->unscaled,
+                                      .drop = p->drop };
+
+    if (kry_stencil_of(A) && !p->unscaled && !p->drop) return create_on_grid(A, out);
+    return kry_triangles_create(A, &form, out);
 }
 
 kry_status kry_incomplete_poisson_create(const kry_op *A,
                                          const kry_incomplete_poisson_params *params, kry_op **out)
 {
-    static const kry_incomplete_poisson_params defaults = { .struct_size = sizeof defaults };
-    kry_status st = KRY_OK;
-
-    *out = NULL;
-    if (!params) params = &defaults;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_incomplete_poisson_create: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_incomplete_poisson_create: params not made by KRY_INCOMPLETE_POISSON");
-    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
-    const kry_triangles_form form = { .who = "kry_incomplete_poisson_create",
-                                      .degree = 1,
-                                      .omega = 1,
-                                      .unscaled = params->unscaled,
-                                      .drop = params->drop };
-    if (kry_stencil_of(A) && !params->unscaled && !params->drop)
-        TRY(create_on_grid(A, out));
-    else
-        TRY(kry_triangles_create(A, &form, out));
-done:
-    return st;
+    static const kry_constructor how = { "kry_incomplete_poisson_create", "KRY_INCOMPLETE_POISSON",
+                                         sizeof *params, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_INCOMPLETE_POISSON(), out);
 }

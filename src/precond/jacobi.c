@@ -99,22 +99,13 @@ static const kry_op_table jacobi_table = {
     .as_scalar = jacobi_as_scalar,
 };
 
-static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
-{
-    (void)params;
-    return kry_jacobi_create(A, M);
-}
-
-kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
     kry_status st = KRY_OK;
     jacobi *M = NULL;
-
-    *out = NULL;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_jacobi_create: NULL");
-    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, NULL, out);
     kry_op_shape shape = A->shape;
-    TRY(kry_op_check_square("kry_jacobi_create", A));
+
+    (void)params;
     CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_jacobi_create: '%s' offers no diagonal",
           A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));
@@ -128,4 +119,10 @@ kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
 done:
     jacobi_destroy(M);
     return st;
+}
+
+kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
+{
+    static const kry_constructor how = { .name = "kry_jacobi_create", .create = create };
+    return kry_construct(&how, A, NULL, out);
 }

@@ -107,14 +107,13 @@ static const kry_op_table neumann_table = {
     .apply_dots = neumann_apply_dots,
 };
 
-static kry_status check_params(const kry_op *A, const kry_neumann_params *p)
+static kry_status check(const kry_op *A, const void *params)
 {
     enum { MOST = 1000 };
     kry_status st = KRY_OK;
+    const kry_neumann_params *p = params;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_neumann_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_neumann_create: params not made by KRY_NEUMANN");
+    (void)A;
     CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
           "kry_neumann_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
     CHECK(p->omega >= 0 && isfinite(p->omega), KRY_ERR_ARGUMENT,
@@ -123,25 +122,16 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
-    return kry_neumann_create(A, params, M);
-}
-
-kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
-{
-    static const kry_neumann_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    const kry_neumann_params *p = params;
     neumann *M = NULL;
-
-    *out = NULL;
-    if (!params) params = &defaults;
-    TRY(check_params(A, params));
-    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
     kry_op_shape shape = A->shape;
+
     TRY(kry_alloc(1, sizeof *M, &M));
-    M->degree = params->degree ? params->degree : 2;
-    M->omega = params->omega > 0 ? params->omega : M->degree % 2 ? 0.9 : 1;
+    M->degree = p->degree ? p->degree : 2;
+    M->omega = p->omega > 0 ? p->omega : M->degree % 2 ? 0.9 : 1;
     if (kry_stencil_of(A)) M->entry = kry_stencil_diagonal_entry(kry_stencil_of(A));
     snprintf(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
     TRY(kry_relaxer_create("kry_neumann_create", A, &M->sweep));
@@ -153,4 +143,11 @@ kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params,
 done:
     neumann_destroy(M);
     return st;
+}
+
+kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
+{
+    static const kry_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
+                                         .check = check, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_NEUMANN(), out);
 }

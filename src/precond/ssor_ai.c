@@ -8,14 +8,13 @@
 #include "precond/triangles.h"
 #include <kry/precond.h>
 
-static kry_status check_params(const kry_op *A, const kry_ssor_ai_params *p)
+static kry_status check(const kry_op *A, const void *params)
 {
     enum { MOST = 1000 };
     kry_status st = KRY_OK;
+    const kry_ssor_ai_params *p = params;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_ssor_ai_create: NULL");
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "kry_ssor_ai_create: params not made by KRY_SSOR_AI");
+    (void)A;
     CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
           "kry_ssor_ai_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
     CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
@@ -24,28 +23,22 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *params, kry_op **M)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
-    return kry_ssor_ai_create(A, params, M);
+    const kry_ssor_ai_params *p = params;
+    const kry_triangles_form form = { .who = "kry_ssor_ai_create",
+                                      .ssor_ai = true,
+                                      .degree = p->degree ? p->degree : 1,
+                                      .omega = p->omega > 0 ? p->omega : 1 };
+
+    if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* that one needs no matrix */
+        return kry_incomplete_poisson_create(A, NULL, out);
+    return kry_triangles_create(A, &form, out);
 }
 
 kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
 {
-    static const kry_ssor_ai_params defaults = { .struct_size = sizeof defaults };
-    kry_status st = KRY_OK;
-
-    *out = NULL;
-    if (!params) params = &defaults;
-    TRY(check_params(A, params));
-    if (kry_op_in_parts(A)) return kry_parts_precond(A, create_part, params, out);
-    const kry_triangles_form form = { .who = "kry_ssor_ai_create",
-                                      .ssor_ai = true,
-                                      .degree = params->degree ? params->degree : 1,
-                                      .omega = params->omega > 0 ? params->omega : 1 };
-    if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* that one needs no matrix */
-        TRY(kry_incomplete_poisson_create(A, NULL, out));
-    else
-        TRY(kry_triangles_create(A, &form, out));
-done:
-    return st;
+    static const kry_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
+                                         .check = check, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
 }

@@ -5,7 +5,6 @@
 #include "base/number.h"
 #include "base/word_table.h"
 #include "operator/op.h"
-#include "operator/op_parts.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
 #include <limits.h>
@@ -154,11 +153,6 @@ done:
     return st;
 }
 
-static kry_status create_part(const kry_op *A, const void *name, kry_op **M)
-{
-    return kry_precond_create(A, name, M);
-}
-
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     kry_status st = KRY_OK;
@@ -168,8 +162,6 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 
     *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
-    if (kry_op_in_parts(A) && strcmp(name, "none"))
-        return kry_parts_precond(A, create_part, name, M);
     size_t length = strcspn(name, ":@"), all = strcspn(name, "@");
     int i = kry_word_find(kry_precond_word, name, length);
     CHECK(i >= 0, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s", name,

@@ -192,46 +192,6 @@ kry_status kry_task_axpby(kry_queue *queue, double alpha, kry_task *x, double be
                            &(kry_work_inputs){ .task = { x, y }, .needed = 1 }, task);
 }
 
-static kry_status run_mul(kry_work *work, kry_task *self)
-{
-    kry_status st = KRY_OK;
-    kry_vec *d, *x, *v = NULL;
-
-    TRY(kry_work_input(work, self, 0, &d));
-    TRY(kry_work_input(work, self, 1, &x));
-    assert(x);
-    TRY(kry_work_vec(self, x->type, x->n, x->k, &v));
-    TRY(kry_vec_mul(work->alpha, d, x, 0, v));
-done:
-    return kry_work_give(self, st, &v);
-}
-
-kry_status kry_task_mul(kry_queue *queue, double alpha, kry_task *d, kry_task *x, kry_task **task)
-{
-    return kry_work_submit("kry_task_mul", queue, &(kry_work){ .run = run_mul, .alpha = alpha },
-                           &(kry_work_inputs){ .task = { d, x }, .needed = 2 }, task);
-}
-
-static kry_status run_dot(kry_work *work, kry_task *self)
-{
-    kry_status st = KRY_OK;
-    kry_vec *x, *y;
-    double number;
-
-    TRY(kry_work_input(work, self, 0, &x));
-    TRY(kry_work_input(work, self, 1, &y));
-    TRY(kry_vec_dot(x, y, &number));
-    kry_task_set_number(self, number);
-done:
-    return st;
-}
-
-kry_status kry_task_dot(kry_queue *queue, kry_task *x, kry_task *y, kry_task **task)
-{
-    return kry_work_submit("kry_task_dot", queue, &(kry_work){ .run = run_dot },
-                           &(kry_work_inputs){ .task = { x, y }, .needed = 2 }, task);
-}
-
 static kry_status run_norm2(kry_work *work, kry_task *self)
 {
     kry_status st = KRY_OK;

@@ -147,7 +147,7 @@ struct kry_work {
     kry_work_fn *run;
     void (*destroy)(kry_work *work); /* what else it owns; NULL: nothing */
     double alpha, beta;
-    bool flag[2];
+    bool transposed;
     void *host;
     kry_host_block block;
     int at[KRY_WORK_INPUTS]; /* which input a given one became; -1: none */

@@ -10,7 +10,7 @@
 static kry_status run_apply(kry_work *work, kry_task *self)
 {
     kry_status st = KRY_OK;
-    bool transposed = work->flag[0];
+    bool transposed = work->transposed;
     kry_op *A;
     kry_vec *x, *y, *v = NULL;
 
@@ -40,33 +40,11 @@ kry_status kry_task_apply(kry_queue *queue, kry_task *A, kry_task *x,
     kry_work work = { .run = run_apply,
                       .alpha = params->alpha != 0 ? params->alpha : 1,
                       .beta = params->beta,
-                      .flag = { params->transposed } };
+                      .transposed = params->transposed };
     TRY(kry_work_submit("kry_task_apply", queue, &work,
                         &(kry_work_inputs){ .task = { A, x, params->y }, .needed = 2 }, task));
 done:
     return st;
-}
-
-static kry_status run_residual(kry_work *work, kry_task *self)
-{
-    kry_status st = KRY_OK;
-    kry_op *A;
-    kry_vec *b, *x, *r = NULL;
-
-    TRY(kry_task_input_op(self, 0, &A));
-    TRY(kry_work_input(work, self, 1, &b));
-    TRY(kry_work_input(work, self, 2, &x));
-    TRY(kry_work_vec(self, b->type, b->n, b->k, &r));
-    TRY(kry_op_residual(A, b, x, r));
-done:
-    return kry_work_give(self, st, &r);
-}
-
-kry_status kry_task_residual(kry_queue *queue, kry_task *A, kry_task *b, kry_task *x,
-                             kry_task **task)
-{
-    return kry_work_submit("kry_task_residual", queue, &(kry_work){ .run = run_residual },
-                           &(kry_work_inputs){ .task = { A, b, x }, .needed = 3 }, task);
 }
 
 /* ---- solves ---- */

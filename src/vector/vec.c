@@ -218,54 +218,77 @@ const char *kry_vec_alignment(const kry_vec *const *v, int count)
     return "";
 }
 
-static kry_status run(const char *name, const kry_vec *const *v, int vectors, const kry_arg *args,
-                      size_t count)
+/* What a kernel of elementwise arithmetic is called with, in the order of its parameters: a vector, or
+ * the number a. The last one is the vector that it writes. */
+typedef struct operand {
+    const kry_vec *v;
+    double a;
+} operand;
+enum { MOST_OPERANDS = 5 };
+
+static kry_status run(const char *name, const operand *o, int count);
+
+/* Enqueue the same on each part, from this thread: nothing here waits for another part. */
+static kry_status run_on_parts(const char *name, const operand *o, int count)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    kry_device *dev = v[0]->dev;
-    int64_t n = v[0]->n * v[0]->k;
+    kry_vec v[MOST_OPERANDS];
+    operand here[MOST_OPERANDS];
 
-    TRY(kry_kernel_get(dev, "vec", v[0]->type, kry_vec_alignment(v, vectors), name, &kernel));
-    TRY(kry_launch(dev, kernel, kry_groups_for(dev, v[0]->type, n), args, count));
+    for (int r = 0; r < kry_vec_parts(o[count - 1].v); r++) {
+        for (int i = 0; i < count; i++) {
+            here[i] = o[i];
+            if (!o[i].v) continue;
+            v[i] = kry_vec_on_part(o[i].v, r);
+            here[i].v = &v[i];
+        }
+        TRY(run(name, here, count));
+    }
+done:
+    return st;
+}
+
+static kry_status run(const char *name, const operand *o, int count)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *y = o[count - 1].v, *v[MOST_OPERANDS];
+    kry_device *dev = y->dev;
+    int64_t n = y->n * y->k;
+    kry_scalar number[MOST_OPERANDS];
+    kry_arg args[1 + 2 * MOST_OPERANDS] = { ARG(n) };
+    size_t used = 1;
+    int vectors = 0;
+    kry_kernel *kernel;
+
+    if (y->split) return run_on_parts(name, o, count);
+    for (int i = 0; i < count; i++) {
+        number[i] = kry_scalar_of(dev, o[i].a);
+        if (!o[i].v) {
+            args[used++] = (kry_arg)ARG_ACC(dev, number[i]);
+            continue;
+        }
+        args[used++] = (kry_arg)ARG(o[i].v->buffer);
+        args[used++] = (kry_arg)ARG(o[i].v->first);
+        v[vectors++] = o[i].v;
+    }
+    TRY(kry_kernel_get(dev, "vec", y->type, kry_vec_alignment(v, vectors), name, &kernel));
+    TRY(kry_launch(dev, kernel, kry_groups_for(dev, y->type, n), args, used));
 done:
     return st;
 }
 
 kry_status kry_vec_fill(kry_vec *y, double value)
 {
-    kry_status st = KRY_OK;
-
-    CHECK(y, KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
-    if (y->split) {
-        for (int r = 0; r < y->split->members; r++) {
-            kry_vec here = kry_vec_on_part(y, r);
-            TRY(kry_vec_fill(&here, value));
-        }
-        return KRY_OK;
-    }
-    int64_t n = y->n * y->k;
-    kry_scalar a = kry_scalar_of(y->dev, value);
-    kry_arg args[] = { ARG(n), ARG_ACC(y->dev, a), ARG(y->buffer), ARG(y->first) };
-    TRY(run("vec_fill", (const kry_vec *[]){ y }, 1, args, COUNT(args)));
-done:
-    return st;
+    if (!y) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
+    return run("vec_fill", (const operand[]){ { .a = value }, { .v = y } }, 2);
 }
 
 kry_status kry_vec_copy(const kry_vec *x, kry_vec *y)
 {
     kry_status st = KRY_OK;
+
     TRY(check_same("kry_vec_copy", x, y));
-    if (y->split) {
-        for (int r = 0; r < y->split->members; r++) {
-            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
-            TRY(kry_vec_copy(&x_r, &y_r));
-        }
-        return KRY_OK;
-    }
-    int64_t n = y->n * y->k;
-    kry_arg args[] = { ARG(n), ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first) };
-    TRY(run("vec_copy", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
+    TRY(run("vec_copy", (const operand[]){ { .v = x }, { .v = y } }, 2));
 done:
     return st;
 }
@@ -273,20 +296,9 @@ done:
 kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y)
 {
     kry_status st = KRY_OK;
+
     TRY(check_same("kry_vec_axpby", x, y));
-    if (y->split) {
-        for (int r = 0; r < y->split->members; r++) {
-            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r);
-            TRY(kry_vec_axpby(a, &x_r, b, &y_r));
-        }
-        return KRY_OK;
-    }
-    int64_t n = y->n * y->k;
-    kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
-    kry_arg args[] = { ARG(n),        ARG_ACC(y->dev, sa), ARG(x->buffer),
-                       ARG(x->first), ARG_ACC(y->dev, sb), ARG(y->buffer),
-                       ARG(y->first) };
-    TRY(run("vec_axpby", (const kry_vec *[]){ x, y }, 2, args, COUNT(args)));
+    TRY(run("vec_axpby", (const operand[]){ { .a = a }, { .v = x }, { .a = b }, { .v = y } }, 4));
 done:
     return st;
 }
@@ -294,22 +306,11 @@ done:
 kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, kry_vec *y)
 {
     kry_status st = KRY_OK;
+
     TRY(check_same("kry_vec_mul", x, y));
     TRY(check_same("kry_vec_mul", d, y));
-    if (y->split) {
-        for (int r = 0; r < y->split->members; r++) {
-            kry_vec d_r = kry_vec_on_part(d, r), x_r = kry_vec_on_part(x, r),
-                    y_r = kry_vec_on_part(y, r);
-            TRY(kry_vec_mul(a, &d_r, &x_r, b, &y_r));
-        }
-        return KRY_OK;
-    }
-    int64_t n = y->n * y->k;
-    kry_scalar sa = kry_scalar_of(y->dev, a), sb = kry_scalar_of(y->dev, b);
-    kry_arg args[] = { ARG(n),         ARG_ACC(y->dev, sa), ARG(d->buffer),      ARG(d->first),
-                       ARG(x->buffer), ARG(x->first),       ARG_ACC(y->dev, sb), ARG(y->buffer),
-                       ARG(y->first) };
-    TRY(run("vec_mul", (const kry_vec *[]){ d, x, y }, 3, args, COUNT(args)));
+    TRY(run("vec_mul",
+            (const operand[]){ { .a = a }, { .v = d }, { .v = x }, { .a = b }, { .v = y } }, 5));
 done:
     return st;
 }
@@ -317,21 +318,10 @@ done:
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z)
 {
     kry_status st = KRY_OK;
+
     TRY(check_same("kry_vec_triad", x, z));
     TRY(check_same("kry_vec_triad", y, z));
-    if (z->split) {
-        for (int r = 0; r < z->split->members; r++) {
-            kry_vec x_r = kry_vec_on_part(x, r), y_r = kry_vec_on_part(y, r),
-                    z_r = kry_vec_on_part(z, r);
-            TRY(kry_vec_triad(a, &x_r, &y_r, &z_r));
-        }
-        return KRY_OK;
-    }
-    int64_t n = z->n * z->k;
-    kry_scalar sa = kry_scalar_of(z->dev, a);
-    kry_arg args[] = { ARG(n),         ARG_ACC(z->dev, sa), ARG(x->buffer), ARG(x->first),
-                       ARG(y->buffer), ARG(y->first),       ARG(z->buffer), ARG(z->first) };
-    TRY(run("vec_triad", (const kry_vec *[]){ x, y, z }, 3, args, COUNT(args)));
+    TRY(run("vec_triad", (const operand[]){ { .a = a }, { .v = x }, { .v = y }, { .v = z } }, 4));
 done:
     return st;
 }
