@@ -4,7 +4,7 @@
 #   SOURCE   the source tree, with docs/, include/, README.md, ...
 #
 # The sources are copied and removed again before anything runs, so that only what was installed
-# can be found. The program that is compiled is the one in README.md. Speaks TAP.
+# can be found. The programs that are compiled are the one in README.md, and kry itself. Speaks TAP.
 
 source=${1:?usage: test_install.sh SOURCE}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/kry-install.XXXXXX") || exit 99
@@ -86,6 +86,17 @@ readme_program()
         grep 'int main' ten.c
 }
 
+# The program kry. What repeats papers is left out while it looks behind the public headers.
+program_sources()
+{
+    mkdir program && cp "$dir/source/tools/kry/"*.[ch] program/ &&
+        (cd program && rm -f reproduce* akhtar* brodtkorb* cevahir* field.* fit.* grid.* gupta* \
+            lines.* surface.*) &&
+        printf '%s\n' '#include "commands.h"' \
+            'kry_status reproduce_run(const options *o) { return (void)o, KRY_OK; }' \
+            >program/reproduce.c
+}
+
 forget_sources()
 {
     rm -rf "$dir/source" "$dir/build"
@@ -113,6 +124,15 @@ program()
 {
     "$prefix/bin/kry" solve --problem poisson2d:32 --method cg --rtol 1e-6 --json |
         tee "$dir/answer" && grep '"converged": true' "$dir/answer"
+}
+
+program_from_sources()
+{
+    # shellcheck disable=SC2046
+    cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror program/*.c -o kry \
+        $(pkg-config --cflags --libs kry) -lOpenCL -lpthread -lm -ldl &&
+        ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&
+        grep '"iterations": 48,' "$dir/answer"
 }
 
 each_header_alone()
@@ -143,11 +163,14 @@ ok 'no kernel file and no public header is left out' every_kernel_and_header
 ok 'the library has a soname, and a file of that name' soname
 ok 'the library exports nothing but kry_...' only_public_symbols
 ok 'README.md has a program' readme_program
+ok 'the program kry has sources' program_sources
 ok 'the sources are out of reach' forget_sources
 ok 'kry.pc and the program agree on the version' version
 ok 'the program of README.md compiles through pkg-config' compile
 ok 'it runs and converges' run
 ok 'the installed program kry solves' program
+ok 'the program kry compiles with the installed headers and library alone, and solves' \
+    program_from_sources
 ok 'each public header compiles alone' each_header_alone
 if command -v g++ >/dev/null; then
     ok 'the headers compile as C++' cplusplus
