@@ -13,7 +13,7 @@
 
 typedef struct kry_message {
     const void *bytes;
-    atomic_bool held; /* by the receiver */
+    atomic_uint held; /* 1: the receiver reads it */
 } kry_message;
 
 /* First in what is to be released later. */

@@ -1,8 +1,8 @@
 /*
- * crew.c - the parts of one process: a thread for each, and how they wait for each other.
+ * crew.c - the threads of a team, one for each part, and how they wait for each other.
  *
- * Rank 0 is the caller's thread; the others sleep until there is something to run. A part that
- * fails says so, and whoever waits for it fails too, so nobody waits for ever.
+ * Rank 0 is the caller's thread; the others sleep until kry_team_run has a task for them. When a part
+ * fails, every wait of the others ends with an error, so that no thread waits for ever.
  */
 #include "team/team.h"
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 enum { SMALL = 256, SENTENCE = 512, BOX = 16 /* messages on their way, a power of two */ };
 
-/* What one part says to one other. */
+/* The messages from one part to one other part: a ring. */
 typedef struct mailbox {
     kry_message *message[BOX];
     atomic_uint posted, taken;
@@ -25,62 +25,65 @@ typedef struct member {
     pthread_t thread;
     bool started;
     kry_status status;
-    unsigned failed_as;     /* 1: the first that failed, 2: the second ...; 0: it did not */
+    unsigned failed_as;     /* 1: it failed first, 2: second ...; 0: it did not fail */
     kry_deferred *deferred; /* a list */
     char error[SENTENCE];
 } member;
 
 typedef struct kry_crew {
     struct kry_team *team; /* borrowed */
-    int size, spin;        /* spin: turns of a loop before a wait goes to sleep */
+    int size, spin;        /* spin: how often a wait looks before it sleeps */
     member *member;
     mailbox *mail; /* size * size, [from * size + to] */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something that others may wait for */
+    pthread_cond_t changed; /* signalled after every change that a thread may wait for */
 
     /* The run. */
     kry_task_of_part *task;
     void *user;
     int members;
     atomic_uint run;      /* its number */
-    atomic_bool occupied; /* by a thread that waits for its run */
-    atomic_int running;
+    atomic_bool occupied; /* a thread is in kry_team_run */
+    atomic_uint running;  /* threads that have not ended their task */
     atomic_bool failed, quit;
     unsigned failures;
 
-    /* Gathering: two sets of places in turn, for nobody is two gathers ahead. */
+    /* Gathering uses two sets of slots in turn: no part is two gathers ahead of another. */
     atomic_int arrived;
     atomic_uint turn;
     unsigned char *slot; /* 2 * size * SMALL */
     const void **large;  /* size */
 } kry_crew;
 
-static _Thread_local const kry_crew *inside; /* of a run of this crew */
+static _Thread_local bool in_run; /* this thread is running a task of a team */
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Tell whoever waits that something has changed. */
-static void moved(kry_crew *c)
+/* Wake all threads that wait. */
+static void notify(kry_crew *c)
 {
     pthread_mutex_lock(&c->lock);
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
 }
 
-typedef bool condition(const void *of);
+enum patience { FOR_EVER, UNTIL_FAILURE };
 
-/* Until the condition holds: `*fails` ends the wait as well. Returns whether it holds. */
-static bool wait_until(kry_crew *c, condition *holds, const void *of, const atomic_bool *fails)
+/* Wait while *number is `value`, or until a part fails. Returns whether the number has changed. */
+static bool wait_while(kry_crew *c, const atomic_uint *number, unsigned value, enum patience how)
 {
+    const bool stops = how == UNTIL_FAILURE;
+
     for (int i = 0; i < c->spin; i++) {
-        if (holds(of)) return true;
-        if (fails && atomic_load(fails)) return false;
+        if (atomic_load(number) != value) return true;
+        if (stops && atomic_load(&c->failed)) return false;
     }
     pthread_mutex_lock(&c->lock);
-    while (!holds(of) && !(fails && atomic_load(fails))) pthread_cond_wait(&c->changed, &c->lock);
+    while (atomic_load(number) == value && !(stops && atomic_load(&c->failed)))
+        pthread_cond_wait(&c->changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
-    return holds(of);
+    return atomic_load(number) != value;
 }
 
 static kry_status others_failed(void)
@@ -90,29 +93,18 @@ static kry_status others_failed(void)
 
 /* ---- gathering ------------------------------------------------------------------------------ */
 
-typedef struct turning {
-    const kry_crew *crew;
-    unsigned turn;
-} turning;
-
-static bool has_turned(const void *of)
-{
-    const turning *t = of;
-    return atomic_load(&t->crew->turn) != t->turn;
-}
-
-/* All members have come here. */
+/* Wait until all parts of the run have come here. */
 static kry_status meet(kry_crew *c)
 {
-    turning t = { c, atomic_load(&c->turn) };
+    unsigned turn = atomic_load(&c->turn);
 
     if (atomic_fetch_add(&c->arrived, 1) + 1 == c->members) {
         atomic_store(&c->arrived, 0);
         atomic_fetch_add(&c->turn, 1);
-        moved(c);
+        notify(c);
         return KRY_OK;
     }
-    return wait_until(c, has_turned, &t, &c->failed) ? KRY_OK : others_failed();
+    return wait_while(c, &c->turn, turn, UNTIL_FAILURE) ? KRY_OK : others_failed();
 }
 
 static kry_status crew_gather(kry_comm *comm, const void *mine, size_t bytes, void *all)
@@ -130,62 +122,51 @@ static kry_status crew_gather(kry_comm *comm, const void *mine, size_t bytes, vo
     TRY(meet(c));
     for (int r = 0; r < comm->size; r++)
         memcpy(to + bytes * (size_t)r, large ? c->large[r] : set + SMALL * (size_t)r, bytes);
-    if (large) TRY(meet(c)); /* `mine` is the caller's again */
+    if (large) TRY(meet(c)); /* all have read `mine` */
 done:
     return st;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static bool has_room(const void *of)
-{
-    const mailbox *box = of;
-    return atomic_load(&box->posted) - atomic_load(&box->taken) < BOX;
-}
-
+/* Only the sender changes `posted`, and only the receiver `taken`. */
 static kry_status crew_post(kry_comm *comm, int to, kry_message *message)
 {
     kry_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[comm->rank * c->size + to];
+    unsigned posted = atomic_load(&box->posted);
 
-    if (!wait_until(c, has_room, box, &c->failed)) return others_failed();
-    atomic_store(&message->held, true);
-    box->message[atomic_load(&box->posted) % BOX] = message;
+    if (!wait_while(c, &box->taken, posted - BOX, UNTIL_FAILURE)) return others_failed();
+    atomic_store(&message->held, 1);
+    box->message[posted % BOX] = message;
     atomic_fetch_add(&box->posted, 1);
-    moved(c);
+    notify(c);
     return KRY_OK;
-}
-
-static bool has_mail(const void *of)
-{
-    const mailbox *box = of;
-    return atomic_load(&box->posted) != atomic_load(&box->taken);
 }
 
 static kry_status crew_take(kry_comm *comm, int from, kry_message **message)
 {
     kry_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[from * c->size + comm->rank];
+    unsigned taken = atomic_load(&box->taken);
 
-    if (!wait_until(c, has_mail, box, &c->failed)) return others_failed();
-    *message = box->message[atomic_load(&box->taken) % BOX];
+    if (!wait_while(c, &box->posted, taken, UNTIL_FAILURE)) return others_failed();
+    *message = box->message[taken % BOX];
     atomic_fetch_add(&box->taken, 1);
-    moved(c);
+    notify(c);
     return KRY_OK;
 }
 
 static void crew_release(kry_comm *comm, kry_message *message)
 {
-    atomic_store(&message->held, false);
-    moved(((member *)comm)->crew);
+    atomic_store(&message->held, 0);
+    notify(((member *)comm)->crew);
 }
-
-static bool is_settled(const void *of) { return !atomic_load(&((const kry_message *)of)->held); }
 
 static kry_status crew_settle(kry_comm *comm, kry_message *message)
 {
     kry_crew *c = ((member *)comm)->crew;
-    return wait_until(c, is_settled, message, &c->failed) ? KRY_OK : others_failed();
+    return wait_while(c, &message->held, 1, UNTIL_FAILURE) ? KRY_OK : others_failed();
 }
 
 static void crew_defer(kry_comm *comm, kry_deferred *what)
@@ -210,60 +191,46 @@ static void work(kry_crew *c, int rank)
 {
     member *m = &c->member[rank];
 
-    inside = c;
+    in_run = true;
     m->comm.size = c->members;
     m->comm.run = atomic_load(&c->run);
     m->status = c->task(c->user, rank);
-    /* What neighbours read of each other has been read when a run ends. */
+    /* When a run ends, neighbours have read what they read of each other: the queues are empty. */
     if (m->status < 0) snprintf(m->error, sizeof m->error, "%s", kry_last_error());
     if (kry_device_finish(c->team->part[rank]) < 0 && m->status >= 0) {
         snprintf(m->error, sizeof m->error, "%s", kry_last_error());
         m->status = KRY_ERR_DEVICE;
     }
     m->comm.size = 1;
-    inside = NULL;
+    in_run = false;
     if (m->status >= 0) return;
     pthread_mutex_lock(&c->lock);
     m->failed_as = ++c->failures;
     pthread_mutex_unlock(&c->lock);
     atomic_store(&c->failed, true);
-    moved(c);
+    notify(c);
 }
-
-typedef struct waiting {
-    const kry_crew *crew;
-    unsigned run;
-} waiting;
-
-static bool is_called(const void *of)
-{
-    const waiting *w = of;
-    return atomic_load(&w->crew->run) != w->run || atomic_load(&w->crew->quit);
-}
-
-static bool has_ended(const void *of) { return atomic_load(&((const kry_crew *)of)->running) == 0; }
 
 static void *thread_main(void *arg)
 {
     member *m = arg;
     kry_crew *c = m->crew;
-    waiting w = { c, 0 };
 
-    for (;;) {
-        wait_until(c, is_called, &w, NULL);
+    for (unsigned run = 0;;) {
+        wait_while(c, &c->run, run, FOR_EVER);
         if (atomic_load(&c->quit)) return NULL;
         pthread_mutex_lock(&c->lock);
-        w.run = atomic_load(&c->run);
+        run = atomic_load(&c->run);
         bool called = m->comm.rank < c->members;
         pthread_mutex_unlock(&c->lock);
         if (!called) continue;
         work(c, m->comm.rank);
         atomic_fetch_sub(&c->running, 1);
-        moved(c);
+        notify(c);
     }
 }
 
-/* The error of the part that failed first, with its device if that is to blame. */
+/* The error of the part that failed first; the message names its device if that may be the cause. */
 static kry_status outcome(const struct kry_team *team)
 {
     const kry_crew *c = team->crew;
@@ -280,17 +247,8 @@ static kry_status outcome(const struct kry_team *team)
     return c->member[0].status;
 }
 
-kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *task, void *user)
+static void start(kry_crew *c, int members, kry_task_of_part *task, void *user)
 {
-    kry_crew *c = team->crew;
-
-    if (inside)
-        return kry_fail(KRY_ERR_ARGUMENT,
-                        "called from within a call on several devices, which has to "
-                        "return first");
-    if (atomic_exchange(&c->occupied, true))
-        return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: "
-                                          "one thread at a time (docs/threads.md)");
     pthread_mutex_lock(&c->lock);
     c->task = task, c->user = user, c->members = members;
     c->failures = 0;
@@ -301,12 +259,27 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
         atomic_store(&c->mail[i].taken, 0);
     }
     for (int r = 0; r < c->size; r++) c->member[r].status = KRY_OK, c->member[r].failed_as = 0;
-    atomic_store(&c->running, members - 1);
+    atomic_store(&c->running, (unsigned)members - 1);
     atomic_fetch_add(&c->run, 1);
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
+}
+
+kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *task, void *user)
+{
+    kry_crew *c = team->crew;
+
+    if (in_run)
+        return kry_fail(KRY_ERR_ARGUMENT,
+                        "called from within a call on several devices, which has to "
+                        "return first");
+    if (atomic_exchange(&c->occupied, true))
+        return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: "
+                                          "one thread at a time (docs/threads.md)");
+    start(c, members, task, user);
     work(c, 0);
-    wait_until(c, has_ended, c, NULL);
+    for (unsigned left; (left = atomic_load(&c->running)) > 0;)
+        wait_while(c, &c->running, left, FOR_EVER);
     release_deferred(c);
     kry_status st = outcome(team);
     atomic_store(&c->occupied, false);
@@ -347,7 +320,8 @@ void kry_crew_release(struct kry_team *team)
     team->crew = NULL;
     if (!c) return;
     atomic_store(&c->quit, true);
-    moved(c);
+    atomic_fetch_add(&c->run, 1);
+    notify(c);
     for (int r = 1; c->member && r < c->size; r++)
         if (c->member[r].started) pthread_join(c->member[r].thread, NULL);
     pthread_mutex_destroy(&c->lock);
