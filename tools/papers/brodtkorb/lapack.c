@@ -2,7 +2,7 @@
  * lapack.c - LAPACK by dlopen: the program needs none to be built or to run.
  */
 #include "lapack.h"
-#include "operator/op.h"
+#include "common.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ kry_status lapack_open(lapack **out)
     kry_status st = KRY_OK;
     lapack *l = NULL;
     *out = NULL;
-    TRY(kry_alloc(1, sizeof *l, &l));
+    TRY(allocate(1, sizeof *l, &l));
     l->blas = dlopen("libblas.so.3", RTLD_NOW | RTLD_LOCAL);
     l->lapack = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
     CHECK(l->blas && l->lapack && find_all(l), KRY_ERR_UNSUPPORTED,
@@ -131,8 +131,8 @@ kry_status lapack_inverse(const lapack *l, kry_type type, int n, void *A)
     kry_status st = KRY_OK;
     int *pivots = NULL, room = 64 * n, info = 0;
     void *work = NULL;
-    TRY(kry_alloc((size_t)n, sizeof *pivots, &pivots));
-    TRY(kry_alloc((size_t)room, kry_type_size(type), &work));
+    TRY(allocate((size_t)n, sizeof *pivots, &pivots));
+    TRY(allocate((size_t)room, kry_type_size(type), &work));
     info = lapack_getrf(l, type, n, A, pivots);
     if (info == 0) l->getri[place(type)](&n, A, &n, pivots, work, &room, &info);
     CHECK(info == 0, KRY_ERR_SINGULAR, "LAPACK: the matrix is singular, column %d", info);
