@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/hooks.h"
 #include "operator/op.h"
 #include <math.h>
 #include <stdio.h>

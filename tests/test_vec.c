@@ -509,10 +509,175 @@ static void gemv__empty(void **state)
     guarded_release(&Y);
 }
 
+/* ---- views with a leading dimension -------------------------------------------------------------- */
+
+/* A block of random numbers and a view of it: rows from i, columns from j. */
+typedef struct block {
+    int64_t n, k, i, rows, j, cols;
+    double *host;
+    kry_vec *whole, *view;
+} block;
+
+static block block_create(kry_type type, int64_t n, int64_t k, int64_t rows, int64_t cols)
+{
+    block b = { .n = n, .k = k, .rows = rows, .cols = cols, .i = n - rows, .j = k - cols };
+    b.host = random_array(type, n * k);
+    void *numbers = in_type(type, b.host, n * k);
+    OK(kry_vec_create(device(), type, n, k, &b.whole));
+    OK(kry_vec_write(b.whole, numbers));
+    OK(kry_vec_block(b.whole, b.i, rows, b.j, cols, &b.view));
+    assert_int_equal(kry_vec_ld(b.view), n);
+    assert_int_equal(kry_vec_rows(b.view), rows);
+    free(numbers);
+    return b;
+}
+
+static double block_at(const block *b, int64_t i, int64_t j)
+{
+    return b->host[(b->j + j) * b->n + b->i + i];
+}
+
+/* The whole block again, in double. */
+static double *block_read(const block *b, kry_type type)
+{
+    void *raw = calloc((size_t)(b->n * b->k), kry_type_size(type));
+    double *out = calloc((size_t)(b->n * b->k), sizeof *out);
+    OK(kry_vec_read(b->whole, raw));
+    for (int64_t i = 0; i < b->n * b->k; i++) out[i] = at(type, raw, i);
+    free(raw);
+    return out;
+}
+
+static void block_release(block *b)
+{
+    kry_vec_release(&b->view), kry_vec_release(&b->whole);
+    free(b->host);
+}
+
+/* y := a x + b y and a d .* x + b y of views with other leading dimensions; what is outside of the view
+ * of y stays as it was. */
+static void block__arithmetic(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t rows[] = { 1, 7, 8, 129, 1025 };
+
+    for (size_t s = 0; s < COUNT(rows); s++) {
+        const int64_t m = rows[s], c = 3;
+        block x = block_create(type, m + 5, 4, m, c), y = block_create(type, m + 2, 5, m, c),
+              d = block_create(type, m, 3, m, c);
+        const double a = to_type(type, 0.7), b = to_type(type, -1.5);
+        OK(kry_vec_axpby(a, x.view, b, y.view));
+        double *got = block_read(&y, type);
+        for (int64_t j = 0; j < y.k; j++)
+            for (int64_t i = 0; i < y.n; i++) {
+                bool in = i >= y.i && j >= y.j;
+                long double old = y.host[j * y.n + i];
+                long double ax = in ? (long double)a * block_at(&x, i - y.i, j - y.j) : 0;
+                if (in)
+                    near_axpby(type, got[j * y.n + i], ax, b * old, i);
+                else
+                    assert_true(got[j * y.n + i] == y.host[j * y.n + i]);
+            }
+        free(y.host), y.host = got;
+        OK(kry_vec_mul(1, d.view, x.view, 0, y.view));
+        got = block_read(&y, type);
+        for (int64_t j = 0; j < c; j++)
+            for (int64_t i = 0; i < m; i++)
+                NEAR(got[(y.j + j) * y.n + y.i + i],
+                     (long double)block_at(&d, i, j) * block_at(&x, i, j), eps_of(type), "mul");
+        free(got);
+        block_release(&x), block_release(&y), block_release(&d);
+    }
+}
+
+static void block__sums_and_host(void **state)
+{
+    kry_type type = type_of(state);
+    block x = block_create(type, 1030, 6, 1025, 4), y = block_create(type, 1025, 4, 1025, 4);
+    long double dot = 0, norm = 0, size = 0;
+    double got;
+    void *raw = calloc((size_t)(x.rows * x.cols), kry_type_size(type));
+
+    OK(kry_vec_read(x.view, raw));
+    for (int64_t j = 0; j < x.cols; j++)
+        for (int64_t i = 0; i < x.rows; i++) {
+            long double v = block_at(&x, i, j), w = block_at(&y, i, j);
+            assert_true(at(type, raw, j * x.rows + i) == block_at(&x, i, j));
+            dot += v * w, norm += v * v, size += fabsl(v * w);
+        }
+    OK(kry_vec_dot(x.view, y.view, &got));
+    NEAR(got, dot, 8 * 4100 * eps_of(acc_type()) * size, "dot");
+    OK(kry_vec_norm2(x.view, &got));
+    NEAR(got, sqrtl(norm), 8 * 4100 * eps_of(acc_type()) * sqrtl(norm), "norm");
+    OK(kry_vec_write(y.view, raw)); /* the packed numbers */
+    OK(kry_vec_fill(x.view, 0));
+    OK(kry_vec_copy(y.view, x.view));
+    double *all = block_read(&x, type);
+    assert_same_bits(all, x.host, x.n * x.k);
+    free(all), free(raw);
+    block_release(&x), block_release(&y);
+}
+
+/* Which views share numbers: the two halves of a column do not, nor do interleaved blocks. */
+static void block__overlap_and_bad_sizes(void **state)
+{
+    (void)state;
+    kry_vec *A, *top, *bottom, *left, *none = (kry_vec *)1;
+
+    OK(kry_vec_create(device(), KRY_F32, 10, 4, &A));
+    OK(kry_vec_block(A, 0, 5, 0, 4, &top));
+    OK(kry_vec_block(A, 5, 5, 0, 4, &bottom));
+    OK(kry_vec_block(A, 4, 5, 0, 4, &left));
+    OK(kry_vec_copy(top, bottom));
+    REFUSES(kry_vec_copy(top, left), KRY_ERR_ARGUMENT, "overlap by a part");
+    REFUSES(kry_vec_block(A, 6, 5, 0, 4, &none), KRY_ERR_ARGUMENT, "5 rows from 6");
+    assert_null(none);
+    REFUSES(kry_vec_block(A, 0, 5, 3, 2, &none), KRY_ERR_ARGUMENT, "2 columns from 3");
+    REFUSES(kry_vec_transpose(top, bottom), KRY_ERR_UNSUPPORTED, "without gaps");
+    REFUSES(kry_vec_wrap_block(device(), KRY_F32, 10, 4, 9, kry_vec_buffer(A, NULL), 0, &none),
+            KRY_ERR_ARGUMENT, "9 apart");
+    REFUSES(kry_vec_wrap_block(device(), KRY_F32, 10, 4, 11, kry_vec_buffer(A, NULL), 0, &none),
+            KRY_ERR_SHAPE, "do not fit");
+    kry_vec_release(&top), kry_vec_release(&bottom), kry_vec_release(&left), kry_vec_release(&A);
+}
+
+/* An operator meets the columns of a view one by one, a dense one and a product all at once. */
+static void block__operators_and_products(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 33 };
+    block x = block_create(type, N + 3, 5, N, 3), y = block_create(type, N + 1, 4, N, 3),
+          a = block_create(type, N, N, N, N);
+    kry_op *D;
+
+    OK(kry_dense_create(a.whole, 0, &D));
+    for (int way = 0; way < 2; way++) {
+        OK(kry_vec_fill(y.view, NAN));
+        OK(way ? kry_vec_gemm(false, false, 1, a.whole, x.view, 0, y.view)
+               : kry_op_apply(D, 1, x.view, 0, y.view));
+        double *got = block_read(&y, type);
+        for (int64_t j = 0; j < 3; j++)
+            for (int64_t i = 0; i < N; i++) {
+                long double sum = 0;
+                for (int64_t l = 0; l < N; l++)
+                    sum += (long double)block_at(&a, i, l) * block_at(&x, l, j);
+                NEAR(got[(y.j + j) * y.n + y.i + i], sum, 8 * N * N * eps_of(type), "row %d",
+                     (int)i);
+            }
+        free(got);
+    }
+    kry_op_release(&D);
+    block_release(&x), block_release(&y), block_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(fill__all_sizes),
+        BOTH(block__arithmetic),
+        BOTH(block__sums_and_host),
+        cmocka_unit_test(block__overlap_and_bad_sizes),
+        BOTH(block__operators_and_products),
         BOTH(copy__all_sizes),
         BOTH(axpby__all_sizes),
         BOTH(mul__all_sizes),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "base/hooks.h"
 #include "operator/op.h"
 #include <math.h>
 #include <stdio.h>

@@ -63,7 +63,7 @@ typedef struct kry_op_info {
  *
  * `self` is the pointer given to kry_op_create. Before any entry is called the library has
  * checked that the vectors fit the shape, live on the operator's device and do not overlap;
- * they have one column, for the library calls once per column, but may start anywhere in their
+ * they have one column each (apply_block: any number of them), but may start anywhere in their
  * buffers. A NULL entry means "not offered": where a default exists it is used, otherwise the
  * caller sees KRY_ERR_UNSUPPORTED. Entries enqueue and do not wait.
  */
@@ -141,6 +141,10 @@ typedef struct kry_op_table {
      * else it was made by this entry, and is to have the numbers that A has now. See kry_op_twin. */
     kry_status (*twin)(void *self, kry_type type, double factor, const double *scale,
                        kry_op **twin);
+
+    /* Default: apply, column by column. The same with x and y of any number of columns, for operators
+     * that gain from having all of them at once. */
+    kry_status (*apply_block)(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
 
     /* Default: by vectors on the device. kry_solve_host, for those who keep x and b on the host. */
     kry_status (*solve_host)(void *self, const double *b, double *x, kry_result *result);

@@ -28,14 +28,29 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_create(kry_device *device, kry_type ty
 /* Column j of a block as a vector of its own; the numbers are shared. */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec);
 
+/*
+ * A view of `rows` rows from row i on and `cols` columns from column j on; the numbers are shared
+ *
+ *   vec  [out]  rows-by-cols; its columns are as far apart as those of `of` (kry_vec_ld)
+ *
+ * Every function of vec.h takes such views. Functions that need columns without a gap refuse them
+ * with a message.
+ * Returns  KRY_ERR_ARGUMENT for rows or columns outside of the block; KRY_ERR_UNSUPPORTED on several
+ *          devices for a view that does not have all rows.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_vec_block(const kry_vec *of, int64_t i, int64_t rows,
+                                                int64_t j, int64_t cols, kry_vec **vec);
+
 KRY_API kry_vec *kry_vec_retain(kry_vec *vec);
 KRY_API void kry_vec_release(kry_vec **vec);
 KRY_API int64_t kry_vec_rows(const kry_vec *vec);
 KRY_API int64_t kry_vec_cols(const kry_vec *vec);
+KRY_API int64_t kry_vec_ld(const kry_vec *vec); /* from the start of a column to the next */
 KRY_API kry_type kry_vec_type(const kry_vec *vec);
 KRY_API kry_device *kry_vec_device(const kry_vec *vec); /* borrowed */
 
-/* Copy all n*k numbers from or to the host, in the type of the vector. Waits. */
+/* Copy all n*k numbers from or to the host, column after column without gaps, in the type of the
+ * vector. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_vec_write(kry_vec *vec, const void *host);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_read(const kry_vec *vec, void *host);
 

@@ -1,19 +1,13 @@
-/* alloc.c - host memory, with a switch that makes requests fail. */
+/* alloc.c - host memory. */
 #include "base/base.h"
+#include "base/hooks.h"
 #include <stdlib.h>
 #include <string.h>
-
-atomic_int kry_test_fail_at = -1;
 
 unsigned kry_ticket(void)
 {
     static atomic_uint last;
     return atomic_fetch_add(&last, 1) + 1;
-}
-
-bool kry_test_fails(void)
-{
-    return atomic_load(&kry_test_fail_at) >= 0 && atomic_fetch_sub(&kry_test_fail_at, 1) == 0;
 }
 
 static kry_status no_memory(size_t count, size_t size)

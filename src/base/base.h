@@ -39,10 +39,7 @@ double kry_now(void); /* seconds, from a clock that only goes forward */
 /* Another number in each call, whatever the thread. */
 unsigned kry_ticket(void);
 
-/* All host memory comes from these and all device buffers from kry_buffer_create, so that a test can
- * make the n-th request fail, whatever thread makes it. kry_test_fail_at < 0: off. */
-extern atomic_int kry_test_fail_at;
-bool kry_test_fails(void); /* whether this request is the one */
+/* All host memory comes from these, so that tests can make any request fail (hooks.h). */
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 

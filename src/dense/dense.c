@@ -6,7 +6,7 @@
 
 /* ---- checks and sizes --------------------------------------------------------------------------- */
 
-kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A)
+kry_status kry_dense_check_block(const char *who, const char *name, const kry_vec *A)
 {
     kry_status st = KRY_OK;
 
@@ -15,6 +15,12 @@ kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A)
           "%s: %s lies on several devices, and dense matrices are for one", who, name);
 done:
     return st;
+}
+
+kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A)
+{
+    kry_status st = kry_dense_check_block(who, name, A);
+    return st < 0 ? st : kry_vec_check_packed(who, name, A);
 }
 
 kry_status kry_block_fill(const kry_block *B, double value)
@@ -194,6 +200,7 @@ static const kry_op_table dense_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "dense",
     .apply = dense_apply,
+    .apply_block = dense_apply,
     .apply_transpose = dense_apply_transpose,
     .diagonal = dense_diagonal,
     .update = dense_update,

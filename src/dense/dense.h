@@ -21,7 +21,7 @@ static inline kry_block kry_block_of(const kry_vec *v)
                         .type = v->type,
                         .buffer = v->buffer,
                         .first = v->first,
-                        .ld = v->n,
+                        .ld = v->ld,
                         .rows = v->n,
                         .cols = v->k };
 }
@@ -59,8 +59,10 @@ bool kry_gemm_has_clblast(void);
 
 /* ---- dense.c ---- */
 
-/* Not NULL, and not on a team; `name` is what the caller calls it. */
+/* Not NULL, not on a team, columns without gaps; `name` is what the caller calls it. */
 kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A);
+kry_status kry_dense_check_block(const char *who, const char *name,
+                                 const kry_vec *A); /* gaps, too */
 kry_status kry_block_fill(const kry_block *B, double value);
 /* d := the first numbers of its diagonal, as many as d has */
 kry_status kry_block_diagonal(const kry_block *B, kry_vec *d);

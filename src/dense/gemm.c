@@ -130,9 +130,9 @@ kry_status kry_vec_gemm(bool ta, bool tb, double alpha, const kry_vec *A, const 
     static const char who[] = "kry_vec_gemm";
     kry_status st = KRY_OK;
 
-    TRY(kry_dense_check(who, "A", A));
-    TRY(kry_dense_check(who, "B", B));
-    TRY(kry_dense_check(who, "C", C));
+    TRY(kry_dense_check_block(who, "A", A));
+    TRY(kry_dense_check_block(who, "B", B));
+    TRY(kry_dense_check_block(who, "C", C));
     CHECK((ta ? A->k : A->n) == C->n && (ta ? A->n : A->k) == (tb ? B->k : B->n) &&
               (tb ? B->n : B->k) == C->k,
           KRY_ERR_SHAPE, "%s: A is %lld-by-%lld%s, B is %lld-by-%lld%s, C is %lld-by-%lld", who,

@@ -62,9 +62,11 @@ static kry_status check_vectors(const batch *B, const kry_vec *const *diagonal, 
               kry_type_name(v->type), kry_type_name(x->type));
         CHECK(!x->split, KRY_ERR_UNSUPPORTED, "%s: this cannot be done on several devices yet",
               B->who);
+        TRY(kry_vec_check_packed(B->who, name, v));
         bool same = i == count && v->first == x->first && v->n * v->k == x->n * x->k;
         CHECK(same || !kry_vec_overlap(v, x), KRY_ERR_ARGUMENT, "%s: x overlaps %s", B->who, name);
     }
+    TRY(kry_vec_check_packed(B->who, "x", x));
     CHECK(b->n == x->n && b->k == x->k, KRY_ERR_SHAPE, "%s: b is %lld-by-%lld, x is %lld-by-%lld",
           B->who, (long long)b->n, (long long)b->k, (long long)x->n, (long long)x->k);
 done:

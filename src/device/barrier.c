@@ -1,14 +1,12 @@
 /* barrier.c - work-groups that wait for each other: how many may, and whether all of them came to
  * their end. The protocol is in cl/barrier.clh. */
 #include "device/barrier.h"
+#include "base/hooks.h"
 #include "device/launch.h"
 #include "device/tuning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int kry_test_abort_at = -1;
-int kry_test_stale_messages = 0;
 
 /* Words of the control buffer, as in cl/barrier.clh. */
 enum {
@@ -70,8 +68,7 @@ kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t 
     memset(b->words, 0, sizeof b->words);
     b->words[CONTROL_GROUPS] = groups;
     b->words[CONTROL_POLLS] = polls_of(b->dev);
-    if (kry_test_abort_at >= 0 && kry_test_abort_at-- == 0)
-        b->words[CONTROL_ARRIVED] = CONTROL_HIGH;
+    if (kry_test_aborts()) b->words[CONTROL_ARRIVED] = CONTROL_HIGH;
     TRY(launch(b, groups, args, count));
 done:
     return st;
@@ -113,7 +110,7 @@ kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, si
     CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
           "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
           b->groups);
-    if (kry_test_abort_at >= 0 && kry_test_abort_at-- == 0)
+    if (kry_test_aborts())
         TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE,
                                     CONTROL_ARRIVED * sizeof(cl_int), sizeof aborted, &aborted, 0,
                                     NULL, NULL));

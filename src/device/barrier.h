@@ -34,8 +34,4 @@ kry_status kry_barrier_begin_series(kry_barrier *barrier);
 kry_status kry_barrier_launch_next(kry_barrier *barrier, int groups, kry_arg *args, size_t count);
 kry_status kry_barrier_series_finished(kry_barrier *barrier, bool *finished); /* waits */
 
-/* For tests: launch number kry_test_abort_at from now is aborted (< 0: none); so many messages of
- * a probe count as stale, beside those that are. */
-extern int kry_test_abort_at, kry_test_stale_messages;
-
 #endif

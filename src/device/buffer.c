@@ -1,7 +1,6 @@
 /* buffer.c - memory of a device. */
+#include "base/hooks.h"
 #include "device/device.h"
-
-bool kry_test_keep_buffers = false;
 
 /* Drivers that allocate lazily accept a buffer that they cannot hold: write one byte and wait,
  * so that a full device says so here and not in the middle of a solve. */

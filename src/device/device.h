@@ -16,8 +16,6 @@ const char *kry_cl_error_name(cl_int err);
 
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer);
-/* Buffers are never given back: for Oclgrind 21.10, see tests/test_kernels.c. */
-extern bool kry_test_keep_buffers;
 
 /* ---- device.c, profile.c ---- */
 

@@ -6,7 +6,7 @@
 
 #include "device/device.h"
 
-/* ---- program.c, program_disk.c ---- */
+/* ---- program.c ---- */
 
 enum { KRY_MAX_ARGS = 40 };
 
@@ -46,8 +46,15 @@ void kry_compiling_end(const kry_device *dev);
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
-/* The whole text that is compiled for cl/<stem>.cl, to be freed. */
+
+/* ---- program_source.c: the text that is compiled, to be freed ---- */
+
+/* kry.clh, the files that cl/<stem>.cl needs before it, that file, and product.clh. */
 kry_status kry_program_source(const char *stem, char **source);
+/* kry.clh and the caller's own kernels. name: for messages of the compiler. */
+kry_status kry_program_source_given(const char *name, const char *given, char **source);
+
+/* ---- program_disk.c ---- */
 
 bool kry_cache_directory(char *dir, size_t size);  /* false: there is none */
 void kry_cache_make_directories(const char *path); /* those above the file `path` */

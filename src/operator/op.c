@@ -111,7 +111,10 @@ kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x, double
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply: NULL");
     TRY(kry_op_check_operands("kry_op_apply", op, x, op->shape.cols, y, op->shape.rows));
-    TRY(by_column(op->table->apply, op->self, alpha, x, beta, y));
+    if (op->table->apply_block && x->k > 1 && y->n > 0)
+        TRY(op->table->apply_block(op->self, alpha, x, beta, y));
+    else
+        TRY(by_column(op->table->apply, op->self, alpha, x, beta, y));
 done:
     return st;
 }

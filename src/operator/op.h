@@ -39,8 +39,6 @@ kry_status kry_op_make_twin(const char *who, const kry_op *A, kry_type type, dou
  * does not fit. */
 kry_status kry_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
                                int64_t count, double factor, kry_type to, void *out);
-/* y := op x and x.y */
-kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* z := op r and the pair (r.z, r.r) */
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 

@@ -187,6 +187,7 @@ const kry_op_table kry_parts_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "parts",
     .apply = parts_apply,
+    .apply_block = parts_apply,
     .residual = parts_residual,
     .apply_transpose = parts_apply_transpose,
     .diagonal = parts_diagonal,

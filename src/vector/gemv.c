@@ -17,7 +17,7 @@ kry_status kry_clblast_check(const char *who, int code)
 static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X, int64_t m,
                                const kry_vec *c, double beta, kry_vec *y)
 {
-    size_t rows = (size_t)m, ld = (size_t)X->n, n = (size_t)X->k, x0 = (size_t)X->first,
+    size_t rows = (size_t)m, ld = (size_t)X->ld, n = (size_t)X->k, x0 = (size_t)X->first,
            c0 = (size_t)c->first, y0 = (size_t)y->first;
     const kry_device *dev = y->dev;
     cl_command_queue queue = dev->queue;

@@ -13,12 +13,13 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    TRY(kry_buffer_create(dev, (size_t)KRY_SUM_CAPACITY * (size_t)width * sizeof(kry_partial),
-                          &s->buffer));
+    size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
+    TRY(kry_alloc(count, sizeof *s->host, &s->host));
+    TRY(kry_buffer_create(dev, count * sizeof *s->host, &s->buffer));
     *sum = s;
     s = NULL;
 done:
-    free(s);
+    kry_sum_release(&s);
     return st;
 }
 
@@ -29,6 +30,7 @@ void kry_sum_release(kry_sum **sum)
     if (!s) return;
     if (s->writes) clFinish(s->dev->queue); /* `total` is read until then */
     kry_buffer_release(s->dev, &s->buffer);
+    free(s->host);
     free(s);
 }
 
@@ -130,7 +132,7 @@ static bool reproducible(const kry_vec *x)
     return x->split ? x->dev->team->reproducible : x->layout->reproducible;
 }
 
-/* Chunks are of one column. */
+/* Where columns do not lie one behind the other; and in reproducible sums, whose chunks are of one column. */
 static kry_status dot_of_columns(const kry_vec *x, const kry_vec *y, double *dot)
 {
     kry_status st = KRY_OK;
@@ -152,7 +154,8 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
 
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
-    if (x->k > 1 && reproducible(x)) return dot_of_columns(x, y, dot);
+    bool packed = kry_vec_is_packed(x) && kry_vec_is_packed(y);
+    if (!packed || (x->k > 1 && reproducible(x))) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
     TRY(kry_sum_create(x->dev, 1, &sum));
     TRY(kry_vec_dot_sum(x, y, sum));

@@ -22,16 +22,16 @@ static kry_partial partial_of(const kry_device *dev, double v)
     return p;
 }
 
-/* numbers: those that groups left, count * width of them. */
-static kry_status read_partials(const kry_sum *sum, double *numbers)
+/* *numbers: those that groups left, count * width of them, until the next reading. */
+static kry_status read_partials(const kry_sum *sum, const double **numbers)
 {
     kry_status st = KRY_OK;
-    kry_partial part[2 * KRY_SUM_CAPACITY];
     int count = sum->count * sum->width;
 
     TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)count * sizeof *part, part, 0, NULL, NULL));
-    for (int i = 0; i < count; i++) numbers[i] = partial_sum(sum->dev, part, i);
+                               (size_t)count * sizeof *sum->host, sum->host, 0, NULL, NULL));
+    for (int i = 0; i < count; i++) sum->host[i].f64 = partial_sum(sum->dev, sum->host, i);
+    *numbers = &sum->host->f64;
 done:
     return st;
 }
@@ -45,9 +45,9 @@ static void add_up(const double *numbers, int count, int width, double *value)
 kry_status kry_sum_add_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    double numbers[2 * KRY_SUM_CAPACITY];
+    const double *numbers;
 
-    TRY(read_partials(sum, numbers));
+    TRY(read_partials(sum, &numbers));
     add_up(numbers, sum->count, sum->width, value);
 done:
     return st;
@@ -99,9 +99,9 @@ done:
 static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    double partial[2 * KRY_SUM_CAPACITY];
+    const double *partial;
 
-    TRY(read_partials(sum, partial));
+    TRY(read_partials(sum, &partial));
     TRY(kry_layout_add_chunks(layout, partial, sum->count, sum->width, value));
 done:
     return st;

@@ -25,7 +25,8 @@ static kry_status vec_new(kry_device *dev, kry_type type, int64_t n, int64_t k, 
                        .dev = kry_device_retain(dev),
                        .type = type,
                        .n = n,
-                       .k = k };
+                       .k = k,
+                       .ld = n };
     return KRY_OK;
 }
 
@@ -52,8 +53,8 @@ done:
     return st;
 }
 
-kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl_mem buffer,
-                        int64_t first, kry_vec **vec)
+kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t k, int64_t ld,
+                              cl_mem buffer, int64_t first, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     size_t bytes = 0;
@@ -64,19 +65,21 @@ kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_vec_wrap: one buffer cannot lie on several devices: copy into the parts of a vector "
           "(kry_vec_part)");
-    CHECK(n >= 0 && k >= 1 && first >= 0 && (n == 0 || k <= INT64_MAX / 16 / n), KRY_ERR_ARGUMENT,
-          "kry_vec_wrap: %lld-by-%lld from %lld is not a size", (long long)n, (long long)k,
-          (long long)first);
+    CHECK(n >= 0 && k >= 1 && first >= 0 && ld >= n && (ld == 0 || k <= INT64_MAX / 16 / ld),
+          KRY_ERR_ARGUMENT,
+          "kry_vec_wrap: %lld-by-%lld, columns %lld apart, from %lld is not a size", (long long)n,
+          (long long)k, (long long)ld, (long long)first);
     TRY(kry_type_check("kry_vec_wrap", dev, type));
     TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
-    int64_t room = (int64_t)(bytes / kry_type_size(type));
-    CHECK(first <= room && n * k <= room - first, KRY_ERR_SHAPE,
+    int64_t room = (int64_t)(bytes / kry_type_size(type)), needs = (k - 1) * ld + n;
+    CHECK(first <= room && needs <= room - first, KRY_ERR_SHAPE,
           "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",
           (long long)n, (long long)k, (long long)first, bytes);
     TRY(vec_new(dev, type, n, k, &v));
     TRY_CL(clRetainMemObject(buffer));
     v->buffer = buffer;
     v->first = first;
+    v->ld = ld;
     *vec = v;
     v = NULL;
 done:
@@ -84,27 +87,51 @@ done:
     return st;
 }
 
-kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
+kry_status kry_vec_wrap(kry_device *dev, kry_type type, int64_t n, int64_t k, cl_mem buffer,
+                        int64_t first, kry_vec **vec)
+{
+    return kry_vec_wrap_block(dev, type, n, k, n, buffer, first, vec);
+}
+
+kry_status kry_vec_block(const kry_vec *of, int64_t i, int64_t rows, int64_t j, int64_t cols,
+                         kry_vec **vec)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
     *vec = NULL;
-    CHECK(block && j >= 0 && j < block->k, KRY_ERR_ARGUMENT, "kry_vec_view: column %lld of %lld",
-          (long long)j, block ? (long long)block->k : 0);
-    if (block->split) {
-        TRY(vec_new(block->dev, block->type, block->n, 1, &v));
-        v->first = block->first + j;
-        TRY(kry_vec_share_parts(block, v));
+    CHECK(of, KRY_ERR_ARGUMENT, "kry_vec_block: NULL");
+    CHECK(
+        i >= 0 && rows >= 0 && rows <= of->n - i && j >= 0 && cols >= 1 && cols <= of->k - j,
+        KRY_ERR_ARGUMENT,
+        "kry_vec_block: %lld rows from %lld and %lld columns from %lld of a block of %lld-by-%lld",
+        (long long)rows, (long long)i, (long long)cols, (long long)j, (long long)of->n,
+        (long long)of->k);
+    if (of->split) {
+        CHECK(rows == of->n, KRY_ERR_UNSUPPORTED,
+              "kry_vec_block: on several devices a view has all rows; %lld of %lld were asked for",
+              (long long)rows, (long long)of->n);
+        TRY(vec_new(of->dev, of->type, rows, cols, &v));
+        v->first = of->first + j;
+        TRY(kry_vec_share_parts(of, v));
         *vec = v;
         v = NULL;
     } else {
-        TRY(kry_vec_wrap(block->dev, block->type, block->n, 1, block->buffer,
-                         block->first + j * block->n, vec));
+        TRY(kry_vec_wrap_block(of->dev, of->type, rows, cols, of->ld, of->buffer,
+                               of->first + j * of->ld + i, vec));
     }
 done:
     kry_vec_release(&v);
     return st;
+}
+
+kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
+{
+    *vec = NULL;
+    if (!block || j < 0 || j >= block->k)
+        return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_view: column %lld of %lld", (long long)j,
+                        block ? (long long)block->k : 0);
+    return kry_vec_block(block, 0, block->n, j, 1, vec);
 }
 
 kry_vec *kry_vec_retain(kry_vec *vec)
@@ -128,6 +155,7 @@ void kry_vec_release(kry_vec **vec)
 
 int64_t kry_vec_rows(const kry_vec *v) { return v->n; }
 int64_t kry_vec_cols(const kry_vec *v) { return v->k; }
+int64_t kry_vec_ld(const kry_vec *v) { return v->ld; }
 kry_type kry_vec_type(const kry_vec *v) { return v->type; }
 kry_device *kry_vec_device(const kry_vec *v) { return v->dev; }
 
@@ -141,44 +169,63 @@ kry_vec kry_vec_column(const kry_vec *v, int64_t j)
 {
     kry_vec c = kry_vec_borrow(v);
     c.k = 1;
-    c.first += v->split ? j : j * v->n;
+    c.first += v->split ? j : j * v->ld;
     return c;
+}
+
+/* Columns that are ld apart in both: whether one of x meets one of y. */
+static bool columns_meet(const kry_vec *x, const kry_vec *y)
+{
+    for (int64_t t = 1 - y->k; t < x->k; t++) {
+        int64_t from = x->first - y->first + t * x->ld; /* of a column of x behind one of y */
+        if (from < y->n && -from < x->n) return true;
+    }
+    return false;
 }
 
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
 {
     if (x->split && y->split)
         return x->part[0] == y->part[0] && x->first < y->first + y->k && y->first < x->first + x->k;
-    return x->buffer == y->buffer && x->first < y->first + y->n * y->k &&
-           y->first < x->first + x->n * x->k;
+    if (x->buffer != y->buffer || x->n == 0 || y->n == 0) return false;
+    if (x->ld == y->ld) return columns_meet(x, y);
+    return x->first < y->first + (y->k - 1) * y->ld + y->n &&
+           y->first < x->first + (x->k - 1) * x->ld + x->n;
 }
 
 /* ---- to and from the host ------------------------------------------------------------ */
 
-kry_status kry_vec_write(kry_vec *v, const void *host)
+/* At once, or column by column. Waits. */
+static kry_status transfer(const kry_vec *v, void *to, const void *from)
 {
     kry_status st = KRY_OK;
-    CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
-    if (v->split) return kry_vec_write_parts(v, host);
-    size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
-    if (bytes)
-        TRY_CL(clEnqueueWriteBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
-                                    host, 0, NULL, NULL));
+    const bool packed = kry_vec_is_packed(v);
+    const size_t size = kry_type_size(v->type);
+    const size_t bytes = (size_t)(packed ? v->n * v->k : v->n) * size;
+
+    for (int64_t j = 0; bytes && j < (packed ? 1 : v->k); j++) {
+        size_t at = (size_t)(v->first + j * v->ld) * size, step = (size_t)j * bytes;
+        if (from)
+            TRY_CL(clEnqueueWriteBuffer(v->dev->queue, v->buffer, CL_TRUE, at, bytes,
+                                        (const char *)from + step, 0, NULL, NULL));
+        else
+            TRY_CL(clEnqueueReadBuffer(v->dev->queue, v->buffer, CL_TRUE, at, bytes,
+                                       (char *)to + step, 0, NULL, NULL));
+    }
 done:
     return st;
 }
 
+kry_status kry_vec_write(kry_vec *v, const void *host)
+{
+    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
+    return v->split ? kry_vec_write_parts(v, host) : transfer(v, NULL, host);
+}
+
 kry_status kry_vec_read(const kry_vec *v, void *host)
 {
-    kry_status st = KRY_OK;
-    CHECK(v && (host || v->n == 0), KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
-    if (v->split) return kry_vec_read_parts(v, host);
-    size_t s = kry_type_size(v->type), bytes = (size_t)(v->n * v->k) * s;
-    if (bytes)
-        TRY_CL(clEnqueueReadBuffer(v->dev->queue, v->buffer, CL_TRUE, (size_t)v->first * s, bytes,
-                                   host, 0, NULL, NULL));
-done:
-    return st;
+    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
+    return v->split ? kry_vec_read_parts(v, host) : transfer(v, host, NULL);
 }
 
 /* ---- arithmetic ---------------------------------------------------------------------- */
@@ -197,13 +244,23 @@ done:
     return st;
 }
 
+kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec *v)
+{
+    if (kry_vec_is_packed(v)) return KRY_OK;
+    return kry_fail(
+        KRY_ERR_UNSUPPORTED,
+        "%s: the columns of %s start %lld numbers apart and have %lld: copy them into a "
+        "vector without gaps",
+        who, name, (long long)v->ld, (long long)v->n);
+}
+
 /* Alike, and if they share numbers then all of them: y is written. */
 static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
 {
     kry_status st = KRY_OK;
 
     TRY(kry_vec_check_alike(who, x, y));
-    CHECK(!kry_vec_overlap(x, y) || x->first == y->first, KRY_ERR_ARGUMENT,
+    CHECK(!kry_vec_overlap(x, y) || (x->first == y->first && x->ld == y->ld), KRY_ERR_ARGUMENT,
           "%s: x and y overlap by a part", who);
 done:
     return st;
@@ -248,6 +305,26 @@ done:
     return st;
 }
 
+/* Columns of at least one operand are further apart than it has rows. */
+static kry_status run_on_columns(const char *name, const operand *o, int count)
+{
+    kry_status st = KRY_OK;
+    kry_vec v[MOST_OPERANDS];
+    operand here[MOST_OPERANDS];
+
+    for (int64_t j = 0; j < o[count - 1].v->k; j++) {
+        for (int i = 0; i < count; i++) {
+            here[i] = o[i];
+            if (!o[i].v) continue;
+            v[i] = kry_vec_column(o[i].v, j);
+            here[i].v = &v[i];
+        }
+        TRY(run(name, here, count));
+    }
+done:
+    return st;
+}
+
 static kry_status run(const char *name, const operand *o, int count)
 {
     kry_status st = KRY_OK;
@@ -261,6 +338,8 @@ static kry_status run(const char *name, const operand *o, int count)
     kry_kernel *kernel;
 
     if (y->split) return run_on_parts(name, o, count);
+    for (int i = 0; i < count; i++)
+        if (o[i].v && !kry_vec_is_packed(o[i].v)) return run_on_columns(name, o, count);
     for (int i = 0; i < count; i++) {
         number[i] = kry_scalar_of(dev, o[i].a);
         if (!o[i].v) {

@@ -12,7 +12,9 @@ struct kry_vec {
     kry_layout *layout; /* borrowed from dev */
     kry_device *dev;    /* retained */
     kry_type type;
-    int64_t n, k, first;
+    int64_t n, k;
+    int64_t first; /* where the view starts in the buffer */
+    int64_t ld;    /* from the start of a column to the next: n or more */
     cl_mem buffer; /* retained; NULL: on a team */
     /* On a team: the numbers of each part, of whose columns these are k from `first` on. */
     struct kry_split *split;          /* retained */
@@ -30,11 +32,15 @@ static inline kry_vec kry_vec_borrow(const kry_vec *v)
                       .n = v->n,
                       .k = v->k,
                       .first = v->first,
+                      .ld = v->ld,
                       .buffer = v->buffer,
                       .split = v->split,
                       .part = v->part,
                       .piece_of = v->piece_of };
 }
+
+/* Whether its n*k numbers lie one behind the other. */
+static inline bool kry_vec_is_packed(const kry_vec *v) { return v->k <= 1 || v->ld == v->n; }
 
 /* What a group leaves of a sum: a TOTAL of cl/kry.clh, double where the device has it, else a pair of
  * floats, the sum and what rounding took from it. */
@@ -46,6 +52,7 @@ typedef union kry_partial {
 struct kry_sum {
     kry_device *dev;      /* borrowed */
     cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
+    kry_partial *host;    /* as many, where they are read to */
     int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
     cl_int count;         /* partial sums written */
     kry_partial total[2]; /* of all parts, on its way to the device */
@@ -60,9 +67,6 @@ kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of 
  * of them here; where that is more than a part has chunks, their sum counts as one. */
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
                                  double *value);
-/* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
- * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
-
 /* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
  * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
@@ -84,9 +88,11 @@ const char *kry_vec_alignment(const kry_vec *const *v, int count);
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* A number type, and one that the device has. */
 kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type);
+/* Columns without gaps, which a kernel wants. `name`: as the caller calls v. */
+kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec *v);
 /* Not NULL, the same size, type and device. */
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y);
-bool kry_vec_overlap(const kry_vec *x, const kry_vec *y);
+bool kry_vec_overlap(const kry_vec *x, const kry_vec *y); /* share at least one number */
 /* What CLBlast returned: 0, an error of OpenCL's, or beyond -1000 one of its own. */
 kry_status kry_clblast_check(const char *who, int code);
 /* gemv.c: y := X c with the first k of X's rows, X n-by-k, c and y k-by-1; nothing is checked. */

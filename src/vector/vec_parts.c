@@ -7,7 +7,7 @@ int kry_vec_parts(const kry_vec *v) { return v->split ? v->split->members : 1; }
 kry_vec kry_vec_on_part(const kry_vec *v, int rank)
 {
     kry_vec c = kry_vec_borrow(v->part[rank]);
-    c.first += v->first * c.n;
+    c.first += v->first * c.ld;
     c.k = v->k;
     c.piece_of = v->split;
     return c;
@@ -22,7 +22,7 @@ kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first, kry_vec **part)
           v ? kry_vec_parts(v) : 0);
     if (first) *first = v->split ? v->split->first[i] : 0;
     kry_vec c = v->split ? kry_vec_on_part(v, i) : kry_vec_borrow(v);
-    TRY(kry_vec_wrap(c.dev, c.type, c.n, c.k, c.buffer, c.first, part));
+    TRY(kry_vec_wrap_block(c.dev, c.type, c.n, c.k, c.ld, c.buffer, c.first, part));
 done:
     return st;
 }
