@@ -61,7 +61,7 @@ void gauss_jordan_eliminate(REAL *v, int i, int r, int p, int q, local const REA
 
 // Column j of the panel that begins at c0, w wide; j == c0 - 1: only the search.
 // size[j]: the pivot, or what was too small for one.
-kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pairs, ACC tolerance,
+kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, ACC tolerance,
                                 int most, int half_in, global REAL *F, long f0, long ld,
                                 global REAL *value, global int *row, global REAL *line,
                                 global int *rank, global int *top, global int *pivots,
@@ -75,7 +75,6 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
 
     F += f0 + c0 * ld;
 #ifndef KRY_CPU
-    local REAL lane_a[WG], lane_b[WG];
     REAL v[PANEL];
     const int i = from + l;
     EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
@@ -123,16 +122,11 @@ kernel void gauss_jordan_column(int m, int c0, int w, int j, int share, int pair
             if (top[s] >= 0) source[top[s]] = top[s], source[pivots[s]] = pivots[s];
 
     // the next column
-    const int half_out = 1 - half_in, partner = p ^ 1;
-    const int second = pairs && found_one && q % 2 == 0 && r % 2 == 0;
-    wanted look;
-    look.q = q + 1, look.first = q + 1 < w ? next : m, look.m = m;
-    look.by_pairs = pairs && (q + 1) % 2 == 0 && next % 2 == 0 && q + 2 < w;
-    look.forced = second && partner < m ? (partner == r ? p : partner) : -1;
+    const int half_out = 1 - half_in, first = q + 1 < w ? next : m;
 #ifdef KRY_CPU
-    candidate found = pivot_search(F, ld, from, to, look);
+    candidate found = pivot_search(F, ld, from, to, q + 1, first);
 #else
-    candidate found = pivot_search(v, i, i < to, look, lane_a, lane_b);
+    candidate found = pivot_search(v, i, i < to, q + 1, first);
 #endif
     found = pivot_best(found, lane_value, lane_row, lane_from);
     const notes left = pivot_notes(value, row, line, most, half_out);

@@ -3,7 +3,7 @@
 // Host: src/dense/lu_panel.c, lu_solve.c.  Launch: groups of WG. Behind pivot.clh.
 //
 // F holds L below the diagonal and U above. Panel: columns c0 ... c0 + w - 1 and rows from c0 on,
-// of which each group has `share`, an even number, or one for each work-item. A launch for column j
+// of which each group has `share`, or one for each work-item. A launch for column j
 // leaves for the next one, in one half of `value`, `row` and `line`: each group's best candidate
 // for the pivot of column j + 1, how good it is, where it is, and what stands in its row of the
 // panel; and, behind those of the groups, what stands in row j + 1. So the next launch knows both
@@ -66,10 +66,10 @@ void lu_eliminate(REAL *v, global REAL *f, long ld, int i, int w, int j, int p, 
 #endif
 
 // Exchange and eliminate for column j, and look for the next pivot if there is one in the panel.
-// j == c0 - 1: only that. pairs: KRY_PIVOT_BLOCK2.
+// j == c0 - 1: only that.
 // pivots[j]: the row exchanged with row j; order: the rows of A in their new places; source: the
 // same since the panel began; origin: since the block began, of which each has `block` columns.
-kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int most, int half_in,
+kernel void lu_column(int m, int c0, int w, int j, int share, int most, int half_in,
                       global REAL *F, long f0, long ld, global REAL *value, global int *row,
                       global REAL *line, global int *pivots, global int *order, global int *source,
                       global int *origin, int block)
@@ -81,7 +81,6 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
 
     F += f0 + c0 * ld;
 #ifndef KRY_CPU
-    local REAL lane_a[WG], lane_b[WG];
     REAL v[PANEL];
     const int i = from + l;
     EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
@@ -109,16 +108,11 @@ kernel void lu_column(int m, int c0, int w, int j, int share, int pairs, int mos
         for (int s = c0 - block + l; s < c0; s += WG) origin[s] = s, origin[pivots[s]] = pivots[s];
 
     // the next column
-    const int next = j + 1, half_out = 1 - half_in, partner = c0 + ((p - c0) ^ 1);
-    wanted look;
-    look.q = q + 1, look.first = next, look.m = m;
-    look.by_pairs = pairs && (q + 1) % 2 == 0 && q + 2 < w;
-    look.forced = pairs && (q + 1) % 2 && partner < m ? (partner == j ? p : partner) : -1;
-    if (q + 1 >= w) look.first = m; // no more columns
+    const int next = j + 1, half_out = 1 - half_in, first = q + 1 < w ? next : m;
 #ifdef KRY_CPU
-    candidate found = pivot_search(F, ld, from, to, look);
+    candidate found = pivot_search(F, ld, from, to, q + 1, first);
 #else
-    candidate found = pivot_search(v, i, i < to, look, lane_a, lane_b);
+    candidate found = pivot_search(v, i, i < to, q + 1, first);
 #endif
     found = pivot_best(found, lane_value, lane_row, lane_from);
     const notes left = pivot_notes(value, row, line, most, half_out);

@@ -148,7 +148,7 @@ static kry_status run_gauss_jordan(kry_device *dev, const scene *s, bool *good)
     KEEPS(kry_vec_inverse(A, NULL, inverse), inverse, ones);
     TRY(kry_vec_gemm(false, false, 1, A, inverse, 0, product));
     TRY(kry_vec_read(product, numbers));
-    KEEPS(kry_vec_rref(A, NULL, 0, NULL, &rank), A, matrix_A);
+    KEEPS(kry_vec_rref(A, 0, NULL, &rank), A, matrix_A);
     TRY(kry_vec_read(A, echelon));
     *good = rank == M && are_close(numbers, unit, M * M) && are_close(echelon, unit, M * M);
 done:

@@ -692,7 +692,7 @@ static kry_status dense_run(kry_device *dev, dense *s)
     TRY(kry_lu_condition(s->lu, &reciprocal));
     TRY(kry_vec_inverse(s->A, NULL, s->inverse));
     TRY(kry_vec_transpose(s->inverse, s->A));
-    st = kry_vec_rref(s->A, NULL, 0, pivots, &rank);
+    st = kry_vec_rref(s->A, 0, pivots, &rank);
     assert_int_equal(rank, st < 0 ? 0 : M);
 done:
     return st;

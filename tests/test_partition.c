@@ -303,6 +303,12 @@ static void volume__every_pattern(void **state)
             for (int p = 0; p < parts; p++)
                 for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
             OK(kry_partition_volume_of_rows(&csr, parts, first, volume));
+            kry_part_volume same[5];
+            OK(kry_team_volume(A.rows, A.row_ptr, A.col, parts, false, same));
+            for (int p = 0; p < parts; p++) {
+                assert_int_equal(same[p].received, volume[p].received);
+                assert_int_equal(same[p].sent, volume[p].sent);
+            }
             check_volume(&csr, parts, part, volume);
         }
         free(part);
@@ -364,6 +370,21 @@ done:
     return st;
 }
 
+static void team_volume__refusals(void **state)
+{
+    (void)state;
+    const int64_t row_ptr[] = { 0, 1, 2 }, falling[] = { 0, 2, 1 };
+    const int32_t col[] = { 0, 1 }, outside[] = { 0, 2 };
+    kry_part_volume volume[2];
+    REFUSES(kry_team_volume(2, NULL, col, 2, false, volume), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_team_volume(2, row_ptr, NULL, 2, false, volume), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(kry_team_volume(-1, row_ptr, col, 2, false, volume), KRY_ERR_ARGUMENT, "-1 rows");
+    REFUSES(kry_team_volume(2, falling, col, 2, false, volume), KRY_ERR_ARGUMENT, "decreases");
+    REFUSES(kry_team_volume(2, row_ptr, outside, 2, false, volume), KRY_ERR_ARGUMENT, "column 2");
+    REFUSES(kry_team_volume(2, row_ptr, col, 3, false, volume), KRY_ERR_ARGUMENT, "3 parts");
+    REFUSES(kry_team_volume(2, row_ptr, col, 0, true, volume), KRY_ERR_ARGUMENT, "0 parts");
+}
+
 static void partition__out_of_memory(void **state)
 {
     (void)state;
@@ -395,6 +416,7 @@ int main(void)
         cmocka_unit_test(by_graph__refusals),
         cmocka_unit_test(volume__every_pattern),
         cmocka_unit_test(volume__refusals),
+        cmocka_unit_test(team_volume__refusals),
         cmocka_unit_test(order__parts_together_rows_ascending),
         cmocka_unit_test(partition__out_of_memory),
     };

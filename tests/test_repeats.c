@@ -242,7 +242,7 @@ static kry_status run_dense(const row *r, kry_device *dev, kry_type type, uint64
     else if (!strcmp(r->word, "inverse"))
         TRY(kry_vec_inverse(A, NULL, C));
     else if (!strcmp(r->word, "rref"))
-        TRY(kry_vec_rref(A, NULL, 0, NULL, NULL));
+        TRY(kry_vec_rref(A, 0, NULL, NULL));
     else {
         TRY(kry_lu_create(A, NULL, &lu));
         TRY(kry_lu_solve(lu, false, B, C));

@@ -59,21 +59,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_transpose(const kry_vec *A, kry_vec *A
  */
 KRY_API KRY_MUST_CHECK kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op);
 
-/* How a pivot is chosen among the rows that are left. */
-typedef enum kry_pivoting {
-    KRY_PIVOT_PARTIAL, /* the entry of the column that is largest in magnitude; of equal ones the
-                          first, as LAPACK does */
-    KRY_PIVOT_BLOCK2   /* two columns at once, as on textures of 2-by-2 blocks: of the pairs of rows
-                          (2 i, 2 i + 1) the one whose block [a b; c d] has the largest
-                          k = |a d - b c| / (|a| + |b| + |c| + |d|), half the harmonic mean of |a|
-                          and |d| if b = c = 0. Pairs stay together; the larger of a and c goes
-                          first. Multipliers may be larger than 1, and errors are (docs/dense.md).
-                          Where the second pivot would be 0, and for a last single column, partial */
-} kry_pivoting;
-
 typedef struct kry_lu_params {
     size_t struct_size;
-    kry_pivoting pivoting; /* default KRY_PIVOT_PARTIAL */
     double tolerance; /* solves refuse a matrix whose smallest pivot is, in magnitude, at most this
                          fraction of its largest one, in [0, 1); default 0: one that is zero */
     int block;        /* columns between two updates of all that is left, a multiple of 32 up to
@@ -93,17 +80,16 @@ typedef struct kry_lu_params {
  *   lu      [out]  kind "lu". m == n: y = A^-1 x, and its transpose. Else only its factors
  *                  (kry_lu_factors) and pivots are of use. Does not follow A: factorise again
  *
- * Blocked and right-looking. Panels, pivots and row exchanges stay on the device; the host looks at
- * the pivots once, at the end. A singular matrix has factors, too; what needs its inverse refuses.
- * Applied, it may be a solver's preconditioner.
+ * With partial pivoting: a column's pivot is its entry of largest magnitude in the rows that are left,
+ * of equal ones the first, as in LAPACK. Blocked and right-looking. Panels, pivots and row exchanges
+ * stay on the device; the host looks at the pivots once, at the end. A singular matrix has factors,
+ * too; what needs its inverse refuses. Applied, it may be a solver's preconditioner.
  *
  * Cost     n^2 (m - n/3) operations for m >= n, m n words, and two words a row. Waits.
  * Returns  KRY_ERR_ARGUMENT (NULL, params out of range, an entry that is not finite: message says
  *          which), KRY_ERR_SHAPE for more than 2^31 - 1 rows or columns, KRY_ERR_UNSUPPORTED on a
  *          team, KRY_ERR_MEMORY
- * Source   G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. (2013), section 3.4;
- *          A. R. Brodtkorb, The graphics processor as a mathematical coprocessor in MATLAB,
- *          CISIS 2008: the pivoting by blocks
+ * Source   G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. (2013), section 3.4
  */
 KRY_API KRY_MUST_CHECK kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params,
                                                 kry_op **lu);
@@ -167,7 +153,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_lu_pivot(const kry_op *lu, double *smalles
  * Reduced row echelon form, in place, by Gauss-Jordan elimination with partial pivoting
  *
  *   A              [in,out]  m-by-n, finite
- *   params         NULL: the defaults; pivoting must be KRY_PIVOT_PARTIAL, the others are not used
  *   tolerance      entries of a column that are not larger count as zero, and become zero. 0: that of
  *                  MATLAB's rref, max(m, n) eps ||A||_inf
  *   pivot_columns  [out]  min(m, n) indices on the host, ascending; those behind the rank are -1. NULL:
@@ -176,18 +161,17 @@ KRY_API KRY_MUST_CHECK kry_status kry_lu_pivot(const kry_op *lu, double *smalles
  *
  * Cost     2 m n rank operations in n / 32 passes over a copy of A. Waits.
  * Returns  KRY_ERR_ARGUMENT (NULL, an entry or tolerance that is not finite, or negative),
- *          KRY_ERR_UNSUPPORTED (another pivoting; a team), KRY_ERR_SHAPE, KRY_ERR_MEMORY; A is then
+ *          KRY_ERR_UNSUPPORTED on a team, KRY_ERR_SHAPE, KRY_ERR_MEMORY; A is then
  *          as it was.
  */
-KRY_API KRY_MUST_CHECK kry_status kry_vec_rref(kry_vec *A, const kry_lu_params *params,
-                                               double tolerance, int64_t *pivot_columns,
+KRY_API KRY_MUST_CHECK kry_status kry_vec_rref(kry_vec *A, double tolerance, int64_t *pivot_columns,
                                                int64_t *rank);
 
 /*
  * inverse := A^-1 by Gauss-Jordan elimination
  *
  *   A        [in]   n-by-n, finite
- *   params   pivoting and tolerance as for kry_lu_create; NULL: the defaults
+ *   params   tolerance as for kry_lu_create; NULL: the default
  *   inverse  [out]  n-by-n; may be A, else no overlap
  *
  * A solve by kry_lu_create and kry_lu_solve takes a third of the operations, and is more accurate.

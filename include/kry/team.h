@@ -55,6 +55,32 @@ KRY_API int kry_team_size(const kry_device *device);
 /* Part i, borrowed; the device itself if it is no team. NULL: there is none. */
 KRY_API kry_device *kry_team_part(const kry_device *device, int i);
 
+/* What y := A x means for one part. */
+typedef struct kry_part_volume {
+    int64_t rows, entries;
+    int64_t coupled;        /* rows that need at least one word of another part */
+    int64_t received, sent; /* words: entries of x, each counted once for a receiver */
+    int neighbours;         /* other parts that it receives from or sends to */
+} kry_part_volume;
+
+/*
+ * What the parts of a team would tell each other in a product with A, without making it
+ *
+ *   n         rows and columns, up to 2^31 - 1
+ *   row_ptr   [in]   n+1, from 0 on, not decreasing
+ *   col       [in]   row_ptr[n] columns
+ *   parts     1 ... n, of equal speed
+ *   by_graph  split by METIS; else in blocks of rows, each with the same share of the work
+ *   volume    [out]  parts
+ *
+ * Returns  KRY_ERR_ARGUMENT for an index or a number of parts out of range (message: which);
+ *          KRY_ERR_UNSUPPORTED by_graph without METIS; KRY_ERR_MEMORY
+ * Source   A. Cevahir, A. Nukada, S. Matsuoka, ICCS 2009, sections 3.3 and 4.2
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_team_volume(int64_t n, const int64_t *row_ptr,
+                                                  const int32_t *col, int parts, bool by_graph,
+                                                  kry_part_volume *volume);
+
 /* The number of parts that hold rows of v; and a view of what part i holds, on that part's device: the
  * rows from *first on (of a split by METIS, the places). Release the view; the numbers are v's. */
 KRY_API int kry_vec_parts(const kry_vec *v);

@@ -146,8 +146,12 @@ typedef struct dense {
 static kry_status multiply(const dense *D, bool transposed, double alpha, const kry_vec *x,
                            double beta, kry_vec *y)
 {
-    const kry_block A = kry_block_of(D->A), X = kry_block_of(x), Y = kry_block_of(y);
-    return kry_gemm_blocks(KRY_GEMM_AUTO, transposed, false, alpha, &A, &X, beta, &Y);
+    return kry_gemm_run(&(kry_gemm){ .ta = transposed,
+                                     .alpha = alpha,
+                                     .A = kry_block_of(D->A),
+                                     .B = kry_block_of(x),
+                                     .beta = beta,
+                                     .C = kry_block_of(y) });
 }
 
 static kry_status dense_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)

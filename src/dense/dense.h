@@ -36,26 +36,25 @@ static inline kry_block kry_block_part(const kry_block *B, int64_t i, int64_t j,
     return part;
 }
 
-/* ---- gemm.c ---- */
+/* ---- gemm.c, gemm_clblast.c ---- */
 
-typedef enum kry_gemm_way {
-    KRY_GEMM_AUTO,        /* what suits the device and the sizes */
-    KRY_GEMM_CLBLAST,     /* Returns  KRY_ERR_UNSUPPORTED if kry was built without it */
-    KRY_GEMM_SINGLE_PASS, /* kry's own kernel: an inner product from end to end by one work-item */
-    KRY_GEMM_MULTI_PASS /* the same kernel for one slice of the inner dimension after another, C +=.
-                           Both are variants of Brodtkorb 2008, kept for comparisons */
-} kry_gemm_way;
-/* For measurements and tests: where AUTO goes, if it is not AUTO. */
-extern kry_gemm_way kry_gemm_auto_way;
-enum { KRY_GEMM_SLICE = 64 }; /* of the inner dimension, in a pass of KRY_GEMM_MULTI_PASS */
+/* C := alpha op(A) op(B) + beta C with blocks of matrices; op: transposed if `ta`, `tb`. */
+typedef struct kry_gemm {
+    bool ta, tb;
+    double alpha;
+    kry_block A, B;
+    double beta;
+    kry_block C;
+} kry_gemm;
 
-/* kry_vec_gemm by a way of one's own choice. */
-kry_status kry_gemm_by(kry_gemm_way way, bool transposed_A, bool transposed_B, double alpha,
-                       const kry_vec *A, const kry_vec *B, double beta, kry_vec *C);
-/* The same with blocks; nothing is checked. */
-kry_status kry_gemm_blocks(kry_gemm_way way, bool transposed_A, bool transposed_B, double alpha,
-                           const kry_block *A, const kry_block *B, double beta, const kry_block *C);
-/* A way by which AUTO does not go where the library has no CLBlast. */
+static inline int64_t kry_gemm_depth(const kry_gemm *g) { return g->ta ? g->A.rows : g->A.cols; }
+
+/* Nothing is checked. By CLBlast where the library has it and it is faster, else by kry's own. */
+kry_status kry_gemm_run(const kry_gemm *g);
+/* One of the two; C has rows and columns, and for CLBlast the depth is not 0.
+ * Returns  KRY_ERR_UNSUPPORTED for CLBlast if the library was built without it. */
+kry_status kry_gemm_own(const kry_gemm *g);
+kry_status kry_gemm_clblast(const kry_gemm *g);
 bool kry_gemm_has_clblast(void);
 
 /* ---- dense.c ---- */

@@ -22,7 +22,6 @@ typedef struct elimination {
     kry_block F;
     int64_t m, n;
     bool inverse;
-    int pairs;
     double tolerance;
     kry_kernel *column, *rows;
     int share, most;
@@ -93,30 +92,19 @@ static kry_status eliminate_panel(elimination *e, int64_t at, int64_t width)
 {
     kry_status st = KRY_OK;
     const cl_int m = (cl_int)e->m, c0 = (cl_int)at, w = (cl_int)width, share = e->share,
-                 pairs = e->pairs, most = e->most;
+                 most = e->most;
     cl_int j = c0 - 1;
     kry_scalar tolerance = kry_scalar_of(e->dev, e->tolerance);
-    const kry_arg args[] = { ARG(m),
-                             ARG(c0),
-                             ARG(w),
-                             ARG(j),
-                             ARG(share),
-                             ARG(pairs),
-                             ARG_ACC(e->dev, tolerance),
-                             ARG(most),
-                             ARG(e->half),
-                             ARG(e->F.buffer),
-                             ARG(e->F.first),
-                             ARG(e->F.ld),
-                             ARG(e->value),
-                             ARG(e->row),
-                             ARG(e->line),
-                             ARG(e->rank),
-                             ARG(e->top),
-                             ARG(e->pivots),
-                             ARG(e->order),
-                             ARG(e->source),
-                             ARG(e->pivot_column),
+    const kry_arg args[] = { ARG(m),           ARG(c0),
+                             ARG(w),           ARG(j),
+                             ARG(share),       ARG_ACC(e->dev, tolerance),
+                             ARG(most),        ARG(e->half),
+                             ARG(e->F.buffer), ARG(e->F.first),
+                             ARG(e->F.ld),     ARG(e->value),
+                             ARG(e->row),      ARG(e->line),
+                             ARG(e->rank),     ARG(e->top),
+                             ARG(e->pivots),   ARG(e->order),
+                             ARG(e->source),   ARG(e->pivot_column),
                              ARG(e->size) };
 
     for (; j < c0 + w; j++, e->half = 1 - e->half)
@@ -148,16 +136,18 @@ done:
 static kry_status multiply(const elimination *e, int64_t c0, int64_t w, int64_t from, int64_t count,
                            int64_t t)
 {
-    const kry_block panel = kry_block_part(&e->F, 0, c0, e->m, w),
-                    X = kry_block_part(&e->F, 0, from, e->m, count),
-                    T = { .dev = e->dev,
+    const kry_block T = { .dev = e->dev,
                           .type = e->F.type,
                           .buffer = e->T,
                           .first = t * PANEL,
                           .ld = PANEL,
                           .rows = w,
                           .cols = count };
-    return kry_gemm_blocks(KRY_GEMM_AUTO, false, false, 1, &panel, &T, 1, &X);
+    return kry_gemm_run(&(kry_gemm){ .alpha = 1,
+                                     .A = kry_block_part(&e->F, 0, c0, e->m, w),
+                                     .B = T,
+                                     .beta = 1,
+                                     .C = kry_block_part(&e->F, 0, from, e->m, count) });
 }
 
 /* All of it. For an inverse, columns to the left of a panel are multiplied, too. */
@@ -229,24 +219,19 @@ done:
     return st;
 }
 
-static kry_status check_rref(const kry_vec *A, const kry_lu_params *params, double tolerance)
+static kry_status check_rref(const kry_vec *A, double tolerance)
 {
     static const char who[] = "kry_vec_rref";
     kry_status st = KRY_OK;
-    kry_lu_params p;
 
     TRY(check_common(who, A));
-    TRY(kry_lu_check_params(who, A->dev, params, &p));
-    CHECK(p.pivoting == KRY_PIVOT_PARTIAL, KRY_ERR_UNSUPPORTED,
-          "%s: pivots by 2-by-2 blocks cannot pass a column over; use KRY_PIVOT_PARTIAL", who);
     CHECK(tolerance >= 0 && isfinite(tolerance), KRY_ERR_ARGUMENT,
           "%s: a tolerance of %g is not finite and at least 0", who, tolerance);
 done:
     return st;
 }
 
-kry_status kry_vec_rref(kry_vec *A, const kry_lu_params *params, double tolerance,
-                        int64_t *pivot_columns, int64_t *rank)
+kry_status kry_vec_rref(kry_vec *A, double tolerance, int64_t *pivot_columns, int64_t *rank)
 {
     kry_status st = KRY_OK;
     elimination e = { .tolerance = tolerance };
@@ -254,7 +239,7 @@ kry_status kry_vec_rref(kry_vec *A, const kry_lu_params *params, double toleranc
     cl_int found = 0, *column = NULL;
 
     if (rank) *rank = 0;
-    TRY(check_rref(A, params, tolerance));
+    TRY(check_rref(A, tolerance));
     const int64_t most = A->n < A->k ? A->n : A->k;
     TRY(kry_alloc((size_t)most, sizeof *column, &column));
     if (A->n > 0) {
@@ -349,7 +334,6 @@ kry_status kry_vec_inverse(const kry_vec *A, const kry_lu_params *params, kry_ve
 
     TRY(check_inverse(A, inverse));
     TRY(kry_lu_check_params("kry_vec_inverse", A->dev, params, &p));
-    e.pairs = p.pivoting == KRY_PIVOT_BLOCK2;
     TRY(elimination_begin(&e, A));
     TRY(eliminate(&e));
     TRY(check_pivots(&e, p.tolerance));

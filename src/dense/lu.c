@@ -1,5 +1,5 @@
-/* lu.c - the factors of a dense matrix as an operator that applies its inverse, and what they tell:
- * pivots, determinant, condition. Made in lu_panel.c, used in lu_solve.c. */
+/* lu.c - the factors of a dense matrix as an operator that applies its inverse; its pivots, its
+ * determinant, the factors themselves. Made in lu_factor.c, used in lu_solve.c. */
 #include "dense/lu.h"
 #include <math.h>
 #include <stdlib.h>
@@ -86,8 +86,6 @@ kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry
     const kry_lu_params *p = given ? given : &defaults;
 
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT, "%s: params not made by KRY_LU", who);
-    CHECK(p->pivoting == KRY_PIVOT_PARTIAL || p->pivoting == KRY_PIVOT_BLOCK2, KRY_ERR_ARGUMENT,
-          "%s: %d is not a way of pivoting", who, (int)p->pivoting);
     CHECK(p->tolerance >= 0 && p->tolerance < 1, KRY_ERR_ARGUMENT,
           "%s: a tolerance of %g is not in [0, 1)", who, p->tolerance);
     CHECK(p->block >= 0 && p->block <= KRY_LU_TRIANGLE && p->block % KRY_LU_PANEL == 0,
@@ -188,7 +186,8 @@ done:
     return st;
 }
 
-kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **op)
+kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_lu_how *how,
+                       kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_lu *lu = NULL;
@@ -197,11 +196,11 @@ kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op *
     TRY(kry_dense_check("kry_lu_create", "A", A));
     TRY(kry_alloc(1, sizeof *lu, &lu));
     TRY(kry_lu_check_params("kry_lu_create", A->dev, params, &lu->params));
+    lu->how = how ? *how : kry_lu_usual(A->dev, &lu->params, A->k);
     TRY(take(lu, A));
     if (lu->r > 0) TRY(kry_lu_factorise(lu, A));
     TRY(read_pivots(lu));
-    snprintf(lu->variant, sizeof lu->variant, "%s pivots, blocks of %d",
-             lu->params.pivoting == KRY_PIVOT_BLOCK2 ? "2-by-2" : "partial", lu->params.block);
+    snprintf(lu->variant, sizeof lu->variant, "partial pivots, blocks of %d", lu->params.block);
     TRY(kry_op_create(
         A->dev, &lu_table, lu,
         &(kry_op_shape){ .rows = A->k, .cols = A->n, .type = A->type, .traits = lu->params.traits },
@@ -212,9 +211,14 @@ done:
     return st;
 }
 
+kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **op)
+{
+    return kry_lu_make(A, params, NULL, op);
+}
+
 /* ---- what it tells ---- */
 
-static kry_status check_lu(const char *who, const kry_op *op, bool square, const kry_lu **lu)
+kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu)
 {
     kry_status st = KRY_OK;
 
@@ -234,7 +238,7 @@ kry_status kry_lu_determinant(const kry_op *op, double *mantissa, int64_t *expon
 
     CHECK(mantissa && exponent, KRY_ERR_ARGUMENT, "kry_lu_determinant: NULL");
     *mantissa = 0, *exponent = 0;
-    TRY(check_lu("kry_lu_determinant", op, true, &lu));
+    TRY(kry_lu_get("kry_lu_determinant", op, true, &lu));
     *mantissa = lu->mantissa, *exponent = lu->exponent;
 done:
     return st;
@@ -247,7 +251,7 @@ kry_status kry_lu_pivot(const kry_op *op, double *smallest, int64_t *column)
 
     CHECK(smallest && column, KRY_ERR_ARGUMENT, "kry_lu_pivot: NULL");
     *smallest = 0, *column = 0;
-    TRY(check_lu("kry_lu_pivot", op, false, &lu));
+    TRY(kry_lu_get("kry_lu_pivot", op, false, &lu));
     *smallest = lu->smallest, *column = lu->column;
 done:
     return st;
@@ -292,7 +296,7 @@ kry_status kry_lu_factors(const kry_op *op, kry_vec *L, kry_vec *U, int64_t *row
     kry_status st = KRY_OK;
     const kry_lu *lu;
 
-    TRY(check_lu("kry_lu_factors", op, false, &lu));
+    TRY(kry_lu_get("kry_lu_factors", op, false, &lu));
     if (L) TRY(check_factor(op, "L", L, lu->m, lu->r));
     if (U) TRY(check_factor(op, "U", U, lu->r, lu->n));
     CHECK(!L || !U || !kry_vec_overlap(L, U), KRY_ERR_ARGUMENT, "kry_lu_factors: L and U overlap");
@@ -300,122 +304,5 @@ kry_status kry_lu_factors(const kry_op *op, kry_vec *L, kry_vec *U, int64_t *row
     if (U) TRY(copy_factor(lu, false, U));
     for (int64_t i = 0; row_order && i < lu->m; i++) row_order[i] = lu->row_order[i];
 done:
-    return st;
-}
-
-/* ---- condition ---- */
-
-typedef struct estimate {
-    const kry_lu *lu;
-    kry_vec *v;       /* n-by-1, owned */
-    void *host;       /* the same, owned */
-    double *x, *sign; /* n each, owned */
-} estimate;
-
-static void estimate_end(estimate *e)
-{
-    kry_vec_release(&e->v);
-    free(e->host), free(e->x), free(e->sign);
-}
-
-static kry_status estimate_begin(estimate *e)
-{
-    kry_status st = KRY_OK;
-    const size_t n = (size_t)e->lu->n;
-
-    TRY(kry_alloc(n, kry_type_size(e->lu->F->type), &e->host));
-    TRY(kry_alloc(n, sizeof(double), &e->x));
-    TRY(kry_alloc(n, sizeof(double), &e->sign));
-    TRY(kry_vec_create(e->lu->F->dev, e->lu->F->type, e->lu->n, 1, &e->v));
-done:
-    return st;
-}
-
-/* x := A^-1 from or A'^-1 from, and its 1-norm. */
-static kry_status solve(estimate *e, bool transposed, const double *from, double *norm)
-{
-    kry_status st = KRY_OK;
-    const kry_type type = e->lu->F->type;
-
-    for (int64_t i = 0; i < e->lu->n; i++) kry_number_put(type, e->host, i, from[i]);
-    TRY(kry_vec_write(e->v, e->host));
-    TRY(kry_lu_run(e->lu, transposed, 1, e->v, e->lu->work, 0, e->v));
-    TRY(kry_vec_read(e->v, e->host));
-    *norm = 0;
-    for (int64_t i = 0; i < e->lu->n; i++) {
-        e->x[i] = kry_number_at(type, e->host, i);
-        *norm += fabs(e->x[i]);
-    }
-done:
-    return st;
-}
-
-/* Whether the signs of x are new; they are kept. */
-static bool take_signs(estimate *e)
-{
-    bool fresh = false;
-    for (int64_t i = 0; i < e->lu->n; i++) {
-        double s = e->x[i] < 0 ? -1 : 1;
-        fresh |= s != e->sign[i];
-        e->sign[i] = s;
-    }
-    return fresh;
-}
-
-static int64_t largest(const double *x, int64_t n)
-{
-    int64_t at = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (fabs(x[i]) > fabs(x[at])) at = i;
-    return at;
-}
-
-/* The 1-norm of A^-1, from below. */
-static kry_status estimate_inverse(estimate *e, double *norm)
-{
-    enum { STEPS = 5 };
-    kry_status st = KRY_OK;
-    const int64_t n = e->lu->n;
-    double now = 0, ignored;
-    int64_t last = -1;
-
-    for (int64_t i = 0; i < n; i++) e->x[i] = 1.0 / (double)n;
-    TRY(solve(e, false, e->x, norm));
-    for (int step = 1; step < STEPS && n > 1 && take_signs(e); step++) {
-        TRY(solve(e, true, e->sign, &ignored));
-        int64_t j = largest(e->x, n);
-        if (j == last) break;
-        last = j;
-        for (int64_t i = 0; i < n; i++) e->x[i] = i == j;
-        TRY(solve(e, false, e->x, &now));
-        if (!(now > *norm)) break;
-        *norm = now;
-    }
-    /* for those matrices that deceive it */
-    for (int64_t i = 0; i < n && n > 1; i++)
-        e->x[i] = (i % 2 ? -1 : 1) * (1 + (double)i / (double)(n - 1));
-    if (n > 1) {
-        TRY(solve(e, false, e->x, &now));
-        *norm = fmax(*norm, 2 * now / (3 * (double)n));
-    }
-done:
-    return st;
-}
-
-kry_status kry_lu_condition(const kry_op *op, double *reciprocal)
-{
-    kry_status st = KRY_OK;
-    double inverse = 0;
-    estimate e = { .lu = NULL };
-
-    CHECK(reciprocal, KRY_ERR_ARGUMENT, "kry_lu_condition: NULL");
-    *reciprocal = 0;
-    TRY(check_lu("kry_lu_condition", op, true, &e.lu));
-    if (e.lu->smallest == 0) return KRY_OK;
-    TRY(estimate_begin(&e));
-    TRY(estimate_inverse(&e, &inverse));
-    if (isfinite(inverse) && inverse > 0) *reciprocal = 1 / e.lu->norm / inverse;
-done:
-    estimate_end(&e);
     return st;
 }

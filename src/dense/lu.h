@@ -5,16 +5,27 @@
 #define KRY_LU_INTERNAL_H
 
 #include "dense/dense.h"
+#include "device/barrier.h"
 
 enum {
     KRY_LU_PANEL = 32,    /* PANEL of cl/lu.cl: columns that are factored one by one */
     KRY_LU_TRIANGLE = 256 /* TRIANGLE: rows of a triangle that is solved with in one launch */
 };
 
+/* How factors are made; tests choose for themselves. */
+typedef struct kry_lu_how {
+    int panel_group; /* work-items of a group, for panels that are factored in one launch each; 0: a
+                        launch for each column */
+    bool two_queues; /* the next block beside the operations of this one */
+    int strips;      /* that columns are updated in then */
+} kry_lu_how;
+
 typedef struct kry_lu {
-    kry_vec *F;               /* owned: m-by-n, L below the diagonal and U on and above it */
-    int64_t m, n, r;          /* r: the smaller one */
-    kry_lu_params params;     /* with their defaults filled in */
+    kry_vec *F;           /* owned: m-by-n, L below the diagonal and U on and above it */
+    int64_t m, n, r;      /* r: the smaller one */
+    kry_lu_params params; /* with their defaults filled in */
+    kry_lu_how how;
+    int panels_at_once;       /* that were factored in one launch */
     cl_mem order;             /* m cl_int: row i of L U is row order[i] of A */
     cl_int *row_order;        /* the same on the host */
     kry_vec *work;            /* owned: n-by-1; NULL if m != n */
@@ -32,29 +43,60 @@ int kry_lu_columns(kry_type type);
 void kry_lu_defines(kry_type type, char *text, size_t size);
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel);
 
-/* lu_panel.c: rows of an m-row panel that a group has. */
-int kry_lu_share(const kry_device *dev, int64_t m);
+/* ---- lu.c ---- */
+
+/* kry_lu_create in one's own way; how: NULL: kry_lu_usual. */
+kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_lu_how *how,
+                       kry_op **op);
+/* What is behind an operator; NULL if it was not made by kry_lu_create. */
+const kry_lu *kry_lu_of(const kry_op *op);
+/* The same, or a refusal; square: also of factors of a matrix that is not square. */
+kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu);
+/* Refuses to solve with a singular matrix. */
+kry_status kry_lu_check_regular(const char *who, const kry_lu *lu);
+/* A set of parameters made by KRY_LU, with its defaults filled in. */
+kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry_lu_params *given,
+                               kry_lu_params *filled);
+
+/* ---- lu_factor.c ---- */
+
+/* What suits the device. */
+kry_lu_how kry_lu_usual(kry_device *dev, const kry_lu_params *params, int64_t n);
 /* F := the factors of A, and order. */
 kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A);
-/* For tests: work-items to a group that factor panels in one launch each; 0: a launch for each
- * column; < 0: what suits the device. And how many panels were factored in one launch since then.
- */
-extern int kry_test_lu_group, kry_test_lu_panels;
-extern int kry_test_lu_aside; /* whether there is a second queue; < 0: what suits the device */
 
-/* lu_solve.c: X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one
+/* ---- lu_panel.c ---- */
+
+/* Factors that are being made. */
+typedef struct kry_lu_factoring {
+    kry_lu *lu;
+    kry_device *dev;
+    kry_block F;
+    kry_kernel *column, *rows;
+    int share, most; /* rows of a panel to a group, and groups at most */
+    cl_mem inverse;  /* of triangles along a block's diagonal; owned */
+    cl_mem value, row, line, pivots, source, origin; /* as in cl/lu.cl; owned */
+    kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
+    kry_kernel *panel;
+    cl_command_queue aside; /* borrowed; NULL: there is one queue */
+    cl_int m, c0, w, fresh; /* rows of F; the panel in turn, and whether a block begins there */
+} kry_lu_factoring;
+
+/* Rows of an m-row panel that a group has. */
+int kry_lu_share(const kry_device *dev, int64_t m);
+/* Make f->barrier, if panels can be factored in one launch each. */
+void kry_lu_prepare_panels(kry_lu_factoring *f);
+/* Columns at ... at + width - 1, below row `at`. */
+kry_status kry_lu_factor_panel(kry_lu_factoring *f, int64_t at, int64_t width);
+
+/* ---- lu_solve.c ---- */
+
+/* X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one
  * below the diagonal, with ones on it; transposed: its transpose. */
 kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, const kry_block *X);
 /* Y := alpha A^-1 B + beta Y or, transposed, A'^-1; T: n-by-k of room. Nothing is checked. Y may be
  * B. */
 kry_status kry_lu_run(const kry_lu *lu, bool transposed, double alpha, const kry_vec *B, kry_vec *T,
                       double beta, kry_vec *Y);
-/* lu.c: what is behind an operator; NULL if it was not made by kry_lu_create. */
-const kry_lu *kry_lu_of(const kry_op *op);
-/* Refuses to solve with a singular matrix. */
-kry_status kry_lu_check_regular(const char *who, const kry_lu *lu);
-/* A set of parameters made by KRY_LU, with its defaults filled in. */
-kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry_lu_params *given,
-                               kry_lu_params *filled);
 
 #endif

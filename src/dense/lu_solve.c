@@ -57,12 +57,15 @@ static kry_status sweep(bool lower, bool transposed, const kry_block *F, const k
         /* rows that are still to come */
         const int64_t r0 = backward ? 0 : i + b, rows = backward ? i : n - i - b;
         const kry_block T = kry_block_part(F, i, i, b, b),
-                        X_i = kry_block_part(X, i, 0, b, X->cols),
-                        X_r = kry_block_part(X, r0, 0, rows, X->cols),
-                        T_r = transposed ? kry_block_part(F, i, r0, b, rows)
-                                         : kry_block_part(F, r0, i, rows, b);
+                        X_i = kry_block_part(X, i, 0, b, X->cols);
         TRY(kry_lu_triangle(lower, transposed, &T, &X_i));
-        TRY(kry_gemm_blocks(KRY_GEMM_AUTO, transposed, false, -1, &T_r, &X_i, 1, &X_r));
+        TRY(kry_gemm_run(&(kry_gemm){ .ta = transposed,
+                                      .alpha = -1,
+                                      .A = transposed ? kry_block_part(F, i, r0, b, rows)
+                                                      : kry_block_part(F, r0, i, rows, b),
+                                      .B = X_i,
+                                      .beta = 1,
+                                      .C = kry_block_part(X, r0, 0, rows, X->cols) }));
     }
 done:
     return st;

@@ -46,14 +46,6 @@ kry_status kry_partition_by_graph(const kry_host_csr *A, int parts, const double
  */
 void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order);
 
-/* What y := A x means for one part. */
-typedef struct kry_part_volume {
-    int64_t rows, entries;
-    int64_t coupled;        /* rows that need at least one word of another part */
-    int64_t received, sent; /* words: entries of x, each counted once for a receiver */
-    int neighbours;         /* other parts that it receives from or sends to */
-} kry_part_volume;
-
 /*
  * The volume of each part when row i, and entry i of x, belong to part[i].
  *

@@ -89,7 +89,9 @@ static kry_status create_operator(const bench *b, const product_input *in, const
 {
     kry_status st = KRY_OK;
     double start = now();
-    if (f->stencil) {
+    if (in->make) {
+        TRY(in->make(b, in, A));
+    } else if (f->stencil) {
         kry_stencil_params grid = *in->grid;
         grid.path = f->path;
         TRY(kry_stencil_create(b->device, b->type, &grid, A));

@@ -15,6 +15,8 @@ typedef struct product_input {
     float *owned;
     unsigned traits;
     double bytes; /* of row_ptr, col and val */
+    /* Makes the operator in place of the form that is asked for; NULL: the form does. */
+    kry_status (*make)(const bench *b, const struct product_input *in, kry_op **A);
 } product_input;
 
 kry_status product_input_create(const bench *b, const source *s, product_input *in);

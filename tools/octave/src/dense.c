@@ -315,7 +315,7 @@ static kry_status run_rref(void *params, kry_task *self)
     TRY(kry_task_input_vec(self, 0, &A));
     if (p->shape.rows > 0 && p->shape.cols > 0) {
         TRY(kry_vec_copy(A, R));
-        TRY(kry_vec_rref(R, NULL, p->tolerance, p->pivots, p->rank));
+        TRY(kry_vec_rref(R, p->tolerance, p->pivots, p->rank));
     }
     kry_task_set_vec(self, R);
 done:

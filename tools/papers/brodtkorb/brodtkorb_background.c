@@ -6,7 +6,6 @@
  * device's times include both transfers. Both at once is a batch over two queues (task.h), one of
  * them the host's, which calls LAPACK. All three go through the same batch.
  */
-#include "base/random.h"
 #include "brodtkorb.h"
 #include "text.h"
 #include <assert.h>
@@ -72,12 +71,12 @@ static kry_status systems_create(const brodtkorb *p, size_t n, systems *s)
     double *sums = NULL;
     size_t word = kry_type_size(p->b->type);
     *s = (systems){ .p = p, .type = p->b->type, .n = n };
-    TRY(kry_alloc(SYSTEMS * n * n, word, &s->A));
-    TRY(kry_alloc(SYSTEMS * n * n, word, &s->work));
-    TRY(kry_alloc(SYSTEMS * n, word, &s->b));
-    TRY(kry_alloc(SYSTEMS * n, word, &s->x));
-    TRY(kry_alloc(n, sizeof *s->pivots, &s->pivots));
-    TRY(kry_alloc(n, sizeof *sums, &sums));
+    TRY(allocate(SYSTEMS * n * n, word, &s->A));
+    TRY(allocate(SYSTEMS * n * n, word, &s->work));
+    TRY(allocate(SYSTEMS * n, word, &s->b));
+    TRY(allocate(SYSTEMS * n, word, &s->x));
+    TRY(allocate(n, sizeof *s->pivots, &s->pivots));
+    TRY(allocate(n, sizeof *sums, &sums));
     fill(s, sums);
     TRY(kry_queue_create(NULL, NULL, &s->queues[HOST]));
     TRY(kry_queue_create(p->b->device, NULL, &s->queues[DEVICE]));
@@ -164,11 +163,11 @@ static kry_status solve_by(const systems *s, int first, int count, outcome *o)
     for (int r = -1; r < REPEATS; r++) {
         memcpy(s->work, s->A, SYSTEMS * s->n * s->n * word);
         memcpy(s->x, s->b, SYSTEMS * s->n * word);
-        double start = kry_now();
+        double start = now();
         TRY(kry_batch_run(KRY_JOBS(.queues = s->queues + first, .count = count, .jobs = SYSTEMS,
                                    .run = solve_some, .user = (void *)s),
                           shares));
-        double seconds = kry_now() - start;
+        double seconds = now() - start;
         o->error = fmax(o->error, largest_error(s));
         if (r < 0 || seconds >= o->seconds) continue;
         o->seconds = seconds;

@@ -115,8 +115,8 @@ static kry_status sheet_create(const brodtkorb *p, int64_t n, sheet *s)
     TRY(brodtkorb_random(p->b, n, n, 0, &s->A, &s->a));
     TRY(brodtkorb_random(p->b, n, n, 1, &s->B, &s->b));
     TRY(kry_vec_create(p->b->device, p->b->type, n, n, &s->C));
-    TRY(kry_alloc((size_t)(n * n), kry_type_size(p->b->type), &s->c));
-    TRY(kry_alloc((size_t)n, sizeof *s->pivots, &s->pivots));
+    TRY(allocate((size_t)(n * n), kry_type_size(p->b->type), &s->c));
+    TRY(allocate((size_t)n, sizeof *s->pivots, &s->pivots));
 done:
     return st;
 }
@@ -131,10 +131,10 @@ static kry_status least_time(const sheet *s, work *run, bool on_host, double *se
         memcpy(s->c, s->a,
                (size_t)(s->n * s->n) * kry_type_size(b->type)); /* getrf works in place */
         TRY(kry_device_finish(b->device));
-        double start = kry_now();
+        double start = now();
         TRY(run(s));
         if (!on_host) TRY(kry_device_finish(b->device));
-        if (r >= 0) *seconds = fmin(*seconds, kry_now() - start);
+        if (r >= 0) *seconds = fmin(*seconds, now() - start);
     }
 done:
     return st;

@@ -2,7 +2,6 @@
  * brodtkorb_tridiagonal.c - many tridiagonal systems at once, beside LAPACK's gtsv in a loop over
  * them, on one core; and what the times grow like: the coefficient of n in a line through them.
  */
-#include "base/random.h"
 #include "brodtkorb.h"
 #include "fit.h"
 #include <inttypes.h>
@@ -54,8 +53,8 @@ static kry_status batch_create(const brodtkorb *p, int64_t n, int64_t systems, b
     size_t word = kry_type_size(b->type);
     *t = (batch){ .p = p, .n = n, .systems = systems };
     for (int a = 0; a < ARRAYS; a++) {
-        TRY(kry_alloc((size_t)(n * systems), word, &t->on_host[a]));
-        TRY(kry_alloc((size_t)(n * systems), word, &t->room[a]));
+        TRY(allocate((size_t)(n * systems), word, &t->on_host[a]));
+        TRY(allocate((size_t)(n * systems), word, &t->room[a]));
         for (int64_t i = 0; i < n * systems; i++) {
             if (b->type == KRY_F32)
                 ((float *)(void *)t->on_host[a])[i] = (float)entry(b, a, i);
@@ -78,12 +77,12 @@ static double host_seconds(const batch *t)
     for (int r = 0; r < REPEATS; r++) {
         for (int a = 0; a < ARRAYS; a++)
             memcpy(t->room[a], t->on_host[a], step * (size_t)t->systems);
-        double start = kry_now();
+        double start = now();
         for (size_t s = 0; s < (size_t)t->systems; s++)
             lapack_gtsv(t->p->host, t->p->b->type, (int)t->n, t->room[LOWER] + s * step + word,
                         t->room[DIAGONAL] + s * step, t->room[UPPER] + s * step,
                         t->room[RIGHT] + s * step);
-        least = fmin(least, kry_now() - start);
+        least = fmin(least, now() - start);
     }
     return least;
 }

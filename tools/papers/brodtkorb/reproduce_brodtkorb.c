@@ -2,7 +2,6 @@
  * reproduce_brodtkorb.c - dense algebra on the device beside the host's best, in single precision
  * unless told otherwise; then what the other files of brodtkorb_*.c measure.
  */
-#include "base/random.h"
 #include "brodtkorb.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@ kry_status brodtkorb_random(const bench *b, int64_t m, int64_t n, uint64_t strea
     kry_status st = KRY_OK;
     void *numbers = NULL;
     int64_t count = m * n;
-    TRY(kry_alloc((size_t)count, kry_type_size(b->type), &numbers));
+    TRY(allocate((size_t)count, kry_type_size(b->type), &numbers));
     for (int64_t i = 0; i < count; i++) {
         double value = kry_random_unit((uint64_t)b->seed, stream, (uint64_t)i) - 0.5;
         if (b->type == KRY_F32)

@@ -96,8 +96,8 @@ static kry_status copy_numbers(const kry_vec *from, kry_vec *to)
     size_t n = (size_t)kry_vec_rows(from);
     double *wide = NULL;
     float *narrow = NULL;
-    TRY(kry_alloc(n, sizeof *wide, &wide));
-    TRY(kry_alloc(n, sizeof *narrow, &narrow));
+    TRY(allocate(n, sizeof *wide, &wide));
+    TRY(allocate(n, sizeof *narrow, &narrow));
     bool in_single = kry_vec_type(from) == KRY_F32;
     TRY(kry_vec_read(from, in_single ? (void *)narrow : (void *)wide));
     for (size_t i = 0; i < n; i++) {

@@ -3,10 +3,8 @@
  * iteration, with rows in contiguous blocks of equal cost, as theirs are, and in parts by METIS.
  */
 #include "cevahir.h"
-#include "sparse/partition.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { MOST_PARTS = 4, WAYS = 2 };
 static const char table_name[] = "section 4.2";
@@ -17,19 +15,12 @@ typedef struct volumes {
     char refused[400];
 } volumes;
 
-static void measure(const kry_host_csr *A, int parts, bool graph, int32_t *part, volumes *v)
+static void measure(const sparse *A, int parts, bool by_graph, volumes *v)
 {
     kry_status st = KRY_OK;
-    int64_t first[MOST_PARTS + 1];
     kry_part_volume of[MOST_PARTS];
     *v = (volumes){ .largest = NAN, .total = NAN };
-    if (graph) {
-        TRY(kry_partition_by_graph(A, parts, NULL, part));
-        TRY(kry_partition_volume(A, parts, part, of));
-    } else {
-        TRY(kry_partition_by_rows(A->rows, A->row_ptr, parts, NULL, 1, first));
-        TRY(kry_partition_volume_of_rows(A, parts, first, of));
-    }
+    TRY(kry_team_volume(A->rows, A->row_ptr, A->col, parts, by_graph, of));
     v->largest = v->total = 0;
     for (int p = 0; p < parts; p++) {
         v->largest = fmax(v->largest, (double)of[p].received);
@@ -58,19 +49,14 @@ static kry_status volume_row(const bench *b, const source *src)
 {
     kry_status st = KRY_OK;
     sparse A = { 0 };
-    int32_t *part = NULL;
     volumes v;
     char refused[400] = "";
     TRY(sparse_of_source(src, &A));
-    TRY(kry_alloc((size_t)A.rows, sizeof *part, &part));
-    const kry_host_csr csr = {
-        .rows = A.rows, .cols = A.cols, .nnz = A.nnz, .row_ptr = A.row_ptr, .col = A.col
-    };
     reproduce_say(b, "%-32.32s", cevahir_name(src->name));
     reproduce_number(b, "%13.0f", (double)A.rows);
     for (int t = 1; t < CEVAHIR_TEAMS; t++) {
         for (int way = 0; way < WAYS; way++) {
-            measure(&csr, cevahir_devices[t], way == 1, part, &v);
+            measure(&A, cevahir_devices[t], way == 1, &v);
             print_cells(b, src->name, cevahir_devices[t], way, &v);
             if (v.refused[0]) snprintf(refused, sizeof refused, "%s", v.refused);
         }
@@ -78,7 +64,6 @@ static kry_status volume_row(const bench *b, const source *src)
     reproduce_say(b, "\n");
     if (refused[0]) cevahir_refused(b, cevahir_name(src->name), refused);
 done:
-    free(part);
     sparse_release(&A);
     return st;
 }

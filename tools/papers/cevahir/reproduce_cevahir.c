@@ -6,6 +6,7 @@
  *          ICCS 2009: averages over their matrices on a GeForce 8800 GTS.
  */
 #include "cevahir.h"
+#include "jagged.h"
 #include "product.h"
 #include "text.h"
 #include <math.h>
@@ -15,14 +16,19 @@
 
 static const char table_name[] = "figure 4", unit[] = "GFLOP/s";
 
+typedef kry_status make_fn(const bench *b, const product_input *in, kry_op **A);
+static make_fn make_basic, make_texture;
+
 static const struct column {
-    const char *format;
-    double theirs; /* their average; 0: none */
+    const char *name;
+    double theirs;     /* their average; 0: none */
+    kry_format format; /* of the library */
+    make_fn *make;     /* NULL: there it is */
 } columns[] = {
-    { "csr", 1.37 },
-    { "jds:basic", 2.7 },
-    { "jds", 6.52 },
-    { "jds:texture", 0 },
+    { "csr", 1.37, KRY_FORMAT_CSR, NULL },
+    { "jds:basic", 2.7, KRY_FORMAT_AUTO, make_basic },
+    { "jds", 6.52, KRY_FORMAT_JDS, NULL },
+    { "jds:texture", 0, KRY_FORMAT_AUTO, make_texture },
 };
 enum { COLUMNS = COUNT(columns) };
 
@@ -107,7 +113,7 @@ static void print_heading(const bench *b)
                   "Cevahir, Nukada, Matsuoka 2009, %s: y := A x in single precision, %s\n"
                   "theirs on a GeForce 8800 GTS, ours on %s\n\n%-32s",
                   table_name, unit, b->info->name, "matrix");
-    for (int c = 0; c < COLUMNS; c++) reproduce_say(b, "%13s", columns[c].format);
+    for (int c = 0; c < COLUMNS; c++) reproduce_say(b, "%13s", columns[c].name);
     reproduce_say(b, "\n");
 }
 
@@ -116,7 +122,7 @@ static void print_row(const bench *b, const char *row, const double *ours, const
 {
     reproduce_say(b, "%-32.32s", timing ? cevahir_name(row) : row);
     for (int c = 0; c < COLUMNS; c++) {
-        cell one = { table_name, row, columns[c].format, unit, NAN, ours[c], NAN, NULL };
+        cell one = { table_name, row, columns[c].name, unit, NAN, ours[c], NAN, NULL };
         if (theirs) one.theirs = theirs[c];
         if (timing && timing[c].refused[0]) one.refused = timing[c].refused;
         reproduce_cell(b, "cevahir", &one);
@@ -141,6 +147,28 @@ static void print_averages(const bench *b, const sums *s)
 
 /* ---- measuring ---------------------------------------------------------------------- */
 
+static kry_status make_jagged(const bench *b, const product_input *in, jagged_product product,
+                              kry_op **A)
+{
+    const jagged_rows rows = { .type = b->type,
+                               .rows = in->A.rows,
+                               .cols = in->A.cols,
+                               .row_ptr = in->A.row_ptr,
+                               .col = in->A.col,
+                               .val = in->val };
+    return jagged_create(b->device, &rows, product, A);
+}
+
+static kry_status make_basic(const bench *b, const product_input *in, kry_op **A)
+{
+    return make_jagged(b, in, JAGGED_BASIC, A);
+}
+
+static kry_status make_texture(const bench *b, const product_input *in, kry_op **A)
+{
+    return make_jagged(b, in, JAGGED_TEXTURE, A);
+}
+
 static kry_status time_row(const bench *b, const source *src)
 {
     kry_status st = KRY_OK;
@@ -150,8 +178,8 @@ static kry_status time_row(const bench *b, const source *src)
     double ours[COLUMNS];
     TRY(product_input_create(b, src, &in));
     for (int c = 0; c < COLUMNS; c++) {
-        form f = { .matrix = *KRY_MATRIX(.traits = 0) };
-        TRY(kry_format_parse(columns[c].format, &f.matrix));
+        const form f = { .matrix = *KRY_MATRIX(.format = columns[c].format) };
+        in.make = columns[c].make;
         TRY(product_time(b, &in, &f, &timing[c]));
         ours[c] = NAN;
         if (timing[c].refused[0]) continue;

@@ -2,8 +2,6 @@
  * gupta.c - systems, solves, counts and pictures for kry reproduce gupta.
  */
 #include "gupta.h"
-#include "base/random.h"
-#include "grid.h"
 #include "text.h"
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +20,7 @@ kry_status gupta_read(const kry_vec *vec, double *values)
     float *single = NULL;
 
     if (kry_vec_type(vec) == KRY_F64) return kry_vec_read(vec, values);
-    TRY(kry_alloc((size_t)n, sizeof *single, &single));
+    TRY(allocate((size_t)n, sizeof *single, &single));
     TRY(kry_vec_read(vec, single));
     for (int64_t i = 0; i < n; i++) values[i] = single[i];
 done:
@@ -74,10 +72,10 @@ kry_status gupta_system_create(const bench *b, const char *spec, kry_type type, 
     *s = (gupta_system){ NULL };
     TRY(kry_problem_create_grid(spec, (uint64_t)b->seed, &s->problem));
     int64_t n = s->problem->n;
-    TRY(grid_operator(s->problem->grid, KRY_PATH_MARCH, b->device, type, &s->A));
+    TRY(kry_stencil_create(b->device, type, s->problem->grid, &s->A));
     TRY(kry_vec_create(b->device, type, n, 1, &s->b));
     TRY(kry_vec_create(b->device, type, n, 1, &s->x));
-    TRY(kry_alloc((size_t)n, sizeof *s->rhs, &s->rhs));
+    TRY(allocate((size_t)n, sizeof *s->rhs, &s->rhs));
     memcpy(s->rhs, s->problem->rhs, (size_t)n * sizeof *s->rhs);
     TRY(gupta_write(s->b, s->rhs));
 done:
@@ -89,10 +87,10 @@ kry_status gupta_system_random(const bench *b, double low, double high, gupta_sy
     kry_status st = KRY_OK;
     int64_t n = s->problem->n;
 
-    if (!s->solution) TRY(kry_alloc((size_t)n, sizeof *s->solution, &s->solution));
+    if (!s->solution) TRY(allocate((size_t)n, sizeof *s->solution, &s->solution));
     for (int64_t i = 0; i < n; i++)
         s->solution[i] = low + (high - low) * kry_random_unit((uint64_t)b->seed, 0, (uint64_t)i);
-    grid_apply(s->problem->grid, KRY_F64, s->solution, s->rhs);
+    TRY(kry_stencil_apply_host(s->problem->grid, KRY_F64, s->solution, s->rhs));
     TRY(gupta_write(s->b, s->rhs));
 done:
     return st;
@@ -108,7 +106,7 @@ kry_status gupta_system_solution(const bench *b, gupta_system *s)
     TRY(gupta_system_create(b, s->problem->name, KRY_F64, &in_double));
     TRY(gupta_write(in_double.b, s->rhs));
     TRY(gupta_solve(&in_double, words, NULL, NULL, &run));
-    if (!s->solution) TRY(kry_alloc((size_t)s->problem->n, sizeof *s->solution, &s->solution));
+    if (!s->solution) TRY(allocate((size_t)s->problem->n, sizeof *s->solution, &s->solution));
     TRY(gupta_read(in_double.x, s->solution));
 done:
     gupta_system_release(&in_double);
@@ -185,7 +183,7 @@ static kry_status solve(const kry_op *solver, const gupta_system *s, int runs, l
     }
     take_result(&result, run);
     if (chart) TRY(add_curve(&result, chart, curve));
-    TRY(kry_alloc((size_t)s->problem->n, sizeof *x, &x));
+    TRY(allocate((size_t)s->problem->n, sizeof *x, &x));
     TRY(gupta_read(s->x, x));
     run->error = gupta_error(s, x);
 done:

@@ -6,7 +6,6 @@
  * Beside it what does converge: A-DEF2 with A applied as fluxes; and what breaks down: the paper's
  * own variant, DEF1.
  */
-#include "grid.h"
 #include "gupta.h"
 #include <inttypes.h>
 #include <math.h>
@@ -74,7 +73,7 @@ static int look(void *user, const kry_iteration *it)
 
     if (w->count == COUNT(w->seen)) return 0;
     if (gupta_read(s->x, w->x) < 0) return 1;
-    grid_apply(s->problem->grid, KRY_F64, w->x, w->y);
+    if (kry_stencil_apply_host(s->problem->grid, KRY_F64, w->x, w->y) < 0) return 1;
     for (int64_t i = 0; i < n; i++) w->y[i] = s->rhs[i] - w->y[i];
     w->seen[w->count++] = (truth){ it->iteration, it->residual / w->norm_b,
                                    norm2(n, w->y) / w->norm_b, gupta_error(s, w->x) };
@@ -230,10 +229,10 @@ static kry_status make_levels(const bench *b, int64_t n)
     snprintf(spec, sizeof spec, "twophase2d:%" PRId64 ":1000:layers", n);
     TRY(gupta_system_create(b, spec, KRY_F32, &s));
     TRY(gupta_system_solution(b, &s));
-    TRY(kry_alloc(1, sizeof *w, &w));
+    TRY(allocate(1, sizeof *w, &w));
     *w = (watch){ .b = b, .s = &s, .norm_b = norm2(s.problem->n, s.rhs) };
-    TRY(kry_alloc((size_t)s.problem->n, sizeof *w->x, &w->x));
-    TRY(kry_alloc((size_t)s.problem->n, sizeof *w->y, &w->y));
+    TRY(allocate((size_t)s.problem->n, sizeof *w->x, &w->x));
+    TRY(allocate((size_t)s.problem->n, sizeof *w->y, &w->y));
     TRY(gupta_chart(b, "Two layers, 1000:1, in single precision: false convergence", false,
                     &chart));
     for (size_t i = 0; i < COUNT(levels); i++) TRY(make_level(w, &levels[i], n, chart));

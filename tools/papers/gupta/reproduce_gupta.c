@@ -49,7 +49,7 @@ static const struct stage {
       { { 28, 42, 55 }, { 0, 0, 57 } } },
     { "DPCG2",
       "block-ic:%lld",
-      ",variant=def1,az=stored",
+      ",variant=def1,az=stored,gemv=clblast",
       { 41, 42 },
       0,
       { { 28, 42, 55 }, { 0, 0, 57 } } },
@@ -61,7 +61,7 @@ static const struct stage {
       { { 29, 43, 59 }, { 0, 0, 61 } } },
     { "DIPCG2",
       "ip",
-      ",variant=def1,az=stored",
+      ",variant=def1,az=stored,gemv=clblast",
       { 49, 49 },
       97.5e-3,
       { { 29, 43, 59 }, { 0, 0, 61 } } },
@@ -257,7 +257,7 @@ static kry_status table_1(const bench *b, int64_t n)
     measured *m = NULL;
 
     if (n > PAPER_N) n = PAPER_N;
-    TRY(kry_alloc(1, sizeof *m, &m));
+    TRY(allocate(1, sizeof *m, &m));
     TRY(measure(b, n, m));
     for (int r = 0; r < RHS; r++) print_counts(b, m, n, r);
     print_times(b, m, n);

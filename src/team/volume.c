@@ -1,0 +1,50 @@
+/* volume.c - what the parts of a team would tell each other, before there is a team. */
+#include "sparse/partition.h"
+#include <stdlib.h>
+
+static kry_status check(const kry_entries *e, int parts)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(e->rows >= 0 && e->rows <= INT32_MAX, KRY_ERR_ARGUMENT, "%s: %lld rows", e->who,
+          (long long)e->rows);
+    CHECK(e->row_ptr && (e->col || !e->nnz), KRY_ERR_ARGUMENT, "%s: NULL", e->who);
+    TRY(kry_entries_check(e));
+    CHECK(parts >= 1 && parts <= e->rows, KRY_ERR_ARGUMENT, "%s: %d parts of %lld rows", e->who,
+          parts, (long long)e->rows);
+done:
+    return st;
+}
+
+kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col, int parts,
+                           bool by_graph, kry_part_volume *volume)
+{
+    kry_status st = KRY_OK;
+    int32_t *part = NULL;
+    int64_t *first = NULL;
+    const int64_t nnz = row_ptr && n > 0 ? row_ptr[n] : 0;
+    const kry_host_csr A = {
+        .rows = n, .cols = n, .nnz = nnz, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
+    };
+
+    TRY(check(&(kry_entries){ .who = "kry_team_volume",
+                              .rows = n,
+                              .cols = n,
+                              .nnz = nnz,
+                              .row_ptr = row_ptr,
+                              .col = col },
+              parts));
+    if (by_graph) {
+        TRY(kry_alloc((size_t)n, sizeof *part, &part));
+        TRY(kry_partition_by_graph(&A, parts, NULL, part));
+        TRY(kry_partition_volume(&A, parts, part, volume));
+    } else {
+        TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
+        TRY(kry_partition_by_rows(n, row_ptr, parts, NULL, 1, first));
+        TRY(kry_partition_volume_of_rows(&A, parts, first, volume));
+    }
+done:
+    free(first);
+    free(part);
+    return st;
+}
