@@ -17,7 +17,7 @@ typedef struct volumes {
     char refused[400];
 } volumes;
 
-static void measure(const kry_host_csr *A, int parts, bool graph, int32_t *part, volumes *v)
+static void measure(const kry_sparse *A, int parts, bool graph, int32_t *part, volumes *v)
 {
     kry_status st = KRY_OK;
     int64_t first[MOST_PARTS + 1];
@@ -63,9 +63,7 @@ static kry_status volume_row(const bench *b, const source *src)
     char refused[400] = "";
     TRY(sparse_of_source(src, &A));
     TRY(kry_alloc((size_t)A.rows, sizeof *part, &part));
-    const kry_host_csr csr = {
-        .rows = A.rows, .cols = A.cols, .nnz = A.nnz, .row_ptr = A.row_ptr, .col = A.col
-    };
+    const kry_sparse csr = { .rows = A.rows, .cols = A.cols, .row_ptr = A.row_ptr, .col = A.col };
     reproduce_say(b, "%-32.32s", cevahir_name(src->name));
     reproduce_number(b, "%13.0f", (double)A.rows);
     for (int t = 1; t < CEVAHIR_TEAMS; t++) {

@@ -85,13 +85,12 @@ kry_status info_prediction(const options *o, const sparse *A)
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
     kry_structure s;
-    const kry_host_csr host = { .rows = A->rows,
-                                .cols = A->cols,
-                                .nnz = A->nnz,
-                                .type = KRY_F64,
-                                .row_ptr = A->row_ptr,
-                                .col = A->col,
-                                .val = A->val };
+    const kry_sparse host = { .rows = A->rows,
+                              .cols = A->cols,
+                              .type = KRY_F64,
+                              .row_ptr = A->row_ptr,
+                              .col = A->col,
+                              .val = A->val };
 
     TRY(kry_device_open(o->device, &dev));
     TRY(kry_structure_of(dev, &host, KRY_MATRIX(.traits = 0), &s));

@@ -54,7 +54,7 @@ static double sell_slots(const sparse *A)
 static kry_status hyb_bytes(const sparse *A, double *bytes)
 {
     kry_status st = KRY_OK;
-    const kry_host_csr host = { .rows = A->rows, .nnz = A->nnz, .row_ptr = A->row_ptr };
+    const kry_sparse host = { .rows = A->rows, .row_ptr = A->row_ptr };
     int64_t width, tail;
     TRY(kry_hyb_estimate(&host, &width, &tail));
     *bytes =
