@@ -575,12 +575,13 @@ static void coarse_product(kry_type type, int64_t first, kry_coarse_product kind
         if (i + 1 < COARSE) product -= entry(i + 1);
         want[i] = entry(i), w[i] = product;
     }
-    kry_coarse_matrix E = { COARSE, row_ptr, col, val, false };
+    kry_sparse E = { COARSE, COARSE, KRY_F64, row_ptr, col, val };
+    const kry_coarse_how how = { .method = KRY_COARSE_DENSE, .product = kind };
     kry_vec *v = vector(type, COARSE, first, 0), *c = vector(type, COARSE, 3 - first, 2);
     float f32[COARSE];
     for (int i = 0; i < COARSE; i++) f32[i] = (float)w[i];
     OK(kry_vec_write(v, type == KRY_F32 ? (void *)f32 : w));
-    OK(kry_coarse_create(dev, type, KRY_COARSE_DENSE, kind, &E, &s));
+    OK(kry_coarse_create(dev, type, &how, &E, &s));
     coarses[coarse_count++] = s;
     OK(kry_coarse_solve(s, v, c));
     expect(c, want, COARSE * roundoff(type));

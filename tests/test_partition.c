@@ -7,11 +7,9 @@
 
 /* ---- matrices --------------------------------------------------------------------------- */
 
-static kry_host_csr pattern_of(const matrix *A)
+static kry_sparse pattern_of(const matrix *A)
 {
-    return (kry_host_csr){
-        .rows = A->rows, .cols = A->cols, .nnz = A->nnz, .row_ptr = A->row_ptr, .col = A->col
-    };
+    return (kry_sparse){ .rows = A->rows, .cols = A->cols, .row_ptr = A->row_ptr, .col = A->col };
 }
 
 static int64_t cost_of(const int64_t *row_ptr, int64_t begin, int64_t end)
@@ -183,7 +181,7 @@ static void by_graph__every_pattern(void **state)
     if (!have_metis()) SKIP("no METIS");
     for (size_t k = 0; k < COUNT(patterns); k++) {
         matrix A = pattern_matrix(&patterns[k], KRY_F64);
-        kry_host_csr csr = pattern_of(&A);
+        kry_sparse csr = pattern_of(&A);
         for (size_t c = 0; c < COUNT(counts) && A.rows == A.cols && A.rows >= counts[c]; c++) {
             int32_t *part = calloc((size_t)A.rows, sizeof *part);
             assert_non_null(part);
@@ -207,9 +205,7 @@ static void by_graph__a_grid_in_shares(void **state)
     kry_problem *p = NULL;
     kry_part_volume volume[4];
     OK(kry_problem_create("poisson2d:96", 0, &p));
-    kry_host_csr csr = {
-        .rows = p->n, .cols = p->n, .nnz = p->nnz, .row_ptr = p->row_ptr, .col = p->col
-    };
+    kry_sparse csr = { .rows = p->n, .cols = p->n, .row_ptr = p->row_ptr, .col = p->col };
     for (int uneven = 0; uneven < 2; uneven++) {
         OK(kry_partition_by_graph(&csr, 4, uneven ? shares : NULL, part));
         OK(kry_partition_by_graph(&csr, 4, uneven ? shares : NULL, again));
@@ -230,7 +226,7 @@ static void by_graph__refusals(void **state)
     (void)state;
     int64_t row_ptr[] = { 0, 1, 2 };
     int32_t col[] = { 0, 1 }, part[2] = { 9, 9 };
-    kry_host_csr A = { .rows = 2, .cols = 2, .nnz = 2, .row_ptr = row_ptr, .col = col };
+    kry_sparse A = { .rows = 2, .cols = 2, .row_ptr = row_ptr, .col = col };
     REFUSES(kry_partition_by_graph(&A, 3, NULL, part), KRY_ERR_ARGUMENT, "2 rows");
     REFUSES(kry_partition_by_graph(&A, 0, NULL, part), KRY_ERR_ARGUMENT, "0 parts");
     REFUSES(kry_partition_by_graph(NULL, 1, NULL, part), KRY_ERR_ARGUMENT, "NULL");
@@ -246,7 +242,7 @@ static void by_graph__refusals(void **state)
 /* ---- volumes ------------------------------------------------------------------------------ */
 
 /* needs[p][j]: part p has an entry in column j, which it does not own. */
-static void check_volume(const kry_host_csr *A, int parts, const int32_t *part,
+static void check_volume(const kry_sparse *A, int parts, const int32_t *part,
                          const kry_part_volume *got)
 {
     kry_part_volume *want = calloc((size_t)parts, sizeof *want);
@@ -289,7 +285,7 @@ static void volume__every_pattern(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(patterns); k++) {
         matrix A = pattern_matrix(&patterns[k], KRY_F64);
-        kry_host_csr csr = pattern_of(&A);
+        kry_sparse csr = pattern_of(&A);
         kry_part_volume volume[5];
         int32_t *part = calloc((size_t)A.rows + 1, sizeof *part);
         assert_non_null(part);
@@ -321,7 +317,7 @@ static void volume__refusals(void **state)
     (void)state;
     int64_t row_ptr[] = { 0, 1, 2 };
     int32_t col[] = { 0, 1 };
-    kry_host_csr A = { .rows = 2, .cols = 2, .nnz = 2, .row_ptr = row_ptr, .col = col };
+    kry_sparse A = { .rows = 2, .cols = 2, .row_ptr = row_ptr, .col = col };
     kry_part_volume volume[3] = { { .rows = 7 } };
     REFUSES(kry_partition_volume(&A, 2, (int32_t[]){ 0, 2 }, volume), KRY_ERR_ARGUMENT,
             "part 2 of row 1 is outside [0, 2)");
@@ -358,7 +354,7 @@ static void order__parts_together_rows_ascending(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-static kry_status everything(const kry_host_csr *A, int64_t *first, int32_t *part,
+static kry_status everything(const kry_sparse *A, int64_t *first, int32_t *part,
                              kry_part_volume *volume)
 {
     kry_status st = KRY_OK;
@@ -389,7 +385,7 @@ static void partition__out_of_memory(void **state)
 {
     (void)state;
     matrix A = matrix_where(KRY_F64, 100, 100, symmetric_band);
-    kry_host_csr csr = pattern_of(&A);
+    kry_sparse csr = pattern_of(&A);
     int32_t part[100] = { 0 };
     int64_t first[4];
     kry_part_volume volume[3];

@@ -3,6 +3,7 @@
  */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
+#include "operator/pin.h"
 #include <stdlib.h>
 
 /* The faces as the device has them; all NULL: weights per axis. No cells: no low side asks. */
@@ -111,31 +112,28 @@ static row make_row(const kry_stencil *A, const faces *f, int64_t i)
     return r;
 }
 
-/* Rows, each with room for seven entries, of which row i has count[i]. */
+/* Rows, each with room for seven entries; entry i + 1 of row_ptr: how many of them row i has. */
 typedef struct table {
     bool whole; /* of all slabs, else of the one at hand, whose couplings to others are left out */
-    int64_t *count;
-    int32_t *col;
-    void *val;
+    kry_sparse *rows;
 } table;
 
 /* The rows of the grid that are here. */
 static kry_status fill(const kry_call *here)
 {
     kry_status st = KRY_OK;
-    const kry_stencil *A = kry_stencil_of(here->A);
-    table *t = here->more;
-    bool whole = t->whole;
-    int64_t first = whole ? A->slab.first * A->slab.layer : 0;
+    const kry_stencil *A = kry_stencil_of(kry_pin_of(here->A));
+    const table *t = here->more;
+    int64_t first = t->whole ? A->slab.first * A->slab.layer : 0;
     faces f;
 
-    TRY(fetch_faces(A, whole, &f));
+    TRY(fetch_faces(A, t->whole, &f));
     for (int64_t i = 0; i < A->n; i++) {
         const row r = make_row(A, &f, i);
-        t->count[first + i] = r.count;
+        t->rows->row_ptr[first + i + 1] = r.count;
         for (int e = 0; e < r.count; e++) {
-            t->col[7 * (first + i) + e] = r.col[e];
-            kry_number_put(A->type, t->val, 7 * (first + i) + e, r.val[e]);
+            t->rows->col[7 * (first + i) + e] = r.col[e];
+            kry_number_put(A->type, t->rows->val, 7 * (first + i) + e, r.val[e]);
         }
     }
 done:
@@ -143,44 +141,49 @@ done:
     return st;
 }
 
-/* count becomes row_ptr, behind a 0. */
-static void close_gaps(table *t, kry_type type, int64_t n)
+static void close_gaps(kry_sparse *rows)
 {
     int64_t to = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t entries = t->count[i];
-        for (int64_t e = 0; e < entries; e++, to++) {
-            t->col[to] = t->col[7 * i + e];
-            kry_number_put(type, t->val, to, kry_number_at(type, t->val, 7 * i + e));
+    for (int64_t i = 0; i < rows->rows; i++) {
+        int64_t count = rows->row_ptr[i + 1];
+        for (int64_t e = 7 * i; e < 7 * i + count; e++, to++) {
+            rows->col[to] = rows->col[e];
+            kry_number_put(rows->type, rows->val, to, kry_number_at(rows->type, rows->val, e));
         }
-        t->count[i] = to;
+        rows->row_ptr[i + 1] = to;
     }
+}
+
+kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+    table t = { kry_op_in_parts(op), rows };
+    int64_t n = op->shape.rows;
+
+    TRY(kry_sparse_create(n, n, op->shape.type, 7 * n, rows));
+    TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
+    close_gaps(rows);
+done:
+    if (st < 0) kry_sparse_release(rows);
+    return st;
 }
 
 kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    table t = { .whole = op && kry_op_in_parts(op) };
-    int64_t *row_ptr = NULL;
+    kry_sparse rows = { 0 };
     kry_matrix_params with_traits = params ? *params : *KRY_MATRIX(.traits = 0);
 
     *matrix = NULL;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
     const kry_stencil *A = kry_stencil_of_parts(op);
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
-    int64_t n = op->shape.rows;
-    TRY(kry_alloc((size_t)n + 1, sizeof *row_ptr, &row_ptr));
-    TRY(kry_alloc((size_t)n * 7, sizeof *t.col, &t.col));
-    TRY(kry_alloc((size_t)n * 7, kry_type_size(A->type), &t.val));
-    t.count = row_ptr + 1;
-    TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
-    close_gaps(&t, A->type, n);
+    TRY(kry_stencil_rows(op, &rows));
     unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* the diagonal block, of couplings that are cut */
     with_traits.traits |= kry_stencil_of(op) && kry_stencil_is_slab(A) ? cut : op->shape.traits;
-    TRY(kry_csr_create(op->dev, A->type, n, n, row_ptr, t.col, t.val, &with_traits, matrix));
+    TRY(kry_csr_create(op->dev, A->type, rows.rows, rows.cols, rows.row_ptr, rows.col, rows.val,
+                       &with_traits, matrix));
 done:
-    free(t.val);
-    free(t.col);
-    free(row_ptr);
+    kry_sparse_release(&rows);
     return st;
 }

@@ -7,6 +7,7 @@
 #include "operator/direction.h"
 #include "operator/halo.h"
 #include "operator/op.h"
+#include "sparse/sparse.h"
 #include "vector/image.h"
 #include <kry/stencil.h>
 
@@ -114,6 +115,8 @@ kry_stencil *kry_stencil_of(const kry_op *op);
 
 /* The same, but of an operator on a team its first part's. */
 kry_stencil *kry_stencil_of_parts(const kry_op *op);
+/* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
+kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows);
 
 /* The halo of a slab, `type` numbers: the last layer of the part below and the first one of that above.
  * Collective. */

@@ -38,7 +38,7 @@ static bool is_refusal(kry_status st)
     return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE;
 }
 
-static kry_status build_one(kry_device *dev, const kry_host_csr *host,
+static kry_status build_one(kry_device *dev, const kry_sparse *host,
                             const kry_matrix_params *params, kry_format format, const char *chosen,
                             kry_op **op)
 {
@@ -53,7 +53,7 @@ static kry_status build_one(kry_device *dev, const kry_host_csr *host,
  */
 
 /* Vectors for products: whatever the device's memory gives, finite and not all equal. */
-static kry_status trial_vectors(kry_device *dev, const kry_host_csr *host, kry_vec **x, kry_vec **y)
+static kry_status trial_vectors(kry_device *dev, const kry_sparse *host, kry_vec **x, kry_vec **y)
 {
     kry_status st = KRY_OK;
     void *numbers = NULL;
@@ -106,9 +106,8 @@ done:
 }
 
 /* Build and time the candidates, best first, until the time is up; keep the fastest. */
-static kry_status measure(kry_device *dev, const kry_host_csr *host,
-                          const kry_matrix_params *params, candidate *c, int count, kry_op **best,
-                          candidate *winner)
+static kry_status measure(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
+                          candidate *c, int count, kry_op **best, candidate *winner)
 {
     kry_status st = KRY_OK;
     static const double hopeless = 4; /* times the best prediction */
@@ -174,7 +173,7 @@ static kry_format kept_decision(kry_device *dev, const kry_structure *s)
  * ------------------------------------------------------------------------------------ */
 
 /* The first candidate that takes the matrix; csr does. */
-static kry_status build_first(kry_device *dev, const kry_host_csr *host,
+static kry_status build_first(kry_device *dev, const kry_sparse *host,
                               const kry_matrix_params *params, const candidate *c, int count,
                               kry_op **op)
 {
@@ -184,7 +183,7 @@ static kry_status build_first(kry_device *dev, const kry_host_csr *host,
     return st;
 }
 
-kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matrix_params *params,
+kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -215,13 +214,12 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
                            const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
 {
     kry_status st = KRY_OK;
-    const kry_host_csr host = { .rows = rows,
-                                .cols = cols,
-                                .nnz = row_ptr ? row_ptr[rows] : 0,
-                                .type = type,
-                                .row_ptr = (int64_t *)row_ptr,
-                                .col = (int32_t *)col,
-                                .val = (void *)val };
+    const kry_sparse host = { .rows = rows,
+                              .cols = cols,
+                              .type = type,
+                              .row_ptr = (int64_t *)row_ptr,
+                              .col = (int32_t *)col,
+                              .val = (void *)val };
     kry_structure s;
 
     CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");

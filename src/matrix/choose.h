@@ -22,7 +22,7 @@ typedef struct kry_structure {
     uint64_t hash;      /* of a sample of the pattern */
 } kry_structure;
 
-kry_status kry_structure_of(const kry_device *dev, const kry_host_csr *host,
+kry_status kry_structure_of(const kry_device *dev, const kry_sparse *host,
                             const kry_matrix_params *params, kry_structure *s);
 
 /* Seconds of a product, expected; INFINITY if the format cannot or should not take the matrix. */

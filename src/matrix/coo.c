@@ -6,7 +6,7 @@
 enum { WORK, RUN, LONGEST, ROW_OF, COL, VAL0 }; /* the stage's arguments */
 
 /* row_ptr of what follows the first `skip` entries of each row. */
-static kry_status tail_row_ptr(const kry_host_csr *host, int64_t skip, int64_t **tail)
+static kry_status tail_row_ptr(const kry_sparse *host, int64_t skip, int64_t **tail)
 {
     kry_status st = KRY_OK;
 
@@ -20,8 +20,8 @@ done:
 }
 
 /* Rows and columns of the tail, and the slots of its entries. */
-static kry_status entries_arrays(kry_matrix *A, kry_stage *s, const kry_host_csr *host,
-                                 int64_t skip, int64_t first, size_t count)
+static kry_status entries_arrays(kry_matrix *A, kry_stage *s, const kry_sparse *host, int64_t skip,
+                                 int64_t first, size_t count)
 {
     kry_status st = KRY_OK;
     int32_t *row = NULL, *col = NULL;
@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, int64_t first)
+kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first)
 {
     kry_status st = KRY_OK;
     int64_t *row_ptr = NULL;
@@ -92,18 +92,17 @@ done:
     return st;
 }
 
-static kry_status coo_build(kry_matrix *A, const kry_host_csr *host,
-                            const kry_matrix_params *params)
+static kry_status coo_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
 
     (void)params;
-    TRY(kry_matrix_slots(A, (double)host->nnz, 8.0 * (double)host->nnz));
+    TRY(kry_matrix_slots(A, (double)kry_sparse_nnz(host), 8.0 * (double)kry_sparse_nnz(host)));
     kry_stage *s = kry_matrix_stage(A, "zero", (kry_stage_build){ 0 });
     s->no_values = true;
     kry_stage_int(s, host->rows);
     kry_stage_rows(A, s, host->rows);
-    if (host->nnz) TRY(kry_coo_stage(A, host, 0, 0));
+    if (kry_sparse_nnz(host)) TRY(kry_coo_stage(A, host, 0, 0));
 done:
     return st;
 }

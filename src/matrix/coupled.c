@@ -14,31 +14,15 @@
 
 enum { FAR_ARGS = 6, MOST_MORE = 9 }; /* arguments of every kernel, and behind them */
 
-typedef struct coupled {
-    kry_device *dev; /* borrowed */
-    kry_op *own;     /* retained */
-    kry_halo *halo;  /* owned */
-    kry_type type;
-    unsigned traits;
-    int64_t rows, nnz, own_nnz;
-    cl_mem row, begin, col, val;
-    int64_t *place;                     /* host: of the halo's numbers in the whole */
-    cl_mem own_begin, own_col, own_val; /* NULL: residuals need no more than `add` */
-    bool flux;                          /* entries multiply differences */
-    cl_mem surplus;                     /* rows, for residuals of these: what they add up to */
-    kry_vec *packed;                    /* b in these rows, while r is written over it */
-    kry_kernel *add, *add_dot, *residual, *pack;
-    char variant[128];
-} coupled;
-
-static void far_args(const coupled *A, const cl_mem *numbers, kry_arg args[FAR_ARGS])
+static void far_args(const kry_coupled *A, const cl_mem *numbers, kry_arg args[FAR_ARGS])
 {
-    const kry_arg all[FAR_ARGS] = { ARG(A->rows), ARG(A->row), ARG(A->begin),
-                                    ARG(A->col),  ARG(A->val), { sizeof *numbers, numbers } };
+    const kry_packed_rows *far = &A->far;
+    const kry_arg all[FAR_ARGS] = { ARG(A->rows),  ARG(A->row),   ARG(far->begin),
+                                    ARG(far->col), ARG(far->val), { sizeof *numbers, numbers } };
     memcpy(args, all, sizeof all);
 }
 
-static kry_status run(const coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
+static kry_status run(const kry_coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
                       size_t count)
 {
     kry_arg args[FAR_ARGS + MOST_MORE];
@@ -51,7 +35,7 @@ static kry_status run(const coupled *A, kry_kernel *kernel, int64_t groups, cons
 }
 
 /* y += alpha far x */
-static kry_status add_far(coupled *A, double alpha, const kry_vec *x, kry_vec *y)
+static kry_status add_far(kry_coupled *A, double alpha, const kry_vec *x, kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(A->dev, alpha);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first), ARG(y->buffer),
@@ -60,7 +44,8 @@ static kry_status add_far(coupled *A, double alpha, const kry_vec *x, kry_vec *y
 }
 
 /* y += far x, and sum gets what that adds to x.y. state NULL: not within a solve. */
-static kry_status add_far_dot(coupled *A, cl_mem state, const kry_vec *x, kry_vec *y, kry_sum *sum)
+static kry_status add_far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kry_vec *y,
+                              kry_sum *sum)
 {
     kry_status st = KRY_OK;
     int64_t groups = kry_groups_for_sums(A->dev, A->type, A->rows);
@@ -81,7 +66,7 @@ done:
 
 static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    coupled *A = self;
+    kry_coupled *A = self;
     kry_status st = KRY_OK;
 
     TRY(kry_halo_begin(A->halo, x));
@@ -94,7 +79,7 @@ done:
 
 static kry_status coupled_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
-    coupled *A = self;
+    kry_coupled *A = self;
     kry_status st = KRY_OK;
 
     TRY(kry_halo_begin(A->halo, x));
@@ -108,7 +93,7 @@ done:
 static kry_status coupled_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
                                     kry_sum *sum)
 {
-    coupled *A = self;
+    kry_coupled *A = self;
     kry_status st = KRY_OK;
 
     TRY(kry_halo_begin_direction(A->halo, d));
@@ -121,23 +106,25 @@ done:
 
 static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    coupled *A = self;
+    kry_coupled *A = self;
     kry_status st = KRY_OK;
 
     TRY(kry_halo_begin(A->halo, x));
-    if (A->own_begin && A->rows) {
+    if (A->exact.own.begin && A->rows) {
         const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG(b->buffer), ARG(b->first),
-                                 ARG(A->packed->buffer) };
-        TRY(kry_launch(A->dev, A->pack, kry_groups_for(A->dev, A->type, A->rows), args,
+                                 ARG(A->exact.b->buffer) };
+        TRY(kry_launch(A->dev, A->exact.pack, kry_groups_for(A->dev, A->type, A->rows), args,
                        COUNT(args)));
     }
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
-    if (A->own_begin) {
-        const kry_arg rest[] = { ARG(A->own_begin), ARG(A->own_col),        ARG(A->own_val),
-                                 ARG(A->surplus),   ARG(A->packed->buffer), ARG(x->buffer),
-                                 ARG(x->first),     ARG(r->buffer),         ARG(r->first) };
-        TRY(run(A, A->residual, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest)));
+    if (A->exact.own.begin) {
+        const kry_arg rest[] = {
+            ARG(A->exact.own.begin), ARG(A->exact.own.col),   ARG(A->exact.own.val),
+            ARG(A->exact.surplus),   ARG(A->exact.b->buffer), ARG(x->buffer),
+            ARG(x->first),           ARG(r->buffer),          ARG(r->first)
+        };
+        TRY(run(A, A->exact.residual, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest)));
     } else {
         TRY(add_far(A, -1.0, x, r));
     }
@@ -147,7 +134,7 @@ done:
 
 static kry_status coupled_diagonal(void *self, kry_vec *d)
 {
-    return kry_op_diagonal(((coupled *)self)->own, d);
+    return kry_op_diagonal(((kry_coupled *)self)->own, d);
 }
 
 static kry_status coupled_update(void *self, const void *values)
@@ -157,209 +144,15 @@ static kry_status coupled_update(void *self, const void *values)
     return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_update: a part takes its values from the whole");
 }
 
-static kry_status upload(coupled *A, const void *from, size_t count, size_t size, cl_mem *buffer)
-{
-    kry_status st = KRY_OK;
-
-    if (!*buffer) TRY(kry_buffer_create(A->dev, count * size, buffer));
-    if (count)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *buffer, CL_TRUE, 0, count * size, from, 0, NULL,
-                                    NULL));
-done:
-    return st;
-}
-
-/* address_of_to: of a pointer, to be freed. */
-static kry_status download(const coupled *A, cl_mem buffer, int64_t count, size_t size,
-                           void *address_of_to)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)count, size, address_of_to));
-    if (count)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * size,
-                                   *(void **)address_of_to, 0, NULL, NULL));
-done:
-    return st;
-}
-
-/* The numbers of the far entries in another type, on the host. */
-static kry_status convert_far(coupled *A, kry_type type, double factor, void **val)
-{
-    kry_status st = KRY_OK;
-    void *given = NULL;
-
-    *val = NULL;
-    TRY(download(A, A->val, A->nnz, kry_type_size(A->type), &given));
-    TRY(kry_alloc((size_t)A->nnz, kry_type_size(type), val));
-    TRY(kry_numbers_convert("kry_op_twin", "entry", A->type, given, A->nnz, factor, type, *val));
-done:
-    if (st < 0) free(*val), *val = NULL;
-    free(given);
-    return st;
-}
-
-static kry_status read_far(const coupled *A, kry_far_entries *far)
-{
-    kry_status st = KRY_OK;
-
-    *far = (kry_far_entries){ .rows = A->rows, .nnz = A->nnz, .place = A->place };
-    TRY(download(A, A->row, A->rows, sizeof *far->row, &far->row));
-    TRY(download(A, A->begin, A->rows + 1, sizeof *far->begin, &far->begin));
-    TRY(download(A, A->col, A->nnz, sizeof *far->col, &far->col));
-    TRY(download(A, A->val, A->nnz, kry_type_size(A->type), &far->val));
-done:
-    if (st < 0) kry_far_entries_release(far);
-    return st;
-}
-
-/* ---- flux form: what rows add up to ---------------------------------------------------------- */
-
-/* Those of the coupled rows, for their residuals; sums: all rows'. */
-static kry_status store_surplus(coupled *A, const kry_far_entries *far, const void *sums)
-{
-    kry_status st = KRY_OK;
-    size_t size = kry_type_size(A->type);
-    char *packed = NULL;
-
-    if (!A->own_begin) return KRY_OK;
-    TRY(kry_alloc((size_t)A->rows, size, &packed));
-    for (int64_t i = 0; i < A->rows; i++)
-        memcpy(packed + (size_t)i * size, (const char *)sums + (size_t)far->row[i] * size, size);
-    TRY(upload(A, packed, (size_t)A->rows, size, &A->surplus));
-done:
-    free(packed);
-    return st;
-}
-
-static kry_status balance(coupled *A, const int64_t *row_ptr, const void *val, const void *far_val)
-{
-    kry_status st = KRY_OK;
-    kry_far_entries far = { 0 };
-    void *sums = NULL;
-    bool any = false;
-
-    TRY(read_far(A, &far));
-    const kry_flux_rows R = { .type = A->type,
-                              .rows = A->own->shape.rows,
-                              .row_ptr = row_ptr,
-                              .val = val,
-                              .far_rows = far.rows,
-                              .far_row = far.row,
-                              .far_begin = far.begin,
-                              .far_val = far_val,
-                              .layout = &A->dev->layout };
-    TRY(kry_alloc((size_t)R.rows, kry_type_size(A->type), &sums)); /* zeros */
-    kry_matrix *own = kry_matrix_of(A->own);
-    if (!own->balanced) TRY(kry_flux_sums(&R, "kry_csr_create", sums, &any));
-    TRY(store_surplus(A, &far, sums));
-    if (any || own->surplus) TRY(kry_matrix_set_surplus(own, any ? sums : NULL));
-done:
-    free(sums);
-    kry_far_entries_release(&far);
-    return st;
-}
-
-static const kry_op_table coupled_table;
-
-kry_status kry_coupled_balance(kry_op *op, const int64_t *row_ptr, const void *val,
-                               const void *far_val)
-{
-    coupled *A = op->self;
-    if (op->table != &coupled_table || !A->flux) return KRY_OK;
-    return balance(A, row_ptr, val, far_val);
-}
-
-/* Of numbers that are on the device already but for the far ones. */
-static kry_status balance_twin(coupled *A, const void *far_val)
-{
-    kry_status st = KRY_OK;
-    kry_matrix *own = kry_matrix_of(A->own);
-    int64_t *row_ptr = NULL;
-    int32_t *col = NULL;
-    void *val = NULL;
-
-    if (!A->flux || own->balanced) return KRY_OK;
-    TRY(kry_alloc((size_t)own->rows + 1, sizeof *row_ptr, &row_ptr));
-    TRY(kry_alloc((size_t)own->nnz, sizeof *col, &col));
-    TRY(kry_alloc((size_t)own->nnz, kry_type_size(own->type), &val));
-    TRY(kry_matrix_entries(own, row_ptr, col, val));
-    TRY(balance(A, row_ptr, val, far_val));
-done:
-    free(val);
-    free(col);
-    free(row_ptr);
-    return st;
-}
-
-/* Around `own`, with these far numbers. Collective. */
-static kry_status make_twin(coupled *A, const kry_op *own, void *val, kry_op **twin)
-{
-    kry_status st = KRY_OK;
-    kry_far_entries far = { 0 };
-    kry_halo *halo = NULL;
-
-    TRY(read_far(A, &far));
-    free(far.val);
-    far.val = val;
-    TRY(kry_halo_like(A->halo, own->shape.type, &halo));
-    TRY(kry_coupled_create(own, &halo, &far, A->traits, twin));
-done:
-    far.val = NULL; /* the caller's */
-    kry_halo_release(&halo);
-    kry_far_entries_release(&far);
-    return st;
-}
-
-/* All parts have one, or none has: what single cannot hold may be with one alone. */
-static kry_status agree_on_twin(coupled *A, kry_status mine)
-{
-    kry_status st = KRY_OK;
-    double refused = mine == KRY_ERR_UNSUPPORTED;
-
-    if (mine < 0 && mine != KRY_ERR_UNSUPPORTED) return mine;
-    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
-    if (mine < 0) return mine;
-    CHECK(refused == 0, KRY_ERR_UNSUPPORTED,
-          "kry_op_twin: another device has numbers that do not fit the precision");
-done:
-    return st;
-}
-
-static kry_status coupled_twin(void *self, kry_type type, double factor, const double *scale,
-                               kry_op **twin)
-{
-    coupled *A = self, *T = *twin ? (*twin)->self : NULL;
-    kry_status st = KRY_OK;
-    kry_op *own = T ? kry_op_retain(T->own) : NULL;
-    void *val = NULL;
-
-    CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: no scaling by a diagonal on several devices");
-    st = convert_far(A, type, factor, &val);
-    if (st == KRY_OK) st = kry_op_make_twin("kry_op_twin", A->own, type, factor, NULL, &own);
-    TRY(agree_on_twin(A, st));
-    assert(own);
-    own->shape.traits = A->own->shape.traits;
-    if (T)
-        TRY(kry_coupled_store(*twin, val, NULL));
-    else
-        TRY(make_twin(A, own, val, twin));
-    TRY(balance_twin((*twin)->self, val));
-done:
-    free(val);
-    kry_op_release(&own);
-    return st;
-}
-
 static void coupled_describe(void *self, kry_op_info *info)
 {
-    coupled *A = self;
-    double word = (double)kry_type_size(A->type), far = (double)A->nnz * (word + 4);
+    kry_coupled *A = self;
+    double word = (double)kry_type_size(A->type), far = (double)A->far.nnz * (word + 4);
     double vectors = 3 * word * (double)A->rows + word * (double)(kry_halo_sent(A->halo) * 2);
 
     kry_op_describe(A->own, info);
-    info->nnz += A->nnz;
-    info->slots += (double)A->nnz;
+    info->nnz += A->far.nnz;
+    info->slots += (double)A->far.nnz;
     info->bytes_stored += far + 8 * (double)A->rows;
     info->bytes_per_apply += far + vectors;
     if (info->bytes_per_direction > 0) info->bytes_per_direction += far + vectors;
@@ -370,19 +163,18 @@ static void coupled_describe(void *self, kry_op_info *info)
 
 static void coupled_destroy(void *self)
 {
-    coupled *A = self;
+    kry_coupled *A = self;
     if (!A) return;
     kry_halo_release(&A->halo);
-    kry_vec_release(&A->packed);
-    kry_buffer_release(A->dev, &A->surplus);
-    kry_buffer_release(A->dev, &A->own_val);
-    kry_buffer_release(A->dev, &A->own_col);
-    kry_buffer_release(A->dev, &A->own_begin);
-    kry_buffer_release(A->dev, &A->val);
-    kry_buffer_release(A->dev, &A->col);
-    kry_buffer_release(A->dev, &A->begin);
-    kry_buffer_release(A->dev, &A->row);
+    kry_vec_release(&A->exact.b);
+    cl_mem *const all[] = { &A->exact.surplus, &A->exact.own.val,
+                            &A->exact.own.col, &A->exact.own.begin,
+                            &A->far.val,       &A->far.col,
+                            &A->far.begin,     &A->row };
+    for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(A->dev, all[i]);
     kry_op_release(&A->own);
+    free(A->exact.from);
+    free(A->number);
     free(A->place);
     free(A);
 }
@@ -396,112 +188,61 @@ static const kry_op_table coupled_table = {
     .residual = coupled_residual,
     .diagonal = coupled_diagonal,
     .update = coupled_update,
-    .twin = coupled_twin,
+    .twin = kry_coupled_twin,
     .describe = coupled_describe,
     .destroy = coupled_destroy,
 };
 
-const kry_op *kry_op_own(const kry_op *A)
+kry_coupled *kry_coupled_of(const kry_op *op)
 {
-    return A && A->table == &coupled_table ? ((coupled *)A->self)->own : A;
+    return op && op->table == &coupled_table ? op->self : NULL;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+const kry_op *kry_op_own(const kry_op *A)
+{
+    const kry_coupled *C = kry_coupled_of(A);
+    return C ? C->own : A;
+}
 
 int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
 {
-    const coupled *C = A->table == &coupled_table ? A->self : NULL;
+    const kry_coupled *C = kry_coupled_of(A);
     *place = C ? C->place : NULL;
     return C ? kry_halo_count(C->halo) : 0;
 }
 
-kry_status kry_coupled_read(const kry_op *op, kry_far_entries *far)
-{
-    *far = (kry_far_entries){ 0 };
-    return op->table == &coupled_table ? read_far(op->self, far) : KRY_OK;
-}
-
-void kry_far_entries_release(kry_far_entries *far)
-{
-    free(far->row);
-    free(far->begin);
-    free(far->col);
-    free(far->val);
-    free(far->own_begin);
-    free(far->own_col);
-    free(far->own_val);
-    *far = (kry_far_entries){ 0 };
-}
-
 /* ---- making one ------------------------------------------------------------------------------ */
 
-kry_status kry_coupled_store(kry_op *op, const void *val, const void *own_val)
-{
-    kry_status st = KRY_OK;
-    coupled *A = op->self;
-
-    if (op->table != &coupled_table) return KRY_OK;
-    TRY(upload(A, val, (size_t)A->nnz, kry_type_size(A->type), &A->val));
-    if (A->own_begin)
-        TRY(upload(A, own_val, (size_t)A->own_nnz, kry_type_size(A->type), &A->own_val));
-done:
-    return st;
-}
-
-static kry_status get_kernels(coupled *A)
+static kry_status get_kernels(kry_coupled *A)
 {
     kry_status st = KRY_OK;
     const char *form = A->flux ? "-DFLUX" : "";
 
     TRY(kry_kernel_get(A->dev, "halo", A->type, form, "halo_add", &A->add));
     TRY(kry_kernel_get(A->dev, "halo", A->type, form, "halo_add_dot", &A->add_dot));
-    if (!A->own_begin) return KRY_OK;
+    if (!A->exact.own.begin) return KRY_OK;
     TRY(kry_kernel_get(A->dev, "halo", A->type, A->flux ? "-DFLUX -DSUM=ACC" : "-DSUM=ACC",
-                       "halo_residual", &A->residual));
-    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_pack", &A->pack));
+                       "halo_residual", &A->exact.residual));
+    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_pack", &A->exact.pack));
 done:
     return st;
 }
 
-static kry_status take_entries(coupled *A, const kry_far_entries *far)
+kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_halo **halo, kry_op **op)
 {
     kry_status st = KRY_OK;
-    size_t rows = (size_t)far->rows, nnz = (size_t)far->nnz, size = kry_type_size(A->type);
-
-    A->rows = far->rows, A->nnz = far->nnz;
-    TRY(upload(A, far->row, rows, sizeof *far->row, &A->row));
-    TRY(upload(A, far->begin, rows + 1, sizeof *far->begin, &A->begin));
-    TRY(upload(A, far->col, nnz, sizeof *far->col, &A->col));
-    TRY(upload(A, far->val, nnz, size, &A->val));
-    if (!far->own_begin) return KRY_OK;
-    A->own_nnz = far->own_begin[far->rows];
-    TRY(upload(A, far->own_begin, rows + 1, sizeof *far->own_begin, &A->own_begin));
-    TRY(upload(A, far->own_col, (size_t)A->own_nnz, sizeof *far->own_col, &A->own_col));
-    TRY(upload(A, far->own_val, (size_t)A->own_nnz, size, &A->own_val));
-    TRY(kry_vec_create(A->dev, A->type, far->rows, 1, &A->packed));
-    TRY(kry_buffer_create(A->dev, rows * size, &A->surplus)); /* written in flux form */
-done:
-    return st;
-}
-
-kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_entries *far,
-                              unsigned traits, kry_op **op)
-{
-    kry_status st = KRY_OK;
-    coupled *A = NULL;
-    kry_op_shape shape = own->shape;
+    kry_coupled *A = NULL;
+    kry_op_shape shape = rows->op->shape;
 
     *op = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
-    const kry_matrix *stored = kry_matrix_of(own);
-    A->dev = own->dev, A->type = own->shape.type, A->flux = stored && stored->flux;
-    TRY(take_entries(A, far));
-    size_t places = (size_t)kry_halo_count(*halo);
-    TRY(kry_alloc(places, sizeof *A->place, &A->place));
-    if (places) memcpy(A->place, far->place, places * sizeof *A->place);
+    const kry_matrix *stored = kry_matrix_of(rows->op);
+    A->dev = rows->op->dev, A->type = rows->op->shape.type, A->traits = rows->traits;
+    A->flux = stored && stored->flux;
+    A->own = kry_op_retain(rows->op);
+    TRY(kry_coupled_take(A, rows, kry_halo_count(*halo)));
     TRY(get_kernels(A));
-    shape.traits = A->traits = traits;
-    A->own = kry_op_retain(own);
+    shape.traits = rows->traits;
     TRY(kry_op_create(A->dev, &coupled_table, A, &shape, op));
     A->halo = *halo;
     *halo = NULL;

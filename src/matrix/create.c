@@ -32,34 +32,47 @@ done:
     return st;
 }
 
+static kry_status create(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+                         kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_sparse A = { 0 };
+    kry_entry_map map = { 0 };
+
+    TRY(kry_entries_compress(e, params, &A, &map));
+    TRY(kry_matrix_from_host(dev, &A, &map, params, op));
+done:
+    kry_entry_map_release(&map);
+    kry_sparse_release(&A);
+    return st;
+}
+
+static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
+
 kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
                           const int64_t *row_ptr, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
     static const char who[] = "kry_csr_create";
     kry_status st = KRY_OK;
-    kry_host_csr A = { 0 };
 
     *op = NULL;
     if (!params) params = &defaults;
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
     CHECK(row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", who);
     CHECK(row_ptr[rows] == 0 || (col && val), KRY_ERR_ARGUMENT, "%s: col or val is NULL", who);
-    kry_entries e = { .who = who,
-                      .rows = rows,
-                      .cols = cols,
-                      .nnz = row_ptr[rows],
-                      .type = type,
-                      .row_ptr = row_ptr,
-                      .col = col,
-                      .val = val };
-    CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", who,
-          (long long)rows, (long long)e.nnz);
-    TRY(kry_host_csr_create(&e, params, &A));
-    TRY(kry_matrix_from_host(dev, &A, params, op));
+    CHECK(row_ptr[rows] >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", who,
+          (long long)rows, (long long)row_ptr[rows]);
+    const kry_entries e = { .who = who,
+                            .rows = rows,
+                            .cols = cols,
+                            .nnz = row_ptr[rows],
+                            .type = type,
+                            .row_ptr = row_ptr,
+                            .col = col,
+                            .val = val };
+    TRY(create(dev, &e, params, op));
 done:
-    kry_host_csr_release(&A);
     return st;
 }
 
@@ -67,28 +80,24 @@ kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
                           const int32_t *row, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
     static const char who[] = "kry_coo_create";
+    static const int32_t nothing;
     kry_status st = KRY_OK;
-    kry_host_csr A = { 0 };
 
     *op = NULL;
     if (!params) params = &defaults;
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
     CHECK(nnz >= 0 && (nnz == 0 || (row && col && val)), KRY_ERR_ARGUMENT,
           "%s: nnz = %lld, or an array is NULL", who, (long long)nnz);
-    static const int32_t nothing;
-    kry_entries e = { .who = who,
-                      .rows = rows,
-                      .cols = cols,
-                      .nnz = nnz,
-                      .type = type,
-                      .row = row ? row : &nothing,
-                      .col = col,
-                      .val = val };
-    TRY(kry_host_csr_create(&e, params, &A));
-    TRY(kry_matrix_from_host(dev, &A, params, op));
+    const kry_entries e = { .who = who,
+                            .rows = rows,
+                            .cols = cols,
+                            .nnz = nnz,
+                            .type = type,
+                            .row = row ? row : &nothing,
+                            .col = col,
+                            .val = val };
+    TRY(create(dev, &e, params, op));
 done:
-    kry_host_csr_release(&A);
     return st;
 }

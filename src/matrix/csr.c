@@ -79,8 +79,7 @@ done:
     return st;
 }
 
-static kry_status csr_build(kry_matrix *A, const kry_host_csr *host,
-                            const kry_matrix_params *params)
+static kry_status csr_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
 {
     (void)params;
     return build_stages(A, host->row_ptr, host->col, NULL, NULL, A->nnz > INT32_MAX);

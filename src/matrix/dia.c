@@ -20,7 +20,7 @@ static void diagonals_release(diagonals *d)
 }
 
 /* Symmetric: of the upper triangle, with the main diagonal in any case. */
-static kry_status find_diagonals(const kry_host_csr *host, bool symmetric, diagonals *d)
+static kry_status find_diagonals(const kry_sparse *host, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;
     int64_t all = host->rows + host->cols;
@@ -42,7 +42,7 @@ done:
     return st;
 }
 
-static void fill_slots(kry_matrix *A, const kry_host_csr *host, const diagonals *d, int64_t stride)
+static void fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d, int64_t stride)
 {
     for (int64_t i = 0; i < host->rows; i++)
         for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
@@ -73,7 +73,7 @@ done:
 }
 
 /* Rows this far from both ends have all their columns inside the matrix. */
-static int64_t reach_of(const kry_host_csr *host, const diagonals *d, bool symmetric)
+static int64_t reach_of(const kry_sparse *host, const diagonals *d, bool symmetric)
 {
     int64_t low, high, reach;
     if (!d->count) return 0;
@@ -83,7 +83,7 @@ static int64_t reach_of(const kry_host_csr *host, const diagonals *d, bool symme
     return reach < 0 ? 0 : reach < host->rows ? reach : host->rows;
 }
 
-static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const diagonals *d,
+static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const diagonals *d,
                              int64_t stride)
 {
     kry_status st = KRY_OK;
@@ -104,7 +104,7 @@ done:
     return st;
 }
 
-static kry_status build(kry_matrix *A, const kry_host_csr *host, bool symmetric)
+static kry_status build(kry_matrix *A, const kry_sparse *host, bool symmetric)
 {
     kry_status st = KRY_OK;
     diagonals d = { 0 };
@@ -127,14 +127,13 @@ done:
     return st;
 }
 
-static kry_status dia_build(kry_matrix *A, const kry_host_csr *host,
-                            const kry_matrix_params *params)
+static kry_status dia_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
 {
     (void)params;
     return build(A, host, false);
 }
 
-static kry_status symdia_build(kry_matrix *A, const kry_host_csr *host,
+static kry_status symdia_build(kry_matrix *A, const kry_sparse *host,
                                const kry_matrix_params *params)
 {
     (void)params;

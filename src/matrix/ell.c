@@ -33,7 +33,7 @@ done:
     return st;
 }
 
-kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width)
+kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
 {
     kry_status st = KRY_OK;
     int64_t stride = kry_ell_stride(A->rows), height = slice_rows(A);
@@ -67,8 +67,7 @@ done:
     return st;
 }
 
-static kry_status ell_build(kry_matrix *A, const kry_host_csr *host,
-                            const kry_matrix_params *params)
+static kry_status ell_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
     int64_t width = kry_longest_row(host);

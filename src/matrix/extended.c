@@ -154,34 +154,43 @@ const kry_op *kry_extended_wide(const kry_op *op, kry_wide_columns *columns)
     const extended *A = kry_op_is_extended(op) ? op->self : NULL;
     *columns = (kry_wide_columns){ 0 };
     if (!A) return NULL;
-    *columns = (kry_wide_columns){ A->below, A->own_at, A->place };
+    *columns = (kry_wide_columns){ .below = A->below, .own_at = A->own_at, .place = A->place };
     return A->wide;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, const kry_wide_columns *columns,
-                               const int64_t *entry, const void *val, unsigned traits, kry_op **op)
+static kry_status find_diagonal(extended *A, const kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)A->rows, sizeof *A->entry, &A->entry));
+    for (int64_t i = 0; i < A->rows; i++) A->entry[i] = kry_sparse_find(rows, i, A->own_at + i);
+    TRY(store_diagonal(A, rows->val));
+done:
+    return st;
+}
+
+kry_status kry_extended_create(const kry_op *wide, const kry_sparse *rows, kry_halo **halo,
+                               const kry_wide_columns *columns, kry_op **op)
 {
     kry_status st = KRY_OK;
     extended *A = NULL;
-    int64_t rows = wide->shape.rows;
+    int64_t n = wide->shape.rows;
 
     *op = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
     A->dev = wide->dev;
     A->wide = kry_op_retain(wide);
-    A->below = columns->below, A->own_at = columns->own_at, A->rows = rows;
-    A->above = wide->shape.cols - rows - A->own_at;
+    A->below = columns->below, A->own_at = columns->own_at, A->rows = n;
+    A->above = wide->shape.cols - n - A->own_at;
     size_t beyond = (size_t)(A->below + A->above);
     TRY(kry_alloc(beyond, sizeof *A->place, &A->place));
     if (beyond) memcpy(A->place, columns->place, beyond * sizeof *A->place);
     TRY(kry_vec_create(A->dev, wide->shape.type, wide->shape.cols, 1, &A->x));
-    TRY(kry_vec_create(A->dev, wide->shape.type, rows, 1, &A->d));
-    TRY(kry_alloc((size_t)rows, sizeof *A->entry, &A->entry));
-    if (rows) memcpy(A->entry, entry, (size_t)rows * sizeof *entry);
-    TRY(store_diagonal(A, val));
-    const kry_op_shape shape = { rows, rows, wide->shape.type, traits };
+    TRY(kry_vec_create(A->dev, wide->shape.type, n, 1, &A->d));
+    TRY(find_diagonal(A, rows));
+    const kry_op_shape shape = { n, n, wide->shape.type, columns->traits };
     TRY(kry_op_create(A->dev, &extended_table, A, &shape, op));
     A->halo = *halo;
     *halo = NULL;

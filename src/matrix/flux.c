@@ -37,26 +37,35 @@ static double surplus_of(kry_type type, const total *t)
     return fabs(sum) <= (double)t->count * unit * t->size ? 0 : sum;
 }
 
-kry_status kry_flux_sums(const kry_flux_rows *R, const char *who, void *sums, bool *any)
+static kry_status add_rows(const char *who, const kry_layout *layout, const kry_sparse *own,
+                           const kry_sparse *far, void *sums)
 {
     kry_status st = KRY_OK;
-    int64_t c = 0; /* the next row with entries far away */
 
-    *any = false;
-    for (int64_t i = 0; i < R->rows; i++) {
+    for (int64_t i = 0; i < own->rows; i++) {
         total t = { 0 };
-        add_up(R->type, R->val, R->row_ptr[i], R->row_ptr[i + 1], &t);
-        if (c < R->far_rows && R->far_row[c] == i) {
-            add_up(R->type, R->far_val, R->far_begin[c], R->far_begin[c + 1], &t);
-            c++;
-        }
-        kry_number_put(R->type, sums, i, surplus_of(R->type, &t));
-        double sum = kry_number_at(R->type, sums, i);
+        add_up(own->type, own->val, own->row_ptr[i], own->row_ptr[i + 1], &t);
+        if (far) add_up(far->type, far->val, far->row_ptr[i], far->row_ptr[i + 1], &t);
+        kry_number_put(own->type, sums, i, surplus_of(own->type, &t));
+        double sum = kry_number_at(own->type, sums, i);
         CHECK(isfinite(sum), KRY_ERR_ARGUMENT, "%s: row %lld adds up to %g, too much for flux form",
-              who, (long long)kry_layout_row(R->layout, i), sum);
-        *any = *any || sum != 0;
+              who, (long long)kry_layout_row(layout, i), sum);
     }
 done:
+    return st;
+}
+
+kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
+                         const kry_sparse *far, void **sums)
+{
+    kry_status st = KRY_OK;
+    bool any = false;
+
+    TRY(kry_alloc((size_t)own->rows, kry_type_size(own->type), sums));
+    TRY(add_rows(who, layout, own, far, *sums));
+    for (int64_t i = 0; i < own->rows && !any; i++) any = kry_number_at(own->type, *sums, i) != 0;
+done:
+    if (!any) free(*sums), *sums = NULL;
     return st;
 }
 
@@ -77,19 +86,15 @@ kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t 
                             const void *sorted, cl_mem *surplus)
 {
     kry_status st = KRY_OK;
-    const kry_flux_rows R = { .type = A->type,
-                              .rows = A->rows,
-                              .row_ptr = row_ptr,
-                              .val = sorted,
-                              .layout = &A->dev->layout };
-    bool any = false;
+    const kry_sparse own = {
+        .rows = A->rows, .type = A->type, .row_ptr = (int64_t *)row_ptr, .val = (void *)sorted
+    };
     void *sums = NULL;
 
     *surplus = NULL;
     if (A->balanced) return KRY_OK;
-    TRY(kry_alloc((size_t)A->rows, kry_type_size(A->type), &sums));
-    TRY(kry_flux_sums(&R, who, sums, &any));
-    if (any) TRY(upload(A, sums, surplus));
+    TRY(kry_flux_sums(who, &A->dev->layout, &own, NULL, &sums));
+    if (sums) TRY(upload(A, sums, surplus));
 done:
     free(sums);
     return st;

@@ -6,7 +6,8 @@
 
 typedef struct host_matrix {
     kry_host_op op; /* first */
-    kry_host_csr csr;
+    kry_sparse csr;
+    kry_entry_map map;
     kry_matrix_params params; /* of its twins */
 } host_matrix;
 
@@ -14,7 +15,7 @@ static const host_matrix *matrix_of(const kry_host_op *A) { return (const host_m
 
 static void matrix_product(const kry_host_op *A, const double *x, double *y)
 {
-    const kry_host_csr *csr = &matrix_of(A)->csr;
+    const kry_sparse *csr = &matrix_of(A)->csr;
     const double *val = csr->val;
 
     for (int64_t i = 0; i < csr->rows; i++) {
@@ -27,7 +28,7 @@ static void matrix_product(const kry_host_op *A, const double *x, double *y)
 
 static void matrix_diagonal(const kry_host_op *A, double *d)
 {
-    const kry_host_csr *csr = &matrix_of(A)->csr;
+    const kry_sparse *csr = &matrix_of(A)->csr;
     const double *val = csr->val;
 
     for (int64_t i = 0; i < csr->rows; i++) {
@@ -41,14 +42,8 @@ static kry_status matrix_twin(kry_host_op *A, kry_type type, double factor, cons
                               kry_op **twin)
 {
     const host_matrix *H = matrix_of(A);
-    const kry_sparse sparse = { .rows = H->csr.rows,
-                                .cols = H->csr.cols,
-                                .type = KRY_F64,
-                                .row_ptr = H->csr.row_ptr,
-                                .col = H->csr.col,
-                                .val = H->csr.val };
-    return kry_sparse_twin(A->dev, &sparse, &H->params, &(kry_twin_how){ type, factor, scale },
-                           twin);
+    return kry_matrix_twin_of(A->dev, &H->csr, &H->params, &(kry_twin_how){ type, factor, scale },
+                              twin);
 }
 
 /* Refused, the old values stay. */
@@ -56,12 +51,13 @@ static kry_status matrix_update(kry_host_op *A, const void *values)
 {
     host_matrix *H = (host_matrix *)A;
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)H->csr.nnz * sizeof(double);
+    int64_t nnz = kry_sparse_nnz(&H->csr);
+    size_t bytes = (size_t)nnz * sizeof(double);
     void *old = NULL;
 
-    TRY(kry_alloc((size_t)H->csr.nnz, sizeof(double), &old));
+    TRY(kry_alloc((size_t)nnz, sizeof(double), &old));
     if (bytes) memcpy(old, H->csr.val, bytes);
-    st = kry_host_csr_set_values(&H->csr, "kry_op_update", values);
+    st = kry_entries_renew("kry_op_update", &H->map, values, nnz, &H->csr);
     if (st < 0 && bytes) memcpy(H->csr.val, old, bytes);
 done:
     free(old);
@@ -73,7 +69,8 @@ static bool matrix_scales(const kry_host_op *A) { return matrix_of(A)->params.fo
 static void matrix_destroy(kry_host_op *A)
 {
     host_matrix *H = (host_matrix *)A;
-    kry_host_csr_release(&H->csr);
+    kry_sparse_release(&H->csr);
+    kry_entry_map_release(&H->map);
     free(H);
 }
 
@@ -87,8 +84,8 @@ static const kry_host_op_table table = {
     .scales = matrix_scales,
 };
 
-kry_status kry_matrix_on_host(kry_device *dev, kry_host_csr *host, const kry_matrix_params *params,
-                              kry_op **op)
+kry_status kry_matrix_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
+                              const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     host_matrix *H = NULL;
@@ -100,8 +97,8 @@ kry_status kry_matrix_on_host(kry_device *dev, kry_host_csr *host, const kry_mat
     A->n = host->rows;
     H->params = *params;
     H->params.on_host = false;
-    H->csr = *host;
-    memset(host, 0, sizeof *host);
+    H->csr = *host, *host = (kry_sparse){ 0 };
+    H->map = *map, *map = (kry_entry_map){ 0 };
     TRY(kry_host_op_create(dev, &A, params->traits, op));
 done:
     if (A) matrix_destroy(A);

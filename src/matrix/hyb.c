@@ -5,7 +5,7 @@
 
 /* A column of ELL pays while a third of the rows have an entry for it, COO being about three
  * times as slow per entry: Bell and Garland's rule, SC09 (2009). */
-static kry_status choose_width(const kry_host_csr *host, int64_t *width)
+static kry_status choose_width(const kry_sparse *host, int64_t *width)
 {
     kry_status st = KRY_OK;
     int64_t longest = kry_longest_row(host), *longer = NULL; /* rows with more than k entries */
@@ -23,7 +23,7 @@ done:
     return st;
 }
 
-kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail)
+kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail)
 {
     kry_status st = KRY_OK;
 
@@ -37,8 +37,7 @@ done:
     return st;
 }
 
-static kry_status hyb_build(kry_matrix *A, const kry_host_csr *host,
-                            const kry_matrix_params *params)
+static kry_status hyb_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
     int64_t width, tail;

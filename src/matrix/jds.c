@@ -18,7 +18,7 @@ static void jagged_release(jagged *j)
     free(j->jd);
 }
 
-static kry_status sort_rows(const kry_host_csr *host, jagged *j)
+static kry_status sort_rows(const kry_sparse *host, jagged *j)
 {
     kry_status st = KRY_OK;
     int64_t *start = NULL;
@@ -36,7 +36,7 @@ done:
     return st;
 }
 
-static kry_status cut_diagonals(const kry_host_csr *host, jagged *j)
+static kry_status cut_diagonals(const kry_sparse *host, jagged *j)
 {
     kry_status st = KRY_OK;
     int64_t rows = host->rows;
@@ -57,7 +57,7 @@ done:
     return st;
 }
 
-static void fill_slots(kry_matrix *A, const kry_host_csr *host, const jagged *j, int32_t *col)
+static void fill_slots(kry_matrix *A, const kry_sparse *host, const jagged *j, int32_t *col)
 {
     for (int64_t p = 0; p < host->rows; p++) {
         int64_t begin = host->row_ptr[j->perm[p]], end = host->row_ptr[j->perm[p] + 1];
@@ -70,8 +70,8 @@ static void fill_slots(kry_matrix *A, const kry_host_csr *host, const jagged *j,
 }
 
 /* CPU: shares of positions, equal in work, in whole vectors. */
-static kry_status shares_array(kry_matrix *A, kry_stage *s, const kry_host_csr *host,
-                               const jagged *j, int64_t pieces)
+static kry_status shares_array(kry_matrix *A, kry_stage *s, const kry_sparse *host, const jagged *j,
+                               int64_t pieces)
 {
     kry_status st = KRY_OK;
     int64_t lanes = kry_vector_width(A->dev, A->type), vectors = (A->rows + lanes - 1) / lanes;
@@ -96,7 +96,7 @@ done:
 /* Which argument of the stage jd is; perm and col follow. */
 static int jd_argument(const kry_matrix *A) { return A->dev->info.cpu_kernels ? 3 : 2; }
 
-static kry_status make_stage(kry_matrix *A, const kry_host_csr *host, const jagged *j,
+static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const jagged *j,
                              const int32_t *col)
 {
     kry_status st = KRY_OK;
@@ -124,8 +124,7 @@ done:
     return st;
 }
 
-static kry_status jds_build(kry_matrix *A, const kry_host_csr *host,
-                            const kry_matrix_params *params)
+static kry_status jds_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
     jagged j = { 0 };

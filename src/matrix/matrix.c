@@ -109,7 +109,7 @@ done:
 /* ---- the diagonal ------------------------------------------------------------------------ */
 
 /* Remember where the diagonal is, while the pattern is at hand. */
-static kry_status find_diagonal(kry_matrix *A, const kry_host_csr *host)
+static kry_status find_diagonal(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
 
@@ -158,11 +158,11 @@ static kry_status matrix_update(void *self, const void *values)
     if (!values) return KRY_OK; /* the buffer itself was changed, and nothing depends on it */
     CHECK(!A->wrapped, KRY_ERR_ARGUMENT,
           "%s: the values of a wrapped matrix are changed in its buffer; pass NULL", who);
-    if (A->host.identity)
-        TRY(kry_values_check(who, A->type, A->nnz, values));
+    if (A->map.place)
+        TRY(kry_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
     else
-        TRY(kry_host_csr_set_values(&A->host, who, values));
-    TRY(kry_matrix_store(A, who, A->host.row_ptr, A->host.identity ? values : A->host.val));
+        TRY(kry_values_check(who, A->type, A->nnz, values));
+    TRY(kry_matrix_store(A, who, A->sorted.row_ptr, A->map.place ? A->sorted.val : values));
 done:
     return st;
 }
@@ -194,7 +194,8 @@ void kry_matrix_destroy(void *self)
     for (int i = 0; i < A->buffers; i++) kry_buffer_release(A->dev, &A->buffer[i]);
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
-    kry_host_csr_release(&A->host);
+    kry_sparse_release(&A->sorted);
+    kry_entry_map_release(&A->map);
     free(A->diagonal_slot);
     free(A->slot);
     free(A);
@@ -281,15 +282,15 @@ static const kry_format_table *const formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_HYB] = &kry_hyb_format,       [KRY_FORMAT_COO] = &kry_coo_format,
 };
 
-kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
+kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_matrix *A = NULL;
 
     *op = NULL;
-    TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, host->nnz, formats[params->format],
-                       &A));
+    TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, kry_sparse_nnz(host),
+                       formats[params->format], &A));
     A->values = params->values;
     A->params = *params;
     kry_matrix_set_form(A, params);
@@ -303,18 +304,17 @@ done:
     return st;
 }
 
-/* Place and mirror are kept for new values, in flux form where rows begin; the rest of host has
- * done its work. */
-static void adopt(kry_matrix *A, kry_host_csr *host)
+/* Keep what new values need. */
+static void adopt(kry_matrix *A, kry_sparse *host, kry_entry_map *map)
 {
-    A->host = *host;
-    memset(host, 0, sizeof *host);
-    if (!A->flux) free(A->host.row_ptr), A->host.row_ptr = NULL;
-    free(A->host.col), A->host.col = NULL;
-    if (A->host.identity) free(A->host.val), A->host.val = NULL;
+    A->map = *map, *map = (kry_entry_map){ 0 };
+    A->sorted = *host, *host = (kry_sparse){ 0 };
+    if (!A->flux) free(A->sorted.row_ptr), A->sorted.row_ptr = NULL;
+    free(A->sorted.col), A->sorted.col = NULL;
+    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 }
 
-kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
+kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -322,13 +322,13 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
-    if (params->on_host) return kry_matrix_on_host(dev, host, params, op);
-    if (dev->team) return kry_matrix_in_parts(dev, host, params, op);
+    if (params->on_host) return kry_matrix_on_host(dev, host, map, params, op);
+    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, op);
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));
     else
         TRY(kry_matrix_in_format(dev, host, params, op));
-    adopt((*op)->self, host);
+    adopt((*op)->self, host, map);
 done:
     return st;
 }

@@ -9,7 +9,7 @@
 #define KRY_MATRIX_H
 
 #include "operator/direction.h"
-#include "sparse/host_csr.h"
+#include "sparse/entries.h"
 
 enum {
     KRY_STAGE_ARGS = 10,
@@ -61,7 +61,7 @@ typedef struct kry_format_table {
     kry_format format;
     /* Analyse `host`, fill in stages, slots and variant. Returns  KRY_ERR_UNSUPPORTED, with the
      * bytes it would take, if the format does not suit the matrix. */
-    kry_status (*build)(kry_matrix *A, const kry_host_csr *host, const kry_matrix_params *params);
+    kry_status (*build)(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params);
     /* The places of all slots, from the structure on the device. Waits. */
     kry_status (*places)(kry_matrix *A, kry_place *place);
     /* NULL: by slots. */
@@ -100,7 +100,10 @@ struct kry_matrix {
     const char *chosen; /* by whom the format was; static */
     int32_t *diagonal_slot; /* rows: of the diagonal entry, or -1; NULL once it is on the device */
     cl_mem diagonal;        /* the same there, made when first asked for */
-    kry_host_csr host; /* what new values need: place and mirror of the entries that were given */
+    kry_entry_map map;      /* for new values: where the entries that were given are kept */
+    kry_sparse
+        sorted; /* for new values: room for them in that order, unless it is the given one; and
+                          row_ptr in flux form */
 };
 
 /* ---- for formats: stages ---------------------------------------------------------------- */
@@ -143,24 +146,28 @@ kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t byte
 /* ---- for formats made of parts of others ------------------------------------------------------- */
 
 /* ELL of the first `width` entries of each row; slots from 0 on. */
-kry_status kry_ell_stage(kry_matrix *A, const kry_host_csr *host, int64_t width);
+kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width);
 int64_t kry_ell_stride(int64_t rows);
 kry_status kry_ell_places(kry_matrix *A, kry_place *place);
 /* The arguments of sell.cl that only CPUs take, and its groups; col: -1 for padding. */
 kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
                                int64_t slices, int height, const int32_t *col);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
-kry_status kry_coo_stage(kry_matrix *A, const kry_host_csr *host, int64_t skip, int64_t first);
+kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first);
 kry_status kry_coo_places(kry_matrix *A, int stage, kry_place *place);
-int64_t kry_longest_row(const kry_host_csr *host);
+int64_t kry_longest_row(const kry_sparse *host);
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
-/* The operator of a finished host matrix in the format that params asks for. Takes host over. */
-kry_status kry_matrix_from_host(kry_device *dev, kry_host_csr *host,
+/* The parameters of every function that makes a matrix; create.c. */
+kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
+                                   int64_t cols, const kry_matrix_params *params);
+/* The operator of a matrix in the format that params asks for. Takes host and map over if the call
+ * succeeds. */
+kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op);
 /* The same in one format, never AUTO, and without what new values need from host. */
-kry_status kry_matrix_in_format(kry_device *dev, const kry_host_csr *host,
+kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
                                 const kry_matrix_params *params, kry_op **op);
 /* Kernels and the operator around a matrix that is built; takes *A over. */
 kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op);
@@ -170,29 +177,23 @@ kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t 
 /* What params say of the form; and the variant with a word about it. */
 void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params);
 void kry_matrix_name_form(kry_matrix *A);
-/* twin.c: compressed rows on the host as an operator in another type, or *twin's numbers again. */
-typedef struct kry_sparse {
-    int64_t rows, cols;
-    kry_type type;
-    int64_t *row_ptr;
-    int32_t *col;
-    void *val; /* of `type` */
-} kry_sparse;
+/* matrix_convert.c: the converted copy of a matrix on the host, as an operator in another type, or
+ * *twin's numbers again. */
 typedef struct kry_twin_how {
     kry_type type;
     double factor;
-    const double *scale;
+    const double *scale; /* rows: of rows and columns; NULL: ones */
 } kry_twin_how;
-kry_status kry_sparse_twin(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
-                           const kry_twin_how *how, kry_op **twin);
-/* Entry of the operators' table; twin.c. */
+kry_status kry_matrix_twin_of(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
+                              const kry_twin_how *how, kry_op **twin);
+/* Entry of the operators' table; matrix_convert.c. */
 kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
                            kry_op **twin);
-/* host_matrix.c: params->on_host. Takes host over. */
-kry_status kry_matrix_on_host(kry_device *dev, kry_host_csr *host, const kry_matrix_params *params,
-                              kry_op **op);
-/* kry_matrix_read without the checks. */
-kry_status kry_matrix_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val);
+/* host_matrix.c: params->on_host. Takes host and map over if the call succeeds. */
+kry_status kry_matrix_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
+                              const kry_matrix_params *params, kry_op **op);
+/* The matrix on the host; a wrapped one in any order. Waits. */
+kry_status kry_matrix_download(kry_matrix *A, kry_sparse *host);
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
 
@@ -213,20 +214,10 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
 
 /* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
 
-/* Rows on the host; on a part of a team some have entries in columns of other parts besides. */
-typedef struct kry_flux_rows {
-    kry_type type;
-    int64_t rows;
-    const int64_t *row_ptr; /* rows + 1 */
-    const void *val;
-    int64_t far_rows;
-    const int32_t *far_row, *far_begin; /* far_rows, ascending; far_rows + 1 */
-    const void *far_val;
-    const kry_layout *layout; /* for messages */
-} kry_flux_rows;
-
-/* sums: what each of them adds up to; *any: not all are 0. */
-kry_status kry_flux_sums(const kry_flux_rows *R, const char *who, void *sums, bool *any);
+/* sums: what each row of own and far (NULL: none) entries adds up to, to be freed; NULL if that is 0 for
+ * all of them. layout: for messages. */
+kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
+                         const kry_sparse *far, void **sums);
 /* A takes other sums than those of its own entries, on the host; NULL: all are 0. Waits. */
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 /* A new buffer of it, or NULL where all rows add up to 0. Waits. */
@@ -239,13 +230,13 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
 
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
-kry_status kry_choose(kry_device *dev, const kry_host_csr *host, const kry_matrix_params *params,
+kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op);
 /* What the formats would make of a matrix, without making it. */
-kry_status kry_sell_estimate(const kry_device *dev, const kry_host_csr *host,
+kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
                              const kry_matrix_params *params, double *slots, bool *sorted,
                              double *index_bytes);
-kry_status kry_hyb_estimate(const kry_host_csr *host, int64_t *width, int64_t *tail);
+kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
 /* What numbers are stored as: their own type, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
 

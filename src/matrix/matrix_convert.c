@@ -28,8 +28,8 @@ done:
     return st;
 }
 
-kry_status kry_sparse_twin(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
-                           const kry_twin_how *how, kry_op **twin)
+kry_status kry_matrix_twin_of(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
+                              const kry_twin_how *how, kry_op **twin)
 {
     kry_status st = KRY_OK;
     kry_matrix_params p = *params;
@@ -55,17 +55,12 @@ kry_status kry_matrix_twin(void *self, kry_type type, double factor, const doubl
 {
     kry_matrix *A = self;
     kry_status st = KRY_OK;
-    kry_sparse host = { .rows = A->rows, .cols = A->cols, .type = A->type };
-    const kry_twin_how how = { type, factor, scale };
+    kry_sparse host = { 0 };
 
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *host.row_ptr, &host.row_ptr));
-    TRY(kry_alloc((size_t)A->nnz, sizeof *host.col, &host.col));
-    TRY(kry_alloc((size_t)A->nnz, kry_type_size(A->type), &host.val));
-    TRY(kry_matrix_entries(A, host.row_ptr, host.col, host.val));
-    TRY(kry_sparse_twin(A->dev, &host, &A->params, &how, twin));
+    TRY(kry_matrix_download(A, &host));
+    TRY(kry_matrix_twin_of(A->dev, &host, &A->params, &(kry_twin_how){ type, factor, scale },
+                           twin));
 done:
-    free(host.val);
-    free(host.col);
-    free(host.row_ptr);
+    kry_sparse_release(&host);
     return st;
 }

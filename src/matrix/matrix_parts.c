@@ -3,23 +3,20 @@
 #include "matrix/coupled.h"
 #include "matrix/extended.h"
 #include "operator/op_parts.h"
-#include "sparse/partition.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* Where a part's numbers stand in the whole matrix. */
 typedef struct piece {
-    int64_t own_nnz;
-    int64_t *own; /* own_nnz */
-    int64_t far_nnz;
-    int64_t *far; /* far_nnz */
-    int64_t coupled_nnz;
-    int64_t *coupled_own; /* coupled_nnz: of own entries once more, in coupled rows */
-    int64_t *row_ptr;     /* rows + 1, of own entries; in flux form, for what rows add up to */
+    int64_t own_nnz, far_nnz;
+    int64_t *own, *far;
+    int64_t *row_ptr; /* rows + 1, of own entries */
 } piece;
 
 typedef struct whole {
-    kry_host_csr host; /* of the matrix; columns and row pointers only until it is made */
+    kry_sparse host; /* of the matrix; columns and row pointers only until it is made */
+    kry_entry_map map;
+    int64_t nnz;
     kry_matrix_params params;
     kry_split *split;      /* retained */
     struct kry_team *team; /* borrowed */
@@ -34,21 +31,17 @@ static void whole_release(void *self)
     for (int r = 0; W->piece && r < W->split->members; r++) {
         free(W->piece[r].own);
         free(W->piece[r].far);
-        free(W->piece[r].coupled_own);
         free(W->piece[r].row_ptr);
     }
     free(W->piece);
     free(W->place);
-    kry_host_csr_release(&W->host);
+    kry_sparse_release(&W->host);
+    kry_entry_map_release(&W->map);
     kry_split_release(&W->split);
     free(W);
 }
 
 static int64_t place_of(const whole *W, int32_t row) { return W->place ? W->place[row] : row; }
-static int64_t row_at(const whole *W, int64_t place)
-{
-    return W->split->row ? W->split->row[place] : place;
-}
 
 /* ---- one part's rows ------------------------------------------------------------------------- */
 
@@ -56,22 +49,19 @@ typedef struct cut {
     const whole *W;
     piece *piece;
     int rank;
-    int64_t first, rows;
-    int64_t *row_ptr; /* rows + 1, of own entries */
-    int32_t *col;
-    void *val;
-    kry_far_entries far;
-    int64_t *wanted; /* places in other parts, ascending, each once */
+    int64_t first, rows; /* places */
+    int32_t *number;     /* columns of the whole: their numbers in the matrix at hand, -1: none */
+    int64_t *wanted;     /* places in other parts that the rows have entries for, ascending */
     int64_t wants;
+    kry_sparse own, far;
 } cut;
 
 static void cut_release(cut *c)
 {
-    free(c->row_ptr);
-    free(c->col);
-    free(c->val);
-    kry_far_entries_release(&c->far);
+    free(c->number);
     free(c->wanted);
+    kry_sparse_release(&c->own);
+    kry_sparse_release(&c->far);
 }
 
 static bool is_own(const cut *c, int64_t place)
@@ -79,124 +69,53 @@ static bool is_own(const cut *c, int64_t place)
     return place >= c->first && place < c->first + c->rows;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* How many entries of each kind. */
-static void count_entries(cut *c)
-{
-    const kry_host_csr *H = &c->W->host;
-
-    for (int64_t i = 0; i < c->rows; i++) {
-        int64_t row = row_at(c->W, c->first + i), own = 0;
-        for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++)
-            own += is_own(c, place_of(c->W, H->col[k]));
-        int64_t all = H->row_ptr[row + 1] - H->row_ptr[row];
-        c->piece->own_nnz += own;
-        c->piece->far_nnz += all - own;
-        if (own == all) continue;
-        c->far.rows++;
-        c->piece->coupled_nnz += own;
-    }
-    c->far.nnz = c->piece->far_nnz;
-}
-
-/* The residual of single numbers is summed in double, and so cannot be made of two rounded pieces. */
-static bool needs_own_rows(const whole *W)
-{
-    return W->host.type == KRY_F32 && W->team->part[0]->info.fp64;
-}
-
-static kry_status allocate(cut *c)
+/* The places that are wanted, and for their columns which of them they are. */
+static kry_status find_wanted(cut *c)
 {
     kry_status st = KRY_OK;
-    piece *p = c->piece;
-    size_t size = kry_type_size(c->W->host.type), rows = (size_t)c->far.rows;
-    size_t own = (size_t)p->own_nnz, far = (size_t)p->far_nnz, again = (size_t)p->coupled_nnz;
+    const whole *W = c->W;
+    const kry_sparse *H = &W->host;
+    int64_t end = c->first + c->rows;
 
-    TRY(kry_alloc((size_t)c->rows + 1, sizeof *c->row_ptr, &c->row_ptr));
-    TRY(kry_alloc(own, sizeof *c->col, &c->col));
-    TRY(kry_alloc(own, size, &c->val));
-    TRY(kry_alloc(own, sizeof *p->own, &p->own));
-    TRY(kry_alloc(rows, sizeof *c->far.row, &c->far.row));
-    TRY(kry_alloc(rows + 1, sizeof *c->far.begin, &c->far.begin));
-    TRY(kry_alloc(far, sizeof *c->far.col, &c->far.col));
-    TRY(kry_alloc(far, size, &c->far.val));
-    TRY(kry_alloc(far, sizeof *p->far, &p->far));
-    TRY(kry_alloc(far, sizeof *c->wanted, &c->wanted));
-    if (!needs_own_rows(c->W)) return KRY_OK;
-    TRY(kry_alloc(rows + 1, sizeof *c->far.own_begin, &c->far.own_begin));
-    TRY(kry_alloc(again, sizeof *c->far.own_col, &c->far.own_col));
-    TRY(kry_alloc(again, size, &c->far.own_val));
-    TRY(kry_alloc(again, sizeof *p->coupled_own, &p->coupled_own));
+    TRY(kry_alloc((size_t)H->cols, sizeof *c->number, &c->number));
+    for (int64_t j = 0; j < H->cols; j++) c->number[j] = -1;
+    for (int64_t p = c->first; p < end; p++) {
+        int64_t row = kry_split_row(W->split, p);
+        for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
+            int32_t *number = &c->number[H->col[k]];
+            if (*number >= 0 || is_own(c, place_of(W, H->col[k]))) continue;
+            *number = 0;
+            c->wants++;
+        }
+    }
+    TRY(kry_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
+    c->wants = 0;
+    for (int64_t p = 0; p < H->cols; p++) {
+        int32_t *number = &c->number[kry_split_row(W->split, p)];
+        if (*number < 0) continue;
+        *number = (int32_t)c->wants;
+        c->wanted[c->wants++] = p;
+    }
 done:
     return st;
 }
 
-/* Numbers of the whole matrix to where they stand here. */
-static void take_numbers(const whole *W, const int64_t *from, int64_t count, void *to)
+/* Own columns count from `first`; those that are wanted are left out, unless they have been given
+ * other numbers. */
+static void number_own(const cut *c, int64_t first)
 {
-    size_t size = kry_type_size(W->host.type);
-    const char *val = W->host.val;
-    for (int64_t k = 0; k < count; k++)
-        memcpy((char *)to + (size_t)k * size, val + (size_t)from[k] * size, size);
+    for (int64_t p = c->first; p < c->first + c->rows; p++)
+        c->number[kry_split_row(c->W->split, p)] = (int32_t)(first + p - c->first);
 }
 
-/* The places that are wanted, each once. */
-static void collect_wanted(cut *c)
+static kry_status take_columns(const cut *c, int64_t cols, kry_sparse *part, int64_t **from)
 {
-    const kry_host_csr *H = &c->W->host;
-    int64_t count = 0, kept = 0;
-
-    for (int64_t i = 0; i < c->rows; i++) {
-        int64_t row = row_at(c->W, c->first + i);
-        for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
-            int64_t place = place_of(c->W, H->col[k]);
-            if (!is_own(c, place)) c->wanted[count++] = place;
-        }
-    }
-    qsort(c->wanted, (size_t)count, sizeof *c->wanted, compare_places);
-    for (int64_t i = 0; i < count; i++)
-        if (i == 0 || c->wanted[i] != c->wanted[i - 1]) c->wanted[kept++] = c->wanted[i];
-    c->wants = kept;
-}
-
-static int32_t halo_place(const cut *c, int64_t place)
-{
-    const int64_t *at = bsearch(&place, c->wanted, (size_t)c->wants, sizeof place, compare_places);
-    return (int32_t)(at - c->wanted);
-}
-
-static void sort_entries(cut *c)
-{
-    const kry_host_csr *H = &c->W->host;
-    piece *p = c->piece;
-    int64_t own = 0, far = 0, again = 0, coupled = 0;
-
-    for (int64_t i = 0; i < c->rows; i++) {
-        int64_t row = row_at(c->W, c->first + i), far_before = far, own_before = own;
-        for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
-            int64_t place = place_of(c->W, H->col[k]);
-            if (is_own(c, place))
-                c->col[own] = (int32_t)(place - c->first), p->own[own++] = k;
-            else
-                c->far.col[far] = halo_place(c, place), p->far[far++] = k;
-        }
-        c->row_ptr[i + 1] = own;
-        if (far == far_before) continue;
-        c->far.row[coupled] = (int32_t)i;
-        c->far.begin[coupled + 1] = (int32_t)far;
-        for (int64_t k = own_before; c->far.own_begin && k < own; k++)
-            c->far.own_col[again] = c->col[k], p->coupled_own[again++] = p->own[k];
-        if (c->far.own_begin) c->far.own_begin[coupled + 1] = (int32_t)again;
-        coupled++;
-    }
-    take_numbers(c->W, p->own, own, c->val);
-    take_numbers(c->W, p->far, far, c->far.val);
-    if (c->far.own_begin) take_numbers(c->W, p->coupled_own, again, c->far.own_val);
+    const kry_sparse_cut cut = { .rows = c->rows,
+                                 .first = c->first,
+                                 .row = c->W->split->row,
+                                 .cols = cols,
+                                 .place = c->number };
+    return kry_sparse_part(&c->W->host, &cut, part, from);
 }
 
 /* The halo that brings the wanted places, and their rows at their owners. Collective. */
@@ -223,6 +142,14 @@ done:
     return st;
 }
 
+static kry_status create(kry_device *dev, const kry_sparse *A, kry_matrix_params params,
+                         kry_op **op)
+{
+    params.storage = KRY_GENERAL;
+    params.duplicates = KRY_REFUSE;
+    return kry_csr_create(dev, A->type, A->rows, A->cols, A->row_ptr, A->col, A->val, &params, op);
+}
+
 /* The part's own columns as a matrix: no longer singular where couplings are missing. In flux form its
  * rows add up to 0 all the same, for what they add up to is asked of the whole ones. */
 static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
@@ -231,98 +158,86 @@ static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
     kry_matrix_params params = c->W->params;
     unsigned traits = params.traits;
 
-    params.storage = KRY_GENERAL;
-    params.duplicates = KRY_REFUSE;
     if ((traits & KRY_SINGULAR) && c->W->split->members > 1)
         traits = (traits & ~(unsigned)KRY_SINGULAR) | KRY_POSITIVE;
     if (params.form != KRY_FLUX) params.traits = traits;
-    TRY(kry_csr_create(dev, c->W->host.type, c->rows, c->rows, c->row_ptr, c->col, c->val, &params,
-                       own));
+    TRY(create(dev, &c->own, params, own));
     (*own)->shape.traits = traits;
 done:
     return st;
 }
 
-/* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------------- */
-
-static kry_wide_columns place_columns(const cut *c)
-{
-    enum { ALIGNED = 8 };
-    kry_wide_columns w = { .place = c->wanted };
-
-    while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
-    w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
-    return w;
-}
-
-static int32_t wide_column(const cut *c, const kry_wide_columns *w, int64_t place)
-{
-    if (is_own(c, place)) return (int32_t)(w->own_at + place - c->first);
-    int64_t from_own = halo_place(c, place) - w->below;
-    return (int32_t)(w->own_at + from_own + (from_own < 0 ? 0 : c->rows));
-}
-
-/* Rows of a block lie together: what is here of them is a part of the host's arrays. */
-static void cut_wide_rows(cut *c, const kry_wide_columns *w, int64_t *entry)
-{
-    const kry_host_csr *H = &c->W->host;
-    int64_t begin = H->row_ptr[c->first];
-
-    for (int64_t i = 0; i < c->rows; i++) {
-        entry[i] = -1;
-        for (int64_t k = H->row_ptr[c->first + i]; k < H->row_ptr[c->first + i + 1]; k++) {
-            c->col[k - begin] = wide_column(c, w, H->col[k]);
-            c->piece->own[k - begin] = k;
-            if (H->col[k] == c->first + i) entry[i] = k - begin;
-        }
-        c->row_ptr[i + 1] = H->row_ptr[c->first + i + 1] - begin;
-    }
-    take_numbers(c->W, c->piece->own, c->piece->own_nnz, c->val);
-}
-
-static kry_status make_wide(const cut *c, const kry_wide_columns *w, kry_device *dev, kry_op **wide)
-{
-    int64_t above = c->wants - w->below;
-    kry_matrix_params params = c->W->params;
-
-    params.storage = KRY_GENERAL;
-    params.duplicates = KRY_REFUSE;
-    params.traits = 0;
-    if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
-    return kry_csr_create(dev, c->W->host.type, c->rows, w->own_at + c->rows + above, c->row_ptr,
-                          c->col, c->val, &params, wide);
-}
-
-static kry_status make_reproducible_part(cut *c, kry_device *dev, kry_op **local)
+static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
 {
     kry_status st = KRY_OK;
     piece *p = c->piece;
-    int64_t *entry = NULL;
-    kry_op *wide = NULL;
+    kry_op *own = NULL;
     kry_halo *halo = NULL;
 
-    p->own_nnz += p->far_nnz; /* no piece is summed apart */
-    TRY(kry_alloc((size_t)p->far_nnz, sizeof *c->wanted, &c->wanted));
-    collect_wanted(c);
-    p->far_nnz = p->coupled_nnz = 0;
-    const kry_wide_columns w = place_columns(c);
-    TRY(kry_alloc((size_t)c->rows + 1, sizeof *c->row_ptr, &c->row_ptr));
-    TRY(kry_alloc((size_t)p->own_nnz, sizeof *c->col, &c->col));
-    TRY(kry_alloc((size_t)p->own_nnz, kry_type_size(c->W->host.type), &c->val));
-    TRY(kry_alloc((size_t)p->own_nnz, sizeof *p->own, &p->own));
-    TRY(kry_alloc((size_t)c->rows, sizeof *entry, &entry));
-    cut_wide_rows(c, &w, entry);
-    TRY(make_wide(c, &w, dev, &wide));
-    if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
-    TRY(kry_extended_create(wide, &halo, &w, entry, c->val, c->W->params.traits, local));
+    TRY(take_columns(c, c->wants, &c->far, &p->far));
+    for (int64_t i = 0; i < c->wants; i++) c->number[kry_split_row(c->W->split, c->wanted[i])] = -1;
+    number_own(c, 0);
+    TRY(take_columns(c, c->rows, &c->own, &p->own));
+    p->own_nnz = kry_sparse_nnz(&c->own), p->far_nnz = kry_sparse_nnz(&c->far);
+    TRY(make_own(c, dev, &own));
+    if (c->W->split->members == 1) { /* all of it */
+        *local = own, own = NULL;
+        goto done;
+    }
+    TRY(make_halo(c, dev, &halo));
+    const kry_coupled_rows rows = { .op = own,
+                                    .own = c->own,
+                                    .far = c->far,
+                                    .place = c->wanted,
+                                    .exact = c->W->host.type == KRY_F32 && dev->info.fp64,
+                                    .traits = c->W->params.traits };
+    TRY(kry_coupled_create(&rows, &halo, local));
+    TRY(kry_coupled_store(*local, &c->own, c->far.val));
+    p->row_ptr = c->own.row_ptr, c->own.row_ptr = NULL;
 done:
     kry_halo_release(&halo);
-    kry_op_release(&wide);
-    free(entry);
+    kry_op_release(&own);
     return st;
 }
 
-/* ---- one part ------------------------------------------------------------------------------------- */
+/* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------- */
+
+/* Numbers of the columns in the order of the whole: those below, the own ones, those above. */
+static kry_wide_columns number_columns(const cut *c)
+{
+    enum { ALIGNED = 8 };
+    kry_wide_columns w = { .place = c->wanted, .traits = c->W->params.traits };
+
+    while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
+    w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
+    number_own(c, w.own_at);
+    for (int64_t i = 0; i < c->wants; i++) {
+        int64_t from_own = i - w.below + (i < w.below ? 0 : c->rows);
+        c->number[kry_split_row(c->W->split, c->wanted[i])] = (int32_t)(w.own_at + from_own);
+    }
+    return w;
+}
+
+static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
+{
+    kry_status st = KRY_OK;
+    kry_matrix_params params = c->W->params;
+    kry_op *wide = NULL;
+    kry_halo *halo = NULL;
+    const kry_wide_columns w = number_columns(c);
+
+    TRY(take_columns(c, w.own_at + c->rows + c->wants - w.below, &c->own, &c->piece->own));
+    c->piece->own_nnz = kry_sparse_nnz(&c->own);
+    params.traits = 0;
+    if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
+    TRY(create(dev, &c->own, params, &wide));
+    if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
+    TRY(kry_extended_create(wide, &c->own, &halo, &w, local));
+done:
+    kry_halo_release(&halo);
+    kry_op_release(&wide);
+    return st;
+}
 
 static kry_status make_part(const void *user, int rank, kry_op **local)
 {
@@ -334,32 +249,11 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
               .rank = rank,
               .first = W->split->first[rank],
               .rows = kry_split_rows(W->split, rank) };
-    kry_op *own = NULL;
-    kry_halo *halo = NULL;
 
-    count_entries(&c);
-    if (W->team->reproducible) {
-        TRY(make_reproducible_part(&c, dev, local));
-        goto done;
-    }
-    TRY(allocate(&c));
-    collect_wanted(&c);
-    sort_entries(&c);
-    TRY(make_own(&c, dev, &own));
-    if (W->split->members == 1) { /* all of it */
-        *local = own;
-        own = NULL;
-        goto done;
-    }
-    TRY(make_halo(&c, dev, &halo));
-    c.far.place = c.wanted;
-    TRY(kry_coupled_create(own, &halo, &c.far, W->params.traits, local));
-    TRY(kry_coupled_balance(*local, c.row_ptr, c.val, c.far.val));
-    if (W->params.form == KRY_FLUX) c.piece->row_ptr = c.row_ptr, c.row_ptr = NULL;
+    TRY(find_wanted(&c));
+    TRY((W->team->reproducible ? make_extended : make_coupled)(&c, dev, local));
 done:
     if (st < 0) kry_op_release(local);
-    kry_halo_release(&halo);
-    kry_op_release(&own);
     cut_release(&c);
     return st;
 }
@@ -370,7 +264,19 @@ static kry_status prepare(void *self, const void *values)
 {
     whole *W = self;
     if (!values) return KRY_OK; /* parts take the numbers that they have */
-    return kry_host_csr_set_values(&W->host, "kry_op_update", values);
+    return kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host);
+}
+
+/* to: the numbers of the whole that stand at these places, to be freed. */
+static kry_status take_numbers(const whole *W, const int64_t *from, int64_t count, void **to)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc((size_t)count, kry_type_size(W->host.type), to));
+    for (int64_t k = 0; k < count; k++)
+        kry_number_put(W->host.type, *to, k, kry_number_at(W->host.type, W->host.val, from[k]));
+done:
+    return st;
 }
 
 static kry_status update_part(void *self, int rank, kry_op *local)
@@ -378,26 +284,20 @@ static kry_status update_part(void *self, int rank, kry_op *local)
     const whole *W = self;
     const piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
-    size_t size = kry_type_size(W->host.type);
-    void *val = NULL, *far = NULL, *again = NULL;
+    kry_sparse own = { .rows = local->shape.rows, .type = W->host.type, .row_ptr = p->row_ptr };
+    void *far = NULL;
 
-    TRY(kry_alloc((size_t)p->own_nnz, size, &val));
-    TRY(kry_alloc((size_t)p->far_nnz, size, &far));
-    TRY(kry_alloc((size_t)p->coupled_nnz, size, &again));
-    take_numbers(W, p->own, p->own_nnz, val);
-    take_numbers(W, p->far, p->far_nnz, far);
-    if (p->coupled_own) take_numbers(W, p->coupled_own, p->coupled_nnz, again);
-    TRY(kry_op_update((kry_op *)kry_op_own(local), val));
-    TRY(kry_coupled_store(local, far, again));
-    if (p->row_ptr) TRY(kry_coupled_balance(local, p->row_ptr, val, far));
+    TRY(take_numbers(W, p->own, p->own_nnz, &own.val));
+    TRY(take_numbers(W, p->far, p->far_nnz, &far));
+    TRY(kry_op_update((kry_op *)kry_op_own(local), own.val));
+    TRY(kry_coupled_store(local, &own, far));
 done:
-    free(again);
     free(far);
-    free(val);
+    free(own.val);
     return st;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static kry_status find_places(whole *W)
 {
@@ -416,33 +316,44 @@ static bool sums_alike(kry_format format)
     return format == KRY_FORMAT_AUTO || format == KRY_FORMAT_SELL || format == KRY_FORMAT_ELL;
 }
 
-kry_status kry_matrix_in_parts(kry_device *team, kry_host_csr *host,
-                               const kry_matrix_params *params, kry_op **op)
+static kry_status check(const struct kry_team *team, const kry_sparse *host,
+                        const kry_matrix_params *params)
 {
     static const char who[] = "kry_csr_create";
+    kry_status st = KRY_OK;
+
+    CHECK(host->rows == host->cols, KRY_ERR_UNSUPPORTED,
+          "%s: %lld-by-%lld on several devices; only square matrices can be split", who,
+          (long long)host->rows, (long long)host->cols);
+    if (!team->reproducible) return KRY_OK;
+    CHECK(sums_alike(params->format), KRY_ERR_UNSUPPORTED,
+          "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; "
+          "use sell or ell",
+          who, kry_format_name(params->format));
+    CHECK(params->form == KRY_ASSEMBLED, KRY_ERR_UNSUPPORTED,
+          "%s: no flux form with reproducible sums, whose rows are one matrix that is not square",
+          who);
+done:
+    return st;
+}
+
+kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map *map,
+                               const kry_matrix_params *params, kry_op **op)
+{
     kry_status st = KRY_OK;
     whole *W = NULL;
 
     *op = NULL;
-    CHECK(host->rows == host->cols, KRY_ERR_UNSUPPORTED,
-          "%s: %lld-by-%lld on several devices; only square matrices can be split", who,
-          (long long)host->rows, (long long)host->cols);
+    TRY(check(team->team, host, params));
     TRY(kry_alloc(1, sizeof *W, &W));
     W->team = team->team;
     W->params = *params;
-    TRY(kry_split_matrix(W->team, who, host, &W->split));
-    CHECK(!W->team->reproducible || sums_alike(params->format), KRY_ERR_UNSUPPORTED,
-          "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; "
-          "use "
-          "sell or ell",
-          who, kry_format_name(params->format));
-    CHECK(params->form == KRY_ASSEMBLED || !W->team->reproducible, KRY_ERR_UNSUPPORTED,
-          "%s: no flux form with reproducible sums, whose rows are one matrix that is not square",
-          who);
+    W->nnz = kry_sparse_nnz(host);
+    TRY(kry_split_matrix(W->team, "kry_csr_create", host, &W->split));
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
-    W->host = *host;
-    memset(host, 0, sizeof *host);
+    W->host = *host, *host = (kry_sparse){ 0 };
+    W->map = *map, *map = (kry_entry_map){ 0 };
     const kry_parts_extra extra = { W, prepare, update_part, whole_release };
     TRY(kry_parts_create(team, W->split, &extra, make_part, W, op));
     free(W->host.row_ptr), W->host.row_ptr = NULL; /* the pattern has done its work */

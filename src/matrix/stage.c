@@ -102,7 +102,7 @@ done:
     return st;
 }
 
-int64_t kry_longest_row(const kry_host_csr *host)
+int64_t kry_longest_row(const kry_sparse *host)
 {
     int64_t longest = 0;
     for (int64_t i = 0; i < host->rows; i++) {

@@ -141,7 +141,7 @@ done:
     return st;
 }
 
-kry_status kry_matrix_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
+static kry_status read_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     kry_place *place = NULL;
@@ -163,6 +163,17 @@ done:
     return st;
 }
 
+kry_status kry_matrix_download(kry_matrix *A, kry_sparse *host)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_sparse_create(A->rows, A->cols, A->type, A->nnz, host));
+    TRY(read_entries(A, host->row_ptr, host->col, host->val));
+done:
+    if (st < 0) kry_sparse_release(host);
+    return st;
+}
+
 kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
@@ -172,7 +183,7 @@ kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, voi
     if (kry_op_in_parts(op)) return kry_matrix_read_parts(op, row_ptr, col, val);
     CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    TRY(kry_matrix_entries(A, row_ptr, col, val));
+    TRY(read_entries(A, row_ptr, col, val));
 done:
     return st;
 }

@@ -20,64 +20,39 @@
 
 /* ---- the blocks of A ----------------------------------------------------------------------- */
 
-static void triangle_release(kry_triangle *t)
-{
-    free(t->ptr), free(t->col), free(t->val);
-    *t = (kry_triangle){ 0 };
-}
-
 void kry_block_factor_release(kry_block_factor *f)
 {
-    triangle_release(&f->lower);
-    triangle_release(&f->upper);
+    kry_sparse_release(&f->lower);
+    kry_sparse_release(&f->upper);
     free(f->d);
     f->d = NULL;
 }
 
-static kry_status triangle_create(int64_t n, int64_t nnz, kry_triangle *t)
+static bool in_block(const void *user, int64_t i, int64_t j)
+{
+    const kry_block_factor *f = user;
+    return i / f->rows == j / f->rows;
+}
+
+static bool is_below(const void *user, int64_t i, int64_t j) { return (void)user, j < i; }
+static bool is_above(const void *user, int64_t i, int64_t j) { return (void)user, j > i; }
+
+/* The triangles of A's blocks; the diagonal, shifted, into d. */
+static kry_status take_blocks(kry_block_factor *f, const kry_sparse *blocks)
 {
     kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)n + 1, sizeof *t->ptr, &t->ptr));
-    TRY(kry_alloc((size_t)nnz, sizeof *t->col, &t->col));
-    TRY(kry_alloc((size_t)nnz, sizeof *t->val, &t->val));
-done:
-    return st;
-}
-
-/* Entries of the blocks below and above the diagonal, counted. */
-static void count_entries(const kry_block_factor *f, const int64_t *row_ptr, const int32_t *col,
-                          int64_t *below, int64_t *above)
-{
-    *below = *above = 0;
-    for (int64_t first = 0; first < f->n; first += f->rows)
-        for (int64_t i = first; i < f->n && i < first + f->rows; i++)
-            for (int64_t e = row_ptr[i]; e < row_ptr[i + 1]; e++) {
-                *below += col[e] >= first && col[e] < i;
-                *above += col[e] > i && col[e] < first + f->rows;
-            }
-}
-
-/* Structure and numbers of the blocks; the diagonal, shifted, into d. */
-static void take_blocks(kry_block_factor *f, const int64_t *row_ptr, const int32_t *col,
-                        const void *val)
-{
-    int64_t l = 0, u = 0;
+    const double *val = blocks->val;
 
     for (int64_t i = 0; i < f->n; i++) {
-        int64_t first = i / f->rows * f->rows;
-        f->d[i] = 0;
-        for (int64_t e = row_ptr[i]; e < row_ptr[i + 1]; e++) {
-            double v = kry_number_at(f->type, val, e);
-            if (col[e] == i)
-                f->d[i] = v * (1 + f->shift);
-            else if (col[e] >= first && col[e] < i)
-                f->lower.col[l] = col[e], f->lower.val[l++] = v;
-            else if (col[e] > i && col[e] < first + f->rows)
-                f->upper.col[u] = col[e], f->upper.val[u++] = v;
-        }
-        f->lower.ptr[i + 1] = l, f->upper.ptr[i + 1] = u;
+        int64_t e = kry_sparse_find(blocks, i, i);
+        f->d[i] = e < 0 ? 0 : val[e] * (1 + f->shift);
     }
+    kry_sparse_release(&f->lower);
+    kry_sparse_release(&f->upper);
+    TRY(kry_sparse_select(blocks, is_below, NULL, &f->lower));
+    TRY(kry_sparse_select(blocks, is_above, NULL, &f->upper));
+done:
+    return st;
 }
 
 static double eps_of(kry_type type) { return type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON; }
@@ -97,41 +72,34 @@ done:
     return st;
 }
 
-static kry_status not_symmetric(const kry_block_factor *f, int64_t i, int64_t k, double low,
-                                double high)
+typedef struct comparison {
+    const double *val;
+    double close;
+    kry_sparse_mismatch first;
+} comparison;
+
+/* An entry without a partner must be zero. */
+static bool compare(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper)
 {
-    return kry_fail(KRY_ERR_ARGUMENT,
-                    "%s: the matrix is not symmetric: the entry of row %lld and column %lld is "
-                    "%.9g, its mirror image %.9g; take kry_block_ilu_create",
-                    f->who, (long long)i, (long long)k, low, high);
+    comparison *c = user;
+    double low = lower < 0 ? 0 : c->val[lower], high = upper < 0 ? 0 : c->val[upper];
+
+    if (fabs(low - high) <= c->close * fmax(fabs(low), fabs(high))) return true;
+    c->first = (kry_sparse_mismatch){ i, j, low, high };
+    return false;
 }
 
-/* Entries below the diagonal in the order of rows meet those of a row above it in the order of
- * columns; one without a partner must be zero. */
-static kry_status check_symmetry(const kry_block_factor *f)
+static kry_status check_symmetry(const kry_block_factor *f, const kry_sparse *blocks)
 {
     kry_status st = KRY_OK;
-    const kry_triangle *L = &f->lower, *U = &f->upper;
-    const double close = 64 * eps_of(f->type);
-    int64_t *next = NULL;
+    comparison c = { blocks->val, 64 * eps_of(f->type), { .i = -1 } };
 
-    TRY(kry_alloc((size_t)f->n + 1, sizeof *next, &next));
-    memcpy(next, U->ptr, (size_t)(f->n + 1) * sizeof *next);
-    for (int64_t i = 0; i < f->n; i++)
-        for (int64_t e = L->ptr[i]; e < L->ptr[i + 1]; e++) {
-            int64_t k = L->col[e], *u = &next[k];
-            double low = L->val[e], high = 0;
-            for (; *u < U->ptr[k + 1] && U->col[*u] < i; ++*u)
-                if (U->val[*u] != 0) TRY(not_symmetric(f, U->col[*u], k, 0, U->val[*u]));
-            if (*u < U->ptr[k + 1] && U->col[*u] == i) high = U->val[(*u)++];
-            if (!(fabs(low - high) <= close * fmax(fabs(low), fabs(high))))
-                TRY(not_symmetric(f, i, k, low, high));
-        }
-    for (int64_t k = 0; k < f->n; k++)
-        for (int64_t u = next[k]; u < U->ptr[k + 1]; u++)
-            if (U->val[u] != 0) TRY(not_symmetric(f, U->col[u], k, 0, U->val[u]));
+    TRY(kry_sparse_pairs(blocks, compare, &c));
+    CHECK(c.first.i < 0, KRY_ERR_ARGUMENT,
+          "%s: the matrix is not symmetric: the entry of row %lld and column %lld is %.9g, its "
+          "mirror image %.9g; take kry_block_ilu_create",
+          f->who, (long long)c.first.i, (long long)c.first.j, c.first.lower, c.first.upper);
 done:
-    free(next);
     return st;
 }
 
@@ -149,23 +117,25 @@ static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
 /* w: n zeros, and left so. False at a pivot that does not stand. */
 static bool factor_symmetric(kry_block_factor *f, double *w)
 {
-    const kry_triangle *L = &f->lower;
+    const kry_sparse *L = &f->lower;
+    double *val = L->val;
     bool stands = true;
 
     for (int64_t i = 0; i < f->n && stands; i++) {
-        int64_t begin = L->ptr[i], end = L->ptr[i + 1];
+        int64_t begin = L->row_ptr[i], end = L->row_ptr[i + 1];
         double pivot = f->d[i];
-        for (int64_t e = begin; e < end; e++) w[L->col[e]] = L->val[e];
+        for (int64_t e = begin; e < end; e++) w[L->col[e]] = val[e];
         for (int64_t e = begin; e < end; e++) { /* w_k := l_ik d_k */
             int32_t k = L->col[e];
             double sum = w[k];
-            for (int64_t q = L->ptr[k]; q < L->ptr[k + 1]; q++) sum -= L->val[q] * w[L->col[q]];
+            for (int64_t q = L->row_ptr[k]; q < L->row_ptr[k + 1]; q++)
+                sum -= val[q] * w[L->col[q]];
             w[k] = sum;
         }
         for (int64_t e = begin; e < end; e++) {
             int32_t k = L->col[e];
-            L->val[e] = w[k] / f->d[k];
-            pivot -= L->val[e] * w[k];
+            val[e] = w[k] / f->d[k];
+            pivot -= val[e] * w[k];
             w[k] = 0;
         }
         stands = pivot_stands(f, f->d[i], &pivot);
@@ -177,34 +147,34 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
 /* w: n numbers; mark: n, none of them a row's number plus one. U is unit only in the end. */
 static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
 {
-    const kry_triangle *L = &f->lower, *U = &f->upper;
+    const kry_sparse *L = &f->lower, *U = &f->upper;
+    double *lower = L->val, *upper = U->val;
 
     for (int64_t i = 0; i < f->n; i++) {
         const int32_t row = (int32_t)i + 1;
         double a = f->d[i];
         w[i] = a, mark[i] = row;
-        for (int64_t e = L->ptr[i]; e < L->ptr[i + 1]; e++)
-            w[L->col[e]] = L->val[e], mark[L->col[e]] = row;
-        for (int64_t e = U->ptr[i]; e < U->ptr[i + 1]; e++)
-            w[U->col[e]] = U->val[e], mark[U->col[e]] = row;
-        for (int64_t e = L->ptr[i]; e < L->ptr[i + 1]; e++) {
+        for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++)
+            w[L->col[e]] = lower[e], mark[L->col[e]] = row;
+        for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++)
+            w[U->col[e]] = upper[e], mark[U->col[e]] = row;
+        for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++) {
             int32_t k = L->col[e];
-            double l = L->val[e] = w[k] / f->d[k];
-            for (int64_t q = U->ptr[k]; q < U->ptr[k + 1]; q++)
-                if (mark[U->col[q]] == row) w[U->col[q]] -= l * U->val[q];
+            double l = lower[e] = w[k] / f->d[k];
+            for (int64_t q = U->row_ptr[k]; q < U->row_ptr[k + 1]; q++)
+                if (mark[U->col[q]] == row) w[U->col[q]] -= l * upper[q];
         }
-        for (int64_t e = U->ptr[i]; e < U->ptr[i + 1]; e++) U->val[e] = w[U->col[e]];
+        for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++) upper[e] = w[U->col[e]];
         f->d[i] = w[i];
         if (!pivot_stands(f, a, &f->d[i])) return false;
     }
     for (int64_t i = 0; i < f->n; i++)
-        for (int64_t e = U->ptr[i]; e < U->ptr[i + 1]; e++) U->val[e] /= f->d[i];
+        for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++) upper[e] /= f->d[i];
     return true;
 }
 
 /* Shifts 0 (or what is asked for), 0.001, 0.002, 0.004 ... */
-static kry_status factor_shifted(kry_block_factor *f, const int64_t *row_ptr, const int32_t *col,
-                                 const void *val)
+static kry_status factor_shifted(kry_block_factor *f, const kry_sparse *blocks)
 {
     kry_status st = KRY_OK;
     double *w = NULL;
@@ -218,28 +188,26 @@ static kry_status factor_shifted(kry_block_factor *f, const int64_t *row_ptr, co
         CHECK(f->shift < last, KRY_ERR_SINGULAR, "%s: no shift up to %g makes all pivots good",
               f->who, last);
         if (mark) memset(mark, 0, (size_t)f->n * sizeof *mark);
-        take_blocks(f, row_ptr, col, val);
+        TRY(take_blocks(f, blocks));
     }
 done:
     free(w), free(mark);
     return st;
 }
 
-kry_status kry_block_factor_make(kry_block_factor *f, const int64_t *row_ptr, const int32_t *col,
-                                 const void *val)
+kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *A)
 {
     kry_status st = KRY_OK;
-    int64_t below, above;
+    kry_sparse blocks = { 0 };
 
-    count_entries(f, row_ptr, col, &below, &above);
-    TRY(triangle_create(f->n, below, &f->lower));
-    TRY(triangle_create(f->n, above, &f->upper));
+    TRY(kry_sparse_select(A, in_block, f, &blocks));
     TRY(kry_alloc((size_t)f->n, sizeof *f->d, &f->d));
-    take_blocks(f, row_ptr, col, val);
+    TRY(take_blocks(f, &blocks));
     TRY(check_diagonal(f));
-    if (f->symmetric) TRY(check_symmetry(f));
-    TRY(factor_shifted(f, row_ptr, col, val));
+    if (f->symmetric) TRY(check_symmetry(f, &blocks));
+    TRY(factor_shifted(f, &blocks));
 done:
+    kry_sparse_release(&blocks);
     if (st < 0) kry_block_factor_release(f);
     return st;
 }
@@ -247,23 +215,10 @@ done:
 kry_status kry_block_factor_mirror(kry_block_factor *f)
 {
     kry_status st = KRY_OK;
-    const kry_triangle *L = &f->lower;
-    kry_triangle U = { 0 };
 
     if (!f->symmetric) return KRY_OK;
-    TRY(triangle_create(f->n, L->ptr[f->n], &U));
-    for (int64_t e = 0; e < L->ptr[f->n]; e++) U.ptr[L->col[e] + 1]++;
-    for (int64_t k = 0; k < f->n; k++) U.ptr[k + 1] += U.ptr[k];
-    for (int64_t i = 0; i < f->n; i++)
-        for (int64_t e = L->ptr[i]; e < L->ptr[i + 1]; e++) {
-            int64_t to = U.ptr[L->col[e]]++;
-            U.col[to] = (int32_t)i, U.val[to] = L->val[e];
-        }
-    for (int64_t k = f->n; k > 0; k--) U.ptr[k] = U.ptr[k - 1];
-    U.ptr[0] = 0;
-    triangle_release(&f->upper);
-    f->upper = U, U = (kry_triangle){ 0 };
+    kry_sparse_release(&f->upper);
+    TRY(kry_sparse_transpose(&f->lower, &f->upper));
 done:
-    triangle_release(&U);
     return st;
 }

@@ -6,13 +6,7 @@
 #define KRY_BLOCK_FACTOR_H
 
 #include "precond/storage.h"
-
-/* Rows of a strict triangle of all blocks; columns ascend in a row and count from row 0 of A. */
-typedef struct kry_triangle {
-    int64_t *ptr; /* n+1 */
-    int32_t *col;
-    double *val;
-} kry_triangle;
+#include "sparse/sparse.h"
 
 /* L D U, L and U unit triangular with the pattern of A inside blocks of `rows` rows. */
 typedef struct kry_block_factor {
@@ -22,21 +16,20 @@ typedef struct kry_block_factor {
     kry_type type;     /* of A's numbers */
     kry_store storage; /* of the factors on the device */
     int64_t n, rows;
-    kry_triangle lower, upper;
-    double *d;    /* n: pivots */
-    double shift; /* A + shift diag(A) is what was factored */
+    kry_sparse lower, upper; /* strict triangles, in double */
+    double *d;               /* n: pivots */
+    double shift;            /* A + shift diag(A) is what was factored */
 } kry_block_factor;
 
 /*
- * Cut A, in compressed sparse rows with ascending columns, into blocks and factor them, with the
- * least shift >= f->shift of a growing row that leaves no pivot zero, or, if f->symmetric,
- * negative. who, symmetric, lift, type, n, rows, shift are set.
+ * Cut A, in double, into blocks and factor them, with the least shift >= f->shift of a growing row
+ * that leaves no pivot zero, or, if f->symmetric, negative. who, symmetric, lift, type, n, rows, shift
+ * are set.
  *
  * Returns  KRY_ERR_SINGULAR for a zero in the diagonal; KRY_ERR_ARGUMENT if A should be symmetric
  *          and positive definite, and is not
  */
-kry_status kry_block_factor_make(kry_block_factor *f, const int64_t *row_ptr, const int32_t *col,
-                                 const void *val);
+kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *A);
 /* upper := lower', if f->symmetric. */
 kry_status kry_block_factor_mirror(kry_block_factor *f);
 void kry_block_factor_release(kry_block_factor *f);

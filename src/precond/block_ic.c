@@ -39,7 +39,7 @@ static const char *name_of(bool symmetric)
 
 /* The last axis's step: a line of a plane grid, a plane of one in space; also of a stored matrix
  * that has the diagonals of such a grid, 1 and one or two others. 0: it has not. */
-static int64_t last_step(const kry_op *A, const kry_raw_rows *e)
+static int64_t last_step(const kry_op *A, const kry_sparse *e)
 {
     enum { MOST = 3 };
     int64_t offset[MOST] = { 0 }, most = 0;
@@ -64,7 +64,7 @@ static int64_t last_step(const kry_op *A, const kry_raw_rows *e)
 
 /* Two lines or planes of a grid; else blocks that a CPU's cache holds eight of, or that are enough
  * for a GPU's work-items. */
-static int64_t default_rows(const kry_op *A, const kry_raw_rows *e)
+static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 {
     enum { MOST = 1024, LEAST = 32, ITEMS = 128 };
     const kry_device_info *info = &A->dev->info;
@@ -97,7 +97,7 @@ static void print_variant(block_ic *M, double shift)
 static kry_status refactor(block_ic *M)
 {
     kry_status st = KRY_OK;
-    kry_raw_rows e = { 0 };
+    kry_sparse e = { 0 };
     kry_block_solve *solve = NULL;
     kry_block_factor f = { .who = name_of(M->symmetric),
                            .symmetric = M->symmetric,
@@ -107,11 +107,11 @@ static kry_status refactor(block_ic *M)
                            .n = M->A->shape.rows,
                            .shift = M->shift };
 
-    TRY(kry_raw_rows_read(M->A, &e));
+    TRY(kry_rows_read(f.who, M->A, &e));
     if (!M->rows) M->rows = default_rows(M->A, &e);
     f.rows = M->rows;
-    TRY(kry_block_factor_make(&f, e.row_ptr, e.col, e.val));
-    kry_raw_rows_release(&e);
+    TRY(kry_block_factor_make(&f, &e));
+    kry_sparse_release(&e);
     TRY(kry_block_solve_create(M->A->dev, &f, &solve));
     if (M->solve && M->A->shape.rows > 0) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
@@ -121,7 +121,7 @@ static kry_status refactor(block_ic *M)
 done:
     kry_block_solve_release(&solve);
     kry_block_factor_release(&f);
-    kry_raw_rows_release(&e);
+    kry_sparse_release(&e);
     return st;
 }
 

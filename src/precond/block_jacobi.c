@@ -9,6 +9,7 @@
  */
 #include "operator/op_parts.h"
 #include "precond/rows.h"
+#include "precond/small_block.h"
 #include "precond/storage.h"
 #include <float.h>
 #include <kry/precond.h>
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 32, USUAL = 2 }; /* rows of a block */
+enum { MOST = KRY_MOST_BLOCK, USUAL = 2 }; /* rows of a block */
 
 typedef struct block_jacobi {
     kry_op *A; /* retained */
@@ -32,112 +33,30 @@ typedef struct block_jacobi {
 
 /* ---- blocks on the host --------------------------------------------------------------------- */
 
-typedef struct block {
-    int size;
-    double a[MOST][MOST];
-} block;
-
-/* Powers of two that bring the largest entry of each row, then of each column, near one: what is
- * small afterwards is small by cancellation. false: one is zero. */
-static bool equilibrate(block *B, double *by_row, double *by_col)
-{
-    for (int side = 0; side < 2; side++)
-        for (int i = 0; i < B->size; i++) {
-            double most = 0, *by = side ? by_col : by_row;
-            int exponent;
-            for (int j = 0; j < B->size; j++)
-                most = fmax(most, fabs(side ? B->a[j][i] : B->a[i][j]));
-            if (!(most > 0)) return false;
-            frexp(most, &exponent);
-            by[i] = ldexp(1, -exponent);
-            for (int j = 0; j < B->size; j++) *(side ? &B->a[j][i] : &B->a[i][j]) *= by[i];
-        }
-    return true;
-}
-
-static void swap_rows(block *B, int i, int k)
-{
-    double row[MOST];
-    memcpy(row, B->a[i], sizeof row);
-    memcpy(B->a[i], B->a[k], sizeof row);
-    memcpy(B->a[k], row, sizeof row);
-}
-
-/* Gauss and Jordan, with the largest pivot of each column: I becomes the inverse of B. */
-static bool eliminate(block *B, block *I)
-{
-    int n = B->size;
-
-    for (int k = 0; k < n; k++) {
-        int best = k;
-        for (int i = k + 1; i < n; i++)
-            if (fabs(B->a[i][k]) > fabs(B->a[best][k])) best = i;
-        if (!(fabs(B->a[best][k]) > 4 * n * DBL_EPSILON)) return false;
-        swap_rows(B, k, best), swap_rows(I, k, best);
-        double pivot = B->a[k][k];
-        for (int j = 0; j < n; j++) B->a[k][j] /= pivot, I->a[k][j] /= pivot;
-        for (int i = 0; i < n; i++) {
-            double by = B->a[i][k];
-            if (i == k || by == 0) continue;
-            for (int j = 0; j < n; j++)
-                B->a[i][j] -= by * B->a[k][j], I->a[i][j] -= by * I->a[k][j];
-        }
-    }
-    return true;
-}
-
-static void symmetrise(block *B)
-{
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < i; j++) B->a[i][j] = B->a[j][i] = (B->a[i][j] + B->a[j][i]) / 2;
-}
-
-/* B := its inverse. false: it is singular. */
-static bool invert(block *B, bool symmetric)
-{
-    double by_row[MOST] = { 0 }, by_col[MOST] = { 0 };
-    block I = { .size = B->size };
-
-    if (symmetric) symmetrise(B);
-    if (!equilibrate(B, by_row, by_col)) return false;
-    for (int i = 0; i < B->size; i++) I.a[i][i] = 1;
-    if (!eliminate(B, &I)) return false;
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < B->size; j++) B->a[i][j] = by_col[i] * I.a[i][j] * by_row[j];
-    if (symmetric) symmetrise(B);
-    return true;
-}
-
 /* The block that begins at row `first`. */
-static void cut_out(const kry_rows *R, int64_t first, int rows, block *B)
+static void cut_out(const kry_sparse *R, int64_t first, int rows, kry_small_block *B)
 {
+    const double *val = R->val;
+
     memset(B, 0, sizeof *B);
-    B->size = first + rows <= R->n ? rows : (int)(R->n - first);
+    B->size = first + rows <= R->rows ? rows : (int)(R->rows - first);
     for (int i = 0; i < B->size; i++)
         for (int64_t e = R->row_ptr[first + i]; e < R->row_ptr[first + i + 1]; e++)
             if (R->col[e] >= first && R->col[e] < first + B->size)
-                B->a[i][R->col[e] - first] = R->val[e];
+                B->a[i][R->col[e] - first] = val[e];
 }
 
-static bool is_symmetric(const block *B)
+static bool all_symmetric(const kry_sparse *R, int rows)
 {
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < i; j++)
-            if (B->a[i][j] != B->a[j][i]) return false;
-    return true;
-}
-
-static bool all_symmetric(const kry_rows *R, int rows)
-{
-    block B;
-    for (int64_t first = 0; first < R->n; first += rows) {
+    kry_small_block B;
+    for (int64_t first = 0; first < R->rows; first += rows) {
         cut_out(R, first, rows, &B);
-        if (!is_symmetric(&B)) return false;
+        if (!kry_small_block_is_symmetric(&B)) return false;
     }
     return true;
 }
 
-static bool same_pattern(const kry_rows *R, int64_t i, int64_t k)
+static bool same_pattern(const kry_sparse *R, int64_t i, int64_t k)
 {
     int64_t length = R->row_ptr[i + 1] - R->row_ptr[i];
     return R->row_ptr[k + 1] - R->row_ptr[k] == length &&
@@ -146,11 +65,11 @@ static bool same_pattern(const kry_rows *R, int64_t i, int64_t k)
 
 /* The unknowns of a node of finite elements share their columns: the size of which all groups of
  * rows with one pattern are multiples. */
-static int rows_by_pattern(const kry_rows *R)
+static int rows_by_pattern(const kry_sparse *R)
 {
-    int64_t common = R->n, begin = 0;
+    int64_t common = R->rows, begin = 0;
 
-    for (int64_t i = 1; i < R->n && common > 1; i++) {
+    for (int64_t i = 1; i < R->rows && common > 1; i++) {
         if (same_pattern(R, i - 1, i)) continue;
         for (int64_t rest = i - begin; rest;) { /* Euclid */
             int64_t left = common % rest;
@@ -165,7 +84,7 @@ static int rows_by_pattern(const kry_rows *R)
 
 /* ---- set-up --------------------------------------------------------------------------------- */
 
-static bool fits(kry_type type, const block *B)
+static bool fits(kry_type type, const kry_small_block *B)
 {
     for (int i = 0; i < B->size; i++)
         for (int j = 0; j < B->size; j++)
@@ -173,25 +92,8 @@ static bool fits(kry_type type, const block *B)
     return true;
 }
 
-/* Cholesky's factors exist. */
-static bool is_positive(const block *B)
-{
-    block L = *B;
-
-    for (int k = 0; k < B->size; k++) {
-        for (int j = 0; j < k; j++) L.a[k][k] -= L.a[k][j] * L.a[k][j];
-        if (!(L.a[k][k] > 0)) return false;
-        L.a[k][k] = sqrt(L.a[k][k]);
-        for (int i = k + 1; i < B->size; i++) {
-            for (int j = 0; j < k; j++) L.a[i][k] -= L.a[i][j] * L.a[k][j];
-            L.a[i][k] /= L.a[k][k];
-        }
-    }
-    return true;
-}
-
-static void round_entries(const block_jacobi *M, const block *B, double scale, double lift,
-                          block *rounded)
+static void round_entries(const block_jacobi *M, const kry_small_block *B, double scale,
+                          double lift, kry_small_block *rounded)
 {
     rounded->size = B->size;
     for (int i = 0; i < B->size; i++)
@@ -203,11 +105,11 @@ static void round_entries(const block_jacobi *M, const block *B, double scale, d
 /* B := what is stored of it, and the scale. One that is positive definite stays so: rounding
  * changes an eigenvalue by 2^-11 of the largest for each row at most, and the diagonal is raised by
  * as much as it takes. false: the range of its diagonal is too large. */
-static bool round_block(const block_jacobi *M, block *B, double *scale)
+static bool round_block(const block_jacobi *M, kry_small_block *B, double *scale)
 {
-    const bool positive = M->symmetric && is_positive(B);
+    const bool positive = M->symmetric && kry_small_block_is_positive(B);
     double most = 0, lift = 0;
-    block rounded;
+    kry_small_block rounded;
 
     for (int i = 0; i < B->size; i++)
         for (int j = 0; j < B->size; j++) most = fmax(most, fabs(B->a[i][j]));
@@ -215,7 +117,7 @@ static bool round_block(const block_jacobi *M, block *B, double *scale)
     for (int i = 0; i < B->size; i++)
         if (positive && !kry_storage_holds(M->storage, B->a[i][i] / *scale)) return false;
     round_entries(M, B, *scale, lift, &rounded);
-    while (positive && !is_positive(&rounded)) {
+    while (positive && !kry_small_block_is_positive(&rounded)) {
         lift = lift > 0 ? 2 * lift : 1.0 / 1024;
         if (lift > 1) return false;
         round_entries(M, B, *scale, lift, &rounded);
@@ -224,7 +126,7 @@ static bool round_block(const block_jacobi *M, block *B, double *scale)
     return fits(M->A->shape.type, B);
 }
 
-static void put_block(const block_jacobi *M, const block *B, int64_t first, void *host)
+static void put_block(const block_jacobi *M, const kry_small_block *B, int64_t first, void *host)
 {
     bool by_rows = M->A->dev->info.cpu_kernels;
     for (int i = 0; i < B->size; i++)
@@ -234,15 +136,16 @@ static void put_block(const block_jacobi *M, const block *B, int64_t first, void
                             B->a[i][j]);
 }
 
-static kry_status invert_all(const block_jacobi *M, const kry_rows *R, void *host, void *scales)
+static kry_status invert_all(const block_jacobi *M, const kry_sparse *R, void *host, void *scales)
 {
     kry_status st = KRY_OK;
-    block B;
+    kry_small_block B;
     double scale = 1;
 
-    for (int64_t first = 0; first < R->n; first += M->rows) {
+    for (int64_t first = 0; first < R->rows; first += M->rows) {
         cut_out(R, first, M->rows, &B);
-        CHECK(invert(&B, M->symmetric) && fits(M->A->shape.type, &B), KRY_ERR_SINGULAR,
+        CHECK(kry_small_block_invert(&B, M->symmetric) && fits(M->A->shape.type, &B),
+              KRY_ERR_SINGULAR,
               "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular",
               (long long)first, (long long)first + B.size - 1, M->A->table->kind);
         CHECK(M->storage == KRY_STORE_GIVEN || round_block(M, &B, &scale), KRY_ERR_UNSUPPORTED,
@@ -258,17 +161,17 @@ done:
 }
 
 /* The old blocks stay until the new ones are there. */
-static kry_status make_blocks(block_jacobi *M, const kry_rows *R)
+static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
 {
     kry_status st = KRY_OK;
     kry_device *dev = M->A->dev;
-    size_t numbers = (size_t)R->n * (size_t)M->rows, word = kry_type_size(M->A->shape.type);
+    size_t numbers = (size_t)R->rows * (size_t)M->rows, word = kry_type_size(M->A->shape.type);
     size_t size = kry_storage_size(M->storage, M->A->shape.type);
-    size_t blocks = ((size_t)R->n + (size_t)M->rows - 1) / (size_t)M->rows;
+    size_t blocks = ((size_t)R->rows + (size_t)M->rows - 1) / (size_t)M->rows;
     void *host = NULL, *scales = NULL;
     cl_mem next = NULL, scale = NULL;
 
-    if (R->n == 0) return KRY_OK;
+    if (R->rows == 0) return KRY_OK;
     TRY(kry_alloc(numbers, size, &host));
     TRY(kry_alloc(blocks, word, &scales));
     TRY(invert_all(M, R, host, scales));
@@ -327,13 +230,13 @@ static kry_status block_jacobi_update(void *self, const void *values)
 {
     block_jacobi *M = self;
     kry_status st = KRY_OK;
-    kry_rows R = { 0 };
+    kry_sparse R = { 0 };
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'block-jacobi' takes no values");
     TRY(kry_rows_read("kry_block_jacobi_create", M->A, &R));
     TRY(make_blocks(M, &R));
 done:
-    kry_rows_release(&R);
+    kry_sparse_release(&R);
     return st;
 }
 
@@ -387,7 +290,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     kry_status st = KRY_OK;
     const kry_block_jacobi_params *p = params;
     block_jacobi *M = NULL;
-    kry_rows R = { 0 };
+    kry_sparse R = { 0 };
 
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
@@ -407,7 +310,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kry_op_create(A->dev, &block_jacobi_table, M, &shape, out));
     M = NULL;
 done:
-    kry_rows_release(&R);
+    kry_sparse_release(&R);
     block_jacobi_destroy(M);
     return st;
 }

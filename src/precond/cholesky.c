@@ -1,12 +1,11 @@
-/* cholesky.c - what both factorisations ask. */
+/* cholesky.c - what both factorisations need: pivots, and whether they are any good. */
 #include "precond/cholesky.h"
 #include <float.h>
 
-double kry_cholesky_diagonal(const kry_coarse_matrix *E, int64_t i)
+double kry_cholesky_diagonal(const kry_sparse *E, int64_t i)
 {
-    for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1]; e++)
-        if (E->col[e] == i) return E->val[e];
-    return 0;
+    int64_t e = kry_sparse_find(E, i, i);
+    return e < 0 ? 0 : ((const double *)E->val)[e];
 }
 
 /* Where vectors are dependent, their pivot is roundoff: of n sums of E_ii each, up to chance. */
@@ -15,7 +14,7 @@ bool kry_cholesky_pivot_fits(double pivot, double diagonal, int64_t n)
     return pivot > 4 * DBL_EPSILON * (double)n * diagonal && pivot > 0 && pivot <= DBL_MAX;
 }
 
-kry_status kry_cholesky_dependent(const kry_coarse_matrix *E, int64_t i)
+kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i)
 {
     return kry_fail(KRY_ERR_SINGULAR,
                     "linearly dependent deflation vectors: vector %lld depends on the others, or "

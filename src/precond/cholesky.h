@@ -5,14 +5,13 @@
 #ifndef KRY_CHOLESKY_H
 #define KRY_CHOLESKY_H
 
-#include "precond/coarse.h"
+#include "sparse/sparse.h"
 
 typedef struct kry_cholesky_engine {
     const char *name;
-    /* Order the first n unknowns of E by its pattern; no numbers yet. */
-    kry_status (*create)(const kry_coarse_matrix *E, int64_t n, void **self);
-    /* Take E's numbers. On failure the old factor stays. Returns  KRY_ERR_SINGULAR. */
-    kry_status (*factorise)(void *self, const kry_coarse_matrix *E);
+    /* Order the first n unknowns of E, which is symmetric and in double, and factor them.
+     * Returns  KRY_ERR_SINGULAR. */
+    kry_status (*create)(const kry_sparse *E, int64_t n, void **self);
     /* Each column of x, n-by-columns, becomes E^-1 x. */
     kry_status (*solve)(void *self, double *x, int64_t columns);
     double (*bytes)(const void *self); /* of L */
@@ -25,15 +24,10 @@ extern const kry_cholesky_engine kry_cholesky_cholmod;
 #endif
 
 /* The entry E_ii; 0 if there is none. */
-double kry_cholesky_diagonal(const kry_coarse_matrix *E, int64_t i);
+double kry_cholesky_diagonal(const kry_sparse *E, int64_t i);
 /* Whether `pivot`, what is left of E_ii after n - 1 others at most, is more than roundoff. */
 bool kry_cholesky_pivot_fits(double pivot, double diagonal, int64_t n);
 /* KRY_ERR_SINGULAR for vector i. */
-kry_status kry_cholesky_dependent(const kry_coarse_matrix *E, int64_t i);
-
-/* kry_coarse_create with an engine of the caller's choice, for tests. */
-kry_status kry_coarse_create_with(kry_device *dev, kry_type type, kry_coarse_method method,
-                                  kry_coarse_product product, const kry_cholesky_engine *engine,
-                                  const kry_coarse_matrix *E, kry_coarse **coarse);
+kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i);
 
 #endif

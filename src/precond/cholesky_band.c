@@ -18,15 +18,15 @@ enum { BLOCK = 32 }; /* right-hand sides that a row of L is read for */
 typedef struct factor {
     int64_t n;
     int64_t *order, *place; /* vector at a place; its inverse */
-    int64_t *start;   /* n+1: row i of L is L[start[i]] ... L[start[i+1]-1], the diagonal last */
-    double *L, *next; /* next: where new numbers are tried */
-    double *x;        /* n-by-BLOCK, row by row */
+    int64_t *start; /* n+1: row i of L is L[start[i]] ... L[start[i+1]-1], the diagonal last */
+    double *L;
+    double *x; /* n-by-BLOCK, row by row */
 } factor;
 
 /* ---- ordering ------------------------------------------------------------------------------ */
 
 typedef struct graph {
-    const kry_coarse_matrix *E;
+    const kry_sparse *E;
     int64_t n;
     int64_t *queue; /* n */
     bool *seen;     /* n */
@@ -79,7 +79,7 @@ static int64_t number_component(graph *g, int64_t root, int64_t from)
     return end;
 }
 
-static kry_status make_order(factor *f, const kry_coarse_matrix *E)
+static kry_status make_order(factor *f, const kry_sparse *E)
 {
     kry_status st = KRY_OK;
     graph g = { .E = E, .n = f->n };
@@ -100,7 +100,7 @@ done:
 }
 
 /* The place of the first entry of row i. */
-static int64_t first_of(const factor *f, const kry_coarse_matrix *E, int64_t i)
+static int64_t first_of(const factor *f, const kry_sparse *E, int64_t i)
 {
     int64_t first = i, v = f->order[i];
     for (int64_t e = E->row_ptr[v]; e < E->row_ptr[v + 1]; e++)
@@ -115,36 +115,11 @@ static void band_destroy(void *self)
     factor *f = self;
     if (!f) return;
     free(f->x);
-    free(f->next);
     free(f->L);
     free(f->start);
     free(f->place);
     free(f->order);
     free(f);
-}
-
-static kry_status band_create(const kry_coarse_matrix *E, int64_t n, void **self)
-{
-    kry_status st = KRY_OK;
-    factor *f = NULL;
-    size_t rows = (size_t)n;
-
-    *self = NULL;
-    TRY(kry_alloc(1, sizeof *f, &f));
-    f->n = n;
-    TRY(kry_alloc(rows, sizeof *f->order, &f->order));
-    TRY(kry_alloc(rows, sizeof *f->place, &f->place));
-    TRY(kry_alloc(rows + 1, sizeof *f->start, &f->start));
-    TRY(kry_alloc(rows * BLOCK, sizeof *f->x, &f->x));
-    TRY(make_order(f, E));
-    for (int64_t i = 0; i < n; i++) f->start[i + 1] = f->start[i] + i - first_of(f, E, i) + 1;
-    TRY(kry_alloc((size_t)f->start[n], sizeof *f->L, &f->L));
-    TRY(kry_alloc((size_t)f->start[n], sizeof *f->next, &f->next));
-    *self = f;
-    f = NULL;
-done:
-    band_destroy(f);
-    return st;
 }
 
 /* Four sums, for a single one would wait for itself. */
@@ -164,27 +139,26 @@ static int64_t row_first(const factor *f, int64_t i)
     return i + 1 - (f->start[i + 1] - f->start[i]);
 }
 
-static void scatter_row(const factor *f, const kry_coarse_matrix *E, int64_t i, double *row)
+static void scatter_row(const factor *f, const kry_sparse *E, int64_t i, double *row)
 {
     int64_t first = row_first(f, i), v = f->order[i];
+    const double *val = E->val;
+
     for (int64_t j = 0; j <= i - first; j++) row[j] = 0;
     for (int64_t e = E->row_ptr[v]; e < E->row_ptr[v + 1]; e++)
-        if (E->col[e] < f->n && f->place[E->col[e]] <= i)
-            row[f->place[E->col[e]] - first] = E->val[e];
+        if (E->col[e] < f->n && f->place[E->col[e]] <= i) row[f->place[E->col[e]] - first] = val[e];
 }
 
-static kry_status band_factorise(void *self, const kry_coarse_matrix *E)
+static kry_status factorise(factor *f, const kry_sparse *E)
 {
-    factor *f = self;
     kry_status st = KRY_OK;
-    double *L = f->next;
 
     for (int64_t i = 0; i < f->n; i++) {
-        double *row = L + f->start[i];
+        double *row = f->L + f->start[i];
         int64_t first = row_first(f, i);
         scatter_row(f, E, i, row);
         for (int64_t j = first; j < i; j++) {
-            const double *other = L + f->start[j];
+            const double *other = f->L + f->start[j];
             int64_t other_first = row_first(f, j), from = first > other_first ? first : other_first;
             double sum = dot(row + (from - first), other + (from - other_first), j - from);
             row[j - first] = (row[j - first] - sum) / other[j - other_first];
@@ -194,8 +168,31 @@ static kry_status band_factorise(void *self, const kry_coarse_matrix *E)
             TRY(kry_cholesky_dependent(E, f->order[i]));
         row[i - first] = sqrt(pivot);
     }
-    f->next = f->L, f->L = L;
 done:
+    return st;
+}
+
+static kry_status band_create(const kry_sparse *E, int64_t n, void **self)
+{
+    kry_status st = KRY_OK;
+    factor *f = NULL;
+    size_t rows = (size_t)n;
+
+    *self = NULL;
+    TRY(kry_alloc(1, sizeof *f, &f));
+    f->n = n;
+    TRY(kry_alloc(rows, sizeof *f->order, &f->order));
+    TRY(kry_alloc(rows, sizeof *f->place, &f->place));
+    TRY(kry_alloc(rows + 1, sizeof *f->start, &f->start));
+    TRY(kry_alloc(rows * BLOCK, sizeof *f->x, &f->x));
+    TRY(make_order(f, E));
+    for (int64_t i = 0; i < n; i++) f->start[i + 1] = f->start[i] + i - first_of(f, E, i) + 1;
+    TRY(kry_alloc((size_t)f->start[n], sizeof *f->L, &f->L));
+    TRY(factorise(f, E));
+    *self = f;
+    f = NULL;
+done:
+    band_destroy(f);
     return st;
 }
 
@@ -242,7 +239,6 @@ static double band_bytes(const void *self)
 const kry_cholesky_engine kry_cholesky_band = {
     .name = "cholesky banded",
     .create = band_create,
-    .factorise = band_factorise,
     .solve = band_solve,
     .bytes = band_bytes,
     .destroy = band_destroy,

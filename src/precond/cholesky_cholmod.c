@@ -14,8 +14,7 @@
 typedef struct factor {
     int64_t n;
     cholmod_common common;
-    cholmod_sparse *lower;           /* of E */
-    cholmod_factor *order, *L;       /* without numbers; with them */
+    cholmod_factor *L;
     cholmod_dense *x, *y, *work, *b; /* kept from solve to solve; b: a header without numbers */
 } factor;
 
@@ -44,26 +43,8 @@ static void cholmod_destroy(void *self)
     cholmod_free_dense(&f->y, c);
     cholmod_free_dense(&f->x, c);
     cholmod_free_factor(&f->L, c);
-    cholmod_free_factor(&f->order, c);
-    cholmod_free_sparse(&f->lower, c);
     cholmod_finish(c);
     free(f);
-}
-
-/* Row j of E from its diagonal on is column j of the lower triangle. */
-static void fill(const factor *f, const kry_coarse_matrix *E)
-{
-    int *p = f->lower->p, *row = f->lower->i, used = 0;
-    double *val = f->lower->x;
-
-    for (int64_t j = 0; j < f->n; j++) {
-        p[j] = used;
-        for (int64_t e = E->row_ptr[j]; e < E->row_ptr[j + 1]; e++) {
-            if (E->col[e] < j || E->col[e] >= f->n) continue;
-            row[used] = E->col[e], val[used++] = E->val[e];
-        }
-    }
-    p[f->n] = used;
 }
 
 static void start(cholmod_common *c)
@@ -77,37 +58,7 @@ static void start(cholmod_common *c)
     c->method[0].ordering = CHOLMOD_AMD;
 }
 
-static kry_status cholmod_create(const kry_coarse_matrix *E, int64_t n, void **self)
-{
-    kry_status st = KRY_OK;
-    factor *f = NULL;
-    int64_t nnz = E->row_ptr[n];
-
-    *self = NULL;
-    CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a coarse matrix of %lld entries is too large for CHOLMOD", (long long)nnz);
-    TRY(kry_alloc(1, sizeof *f, &f));
-    f->n = n;
-    start(&f->common);
-    size_t rows = (size_t)n;
-    f->lower = cholmod_allocate_sparse(rows, rows, (size_t)nnz, 1, 1, -1, CHOLMOD_REAL, &f->common);
-    TRY(check(f, "cholmod_allocate_sparse"));
-    f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
-    TRY(check(f, "cholmod_allocate_dense"));
-    cholmod_free(1, sizeof(double), f->b->x, &f->common);
-    f->b->x = NULL;
-    fill(f, E);
-    f->order = cholmod_analyze(f->lower, &f->common);
-    TRY(check(f, "cholmod_analyze"));
-    *self = f;
-    f = NULL;
-done:
-    cholmod_destroy(f);
-    return st;
-}
-
-/* Every pivot is the square of an entry of L's diagonal; those from L->minor on do not exist. */
-static kry_status check_pivot(const factor *f, const kry_coarse_matrix *E, const cholmod_factor *L,
+static kry_status check_pivot(const factor *f, const kry_sparse *E, const cholmod_factor *L,
                               int64_t j, double root)
 {
     const int *vector = L->Perm;
@@ -117,7 +68,7 @@ static kry_status check_pivot(const factor *f, const kry_coarse_matrix *E, const
     return kry_cholesky_dependent(E, vector[j]);
 }
 
-static kry_status check_pivots(const factor *f, const kry_coarse_matrix *E, const cholmod_factor *L)
+static kry_status check_pivots(const factor *f, const kry_sparse *E, const cholmod_factor *L)
 {
     kry_status st = KRY_OK;
     const double *x = L->x;
@@ -131,22 +82,63 @@ done:
     return st;
 }
 
-static kry_status cholmod_factorise(void *self, const kry_coarse_matrix *E)
+/* Row j of E from its diagonal on is column j of the lower triangle. */
+static void fill(const factor *f, const kry_sparse *E, const cholmod_sparse *lower)
 {
-    factor *f = self;
-    kry_status st = KRY_OK;
-    cholmod_factor *L = NULL;
+    int *p = lower->p, *row = lower->i, used = 0;
+    double *val = lower->x;
+    const double *from = E->val;
 
-    fill(f, E);
-    L = cholmod_copy_factor(f->order, &f->common);
-    TRY(check(f, "cholmod_copy_factor"));
-    cholmod_factorize(f->lower, L, &f->common);
+    for (int64_t j = 0; j < f->n; j++) {
+        p[j] = used;
+        for (int64_t e = E->row_ptr[j]; e < E->row_ptr[j + 1]; e++) {
+            if (E->col[e] < j || E->col[e] >= f->n) continue;
+            row[used] = E->col[e], val[used++] = from[e];
+        }
+    }
+    p[f->n] = used;
+}
+
+static kry_status factorise(factor *f, const kry_sparse *E)
+{
+    kry_status st = KRY_OK;
+    size_t n = (size_t)f->n;
+    cholmod_sparse *lower =
+        cholmod_allocate_sparse(n, n, (size_t)E->row_ptr[f->n], 1, 1, -1, CHOLMOD_REAL, &f->common);
+
+    TRY(check(f, "cholmod_allocate_sparse"));
+    fill(f, E, lower);
+    f->L = cholmod_analyze(lower, &f->common);
+    TRY(check(f, "cholmod_analyze"));
+    cholmod_factorize(lower, f->L, &f->common);
     TRY(check(f, "cholmod_factorize"));
-    TRY(check_pivots(f, E, L));
-    cholmod_factor *old = f->L;
-    f->L = L, L = old;
+    TRY(check_pivots(f, E, f->L));
 done:
-    cholmod_free_factor(&L, &f->common);
+    cholmod_free_sparse(&lower, &f->common);
+    return st;
+}
+
+static kry_status cholmod_create(const kry_sparse *E, int64_t n, void **self)
+{
+    kry_status st = KRY_OK;
+    factor *f = NULL;
+    int64_t nnz = E->row_ptr[n];
+
+    *self = NULL;
+    CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a coarse matrix of %lld entries is too large for CHOLMOD", (long long)nnz);
+    TRY(kry_alloc(1, sizeof *f, &f));
+    f->n = n;
+    start(&f->common);
+    f->b = cholmod_allocate_dense(0, 0, 0, CHOLMOD_REAL, &f->common);
+    TRY(check(f, "cholmod_allocate_dense"));
+    cholmod_free(1, sizeof(double), f->b->x, &f->common);
+    f->b->x = NULL;
+    TRY(factorise(f, E));
+    *self = f;
+    f = NULL;
+done:
+    cholmod_destroy(f);
     return st;
 }
 
@@ -193,7 +185,6 @@ static double cholmod_bytes(const void *self)
 const kry_cholesky_engine kry_cholesky_cholmod = {
     .name = "cholesky cholmod",
     .create = cholmod_create,
-    .factorise = cholmod_factorise,
     .solve = cholmod_solve_block,
     .bytes = cholmod_bytes,
     .destroy = cholmod_destroy,

@@ -1,40 +1,27 @@
 /*
  * coarse.h - c := E^-1 w for the coarse matrix E = Z'AZ of deflation: k-by-k, sparse, symmetric
- * positive definite; or semi-definite with E 1 = 0, and then c is the solution with sum(E_ii c_i)
- * zero of the system that w, less its part outside the range, belongs to.
+ * positive definite; or semi-definite with E 1 = 0. Then c is the solution with sum(E_ii c_i) = 0 of
+ * the system with the part of w in the range of E.
  */
 #ifndef KRY_COARSE_H
 #define KRY_COARSE_H
 
-#include "operator/op.h"
+#include "precond/cholesky.h"
+#include "precond/dense_inverse.h"
 #include <kry/deflation.h>
-
-/* E on the host, both triangles, columns ascending in a row. Borrowed while a call lasts. */
-typedef struct kry_coarse_matrix {
-    int64_t k, *row_ptr; /* k+1 */
-    int32_t *col;
-    double *val;
-    bool singular; /* E times ones is zero */
-} kry_coarse_matrix;
-
-/* Returns  KRY_ERR_ARGUMENT for columns out of order or out of range, and numbers not finite. */
-kry_status kry_coarse_matrix_check(const kry_coarse_matrix *E);
-uint64_t kry_coarse_matrix_pattern(const kry_coarse_matrix *E); /* a hash */
 
 typedef struct kry_coarse kry_coarse;
 
-/* How a dense inverse is kept and applied. */
-typedef enum kry_coarse_product {
-    KRY_COARSE_OWN,    /* by the one of the next two that takes less time */
-    KRY_COARSE_FULL,   /* cl/coarse.cl; one launch reads k^2 numbers */
-    KRY_COARSE_PACKED, /* the same, on GPUs; two launches read half of them */
-    KRY_COARSE_CLBLAST /* for those who time it; kept in full */
-} kry_coarse_product;
+typedef struct kry_coarse_how {
+    kry_coarse_method method;
+    kry_coarse_product product;        /* of a dense inverse */
+    bool singular;                     /* E times ones is zero */
+    const kry_cholesky_engine *engine; /* NULL: CHOLMOD if there is one; for tests */
+} kry_coarse_how;
 
 /*
- * Factor E, in double; KRY_COARSE_DENSE: also form the inverse, rounded to `type`. Waits.
- *
- *   product  [in]  nothing to choose with Cholesky
+ * Factor E, which is in double and has both triangles; dense: also form the inverse, rounded to `type`.
+ * Waits.
  *
  * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it, and for KRY_COARSE_PACKED where its
  *          kernels do not run;
@@ -42,12 +29,8 @@ typedef enum kry_coarse_product {
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
  *          KRY_ERR_ARGUMENT for an E that is no such matrix.
  */
-kry_status kry_coarse_create(kry_device *dev, kry_type type, kry_coarse_method method,
-                             kry_coarse_product product, const kry_coarse_matrix *E,
-                             kry_coarse **coarse);
-
-/* New values, same pattern. On failure the old ones stay. Waits. */
-kry_status kry_coarse_refactor(kry_coarse *coarse, const kry_coarse_matrix *E);
+kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
+                             const kry_sparse *E, kry_coarse **coarse);
 
 /* c := E^-1 w, k-by-1 vectors of the type, which start anywhere and do not overlap. Dense: enqueues
  * one product; Cholesky: waits. */

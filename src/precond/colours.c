@@ -1,115 +1,87 @@
-/* colours.c - sub-domains that one product with A tells apart: two labels that some row meets get
- * different colours, the first that is free. Four or five colours do for blocks of a plane. */
+/*
+ * colours.c - sub-domains that may share one product with A: two labels that some row meets get
+ * different colours, the first that is free. Four or five colours do for blocks of a plane.
+ */
 #include "precond/couplings.h"
 #include "precond/galerkin.h"
+#include "sparse/entry_list.h"
 #include <stdlib.h>
-#include <string.h>
 
-/* Pairs of labels that a row meets, as a * k + b with a < b. */
-typedef struct pairs {
-    int64_t *key, count, capacity;
-} pairs;
-
-static int ascending(const void *a, const void *b)
+/* The labels that row i meets, each once, to `label` (as long as the row may be); how many. */
+static int64_t labels_met(const kry_couplings *couplings, const kry_subspace *Z, int64_t i,
+                          int64_t *seen, int32_t *label)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void make_unique(pairs *p)
-{
-    int64_t kept = 0;
-    if (p->count) qsort(p->key, (size_t)p->count, sizeof *p->key, ascending);
-    for (int64_t i = 0; i < p->count; i++)
-        if (!kept || p->key[kept - 1] != p->key[i]) p->key[kept++] = p->key[i];
-    p->count = kept;
-}
-
-/* Room for one more; where many are alike, by forgetting those that are known. */
-static kry_status reserve(pairs *p)
-{
-    kry_status st = KRY_OK;
-    if (p->count < p->capacity) return KRY_OK;
-    make_unique(p);
-    if (2 * p->count < p->capacity) return KRY_OK;
-    int64_t capacity = p->capacity ? 2 * p->capacity : 1024;
-    TRY(kry_realloc((size_t)capacity, sizeof *p->key, &p->key));
-    p->capacity = capacity;
-done:
-    return st;
-}
-
-static kry_status meet(const kry_couplings *rows, const kry_subspace *Z, pairs *p)
-{
-    kry_status st = KRY_OK;
     int32_t room[7];
     const int32_t *cols;
+    int64_t met = 0, count = kry_couplings_at(couplings, i, room, &cols);
 
-    for (int64_t i = 0; i < Z->n; i++) {
-        int64_t count = kry_couplings_at(rows, i, room, &cols);
-        for (int64_t j = 0; j < count; j++) {
-            int64_t a = Z->labels[cols[j]];
-            for (int64_t l = j; l < count; l++) {
-                int64_t b = Z->labels[cols[l]], key = a < b ? a * Z->k + b : b * Z->k + a;
-                if (a == b || (p->count && p->key[p->count - 1] == key)) continue;
-                TRY(reserve(p));
-                p->key[p->count++] = key;
-            }
-        }
+    for (int64_t j = 0; j < count; j++) {
+        int32_t l = Z->labels[cols[j]];
+        if (seen[l] == i + 1) continue;
+        seen[l] = i + 1;
+        if (label) label[met] = l;
+        met++;
     }
-    make_unique(p);
+    return met;
+}
+
+/* M := the labels that rows meet, of the rows that meet more than one. */
+static kry_status meet(const kry_couplings *couplings, const kry_subspace *Z, kry_sparse *M)
+{
+    kry_status st = KRY_OK;
+    int64_t *seen = NULL, rows = 0, nnz = 0;
+
+    TRY(kry_alloc((size_t)Z->k, sizeof *seen, &seen));
+    for (int64_t i = 0; i < Z->n; i++) {
+        int64_t met = labels_met(couplings, Z, i, seen, NULL);
+        if (met > 1) rows++, nnz += met;
+    }
+    *M = (kry_sparse){ .rows = rows, .cols = Z->k };
+    TRY(kry_alloc((size_t)rows + 1, sizeof *M->row_ptr, &M->row_ptr));
+    TRY(kry_alloc((size_t)nnz + 1, sizeof *M->col,
+                  &M->col)); /* a row of one label may be the last */
+    for (int64_t l = 0; l < Z->k; l++) seen[l] = 0;
+    for (int64_t i = 0, r = 0; r < rows; i++) {
+        int64_t met = labels_met(couplings, Z, i, seen, M->col + M->row_ptr[r]);
+        if (met > 1) M->row_ptr[r + 1] = M->row_ptr[r] + met, r++;
+    }
 done:
+    free(seen);
     return st;
 }
 
-/* Those of all parts of a team: each paints the same graph. */
-static kry_status join(kry_layout *layout, pairs *p)
+/* A := the sum of what each part has of it, in the order of parts. Collective. */
+kry_status kry_sum_parts(kry_layout *layout, const char *who, kry_sparse *A)
 {
     kry_status st = KRY_OK;
+    kry_entry_list mine = { 0 }, all = { 0 };
     size_t total;
-    int64_t *all = NULL;
+    int64_t rows = A->rows, cols = A->cols;
 
     if (kry_layout_size(layout) == 1) return KRY_OK;
-    TRY(kry_layout_collect(layout, p->key, (size_t)p->count, sizeof *p->key, &all, &total));
-    free(p->key);
-    *p = (pairs){ all, (int64_t)total, (int64_t)total };
-    make_unique(p);
+    TRY(kry_entry_append_all(&mine, A));
+    TRY(kry_layout_collect(layout, mine.entry, (size_t)mine.count, sizeof *mine.entry, &all.entry,
+                           &total));
+    all.count = (int64_t)total;
+    kry_sparse_release(A);
+    TRY(kry_entry_list_compress(who, &all, rows, cols, A));
 done:
+    free(all.entry);
+    free(mine.entry);
     return st;
 }
 
-/* The pairs as neighbours of each label, in both directions. */
-static kry_status neighbours(const pairs *p, int64_t k, int64_t *ptr, int32_t **all)
-{
-    kry_status st = KRY_OK;
-    int64_t *at = NULL;
-
-    for (int64_t i = 0; i < p->count; i++) ptr[p->key[i] / k + 1]++, ptr[p->key[i] % k + 1]++;
-    for (int64_t s = 0; s < k; s++) ptr[s + 1] += ptr[s];
-    TRY(kry_alloc(2 * (size_t)p->count, sizeof **all, all));
-    TRY(kry_alloc((size_t)k, sizeof *at, &at));
-    memcpy(at, ptr, (size_t)k * sizeof *at);
-    for (int64_t i = 0; i < p->count; i++) {
-        int64_t a = p->key[i] / k, b = p->key[i] % k;
-        (*all)[at[a]++] = (int32_t)b;
-        (*all)[at[b]++] = (int32_t)a;
-    }
-done:
-    free(at);
-    return st;
-}
-
-static kry_status paint(const int64_t *ptr, const int32_t *all, int64_t k, kry_colours *colours)
+static kry_status paint(const kry_sparse *G, kry_colours *colours)
 {
     kry_status st = KRY_OK;
     int32_t *taken_by = NULL; /* by which label's neighbours each colour was taken last, plus one */
 
-    TRY(kry_alloc((size_t)k + 1, sizeof *taken_by, &taken_by));
+    TRY(kry_alloc((size_t)G->rows + 1, sizeof *taken_by, &taken_by));
     colours->count = 0;
-    for (int64_t s = 0; s < k; s++) {
+    for (int64_t s = 0; s < G->rows; s++) {
         int32_t c = 0;
-        for (int64_t j = ptr[s]; j < ptr[s + 1]; j++)
-            if (all[j] < s) taken_by[colours->of_label[all[j]]] = (int32_t)s + 1;
+        for (int64_t j = G->row_ptr[s]; j < G->row_ptr[s + 1]; j++)
+            if (G->col[j] < s) taken_by[colours->of_label[G->col[j]]] = (int32_t)s + 1;
         while (taken_by[c] == s + 1) c++;
         colours->of_label[s] = c;
         if (c >= colours->count) colours->count = c + 1;
@@ -119,33 +91,43 @@ done:
     return st;
 }
 
+/* G := the labels that some row meets together: the pattern of M'M. */
+static kry_status find_neighbours(const kry_couplings *couplings, const kry_subspace *Z,
+                                  kry_sparse *G)
+{
+    kry_status st = KRY_OK;
+    kry_sparse M = { 0 }, M_t = { 0 };
+
+    TRY(meet(couplings, Z, &M));
+    TRY(kry_sparse_transpose(&M, &M_t));
+    TRY(kry_sparse_multiply(&M_t, &M, G));
+    TRY(kry_sum_parts(&Z->dev->layout, "kry_deflation_create", G)); /* all parts paint one graph */
+done:
+    kry_sparse_release(&M_t);
+    kry_sparse_release(&M);
+    return st;
+}
+
 kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours *colours)
 {
     kry_status st = KRY_OK;
-    kry_couplings rows = { 0 };
-    pairs p = { 0 };
-    int64_t *ptr = NULL;
-    int32_t *all = NULL;
+    kry_couplings couplings = { 0 };
+    kry_sparse G = { 0 };
 
     *colours = (kry_colours){ 0 };
     if (Z->vectors) return KRY_OK;
     TRY(kry_alloc((size_t)Z->k, sizeof *colours->of_label, &colours->of_label));
-    TRY(kry_couplings_of(A, &rows));
-    if (!rows.known) { /* each alone */
+    TRY(kry_couplings_of(A, &couplings));
+    if (!kry_couplings_known(&couplings)) { /* each alone */
         for (int64_t s = 0; s < Z->k; s++) colours->of_label[s] = (int32_t)s;
         colours->count = (int32_t)Z->k;
         goto done;
     }
-    TRY(kry_alloc((size_t)Z->k + 1, sizeof *ptr, &ptr));
-    TRY(meet(&rows, Z, &p));
-    TRY(join(&Z->dev->layout, &p));
-    TRY(neighbours(&p, Z->k, ptr, &all));
-    TRY(paint(ptr, all, Z->k, colours));
+    TRY(find_neighbours(&couplings, Z, &G));
+    TRY(paint(&G, colours));
 done:
-    free(p.key);
-    free(ptr);
-    free(all);
-    kry_couplings_release(&rows);
+    kry_sparse_release(&G);
+    kry_couplings_release(&couplings);
     if (st < 0) kry_colours_release(colours);
     return st;
 }

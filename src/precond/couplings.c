@@ -3,65 +3,22 @@
 #include "grid/stencil.h"
 #include "matrix/coupled.h"
 #include "operator/pin.h"
-#include "precond/rows.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* Rows of own columns and, behind them, of those on other parts. */
-static kry_status join(const kry_raw_rows *own, const kry_far_entries *far, kry_couplings *rows)
-{
-    kry_status st = KRY_OK;
-    int64_t at = 0, coupled = 0;
-
-    TRY(kry_alloc((size_t)own->n + 1, sizeof *rows->row_ptr, &rows->row_ptr));
-    TRY(kry_alloc((size_t)(own->nnz + far->nnz), sizeof *rows->col, &rows->col));
-    for (int64_t i = 0; i < own->n; i++) {
-        for (int64_t e = own->row_ptr[i]; e < own->row_ptr[i + 1]; e++)
-            rows->col[at++] = own->col[e];
-        if (coupled < far->rows && far->row[coupled] == i) {
-            for (int32_t e = far->begin[coupled]; e < far->begin[coupled + 1]; e++)
-                rows->col[at++] = (int32_t)own->n + far->col[e];
-            coupled++;
-        }
-        rows->row_ptr[i + 1] = at;
-    }
-done:
-    return st;
-}
 
 /* Layers next to a slab that are on other parts. */
 static int64_t layers_beyond(const kry_stencil *A) { return A->slab.low + A->slab.high; }
 
-kry_status kry_couplings_of(const kry_op *A, kry_couplings *rows)
+kry_status kry_couplings_of(const kry_op *A, kry_couplings *c)
 {
     kry_status st = KRY_OK;
-    kry_raw_rows raw = { 0 };
-    kry_far_entries far = { 0 };
-    const int64_t *place;
 
     A = kry_pin_of(A); /* couples no more */
-    *rows = (kry_couplings){ .n = A->shape.rows, .grid = kry_stencil_of(A) };
-    rows->known = rows->grid != NULL;
-    if (rows->known) {
-        rows->beyond = layers_beyond(rows->grid) * rows->grid->slab.layer;
-        return KRY_OK;
-    }
-    st = kry_raw_rows_read(A, &raw);
-    if (st == KRY_ERR_UNSUPPORTED) return KRY_OK; /* an operator of the caller's own */
-    TRY(st);
-    rows->known = true;
-    rows->beyond = kry_coupled_places(A, &place);
-    if (rows->beyond) {
-        TRY(kry_coupled_read(A, &far));
-        TRY(join(&raw, &far, rows));
-    } else {
-        rows->row_ptr = raw.row_ptr, raw.row_ptr = NULL;
-        rows->col = raw.col, raw.col = NULL;
-    }
-done:
-    kry_far_entries_release(&far);
-    kry_raw_rows_release(&raw);
-    if (st < 0) kry_couplings_release(rows);
+    *c = (kry_couplings){ .grid = kry_stencil_of(A) };
+    if (c->grid) return KRY_OK;
+    st = kry_coupled_download(A, &c->rows);
+    if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK; /* an operator of the caller's own */
+    free(c->rows.val), c->rows.val = NULL;
     return st;
 }
 
@@ -94,11 +51,10 @@ done:
     return st;
 }
 
-void kry_couplings_release(kry_couplings *rows)
+void kry_couplings_release(kry_couplings *c)
 {
-    free(rows->row_ptr);
-    free(rows->col);
-    *rows = (kry_couplings){ 0 };
+    kry_sparse_release(&c->rows);
+    c->grid = NULL;
 }
 
 /* Neighbours on other parts are numbered behind the unknowns here, as they stand in the halo. */
@@ -123,10 +79,12 @@ static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
     return count;
 }
 
-int64_t kry_couplings_at(const kry_couplings *rows, int64_t i, int32_t room[7],
-                         const int32_t **cols)
+int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], const int32_t **cols)
 {
-    if (rows->grid) return *cols = room, grid_row(rows->grid, i, room);
-    *cols = rows->col + rows->row_ptr[i];
-    return rows->row_ptr[i + 1] - rows->row_ptr[i];
+    if (c->grid) {
+        *cols = room;
+        return grid_row(c->grid, i, room);
+    }
+    *cols = c->rows.col + c->rows.row_ptr[i];
+    return c->rows.row_ptr[i + 1] - c->rows.row_ptr[i];
 }

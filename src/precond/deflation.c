@@ -7,6 +7,7 @@
  */
 #include "precond/deflation.h"
 #include "operator/op_parts.h"
+#include "precond/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,38 +93,18 @@ done:
     return st;
 }
 
-/* A Z as a matrix of one of the library's formats, by rows or, as it was found, by labels. */
-static kry_status matrix_by_labels(kry_deflation *D, const kry_galerkin *G, kry_op **AZ_t)
-{
-    return kry_csr_create(D->Z.dev, D->Z.type, D->Z.k, D->Z.n, G->ptr, G->row, G->val, NULL, AZ_t);
-}
-
-static kry_status matrix_by_rows(kry_deflation *D, const kry_galerkin *G, kry_op **AZ)
+/* (AZ)' as an operator, in the type of the subspace; and A Z, where the variant multiplies by it. */
+static kry_status make_az(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_t, kry_op **op)
 {
     kry_status st = KRY_OK;
-    int64_t n = D->Z.n, *ptr = NULL, *at = NULL;
-    int32_t *col = NULL;
-    void *val = NULL;
+    kry_sparse AZ = { 0 };
 
-    TRY(kry_alloc((size_t)n + 1, sizeof *ptr, &ptr));
-    TRY(kry_alloc((size_t)n, sizeof *at, &at));
-    TRY(kry_alloc((size_t)G->nnz, sizeof *col, &col));
-    TRY(kry_alloc((size_t)G->nnz, kry_type_size(D->Z.type), &val));
-    for (int64_t e = 0; e < G->nnz; e++) ptr[G->row[e] + 1]++;
-    for (int64_t i = 0; i < n; i++) ptr[i + 1] += ptr[i];
-    memcpy(at, ptr, (size_t)n * sizeof *at);
-    for (int64_t s = 0; s < D->Z.k; s++)
-        for (int64_t e = G->ptr[s]; e < G->ptr[s + 1]; e++) {
-            int64_t place = at[G->row[e]]++;
-            col[place] = (int32_t)s;
-            kry_number_put(D->Z.type, val, place, kry_number_at(D->Z.type, G->val, e));
-        }
-    TRY(kry_csr_create(D->Z.dev, D->Z.type, n, D->Z.k, ptr, col, val, NULL, AZ));
+    TRY(kry_rows_matrix(D->A, AZ_t, 0, op_t));
+    if (D->variant == KRY_ADEF2) goto done;
+    TRY(kry_sparse_transpose(AZ_t, &AZ));
+    TRY(kry_rows_matrix(D->A, &AZ, 0, op));
 done:
-    free(ptr);
-    free(at);
-    free(col);
-    free(val);
+    kry_sparse_release(&AZ);
     return st;
 }
 
@@ -144,12 +125,13 @@ static kry_status choose_az(const kry_deflation *D, const kry_galerkin *G, kry_d
 {
     kry_status st = KRY_OK;
     kry_op_info A;
-    double number = (double)kry_type_size(D->Z.type), gain;
+    double number = (double)kry_type_size(D->Z.type), gain, nnz;
 
     *az = D->az;
     if (D->az != KRY_AZ_AUTO) return KRY_OK;
     kry_op_describe(D->A, &A);
-    gain = A.bytes_per_apply + (double)D->Z.n * number - (double)G->nnz * (4 + 2 * number);
+    nnz = G->AZ ? 0 : (double)kry_sparse_nnz(&G->AZ_t);
+    gain = A.bytes_per_apply + (double)D->Z.n * number - nnz * (4 + 2 * number);
     TRY(kry_layout_combine(&D->Z.dev->layout, KRY_ADD, &gain, 1));
     *az = A.bytes_per_apply <= 0 || gain >= 0 ? KRY_AZ_STORED : KRY_AZ_PRODUCT;
 done:
@@ -166,14 +148,13 @@ static kry_status make_values(kry_deflation *D)
     kry_deflation_az az;
 
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
-    TRY(kry_coarse_create(D->Z.dev, D->Z.type, D->method,
-                          D->gemv == KRY_GEMV_CLBLAST ? KRY_COARSE_CLBLAST : KRY_COARSE_OWN, &G.E,
-                          &coarse));
+    const kry_coarse_how how = { .method = D->method,
+                                 .product = D->gemv == KRY_GEMV_CLBLAST ? KRY_COARSE_CLBLAST
+                                                                        : KRY_COARSE_OWN,
+                                 .singular = G.singular };
+    TRY(kry_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
     TRY(choose_az(D, &G, &az));
-    if (!G.AZ && az == KRY_AZ_STORED) {
-        TRY(matrix_by_labels(D, &G, &AZ_t));
-        if (D->variant != KRY_ADEF2) TRY(matrix_by_rows(D, &G, &AZ));
-    }
+    if (!G.AZ && az == KRY_AZ_STORED) TRY(make_az(D, &G.AZ_t, &AZ_t, &AZ));
     kry_coarse_release(&D->coarse);
     kry_op_release(&D->AZ);
     kry_op_release(&D->AZ_t);

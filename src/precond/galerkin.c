@@ -10,40 +10,37 @@
  */
 #include "precond/galerkin.h"
 #include "precond/couplings.h"
-#include <assert.h>
+#include "sparse/entry_list.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of A Z as they are found. */
-typedef struct entry {
-    int32_t label, row;
-    double value;
-} entry;
+static const char who[] = "kry_deflation_create";
+
+/* ---- A Z of labels --------------------------------------------------------------------------- */
 
 typedef struct probe {
     const kry_op *A;
     kry_subspace *Z;
     const kry_colours *colours;
-    kry_couplings rows;
+    kry_couplings couplings;
     kry_vec *c, *v, *u;   /* indicator of a colour; Z c; A v */
     void *host;           /* n numbers */
     double *own, *others; /* n each: entries of the row's own label, and the sum of the others */
-    entry *entries;
-    int64_t count, capacity;
+    kry_entry_list found; /* of (AZ)' */
 } probe;
 
 static void probe_release(probe *p)
 {
-    free(p->entries);
+    free(p->found.entry);
     free(p->others);
     free(p->own);
     free(p->host);
     kry_vec_release(&p->u);
     kry_vec_release(&p->v);
     kry_vec_release(&p->c);
-    kry_couplings_release(&p->rows);
+    kry_couplings_release(&p->couplings);
 }
 
 static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
@@ -53,7 +50,7 @@ static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colou
     int64_t longest = Z->n > Z->k ? Z->n : Z->k;
 
     *p = (probe){ .A = A, .Z = Z, .colours = colours };
-    TRY(kry_couplings_of(A, &p->rows));
+    TRY(kry_couplings_of(A, &p->couplings));
     TRY(kry_vec_create(Z->dev, Z->type, Z->k, 1, &p->c));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &p->v));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &p->u));
@@ -64,29 +61,14 @@ done:
     return st;
 }
 
-static kry_status add_entry(probe *p, int32_t label, int64_t row, double value)
-{
-    kry_status st = KRY_OK;
-
-    if (value == 0) return KRY_OK;
-    if (p->count == p->capacity) {
-        int64_t capacity = p->capacity ? 2 * p->capacity : 4096;
-        TRY(kry_realloc((size_t)capacity, sizeof *p->entries, &p->entries));
-        p->capacity = capacity;
-    }
-    p->entries[p->count++] = (entry){ label, (int32_t)row, value };
-done:
-    return st;
-}
-
 /* The label of this colour that the row meets; -1: none. */
 static int32_t label_met(const probe *p, int64_t row, int32_t colour)
 {
     int32_t room[7];
     const int32_t *cols;
 
-    if (!p->rows.known) return colour;
-    int64_t count = kry_couplings_at(&p->rows, row, room, &cols);
+    if (!kry_couplings_known(&p->couplings)) return colour;
+    int64_t count = kry_couplings_at(&p->couplings, row, room, &cols);
     for (int64_t j = 0; j < count; j++) {
         int32_t label = p->Z->labels[cols[j]];
         if (p->colours->of_label[label] == colour) return label;
@@ -114,7 +96,7 @@ static kry_status probe_colour(probe *p, int32_t colour)
             p->own[i] = value;
         } else {
             p->others[i] += value;
-            TRY(add_entry(p, label, i, value));
+            TRY(kry_entry_append(&p->found, label, i, value));
         }
     }
 done:
@@ -138,193 +120,86 @@ static kry_status add_own(probe *p)
     for (int64_t i = 0; i < Z->n; i++) {
         double entry = diagonal ? fabs(kry_number_at(Z->type, p->host, i)) : 0;
         bool is_noise = fabs(p->own[i] + p->others[i]) <= noise * entry;
-        TRY(add_entry(p, Z->labels[i], i, singular || is_noise ? -p->others[i] : p->own[i]));
+        double value = singular || is_noise ? -p->others[i] : p->own[i];
+        if (value != 0) TRY(kry_entry_append(&p->found, Z->labels[i], i, value));
     }
 done:
     return st;
 }
 
-/* ---- what was found, by labels --------------------------------------------------------------- */
+/* ---- E --------------------------------------------------------------------------------------- */
 
-static int by_label(const void *a, const void *b)
+static bool average(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper)
 {
-    const entry *x = a, *y = b;
-    if (x->label != y->label) return x->label < y->label ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    double *val = ((kry_sparse *)user)->val;
+    (void)i, (void)j;
+    if (lower >= 0 && upper >= 0) val[lower] = val[upper] = 0.5 * (val[upper] + val[lower]);
+    return true;
 }
 
-static kry_status take_entries(probe *p, kry_galerkin *G)
+/* The same on both sides of the diagonal; singular: and rows that sum to zero. */
+static kry_status make_symmetric(kry_sparse *E, bool singular)
 {
     kry_status st = KRY_OK;
+    double *val = E->val;
 
-    if (p->count) qsort(p->entries, (size_t)p->count, sizeof *p->entries, by_label);
-    G->nnz = p->count;
-    TRY(kry_alloc((size_t)p->Z->k + 1, sizeof *G->ptr, &G->ptr));
-    TRY(kry_alloc((size_t)p->count, sizeof *G->row, &G->row));
-    TRY(kry_alloc((size_t)p->count, kry_type_size(p->Z->type), &G->val));
-    for (int64_t e = 0; e < p->count; e++) {
-        G->ptr[p->entries[e].label + 1]++;
-        G->row[e] = p->entries[e].row;
-        kry_number_put(p->Z->type, G->val, e, p->entries[e].value);
-    }
-    for (int64_t s = 0; s < p->Z->k; s++) G->ptr[s + 1] += G->ptr[s];
-done:
-    return st;
-}
-
-/* ---- E -----------------------------------------------------------------------------------------
- */
-
-static int ascending(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Row s of E into sum, and which of its columns are in use, ascending. */
-static int64_t sum_row(const probe *p, const kry_galerkin *G, int64_t s, double *sum, int32_t *mark,
-                       int32_t *used)
-{
-    int64_t count = 0;
-
-    for (int64_t e = G->ptr[s]; e < G->ptr[s + 1]; e++) {
-        int32_t t = p->Z->labels[p->entries[e].row];
-        if (mark[t] != s + 1) mark[t] = (int32_t)s + 1, sum[t] = 0, used[count++] = t;
-        sum[t] += p->entries[e].value;
-    }
-    if (mark[s] != s + 1) mark[s] = (int32_t)s + 1, sum[s] = 0, used[count++] = (int32_t)s;
-    qsort(used, (size_t)count, sizeof *used, ascending);
-    return count;
-}
-
-/* E[t][s] for the entry at row s, column t; NULL: there is none. */
-static double *mirror(const kry_coarse_matrix *E, int64_t s, int32_t t)
-{
-    const int32_t key = (int32_t)s, *first = E->col + E->row_ptr[t];
-    const int32_t *at =
-        bsearch(&key, first, (size_t)(E->row_ptr[t + 1] - E->row_ptr[t]), sizeof *first, ascending);
-    return at ? &E->val[at - E->col] : NULL;
-}
-
-/* The same on both sides of the diagonal; and rows that sum to zero where constants are mapped to
- * it. */
-static void make_symmetric(kry_coarse_matrix *E)
-{
-    assert(E->val && E->row_ptr && E->col);
-    for (int64_t s = 0; s < E->k; s++) {
-        double sum = 0, *diagonal = NULL;
-        for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++) {
-            double *other = mirror(E, s, E->col[e]);
-            if (E->col[e] == s)
-                diagonal = &E->val[e];
-            else if (E->col[e] > s && other)
-                E->val[e] = *other = 0.5 * (E->val[e] + *other);
-            if (E->col[e] != s) sum += E->val[e];
-        }
-        if (E->singular && diagonal) *diagonal = -sum;
-    }
-}
-
-/* What the rows here add to E; a diagonal for each label. */
-static kry_status sum_entries(const probe *p, const kry_galerkin *G, kry_coarse_matrix *E)
-{
-    kry_status st = KRY_OK;
-    double *sum = NULL;
-    int32_t *mark = NULL, *used = NULL;
-    int64_t capacity = 0, count = 0;
-
-    E->k = p->Z->k;
-    E->singular = kry_op_loses_constants(p->A);
-    TRY(kry_alloc((size_t)E->k + 1, sizeof *E->row_ptr, &E->row_ptr));
-    TRY(kry_alloc((size_t)E->k, sizeof *sum, &sum));
-    TRY(kry_alloc((size_t)E->k, sizeof *mark, &mark));
-    TRY(kry_alloc((size_t)E->k, sizeof *used, &used));
-    for (int64_t s = 0; s < E->k; s++) {
-        int64_t row = sum_row(p, G, s, sum, mark, used);
-        if (count + row > capacity) {
-            capacity = 2 * capacity + row + 1024;
-            TRY(kry_realloc((size_t)capacity, sizeof *E->col, &E->col));
-            TRY(kry_realloc((size_t)capacity, sizeof *E->val, &E->val));
-        }
-        for (int64_t j = 0; j < row; j++) E->col[count] = used[j], E->val[count++] = sum[used[j]];
-        E->row_ptr[s + 1] = count;
-    }
-done:
-    free(sum);
-    free(mark);
-    free(used);
-    return st;
-}
-
-/* An entry of E as parts of a team tell each other. */
-typedef struct share {
-    int32_t row, col;
-    int32_t part, unused;
-    double value;
-} share;
-
-static int by_place(const void *a, const void *b)
-{
-    const share *x = a, *y = b;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    if (x->col != y->col) return x->col < y->col ? -1 : 1;
-    return (x->part > y->part) - (x->part < y->part);
-}
-
-/* All parts' entries, those of one place added up in the order of parts. */
-static kry_status take_shares(share *all, size_t total, kry_coarse_matrix *E)
-{
-    kry_status st = KRY_OK;
-    int64_t count = 0;
-
-    qsort(all, total, sizeof *all, by_place);
-    TRY(kry_realloc(total, sizeof *E->col, &E->col));
-    TRY(kry_realloc(total, sizeof *E->val, &E->val));
-    memset(E->row_ptr, 0, ((size_t)E->k + 1) * sizeof *E->row_ptr);
-    for (size_t i = 0; i < total; i++) {
-        bool next = i == 0 || all[i].row != all[i - 1].row || all[i].col != all[i - 1].col;
-        if (next) E->col[count] = all[i].col, E->val[count++] = 0;
-        E->val[count - 1] += all[i].value;
-        E->row_ptr[all[i].row + 1] = count;
-    }
-done:
-    return st;
-}
-
-/* E := the sum of what each part has of it. Collective. */
-static kry_status add_parts(kry_layout *layout, kry_coarse_matrix *E)
-{
-    kry_status st = KRY_OK;
-    share *mine = NULL, *all = NULL;
-    size_t count = (size_t)E->row_ptr[E->k], total;
-
-    if (kry_layout_size(layout) == 1) return KRY_OK;
-    TRY(kry_alloc(count, sizeof *mine, &mine));
-    for (int64_t s = 0; s < E->k; s++)
+    TRY(kry_sparse_pairs(E, average, E));
+    for (int64_t s = 0; s < E->rows && singular; s++) {
+        double sum = 0;
+        int64_t diagonal = kry_sparse_find(E, s, s);
         for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++)
-            mine[e] = (share){ .row = (int32_t)s,
-                               .col = E->col[e],
-                               .part = kry_layout_rank(layout),
-                               .value = E->val[e] };
-    TRY(kry_layout_collect(layout, mine, count, sizeof *mine, &all, &total));
-    TRY(take_shares(all, total, E));
+            if (e != diagonal) sum += val[e];
+        if (diagonal >= 0) val[diagonal] = -sum;
+    }
 done:
-    free(all);
-    free(mine);
     return st;
 }
 
-/* ---- vectors: everything dense -----------------------------------------------------------------
- */
+/* E := Z'(AZ) of the rows here; a diagonal for each label. */
+static kry_status restrict_product(const kry_subspace *Z, const kry_sparse *AZ_t, kry_sparse *E)
+{
+    kry_status st = KRY_OK;
+    kry_entry_list list = { 0 };
+    const double *val = AZ_t->val;
 
-static kry_status dense_pattern(kry_coarse_matrix *E, int64_t k)
+    for (int64_t s = 0; s < Z->k; s++) {
+        for (int64_t e = AZ_t->row_ptr[s]; e < AZ_t->row_ptr[s + 1]; e++)
+            TRY(kry_entry_append(&list, s, Z->labels[AZ_t->col[e]], val[e]));
+        TRY(kry_entry_append(&list, s, s, 0));
+    }
+    TRY(kry_entry_list_compress(who, &list, Z->k, Z->k, E));
+done:
+    free(list.entry);
+    return st;
+}
+
+static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
+                                  kry_galerkin *G)
+{
+    kry_status st = KRY_OK;
+    probe p;
+
+    TRY(probe_create(A, Z, colours, &p));
+    for (int32_t c = 0; c < colours->count; c++) TRY(probe_colour(&p, c));
+    TRY(add_own(&p));
+    TRY(kry_entry_list_compress(who, &p.found, Z->k, Z->n, &G->AZ_t));
+    TRY(restrict_product(Z, &G->AZ_t, &G->E));
+    TRY(kry_sum_parts(&Z->dev->layout, who, &G->E));
+    G->singular = kry_op_loses_constants(A);
+    TRY(make_symmetric(&G->E, G->singular));
+done:
+    probe_release(&p);
+    return st;
+}
+
+/* ---- vectors: everything dense --------------------------------------------------------------- */
+
+/* A k-by-k matrix with all its entries, zero. */
+static kry_status create_full(int64_t k, kry_sparse *E)
 {
     kry_status st = KRY_OK;
 
-    E->k = k;
-    TRY(kry_alloc((size_t)k + 1, sizeof *E->row_ptr, &E->row_ptr));
-    TRY(kry_alloc((size_t)(k * k), sizeof *E->col, &E->col));
-    TRY(kry_alloc((size_t)(k * k), sizeof *E->val, &E->val));
+    TRY(kry_sparse_create(k, k, KRY_F64, k * k, E));
     for (int64_t s = 0; s <= k; s++) E->row_ptr[s] = s * k;
     for (int64_t e = 0; e < k * k; e++) E->col[e] = (int32_t)(e % k);
 done:
@@ -345,7 +220,8 @@ static kry_status multiply_vectors(const kry_op *A, kry_subspace *Z, kry_galerki
     void *z = NULL, *az = NULL;
     size_t column = (size_t)Z->n * kry_type_size(Z->type);
 
-    TRY(dense_pattern(&G->E, Z->k));
+    TRY(create_full(Z->k, &G->E));
+    double *E = G->E.val;
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &G->AZ));
     TRY(kry_op_apply(A, 1, Z->vectors, 0, G->AZ));
     TRY(kry_alloc((size_t)(Z->n * Z->k), kry_type_size(Z->type), &z));
@@ -354,37 +230,36 @@ static kry_status multiply_vectors(const kry_op *A, kry_subspace *Z, kry_galerki
     TRY(kry_vec_read(G->AZ, az));
     for (int64_t s = 0; s < Z->k; s++)
         for (int64_t t = 0; t < Z->k; t++)
-            G->E.val[s * Z->k + t] =
+            E[s * Z->k + t] =
                 dot(Z->type, (char *)z + (size_t)t * column, (char *)az + (size_t)s * column, Z->n);
-    TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, G->E.val, (size_t)(Z->k * Z->k)));
-    make_symmetric(&G->E);
+    TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, E, (size_t)(Z->k * Z->k)));
+    TRY(make_symmetric(&G->E, false));
 done:
     free(z);
     free(az);
     return st;
 }
 
-/* ---- null spaces of another kind ----------------------------------------------------------------
- */
+/* ---- null spaces of another kind ------------------------------------------------------------- */
 
 /* E += t w w' with w = Z'v for a vector v that A maps to zero: E becomes regular where the span of
  * Z holds v, and what it solves stays clear of v. E is dense. */
-static kry_status lift(kry_subspace *Z, const kry_vec *v, double t, kry_coarse_matrix *E)
+static kry_status lift(kry_subspace *Z, const kry_vec *v, double t, kry_sparse *E)
 {
     kry_status st = KRY_OK;
     kry_vec *w = NULL;
     void *host = NULL;
-    double *sum = NULL;
+    double *sum = NULL, *val = E->val;
 
     TRY(kry_vec_create(Z->dev, Z->type, Z->k, 1, &w));
     TRY(kry_alloc((size_t)Z->k, kry_type_size(Z->type), &host));
     TRY(kry_alloc((size_t)Z->k, sizeof *sum, &sum));
     TRY(kry_subspace_restrict(Z, v, w));
     TRY(kry_vec_read(w, host));
-    for (int64_t s = 0; s < E->k; s++) sum[s] = kry_number_at(Z->type, host, s);
+    for (int64_t s = 0; s < E->rows; s++) sum[s] = kry_number_at(Z->type, host, s);
     TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, sum, (size_t)Z->k));
-    for (int64_t s = 0; s < E->k; s++)
-        for (int64_t j = 0; j < E->k; j++) E->val[s * E->k + j] += t * sum[s] * sum[j];
+    for (int64_t s = 0; s < E->rows; s++)
+        for (int64_t j = 0; j < E->rows; j++) val[s * E->rows + j] += t * sum[s] * sum[j];
 done:
     free(sum);
     free(host);
@@ -392,30 +267,25 @@ done:
     return st;
 }
 
-static kry_status make_dense(kry_coarse_matrix *E)
+static kry_status make_full(kry_sparse *E)
 {
     kry_status st = KRY_OK;
-    kry_coarse_matrix all = { 0 };
+    kry_sparse all = { 0 };
+    const double *val = E->val;
 
-    if (E->row_ptr[E->k] == E->k * E->k) return KRY_OK;
-    TRY(dense_pattern(&all, E->k));
-    for (int64_t s = 0; s < E->k; s++)
+    if (kry_sparse_nnz(E) == E->rows * E->rows) return KRY_OK;
+    TRY(create_full(E->rows, &all));
+    for (int64_t s = 0; s < E->rows; s++)
         for (int64_t e = E->row_ptr[s]; e < E->row_ptr[s + 1]; e++)
-            all.val[s * E->k + E->col[e]] = E->val[e];
-    free(E->row_ptr);
-    free(E->col);
-    free(E->val);
+            ((double *)all.val)[s * E->rows + E->col[e]] = val[e];
+    kry_sparse_release(E);
     *E = all;
-    all = (kry_coarse_matrix){ 0 };
 done:
-    free(all.row_ptr);
-    free(all.col);
-    free(all.val);
     return st;
 }
 
 /* For null spaces that are not known to be the sum of all vectors of Z. */
-static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_coarse_matrix *E)
+static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_sparse *E)
 {
     kry_status st = KRY_OK;
     kry_vec *ones = NULL;
@@ -424,9 +294,10 @@ static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_coarse_m
     bool constants = kry_op_loses_constants(A);
 
     if (!A->null_space && !(constants && Z->vectors)) return KRY_OK;
-    TRY(make_dense(E));
+    TRY(make_full(E));
+    const double *val = E->val;
     TRY(kry_layout_rows(&Z->dev->layout, Z->n, NULL, &unknowns));
-    for (int64_t s = 0; s < E->k; s++) trace += E->val[s * E->k + s];
+    for (int64_t s = 0; s < E->rows; s++) trace += val[s * E->rows + s];
     if (A->null_space) {
         for (int64_t j = 0; j < A->null_space->k; j++) {
             kry_vec v = kry_vec_column(A->null_space, j);
@@ -442,26 +313,7 @@ done:
     return st;
 }
 
-/* ---- all of it
- * ----------------------------------------------------------------------------------- */
-
-static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
-                                  kry_galerkin *G)
-{
-    kry_status st = KRY_OK;
-    probe p;
-
-    TRY(probe_create(A, Z, colours, &p));
-    for (int32_t c = 0; c < colours->count; c++) TRY(probe_colour(&p, c));
-    TRY(add_own(&p));
-    TRY(take_entries(&p, G));
-    TRY(sum_entries(&p, G, &G->E));
-    TRY(add_parts(&Z->dev->layout, &G->E));
-    make_symmetric(&G->E);
-done:
-    probe_release(&p);
-    return st;
-}
+/* ---- both ------------------------------------------------------------------------------------ */
 
 kry_status kry_galerkin_create(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
                                kry_galerkin *G)
@@ -478,12 +330,7 @@ done:
 
 void kry_galerkin_release(kry_galerkin *G)
 {
-    free(G->E.row_ptr);
-    free(G->E.col);
-    free(G->E.val);
-    free(G->ptr);
-    free(G->row);
-    free(G->val);
+    kry_sparse_release(&G->E);
+    kry_sparse_release(&G->AZ_t);
     kry_vec_release(&G->AZ);
-    *G = (kry_galerkin){ 0 };
 }

@@ -21,7 +21,6 @@
 #include "precond/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What changes with the values of A. */
 typedef struct parts {
@@ -46,121 +45,101 @@ static void release_parts(parts *p)
 
 /* ---- set-up --------------------------------------------------------------------------------- */
 
-/* A on the host, with what is asked for again and again. */
+/* A on the host, and what the formulas need of it. */
 typedef struct taken {
-    kry_rows R;
-    int64_t *at; /* n: where the diagonal is */
-    double *d;   /* n: 1 / diagonal */
+    kry_sparse R;
+    double *d; /* n: 1 / diagonal */
 } taken;
 
 static void taken_release(taken *t)
 {
     free(t->d);
-    free(t->at);
-    kry_rows_release(&t->R);
-    t->d = NULL, t->at = NULL;
+    kry_sparse_release(&t->R);
 }
 
 static kry_status take(const kry_op *A, const char *who, taken *t)
 {
     kry_status st = KRY_OK;
+    int64_t *at = NULL;
 
-    memset(t, 0, sizeof *t);
+    *t = (taken){ 0 };
     TRY(kry_rows_read(who, A, &t->R));
     TRY(kry_rows_symmetrise(who, A, &t->R));
-    TRY(kry_alloc((size_t)t->R.n, sizeof *t->at, &t->at));
-    TRY(kry_alloc((size_t)t->R.n, sizeof *t->d, &t->d));
-    TRY(kry_rows_diagonal(who, A, &t->R, t->at));
-    for (int64_t i = 0; i < t->R.n; i++) t->d[i] = 1 / t->R.val[t->at[i]];
+    TRY(kry_alloc((size_t)t->R.rows, sizeof *at, &at));
+    TRY(kry_alloc((size_t)t->R.rows, sizeof *t->d, &t->d));
+    TRY(kry_rows_diagonal(who, A, &t->R, at));
+    for (int64_t i = 0; i < t->R.rows; i++) t->d[i] = 1 / ((const double *)t->R.val)[at[i]];
 done:
+    free(at);
     if (st < 0) taken_release(t);
     return st;
 }
 
-/* A strict triangle of A whose entries are multiplied by what stands in the formulas above. */
+/* A triangle of A whose entries are multiplied by what stands in the formulas above. */
 typedef struct triangle {
     bool upper;
     double by;           /* a number, */
     bool by_row, by_col; /* D^-1 of the row, of the column */
-    double diagonal;     /* != 0: and this times D^-1 on the diagonal */
+    bool unit;           /* and ones on the diagonal, */
+    double diagonal;     /* or, != 0, this times D^-1 */
 } triangle;
 
-static kry_status make_triangle(const kry_op *A, const taken *t, triangle f, kry_op **matrix)
+static bool in_triangle(const void *user, int64_t i, int64_t j)
+{
+    const triangle *f = user;
+    bool diagonal = f->unit || f->diagonal != 0;
+    return i == j ? diagonal : f->upper ? j > i : j < i;
+}
+
+static kry_status make_triangle(const taken *t, const triangle *f, kry_sparse *T)
 {
     kry_status st = KRY_OK;
-    kry_rows T = { 0 };
-    int64_t to = 0;
 
-    TRY(kry_rows_create(t->R.n, t->R.nnz, &T));
-    for (int64_t i = 0; i < t->R.n; i++) {
-        int64_t first = f.upper ? t->at[i] + 1 : t->R.row_ptr[i];
-        int64_t end = f.upper ? t->R.row_ptr[i + 1] : t->at[i];
-        for (int64_t e = first; e < end; e++) {
-            int32_t j = t->R.col[e];
-            T.col[to] = j;
-            T.val[to++] = f.by * t->R.val[e] * (f.by_row ? t->d[i] : 1) * (f.by_col ? t->d[j] : 1);
+    TRY(kry_sparse_select(&t->R, in_triangle, f, T));
+    double *val = T->val;
+    for (int64_t i = 0; i < T->rows; i++)
+        for (int64_t e = T->row_ptr[i]; e < T->row_ptr[i + 1]; e++) {
+            int32_t j = T->col[e];
+            if (j == i)
+                val[e] = f->unit ? 1 : f->diagonal * t->d[i];
+            else
+                val[e] = f->by * val[e] * (f->by_row ? t->d[i] : 1) * (f->by_col ? t->d[j] : 1);
         }
-        if (f.diagonal != 0) T.col[to] = (int32_t)i, T.val[to++] = f.diagonal * t->d[i];
-        T.row_ptr[i + 1] = to;
-    }
-    T.nnz = to;
-    TRY(kry_rows_matrix(A, &T, 0, matrix));
 done:
-    kry_rows_release(&T);
     return st;
 }
 
-/* Entry (k, j) of K, j <= k, from a_kj = a_jk. */
-static double entry_of_K(const taken *t, int64_t k, int64_t j, double a)
+static kry_status make_factor(const kry_op *A, const taken *t, const triangle *f, kry_op **matrix)
 {
-    return j == k ? 1 : -a * t->d[j];
+    kry_status st = KRY_OK;
+    kry_sparse T = { 0 };
+
+    TRY(make_triangle(t, f, &T));
+    TRY(kry_rows_matrix(A, &T, 0, matrix));
+done:
+    kry_sparse_release(&T);
+    return st;
 }
 
-/*
- * Row i of the product, where A has entries: the sum over k of K_ki K_kj / d_k, k >= i, j; unscaled
- * of K_ik K_jk, k <= i, j. place[j] is where (i, j) goes, or -1. Mirrored entries are sums of the
- * same products in the same order, and so the same to the bit.
- */
-static void add_row(const taken *t, bool unscaled, int64_t i, const int64_t *place, double *val)
-{
-    const kry_rows *R = &t->R;
-    int64_t e = unscaled ? R->row_ptr[i] : t->at[i],
-            end = unscaled ? t->at[i] + 1 : R->row_ptr[i + 1];
-
-    for (; e < end; e++) {
-        int64_t k = R->col[e], f = unscaled ? t->at[k] : R->row_ptr[k],
-                last = unscaled ? R->row_ptr[k + 1] : t->at[k] + 1;
-        double ki = unscaled ? entry_of_K(t, i, k, R->val[e]) : entry_of_K(t, k, i, R->val[e]);
-        for (; f < last; f++) {
-            int64_t j = R->col[f];
-            if (place[j] < 0) continue;
-            double kj = unscaled ? entry_of_K(t, j, k, R->val[f]) : entry_of_K(t, k, j, R->val[f]);
-            double both = ki * kj;
-            val[place[j]] += unscaled ? both : both * t->d[k];
-        }
-    }
-}
-
+/* K K', or K' D^-1 K, at the places where A has entries: mirrored ones are sums of the same products
+ * in the same order, and so the same to the bit. */
 static kry_status make_dropped(const kry_op *A, const taken *t, bool unscaled, kry_op **matrix)
 {
     kry_status st = KRY_OK;
-    const kry_rows *R = &t->R;
-    kry_rows P = *R;
-    int64_t *place = NULL;
+    const triangle form = { .by = -1, .by_col = true, .unit = true };
+    kry_sparse K = { 0 }, K_t = { 0 }, P = t->R;
 
     P.val = NULL;
-    TRY(kry_alloc((size_t)R->nnz, sizeof *P.val, &P.val));
-    TRY(kry_alloc((size_t)R->n, sizeof *place, &place));
-    for (int64_t i = 0; i < R->n; i++) place[i] = -1;
-    for (int64_t i = 0; i < R->n; i++) {
-        for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++) place[R->col[e]] = e;
-        add_row(t, unscaled, i, place, P.val);
-        for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++) place[R->col[e]] = -1;
-    }
+    TRY(make_triangle(t, &form, &K));
+    TRY(kry_sparse_transpose(&K, &K_t));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(&P), sizeof(double), &P.val));
+    TRY(unscaled ? kry_sparse_multiply_within(&K, NULL, &K_t, &P)
+                 : kry_sparse_multiply_within(&K_t, t->d, &K, &P));
     TRY(kry_rows_matrix(A, &P, KRY_SYMMETRIC, matrix));
 done:
-    free(place);
     free(P.val);
+    kry_sparse_release(&K_t);
+    kry_sparse_release(&K);
     return st;
 }
 
@@ -169,9 +148,9 @@ static kry_status make_inverse(const kry_op *A, const taken *t, kry_vec **invers
     kry_status st = KRY_OK;
     void *host = NULL;
 
-    TRY(kry_alloc((size_t)t->R.n, kry_type_size(A->shape.type), &host));
-    for (int64_t i = 0; i < t->R.n; i++) kry_number_put(A->shape.type, host, i, t->d[i]);
-    TRY(kry_vec_create(A->dev, A->shape.type, t->R.n, 1, inverse));
+    TRY(kry_alloc((size_t)t->R.rows, kry_type_size(A->shape.type), &host));
+    for (int64_t i = 0; i < t->R.rows; i++) kry_number_put(A->shape.type, host, i, t->d[i]);
+    TRY(kry_vec_create(A->dev, A->shape.type, t->R.rows, 1, inverse));
     TRY(kry_vec_write(*inverse, host));
 done:
     free(host);
@@ -196,8 +175,8 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
         TRY(make_dropped(A, &t, f->unscaled, &p->first));
         goto done;
     }
-    TRY(make_triangle(A, &t, f->unscaled ? H : f->degree == 1 ? F : G, &p->first));
-    TRY(make_triangle(A, &t, f->unscaled ? E : H, &p->second));
+    TRY(make_factor(A, &t, f->unscaled ? &H : f->degree == 1 ? &F : &G, &p->first));
+    TRY(make_factor(A, &t, f->unscaled ? &E : &H, &p->second));
     if (f->degree > 1) TRY(make_inverse(A, &t, &p->inverse));
 done:
     taken_release(&t);

@@ -1,70 +1,8 @@
-/*
- * graph_parts.c - graphs of matrices, and their parts by METIS.
- */
+/* graph_parts.c - parts of graphs by METIS. */
 #include "sparse/graph_parts.h"
 #include "sparse/partition.h"
 #include <stdlib.h>
 #include <string.h>
-
-void kry_graph_release(kry_graph *graph)
-{
-    free(graph->row_ptr);
-    free(graph->col);
-    memset(graph, 0, sizeof *graph);
-}
-
-/* ---- A + A' ------------------------------------------------------------------------------- */
-
-static kry_status transpose(const kry_graph *p, kry_graph *t)
-{
-    kry_status st = KRY_OK;
-    int64_t nnz = p->row_ptr[p->n];
-
-    t->n = p->n;
-    TRY(kry_alloc((size_t)t->n + 2, sizeof *t->row_ptr, &t->row_ptr));
-    TRY(kry_alloc((size_t)nnz, sizeof *t->col, &t->col));
-    for (int64_t e = 0; e < nnz; e++) t->row_ptr[p->col[e] + 2]++;
-    for (int64_t i = 1; i <= t->n + 1; i++) t->row_ptr[i] += t->row_ptr[i - 1];
-    for (int64_t i = 0; i < p->n; i++) /* row_ptr[j + 1]: where row j goes on */
-        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
-            t->col[t->row_ptr[p->col[e] + 1]++] = (int32_t)i;
-done:
-    return st;
-}
-
-/* Row i of p or of t, without the diagonal, to `out`; how many. */
-static int64_t merge_row(const kry_graph *p, const kry_graph *t, int64_t i, int32_t *out)
-{
-    int64_t a = p->row_ptr[i], b = t->row_ptr[i], count = 0;
-    while (a < p->row_ptr[i + 1] || b < t->row_ptr[i + 1]) {
-        int32_t ca = a < p->row_ptr[i + 1] ? p->col[a] : INT32_MAX;
-        int32_t cb = b < t->row_ptr[i + 1] ? t->col[b] : INT32_MAX;
-        int32_t col = ca < cb ? ca : cb;
-        a += ca == col, b += cb == col;
-        if (col != i) out[count++] = col;
-    }
-    return count;
-}
-
-kry_status kry_graph_create(int64_t n, const int64_t *row_ptr, const int32_t *col, kry_graph *graph)
-{
-    kry_status st = KRY_OK;
-    const kry_graph p = { n, (int64_t *)row_ptr, (int32_t *)col };
-    kry_graph t = { .n = 0 };
-
-    *graph = (kry_graph){ .n = n };
-    TRY(transpose(&p, &t));
-    TRY(kry_alloc((size_t)n + 1, sizeof *graph->row_ptr, &graph->row_ptr));
-    TRY(kry_alloc(2 * (size_t)row_ptr[n], sizeof *graph->col, &graph->col));
-    for (int64_t i = 0; i < n; i++)
-        graph->row_ptr[i + 1] =
-            graph->row_ptr[i] + merge_row(&p, &t, i, graph->col + graph->row_ptr[i]);
-done:
-    kry_graph_release(&t);
-    return st;
-}
-
-/* ---- parts -------------------------------------------------------------------------------- */
 
 #ifdef KRY_HAVE_METIS
 #include <metis.h>
@@ -120,21 +58,21 @@ static void metis_input_release(metis_input *in)
     free(in->target);
 }
 
-static kry_status call_metis(const char *who, const kry_graph *g, const int64_t *cost, int parts,
+static kry_status call_metis(const char *who, const kry_sparse *g, const int64_t *cost, int parts,
                              const double *shares, int32_t *part)
 {
     kry_status st = KRY_OK;
-    int64_t edges = g->row_ptr[g->n];
-    idx_t n = (idx_t)g->n, one = 1, k = (idx_t)parts, cut, options[METIS_NOPTIONS];
+    int64_t edges = g->row_ptr[g->rows];
+    idx_t n = (idx_t)g->rows, one = 1, k = (idx_t)parts, cut, options[METIS_NOPTIONS];
     metis_input in = { .start = NULL };
 
     CHECK(sizeof(idx_t) > 4 || edges <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "%s: %lld entries are too many for this METIS", who, (long long)edges);
-    TRY(in_index(g->n + 1, g->row_ptr, 1, &in.start));
+    TRY(in_index(g->rows + 1, g->row_ptr, 1, &in.start));
     TRY(kry_alloc((size_t)edges, sizeof *in.neighbour, &in.neighbour));
-    TRY(kry_alloc((size_t)g->n, sizeof *in.part, &in.part));
+    TRY(kry_alloc((size_t)g->rows, sizeof *in.part, &in.part));
     for (int64_t e = 0; e < edges; e++) in.neighbour[e] = g->col[e];
-    TRY(weigh(g->n, cost, &in.weight));
+    TRY(weigh(g->rows, cost, &in.weight));
     TRY(share_out(parts, shares, &in.target));
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
@@ -145,17 +83,17 @@ static kry_status call_metis(const char *who, const kry_graph *g, const int64_t 
     CHECK(code != METIS_ERROR_MEMORY, KRY_ERR_MEMORY, "%s: METIS had no memory for %d parts", who,
           parts);
     CHECK(code == METIS_OK, KRY_ERR_UNSUPPORTED, "%s: METIS returned %d", who, code);
-    for (int64_t i = 0; i < g->n; i++) part[i] = (int32_t)in.part[i];
+    for (int64_t i = 0; i < g->rows; i++) part[i] = (int32_t)in.part[i];
 done:
     metis_input_release(&in);
     return st;
 }
 
 /* order := the nodes, neighbours after neighbours. `seen`: n zeros. */
-static void breadth_first(const kry_graph *g, bool *seen, int32_t *order)
+static void breadth_first(const kry_sparse *g, bool *seen, int32_t *order)
 {
     int64_t end = 0, at = 0;
-    for (int64_t root = 0; root < g->n; root++) {
+    for (int64_t root = 0; root < g->rows; root++) {
         if (!seen[root]) seen[root] = true, order[end++] = (int32_t)root;
         for (; at < end; at++)
             for (int64_t e = g->row_ptr[order[at]]; e < g->row_ptr[order[at] + 1]; e++)
@@ -163,7 +101,7 @@ static void breadth_first(const kry_graph *g, bool *seen, int32_t *order)
     }
 }
 
-static kry_status walk(const kry_graph *g, const int64_t *cost, int parts, const double *shares,
+static kry_status walk(const kry_sparse *g, const int64_t *cost, int parts, const double *shares,
                        int32_t *part)
 {
     kry_status st = KRY_OK;
@@ -171,14 +109,14 @@ static kry_status walk(const kry_graph *g, const int64_t *cost, int parts, const
     int32_t *order = NULL;
     int64_t *sum = NULL, *first = NULL; /* of the costs in this order */
 
-    TRY(kry_alloc((size_t)g->n, sizeof *seen, &seen));
-    TRY(kry_alloc((size_t)g->n, sizeof *order, &order));
-    TRY(kry_alloc((size_t)g->n + 1, sizeof *sum, &sum));
+    TRY(kry_alloc((size_t)g->rows, sizeof *seen, &seen));
+    TRY(kry_alloc((size_t)g->rows, sizeof *order, &order));
+    TRY(kry_alloc((size_t)g->rows + 1, sizeof *sum, &sum));
     TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
     breadth_first(g, seen, order);
-    for (int64_t i = 0; i < g->n; i++)
+    for (int64_t i = 0; i < g->rows; i++)
         sum[i + 1] = sum[i] + (cost ? cost[order[i]] - KRY_ROW_COST : 0);
-    TRY(kry_partition_by_rows(g->n, sum, parts, shares, 1, first));
+    TRY(kry_partition_by_rows(g->rows, sum, parts, shares, 1, first));
     for (int p = 0; p < parts; p++)
         for (int64_t i = first[p]; i < first[p + 1]; i++) part[order[i]] = p;
 done:
@@ -189,16 +127,19 @@ done:
     return st;
 }
 
-kry_status kry_graph_parts(const char *who, const kry_graph *g, const int64_t *cost, int parts,
+kry_status kry_graph_parts(const char *who, const kry_sparse *g, const int64_t *cost, int parts,
                            const double *shares, int32_t *part)
 {
     enum { LEAST = 8 }; /* nodes in a part */
-    if (parts == 1) return memset(part, 0, (size_t)g->n * sizeof *part), KRY_OK;
-    return g->n / parts < LEAST ? walk(g, cost, parts, shares, part)
-                                : call_metis(who, g, cost, parts, shares, part);
+    if (parts == 1) {
+        memset(part, 0, (size_t)g->rows * sizeof *part);
+        return KRY_OK;
+    }
+    return g->rows / parts < LEAST ? walk(g, cost, parts, shares, part)
+                                   : call_metis(who, g, cost, parts, shares, part);
 }
 #else
-kry_status kry_graph_parts(const char *who, const kry_graph *g, const int64_t *cost, int parts,
+kry_status kry_graph_parts(const char *who, const kry_sparse *g, const int64_t *cost, int parts,
                            const double *shares, int32_t *part)
 {
     (void)g, (void)cost, (void)parts, (void)shares, (void)part;

@@ -1,34 +1,25 @@
 /*
- * graph_parts.h - graphs of matrices, and their parts by METIS.
+ * graph_parts.h - parts of graphs by METIS.
  */
 #ifndef KRY_GRAPH_PARTS_H
 #define KRY_GRAPH_PARTS_H
 
-#include "base/base.h"
-
-/* The neighbours of each of n nodes, ascending, without itself. Each edge stands there twice. */
-typedef struct kry_graph {
-    int64_t n, *row_ptr; /* n+1 */
-    int32_t *col;
-} kry_graph;
-
-/* The graph of A + A', of the pattern of a square A with ascending columns. */
-kry_status kry_graph_create(int64_t n, const int64_t *row_ptr, const int32_t *col,
-                            kry_graph *graph);
-void kry_graph_release(kry_graph *graph);
+#include "sparse/sparse.h"
 
 /*
  * part[i] := 0 ... parts-1: k-way, 3 % imbalance, fixed seed.
  *
- *   cost    n, of the nodes, and parts that have to tell each other little; NULL: all alike, and
- * few edges between parts shares  parts, of the cost, > 0; NULL: equal who     the public function,
- * for messages
+ *   who     the public function, for messages
+ *   graph   pattern: the neighbours of each node (kry_sparse_graph)
+ *   cost    rows, of the nodes; few words are then to be exchanged between parts. NULL: nodes cost
+ *           the same, and few edges are cut
+ *   shares  parts, of the cost, > 0; NULL: equal
  *
- * A part may be left without nodes. Parts of less than 8 nodes on average, of which METIS leaves
- * many empty, and says so on stdout, are pieces of a walk, breadth first.
+ * A part may be left without nodes. METIS leaves many parts empty, and prints that, if there are
+ * less than 8 nodes to a part; parts are then cut out of a breadth-first order of the nodes.
  * Returns  KRY_ERR_UNSUPPORTED without METIS
  */
-kry_status kry_graph_parts(const char *who, const kry_graph *graph, const int64_t *cost, int parts,
+kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64_t *cost, int parts,
                            const double *shares, int32_t *part);
 
 #endif

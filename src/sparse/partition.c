@@ -175,12 +175,12 @@ static void fill_empty_parts(int64_t n, int parts, int64_t *count, int32_t *part
     }
 }
 
-kry_status kry_partition_by_graph(const kry_host_csr *A, int parts, const double *shares,
+kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *shares,
                                   int32_t *part)
 {
     kry_status st = KRY_OK;
     static const char who[] = "kry_partition_by_graph";
-    kry_graph graph = { .n = 0 };
+    kry_sparse graph = { 0 };
     int64_t *cost = NULL, *count = NULL;
     int32_t *label = NULL;
 
@@ -193,12 +193,12 @@ kry_status kry_partition_by_graph(const kry_host_csr *A, int parts, const double
     TRY(kry_alloc((size_t)parts, sizeof *count, &count));
     for (int64_t i = 0; i < A->rows; i++)
         cost[i] = KRY_ROW_COST + A->row_ptr[i + 1] - A->row_ptr[i];
-    TRY(kry_graph_create(A->rows, A->row_ptr, A->col, &graph));
+    TRY(kry_sparse_graph(A, &graph));
     TRY(kry_graph_parts(who, &graph, cost, parts, shares, label));
     fill_empty_parts(A->rows, parts, count, label);
     memcpy(part, label, (size_t)A->rows * sizeof *part);
 done:
-    kry_graph_release(&graph);
+    kry_sparse_release(&graph);
     free(count);
     free(label);
     free(cost);
@@ -218,7 +218,7 @@ void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fir
 /* ---- volumes ------------------------------------------------------------------------------ */
 
 typedef struct counting {
-    const kry_host_csr *A;
+    const kry_sparse *A;
     int parts;
     const int32_t *part;
     int32_t *reader; /* rows: the last part that got this entry of x, and 1; 0: none yet */
@@ -243,7 +243,7 @@ static void count_row(const counting *c, int64_t i, kry_part_volume *volume)
     volume[p].coupled += coupled;
 }
 
-kry_status kry_partition_volume(const kry_host_csr *A, int parts, const int32_t *part,
+kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *part,
                                 kry_part_volume *volume)
 {
     kry_status st = KRY_OK;
@@ -275,7 +275,7 @@ done:
     return st;
 }
 
-kry_status kry_partition_volume_of_rows(const kry_host_csr *A, int parts, const int64_t *first,
+kry_status kry_partition_volume_of_rows(const kry_sparse *A, int parts, const int64_t *first,
                                         kry_part_volume *volume)
 {
     kry_status st = KRY_OK;

@@ -5,7 +5,7 @@
 #ifndef KRY_PARTITION_H
 #define KRY_PARTITION_H
 
-#include "sparse/host_csr.h"
+#include "sparse/sparse.h"
 
 /* What a row costs beside its entries, in entries. CG moves about 10 words a row (krylov/pcg.c), an
  * entry of a matrix is 2 words in single (number and column), 1.5 in double: 5 and 6.7. */
@@ -37,7 +37,7 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
  * Returns  also KRY_ERR_SHAPE if A is not square, KRY_ERR_UNSUPPORTED without METIS
  * Source   G. Karypis, V. Kumar, SIAM J. Sci. Comput. 20 (1998)
  */
-kry_status kry_partition_by_graph(const kry_host_csr *A, int parts, const double *shares,
+kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *shares,
                                   int32_t *part);
 
 /*
@@ -52,10 +52,10 @@ void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fir
  *   A       square; numbers are not looked at and may be NULL
  *   volume  [out]  parts
  */
-kry_status kry_partition_volume(const kry_host_csr *A, int parts, const int32_t *part,
+kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *part,
                                 kry_part_volume *volume);
 /* The same for contiguous blocks. */
-kry_status kry_partition_volume_of_rows(const kry_host_csr *A, int parts, const int64_t *first,
+kry_status kry_partition_volume_of_rows(const kry_sparse *A, int parts, const int64_t *first,
                                         kry_part_volume *volume);
 
 #endif

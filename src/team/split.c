@@ -196,7 +196,7 @@ done:
     return st;
 }
 
-kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_host_csr *A,
+kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_sparse *A,
                             kry_split **split)
 {
     kry_status st = KRY_OK;
@@ -209,7 +209,7 @@ kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_ho
     kry_split_release(&old);
     if (!team->by_graph || A->rows != A->cols || in_use)
         return kry_split_blocks(team, who, A->rows, A->row_ptr, 1, split);
-    double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)A->nnz);
+    double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)kry_sparse_nnz(A));
     TRY(choose_members(team, who, A->rows, bytes, &members));
     TRY(split_new(team, A->rows, members, &s));
     TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));

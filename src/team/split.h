@@ -5,7 +5,7 @@
 #define KRY_SPLIT_H
 
 #include "device/layout.h"
-#include "sparse/host_csr.h"
+#include "sparse/sparse.h"
 
 /* Vectors and operators of n rows share one split, so that they fit each other. */
 typedef struct kry_split kry_split;
@@ -55,7 +55,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
                             const int64_t *row_ptr, int64_t multiple, kry_split **split);
 
 /* The same for a matrix, by METIS where the team asks for that and no split is in use. */
-kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_host_csr *A,
+kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_sparse *A,
                             kry_split **split);
 
 /* `to` := the numbers of part `rank`, of `from` in the order of rows, or the other way. size: of a

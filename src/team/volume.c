@@ -1,4 +1,5 @@
 /* volume.c - what the parts of a team would tell each other, before there is a team. */
+#include "sparse/entries.h"
 #include "sparse/partition.h"
 #include <stdlib.h>
 
@@ -23,8 +24,8 @@ kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col
     int32_t *part = NULL;
     int64_t *first = NULL;
     const int64_t nnz = row_ptr && n > 0 ? row_ptr[n] : 0;
-    const kry_host_csr A = {
-        .rows = n, .cols = n, .nnz = nnz, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
+    const kry_sparse A = {
+        .rows = n, .cols = n, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
     };
 
     TRY(check(&(kry_entries){ .who = "kry_team_volume",

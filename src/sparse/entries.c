@@ -1,33 +1,25 @@
-/* host_csr.c - from the entries a caller gives to a matrix worth computing with. */
-#include "sparse/host_csr.h"
+/* entries.c - from the entries a caller gives to a matrix worth computing with. */
+#include "sparse/entries.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void kry_host_csr_release(kry_host_csr *A)
+void kry_entry_map_release(kry_entry_map *map)
 {
-    free(A->row_ptr);
-    free(A->col);
-    free(A->val);
-    free(A->place);
-    free(A->mirror);
-    memset(A, 0, sizeof *A);
+    free(map->place);
+    free(map->mirror);
+    *map = (kry_entry_map){ 0 };
 }
 
 /* ---- checks --------------------------------------------------------------------------- */
-
-static double value_at(kry_type type, const void *val, int64_t k)
-{
-    return type == KRY_F32 ? (double)((const float *)val)[k] : ((const double *)val)[k];
-}
 
 kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val)
 {
     kry_status st = KRY_OK;
     for (int64_t k = 0; k < nnz; k++)
-        CHECK(isfinite(value_at(type, val, k)), KRY_ERR_ARGUMENT,
-              "%s: value %g at entry %lld is not finite", who, value_at(type, val, k),
+        CHECK(isfinite(kry_number_at(type, val, k)), KRY_ERR_ARGUMENT,
+              "%s: value %g at entry %lld is not finite", who, kry_number_at(type, val, k),
               (long long)k);
 done:
     return st;
@@ -149,7 +141,8 @@ done:
 }
 
 /* Walk the sorted entries, give each its place, let duplicates share one or refuse them. */
-static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry_host_csr *A)
+static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry_sparse *A,
+                                kry_entry_map *map)
 {
     kry_status st = KRY_OK;
     int64_t place = -1, last_row = -1, last_col = -1;
@@ -160,40 +153,45 @@ static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry
         CHECK(!again || duplicates == KRY_SUM, KRY_ERR_ARGUMENT,
               "%s: two entries at row %lld, column %lld%s; KRY_SUM adds them up", p->e->who,
               (long long)row, (long long)col,
-              A->mirror ? " (symmetric storage gives one triangle only)" : "");
+              map->mirror ? " (symmetric storage gives one triangle only)" : "");
         if (!again) A->col[++place] = (int32_t)col, A->row_ptr[row + 1]++;
         last_row = row, last_col = col;
         if (e < p->given)
-            A->place[e] = place;
+            map->place[e] = place;
         else
-            A->mirror[e - p->given] = place;
+            map->mirror[e - p->given] = place;
     }
-    A->nnz = place + 1;
     for (int64_t r = 0; r < A->rows; r++) A->row_ptr[r + 1] += A->row_ptr[r];
 done:
     return st;
 }
 
+static kry_status check_skew(const placing *p)
+{
+    kry_status st = KRY_OK;
+    for (int64_t k = 0; k < p->given; k++)
+        CHECK(p->row[k] != p->e->col[k], KRY_ERR_ARGUMENT,
+              "%s: entry %lld is on the diagonal of a skew-symmetric matrix", p->e->who,
+              (long long)k);
+done:
+    return st;
+}
+
 static kry_status place_entries(const kry_entries *e, const kry_matrix_params *params,
-                                kry_host_csr *A)
+                                kry_sparse *A, kry_entry_map *map)
 {
     kry_status st = KRY_OK;
     bool mirrored = params->storage != KRY_GENERAL;
     placing p = { .e = e, .given = e->nnz };
 
     TRY(expand_rows(&p));
-    if (params->storage == KRY_SKEW_HALF)
-        for (int64_t k = 0; k < e->nnz; k++)
-            CHECK(p.row[k] != e->col[k], KRY_ERR_ARGUMENT,
-                  "%s: entry %lld is on the diagonal of a skew-symmetric matrix", e->who,
-                  (long long)k);
+    if (map->skew) TRY(check_skew(&p));
     TRY(sort_entries(&p, mirrored));
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     TRY(kry_alloc((size_t)p.all, sizeof *A->col, &A->col));
-    TRY(kry_alloc((size_t)e->nnz, sizeof *A->place, &A->place));
-    if (mirrored) TRY(kry_alloc((size_t)e->nnz, sizeof *A->mirror, &A->mirror));
-    for (int64_t k = 0; mirrored && k < e->nnz; k++) A->mirror[k] = -1;
-    TRY(assign_places(&p, params->duplicates, A));
+    TRY(kry_alloc((size_t)e->nnz, sizeof *map->place, &map->place));
+    if (mirrored) TRY(kry_alloc((size_t)e->nnz, sizeof *map->mirror, &map->mirror));
+    for (int64_t k = 0; mirrored && k < e->nnz; k++) map->mirror[k] = -1;
+    TRY(assign_places(&p, params->duplicates, A, map));
 done:
     free(p.other);
     free(p.order);
@@ -211,13 +209,10 @@ static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
     return true;
 }
 
-static kry_status copy_pattern(const kry_entries *e, kry_host_csr *A)
+static kry_status copy_pattern(const kry_entries *e, kry_sparse *A)
 {
     kry_status st = KRY_OK;
 
-    A->identity = true;
-    A->nnz = e->nnz;
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     TRY(kry_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
     memcpy(A->row_ptr, e->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
     if (e->nnz) memcpy(A->col, e->col, (size_t)e->nnz * sizeof *A->col);
@@ -231,20 +226,21 @@ done:
     do {                                                                                          \
         const REAL *from = values;                                                                \
         REAL *to = A->val;                                                                        \
-        for (int64_t e = 0; e < A->given; e++) {                                                  \
-            to[A->place[e]] += from[e];                                                           \
-            if (A->mirror && A->mirror[e] >= 0) to[A->mirror[e]] += A->skew ? -from[e] : from[e]; \
+        for (int64_t e = 0; e < m->given; e++) {                                                  \
+            to[m->place[e]] += from[e];                                                           \
+            if (m->mirror && m->mirror[e] >= 0) to[m->mirror[e]] += m->skew ? -from[e] : from[e]; \
         }                                                                                         \
     } while (0)
 
-kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void *values)
+kry_status kry_entries_renew(const char *who, const kry_entry_map *m, const void *values,
+                             int64_t nnz, kry_sparse *A)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->nnz * kry_type_size(A->type);
+    size_t bytes = (size_t)nnz * kry_type_size(A->type);
 
-    TRY(kry_values_check(who, A->type, A->given, values));
+    TRY(kry_values_check(who, A->type, m->given, values));
     if (bytes == 0) return KRY_OK;
-    if (A->identity) {
+    if (!m->place) {
         memcpy(A->val, values, bytes);
         return KRY_OK;
     }
@@ -253,30 +249,34 @@ kry_status kry_host_csr_set_values(kry_host_csr *A, const char *who, const void 
         SCATTER(float);
     else
         SCATTER(double);
-    for (int64_t k = 0; k < A->nnz; k++)
-        CHECK(isfinite(value_at(A->type, A->val, k)), KRY_ERR_ARGUMENT,
+    for (int64_t k = 0; k < nnz; k++)
+        CHECK(isfinite(kry_number_at(A->type, A->val, k)), KRY_ERR_ARGUMENT,
               "%s: entries in one place add up to %g, number %lld of the sorted matrix", who,
-              value_at(A->type, A->val, k), (long long)k);
+              kry_number_at(A->type, A->val, k), (long long)k);
 done:
     return st;
 }
 
-kry_status kry_host_csr_create(const kry_entries *e, const kry_matrix_params *params,
-                               kry_host_csr *A)
+kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *params,
+                                kry_sparse *A, kry_entry_map *map)
 {
     kry_status st = KRY_OK;
+    kry_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
-    memset(A, 0, sizeof *A);
-    A->rows = e->rows, A->cols = e->cols, A->type = e->type, A->given = e->nnz;
-    A->skew = params->storage == KRY_SKEW_HALF;
+    *A = (kry_sparse){ .rows = e->rows, .cols = e->cols, .type = e->type };
     TRY(kry_entries_check(e));
+    TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     if (is_canonical(e, params))
         TRY(copy_pattern(e, A));
     else
-        TRY(place_entries(e, params, A));
-    TRY(kry_alloc((size_t)A->nnz, kry_type_size(A->type), &A->val));
-    TRY(kry_host_csr_set_values(A, e->who, e->val));
+        TRY(place_entries(e, params, A, &m));
+    if (e->val) {
+        TRY(kry_alloc((size_t)kry_sparse_nnz(A), kry_type_size(A->type), &A->val));
+        TRY(kry_entries_renew(e->who, &m, e->val, kry_sparse_nnz(A), A));
+    }
+    if (map) *map = m, m = (kry_entry_map){ 0 };
 done:
-    if (st < 0) kry_host_csr_release(A);
+    kry_entry_map_release(&m);
+    if (st < 0) kry_sparse_release(A);
     return st;
 }

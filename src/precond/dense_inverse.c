@@ -1,0 +1,234 @@
+/*
+ * dense_inverse.c - the dense inverse of a coarse matrix and its product. Kernels: cl/coarse.cl.
+ *
+ * It is kept in full, a product being one launch; or, for large k on GPUs, packed: the tiles of
+ * 64 x 64 numbers on and below the diagonal, one after the other by rows of tiles, filled up with
+ * zeros. Each is read once and multiplies twice, and a second launch adds up.
+ *
+ * Per product  full: k^2 + 2 k numbers; packed: k^2/2 + 34 k and 2 k^2/64 partial sums
+ */
+#include "precond/dense_inverse.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 32 };     /* numbers: rows of G start at lines of the cache */
+enum { TILE = 64 };          /* rows and columns of a tile; columns of G at a time */
+enum { PACKED_GROUP = 128 }; /* work-items to a tile */
+
+static int64_t stride_of(int64_t k) { return (k + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static int64_t blocks_of(int64_t k) { return (k + TILE - 1) / TILE; }
+static int64_t tiles_above(int64_t block) { return block * (block + 1) / 2; }
+
+/* ---- its numbers ----------------------------------------------------------------------------- */
+
+/* Where number i of column c of some columns of G stands: they are rows as well. */
+static int64_t place_of(const kry_dense_inverse *D, int64_t c, int64_t i)
+{
+    if (D->product == KRY_COARSE_PACKED) return (i / TILE * TILE + c) * TILE + i % TILE;
+    return c * stride_of(D->k) + i;
+}
+
+/* To G, from column j on: m columns, or a row of tiles up to the diagonal. */
+static kry_status write_columns(const kry_dense_inverse *D, const kry_vec *G, int64_t j, int64_t m,
+                                const void *out)
+{
+    kry_vec columns = kry_vec_borrow(G);
+
+    if (D->product == KRY_COARSE_PACKED) {
+        int64_t block = j / TILE;
+        columns.first = tiles_above(block) * TILE * TILE, columns.n = (block + 1) * TILE * TILE;
+    } else {
+        columns.first = j * G->n, columns.k = m;
+    }
+    return kry_vec_write(&columns, out);
+}
+
+static kry_status form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
+{
+    kry_status st = KRY_OK;
+    bool packed = D->product == KRY_COARSE_PACKED;
+    int64_t k = D->k, blocks = blocks_of(k);
+    size_t word = kry_type_size(D->type), room = (size_t)blocks * TILE * TILE;
+    double *x = NULL;
+    void *out = NULL;
+
+    TRY(kry_alloc((size_t)k * TILE, sizeof *x, &x));
+    TRY(kry_alloc(room, word, &out));
+    TRY(kry_vec_create(D->dev, D->type, packed ? tiles_above(blocks) * TILE * TILE : stride_of(k),
+                       packed ? 1 : k, &D->G));
+    for (int64_t j = 0; j < k; j += TILE) {
+        int64_t m = k - j < TILE ? k - j : TILE;
+        if (m < TILE) memset(out, 0, room * word); /* tiles have rows past the last */
+        TRY(solve(user, j, m, x));
+        for (int64_t c = 0; c < m; c++)
+            for (int64_t i = 0; i < k; i++)
+                kry_number_put(D->type, out, place_of(D, c, i), x[c * k + i]);
+        TRY(write_columns(D, D->G, j, m, out));
+    }
+done:
+    free(out);
+    free(x);
+    return st;
+}
+
+/* ---- its product ----------------------------------------------------------------------------- */
+
+/* The kernel for a w that starts at `first`. */
+static kry_status get_kernel(const kry_dense_inverse *D, int64_t first, kry_kernel **kernel)
+{
+    bool anywhere = first % kry_vector_width(D->dev, D->type);
+
+    return kry_kernel_get(D->dev, "coarse", D->type,
+                          !D->dev->info.cpu_kernels && anywhere ? "-DKRY_UNALIGNED_SUMS" : "",
+                          "coarse_product", kernel);
+}
+
+static kry_status multiply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    int64_t stride = stride_of(D->k), groups = D->k;
+
+    if (D->dev->info.cpu_kernels) groups = kry_groups_for(D->dev, D->type, D->k * stride);
+    TRY(get_kernel(D, w->first, &kernel));
+    kry_arg args[] = { ARG(D->k),     ARG(stride),    ARG(D->G->buffer), ARG(w->buffer),
+                       ARG(w->first), ARG(c->buffer), ARG(c->first) };
+    TRY(kry_launch(D->dev, kernel, groups < D->k ? groups : D->k, args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status get_packed_kernels(kry_dense_inverse *D)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
+    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_add", &D->add));
+    TRY(kry_kernel_check_size(D->dev, D->tiles, PACKED_GROUP));
+    TRY(kry_kernel_check_size(D->dev, D->add, PACKED_GROUP));
+done:
+    return st;
+}
+
+/* Each tile's two products, then the sums of what they leave in `part`. */
+static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
+{
+    enum { ADD_ACROSS = 8 }; /* vectors of c to a group */
+    kry_status st = KRY_OK;
+    int64_t count = blocks_of(D->k);
+    int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(D->dev, D->type));
+    cl_int blocks = (cl_int)count;
+
+    kry_arg multiply[] = { ARG(blocks),    ARG(D->k),     ARG(D->G->buffer),
+                           ARG(w->buffer), ARG(w->first), ARG(D->part->buffer) };
+    TRY(kry_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
+                        COUNT(multiply)));
+    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part->buffer), ARG(c->buffer), ARG(c->first) };
+    TRY(kry_launch_size(D->dev, D->add, count * slices, PACKED_GROUP, add, COUNT(add)));
+done:
+    return st;
+}
+
+kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
+{
+    if (D->product == KRY_COARSE_PACKED) return multiply_packed(D, w, c);
+    if (D->product == KRY_COARSE_FULL) return multiply(D, w, c);
+    return kry_gemv_square(D->G, w, c);
+}
+
+double kry_dense_inverse_bytes(const kry_dense_inverse *D)
+{
+    double word = (double)kry_type_size(D->type);
+    if (D->product == KRY_COARSE_PACKED)
+        return (double)tiles_above(blocks_of(D->k)) * TILE * TILE * word;
+    return (double)D->k * (double)stride_of(D->k) * word;
+}
+
+double kry_dense_inverse_moved(const kry_dense_inverse *D)
+{
+    double k = (double)D->k, blocks = (double)blocks_of(D->k),
+           word = (double)kry_type_size(D->type);
+    if (D->product != KRY_COARSE_PACKED) return (k * k + 2 * k) * word;
+    return (blocks * (blocks + 1) / 2 * TILE * TILE + 2 * blocks * blocks * TILE + 2 * k) * word;
+}
+
+/* ---- making it ------------------------------------------------------------------------------- */
+
+/* Half of the inverse is saved for a second launch, which takes 3 us on an H200; meanwhile that
+ * reads 12 MB. */
+static bool worth_packing(const kry_dense_inverse *D)
+{
+    enum { LEAST_BYTES = 24 << 20 }; /* of the full inverse: k = 2500 in single, 1770 in double */
+    return (double)D->k * (double)D->k * (double)kry_type_size(D->type) > LEAST_BYTES;
+}
+
+static kry_status check_packing(kry_dense_inverse *D)
+{
+    enum { LOCAL_NUMBERS = 1696 }; /* of coarse_tiles */
+    kry_status st = KRY_OK;
+    const kry_device_info *info = &D->dev->info;
+
+    CHECK(!info->cpu_kernels && info->max_group >= PACKED_GROUP &&
+              info->local_bytes >= LOCAL_NUMBERS * (int64_t)kry_type_size(D->type),
+          KRY_ERR_UNSUPPORTED,
+          "kry_coarse_create: a packed inverse takes kernels for GPUs, groups of %d and %lld bytes "
+          "of local memory, which '%s' does not have",
+          PACKED_GROUP, (long long)LOCAL_NUMBERS * (long long)kry_type_size(D->type), info->name);
+    TRY(get_packed_kernels(D));
+done:
+    return st;
+}
+
+/* Kry's own product is much faster than CLBlast's: 2 to 29 times on PoCL, 6 times on an H200 for
+ * k = 4096. */
+kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product product)
+{
+    kry_status st = KRY_OK;
+
+    if ((unsigned)product > KRY_COARSE_CLBLAST)
+        return kry_fail(KRY_ERR_ARGUMENT, "kry_coarse_create: %d is no product", (int)product);
+    D->product = product;
+    if (product == KRY_COARSE_OWN)
+        D->product = worth_packing(D) ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
+    if (D->product == KRY_COARSE_PACKED) st = check_packing(D);
+    if (st == KRY_ERR_UNSUPPORTED && product == KRY_COARSE_OWN)
+        D->product = KRY_COARSE_FULL, st = KRY_OK;
+    return st;
+}
+
+/* Compile and allocate now what a solve needs: kernels of CLBlast take seconds. */
+static kry_status get_ready(kry_dense_inverse *D)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    kry_vec *w = NULL, *c = NULL;
+
+    if (D->product == KRY_COARSE_FULL) return get_kernel(D, 0, &kernel);
+    if (D->product == KRY_COARSE_PACKED) {
+        int64_t blocks = blocks_of(D->k);
+        return kry_vec_create(D->dev, D->type, TILE * blocks, blocks, &D->part);
+    }
+    TRY(kry_vec_create(D->dev, D->type, D->k, 1, &w));
+    TRY(kry_vec_create(D->dev, D->type, D->k, 1, &c));
+    TRY(kry_dense_inverse_apply(D, w, c));
+done:
+    kry_vec_release(&c);
+    kry_vec_release(&w);
+    return st;
+}
+
+kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
+{
+    kry_status st = KRY_OK;
+
+    TRY(form(D, solve, user));
+    TRY(get_ready(D));
+done:
+    return st;
+}
+
+void kry_dense_inverse_release(kry_dense_inverse *D)
+{
+    kry_vec_release(&D->part);
+    kry_vec_release(&D->G);
+}

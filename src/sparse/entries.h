@@ -1,0 +1,48 @@
+/* entries.h - a matrix from the entries that a caller gives: checked, expanded, sorted, added up. */
+#ifndef KRY_ENTRIES_H
+#define KRY_ENTRIES_H
+
+#include "sparse/sparse.h"
+
+/* The entries as they were given: row_ptr for CSR, row for coordinates, the other NULL. */
+typedef struct kry_entries {
+    const char *who; /* the public function, for messages */
+    int64_t rows, cols, nnz;
+    kry_type type;
+    const int64_t *row_ptr;
+    const int32_t *row, *col;
+    const void *val; /* NULL: a pattern */
+} kry_entries;
+
+/* How the entries that were given became those that are kept, for new values later. */
+typedef struct kry_entry_map {
+    int64_t given;
+    int64_t *place; /* given: where entry e went; NULL: entry e is kept at place e */
+    int64_t
+        *mirror; /* given: where its mirror image went, -1: it has none; NULL: general storage */
+    bool skew;   /* mirror images change sign */
+} kry_entry_map;
+
+/* Row pointers that do not decrease, indices in range. Returns  KRY_ERR_ARGUMENT. */
+kry_status kry_entries_check(const kry_entries *e);
+/* Returns  KRY_ERR_ARGUMENT naming the first value that is not finite. */
+kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val);
+
+/*
+ * The matrix of these entries: columns ascend, each place has one entry.
+ *
+ *   params  storage (general, or one triangle of a symmetric or skew matrix) and duplicates
+ *   map     [out]  to be released; NULL: not wanted
+ *
+ * Entries at one place are added up in the order in which they were given.
+ * Returns  KRY_ERR_ARGUMENT naming the first bad place.
+ */
+kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *params,
+                                kry_sparse *A, kry_entry_map *map);
+/* A's numbers := what new values for the given entries make of them; A needs no columns.
+ * Returns  KRY_ERR_ARGUMENT for values that are not finite; A is unchanged, but for sums that overflow. */
+kry_status kry_entries_renew(const char *who, const kry_entry_map *map, const void *values,
+                             int64_t nnz, kry_sparse *A);
+void kry_entry_map_release(kry_entry_map *map);
+
+#endif

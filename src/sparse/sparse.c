@@ -1,0 +1,149 @@
+/* sparse.c - sparse matrices on the host: making one, and its entries at other places. */
+#include "sparse/sparse.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers only if `like` has some. */
+static kry_status create_like(const kry_sparse *like, int64_t rows, int64_t cols, int64_t nnz,
+                              kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+
+    *A = (kry_sparse){ .rows = rows, .cols = cols, .type = like->type };
+    TRY(kry_alloc((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
+    TRY(kry_alloc((size_t)nnz, sizeof *A->col, &A->col));
+    if (like->val) TRY(kry_alloc((size_t)nnz, kry_type_size(like->type), &A->val));
+done:
+    if (st < 0) kry_sparse_release(A);
+    return st;
+}
+
+kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A)
+{
+    static char some;
+    return create_like(&(kry_sparse){ .type = type, .val = &some }, rows, cols, nnz, A);
+}
+
+void kry_sparse_release(kry_sparse *A)
+{
+    free(A->row_ptr);
+    free(A->col);
+    free(A->val);
+    *A = (kry_sparse){ 0 };
+}
+
+kry_status kry_sparse_convert(kry_sparse *A, kry_type type)
+{
+    kry_status st = KRY_OK;
+    int64_t nnz = kry_sparse_nnz(A);
+    void *val = NULL;
+
+    if (type == A->type) return KRY_OK;
+    TRY(kry_alloc((size_t)nnz, kry_type_size(type), &val));
+    for (int64_t e = 0; e < nnz; e++)
+        kry_number_put(type, val, e, kry_number_at(A->type, A->val, e));
+    free(A->val);
+    A->val = val;
+    A->type = type;
+done:
+    return st;
+}
+
+/* Entry `to` of B := entry `from` of A, in this column. */
+static void copy_entry(const kry_sparse *A, int64_t from, kry_sparse *B, int64_t to, int64_t col)
+{
+    B->col[to] = (int32_t)col;
+    if (!A->val) return;
+    if (A->type == KRY_F32)
+        ((float *)B->val)[to] = ((const float *)A->val)[from];
+    else
+        ((double *)B->val)[to] = ((const double *)A->val)[from];
+}
+
+kry_status kry_sparse_transpose(const kry_sparse *A, kry_sparse *T)
+{
+    kry_status st = KRY_OK;
+    int64_t nnz = kry_sparse_nnz(A);
+
+    TRY(create_like(A, A->cols, A->rows, nnz, T));
+    for (int64_t e = 0; e < nnz; e++) T->row_ptr[A->col[e] + 1]++;
+    for (int64_t j = 0; j < T->rows; j++) T->row_ptr[j + 1] += T->row_ptr[j];
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            copy_entry(A, e, T, T->row_ptr[A->col[e]]++, i);
+    for (int64_t j = T->rows; j > 0; j--) T->row_ptr[j] = T->row_ptr[j - 1]; /* back to the start */
+    T->row_ptr[0] = 0;
+done:
+    return st;
+}
+
+kry_status kry_sparse_sort(kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    kry_sparse T = { 0 }, sorted;
+
+    TRY(kry_sparse_transpose(A, &T));
+    TRY(kry_sparse_transpose(&T, &sorted));
+    kry_sparse_release(A);
+    *A = sorted;
+done:
+    kry_sparse_release(&T);
+    return st;
+}
+
+kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
+                             kry_sparse *B)
+{
+    kry_status st = KRY_OK;
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            kept += keep(user, i, A->col[e]);
+    TRY(create_like(A, A->rows, A->cols, kept, B));
+    kept = 0;
+    for (int64_t i = 0; i < A->rows; i++) {
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            if (keep(user, i, A->col[e])) copy_entry(A, e, B, kept++, A->col[e]);
+        B->row_ptr[i + 1] = kept;
+    }
+done:
+    return st;
+}
+
+static int64_t row_of(const kry_sparse_cut *cut, int64_t i)
+{
+    return cut->row ? cut->row[cut->first + i] : cut->first + i;
+}
+
+static int64_t column_of(const kry_sparse_cut *cut, int32_t col)
+{
+    return cut->place ? cut->place[col] : col;
+}
+
+kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
+                           int64_t **from)
+{
+    kry_status st = KRY_OK;
+    int64_t kept = 0;
+
+    if (from) *from = NULL;
+    for (int64_t i = 0; i < cut->rows; i++)
+        for (int64_t e = A->row_ptr[row_of(cut, i)]; e < A->row_ptr[row_of(cut, i) + 1]; e++)
+            kept += column_of(cut, A->col[e]) >= 0;
+    TRY(create_like(A, cut->rows, cut->cols, kept, B));
+    if (from) TRY(kry_alloc((size_t)kept, sizeof **from, from));
+    kept = 0;
+    for (int64_t i = 0; i < cut->rows; i++) {
+        for (int64_t e = A->row_ptr[row_of(cut, i)]; e < A->row_ptr[row_of(cut, i) + 1]; e++) {
+            int64_t col = column_of(cut, A->col[e]);
+            if (col < 0) continue;
+            if (from) (*from)[kept] = e;
+            copy_entry(A, e, B, kept++, col);
+        }
+        B->row_ptr[i + 1] = kept;
+    }
+done:
+    if (st < 0) kry_sparse_release(B);
+    return st;
+}

@@ -1,0 +1,100 @@
+/*
+ * sparse.h - a sparse matrix on the host, in compressed rows, and what is made of one.
+ *
+ * An operation reads its operands and makes a new matrix, which the caller releases; if it fails, the
+ * result is empty. Its work is linear in the entries, rows and columns at hand, unless it says
+ * otherwise, and it fails only with KRY_ERR_MEMORY. A matrix that is written as a literal borrows its
+ * arrays and is not released.
+ */
+#ifndef KRY_SPARSE_H
+#define KRY_SPARSE_H
+
+#include "base/base.h"
+
+typedef struct kry_sparse {
+    int64_t rows, cols;
+    kry_type type;    /* of val */
+    int64_t *row_ptr; /* rows + 1: row i has the entries row_ptr[i] ... row_ptr[i + 1] - 1 */
+    int32_t *col;     /* of each entry; ascending in a row, none twice, unless said otherwise */
+    void *val;        /* a number of `type` for each entry; NULL: only the pattern is known */
+} kry_sparse;
+
+static inline int64_t kry_sparse_nnz(const kry_sparse *A) { return A->row_ptr[A->rows]; }
+
+/* Room for nnz entries; all arrays are zero. */
+kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A);
+void kry_sparse_release(kry_sparse *A);
+/* The numbers of A in another type, in place. */
+kry_status kry_sparse_convert(kry_sparse *A, kry_type type);
+
+/* ---- sparse.c: the same entries at other places ---------------------------------------------- */
+
+/* T := A'. Entries of A in any order come out with columns ascending, equal ones as they stood. */
+kry_status kry_sparse_transpose(const kry_sparse *A, kry_sparse *T);
+/* Let columns ascend in each row, equal ones as they stood. */
+kry_status kry_sparse_sort(kry_sparse *A);
+/* B := the entries of A for which keep(user, row, column) is true, in A's order. */
+typedef bool kry_sparse_keep(const void *user, int64_t row, int64_t col);
+kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
+                             kry_sparse *B);
+
+/* Rows and columns of a matrix, in an order of their own. */
+typedef struct kry_sparse_cut {
+    int64_t rows, first; /* rows first ... first + rows - 1, */
+    const int32_t *row;  /* or of all rows in this order; NULL: in that of the matrix */
+    int64_t cols;        /* of the part */
+    const int32_t
+        *place; /* for each column of the matrix its number in the part; -1: left out; NULL:
+                             all as they are */
+} kry_sparse_cut;
+
+/* B := that part of A; the entries of a row stay in A's order.
+ *   from  [out]  of each entry of B its number in A, to be freed; NULL: not wanted */
+kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
+                           int64_t **from);
+
+/* ---- pairs.c: entries and their mirror images ------------------------------------------------ */
+
+/* The number of the entry (i, j), -1 if there is none. Cost: O(log of the length of row i) */
+int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j);
+/* Call visit for each two places (i, j) and (j, i), i > j, of a square A of which one has an entry at
+ * least; lower and upper are their numbers, -1: none. By rows i, in them by the columns of the lower
+ * entry. It ends when visit returns false. */
+typedef bool kry_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
+kry_status kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user);
+/* Whether A is square and equal to A', to the bit. */
+kry_status kry_sparse_is_symmetric(const kry_sparse *A, bool *symmetric);
+
+/* Where a matrix is not symmetric. */
+typedef struct kry_sparse_mismatch {
+    int64_t i, j;        /* i > j; i < 0: nowhere */
+    double lower, upper; /* a_ij and a_ji */
+} kry_sparse_mismatch;
+
+/* Make an A in double that is symmetric but for rounding symmetric to the bit, in place: upper entries
+ * take the number of the lower ones, entries without a mirror image go. A has a positive diagonal.
+ *   tolerance  |a_ij - a_ji| <= tolerance sqrt(a_ii a_jj) is rounding
+ *   mismatch   [out]  the first pair that is not; A is then of no use */
+kry_status kry_sparse_symmetrise(kry_sparse *A, double tolerance, kry_sparse_mismatch *mismatch);
+/* G := the pattern of A + A', without the diagonal: the graph of a square A. */
+kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
+
+/* ---- multiply.c: products -------------------------------------------------------------------- */
+
+/*
+ * C := A B, of two matrices in double or of two patterns. Entries that cancel are kept.
+ *
+ * An entry is summed in the order of A's row. A' B: transpose A first.
+ * Cost    the number of products a_ik b_kj, and as much memory as C three times
+ * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
+ */
+kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
+/* C := R A P. */
+kry_status kry_sparse_galerkin(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
+                               kry_sparse *C);
+/* The entries of A diag(d) B at the places that C has, into C's numbers; all in double.
+ *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
+kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, const kry_sparse *B,
+                                      kry_sparse *C);
+
+#endif
