@@ -53,13 +53,56 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_wrap(kry_device *device, kry_type type
                                                cl_mem col, cl_mem val,
                                                const kry_matrix_params *params, kry_op **op);
 
-/* Compile through kry's cache, for callers' own operators. cl/kry.clh is put in front of
- * `source`, with REAL, ACC and the rest defined as for `type`. `name` appears in messages; the
- * kernel belongs to the caller (clReleaseKernel). */
+/* ---- the caller's own kernels ------------------------------------------------------ */
+
+/*
+ * A kernel, compiled through kry's caches
+ *
+ *   type         of the numbers: cl/kry.clh, put in front of the text, defines REAL as this type,
+ *                ACC as the type of scalars (double where the device has it, else float), loops
+ *                that suit the device, and says what else. Its VW is 8 numbers for CPU kernels, 16
+ *                bytes for all others
+ *   name         of the text in messages
+ *   source       OpenCL C. NULL: that of the file <name>.cl, name a path below the directory of
+ *                kry's kernels ($KRY_CL_PATH, or where they are installed)
+ *   options      for the compiler, "-DX=1 -DY". NULL: none. OpenCL C 1.1 unless one is -cl-std=
+ *   kernel       [out]  the caller's (clReleaseKernel)
+ *
+ * Returns  KRY_ERR_BUILD with the compiler's log, or if there is no such file or kernel.
+ */
 KRY_API KRY_MUST_CHECK kry_status kry_device_kernel(kry_device *device, kry_type type,
                                                     const char *name, const char *source,
                                                     const char *options, const char *kernel_name,
                                                     cl_kernel *kernel);
+
+/* How many groups of WG work-items suit a loop (FOR_EACH, FOR_VEC) over n numbers of `type`. */
+KRY_API int64_t kry_device_groups(const kry_device *device, kry_type type, int64_t n);
+
+/* An argument of a kernel: its bytes, read during the call. Scalars of type ACC are 8 bytes where
+ * kry_device_info.fp64 is set, else 4. */
+typedef struct kry_arg {
+    size_t size;
+    const void *value;
+} kry_arg;
+#define KRY_ARG(x)      \
+    {                   \
+        sizeof(x), &(x) \
+    }
+
+/*
+ * Set a kernel's arguments and enqueue it on the device's queue, in one dimension
+ *
+ *   groups  of work-items; 0: nothing is launched
+ *   size    work-items of a group; 0: WG of cl/kry.clh, which its loops rely on
+ *   args    all of them, in their order
+ *
+ * One thread at a time for each cl_kernel.
+ * Returns  KRY_ERR_UNSUPPORTED if the kernel takes no groups of that size; KRY_ERR_MEMORY;
+ *          KRY_ERR_DEVICE for arguments of another size, and whatever else OpenCL refuses.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_device_launch(kry_device *device, cl_kernel kernel,
+                                                    int64_t groups, int size, const kry_arg *args,
+                                                    int count);
 
 /* ---- for queues of the caller's ---------------------------------------------------- */
 

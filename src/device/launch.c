@@ -168,3 +168,43 @@ done:
     kry_kernel_give_back(kernel);
     return st;
 }
+
+/* ---- the same for callers' own kernels ---- */
+
+int64_t kry_device_groups(const kry_device *dev, kry_type type, int64_t n)
+{
+    return kry_groups_for(dev, type, n);
+}
+
+static kry_status launch_failed(cl_kernel kernel, int64_t groups, int size, cl_int err)
+{
+    char name[128] = "?";
+    kry_status st = err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY
+                    : err == CL_INVALID_WORK_GROUP_SIZE     ? KRY_ERR_UNSUPPORTED
+                                                            : KRY_ERR_DEVICE;
+
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    return kry_fail(st, "kry_device_launch: kernel %s, %lld groups of %d: %s (%d)", name,
+                    (long long)groups, size, kry_cl_error_name(err), err);
+}
+
+kry_status kry_device_launch(kry_device *dev, cl_kernel kernel, int64_t groups, int size,
+                             const kry_arg *args, int count)
+{
+    kry_status st = KRY_OK;
+    cl_int err = CL_SUCCESS;
+
+    CHECK(dev && kernel && (args || !count), KRY_ERR_ARGUMENT, "kry_device_launch: NULL");
+    CHECK(groups >= 0 && size >= 0, KRY_ERR_ARGUMENT, "kry_device_launch: %lld groups of %d",
+          (long long)groups, size);
+    size_t local = size ? (size_t)size : (size_t)kry_group_size(dev);
+    size_t global = (size_t)groups * local;
+    if (groups == 0) goto done;
+    for (int i = 0; i < count && !err; i++)
+        err = clSetKernelArg(kernel, (cl_uint)i, args[i].size, args[i].value);
+    if (!err)
+        err = clEnqueueNDRangeKernel(dev->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    if (err) TRY(launch_failed(kernel, groups, (int)local, err));
+done:
+    return st;
+}

@@ -6,14 +6,7 @@
 
 #include "device/program.h"
 
-typedef struct kry_arg {
-    size_t size;
-    const void *value;
-} kry_arg;
-#define ARG(x)          \
-    {                   \
-        sizeof(x), &(x) \
-    }
+#define ARG(x) KRY_ARG(x)
 
 /* Enqueue `groups` work-groups of the profile's size. */
 kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,

@@ -68,7 +68,7 @@ done:
 static const struct {
     const char *file, *word;
 } before[] = { { "direction.clh", "" },      { "barrier.clh", "RESIDENT_PARAMS" },
-               { "image.clh", "image.clh" }, { "laplace.clh", "laplace.clh" },
+               { "image.clh", "image.clh" }, { "papers/mean.clh", "mean.clh" },
                { "sweep.clh", "sweep.clh" }, { "pivot.clh", "pivot.clh" } };
 
 /* *text := *text, `more`; messages of compilers name `file`. */
@@ -398,21 +398,31 @@ done:
     return st;
 }
 
+/* The caller's text behind kry.clh. */
+static kry_status source_of_text(const char *name, const char *text, char **source)
+{
+    kry_status st = KRY_OK;
+    const char *dir = NULL;
+
+    *source = NULL;
+    TRY(kernel_directory(&dir, source));
+    TRY(append(source, name, text));
+done:
+    if (st < 0) free(*source), *source = NULL;
+    return st;
+}
+
 kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, const char *source,
                              const char *options, const char *kernel_name, cl_kernel *kernel)
 {
     kry_status st = KRY_OK;
-    const char *dir = NULL;
-    char *common = NULL, *text = NULL, all[1024];
+    char *text = NULL, all[1024];
     cl_program program = NULL;
     cl_int err;
 
     *kernel = NULL;
-    CHECK(dev && name && source && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
-    TRY(kernel_directory(&dir, &common));
-    size_t size = strlen(common) + strlen(source) + strlen(name) + 50;
-    TRY(kry_alloc(size, 1, &text));
-    snprintf(text, size, "%s#line 1 \"%s\"\n%s", common, name, source);
+    CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    TRY(source ? source_of_text(name, source, &text) : kry_program_source(name, &text));
     compile_options(dev, type, options ? options : "", all, sizeof all);
     TRY(build(dev, name, text, all, &program));
     *kernel = clCreateKernel(program, kernel_name, &err);
@@ -421,6 +431,5 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
 done:
     if (program) clReleaseProgram(program); /* the kernel keeps it alive */
     free(text);
-    free(common);
     return st;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A kernel of <stem>.cl. But for the sweeps the path is no concern of theirs. */
+/* A kernel of <stem>.cl. */
 static kry_status get_kernel(kry_stencil *A, const char *stem, const char *more, const char *name,
                              kry_kernel **kernel)
 {
@@ -16,7 +16,6 @@ static kry_status get_kernel(kry_stencil *A, const char *stem, const char *more,
     char defines[256];
 
     snprintf(defines, sizeof defines, "%s%s %s", A->defines, A->shared, more);
-    if (!strstr(more, "RELAX")) strstr(defines, "-DPATH=")[7] = '0';
     TRY(kry_kernel_get(A->dev, stem, A->type, defines, name, kernel));
 done:
     return st;
@@ -137,7 +136,7 @@ static kry_status make_colours(kry_stencil *A)
 {
     kry_status st = KRY_OK;
     int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
-    int64_t length = A->path == KRY_PATH_MARCH ? A->residual.length : 1;
+    int64_t length = A->residual.length;
     kry_kernel *kernel;
 
     if (A->colour.kernel) return KRY_OK;
@@ -197,12 +196,10 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
 
 /* The grid that the incomplete inverse is made for: of a slab only what is here. L of the whole
  * grid reaches the neighbours' neighbours, twice as far as a halo; without the couplings to other
- * parts M is symmetric and positive as before, in blocks. Whatever the path, columns are marched
- * along. */
+ * parts M is symmetric and positive as before, in blocks. */
 static kry_stencil block_of(const kry_stencil *A)
 {
     kry_stencil block = *A;
-    block.path = KRY_PATH_MARCH;
     block.slab.low = block.slab.high = false;
     block.shared[0] = 0;
     return block;

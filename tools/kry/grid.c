@@ -4,14 +4,6 @@
 #include "grid.h"
 #include "grid/host_grid.h"
 
-kry_status grid_operator(const kry_stencil_params *grid, kry_stencil_path path, kry_device *device,
-                         kry_type type, kry_op **A)
-{
-    kry_stencil_params params = *grid;
-    params.path = path;
-    return kry_stencil_create(device, type, &params, A);
-}
-
 void grid_apply(const kry_stencil_params *grid, kry_type type, const double *x, double *y)
 {
     const kry_host_grid g = kry_host_grid_of(grid, type);

@@ -74,7 +74,7 @@ kry_status gupta_system_create(const bench *b, const char *spec, kry_type type, 
     *s = (gupta_system){ NULL };
     TRY(kry_problem_create_grid(spec, (uint64_t)b->seed, &s->problem));
     int64_t n = s->problem->n;
-    TRY(grid_operator(s->problem->grid, KRY_PATH_MARCH, b->device, type, &s->A));
+    TRY(kry_stencil_create(b->device, type, s->problem->grid, &s->A));
     TRY(kry_vec_create(b->device, type, n, 1, &s->b));
     TRY(kry_vec_create(b->device, type, n, 1, &s->x));
     TRY(kry_alloc((size_t)n, sizeof *s->rhs, &s->rhs));

@@ -7,7 +7,6 @@
  *
  * Source   J. H. Wilkinson, Rounding errors in algebraic processes (1963): refinement.
  */
-#include "grid.h"
 #include "gupta.h"
 #include <inttypes.h>
 #include <math.h>
@@ -126,7 +125,7 @@ static kry_status refine_system(const bench *b, const gupta_system *s, double rt
     kry_op *single = NULL, *inner = NULL;
 
     *f = (refinement){ NULL };
-    TRY(grid_operator(s->problem->grid, KRY_PATH_MARCH, b->device, KRY_F32, &single));
+    TRY(kry_stencil_create(b->device, KRY_F32, s->problem->grid, &single));
     TRY(kry_solver_create(single, inner_words, NULL, NULL, &inner));
     TRY(refinement_create(b, s, inner, f));
     TRY(refine(f, s->b, s->x, rtol));

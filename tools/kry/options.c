@@ -65,8 +65,6 @@ static const struct option {
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
       "..." },
-    { "stencil-path", 0, TEXT, AT(stencil_path), FOR_SOLVE | FOR_BENCH, "PATH", false,
-      "how a stencil reaches x: march (default), global, local, texture1d, texture2d" },
     { "resident", 0, TEXT, AT(resident), FOR_SOLVE | FOR_BENCH, "auto|on|off", true,
       "the whole solve as one kernel that stays on the device (cg)" },
     { "rtol", 0, REAL, AT(rtol), FOR_SOLVE, "T", false, "stop at ||r|| <= T ||b||" },
@@ -294,13 +292,8 @@ kry_status options_form(const options *o, kry_values values, form *f)
     kry_status st = KRY_OK;
     bool named = o->format && !strcmp(o->format, "stencil");
     *f = (form){ .stored = o->format && !named,
-                 .stencil = named || o->stencil_path,
+                 .stencil = named,
                  .matrix = *KRY_MATRIX(.traits = 0) };
-    CHECK(!f->stored || !f->stencil, KRY_ERR_PARSE,
-          "--stencil-path goes with --format stencil, which is the default on grids, not with "
-          "--format %s",
-          o->format);
-    if (o->stencil_path) TRY(kry_stencil_path_parse(o->stencil_path, &f->path));
     if (!f->stored) goto done;
     TRY(kry_format_parse(o->format, &f->matrix));
     if (f->matrix.format == KRY_FORMAT_AUTO) goto done;

@@ -14,7 +14,7 @@ typedef struct options {
     int word_count, problem_count;
     const char *rhs, *method, *precond, *omega, *deflation, *null_space, *precision, *format,
         *device;
-    const char *stencil_path, *resident;
+    const char *resident;
     const char *scheme, *inner, *inner_rtol, *delta, *equilibrate, *outer;
     const char *rtol, *atol, *maxit, *check_every, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
@@ -48,11 +48,10 @@ int64_t options_whole(const char *text, int64_t fallback);
 kry_type options_type(const options *o);
 bool options_mixed(const options *o); /* of which that is the outer type */
 
-/* How A is to be held: what --format and --stencil-path say. */
+/* How A is to be held: what --format says. */
 typedef struct form {
     bool stored;  /* as a matrix, whatever A is */
     bool stencil; /* without one; neither: without one where A lies on a grid */
-    kry_stencil_path path;
     kry_matrix_params matrix;
     bool on_host; /* where it stays */
 } form;

@@ -2,7 +2,6 @@
  * product.c - y := A x in one form after the other, timed.
  */
 #include "product.h"
-#include "grid.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +90,7 @@ static kry_status create_operator(const bench *b, const product_input *in, const
     kry_status st = KRY_OK;
     double start = kry_now();
     if (f->stencil)
-        TRY(grid_operator(in->grid, f->path, b->device, b->type, A));
+        TRY(kry_stencil_create(b->device, b->type, in->grid, A));
     else
         TRY(stored_matrix(b, in, &f->matrix, A));
     TRY(kry_device_finish(b->device));
