@@ -494,8 +494,7 @@ static void relaxation_create__grids_it_refuses(void **state)
 {
     kry_type type = type_of(state);
     double *k = grid_coefficients(&grids[11], type);
-    kry_op *tube = grid_op(&grids[11], type, k),
-           *ring = grid_op(&grids[19], type, NULL), *S = NULL;
+    kry_op *tube = grid_op(&grids[11], type, k), *ring = grid_op(&grids[19], type, NULL), *S = NULL;
 
     REFUSES(kry_relaxation_create(tube, KRY_RELAXATION(.method = KRY_SOR), &S), KRY_ERR_UNSUPPORTED,
             "x has 37");

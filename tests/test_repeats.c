@@ -139,8 +139,7 @@ static kry_status grid_made(kry_device *dev, kry_type type, kry_op **A)
     *A = NULL;
     TRY(kry_alloc(ROWS, sizeof *k, &k));
     for (int64_t i = 0; i < ROWS; i++) k[i] = 1 + number_of(i);
-    TRY(kry_stencil_create(dev, type,
-                           KRY_STENCIL(.size = { SIDE, SIDE }, .coefficient = k), A));
+    TRY(kry_stencil_create(dev, type, KRY_STENCIL(.size = { SIDE, SIDE }, .coefficient = k), A));
 done:
     free(k);
     return st;

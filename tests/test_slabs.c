@@ -64,8 +64,7 @@ static kry_slab slab_of(const sliced *s, int r)
 }
 
 /* Cut between layers `first`. */
-static sliced slice(const grid *g, kry_type type, int slabs,
-                    const int64_t *first)
+static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *first)
 {
     sliced s = { .g = g, .type = type, .layers = layers_of(g), .slabs = slabs };
     cl_int err;
@@ -490,8 +489,7 @@ static void slabs__grids(void **state)
     enum { EVERY = 9 };
     kry_type type = type_of(state);
     size_t start = (size_t)random_below(EVERY), step = EVERY;
-    for (size_t i = start % COUNT(rings); i < COUNT(rings); i += step)
-        check_grid(&rings[i], type);
+    for (size_t i = start % COUNT(rings); i < COUNT(rings); i += step) check_grid(&rings[i], type);
     for (size_t i = 5 + start; i < COUNT(grids); i += step) check_grid(&grids[i], type);
 }
 
@@ -777,8 +775,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(slabs__grids),
-        { "slabs__global/double", slabs__global, NULL, NULL, &type_double },
-        { "slabs__local/single", slabs__local, NULL, NULL, &type_single },
         { "slabs__on_two/double", slabs__on_two, NULL, NULL, &type_double },
         { "slabs__on_three/single", slabs__on_three, NULL, NULL, &type_single },
         cmocka_unit_test(slabs__on_pieces),

@@ -233,8 +233,7 @@ static void stencil__update(void **state)
         double *b = random_array(type, n), *got = calloc((size_t)n, 8),
                *want = calloc((size_t)n, 8);
         if (g->faces) memcpy(first, second, (size_t)n * sizeof *first); /* coefficients stay */
-        kry_op *A = stencil_of(g, type, first),
-               *B = stencil_of(g, type, second);
+        kry_op *A = stencil_of(g, type, first), *B = stencil_of(g, type, second);
         kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
 
         if (!second) {
@@ -368,14 +367,10 @@ static void stencil__solves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(stencil__grids),
-        BOTH(stencil__sides),
-        BOTH(stencil__matrix),
-        BOTH(stencil__on_the_host),
-        BOTH(stencil__update),
-        cmocka_unit_test(stencil__matrix_of_problems),
-        BOTH(stencil__solves),
-        cmocka_unit_test(stencil__refusals),
+        BOTH(stencil__grids),  BOTH(stencil__sides),
+        BOTH(stencil__matrix), BOTH(stencil__on_the_host),
+        BOTH(stencil__update), cmocka_unit_test(stencil__matrix_of_problems),
+        BOTH(stencil__solves), cmocka_unit_test(stencil__refusals),
     };
     return cmocka_run_group_tests_name("stencil", tests, keep_profile, restore_profile);
 }

@@ -34,7 +34,7 @@ typedef struct kry_stencil_params {
                                   is Neumann). Host, copied. They take the place of harmonic means;
                                   `coefficient` then counts at low sides with given values, which
                                   need it */
-    bool on_host; /* the operator, in double, stays there, also for devices without
+    bool on_host;              /* the operator, in double, stays there, also for devices without
                      double: for kry_mixed_create, which refines with it */
 } kry_stencil_params;
 #define KRY_STENCIL(...) \

@@ -233,10 +233,9 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     A->singular = is_singular(A);
     snprintf(A->defines, sizeof A->defines,
              "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s", A->axes,
-             ghost_define(A, 0, false), ghost_define(A, 0, true),
-             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
-             ghost_define(A, 2, true), variable ? " -DVARIABLE" : "",
-             A->singular ? " -DDRIFT" : "");
+             ghost_define(A, 0, false), ghost_define(A, 0, true), ghost_define(A, 1, false),
+             ghost_define(A, 1, true), ghost_define(A, 2, false), ghost_define(A, 2, true),
+             variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "");
     snprintf(A->shared, sizeof A->shared, "%s%s", A->slab.low ? " -DSHARED_LOW" : "",
              A->slab.high ? " -DSHARED_HIGH" : "");
     A->lanes = A->dev ? kry_stencil_lanes(A) : 1;

@@ -8,7 +8,7 @@
 #include <kry/opencl.h>
 
 /* Enumerator and name; docs/laplace.md says what each does. */
-#define JACOBI_KERNEL_LIST(X)                                                           \
+#define JACOBI_KERNEL_LIST(X)                                                            \
     X(JACOBI_STREAM, "stream") /* a queue in registers along z: two words for a point */ \
     X(JACOBI_BLOCK, "block")   /* several sweeps in one pass through memory */           \
     X(JACOBI_K1, "k1")         /* every neighbour from global memory */                  \
@@ -105,6 +105,9 @@ bool jacobi_by_texture(jacobi_kernel kernel);
 const char *jacobi_tile_defines(jacobi_kernel kernel);
 /* Groups of a launch that goes over all points, or over all tiles. */
 int64_t jacobi_groups(const jacobi *J);
+
+/* k1a to k4a: let so many groups wait for each other, more than run at once perhaps. */
+void jacobi_wait_for(jacobi *J, int groups);
 
 /* A kernel of cl/papers/<stem>.cl. */
 kry_status jacobi_get_kernel(const jacobi *J, const char *stem, const char *defines,

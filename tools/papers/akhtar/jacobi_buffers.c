@@ -45,9 +45,9 @@ static void set_box_args(const jacobi *J, box_args *room, kry_arg args[BOX_ARGS]
 {
     *room = (box_args){ 0, J->sides ? kry_vec_buffer(J->sides, NULL) : J->sides_image,
                         kry_vec_buffer(J->w[J->now], NULL), kry_vec_buffer(J->w[!J->now], NULL) };
-    const kry_arg all[BOX_ARGS] = { KRY_ARG(J->size[0]),  KRY_ARG(J->size[1]), KRY_ARG(J->size[2]),
-                                    KRY_ARG(room->cols),  KRY_ARG(room->sides),
-                                    KRY_ARG(room->from),  KRY_ARG(room->to) };
+    const kry_arg all[BOX_ARGS] = { KRY_ARG(J->size[0]), KRY_ARG(J->size[1]),  KRY_ARG(J->size[2]),
+                                    KRY_ARG(room->cols), KRY_ARG(room->sides), KRY_ARG(room->from),
+                                    KRY_ARG(room->to) };
     for (int i = 0; i < BOX_ARGS; i++) args[i] = all[i];
 }
 
@@ -61,19 +61,20 @@ static kry_status launch_all(jacobi *J, cl_int steps, bool *finished)
     cl_command_queue queue = kry_device_queue(J->device);
     /* A poll takes 0.4 us on an H200 and a few ns on CPUs: both give up after about 0.3 s. */
     const cl_int polls = info->gpu ? 1 << 19 : 1 << 27;
-    kry_arg args[BOX_ARGS + 3] = { [BOX_ARGS] = KRY_ARG(steps), KRY_ARG(W->arrived),
+    kry_arg args[BOX_ARGS + 3] = { [BOX_ARGS] = KRY_ARG(steps),
+                                   KRY_ARG(W->arrived),
                                    KRY_ARG(polls) };
     box_args room;
     cl_int arrived = -1;
 
     set_box_args(J, &room, args);
-    TRY(paper_check(clEnqueueWriteBuffer(queue, W->arrived, CL_FALSE, 0, sizeof none, &none, 0,
-                                         NULL, NULL),
-                    "clEnqueueWriteBuffer"));
+    TRY(paper_check(
+        clEnqueueWriteBuffer(queue, W->arrived, CL_FALSE, 0, sizeof none, &none, 0, NULL, NULL),
+        "clEnqueueWriteBuffer"));
     TRY(kry_device_launch(J->device, W->all_sweeps, W->groups, 0, args, COUNT(args)));
-    TRY(paper_check(clEnqueueReadBuffer(queue, W->arrived, CL_TRUE, 0, sizeof arrived, &arrived, 0,
-                                        NULL, NULL),
-                    "clEnqueueReadBuffer"));
+    TRY(paper_check(
+        clEnqueueReadBuffer(queue, W->arrived, CL_TRUE, 0, sizeof arrived, &arrived, 0, NULL, NULL),
+        "clEnqueueReadBuffer"));
     *finished = arrived == steps * W->groups;
 done:
     return st;
@@ -99,6 +100,8 @@ static kry_status count_groups(jacobi *J)
 done:
     return st;
 }
+
+void jacobi_wait_for(jacobi *J, int groups) { ((waiting *)J->extra)->groups = groups; }
 
 static kry_status build_waiting(jacobi *J, const char *defines)
 {
@@ -183,7 +186,8 @@ static kry_status waiting_sweeps(jacobi *J, int64_t *steps)
             TRY(kry_vec_copy(W->kept, J->w[J->now]));
             W->groups = 0;
             J->launches_per_sweep = 1;
-            snprintf(J->variant, sizeof J->variant, "a launch for each sweep after one in which "
+            snprintf(J->variant, sizeof J->variant,
+                     "a launch for each sweep after one in which "
                      "groups waited in vain");
         }
     }

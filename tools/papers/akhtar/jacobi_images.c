@@ -62,9 +62,9 @@ static kry_status plan(const jacobi *J, layout *at)
           jacobi_kernel_name(J->kernel), info->name);
     for (int a = 0; a < 3; a++) {
         size_t most = 0;
-        TRY(paper_check(clGetDeviceInfo(kry_device_id(J->device), limits[a], sizeof most, &most,
-                                        NULL),
-                        "clGetDeviceInfo"));
+        TRY(paper_check(
+            clGetDeviceInfo(kry_device_id(J->device), limits[a], sizeof most, &most, NULL),
+            "clGetDeviceInfo"));
         if ((size_t)J->size[a] > most) deep = false;
     }
     at->dimensions = deep ? 3 : 2;
@@ -124,10 +124,11 @@ static kry_status images_sweep(jacobi *J, int64_t steps)
     cl_mem sides = kry_vec_buffer(J->sides, NULL);
 
     for (; steps > 0; steps--) {
-        const kry_arg args[] = { KRY_ARG(J->size[0]), KRY_ARG(J->size[1]),
-                                 KRY_ARG(J->size[2]), KRY_ARG(at->cols),
-                                 KRY_ARG(sides),      KRY_ARG(J->image[J->now]),
-                                 KRY_ARG(J->image[!J->now]) };
+        const kry_arg args[] = {
+            KRY_ARG(J->size[0]),       KRY_ARG(J->size[1]), KRY_ARG(J->size[2]),
+            KRY_ARG(at->cols),         KRY_ARG(sides),      KRY_ARG(J->image[J->now]),
+            KRY_ARG(J->image[!J->now])
+        };
         TRY(kry_device_launch(J->device, J->step, jacobi_groups(J), 0, args, COUNT(args)));
         J->now = !J->now;
     }

@@ -308,12 +308,10 @@ static kry_status block_pass(jacobi *J)
     const march *m = J->extra;
     cl_mem from = kry_vec_buffer(J->w[J->now], NULL), to = kry_vec_buffer(J->w[!J->now], NULL);
     cl_mem ring = m->ring ? kry_vec_buffer(m->ring, NULL) : NULL;
-    const kry_arg args[] = { KRY_ARG(J->size[0]),    KRY_ARG(J->size[1]),
-                             KRY_ARG(J->size[2]),    KRY_ARG(m->pitch),
-                             KRY_ARG(m->first),      KRY_ARG(m->block_depth),
-                             KRY_ARG(m->block_rows), KRY_ARG(from),
-                             KRY_ARG(to),            KRY_ARG(ring),
-                             KRY_ARG(m->ring_size) };
+    const kry_arg args[] = { KRY_ARG(J->size[0]),    KRY_ARG(J->size[1]),  KRY_ARG(J->size[2]),
+                             KRY_ARG(m->pitch),      KRY_ARG(m->first),    KRY_ARG(m->block_depth),
+                             KRY_ARG(m->block_rows), KRY_ARG(from),        KRY_ARG(to),
+                             KRY_ARG(ring),          KRY_ARG(m->ring_size) };
     J->now = !J->now;
     return kry_device_launch(J->device, m->block, m->block_groups, m->block_group, args,
                              (int)COUNT(args) - (ring ? 0 : 2));

@@ -34,8 +34,7 @@ static kry_status matrix_build(jacobi *J, const jacobi_box *box)
     kry_side_values side[2][3]; /* low, high */
 
     CHECK(e, KRY_ERR_MEMORY, "jacobi_create: out of memory");
-    for (int i = 0; i < SIDES; i++)
-        side[i % 2][i / 2] = (kry_side_values){ .array = box->side[i] };
+    for (int i = 0; i < SIDES; i++) side[i % 2][i / 2] = (kry_side_values){ .array = box->side[i] };
     TRY(kry_stencil_create(J->device, J->type, KRY_STENCIL(.size = { size[0], size[1], size[2] }),
                            &grid));
     TRY(kry_stencil_matrix(grid, KRY_MATRIX(.format = KRY_FORMAT_DIA), &e->A));

@@ -8,7 +8,10 @@ static int64_t width_of(const jacobi *J)
     return J->size[0] > J->size[1] ? J->size[0] : J->size[1];
 }
 
-static int64_t rows_of(const jacobi *J) { return 4 * (int64_t)J->size[2] + 2 * (int64_t)J->size[1]; }
+static int64_t rows_of(const jacobi *J)
+{
+    return 4 * (int64_t)J->size[2] + 2 * (int64_t)J->size[1];
+}
 
 static void put_number(kry_type type, void *numbers, int64_t at, double v)
 {

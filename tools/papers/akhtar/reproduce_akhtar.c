@@ -41,8 +41,7 @@ static const struct row {
 
 /* ---- the problem -------------------------------------------------------------------------- */
 
-kry_status akhtar_cube(const bench *b, kry_type type, int64_t n, jacobi_kernel kernel,
-                       jacobi **J)
+kry_status akhtar_cube(const bench *b, kry_type type, int64_t n, jacobi_kernel kernel, jacobi **J)
 {
     kry_status st = KRY_OK;
     const double pi = acos(-1), last = n > 1 ? (double)(n - 1) : 1;

@@ -18,8 +18,8 @@ typedef struct laplacian {
     /* texture paths */
     cl_mem image;
     texel how;
-    bool wraps;    /* image is made of a vector's own buffer; else x is copied to it */
-    cl_mem x;      /* that buffer, retained; NULL: none yet */
+    bool wraps; /* image is made of a vector's own buffer; else x is copied to it */
+    cl_mem x;   /* that buffer, retained; NULL: none yet */
     cl_int log_width;
     size_t size[3]; /* of an image that x is copied to */
 } laplacian;
@@ -76,9 +76,9 @@ static kry_status copy(const laplacian *A, cl_mem x, int64_t first)
     const size_t below[3] = { 0, rows, 0 }, last[3] = { rest, 1, 1 };
 
     if (rows)
-        TRY(paper_check(clEnqueueCopyBufferToImage(queue, x, A->image, from, corner, whole, 0, NULL,
-                                                   NULL),
-                        "clEnqueueCopyBufferToImage"));
+        TRY(paper_check(
+            clEnqueueCopyBufferToImage(queue, x, A->image, from, corner, whole, 0, NULL, NULL),
+            "clEnqueueCopyBufferToImage"));
     if (rest)
         TRY(paper_check(clEnqueueCopyBufferToImage(queue, x, A->image,
                                                    from + rows * width * sizeof(double), below,
@@ -169,8 +169,8 @@ static kry_status plan_texture2d(laplacian *A, const kry_device_info *info)
 
     TRY(image_largest(A->device, largest));
     CHECK(n <= largest[0] && n <= largest[1], KRY_ERR_UNSUPPORTED,
-          "path texture2d: a grid of %zu x %zu fits into no image of '%s', %zu x %zu at most; %s", n,
-          n, info->name, largest[0], largest[1], instead);
+          "path texture2d: a grid of %zu x %zu fits into no image of '%s', %zu x %zu at most; %s",
+          n, n, info->name, largest[0], largest[1], instead);
     A->size[0] = A->size[1] = n;
 done:
     return st;

@@ -292,8 +292,7 @@ static kry_status make_figure_11(const bench *b, int64_t max_n)
                          &(lines_axis){ "seconds for an iteration", true }, &chart));
     if (!b->o->json) {
         printf("\nfigure 11: an iteration by each memory path\n%6s", "N");
-        for (int p = 0; p < PATHS; p++)
-            printf(" %12s", path_name(p));
+        for (int p = 0; p < PATHS; p++) printf(" %12s", path_name(p));
         printf("\n");
     }
     for (size_t i = 0; i < COUNT(table_1) && table_1[i].n <= max_n; i++)
