@@ -3,32 +3,12 @@
 // counts the words. The sweeps are those of sweep.clh, which says what the defines are.
 //
 // ANYWHERE  what works on vectors that start anywhere, with LANES 1; else what is fast
-// X_IMAGE   the product that reads x from an image, alone; image.clh
 
 // ---- products ----
 
 #define GET_X(K, i) AT_##K(x, i)
 #define UPDATE(K, i, c, sum, diagonal) \
     PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
-
-#ifdef X_IMAGE
-
-// y := alpha A x + beta y; with beta == 0, y is not read.
-kernel void stencil_apply_image(GRID, ACC alpha, read_only IMAGE x, int x_at, ACC beta,
-                                global REAL *restrict y, long y0)
-{
-    WEIGHTS
-    const SUM by = (SUM)alpha, old = (SUM)beta;
-    y += y0;
-#ifdef X_PLANE
-    SWEEP(GET_PLANE, UPDATE)
-#else
-#define GET_IMAGE(K, i) ((SUM)GET_TEXEL(i))
-    SWEEP(GET_IMAGE, UPDATE)
-#endif
-}
-
-#else
 
 // y := alpha A x + beta y; with beta == 0, y is not read.
 kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
@@ -194,5 +174,3 @@ kernel void stencil_side(int count, int first, int across, int step, int stride,
 }
 
 #endif
-
-#endif // X_IMAGE

@@ -80,11 +80,10 @@ MAYBE_UNUSED static matrix random_spd(kry_type type, int64_t n)
 
 /* ---- on the device ------------------------------------------------------------------------- */
 
-MAYBE_UNUSED static kry_op *grid_op(const grid *g, kry_type type, const double *k,
-                                    kry_stencil_path path)
+MAYBE_UNUSED static kry_op *grid_op(const grid *g, kry_type type, const double *k)
 {
     kry_op *op = NULL;
-    kry_stencil_params p = grid_params(g, k, path);
+    kry_stencil_params p = grid_params(g, k);
     OK(kry_stencil_create(device(), type, &p, &op));
     return op;
 }

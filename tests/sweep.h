@@ -8,7 +8,6 @@
 #define KRY_TEST_SWEEP_H
 
 #include "layered.h"
-#include <kry/laplace.h>
 #include <kry/stencil.h>
 #include <unistd.h>
 
@@ -23,8 +22,6 @@ typedef struct scene {
     kry_format format; /* of a stored matrix */
     kry_form form;
     kry_jds_product jds;
-    kry_laplace_kernel laplace;
-    kry_stencil_path path;
     bool grid, on_host; /* an operator on a grid; kept on the host */
     int kind;           /* the test's own */
 } scene;

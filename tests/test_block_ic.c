@@ -275,7 +275,7 @@ static void ic__grids_of_all_sizes(void **state)
         memcpy(g.size, sizes[i], sizeof g.size);
         matrix A = grid_matrix(&g, NULL);
         int64_t nx = g.size[0], rows[] = { nx, 2 * nx, 2 * nx + 1, 17, A.rows };
-        kry_op *op = grid_op(&g, type, NULL, KRY_PATH_MARCH);
+        kry_op *op = grid_op(&g, type, NULL);
         if (too_large(A.rows)) rows[0] = 0;
         for (size_t k = 0; rows[0] && k < COUNT(rows); k++) {
             kry_op *M = NULL;
@@ -298,7 +298,7 @@ static void ic__equal_blocks_are_kept_once(void **state)
     static const grid large = { .size = { 64, 1024 } }, small = { .size = { 64, 64 } };
     kry_type type = type_of(state);
     matrix A = grid_matrix(&small, NULL);
-    kry_op *M = NULL, *op = grid_op(&large, type, NULL, KRY_PATH_MARCH),
+    kry_op *M = NULL, *op = grid_op(&large, type, NULL),
            *csr = csr_of(&A, type, NULL);
     kry_op_info info;
 
@@ -345,7 +345,7 @@ static void ic__all_grids(void **state)
         if (grid_points(g) >= 1500 || too_large(grid_points(g)) || closed) continue;
         double *k = grid_coefficients(g, type);
         matrix A = grid_matrix(g, k);
-        kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *M = NULL;
+        kry_op *op = grid_op(g, type, k), *M = NULL;
         kry_op_info info;
         long long rows = 0;
         print_message("# %s\n", g->name);
@@ -459,7 +459,7 @@ static void ic__singular_matrices(void **state)
 
     for (size_t i = 0; i < COUNT(of); i++) {
         int64_t n = grid_points(of[i]), rows[] = { n, 66, 100 };
-        kry_op *op = grid_op(of[i], type, NULL, KRY_PATH_MARCH);
+        kry_op *op = grid_op(of[i], type, NULL);
         for (size_t k = 0; k < COUNT(rows); k++) {
             kry_op *M = NULL;
             OK(kry_block_ic_create(op, KRY_BLOCK_IC(.rows = rows[k]), &M));
@@ -589,7 +589,7 @@ static void create__no_memory(void **state)
     static const grid g = { .size = { 40, 30 } };
     kry_type type = type_of(state);
     double *a = dense_random(&shapes[3], type, true);
-    kry_op *of[] = { grid_op(&g, type, NULL, KRY_PATH_MARCH), op_of(type, shapes[3].n, a) };
+    kry_op *of[] = { grid_op(&g, type, NULL), op_of(type, shapes[3].n, a) };
 
     for (size_t i = 0; i < COUNT(of); i++) {
         bool reached = true;
@@ -626,7 +626,7 @@ static void ic__published_counts(void **state)
     for (size_t i = 0; i < COUNT(want) && !small_run(); i++) {
         grid g = { .size = { want[i].n, want[i].n } };
         int64_t n = grid_points(&g);
-        kry_op *op = grid_op(&g, type, NULL, KRY_PATH_MARCH);
+        kry_op *op = grid_op(&g, type, NULL);
         double *x = calloc((size_t)n, sizeof *x); /* the same in every run: counts depend on it */
         assert_non_null(x);
         for (int64_t j = 0; j < n; j++)

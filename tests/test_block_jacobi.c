@@ -99,7 +99,7 @@ static void block_jacobi__grids(void **state)
         for (int64_t j = 0; k && j < grid_points(g); j++) /* far from singular */
             k[j] = 1 + 0.5 * (double)(j % 3);
         matrix A = grid_matrix(g, k);
-        kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH);
+        kry_op *op = grid_op(g, type, k);
         check(op, &A, 4, true, g->name);
         kry_op_release(&op);
         matrix_release(&A);

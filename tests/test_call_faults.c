@@ -4,10 +4,11 @@
  */
 #include "sweep.h"
 #include "teams.h"
+#include <jacobi.h>
 #include <kry/deflation.h>
-#include <kry/laplace.h>
 #include <kry/precond.h>
 #include <kry/stencil.h>
+#include <paths.h>
 
 /* ---- what is solved: a matrix of three diagonals, and a grid ----------------------------- */
 
@@ -115,7 +116,6 @@ static kry_status make_grid(kry_device *dev, const scene *s, kry_op **A)
     if (s->kind == GRID_SINGULAR)
         for (int a = 0; a < 2; a++) p.low[a] = p.high[a] = KRY_NEUMANN;
     p.on_host = s->on_host;
-    p.path = s->path;
     return kry_stencil_create(dev, s->type, &p, A);
 }
 
@@ -307,26 +307,46 @@ static const scene solvers[] = {
 
 /* ---- sweeps over a box, through buffers, images and a barrier between groups ------------- */
 
-static kry_status run_laplace(kry_device *dev, const scene *s, bool *good)
+static kry_status run_jacobi(kry_device *dev, const scene *s, bool *good)
 {
     enum { POINTS = 7 * 6 * 5 };
     kry_status st = KRY_OK;
-    kry_laplace *L = NULL;
+    jacobi *J = NULL;
     double side[7 * 6], change = -1;
     float start[POINTS], end[POINTS];
 
     for (int i = 0; i < 7 * 6; i++) side[i] = 1;
     for (int i = 0; i < POINTS; i++) start[i] = 0.25f, end[i] = 0;
-    const kry_laplace_params *params =
-        KRY_LAPLACE(.size = { 7, 6, 5 }, .face = { [KRY_Z_LOW] = side }, .kernel = s->laplace);
-    STEP(kry_laplace_create(dev, s->type, params, &L), L);
-    TRY(kry_laplace_write(L, start));
-    TRY(kry_laplace_run(L, 3, &change));
-    TRY(kry_laplace_run(L, 2, NULL));
-    TRY(kry_laplace_read(L, end));
+    const jacobi_box box = { .size = { 7, 6, 5 }, .side = { [Z_LOW] = side } };
+    STEP(jacobi_create(dev, s->type, (jacobi_kernel)s->kind, &box, &J), J);
+    TRY(jacobi_write(J, start));
+    TRY(jacobi_run(J, 3, &change));
+    TRY(jacobi_run(J, 2, NULL));
+    TRY(jacobi_read(J, end));
     *good = change > 0 && end[0] > 0 && end[0] < 1;
 done:
-    kry_laplace_release(&L);
+    jacobi_release(&J);
+    return st;
+}
+
+static kry_status run_wang(kry_device *dev, const scene *s, bool *good)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL;
+    kry_vec *x = NULL, *y = NULL;
+    double corner[25] = { 0 };
+
+    STEP(wang_create(dev, (wang_path)s->kind, 5, &A), A);
+    STEP(kry_vec_create(dev, s->type, 25, 1, &x), x);
+    STEP(kry_vec_create(dev, s->type, 25, 1, &y), y);
+    TRY(kry_vec_fill(x, 1));
+    TRY(kry_op_apply(A, 1, x, 0, y));
+    TRY(kry_vec_read(y, corner));
+    *good = corner[0] == 2;
+done:
+    kry_vec_release(&y);
+    kry_vec_release(&x);
+    kry_op_release(&A);
     return st;
 }
 
@@ -362,15 +382,8 @@ static void call__fails_in_every_grid(void **state)
     static const char *const names[] = { "a grid", "a grid with faces", "a grid in space",
                                          "a singular grid" };
     complaints = 0;
-    for (int i = 0; i < GRID_KINDS + KRY_STENCIL_PATH_COUNT; i++) {
-        kry_stencil_path path =
-            i < GRID_KINDS ? KRY_PATH_MARCH : (kry_stencil_path)(i - GRID_KINDS);
-        sweep(device(), &(scene){ .name = i < GRID_KINDS ? names[i] : kry_stencil_path_name(path),
-                                  .run = run_grid,
-                                  .type = KRY_F32,
-                                  .kind = i < GRID_KINDS ? i : 0,
-                                  .path = path });
-    }
+    for (int i = 0; i < GRID_KINDS; i++)
+        sweep(device(), &(scene){ .name = names[i], .run = run_grid, .type = KRY_F32, .kind = i });
     assert_int_equal(complaints, 0);
 }
 
@@ -400,20 +413,22 @@ static void call__fails_in_images(void **state)
     assert_int_equal(complaints, 0);
 }
 
-static void call__fails_in_laplace(void **state)
+static void call__fails_in_papers(void **state)
 {
     (void)state;
-    static const kry_laplace_kernel kernels[] = { KRY_LAPLACE_STREAM, KRY_LAPLACE_BLOCK,
-                                                  KRY_LAPLACE_K2,     KRY_LAPLACE_K5,
-                                                  KRY_LAPLACE_K8,     KRY_LAPLACE_K1A };
+    static const jacobi_kernel kernels[] = { JACOBI_STREAM, JACOBI_BLOCK, JACOBI_K2,
+                                             JACOBI_K5,     JACOBI_K8,    JACOBI_K1A };
     complaints = 0;
-    for (size_t i = 0; i < COUNT(kernels); i++) {
-        const scene s = { .name = kry_laplace_kernel_name(kernels[i]),
-                          .run = run_laplace,
-                          .type = KRY_F32,
-                          .laplace = kernels[i] };
-        sweep(device(), &s);
-    }
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        sweep(device(), &(scene){ .name = jacobi_kernel_name(kernels[i]),
+                                  .run = run_jacobi,
+                                  .type = KRY_F32,
+                                  .kind = kernels[i] });
+    for (int path = 0; path < WANG_PATH_COUNT && kry_device_get_info(device())->fp64; path++)
+        sweep(device(), &(scene){ .name = wang_path_name((wang_path)path),
+                                  .run = run_wang,
+                                  .type = KRY_F64,
+                                  .kind = path });
     assert_int_equal(complaints, 0);
 }
 
@@ -536,7 +551,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(call__fails_in_every_preconditioner),
         cmocka_unit_test(call__fails_in_every_solver),
         cmocka_unit_test(call__fails_in_images),
-        cmocka_unit_test(call__fails_in_laplace),
+        cmocka_unit_test(call__fails_in_papers),
         cmocka_unit_test(call__fails_on_a_team),
         cmocka_unit_test(solve__keeps_the_guess_if_a_part_is_not_read),
         cmocka_unit_test(call__fails_on_a_new_device),

@@ -63,7 +63,7 @@ static void chebyshev__equals_the_polynomial(void **state)
         if (too_large(grid_points(g))) continue;
         double *k = grid_coefficients(g, type);
         matrix A = grid_matrix(g, k);
-        kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *csr = csr_of(&A, type, NULL);
+        kry_op *op = grid_op(g, type, k), *csr = csr_of(&A, type, NULL);
         check_operator(op, &A, &of[i].on, g->name);
         if (of[i].stored.degree) check_operator(csr, &A, &of[i].stored, "stored");
         kry_op_release(&op);
@@ -81,7 +81,7 @@ static void chebyshev__saves_iterations(void **state)
     kry_type type = type_of(state);
     const grid *g = &grids[6];
     matrix A = grid_matrix(g, NULL);
-    kry_op *op = grid_op(g, type, NULL, KRY_PATH_MARCH), *csr = csr_of(&A, type, NULL);
+    kry_op *op = grid_op(g, type, NULL), *csr = csr_of(&A, type, NULL);
     double *b = random_array(type, A.rows);
     kry_result with, without;
 

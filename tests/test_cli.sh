@@ -163,16 +163,10 @@ expect 2 "'0'" solve --problem poisson2d:4 --format measure:seconds=0
 expect 2 "'hybrid' is no format" bench spmv --problem poisson2d:4 --format hybrid
 expect 2 'stream takes no --format' bench stream --format csr
 expect 2 'stencil takes no --format' bench stencil --format csr
-expect 2 'mtx takes no --stencil-path' bench mtx --stencil-path local
 expect 2 'spmv takes no --null-space' bench spmv --null-space pin
 expect 2 'spmv takes no --resident' bench spmv --resident on
 expect 2 'auto|on|off' solve --problem poisson2d:4 --resident maybe
-expect 2 "'texture3d'.*march, global, local, texture1d, texture2d" solve --problem poisson2d:4 \
-    --stencil-path texture3d
-expect 2 'not with --format csr' solve --problem poisson2d:4 --format csr --stencil-path local
-expect 2 'not with --format auto' bench cg --problem poisson2d:4 --format auto --stencil-path local
 expect 2 'random_spd:9:2 has no grid' solve --problem random_spd:9:2 --format stencil
-expect 2 'random_spd:9:2 has no grid' solve --problem random_spd:9:2 --stencil-path march
 expect 2 'random_spd:9:2 has no grid' bench spmv --n 1000 --problem random_spd:9:2 --format stencil
 expect 2 'cg takes neither --hot' bench cg --hot
 expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
@@ -349,20 +343,6 @@ expect 0 '"format": "stencil".*"format_chosen": "default", "padding": null' solv
     --problem poisson3d:8 --json
 same nnz 3200
 expect 0 '^format     [a-z]* (predicted)' solve --problem random_spd:500:6
-for path in march global local texture1d texture2d; do
-    checks=$((checks + 1))
-    "$kry" solve --problem poisson2d:32 --rtol 1e-6 --stencil-path "$path" --json \
-        >"$dir/out" 2>"$dir/err"
-    case $? in
-    0)
-        same iterations 48
-        same_digits error_inf 3.0128e-03
-        same format stencil
-        ;;
-    2) grep -q 'march\|global\|local' "$dir/err" || fail "$path: no other path is named" ;;
-    *) fail "--stencil-path $path" ;;
-    esac
-done
 # A times x on the host, from the grid and from the entries of the matrix.
 for spec in poisson2d:20 poisson3d:9 anisotropic2d:20:0.1; do
     for format in stencil csr; do
@@ -437,8 +417,7 @@ expect 2 'the solution of twophase2d:5 is not known' generate twophase2d:5 -o "$
     --solution "$dir/tu.mtx"
 expect 2 'layers, layers-faces, stripes, bubble and bubbles' info --problem twophase2d:5:10:drops
 expect 2 'CONTRAST > 0' solve --problem twophase2d:5:0
-expect 0 '"name": "stencil"' bench stencil --n 1000 --problem twophase2d:16:100:bubble --hot \
-    --stencil-path local --json
+expect 0 '"name": "stencil"' bench stencil --n 1000 --problem twophase2d:16:100:bubble --hot --json
 
 # A written problem is solved like the generated one.
 expect 0 '"nnz": 4992' generate poisson2d:32 --json -o "$dir/p.mtx.gz" --rhs "$dir/pb.mtx" --solution "$dir/pu.mtx"
@@ -463,15 +442,15 @@ same requested jds:basic
 same precision double
 expect 0 '"variant": "slices of' bench cg --n 1000 --problem poisson2d:64 --format sell --json
 expect 2 'cannot write' bench spmv --n 1000 --problem poisson2d:4 --hot --svg "$dir/no/such.svg"
-expect 0 '^march  ' bench stencil --n 1000 --problem poisson2d:16 --problem anisotropic2d:9:0.5 --hot
-[ "$(grep -c '^global  \|^local  \|^texture1d \|^texture2d ' "$dir/out")" -eq 8 ] || fail "not five paths"
+expect 0 '^stencil  ' bench stencil --n 1000 --problem poisson2d:16 --problem anisotropic2d:9:0.5 --hot
+[ "$(grep -c '^stencil  ' "$dir/out")" -eq 2 ] || fail "not two lines"
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
 expect 0 '"name": "stencil", .*"fraction_of_copy": [0-9].*"format": "stencil"' bench stencil --n 1000 \
-    --problem poisson2d:16 --stencil-path global --precision single --json
-same requested global
+    --problem poisson2d:16 --precision single --json
+same requested stencil
 expect 0 '"name": "spmv", .*"format": "stencil"' bench spmv --n 1000 --problem poisson2d:16 --hot \
     --format stencil --json
-expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --stencil-path global --json
+expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '^ *32  *48  *48  3.0128e-03 3.0128e-03 ' reproduce wang --max-n 32
 expect 0 '"row": "32", "column": "iterations", "theirs": 48, "ours": 48, "golden": 48,' \
     reproduce wang --max-n 64 --json --svg "$dir/wang"

@@ -30,7 +30,7 @@ static void check_grid(const grid *g, kry_type type)
 {
     double *k = grid_coefficients(g, type);
     matrix A = grid_matrix(g, k), M = as_matrix(&A, plain_ip, NULL);
-    kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *ip = NULL;
+    kry_op *op = grid_op(g, type, k), *ip = NULL;
     kry_op_info info;
 
     print_message("# %s\n", g->name);
@@ -64,7 +64,7 @@ static void check_size(const grid *like, kry_type type, int64_t nx, int64_t ny, 
     g.size[0] = nx, g.size[1] = ny, g.size[2] = nz;
     double *k = grid_coefficients(&g, type);
     matrix A = grid_matrix(&g, k), M = as_matrix(&A, plain_ip, NULL);
-    kry_op *op = grid_op(&g, type, k, KRY_PATH_MARCH), *ip = NULL;
+    kry_op *op = grid_op(&g, type, k), *ip = NULL;
     OK(kry_incomplete_poisson_create(op, NULL, &ip));
     print_message("# like %s: %d x %d x %d\n", g.name, (int)nx, (int)ny, (int)nz);
     for (size_t l = 0; l < COUNT(offset); l++) {
@@ -107,7 +107,7 @@ static void ip__halves_the_iterations(void **state)
     for (size_t i = 0; i < COUNT(of); i++) {
         double *k = grid_coefficients(of[i], type);
         matrix A = grid_matrix(of[i], k);
-        kry_op *op = grid_op(of[i], type, k, KRY_PATH_MARCH);
+        kry_op *op = grid_op(of[i], type, k);
         double *x = random_array(type, A.rows), *b = calloc((size_t)A.rows + 1, sizeof *b);
         kry_result with, without;
 
@@ -133,7 +133,7 @@ static void ip_update__follows_new_coefficients(void **state)
     const grid *g = &grids[11];
     kry_type type = type_of(state);
     double *k = grid_coefficients(g, type), *other = grid_coefficients(g, type);
-    kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *ip = NULL;
+    kry_op *op = grid_op(g, type, k), *ip = NULL;
     matrix A = grid_matrix(g, other), M = as_matrix(&A, plain_ip, NULL);
 
     OK(kry_incomplete_poisson_create(op, NULL, &ip));
@@ -229,7 +229,7 @@ static void ip__stored_grids(void **state)
         matrix A = grid_matrix(g, k);
         kry_op *csr =
             csr_of(&A, type, KRY_MATRIX(.traits = grid_singular(g) ? KRY_SINGULAR : KRY_POSITIVE));
-        kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH);
+        kry_op *op = grid_op(g, type, k);
         check_forms(csr, &A, false, g->name);
         check_forms(op, &A, true, "the grid itself");
         kry_op_release(&op);
@@ -298,7 +298,7 @@ static void ip__stored_takes_as_many_iterations(void **state)
     const grid *g = &grids[11];
     double *k = grid_coefficients(g, type);
     matrix A = grid_matrix(g, k);
-    kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *csr = csr_of(&A, type, NULL);
+    kry_op *op = grid_op(g, type, k), *csr = csr_of(&A, type, NULL);
     double *b = random_array(type, A.rows);
     kry_result result;
 
@@ -416,7 +416,7 @@ static void ip_create__refusals(void **state)
     kry_op_release(&jacobi);
     kry_op_release(&csr);
     kry_op_release(&wide);
-    kry_op *point = grid_op(&loop, type, NULL, KRY_PATH_MARCH);
+    kry_op *point = grid_op(&loop, type, NULL);
     REFUSES(kry_incomplete_poisson_create(point, NULL, &ip), KRY_ERR_SINGULAR, "row 0 is 0");
     REFUSES(kry_incomplete_poisson_create(point, KRY_INCOMPLETE_POISSON(.drop = true), &ip),
             KRY_ERR_ARGUMENT, "row 0");

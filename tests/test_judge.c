@@ -234,7 +234,7 @@ static kry_status make_matrix(trial *t)
 
 static kry_status make_stencil(trial *t)
 {
-    kry_stencil_params params = grid_params(t->s->grid, t->s->k, KRY_PATH_MARCH);
+    kry_stencil_params params = grid_params(t->s->grid, t->s->k);
 
     t->A = (kry_op *)(uintptr_t)0x10;
     kry_status st = kry_stencil_create(device(), t->s->type, &params, &t->A);

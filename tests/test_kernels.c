@@ -11,6 +11,7 @@
 #include "precond/subspace.h"
 #include "unit.h"
 #include <float.h>
+#include <jacobi.h>
 
 enum { N = 301, ROWS = 24, COLS = 700, MAX_NNZ = 2000 };
 
@@ -20,10 +21,10 @@ static kry_device *dev, *small_groups;
  * for uninitialised even after it was written. */
 static kry_op *ops[400];
 static kry_vec *vecs[1200];
-static kry_laplace *laplaces[16];
+static jacobi *jacobis[16];
 static kry_coarse *coarses[16];
 static kry_subspace subspaces[16];
-static int op_count, vec_count, laplace_count, coarse_count, subspace_count;
+static int op_count, vec_count, jacobi_count, coarse_count, subspace_count;
 static void keep_op(kry_op *op) { ops[op_count++] = op; }
 static void keep_vec(kry_vec *vec) { vecs[vec_count++] = vec; }
 
@@ -36,7 +37,7 @@ static int open_device(void **state)
 static int close_device(void **state)
 {
     (void)state;
-    while (laplace_count) kry_laplace_release(&laplaces[--laplace_count]);
+    while (jacobi_count) jacobi_release(&jacobis[--jacobi_count]);
     while (coarse_count) kry_coarse_release(&coarses[--coarse_count]);
     while (subspace_count) kry_subspace_release(&subspaces[--subspace_count]);
     while (op_count) kry_op_release(&ops[--op_count]);
@@ -508,7 +509,7 @@ static void every_format(kry_type type, int64_t first)
             format_kernels(type, first, KRY_MATRIX(.format = f, .form = KRY_FLUX));
 }
 
-/* ---- the Laplace equation: what reads no images, which Oclgrind takes for uninitialised, and what
+/* ---- the kernels of Akhtar et al.: what reads no images, which Oclgrind takes for uninitialised, and what
  *      does not wait for other groups, which it runs one after the other ---- */
 
 enum { NX = 9, NY = 5, NZ = 4, POINTS = NX * NY * NZ, SWEEPS = 5 };
@@ -526,7 +527,7 @@ static void laplace_sweep(double w[NX + 2][NY + 2][NZ + 2])
                              6;
 }
 
-static void laplace_kernel(kry_type type, kry_laplace_kernel kernel)
+static void paper_kernel(kry_type type, jacobi_kernel kernel)
 {
     static double w[NX + 2][NY + 2][NZ + 2];
     double side[NY * NZ], f64[POINTS], change2;
@@ -534,13 +535,12 @@ static void laplace_kernel(kry_type type, kry_laplace_kernel kernel)
     memset(w, 0, sizeof w);
     for (int p = 0; p < NY * NZ; p++)
         side[p] = entry(p), w[NX + 1][p % NY + 1][p / NY + 1] = side[p];
-    kry_laplace **L = &laplaces[laplace_count++];
-    OK(kry_laplace_create(
-        dev, type, KRY_LAPLACE(.size = { NX, NY, NZ }, .face[KRY_X_HIGH] = side, .kernel = kernel),
-        L));
-    OK(kry_laplace_run(*L, SWEEPS, &change2));
+    jacobi **J = &jacobis[jacobi_count++];
+    const jacobi_box box = { .size = { NX, NY, NZ }, .side[X_HIGH] = side };
+    OK(jacobi_create(dev, type, kernel, &box, J));
+    OK(jacobi_run(*J, SWEEPS, &change2));
     assert_true(change2 > 0);
-    OK(kry_laplace_read(*L, type == KRY_F32 ? (void *)f32 : f64));
+    OK(jacobi_read(*J, type == KRY_F32 ? (void *)f32 : f64));
     for (int s = 0; s < SWEEPS; s++) laplace_sweep(w);
     for (int p = 0; p < POINTS; p++) {
         double got = type == KRY_F32 ? f32[p] : f64[p];
@@ -549,11 +549,11 @@ static void laplace_kernel(kry_type type, kry_laplace_kernel kernel)
     }
 }
 
-static void laplace_kernels(kry_type type, int64_t first)
+static void paper_kernels(kry_type type, int64_t first)
 {
-    static const kry_laplace_kernel some[] = { KRY_LAPLACE_STREAM, KRY_LAPLACE_BLOCK,
-                                               KRY_LAPLACE_K1, KRY_LAPLACE_K3, KRY_LAPLACE_K8 };
-    for (size_t i = 0; i < COUNT(some) && first == 0; i++) laplace_kernel(type, some[i]);
+    static const jacobi_kernel some[] = { JACOBI_STREAM, JACOBI_BLOCK, JACOBI_K1, JACOBI_K3,
+                                          JACOBI_K8 };
+    for (size_t i = 0; i < COUNT(some) && first == 0; i++) paper_kernel(type, some[i]);
 }
 
 /* ---- the inverse of a coarse matrix, three diagonals ---- */
@@ -882,7 +882,7 @@ static void batch_kernels__against_plain_c(void **state)
 }
 static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins); }
 
-static void laplace_kernels__against_plain_c(void **state) { (void)state, both(laplace_kernels); }
+static void paper_kernels__against_plain_c(void **state) { (void)state, both(paper_kernels); }
 
 static void coarse_kernels__against_plain_c(void **state) { (void)state, both(coarse_kernels); }
 
@@ -941,7 +941,7 @@ int main(void)
         cmocka_unit_test(narrow_kernels__against_plain_c),
         cmocka_unit_test(pin_kernels__against_plain_c),
         cmocka_unit_test(batch_kernels__against_plain_c),
-        cmocka_unit_test(laplace_kernels__against_plain_c),
+        cmocka_unit_test(paper_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),
         cmocka_unit_test(subspace_kernels__against_plain_c),
         cmocka_unit_test(null_space_kernels__against_plain_c),

@@ -58,7 +58,7 @@ static void neumann__equals_the_series(void **state)
         if (too_large(grid_points(g))) continue;
         double *k = grid_coefficients(g, type);
         matrix A = grid_matrix(g, k);
-        kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH);
+        kry_op *op = grid_op(g, type, k);
         kry_op *csr =
             csr_of(&A, type, KRY_MATRIX(.traits = grid_singular(g) ? KRY_SINGULAR : KRY_POSITIVE));
         check_operator(op, &A, &of[i].on, g->name);
@@ -88,7 +88,7 @@ static void neumann__saves_iterations(void **state)
 {
     kry_type type = type_of(state);
     matrix A = grid_matrix(&grids[6], NULL);
-    kry_op *op = grid_op(&grids[6], type, NULL, KRY_PATH_MARCH), *csr = csr_of(&A, type, NULL);
+    kry_op *op = grid_op(&grids[6], type, NULL), *csr = csr_of(&A, type, NULL);
     double *b = random_array(type, A.rows);
     kry_result result;
     int none = device_pcg(op, b, "precond=none rtol=1e-4", &result);

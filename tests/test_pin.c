@@ -83,7 +83,7 @@ static void pin__grid(void **state)
     while (strcmp(g->name, "cells 20 x 19")) g++;
     double *k = grid_coefficients(g, type);
     matrix host = grid_matrix(g, k);
-    kry_stencil_params params = grid_params(g, k, KRY_PATH_MARCH);
+    kry_stencil_params params = grid_params(g, k);
     OK(kry_stencil_create(device(), type, &params, &A));
     OK(kry_pin_create(A, 21, &P));
     double_entry(&host, 21);

@@ -18,7 +18,7 @@ static void probe__every_preconditioner_passes(void **state)
     kry_type type = type_of(state);
     const grid *g = &grids[11];
     double *k = grid_coefficients(g, type);
-    kry_op *op = grid_op(g, type, k, KRY_PATH_MARCH), *stored = NULL, *M = NULL;
+    kry_op *op = grid_op(g, type, k), *stored = NULL, *M = NULL;
 
     OK(kry_stencil_matrix(op, NULL, &stored));
     for (size_t i = 0; i < COUNT(names); i++)
@@ -92,7 +92,7 @@ static void probe__singular(void **state)
 {
     kry_type type = type_of(state);
     double *k = grid_coefficients(&grids[12], type);
-    kry_op *op = grid_op(&grids[12], type, k, KRY_PATH_MARCH);
+    kry_op *op = grid_op(&grids[12], type, k);
     kry_probe probe = probe_of(op);
     assert_true(probe.symmetric);
     assert_true(fabs(probe.least) < 1e-3 * probe.most);

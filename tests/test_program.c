@@ -418,18 +418,22 @@ static void device_kernel__callers_source(void **state)
     cl_kernel kernel = NULL;
     float host[100];
     long long n = 100;
-    size_t one = 1;
     OK(kry_device_open(NULL, &dev));
     OK(kry_device_kernel(dev, KRY_F32, "twice", source, "-DFACTOR=2", "twice", &kernel));
     OK(kry_vec_create(dev, KRY_F32, n, 1, &v));
     OK(kry_vec_fill(v, 1.5));
-    assert_int_equal(clSetKernelArg(kernel, 0, 8, &n), 0);
-    assert_int_equal(clSetKernelArg(kernel, 1, sizeof v->buffer, &v->buffer), 0);
-    assert_int_equal(
-        clEnqueueNDRangeKernel(kry_device_queue(dev), kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-        0);
+    const kry_arg args[] = { KRY_ARG(n), KRY_ARG(v->buffer) };
+    OK(kry_device_launch(dev, kernel, kry_device_groups(dev, KRY_F32, n), 0, args, 2));
+    OK(kry_device_launch(dev, kernel, 0, 0, args, 2)); /* nothing */
     OK(kry_vec_read(v, host));
     for (int i = 0; i < 100; i++) assert_true(host[i] == 3.0f);
+    const kry_arg wrong[] = { KRY_ARG(host[0]), KRY_ARG(v->buffer) };
+    assert_int_equal(kry_device_launch(dev, kernel, 1, 0, wrong, 2), KRY_ERR_DEVICE);
+    assert_non_null(strstr(kry_last_error(), "kernel twice, 1 groups"));
+    int most = kry_device_get_info(dev)->max_group;
+    assert_int_equal(kry_device_launch(dev, kernel, 1, 2 * most, args, 2), KRY_ERR_UNSUPPORTED);
+    assert_int_equal(kry_device_launch(dev, kernel, -1, 0, args, 2), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_device_launch(dev, NULL, 1, 0, args, 2), KRY_ERR_ARGUMENT);
     clReleaseKernel(kernel);
     assert_int_equal(
         kry_device_kernel(dev, KRY_F32, "broken", "kernel void f( { }", NULL, "f", &kernel),

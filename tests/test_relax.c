@@ -112,22 +112,16 @@ static void check_operator(const kry_op *op, const matrix *A, const char *why)
     kry_relaxer_release(&w);
 }
 
-/* Few mixes of sides, for each is compiled; all paths to the neighbours. */
+/* Few mixes of sides, for each is compiled. */
 static void relax__grids(void **state)
 {
-    static const struct {
-        int grid;
-        kry_stencil_path path;
-    } of[] = { { 3, KRY_PATH_MARCH },  { 5, KRY_PATH_MARCH },  { 8, KRY_PATH_MARCH },
-               { 10, KRY_PATH_MARCH }, { 11, KRY_PATH_MARCH }, { 15, KRY_PATH_MARCH },
-               { 17, KRY_PATH_MARCH }, { 11, KRY_PATH_LOCAL }, { 17, KRY_PATH_GLOBAL },
-               { 20, KRY_PATH_MARCH }, { 21, KRY_PATH_MARCH } };
+    static const int of[] = { 3, 5, 8, 10, 11, 15, 17, 20, 21 };
     kry_type type = type_of(state);
     for (size_t i = 0; i < COUNT(of); i++) {
-        const grid *g = &grids[of[i].grid];
+        const grid *g = &grids[of[i]];
         double *k = grid_coefficients(g, type);
         matrix A = grid_matrix(g, k);
-        kry_op *op = grid_op(g, type, k, of[i].path);
+        kry_op *op = grid_op(g, type, k);
         if (!too_large(A.rows)) check_operator(op, &A, g->name);
         kry_op_release(&op);
         matrix_release(&A);
@@ -174,11 +168,11 @@ static bool two_colours(const grid *g)
     return true;
 }
 
-static void check_colours(const grid *g, kry_type type, kry_stencil_path path)
+static void check_colours(const grid *g, kry_type type)
 {
     double *k = grid_coefficients(g, type);
     matrix A = grid_matrix(g, k);
-    kry_op *op = grid_op(g, type, k, path);
+    kry_op *op = grid_op(g, type, k);
     double *b = random_array(type, A.rows), *x = random_array(type, A.rows);
     guarded B = guarded_create(type, A.rows, 1, 1, b), X = guarded_create(type, A.rows, 1, 2, x);
 
@@ -222,8 +216,8 @@ static void colours__grids(void **state)
 
     for (size_t i = 0; i < COUNT(of); i++)
         if (two_colours(&grids[of[i]]) && !too_large(grid_points(&grids[of[i]])))
-            check_colours(&grids[of[i]], type, KRY_PATH_MARCH);
-    check_colours(&even, type, KRY_PATH_LOCAL);
+            check_colours(&grids[of[i]], type);
+    check_colours(&even, type);
 }
 
 /* ---- solvers ----------------------------------------------------------------------------------
@@ -284,7 +278,7 @@ static void check_sweeps(const grid *g, kry_type type, bool sor, bool stored)
     const double omega = sor ? 1.5 : 0.875;
     double *k = grid_coefficients(g, type);
     matrix A = grid_matrix(g, k);
-    kry_op *op = stored ? csr_of(&A, type, NULL) : grid_op(g, type, k, KRY_PATH_MARCH);
+    kry_op *op = stored ? csr_of(&A, type, NULL) : grid_op(g, type, k);
     double *b = random_array(type, A.rows), *x = calloc((size_t)A.rows, sizeof *x), size = 0;
     char words[96];
 
@@ -332,7 +326,7 @@ static void relaxation__solves_poisson(void **state)
     const grid *g = &grids[6];
     kry_type type = type_of(state);
     matrix A = grid_matrix(g, NULL);
-    kry_op *op = grid_op(g, type, NULL, KRY_PATH_MARCH);
+    kry_op *op = grid_op(g, type, NULL);
     double *b = random_array(type, A.rows);
     char best[96];
 
@@ -374,7 +368,7 @@ static void relaxation__monitor_stops_at_its_iterate(void **state)
 {
     const grid *g = &grids[8];
     kry_type type = type_of(state);
-    kry_op *op = grid_op(g, type, NULL, KRY_PATH_MARCH), *solver = NULL;
+    kry_op *op = grid_op(g, type, NULL), *solver = NULL;
     int64_t n = grid_points(g);
     double *b = random_array(type, n), *zero = calloc((size_t)n, sizeof *zero);
     guarded B = guarded_create(type, n, 1, 0, b), X = guarded_create(type, n, 1, 0, zero);
@@ -429,7 +423,7 @@ static void relaxation__is_an_operator(void **state)
 {
     kry_type type = type_of(state);
     matrix A = grid_matrix(&grids[3], NULL);
-    kry_op *op = grid_op(&grids[3], type, NULL, KRY_PATH_MARCH), *solver = NULL;
+    kry_op *op = grid_op(&grids[3], type, NULL), *solver = NULL;
     double *b = random_array(type, A.rows);
     guarded B = guarded_create(type, A.rows, 1, 0, b), Y = guarded_create(type, A.rows, 1, 0, b);
     kry_op_info info;
@@ -500,8 +494,7 @@ static void relaxation_create__grids_it_refuses(void **state)
 {
     kry_type type = type_of(state);
     double *k = grid_coefficients(&grids[11], type);
-    kry_op *tube = grid_op(&grids[11], type, k, KRY_PATH_MARCH),
-           *ring = grid_op(&grids[19], type, NULL, KRY_PATH_MARCH), *S = NULL;
+    kry_op *tube = grid_op(&grids[11], type, k), *ring = grid_op(&grids[19], type, NULL), *S = NULL;
 
     REFUSES(kry_relaxation_create(tube, KRY_RELAXATION(.method = KRY_SOR), &S), KRY_ERR_UNSUPPORTED,
             "x has 37");

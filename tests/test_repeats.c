@@ -3,7 +3,6 @@
 #include "teams.h"
 #include <kry/deflation.h>
 #include <kry/dense.h>
-#include <kry/laplace.h>
 #include <kry/precond.h>
 #include <kry/tridiagonal.h>
 
@@ -132,7 +131,7 @@ done:
     return st;
 }
 
-static kry_status grid_made(kry_device *dev, kry_type type, kry_stencil_path path, kry_op **A)
+static kry_status grid_made(kry_device *dev, kry_type type, kry_op **A)
 {
     kry_status st = KRY_OK;
     double *k = NULL;
@@ -140,21 +139,17 @@ static kry_status grid_made(kry_device *dev, kry_type type, kry_stencil_path pat
     *A = NULL;
     TRY(kry_alloc(ROWS, sizeof *k, &k));
     for (int64_t i = 0; i < ROWS; i++) k[i] = 1 + number_of(i);
-    TRY(kry_stencil_create(dev, type,
-                           KRY_STENCIL(.size = { SIDE, SIDE }, .coefficient = k, .path = path), A));
+    TRY(kry_stencil_create(dev, type, KRY_STENCIL(.size = { SIDE, SIDE }, .coefficient = k), A));
 done:
     free(k);
     return st;
 }
 
-/* format: of a matrix, or "grid", or a stencil's path. */
+/* format: of a matrix, or "grid". */
 static kry_status operator_made(kry_device *dev, kry_type type, const char *format, kry_op **A)
 {
-    kry_stencil_path path = KRY_PATH_MARCH;
-
     *A = NULL;
-    if (!strcmp(format, "grid")) return grid_made(dev, type, path, A);
-    if (kry_stencil_path_parse(format, &path) == KRY_OK) return grid_made(dev, type, path, A);
+    if (!strcmp(format, "grid")) return grid_made(dev, type, A);
     return matrix_made(dev, type, format, A);
 }
 
@@ -278,27 +273,6 @@ done:
     return st;
 }
 
-static kry_status run_laplace(const row *r, kry_device *dev, kry_type type, uint64_t *hash)
-{
-    enum { M = 24 };
-    kry_status st = KRY_OK;
-    double face[M * M];
-    kry_laplace *L = NULL;
-    void *host = NULL;
-    (void)r;
-
-    for (int i = 0; i < M * M; i++) face[i] = number_of(i);
-    TRY(kry_laplace_create(dev, type, KRY_LAPLACE(.size = { M, M, M }, .face = { face }), &L));
-    TRY(kry_laplace_run(L, 9, NULL));
-    TRY(kry_alloc(M * M * M, kry_type_size(type), &host));
-    TRY(kry_laplace_read(L, host));
-    *hash = mix(*hash, host, M * M * M * kry_type_size(type));
-done:
-    free(host);
-    kry_laplace_release(&L);
-    return st;
-}
-
 /* ---- the table: the cells stand in docs/reproducibility.md as they do here
  * ----------------------- */
 
@@ -314,11 +288,7 @@ static const row table[] = {
     { "product hyb", run_operator, "", "hyb", { "yes", "no", "no", "no" }, true },
     { "product coo", run_operator, "", "coo", { "yes", "no", "no", "no" }, true },
     { "product flux", run_operator, "", "csr:form=flux", { "yes", "no", "no", "no" }, true },
-    { "stencil march", run_operator, "", "march", { "yes", "yes", "-", "mode" }, true },
-    { "stencil global", run_operator, "", "global", { "yes", "yes", "-", "no" }, true },
-    { "stencil local", run_operator, "", "local", { "yes", "yes", "-", "no" }, true },
-    { "stencil texture1d", run_operator, "", "texture1d", { "yes", "yes", "-", "no" }, true },
-    { "stencil texture2d", run_operator, "", "texture2d", { "yes", "yes", "-", "no" }, true },
+    { "stencil", run_operator, "", "grid", { "yes", "yes", "-", "mode" }, true },
     { "jacobi", run_operator, "jacobi", "sell", { "yes", "yes", "mode", "mode" }, true },
     { "neumann", run_operator, "neumann", "sell", { "yes", "yes", "mode", "mode" }, true },
     { "chebyshev", run_operator, "chebyshev", "sell", { "yes", "mode", "mode", "mode" }, true },
@@ -367,7 +337,6 @@ static const row table[] = {
     { "inverse", run_dense, "inverse", "", { "yes", "no", "-", "no" }, true },
     { "rref", run_dense, "rref", "", { "yes", "no", "-", "no" }, true },
     { "tridiagonal", run_tridiagonal, "", "", { "yes", "no", "-", "no" }, true },
-    { "laplace", run_laplace, "", "", { "yes", "yes", "-", "no" }, true },
 };
 
 /* ---- the same bits?

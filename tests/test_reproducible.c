@@ -154,7 +154,7 @@ static void compare_grid(kry_type type, const grid *g, bool attaches, const char
 
     for (size_t t = 0; t < COUNT(counts) && counts[t] <= layers; t++) {
         kry_device *team = open_reproducible(counts[t], NULL);
-        kry_stencil_params p = grid_params(g, k, KRY_PATH_MARCH);
+        kry_stencil_params p = grid_params(g, k);
         kry_op *A;
         OK(kry_stencil_create(team, type, &p, &A));
         assert_int_equal(kry_op_split(A)->members, counts[t]);

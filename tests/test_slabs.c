@@ -64,8 +64,7 @@ static kry_slab slab_of(const sliced *s, int r)
 }
 
 /* Cut between layers `first`. */
-static sliced slice(const grid *g, kry_type type, kry_stencil_path path, int slabs,
-                    const int64_t *first)
+static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *first)
 {
     sliced s = { .g = g, .type = type, .layers = layers_of(g), .slabs = slabs };
     cl_int err;
@@ -73,7 +72,7 @@ static sliced slice(const grid *g, kry_type type, kry_stencil_path path, int sla
     s.n = grid_points(g), s.layer = s.n / s.layers;
     s.k = grid_coefficients(g, type);
     memcpy(s.first, first, ((size_t)slabs + 1) * sizeof *first);
-    kry_stencil_params p = grid_params(g, s.k, path);
+    kry_stencil_params p = grid_params(g, s.k);
     OK(kry_stencil_create(device(), type, &p, &s.whole));
     for (int r = 0; r < slabs; r++) {
         s.halo[r] = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
@@ -465,7 +464,7 @@ static void check_rest(const sliced *s)
 }
 
 /* In two, and in as many as can be, at random places: thin ones, too. */
-static void check_grid(const grid *g, kry_type type, kry_stencil_path path)
+static void check_grid(const grid *g, kry_type type)
 {
     int64_t layers = layers_of(g), first[MOST_SLABS + 1];
 
@@ -477,25 +476,22 @@ static void check_grid(const grid *g, kry_type type, kry_stencil_path path)
         for (int r = 1; r < slabs; r++) /* r - 1 slabs behind, slabs - r ahead */
             first[r] = first[r - 1] + 1 + random_below(layers - (slabs - r) - first[r - 1]);
         if (!all) first[1] = (layers + 1) / 2;
-        sliced s = slice(g, type, path, slabs, first);
+        sliced s = slice(g, type, slabs, first);
         check_slices(&s);
-        if (path == KRY_PATH_MARCH) check_rest(&s);
+        check_rest(&s);
         sliced_release(&s);
     }
 }
 
-/* One of `every` grids, others with another seed: each is a dozen programs to compile. */
-static void check_path(kry_type type, kry_stencil_path path, int64_t every)
+/* One of EVERY grids, others with another seed: each is a dozen programs to compile. */
+static void slabs__grids(void **state)
 {
-    size_t start = (size_t)random_below(every), step = (size_t)every;
-    for (size_t i = start % COUNT(rings); i < COUNT(rings); i += step)
-        check_grid(&rings[i], type, path);
-    for (size_t i = 5 + start; i < COUNT(grids); i += step) check_grid(&grids[i], type, path);
+    enum { EVERY = 9 };
+    kry_type type = type_of(state);
+    size_t start = (size_t)random_below(EVERY), step = EVERY;
+    for (size_t i = start % COUNT(rings); i < COUNT(rings); i += step) check_grid(&rings[i], type);
+    for (size_t i = 5 + start; i < COUNT(grids); i += step) check_grid(&grids[i], type);
 }
-
-static void slabs__march(void **state) { check_path(type_of(state), KRY_PATH_MARCH, 9); }
-static void slabs__global(void **state) { check_path(type_of(state), KRY_PATH_GLOBAL, 19); }
-static void slabs__local(void **state) { check_path(type_of(state), KRY_PATH_LOCAL, 19); }
 
 /* ---- on a team
  * ------------------------------------------------------------------------------------------ */
@@ -533,10 +529,10 @@ typedef struct pair {
     kry_op *op[2];
 } pair;
 
-static pair pair_create(const grid *g, kry_type type, kry_device *team, kry_stencil_path path)
+static pair pair_create(const grid *g, kry_type type, kry_device *team)
 {
     pair q = { .g = g, .type = type, .n = grid_points(g), .k = grid_coefficients(g, type) };
-    kry_stencil_params p = grid_params(g, q.k, path);
+    kry_stencil_params p = grid_params(g, q.k);
 
     q.dev[0] = device(), q.dev[1] = team;
     for (int i = 0; i < 2; i++) OK(kry_stencil_create(q.dev[i], type, &p, &q.op[i]));
@@ -712,7 +708,7 @@ static void check_team(kry_device *team, kry_type type, int64_t every)
             const grid *g = &sets[set].g[i];
             if (layers_of(g) < kry_team_size(team) || too_large(grid_points(g))) continue;
             print_message("# %s on %d\n", g->name, kry_team_size(team));
-            pair q = pair_create(g, type, team, KRY_PATH_MARCH);
+            pair q = pair_create(g, type, team);
             compare_all(&q);
             if (grid_points(g) > 30) compare_solvers(&q);
             compare_updates(&q);
@@ -740,7 +736,7 @@ static void slabs__on_pieces(void **state)
     kry_device *team = NULL;
     (void)state;
     if (kry_device_open("cpu/2,use-all", &team) < 0) SKIP("no CPU of two cores that can be cut");
-    pair q = pair_create(&grids[6], KRY_F32, team, KRY_PATH_MARCH);
+    pair q = pair_create(&grids[6], KRY_F32, team);
     compare_all(&q);
     compare_solves(&q, CG("none") "1e-5", 10);
     pair_release(&q);
@@ -757,9 +753,6 @@ static void slabs__refusals(void **state)
     kry_op_info info;
     kry_vec *v;
     (void)state;
-    REFUSES(kry_stencil_create(team, KRY_F32,
-                               KRY_STENCIL(.size = { 8, 9 }, .path = KRY_PATH_TEXTURE1D), &A),
-            KRY_ERR_UNSUPPORTED, "texture1d is for one device");
     REFUSES(kry_stencil_create(all, KRY_F32, KRY_STENCIL(.size = { 8, 2 }), &A), KRY_ERR_ARGUMENT,
             "cannot be split");
     REFUSES(kry_stencil_create(all, KRY_F32, KRY_STENCIL(.size = { 8, -2 }), &A), KRY_ERR_ARGUMENT,
@@ -781,9 +774,7 @@ static void slabs__refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(slabs__march),
-        { "slabs__global/double", slabs__global, NULL, NULL, &type_double },
-        { "slabs__local/single", slabs__local, NULL, NULL, &type_single },
+        BOTH(slabs__grids),
         { "slabs__on_two/double", slabs__on_two, NULL, NULL, &type_double },
         { "slabs__on_three/single", slabs__on_three, NULL, NULL, &type_single },
         cmocka_unit_test(slabs__on_pieces),

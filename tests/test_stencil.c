@@ -7,17 +7,16 @@
 #include "step_suite.h"
 #include <kry/io.h>
 
-static kry_op *stencil_of(const grid *g, kry_type type, const double *k, kry_stencil_path path)
+static kry_op *stencil_of(const grid *g, kry_type type, const double *k)
 {
     kry_op *op = NULL;
-    kry_stencil_params p = grid_params(g, k, path);
+    kry_stencil_params p = grid_params(g, k);
     OK(kry_stencil_create(device(), type, &p, &op));
     assert_non_null(op);
     return op;
 }
 
-static void check_description(const kry_op *op, const grid *g, const matrix *A,
-                              kry_stencil_path path)
+static void check_description(const kry_op *op, const grid *g, const matrix *A)
 {
     kry_op_info info;
     unsigned traits = kry_op_get_shape(op)->traits;
@@ -28,9 +27,7 @@ static void check_description(const kry_op *op, const grid *g, const matrix *A,
             entries += A->val[e] != 0 || A->col[e] == i;
     kry_op_describe(op, &info);
     assert_string_equal(info.kind, "stencil");
-    bool copies = path == KRY_PATH_TEXTURE1D && device()->info.opencl < 120;
-    assert_string_equal(info.variant, copies ? "texture1d, x copied to a 2-D image"
-                                             : kry_stencil_path_name(path));
+    assert_string_equal(info.variant, "march");
     assert_int_equal(info.nnz, entries);
     assert_true(info.bytes_per_apply > 0);
     assert_true(traits & KRY_SYMMETRIC);
@@ -39,90 +36,24 @@ static void check_description(const kry_op *op, const grid *g, const matrix *A,
 }
 
 /* Every grid: the operator's contract and the fused passes. */
-static void check_path(kry_type type, kry_stencil_path path, size_t every)
+static void stencil__grids(void **state)
 {
-    for (size_t i = 0; i < COUNT(grids); i += every) {
+    kry_type type = type_of(state);
+    for (size_t i = 0; i < COUNT(grids); i++) {
         const grid *g = &grids[i];
         double *k = grid_coefficients(g, type);
         matrix A = grid_matrix(g, k);
-        kry_op *op = stencil_of(g, type, k, path);
+        kry_op *op = stencil_of(g, type, k);
 
-        print_message("# %s, %s\n", g->name, kry_stencil_path_name(path));
-        check_description(op, g, &A, path);
+        print_message("# %s\n", g->name);
+        check_description(op, g, &A);
         op_suite(op, &A);
-        if (op->table->apply_direction) {
-            step_suite(op, &A, g->name);
-            step_suite_stops(op, &A);
-        }
+        step_suite(op, &A, g->name);
+        step_suite_stops(op, &A);
         kry_op_release(&op);
         matrix_release(&A);
         free(k);
     }
-}
-
-static void stencil__march(void **state) { check_path(type_of(state), KRY_PATH_MARCH, 1); }
-static void stencil__global(void **state) { check_path(type_of(state), KRY_PATH_GLOBAL, 4); }
-static void stencil__local(void **state) { check_path(type_of(state), KRY_PATH_LOCAL, 4); }
-
-static bool images_work(void) { return kry_device_get_info(device())->images; }
-
-static void stencil__texture1d(void **state)
-{
-    if (!images_work()) SKIP("the device has no images");
-    check_path(type_of(state), KRY_PATH_TEXTURE1D, 4);
-}
-
-/* Sides of one kind only, in the plane. */
-static void stencil__texture2d(void **state)
-{
-    kry_type type = type_of(state);
-    if (!images_work()) SKIP("the device has no images");
-    for (size_t i = 0; i < COUNT(grids); i++) {
-        const grid *g = &grids[i];
-        bool alike = g->low[0] == g->high[0] && g->low[1] == g->low[0] && g->high[1] == g->low[0];
-        bool fits =
-            !g->size[2] && alike && (g->low[0] == KRY_DIRICHLET || g->low[0] == KRY_NEUMANN);
-        double *k = grid_coefficients(g, type);
-        kry_stencil_params p = grid_params(g, k, KRY_PATH_TEXTURE2D);
-        kry_op *op = NULL;
-        if (!fits) {
-            REFUSES(kry_stencil_create(device(), type, &p, &op), KRY_ERR_UNSUPPORTED, "texture1d");
-        } else {
-            matrix A = grid_matrix(g, k);
-            OK(kry_stencil_create(device(), type, &p, &op));
-            op_suite(op, &A);
-            kry_op_release(&op);
-            matrix_release(&A);
-        }
-        free(k);
-    }
-}
-
-/* Without images: named, with what works instead. Without OpenCL 1.2: x is copied to rows. */
-static void stencil__images_of_profiles(void **state)
-{
-    kry_op *op = NULL;
-    kry_op_info info;
-    (void)state;
-    use_profile("no-images");
-    REFUSES(kry_stencil_create(device(), KRY_F32,
-                               KRY_STENCIL(.size = { 8, 9 }, .path = KRY_PATH_TEXTURE1D), &op),
-            KRY_ERR_UNSUPPORTED, "use path march or global");
-    REFUSES(kry_stencil_create(device(), KRY_F32,
-                               KRY_STENCIL(.size = { 8, 9 }, .path = KRY_PATH_TEXTURE2D), &op),
-            KRY_ERR_UNSUPPORTED, "has no images");
-    use_profile("opencl=1.1");
-    if (images_work()) {
-        const grid *g = &grids[5]; /* 131 x 40 */
-        matrix A = grid_matrix(g, NULL);
-        op = stencil_of(g, KRY_F32, NULL, KRY_PATH_TEXTURE1D);
-        kry_op_describe(op, &info);
-        assert_non_null(strstr(info.variant, "copied to a 2-D image"));
-        op_suite(op, &A);
-        kry_op_release(&op);
-        matrix_release(&A);
-    }
-    use_profile(NULL);
 }
 
 /* ---- sides ------------------------------------------------------------------------------------
@@ -157,7 +88,7 @@ static void stencil__sides(void **state)
         int64_t n = grid_points(g);
         double *k = grid_coefficients(g, type), *given[6];
         kry_side_values low[3], high[3];
-        kry_op *A = stencil_of(g, type, k, KRY_PATH_MARCH);
+        kry_op *A = stencil_of(g, type, k);
         double *before = random_array(type, n);
         guarded B = guarded_create(type, n, 1, 3, before);
 
@@ -192,7 +123,7 @@ static void stencil__matrix(void **state)
     kry_type type = type_of(state);
     for (size_t i = 0; i < COUNT(grids); i++) {
         double *k = grid_coefficients(&grids[i], type);
-        kry_op *A = stencil_of(&grids[i], type, k, KRY_PATH_MARCH), *stored = NULL;
+        kry_op *A = stencil_of(&grids[i], type, k), *stored = NULL;
         matrix want = grid_matrix(&grids[i], k);
         kry_op_info ours, theirs;
 
@@ -268,7 +199,7 @@ static void stencil__on_the_host(void **state)
         kry_type type = *(kry_type *)*state;
         double *k = grid_coefficients(&grids[i], type);
         matrix A = grid_matrix(&grids[i], k);
-        kry_stencil_params p = grid_params(&grids[i], k, KRY_PATH_MARCH);
+        kry_stencil_params p = grid_params(&grids[i], k);
         const kry_host_grid g = kry_host_grid_of(&p, type);
         double *x = random_array(type, A.rows), *y = random_array(type, A.rows);
 
@@ -302,8 +233,7 @@ static void stencil__update(void **state)
         double *b = random_array(type, n), *got = calloc((size_t)n, 8),
                *want = calloc((size_t)n, 8);
         if (g->faces) memcpy(first, second, (size_t)n * sizeof *first); /* coefficients stay */
-        kry_op *A = stencil_of(g, type, first, KRY_PATH_MARCH),
-               *B = stencil_of(g, type, second, KRY_PATH_MARCH);
+        kry_op *A = stencil_of(g, type, first), *B = stencil_of(g, type, second);
         kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
 
         if (!second) {
@@ -337,7 +267,6 @@ static void stencil__refusals(void **state)
     static const double tiny[4] = { 1, 1, 1e-60, 1 };
     kry_type type = KRY_F32;
     kry_op *A = (kry_op *)1;
-    kry_stencil_path path;
     (void)state;
 #define BAD(status, text, ...)                                                               \
     REFUSES(kry_stencil_create(device(), type, KRY_STENCIL(__VA_ARGS__), &A), status, text); \
@@ -352,7 +281,6 @@ static void stencil__refusals(void **state)
     BAD(KRY_ERR_ARGUMENT, "diffusion along x", .size = { 2, 2 }, .diffusion = { -2 })
     BAD(KRY_ERR_ARGUMENT, "periodic", .size = { 2, 2 }, .low = { KRY_PERIODIC })
     BAD(KRY_ERR_ARGUMENT, "sides of y", .size = { 2, 2 }, .low = { 0, (kry_side)9 })
-    BAD(KRY_ERR_ARGUMENT, "path", .size = { 2, 2 }, .path = KRY_STENCIL_PATH_COUNT)
     BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero)
 #define WALLS .low = { KRY_NEUMANN, KRY_NEUMANN }
     BAD(KRY_ERR_ARGUMENT, "faces along y are missing", .size = { 2, 2 }, WALLS, .face = { one })
@@ -368,12 +296,6 @@ static void stencil__refusals(void **state)
     BAD(KRY_ERR_ARGUMENT, "coefficient 1 is 0", .size = { 2, 2 }, .coefficient = zero,
         .face = { one, one })
     REFUSES(kry_stencil_create(device(), type, NULL, &A), KRY_ERR_ARGUMENT, "NULL");
-    REFUSES(kry_stencil_path_parse("shared", &path), KRY_ERR_PARSE, "texture2d");
-    for (int p = 0; p < KRY_STENCIL_PATH_COUNT; p++) {
-        OK(kry_stencil_path_parse(kry_stencil_path_name((kry_stencil_path)p), &path));
-        assert_int_equal(path, p);
-    }
-    assert_string_equal(kry_stencil_path_name(KRY_STENCIL_PATH_COUNT), "unknown");
 }
 
 /* ---- solves -------------------------------------------------------------------------------- */
@@ -406,7 +328,7 @@ static double *iterate_of(const kry_op *A, const double *b, const char *precond,
 static void check_iterates(const grid *g, kry_type type, const char *precond)
 {
     double *k = grid_coefficients(g, type), *b = random_array(type, grid_points(g));
-    kry_op *free_of_it = stencil_of(g, type, k, KRY_PATH_MARCH), *stored = NULL;
+    kry_op *free_of_it = stencil_of(g, type, k), *stored = NULL;
     static const int limits[] = { 1, 2, 3, 8, 400 };
 
     matrix A = grid_matrix(g, k);
@@ -445,19 +367,10 @@ static void stencil__solves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(stencil__march),
-        BOTH(stencil__global),
-        BOTH(stencil__local),
-        BOTH(stencil__texture1d),
-        BOTH(stencil__texture2d),
-        BOTH(stencil__sides),
-        BOTH(stencil__matrix),
-        BOTH(stencil__on_the_host),
-        BOTH(stencil__update),
-        cmocka_unit_test(stencil__matrix_of_problems),
-        BOTH(stencil__solves),
-        cmocka_unit_test(stencil__refusals),
-        cmocka_unit_test(stencil__images_of_profiles),
+        BOTH(stencil__grids),  BOTH(stencil__sides),
+        BOTH(stencil__matrix), BOTH(stencil__on_the_host),
+        BOTH(stencil__update), cmocka_unit_test(stencil__matrix_of_problems),
+        BOTH(stencil__solves), cmocka_unit_test(stencil__refusals),
     };
     return cmocka_run_group_tests_name("stencil", tests, keep_profile, restore_profile);
 }

@@ -35,20 +35,10 @@ static kry_status laplace_apply(void *self, double alpha, const kry_vec *x, doub
     int64_t x0, y0; /* vectors may start anywhere in their buffers */
     cl_mem from = kry_vec_buffer(x, &x0), to = kry_vec_buffer(y, &y0);
     cl_long size = n, first_x = x0, first_y = y0;
-    const struct {
-        size_t bytes;
-        const void *value;
-    } arg[] = { { sizeof size, &size },       { sizeof alpha, &alpha }, { sizeof from, &from },
-                { sizeof first_x, &first_x }, { sizeof beta, &beta },   { sizeof to, &to },
-                { sizeof first_y, &first_y } };
-    size_t global = n;
+    const kry_arg args[] = { KRY_ARG(size), KRY_ARG(alpha), KRY_ARG(from),   KRY_ARG(first_x),
+                             KRY_ARG(beta), KRY_ARG(to),    KRY_ARG(first_y) };
 
-    for (cl_uint i = 0; i < sizeof arg / sizeof arg[0]; i++)
-        if (clSetKernelArg(L->kernel, i, arg[i].bytes, arg[i].value))
-            return kry_fail(KRY_ERR_CALLBACK, "laplace: argument %u is refused", i);
-    cl_int err = clEnqueueNDRangeKernel(kry_device_queue(kry_vec_device(y)), L->kernel, 1, NULL,
-                                        &global, NULL, 0, NULL, NULL);
-    return err ? kry_fail(KRY_ERR_CALLBACK, "laplace: OpenCL error %d", err) : KRY_OK;
+    return kry_device_launch(kry_vec_device(y), L->kernel, n, 1, args, 7); /* n groups of one */
 }
 
 static kry_status laplace_diagonal(void *self, kry_vec *d)

@@ -35,7 +35,6 @@
 #include <kry/device.h>
 #include <kry/formats.h>
 #include <kry/io.h>
-#include <kry/laplace.h>
 #include <kry/op.h>
 #include <kry/precond.h>
 #include <kry/solver.h>

@@ -19,25 +19,6 @@ typedef enum kry_side {
     KRY_PERIODIC        /* the other side; both sides of an axis or none */
 } kry_side;
 
-/* How the kernels reach x: enumerator and name. */
-#define KRY_STENCIL_PATH_LIST(X)                                                                   \
-    X(KRY_PATH_MARCH, "march")         /* a queue in registers that marches along the last axis */ \
-    X(KRY_PATH_GLOBAL, "global")       /* every neighbour from global memory */                    \
-    X(KRY_PATH_LOCAL, "local")         /* tiles with their borders in local memory */              \
-    X(KRY_PATH_TEXTURE1D, "texture1d") /* an image of one row, or where there is none, of many */  \
-    X(KRY_PATH_TEXTURE2D, "texture2d") /* an image whose border colour is the boundary value 0 */
-
-typedef enum kry_stencil_path {
-#define KRY_STENCIL_PATH_ENUM(name, word) name,
-    KRY_STENCIL_PATH_LIST(KRY_STENCIL_PATH_ENUM)
-#undef KRY_STENCIL_PATH_ENUM
-        KRY_STENCIL_PATH_COUNT
-} kry_stencil_path;
-
-KRY_API const char *kry_stencil_path_name(kry_stencil_path path); /* never NULL */
-/* Returns  KRY_ERR_PARSE naming the paths. */
-KRY_API KRY_MUST_CHECK kry_status kry_stencil_path_parse(const char *word, kry_stencil_path *path);
-
 /* Unknown (i, j, k) is number i + nx (j + ny k). */
 typedef struct kry_stencil_params {
     size_t struct_size;
@@ -53,8 +34,7 @@ typedef struct kry_stencil_params {
                                   is Neumann). Host, copied. They take the place of harmonic means;
                                   `coefficient` then counts at low sides with given values, which
                                   need it */
-    kry_stencil_path path;
-    bool on_host; /* the operator, in double, stays there, also for devices without
+    bool on_host;              /* the operator, in double, stays there, also for devices without
                      double: for kry_mixed_create, which refines with it */
 } kry_stencil_params;
 #define KRY_STENCIL(...) \
@@ -72,10 +52,8 @@ typedef struct kry_stencil_params {
  *
  * Returns  KRY_ERR_ARGUMENT for sizes, spacings, coefficients or faces that are not positive, 2^31
  *          or more unknowns, a periodic side without its partner, faces of some axes only, or
- *          without the coefficients that a low side needs; KRY_ERR_UNSUPPORTED for a path the
- *          device, the number type or the grid does not allow (the message names another one);
- *          KRY_ERR_SHAPE on a team whose vectors of n rows are split elsewhere than between layers.
- * Source   Wang, Gobbert et al. (paths); see docs/stencils.md
+ *          without the coefficients that a low side needs; KRY_ERR_SHAPE on a team whose vectors
+ *          of n rows are split elsewhere than between layers.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
                                                      const kry_stencil_params *params, kry_op **A);

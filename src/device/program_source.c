@@ -56,7 +56,7 @@ done:
 static const struct {
     const char *file, *word;
 } before[] = { { "direction.clh", "" },      { "barrier.clh", "RESIDENT_PARAMS" },
-               { "image.clh", "image.clh" }, { "laplace.clh", "laplace.clh" },
+               { "image.clh", "image.clh" }, { "papers/mean.clh", "mean.clh" },
                { "sweep.clh", "sweep.clh" }, { "pivot.clh", "pivot.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */

@@ -25,7 +25,7 @@ kry_status kry_stencil_twin(void *self, kry_type type, double factor, const doub
 {
     const kry_stencil *A = self;
     kry_status st = KRY_OK;
-    kry_stencil_params p = *KRY_STENCIL(.path = A->path);
+    kry_stencil_params p = *KRY_STENCIL();
     kry_slab slab = A->slab;
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: a grid operator is not scaled by a diagonal");

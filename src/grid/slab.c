@@ -139,11 +139,6 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
     int64_t layer = params->size[0], n = layer * params->size[1];
 
     if (params->size[2]) layer = n, n *= params->size[2];
-    CHECK(params->path != KRY_PATH_TEXTURE1D && params->path != KRY_PATH_TEXTURE2D,
-          KRY_ERR_UNSUPPORTED,
-          "kry_stencil_create: path %s is for one device, for images hold no neighbours' numbers; "
-          "use path march, global or local",
-          kry_stencil_path_name(params->path));
     TRY(kry_split_blocks(team->team, "kry_stencil_create", n, NULL, layer, &split));
     const parts p = { type, params, split };
     TRY(kry_alloc(1, sizeof *values, &values));

@@ -9,59 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names ------------------------------------------------------------------------------- */
-
-static const char *const path_names[] = {
-#define PATH_NAME(name, word) [name] = word,
-    KRY_STENCIL_PATH_LIST(PATH_NAME)
-#undef PATH_NAME
-};
-
-const char *kry_stencil_path_name(kry_stencil_path path)
-{
-    return (unsigned)path < KRY_STENCIL_PATH_COUNT ? path_names[path] : "unknown";
-}
-
-kry_status kry_stencil_path_parse(const char *word, kry_stencil_path *path)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(word && path, KRY_ERR_ARGUMENT, "kry_stencil_path_parse: NULL");
-    for (int i = 0; i < KRY_STENCIL_PATH_COUNT; i++)
-        if (!strcmp(word, path_names[i])) return *path = (kry_stencil_path)i, KRY_OK;
-    CHECK(false, KRY_ERR_PARSE,
-          "kry_stencil_path_parse: '%s' is none of march, global, local, texture1d, texture2d",
-          word);
-done:
-    return st;
-}
-
 /* ---- the table --------------------------------------------------------------------------- */
-
-static bool uses_image(const kry_stencil *A)
-{
-    return A->path == KRY_PATH_TEXTURE1D || A->path == KRY_PATH_TEXTURE2D;
-}
-
-static kry_status apply_image(kry_stencil *A, double alpha, const kry_vec *x, double beta,
-                              kry_vec *y)
-{
-    kry_status st = KRY_OK;
-    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
-    cl_int x_at;
-
-    TRY(kry_image_take(&A->image, x, &x_at));
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(A->image.image), ARG(x_at),
-                             ARG_ACC(A->dev, b), ARG(y->buffer),      ARG(y->first) };
-    TRY(kry_stencil_launch(A, &A->apply_image, rest, COUNT(rest)));
-done:
-    return st;
-}
 
 static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_stencil *A = self;
-    if (uses_image(A) && kry_image_reaches(&A->image, x)) return apply_image(A, alpha, x, beta, y);
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
@@ -151,13 +103,11 @@ static void stencil_describe(void *self, kry_op_info *info)
     double word = (double)A->n * (double)kry_type_size(A->type);
     double faces = A->face[0] ? A->axes * word : 0;
 
-    info->variant = A->variant;
+    info->variant = "march";
     info->nnz = A->n;
     for (int a = 0; a < A->axes; a++) info->nnz += entries_along(A, a);
     info->bytes_stored = faces + (A->coefficient ? word : 0);
     info->bytes_per_apply = 2 * word + faces;
-    if (uses_image(A) && !A->image.wraps) info->bytes_per_apply += 2 * word;
-    if (uses_image(A)) return;
     info->bytes_per_direction = 3 * word + faces;
     info->bytes_per_step = 4 * word + faces;
 }
@@ -167,31 +117,27 @@ static void stencil_destroy(void *self)
     kry_stencil *A = self;
     if (!A) return;
     kry_stencil_resident_release(A);
-    kry_image_release(&A->image);
     kry_stencil_release_numbers(A);
     kry_halo_release(&A->slab.halo);
     free(A);
 }
 
-/* Solvers reach x by the path in their own steps, too, but for images, which must be made first. */
 #define TABLE                                                                                     \
     .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
     .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
     .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
     .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour, .twin = kry_stencil_twin
 
-static const kry_op_table image_table = { TABLE };
 static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
                                             .apply_step = stencil_step,
                                             .run_cg = kry_stencil_run_cg };
-/* What stays on a chip cannot meet another. */
+/* A persistent kernel cannot exchange halos. */
 static const kry_op_table slab_table = { TABLE, .apply_direction = stencil_direction,
                                          .apply_step = stencil_step };
 
 kry_stencil *kry_stencil_of(const kry_op *op)
 {
-    bool is = op && (op->table == &stencil_table || op->table == &image_table ||
-                     op->table == &slab_table);
+    bool is = op && (op->table == &stencil_table || op->table == &slab_table);
     return is ? op->self : NULL;
 }
 
@@ -233,8 +179,6 @@ static kry_status check_params(const kry_device *dev, kry_type type, const kry_s
               "kry_stencil_create: what stays on the host is in double");
     else
         TRY(kry_type_check("kry_stencil_create", dev, type));
-    CHECK((unsigned)p->path < KRY_STENCIL_PATH_COUNT, KRY_ERR_ARGUMENT,
-          "kry_stencil_create: path = %d is none", (int)p->path);
     for (int a = 0; a < (p->size[2] ? 3 : 2); a++) {
         TRY(check_axis(p, a));
         CHECK(p->size[a] <= INT32_MAX / n, KRY_ERR_ARGUMENT,
@@ -270,15 +214,9 @@ static bool is_singular(const kry_stencil *A)
 
 void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES])
 {
-    static const int path[] = { [KRY_PATH_MARCH] = 0,
-                                [KRY_PATH_GLOBAL] = 1,
-                                [KRY_PATH_LOCAL] = 2,
-                                [KRY_PATH_TEXTURE1D] = 1,
-                                [KRY_PATH_TEXTURE2D] = 1 };
-
     snprintf(text, KRY_STENCIL_DEFINES,
-             "-DAXES=%d -DPATH=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s",
-             A->axes, path[A->path], ghost_define(A, 0, false), ghost_define(A, 0, true),
+             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s",
+             A->axes, ghost_define(A, 0, false), ghost_define(A, 0, true),
              ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
              ghost_define(A, 2, true), A->variable ? " -DVARIABLE" : "",
              A->singular ? " -DDRIFT" : "", A->slab.low ? " -DSHARED_LOW" : "",
@@ -304,9 +242,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
         A->high[a] = a < A->axes ? p->high[a] : KRY_NEUMANN;
     }
     A->singular = is_singular(A);
-    A->path = p->path;
     A->variable = variable;
-    snprintf(A->variant, sizeof A->variant, "%s", kry_stencil_path_name(A->path));
     A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
 }
 
@@ -346,52 +282,6 @@ static kry_status make_kernels(kry_stencil *A, bool harmonic)
         TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
 done:
     return st;
-}
-
-static kry_status check_plane(const kry_stencil *A)
-{
-    kry_status st = KRY_OK;
-    kry_side side = A->low[0];
-
-    CHECK(A->axes == 2, KRY_ERR_UNSUPPORTED,
-          "kry_stencil_create: path texture2d is for two axes; use texture1d");
-    for (int a = 0; a < 2; a++)
-        CHECK(
-            (side == KRY_DIRICHLET || side == KRY_NEUMANN) && A->low[a] == side &&
-                A->high[a] == side,
-            KRY_ERR_UNSUPPORTED,
-            "kry_stencil_create: in path texture2d a sampler stands for the sides, which must all "
-            "be Dirichlet on points or all Neumann; use texture1d");
-done:
-    return st;
-}
-
-static kry_status make_image(kry_stencil *A)
-{
-    static const char instead[] = "use path march or global";
-    kry_status st = KRY_OK;
-    bool plane = A->path == KRY_PATH_TEXTURE2D;
-    char how[64], more[96], defines[KRY_STENCIL_DEFINES];
-
-    if (plane) TRY(check_plane(A));
-    TRY(plane ? kry_image_create_plane(A->dev, A->type, A->size[0], A->size[1],
-                                       "kry_stencil_create: path texture2d", instead, &A->image)
-              : kry_image_create(A->dev, A->type, A->n, "kry_stencil_create: path texture1d",
-                                 instead, &A->image));
-    kry_image_defines(&A->image, how, sizeof how);
-    snprintf(more, sizeof more, "-DLANES=1 %s%s", how, plane ? " -DX_PLANE" : "");
-    kry_stencil_defines(A, more, defines);
-    A->apply_image = kry_stencil_plan(A, 1, false);
-    TRY(kry_kernel_get(A->dev, "stencil", A->type, defines, "stencil_apply_image",
-                       &A->apply_image.kernel));
-    if (!plane && !A->image.wraps) strcat(A->variant, ", x copied to a 2-D image");
-done:
-    return st;
-}
-
-static const kry_op_table *table_of(const kry_stencil *A)
-{
-    return uses_image(A) ? &image_table : kry_stencil_is_slab(A) ? &slab_table : &stencil_table;
 }
 
 /* A twin without coefficients takes the factor in its weights. */
@@ -444,12 +334,11 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
                   like ? like->face[0] != NULL : params->coefficient || params->face[0]);
     if (like && !like->face[0]) TRY(scale_weights(A, factor));
     TRY(make_kernels(A, harmonic));
-    if (uses_image(A)) TRY(make_image(A));
     TRY(like ? kry_stencil_copy_faces(A, like, factor) : kry_stencil_create_faces(A, params));
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
-    TRY(kry_op_create(dev, table_of(A), A, &shape, out));
+    TRY(kry_op_create(dev, kry_stencil_is_slab(A) ? &slab_table : &stencil_table, A, &shape, out));
     A = NULL;
 done:
     kry_halo_release(&halo);

@@ -8,7 +8,6 @@
 #include "operator/halo.h"
 #include "operator/op.h"
 #include "sparse/sparse.h"
-#include "vector/image.h"
 #include <kry/stencil.h>
 
 /* A kernel and how its sweep is launched: see GRID in cl/sweep.clh. */
@@ -50,7 +49,6 @@ typedef struct kry_slab {
 typedef struct kry_stencil {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
-    kry_stencil_path path;
     int axes;           /* 2 or 3 */
     int64_t size[3], n; /* size[2] is 1 with two axes; n is their product: what is here */
     double weight[3];   /* diffusion / h^2 */
@@ -68,8 +66,6 @@ typedef struct kry_stencil {
     kry_sweep apply, direction, step;             /* on those */
     kry_sweep apply_anywhere, residual, diagonal; /* on all */
     kry_kernel *side, *faces;
-    kry_image image;                                  /* texture paths */
-    kry_sweep apply_image;                            /* from it */
     struct kry_stencil_resident *resident;            /* resident.c; owned, NULL: not made */
     kry_sweep relax[2], scale[2], poisson[2], colour; /* relax.c; no kernel until asked for. [1]:
                                                          on vectors that start anywhere */

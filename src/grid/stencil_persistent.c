@@ -305,8 +305,6 @@ kry_status kry_stencil_run_cg(void *self, kry_cg_run *run)
     kry_status st = KRY_OK;
     kry_stencil *A = self;
 
-    CHECK(A->path == KRY_PATH_MARCH, KRY_ERR_UNSUPPORTED, "path %s was asked for",
-          kry_stencil_path_name(A->path));
     TRY(prepare(A));
     if (run->action == KRY_CG_PREPARE) return KRY_OK;
     resident *R = A->resident;

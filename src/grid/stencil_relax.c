@@ -17,14 +17,6 @@ static kry_status get_kernel(const kry_stencil *A, const char *stem, const char 
     return kry_kernel_get(A->dev, stem, A->type, defines, name, kernel);
 }
 
-/* The same grid for kernels that march along columns, whatever the path of its products. */
-static kry_stencil marching(const kry_stencil *A)
-{
-    kry_stencil same = *A;
-    same.path = KRY_PATH_MARCH;
-    return same;
-}
-
 /* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
 
 /* Never read nor written, where the kernel wants a buffer. */
@@ -140,12 +132,11 @@ static kry_status make_colours(kry_stencil *A)
 {
     kry_status st = KRY_OK;
     int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
-    int64_t length = A->path == KRY_PATH_MARCH ? A->residual.length : 1;
+    int64_t length = A->residual.length;
     kry_kernel *kernel;
 
     if (A->colour.kernel) return KRY_OK;
-    const kry_stencil same = marching(A);
-    TRY(get_kernel(&same, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
+    TRY(get_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
     A->colour = A->dev->info.cpu_kernels
                     ? shares(A, kernel, rows)
                     : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last), (length + 1) / 2);
@@ -204,7 +195,7 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
  * parts M is symmetric and positive as before, in blocks. */
 static kry_stencil block_of(const kry_stencil *A)
 {
-    kry_stencil block = marching(A);
+    kry_stencil block = *A;
     int last = A->axes - 1;
 
     if (A->slab.low) block.low[last] = KRY_DIRICHLET; /* nothing of the neighbour beyond */

@@ -11,7 +11,7 @@ enum { GRID_ARGS = 21, REST = 18 };
 int kry_stencil_lanes(const kry_stencil *A)
 {
     int lanes = kry_vector_width(A->dev, A->type);
-    if (A->path != KRY_PATH_MARCH || A->dev->info.cpu_kernels) return 1;
+    if (A->dev->info.cpu_kernels) return 1;
     while (A->size[0] % lanes) lanes /= 2;
     return lanes;
 }
@@ -48,16 +48,6 @@ static void cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
     s->work = (cl_int)(count * pieces_of(last, s->length));
 }
 
-/* Their number; *length: layers of one, 0: as many as suit. */
-static int64_t tiles_of(const kry_stencil *A, int64_t last, cl_int *length)
-{
-    static const int tile[2][3] = { { 32, 16, 1 }, { 32, 4, 4 } }; /* TX, TY, TZ of sweep.clh */
-    int64_t count = 1;
-    for (int a = 0; a < A->axes - 1; a++) count *= pieces_of(A->size[a], tile[A->axes == 3][a]);
-    if (!*length) *length = tile[A->axes == 3][A->axes - 1];
-    return count * pieces_of(last, *length);
-}
-
 /* Over `last` layers, each of them a piece if they are `apart`, with those groups that fit on the
  * device at once. */
 static kry_sweep plan(const kry_stencil *A, int64_t last, bool apart, int lanes, bool heavy)
@@ -74,22 +64,19 @@ static kry_sweep plan(const kry_stencil *A, int64_t last, bool apart, int lanes,
 
     s.length = apart ? 1 : (cl_int)last;
     s.slab = kry_stencil_is_slab(A);
-    if (A->path == KRY_PATH_LOCAL) {
-        s.length = apart, per_group = 1;
-        s.work = (cl_int)tiles_of(A, last, &s.length);
-    } else if (dev->info.cpu_kernels) {
+    if (dev->info.cpu_kernels) {
         s.groups = kry_groups_for_sums(dev, A->type, points);
-    } else if (A->path == KRY_PATH_MARCH) {
+    } else {
         if (A->axes == 3) {
             s.width = tile_width(A, lanes), per_group = 1;
             columns = pieces_of(columns, s.width) * pieces_of(A->size[1], group / s.width);
         }
         s.work = (cl_int)(columns * last);
         if (!apart) cut_columns(&s, last, columns, most * per_group);
+        s.groups = pieces_of(s.work, per_group);
+        if (s.groups > most) s.groups = most;
     }
     s.stride = s.length, s.until = (cl_int)last;
-    if (!s.groups) s.groups = pieces_of(s.work, per_group);
-    if (s.groups > most && !(dev->info.cpu_kernels && A->path != KRY_PATH_LOCAL)) s.groups = most;
     return s;
 }
 

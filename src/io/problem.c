@@ -92,7 +92,7 @@ static kry_status grid_describe(const grid *g, kry_problem *p)
     kry_status st = KRY_OK;
     kry_stencil_params *stencil = NULL;
     TRY(kry_alloc(1, sizeof *stencil, &stencil));
-    *stencil = *KRY_STENCIL(.path = KRY_PATH_MARCH);
+    *stencil = *KRY_STENCIL();
     for (int a = 0; a < g->axes; a++) {
         stencil->size[a] = g->size;
         stencil->spacing[a] = 1;

@@ -100,7 +100,7 @@ static kry_status describe(const spec *s, int axes, kry_problem *p)
     place c = { .axes = axes, .size = s->size };
 
     TRY(kry_alloc(1, sizeof *grid, &grid));
-    *grid = *KRY_STENCIL(.path = KRY_PATH_MARCH);
+    *grid = *KRY_STENCIL();
     p->grid = grid; /* owns all from here on */
     TRY(kry_alloc((size_t)p->n, sizeof *cell, &cell));
     grid->coefficient = cell;

@@ -50,5 +50,5 @@ def check_pragma(name, text):
 
 
 def check_files(folder):
-    paths = sorted(pathlib.Path(folder).glob('*.cl*'))
+    paths = sorted(pathlib.Path(folder).rglob('*.cl*'))
     return [c for path in paths for c in check(path.name, path.read_text())]

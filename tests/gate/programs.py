@@ -52,7 +52,8 @@ def listed():
 
 
 def stems(cl):
-    return sorted(path.stem for path in pathlib.Path(cl).glob('*.cl'))
+    paths = pathlib.Path(cl).rglob('*.cl')
+    return sorted(path.relative_to(cl).with_suffix('').as_posix() for path in paths)
 
 
 def sources(program, names):

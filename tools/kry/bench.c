@@ -184,7 +184,7 @@ static const struct benchmark {
     const char *name;
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
-    bool format, path;          /* is --format, is --stencil-path a question there? */
+    bool format;                /* is --format a question there? */
     bool table;                 /* of products: --hot, --svg */
     bool iterates;              /* --resident, --null-space */
     bool counts;                /* --maxit */
@@ -192,11 +192,11 @@ static const struct benchmark {
     bool words;                 /* takes words of its own */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
-    { "spmv", bench_spmv, true, true, true, .format = true, .path = true, .table = true },
-    { "stencil", bench_stencil, true, true, true, .path = true, .table = true },
-    { "cg", bench_cg, true, true, true, .format = true, .path = true, .iterates = true,
+    { "spmv", bench_spmv, true, true, true, .format = true, .table = true },
+    { "stencil", bench_stencil, true, true, true, .table = true },
+    { "cg", bench_cg, true, true, true, .format = true, .iterates = true,
       .repeats = true },
-    { "kernels", bench_kernels, true, true, true, .format = true, .path = true, .iterates = true,
+    { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,
       .counts = true },
     { "mtx", bench_mtx, .device = false },
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
@@ -214,7 +214,6 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
     CHECK(f->sources || (f->words && !o->problem_count) || o->word_count + o->problem_count == 1,
           KRY_ERR_PARSE, "%s takes no matrix", word);
     CHECK(f->format || !o->format, KRY_ERR_PARSE, "%s takes no --format", word);
-    CHECK(f->path || !o->stencil_path, KRY_ERR_PARSE, "%s takes no --stencil-path", word);
     CHECK(f->table || (!o->hot && !o->svg), KRY_ERR_PARSE, "%s takes neither --hot nor --svg",
           word);
     CHECK(f->iterates || !options_solver(o, "resident"), KRY_ERR_PARSE, "%s takes no --resident",

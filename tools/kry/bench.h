@@ -12,7 +12,7 @@ typedef struct bench {
     kry_device *device;
     const kry_device_info *info;
     kry_type type;
-    form form;        /* what --format and --stencil-path say */
+    form form;        /* what --format says */
     bool matrix_free; /* sources on a grid come without their entries, unless the form needs them */
     int64_t seed;
     double copy;       /* bytes per second of y := x; measured first, or by stream itself */

@@ -1,6 +1,6 @@
 /*
  * bench_spmv.c - kry bench spmv and kry bench stencil: y := A x in every format that takes the
- * matrix, and from grids in every way that needs none.
+ * matrix, and from grids without one.
  *
  * bytes are those of the operator's own model: its numbers and structure, x and y once.
  */
@@ -21,7 +21,7 @@ static void print_heading(const bench *b, const product_input *in)
     printf("\n%s: n %s, nnz %s, %s, %s\n", in->name, text_whole(in->A.rows, n, sizeof n),
            text_whole(in->A.nnz, nnz, sizeof nnz), kry_type_name(b->type),
            b->o->hot ? "hot: one copy" : "cold: copies take turns until no cache holds them");
-    printf("%-9s %9s %8s %7s %7s %8s %9s %9s  %s\n", b->form.stencil ? "path" : "format", "time",
+    printf("%-9s %9s %8s %7s %7s %8s %9s %9s  %s\n", "format", "time",
            "GB/s", "of copy", "GFLOP/s", "padding", "bytes", "set-up", "variant");
 }
 
@@ -78,8 +78,7 @@ static kry_status time_form(const bench *b, const product_input *in, const char 
     kry_status st = KRY_OK;
     product_timing t;
     TRY(product_time(b, in, f, &t));
-    bool asked_for = b->o->format || b->o->stencil_path;
-    CHECK(!t.refused[0] || !asked_for, KRY_ERR_UNSUPPORTED, "%s", t.refused);
+    CHECK(!t.refused[0] || !b->o->format, KRY_ERR_UNSUPPORTED, "%s", t.refused);
     if (b->o->json)
         print_json(b, in, name, &t);
     else
@@ -106,17 +105,6 @@ done:
     return st;
 }
 
-static kry_status time_paths(const bench *b, const product_input *in)
-{
-    kry_status st = KRY_OK;
-    for (int i = 0; i < KRY_STENCIL_PATH_COUNT; i++) {
-        form f = { .stencil = true, .path = (kry_stencil_path)i };
-        TRY(time_form(b, in, kry_stencil_path_name(f.path), &f));
-    }
-done:
-    return st;
-}
-
 static kry_status time_source(const bench *b, const source *s)
 {
     kry_status st = KRY_OK;
@@ -125,12 +113,10 @@ static kry_status time_source(const bench *b, const source *s)
     TRY(product_input_create(b, s, &in));
     CHECK(in.A.nnz > 0, KRY_ERR_UNSUPPORTED, "%s has no entries to multiply with", s->name);
     print_heading(b, &in);
-    if (o->stencil_path)
-        TRY(time_form(b, &in, kry_stencil_path_name(b->form.path), &b->form));
-    else if (o->format)
+    if (o->format)
         TRY(time_form(b, &in, o->format, &b->form));
     else if (b->form.stencil)
-        TRY(time_paths(b, &in));
+        TRY(time_form(b, &in, "stencil", &b->form));
     else
         TRY(time_formats(b, &in));
 done:

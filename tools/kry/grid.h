@@ -6,9 +6,6 @@
 
 #include "common.h"
 
-kry_status grid_operator(const kry_stencil_params *grid, kry_stencil_path path, kry_device *device,
-                         kry_type type, kry_op **A);
-
 /* y = A x on the host, A as a device has it in `type`, summed in double; n numbers each. */
 void grid_apply(const kry_stencil_params *grid, kry_type type, const double *x, double *y);
 

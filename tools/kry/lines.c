@@ -48,7 +48,7 @@ kry_status lines_create(const char *title, const char *subtitle, const lines_axi
                         const lines_axis *y, lines **l)
 {
     kry_status st = KRY_OK;
-    TRY(kry_alloc(1, sizeof **l, l));
+    TRY(allocate(1, sizeof **l, l));
     snprintf((*l)->title, sizeof(*l)->title, "%s", title);
     snprintf((*l)->subtitle, sizeof(*l)->subtitle, "%s", subtitle);
     (*l)->x = axis_empty(x);
@@ -97,7 +97,7 @@ kry_status lines_add(lines *l, const char *curve, double x, double y)
     while (c < l->curves && strcmp(l->name[c], curve)) c++;
     CHECK(c < CURVES, KRY_ERR_UNSUPPORTED, "more than %d curves in a picture", CURVES);
     if (l->count == l->room) {
-        TRY(kry_realloc((size_t)l->room * 2 + 16, sizeof *l->at, &l->at));
+        TRY(reallocate((size_t)l->room * 2 + 16, sizeof *l->at, &l->at));
         l->room = l->room * 2 + 16;
     }
     if (c == l->curves) snprintf(l->name[l->curves++], sizeof l->name[c], "%s", curve);

@@ -4,7 +4,7 @@
 #ifndef KRY_LINES_H
 #define KRY_LINES_H
 
-#include "operator/op.h"
+#include "common.h"
 
 typedef struct lines lines;
 

@@ -186,13 +186,8 @@ kry_status options_form(const options *o, kry_values values, form *f)
     kry_status st = KRY_OK;
     bool named = o->format && !strcmp(o->format, "stencil");
     *f = (form){ .stored = o->format && !named,
-                 .stencil = named || o->stencil_path,
+                 .stencil = named,
                  .matrix = *KRY_MATRIX(.traits = 0) };
-    CHECK(!f->stored || !f->stencil, KRY_ERR_PARSE,
-          "--stencil-path goes with --format stencil, which is the default on grids, not with "
-          "--format %s",
-          o->format);
-    if (o->stencil_path) TRY(kry_stencil_path_parse(o->stencil_path, &f->path));
     if (!f->stored) goto done;
     TRY(kry_format_parse(o->format, &f->matrix));
     if (f->matrix.format == KRY_FORMAT_AUTO) goto done;

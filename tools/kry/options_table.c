@@ -24,8 +24,6 @@ static const option table[] = {
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
       "..." },
-    { "stencil-path", 0, TEXT, AT(stencil_path), FOR_SOLVE | FOR_BENCH, "PATH", false,
-      "how a stencil reads x: march (default), global, local, texture1d, texture2d" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, "N", false,
       "iterations of the solve (kernels; default 50)" },
     { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,

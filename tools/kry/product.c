@@ -89,15 +89,12 @@ static kry_status create_operator(const bench *b, const product_input *in, const
 {
     kry_status st = KRY_OK;
     double start = now();
-    if (in->make) {
+    if (in->make)
         TRY(in->make(b, in, A));
-    } else if (f->stencil) {
-        kry_stencil_params grid = *in->grid;
-        grid.path = f->path;
-        TRY(kry_stencil_create(b->device, b->type, &grid, A));
-    } else {
+    else if (f->stencil)
+        TRY(kry_stencil_create(b->device, b->type, in->grid, A));
+    else
         TRY(stored_matrix(b, in, &f->matrix, A));
-    }
     TRY(kry_device_finish(b->device));
     double taken = now() - start;
     if (taken < *seconds) *seconds = taken;

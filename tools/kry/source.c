@@ -8,9 +8,7 @@
 static kry_status no_grid(const char *name)
 {
     return kry_fail(KRY_ERR_UNSUPPORTED,
-                    "%s has no grid, which --format stencil and --stencil-path need (as "
-                    "poisson2d:N has it)",
-                    name);
+                    "%s has no grid, which --format stencil needs (as poisson2d:N has it)", name);
 }
 
 /* A grid's entries are left out unless a stored matrix is wanted. */
@@ -101,7 +99,6 @@ kry_status source_operator(const source *s, kry_device *device, kry_type type, c
     matrix.on_host = f->on_host;
     if (!source_matrix_free(s)) return stored_matrix(s, device, type, &matrix, A);
     kry_stencil_params grid = *s->problem->grid;
-    grid.path = f->path;
     grid.on_host = f->on_host;
     return kry_stencil_create(device, type, &grid, A);
 }

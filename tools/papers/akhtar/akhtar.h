@@ -4,13 +4,12 @@
 #ifndef KRY_AKHTAR_H
 #define KRY_AKHTAR_H
 
+#include "jacobi.h"
 #include "lines.h"
 #include "reproduce.h"
-#include <kry/laplace.h>
 
 /* n points on a side, 0 at the start; sin(pi y z) and so on where an index would be n. */
-kry_status akhtar_cube(const bench *b, kry_type type, int64_t n, kry_laplace_kernel kernel,
-                       kry_laplace **laplace);
+kry_status akhtar_cube(const bench *b, kry_type type, int64_t n, jacobi_kernel kernel, jacobi **J);
 
 /* <prefix>-<figure>.svg, where a prefix was given. */
 bool akhtar_figure(const bench *b, const char *figure, char *path, size_t size);

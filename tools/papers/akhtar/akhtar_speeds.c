@@ -60,15 +60,15 @@ static kry_status time_host(kry_type type, int64_t n, double *seconds)
     void *w = NULL, *next = NULL;
     double t[3];
 
-    TRY(kry_alloc(numbers, kry_type_size(type), &w));
-    TRY(kry_alloc(numbers, kry_type_size(type), &next));
+    TRY(allocate(numbers, kry_type_size(type), &w));
+    TRY(allocate(numbers, kry_type_size(type), &next));
     for (int r = -1; r < (int)COUNT(t); r++) { /* the first brings the pages in */
-        double start = kry_now();
+        double start = now();
         if (type == KRY_F32)
             host_sweep_single(n, w, next);
         else
             host_sweep_double(n, w, next);
-        if (r >= 0) t[r] = kry_now() - start;
+        if (r >= 0) t[r] = now() - start;
         void *spare = w;
         w = next, next = spare;
     }
@@ -81,61 +81,59 @@ done:
 
 /* ---- the kernels -------------------------------------------------------------------------- */
 
-static kry_status time_run(const bench *b, kry_laplace *L, int64_t sweeps, double *seconds)
+static kry_status time_run(const bench *b, jacobi *J, int64_t sweeps, double *seconds)
 {
     kry_status st = KRY_OK;
     TRY(kry_device_finish(b->device));
-    double start = kry_now();
-    TRY(kry_laplace_run(L, sweeps, NULL));
+    double start = now();
+    TRY(jacobi_run(J, sweeps, NULL));
     TRY(kry_device_finish(b->device));
-    *seconds = (kry_now() - start) / (double)sweeps;
+    *seconds = (now() - start) / (double)sweeps;
 done:
     return st;
 }
 
 /* Seconds per sweep: the median of some runs of at least 20 ms, each a multiple of what block makes
  * in a pass. One run of one sweep, where that alone takes a tenth of a second. */
-static kry_status time_sweeps(const bench *b, kry_laplace *L, double *seconds)
+static kry_status time_sweeps(const bench *b, jacobi *J, double *seconds)
 {
     kry_status st = KRY_OK;
     double t[REPEATS];
-    kry_laplace_info info;
 
-    kry_laplace_describe(L, &info);
-    TRY(time_run(b, L, 1, seconds)); /* compiles */
-    TRY(time_run(b, L, 1, seconds));
-    if (*seconds > 0.1 && info.launches_per_sweep >= 1) goto done;
-    TRY(time_run(b, L, IN_A_RUN, seconds));
+    TRY(time_run(b, J, 1, seconds)); /* compiles */
+    TRY(time_run(b, J, 1, seconds));
+    if (*seconds > 0.1 && J->launches_per_sweep >= 1) goto done;
+    TRY(time_run(b, J, IN_A_RUN, seconds));
     double runs = ceil(0.02 / *seconds / IN_A_RUN);
     int64_t sweeps = IN_A_RUN * (runs < 1 ? 1 : (int64_t)runs);
-    for (int r = 0; r < REPEATS; r++) TRY(time_run(b, L, sweeps, &t[r]));
+    for (int r = 0; r < REPEATS; r++) TRY(time_run(b, J, sweeps, &t[r]));
     *seconds = bench_median(t, REPEATS);
 done:
     return st;
 }
 
 /* Seconds per sweep, or NaN and why not. */
-static kry_status time_kernel(const bench *b, int64_t n, kry_laplace_kernel kernel, double *seconds,
+static kry_status time_kernel(const bench *b, int64_t n, jacobi_kernel kernel, double *seconds,
                               char *why, size_t size)
 {
     kry_status st = KRY_OK;
-    kry_laplace *L = NULL;
+    jacobi *J = NULL;
 
     *seconds = NAN;
-    if (kernel == KRY_LAPLACE_K8 && n > MATRIX_MOST) {
+    if (kernel == JACOBI_K8 && n > MATRIX_MOST) {
         snprintf(why, size, "its matrix is made on the host: up to %d points on a side",
                  MATRIX_MOST);
         goto done;
     }
-    st = akhtar_cube(b, b->type, n, kernel, &L);
+    st = akhtar_cube(b, b->type, n, kernel, &J);
     if (st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_MEMORY) {
         snprintf(why, size, "%s", kry_last_error());
         st = KRY_OK;
         goto done;
     }
-    if (st == KRY_OK) TRY(time_sweeps(b, L, seconds));
+    if (st == KRY_OK) TRY(time_sweeps(b, J, seconds));
 done:
-    kry_laplace_release(&L);
+    jacobi_release(&J);
     return st;
 }
 
@@ -175,12 +173,12 @@ static void print_kernel(const bench *b, const char *name, int64_t n, const doub
     fflush(stdout);
 }
 
-static kry_status plot(const figures *f, kry_laplace_kernel kernel, int64_t n,
+static kry_status plot(const figures *f, jacobi_kernel kernel, int64_t n,
                        const double q[QUANTITIES])
 {
     kry_status st = KRY_OK;
-    const char *name = kry_laplace_kernel_name(kernel);
-    lines *speed_up = kernel >= KRY_LAPLACE_K1A ? f->resident : f->launches;
+    const char *name = jacobi_kernel_name(kernel);
+    lines *speed_up = kernel >= JACOBI_K1A ? f->resident : f->launches;
 
     TRY(lines_add(f->ms, name, (double)n, q[MS]));
     TRY(lines_add(f->gflops, name, (double)n, q[GFLOPS]));
@@ -196,7 +194,7 @@ static kry_status time_size(const bench *b, const figures *f, int64_t n)
 
     TRY(time_host(b->type, n, &host));
     print_heading(b, n, host);
-    for (int k = 0; k < KRY_LAPLACE_KERNEL_COUNT; k++) {
+    for (int k = 0; k < JACOBI_KERNEL_COUNT; k++) {
         double q[QUANTITIES], seconds;
         char why[300] = "";
         TRY(time_kernel(b, n, k, &seconds, why, sizeof why));
@@ -205,7 +203,7 @@ static kry_status time_size(const bench *b, const figures *f, int64_t n)
         q[BANDWIDTH] = 2 * (double)kry_type_size(b->type) * points / seconds / 1e9;
         q[OF_COPY] = q[BANDWIDTH] * 1e9 / b->copy;
         q[SPEED_UP] = host / seconds;
-        print_kernel(b, kry_laplace_kernel_name(k), n, q, why);
+        print_kernel(b, jacobi_kernel_name(k), n, q, why);
         TRY(plot(f, k, n, q));
     }
     if (!b->o->json) printf("\n");

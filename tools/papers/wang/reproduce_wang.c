@@ -6,8 +6,8 @@
  *
  * Source   Wang, Gobbert et al.; their times on a Tesla C2070.
  */
-#include "grid.h"
 #include "lines.h"
+#include "paths.h"
 #include "reproduce.h"
 #include "surface.h"
 #include "text.h"
@@ -115,8 +115,8 @@ static kry_status sheet_create(const bench *b, int64_t n, sheet *s)
     snprintf(spec, sizeof spec, "poisson2d:%" PRId64, n);
     TRY(kry_problem_create_grid(spec, 0, &s->problem));
     int64_t unknowns = s->problem->n;
-    TRY(kry_alloc((size_t)unknowns, sizeof(double), &s->values));
-    TRY(grid_operator(s->problem->grid, KRY_PATH_MARCH, b->device, b->type, &s->A));
+    TRY(allocate((size_t)unknowns, sizeof(double), &s->values));
+    TRY(kry_stencil_create(b->device, b->type, s->problem->grid, &s->A));
     TRY(kry_solver_create(s->A, solver_words, NULL, NULL, &s->solver));
     TRY(kry_vec_create(b->device, b->type, unknowns, 1, &s->b));
     TRY(kry_vec_create(b->device, b->type, unknowns, 1, &s->x));
@@ -170,7 +170,7 @@ static kry_status draw_surface(const bench *b, const sheet *s, bool error)
     snprintf(path, sizeof path, "%.500s-%s.svg", b->o->svg, error ? "error" : "solution");
     snprintf(subtitle, sizeof subtitle, "CG to 1e-6 on %" PRId64 " x %" PRId64 " points, %s", n, n,
              b->info->name);
-    TRY(kry_alloc((size_t)(points * points), sizeof(double), &z));
+    TRY(allocate((size_t)(points * points), sizeof(double), &z));
     for (int64_t i = 0; i < p->n; i++)
         z[i % n + 1 + points * (i / n + 1)] =
             error ? fabs(s->values[i] - p->solution[i]) : s->values[i];
@@ -208,24 +208,33 @@ done:
 
 /* ---- figure 11 ------------------------------------------------------------------------ */
 
+/* The library's own grid operator, whose steps form A p again instead of storing it, and the
+ * paper's paths, whose steps are products and passes over vectors. */
+enum { PATHS = 1 + WANG_PATH_COUNT };
+static const char *path_name(int path) { return path ? wang_path_name(path - 1) : "march"; }
+
+static kry_status path_operator(const bench *b, int64_t n, int path, kry_op **A)
+{
+    return path ? wang_create(b->device, path - 1, n, A)
+                : kry_stencil_create(b->device, b->type, KRY_STENCIL(.size = { n, n }), A);
+}
+
 typedef struct path_time {
     double seconds;    /* of one iteration; NaN: refused */
     char refused[400]; /* why */
 } path_time;
 
-static kry_status time_path(const bench *b, int64_t n, kry_stencil_path path, path_time *t)
+static kry_status time_path(const bench *b, int64_t n, int path, path_time *t)
 {
     kry_status st = KRY_OK;
     kry_op *A = NULL;
     bench_result r = { .problem = "poisson2d" };
-    const kry_stencil_params *grid =
-        KRY_STENCIL(.size = { n, n }, .spacing = { 1, 1 }, .diffusion = { 1, 1 });
-    options off = *b->o; /* a solve on the chip takes no path */
+    options off = *b->o; /* the persistent solve has no counterpart in the paper */
     bench streaming = *b;
     options_solver_set(&off, "resident", "off");
     streaming.o = &off;
     *t = (path_time){ .seconds = NAN };
-    st = grid_operator(grid, path, b->device, b->type, &A);
+    st = path_operator(b, n, path, &A);
     if (st == KRY_ERR_UNSUPPORTED) {
         snprintf(t->refused, sizeof t->refused, "%s", kry_last_error());
         st = KRY_OK;
@@ -244,9 +253,9 @@ static kry_status time_paths(const bench *b, int64_t n, lines *chart, path_time 
     kry_status st = KRY_OK;
     char text[32];
     if (!b->o->json) printf("%6" PRId64, n);
-    for (int p = 0; p < KRY_STENCIL_PATH_COUNT; p++) {
-        const char *name = kry_stencil_path_name((kry_stencil_path)p);
-        TRY(time_path(b, n, (kry_stencil_path)p, &times[p]));
+    for (int p = 0; p < PATHS; p++) {
+        const char *name = path_name(p);
+        TRY(time_path(b, n, p, &times[p]));
         double seconds = times[p].seconds;
         if (b->o->json)
             print_cell(b, "figure 11", n,
@@ -277,20 +286,19 @@ static kry_status make_figure_11(const bench *b, int64_t max_n)
 {
     kry_status st = KRY_OK;
     lines *chart = NULL;
-    path_time times[KRY_STENCIL_PATH_COUNT] = { { 0 } };
+    path_time times[PATHS] = { { 0 } };
     if (b->o->svg)
         TRY(lines_create("CG: one iteration by each memory path", b->info->name,
                          &(lines_axis){ "N, on a grid of N x N points", true },
                          &(lines_axis){ "seconds for an iteration", true }, &chart));
     if (!b->o->json) {
         printf("\nfigure 11: an iteration by each memory path\n%6s", "N");
-        for (int p = 0; p < KRY_STENCIL_PATH_COUNT; p++)
-            printf(" %12s", kry_stencil_path_name((kry_stencil_path)p));
+        for (int p = 0; p < PATHS; p++) printf(" %12s", path_name(p));
         printf("\n");
     }
     for (size_t i = 0; i < COUNT(table_1) && table_1[i].n <= max_n; i++)
         TRY(time_paths(b, table_1[i].n, chart, times));
-    for (int p = 0; p < KRY_STENCIL_PATH_COUNT && !b->o->json; p++)
+    for (int p = 0; p < PATHS && !b->o->json; p++)
         if (times[p].refused[0]) text_wrapped(times[p].refused, 100, 0);
     if (chart) TRY(draw_paths(b, chart));
 done:

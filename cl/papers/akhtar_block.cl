@@ -1,20 +1,18 @@
-// laplace_block.cl - T Jacobi sweeps in one pass through memory: a group marches along z with a
-// slice of each sweep at hand, the sweep s one slice behind sweep s - 1.
-// Host: src/grid/laplace_march.c, which has the array: see laplace_march.cl.
+// akhtar_block.cl - T Jacobi sweeps in one pass through memory: a group marches along z with a
+// slice of each sweep at hand, sweep s one slice behind sweep s - 1.
+// Host: tools/papers/akhtar/jacobi_march.c; the array is that of akhtar_stream.cl.
 //
 // A group loads more than it writes: T points on each side in x and y, T slices on each end in z,
 // which its neighbours compute as well. A point on a side of the box keeps its value in all sweeps.
-//   GPU   TX x TY columns, a patch of C x R to a work-item, in registers with what comes along z.
-//         Work-items pass on the borders of their patches through local memory, a slice of each
-//         sweep, BUFFERS times: with two of them one barrier to a slice is enough. Numbers that
-//         neighbours read at once lie side by side, the first columns of all patches of a row, then
-//         the second columns, so that no banks collide. C divides what a tile loads beyond its own,
-//         rounded up from T, and so rows of patches are aligned vectors in the array.
-//         UNROLL slices to a round: numbers move from sweep to sweep every slice, and without 2 T
-//         to a round from register to register too
+//   GPU   TX x TY columns, a patch of C x R to a work-item (C 2 or 4, R at least 2), in registers
+//         with what comes along z. Work-items pass on the borders of their patches through local
+//         memory, a slice of each sweep. Numbers that neighbours read at once lie side by side: the
+//         first columns of all patches of a row, then the second columns, so that no banks collide.
+//         C divides what a tile loads beyond its own, which is T rounded up, and so rows of patches
+//         are aligned vectors in the array.
 //   CPU   whole rows, `depth_y` of them; three slices of each sweep in a ring of the group's own
 //         that stays in the cache
-// laplace.clh is put in front.
+// mean.clh is put in front.
 //
 // After A. Nguyen, N. Satish, J. Chhugani, C. Kim, P. Dubey, 3.5-D blocking optimization for stencil
 // computations on modern CPUs and GPUs, SC10 (2010).
@@ -24,9 +22,9 @@
 #ifndef KRY_CPU
 
 #define ROW        KRY_JOIN(REAL, C)
-#define LX         (TX / C)                           // patches side by side
-#define BORDER     (R == 1 ? C : 2 * C + 2 * (R - 2)) // numbers on the border of a patch
-#define PATCH_ROW  ((BORDER | 1) * LX)                // odd: no two rows on the same banks
+#define LX         (TX / C)              // patches side by side
+#define BORDER     (2 * C + 2 * (R - 2)) // numbers on the border of a patch
+#define PATCH_ROW  ((BORDER | 1) * LX)   // odd: no two rows on the same banks
 #define SLICE      (TY / R * PATCH_ROW)
 #define HALO_X     ((T + C - 1) / C * C) // whole rows of patches are loaded
 #define INNER_X    (TX - 2 * HALO_X)
@@ -62,16 +60,16 @@
 #define MASK_double long
 #define MASK        KRY_JOIN(KRY_JOIN(MASK_, REAL), C)
 
-// laplace.clh's, for rows of a patch
+// mean.clh's, for rows of a patch
 ROW sixth_of_row(ROW v) { KRY_JOIN(SIXTH_, REAL)(ROW) }
 
 kernel __attribute__((reqd_work_group_size(LX *TY / R, 1, 1))) void
-laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
+akhtar_block(BOX, int depth, int depth_y, global const REAL *restrict w,
               global REAL *restrict next)
 {
-    local REAL slice[BUFFERS * T * SLICE]; // of sweep s: number s of a buffer
+    local REAL slice[T * SLICE]; // one for each sweep
     int tiles_x = (nx + INNER_X - 1) / INNER_X, tiles_y = (ny + INNER_Y - 1) / INNER_Y;
-    int tiles = tiles_x * tiles_y * ((nz + depth - 1) / depth), turn = 0;
+    int tiles = tiles_x * tiles_y * ((nz + depth - 1) / depth);
     int lane = (int)get_local_id(0) % LX, patch = (int)get_local_id(0) / LX;
     int mine = lane + PATCH_ROW * patch;
     // What the edge of the tile reads beyond it comes to nothing: stay inside the slice.
@@ -93,16 +91,11 @@ laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
             ahead[r] = LOAD(w + first + slab * clamp(k0 - T, -1, nz) + column_at[r]);
             EACH(s, T) here[s][r] = part[s][r] = 0;
         }
-        for (int start = k0 - T; start < k1 + T; start += UNROLL) EACH(u, UNROLL)
-        {
-            int k = start + u;
+        for (int k = k0 - T; k < k1 + T; k++) {
             local REAL *to = slice + mine;
             global const REAL *from = w + first + slab * clamp(k + 1, -1, nz);
             global REAL *out = next + first + slab * (k - T);
-            if (BUFFERS > 1) to += (UNROLL % 2 ? turn : u % 2) * T * SLICE, turn = !turn;
-#if BUFFERS == 1
             barrier(CLK_LOCAL_MEM_FENCE);
-#endif
             EACH(r, R)
             {
                 v[r] = ahead[r]; // sweep 0, slice k
@@ -185,7 +178,7 @@ void copy_row(int nx, global const REAL *from, global REAL *to)
 #define ROW(s, j, k) \
     ((s) == 0 ? w + ROW_OF_W(j, k) : (global const REAL *)ring + ROW_OF_RING(s, j, k))
 
-kernel void laplace_block(BOX, int depth, int depth_y, global const REAL *restrict w,
+kernel void akhtar_block(BOX, int depth, int depth_y, global const REAL *restrict w,
                           global REAL *restrict next, global REAL *ring, long ring_size)
 {
     int tiles_y = (ny + depth_y - 1) / depth_y, tiles = tiles_y * ((nz + depth - 1) / depth);

@@ -4,7 +4,7 @@
 #ifndef KRY_FIELD_H
 #define KRY_FIELD_H
 
-#include "operator/op.h"
+#include "common.h"
 
 typedef struct field {
     const char *title, *subtitle;

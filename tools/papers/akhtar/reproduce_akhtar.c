@@ -8,7 +8,6 @@
  */
 #include "akhtar.h"
 #include "field.h"
-#include "operator/direction.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,23 +41,19 @@ static const struct row {
 
 /* ---- the problem -------------------------------------------------------------------------- */
 
-kry_status akhtar_cube(const bench *b, kry_type type, int64_t n, kry_laplace_kernel kernel,
-                       kry_laplace **laplace)
+kry_status akhtar_cube(const bench *b, kry_type type, int64_t n, jacobi_kernel kernel, jacobi **J)
 {
     kry_status st = KRY_OK;
     const double pi = acos(-1), last = n > 1 ? (double)(n - 1) : 1;
     double *side = NULL;
 
-    TRY(kry_alloc((size_t)(n * n), sizeof *side, &side));
+    TRY(allocate((size_t)(n * n), sizeof *side, &side));
     for (int64_t q = 0; q < n; q++)
         for (int64_t p = 0; p < n; p++)
             side[q * n + p] = sin(pi * ((double)p / last) * ((double)q / last));
-    TRY(kry_laplace_create(
-        b->device, type,
-        KRY_LAPLACE(.size = { n, n, n },
-                    .face = { [KRY_X_HIGH] = side, [KRY_Y_HIGH] = side, [KRY_Z_HIGH] = side },
-                    .kernel = kernel),
-        laplace));
+    const jacobi_box box = { .size = { n, n, n },
+                             .side = { [X_HIGH] = side, [Y_HIGH] = side, [Z_HIGH] = side } };
+    TRY(jacobi_create(b->device, type, kernel, &box, J));
 done:
     free(side);
     return st;
@@ -133,7 +128,7 @@ static void refuse(const bench *b, const char *why)
 static kry_status iterate(const bench *b, double *w)
 {
     kry_status st = KRY_OK;
-    kry_laplace *L = NULL;
+    jacobi *J = NULL;
     int64_t sweeps = 0;
     double change2;
 
@@ -142,16 +137,16 @@ static kry_status iterate(const bench *b, double *w)
                (long long)columns[1].sweeps, b->info->gpu ? "" : " (a minute or two on a CPU)");
         fflush(stdout);
     }
-    TRY(akhtar_cube(b, KRY_F64, POINTS, KRY_LAPLACE_BLOCK, &L));
+    TRY(akhtar_cube(b, KRY_F64, POINTS, JACOBI_BLOCK, &J));
     for (size_t c = 0; c < COUNT(columns); c++) {
-        TRY(kry_laplace_run(L, columns[c].sweeps - sweeps, &change2));
-        TRY(kry_laplace_read(L, w));
+        TRY(jacobi_run(J, columns[c].sweeps - sweeps, &change2));
+        TRY(jacobi_read(J, w));
         sweeps = columns[c].sweeps;
         print_column(b, &columns[c], w, change2);
     }
     TRY(draw(b, POINTS, sweeps, w));
 done:
-    kry_laplace_release(&L);
+    jacobi_release(&J);
     return st;
 }
 
@@ -159,14 +154,14 @@ done:
 static kry_status small_field(const bench *b, int64_t n, double *w)
 {
     kry_status st = KRY_OK;
-    kry_laplace *L = NULL;
+    jacobi *J = NULL;
 
-    TRY(akhtar_cube(b, KRY_F64, n, KRY_LAPLACE_STREAM, &L));
-    TRY(kry_laplace_run(L, 2 * n * n, NULL));
-    TRY(kry_laplace_read(L, w));
+    TRY(akhtar_cube(b, KRY_F64, n, JACOBI_STREAM, &J));
+    TRY(jacobi_run(J, 2 * n * n, NULL));
+    TRY(jacobi_read(J, w));
     TRY(draw(b, n, 2 * n * n, w));
 done:
-    kry_laplace_release(&L);
+    jacobi_release(&J);
     return st;
 }
 
@@ -183,7 +178,7 @@ kry_status akhtar_table(const bench *b)
     }
     if (small) n = n > 0 ? n : 1;
     if (!small) n = POINTS;
-    TRY(kry_alloc((size_t)(n * n * n), sizeof *w, &w));
+    TRY(allocate((size_t)(n * n * n), sizeof *w, &w));
     if (small) {
         refuse(b, "it has 100 points on a side, more than --n");
         if (b->o->svg) TRY(small_field(b, n, w));

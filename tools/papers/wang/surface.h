@@ -4,7 +4,7 @@
 #ifndef KRY_SURFACE_H
 #define KRY_SURFACE_H
 
-#include "operator/op.h"
+#include "common.h"
 
 typedef struct surface {
     const char *title, *subtitle;

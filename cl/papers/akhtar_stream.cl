@@ -1,6 +1,6 @@
-// laplace_march.cl - a Jacobi sweep that moves two words for a point: each number is read once and
+// akhtar_stream.cl - a Jacobi sweep that moves two words for a point: each number is read once and
 // stays near until its six neighbours have had it.
-// Host: src/grid/laplace_march.c.
+// Host: tools/papers/akhtar/jacobi_march.c.
 //
 // The box with its sides is one array: point (i, j, k), -1 <= i <= nx and so on, is number
 // first + i + pitch (j + (ny + 2) k); `first` and `pitch` are multiples of 128 bytes on GPUs.
@@ -8,26 +8,27 @@
 //         the slices below, here, above and the next in registers; neighbours along x and y
 //         come from L1
 //   CPU   rows by vectors, `depth` of them for each slice, so that three slices stay in the cache
-// laplace.clh is put in front.
+// mean.clh is put in front.
 
 #define BOX int nx, int ny, int nz, int pitch, long first
 
-// w := the values on the sides, from rows of max(nx, ny) numbers as in laplace.cl.
-kernel void laplace_sides(BOX, global const REAL *restrict faces, global REAL *restrict w)
-{
-    int width = max(nx, ny);
-    long slab = (long)pitch * (ny + 2);
-    w += first;
-    FOR_EACH(p, (long)width * (4 * nz + 2 * ny))
-    {
-        int u = (int)(p % width), row = (int)(p / width);
-        int side = row < 4 * nz ? row / nz : 4 + (row - 4 * nz) / ny;
-        int v = row < 4 * nz ? row % nz : (row - 4 * nz) % ny;
-        int high = side % 2;
-        if (side < 2 && u < ny) w[(high ? nx : -1) + (long)pitch * u + slab * v] = faces[p];
-        if (side / 2 == 1 && u < nx) w[u + (long)pitch * (high ? ny : -1) + slab * v] = faces[p];
-        if (side >= 4 && u < nx) w[u + (long)pitch * v + slab * (high ? nz : -1)] = faces[p];
+// The points alone, without what is around them: into the array, and out of it.
+#define EACH_POINT(DO)                                                            \
+    FOR_EACH(p, (long)nx * ny * nz)                                               \
+    {                                                                             \
+        const int row = (int)p / nx, j = row % ny, k = row / ny;                  \
+        const long at = first + (int)p % nx + pitch * (j + (long)(ny + 2) * k);   \
+        DO                                                                        \
     }
+
+kernel void akhtar_pad(BOX, global const REAL *restrict points, global REAL *restrict w)
+{
+    EACH_POINT(w[at] = points[p];)
+}
+
+kernel void akhtar_unpad(BOX, global const REAL *restrict w, global REAL *restrict points)
+{
+    EACH_POINT(points[p] = w[at];)
 }
 
 #ifndef KRY_CPU
@@ -45,7 +46,7 @@ kernel void laplace_sides(BOX, global const REAL *restrict faces, global REAL *r
 #define MASK          int4
 #endif
 
-kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
+kernel void akhtar_stream(BOX, int depth, global const REAL *restrict w,
                            global REAL *restrict next)
 {
     int tiles_x = (nx + TX * VW - 1) / (TX * VW), tiles_y = (ny + TY - 1) / TY;
@@ -74,7 +75,7 @@ kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
 
 #define NEAR(offset) vload8(0, at + i + (offset))
 
-kernel void laplace_stream(BOX, int depth, global const REAL *restrict w,
+kernel void akhtar_stream(BOX, int depth, global const REAL *restrict w,
                            global REAL *restrict next)
 {
     long slab = (long)pitch * (ny + 2);
