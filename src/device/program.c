@@ -303,20 +303,6 @@ done:
     return st;
 }
 
-/* The caller's text behind kry.clh. */
-static kry_status source_of_text(const char *name, const char *text, char **source)
-{
-    kry_status st = KRY_OK;
-    const char *dir = NULL;
-
-    *source = NULL;
-    TRY(kernel_directory(&dir, source));
-    TRY(append(source, name, text));
-done:
-    if (st < 0) free(*source), *source = NULL;
-    return st;
-}
-
 kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, const char *source,
                              const char *options, const char *kernel_name, cl_kernel *kernel)
 {
