@@ -22,7 +22,6 @@ typedef struct scene {
     kry_type type;
     kry_format format; /* of a stored matrix */
     kry_form form;
-    kry_jds_product jds;
     kry_laplace_kernel laplace;
     kry_stencil_path path;
     bool grid, on_host; /* an operator on a grid; kept on the host */
