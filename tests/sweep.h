@@ -21,7 +21,6 @@ typedef struct scene {
     kry_type type;
     kry_format format; /* of a stored matrix */
     kry_form form;
-    kry_jds_product jds;
     bool grid, on_host; /* an operator on a grid; kept on the host */
     int kind;           /* the test's own */
 } scene;

@@ -2,6 +2,7 @@
  * test_call_faults.c - the k-th OpenCL call of any kind fails (sweep.h): setting up, solving,
  * taking new values and letting go, for every format, grid operator, preconditioner and solver.
  */
+#include "jagged.h"
 #include "sweep.h"
 #include "teams.h"
 #include <jacobi.h>
@@ -35,11 +36,10 @@ static int setup(void **state)
 static kry_status make_matrix(kry_device *dev, const scene *s, const double *values, kry_op **A)
 {
     void *numbers = in_type(s->type, values, 3 * N);
-    kry_status st =
-        kry_csr_create(dev, s->type, N, N, row_ptr, col, numbers,
-                       KRY_MATRIX(.traits = KRY_POSITIVE, .format = s->format, .form = s->form,
-                                  .jds = s->jds, .on_host = s->on_host),
-                       A);
+    kry_status st = kry_csr_create(dev, s->type, N, N, row_ptr, col, numbers,
+                                   KRY_MATRIX(.traits = KRY_POSITIVE, .format = s->format,
+                                              .form = s->form, .on_host = s->on_host),
+                                   A);
     free(numbers);
     return st;
 }
@@ -400,16 +400,37 @@ static void call__fails_in_every_preconditioner(void **state)
     assert_int_equal(complaints, 0);
 }
 
+static kry_status run_jagged(kry_device *dev, const scene *s, bool *good)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = NULL;
+    kry_vec *x = NULL, *y = NULL;
+    float numbers[3 * N], product[N] = { 0 };
+    const jagged_rows rows = {
+        .type = KRY_F32, .rows = N, .cols = N, .row_ptr = row_ptr, .col = col, .val = numbers
+    };
+
+    for (int k = 0; k < 3 * N; k++) numbers[k] = (float)val[0][k];
+    STEP(jagged_create(dev, &rows, (jagged_product)s->kind, &A), A);
+    STEP(kry_vec_create(dev, KRY_F32, N, 1, &x), x);
+    STEP(kry_vec_create(dev, KRY_F32, N, 1, &y), y);
+    TRY(kry_vec_fill(x, 1));
+    TRY(kry_op_apply(A, 1, x, 0, y));
+    TRY(kry_vec_read(y, product));
+    *good = is_product(product, 1);
+done:
+    kry_vec_release(&y);
+    kry_vec_release(&x);
+    kry_op_release(&A);
+    return st;
+}
+
 static void call__fails_in_images(void **state)
 {
     (void)state;
-    const scene s = { .name = "jds:texture",
-                      .run = run_format,
-                      .type = KRY_F32,
-                      .format = KRY_FORMAT_JDS,
-                      .jds = KRY_JDS_TEXTURE };
     complaints = 0;
-    sweep(device(), &s);
+    sweep(device(), &(scene){ .name = "jds:basic", .run = run_jagged, .kind = JAGGED_BASIC });
+    sweep(device(), &(scene){ .name = "jds:texture", .run = run_jagged, .kind = JAGGED_TEXTURE });
     assert_int_equal(complaints, 0);
 }
 

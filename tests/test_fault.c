@@ -2,7 +2,7 @@
  * test_fault.c - the k-th request for memory, on the host or the device, fails, for every k: the
  * call says so, hands out nothing, leaks nothing, and leaves a device that works.
  */
-#include "dense/dense.h"
+#include "gemms.h"
 #include "tasks.h"
 #include "teams.h"
 #include <kry/tridiagonal.h>
@@ -686,7 +686,7 @@ static kry_status dense_run(kry_device *dev, dense *s)
     STEP(kry_dense_create(s->A, 0, &s->op), s->op);
     STEP(kry_lu_create(s->A, NULL, &s->lu), s->lu);
     if (kry_gemm_has_clblast())
-        TRY(kry_gemm_by(KRY_GEMM_CLBLAST, false, false, 1, s->A, s->X, 0, s->B));
+        TRY(gemm_by(kry_gemm_clblast, false, false, 1, s->A, s->X, 0, s->B));
     TRY(kry_vec_gemm(false, false, 1, s->A, s->X, 0, s->B));
     TRY(kry_lu_solve(s->lu, false, s->B, s->X));
     TRY(kry_lu_condition(s->lu, &reciprocal));

@@ -526,14 +526,6 @@ static void flux__refusals(void **state)
     REFUSES(create(&A, type, KRY_MATRIX(.form = KRY_FLUX), &op), KRY_ERR_SHAPE, "square");
     REFUSES(create(&B, type, KRY_MATRIX(.form = (kry_form)2), &op), KRY_ERR_ARGUMENT,
             "2 is not a form");
-    REFUSES(create(&B, type,
-                   KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC, .form = KRY_FLUX),
-                   &op),
-            KRY_ERR_UNSUPPORTED, "jds:basic has no flux form");
-    REFUSES(create(&B, type,
-                   KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_TEXTURE, .form = KRY_FLUX),
-                   &op),
-            KRY_ERR_UNSUPPORTED, "jds:texture has no flux form");
     B.val[0] = B.val[1] = type == KRY_F32 ? FLT_MAX : DBL_MAX;
     REFUSES(create(&B, type, KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR), &op),
             KRY_ERR_ARGUMENT, "row 0 adds up to");

@@ -25,7 +25,6 @@ static void check_same(const kry_matrix_params *a, const kry_matrix_params *b)
     assert_int_equal(a->slice, b->slice);
     assert_int_equal(a->sigma, b->sigma);
     assert_int_equal(a->index_bits, b->index_bits);
-    assert_int_equal(a->jds, b->jds);
     assert_true(a->measure_seconds == b->measure_seconds);
 }
 
@@ -48,9 +47,7 @@ static void format_parse__words(void **state)
         { "sell:sigma=1,values=given",
           KRY_MATRIX(.format = KRY_FORMAT_SELL, .sigma = 1, .values = KRY_VALUES_AS_GIVEN) },
         { "jds", KRY_MATRIX(.format = KRY_FORMAT_JDS) },
-        { "jds:basic", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_BASIC) },
-        { "jds:texture,values=single", KRY_MATRIX(.format = KRY_FORMAT_JDS, .jds = KRY_JDS_TEXTURE,
-                                                  .values = KRY_VALUES_SINGLE) },
+        { "jds:values=single", KRY_MATRIX(.format = KRY_FORMAT_JDS, .values = KRY_VALUES_SINGLE) },
         { "csr:form=flux", KRY_MATRIX(.format = KRY_FORMAT_CSR, .form = KRY_FLUX) },
         { "sell:slice=32,values=given,form=flux",
           KRY_MATRIX(.format = KRY_FORMAT_SELL, .slice = 32, .values = KRY_VALUES_AS_GIVEN,
@@ -77,10 +74,9 @@ static void format_parse__longer_words_are_printed_short(void **state)
     (void)state;
     const char *const words[][2] = {
         { "csr:values=compact", "csr" },
-        { "jds:proposed", "jds" },
         { "ell:form=assembled", "ell" },
         { "measure:seconds=1.0", "measure" },
-        { "jds:values=given,basic", "jds:basic,values=given" },
+        { "jds:form=assembled,values=given", "jds:values=given" },
         { "sell:index=+8,slice=004", "sell:slice=4,index=8" },
     };
     for (size_t i = 0; i < COUNT(words); i++) {
@@ -130,7 +126,8 @@ static void format_parse__names_the_bad_word(void **state)
         { "measure:seconds=1s", "'1s'" },
         { "measure:seconds=inf", "'inf'" },
         { "jds:fast", "'fast'" },
-        { "jds:basic,", "''" },
+        { "jds:basic", "'basic'" },
+        { "jds:values=given,", "''" },
         { "jds:values=none", "'none' is none of compact, given, single" },
         { "jds:values", "'values'" },
         { "csr:form=flow", "form 'flow' is neither assembled nor flux" },

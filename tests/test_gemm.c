@@ -1,8 +1,8 @@
 /*
- * test_gemm.c - products of dense matrices by every way there is, transposes, and a dense matrix as
+ * test_gemm.c - products of dense matrices by kry's own kernel and by CLBlast, transposes, and a dense matrix as
  * an operator, against plain loops in long double.
  */
-#include "dense/dense.h"
+#include "gemms.h"
 #include "op_suite.h"
 
 typedef struct product {
@@ -51,16 +51,16 @@ static void compare(const product *p, double alpha, double beta, const double *g
 }
 
 /* beta == 0 over NaN, then another beta; the operands stay as they were. */
-static void check(product *p, kry_gemm_way way)
+static void check(product *p, gemm_way *way)
 {
     const double alpha = to_type(p->type, 0.7), beta = to_type(p->type, -1.3);
 
-    OK(kry_gemm_by(way, p->ta, p->tb, 1, p->A.v, p->B.v, 0, p->C.v));
+    OK(gemm_by(way, p->ta, p->tb, 1, p->A.v, p->B.v, 0, p->C.v));
     double *c = guarded_read(&p->C);
     compare(p, 1, 0, c);
     free(c);
     guarded_write(&p->C, p->c);
-    OK(kry_gemm_by(way, p->ta, p->tb, alpha, p->A.v, p->B.v, beta, p->C.v));
+    OK(gemm_by(way, p->ta, p->tb, alpha, p->A.v, p->B.v, beta, p->C.v));
     c = guarded_read(&p->C);
     compare(p, alpha, beta, c);
     free(c);
@@ -70,7 +70,7 @@ static void check(product *p, kry_gemm_way way)
     free(a), free(b);
 }
 
-static void check_size(kry_type type, kry_gemm_way way, int64_t m, int64_t n, int64_t k)
+static void check_size(kry_type type, gemm_way *way, int64_t m, int64_t n, int64_t k)
 {
     for (int t = 0; t < 4; t++) {
         if (k == 0 && t != 1) continue; /* no block has 0 columns */
@@ -86,19 +86,11 @@ static const int64_t sizes[][3] = { { 1, 1, 1 },    { 1, 5, 3 },     { 33, 1, 70
                                     { 5, 97, 7 },   { 128, 66, 16 }, { 63, 127, 1 },
                                     { 150, 2, 33 }, { 40, 6, 0 } };
 
-static void gemm__single_pass(void **state)
+static void gemm__own(void **state)
 {
     kry_type type = type_of(state);
     for (size_t s = 0; s < COUNT(sizes); s++)
-        check_size(type, KRY_GEMM_SINGLE_PASS, sizes[s][0], sizes[s][1], sizes[s][2]);
-}
-
-static void gemm__multi_pass(void **state)
-{
-    kry_type type = type_of(state);
-    for (size_t s = 4; s < COUNT(sizes); s += 3)
-        check_size(type, KRY_GEMM_MULTI_PASS, sizes[s][0], sizes[s][1], sizes[s][2]);
-    check_size(type, KRY_GEMM_MULTI_PASS, 20, 11, 3 * KRY_GEMM_SLICE + 1);
+        check_size(type, kry_gemm_own, sizes[s][0], sizes[s][1], sizes[s][2]);
 }
 
 /* Room for its copies grows, and serves smaller products, too. */
@@ -106,9 +98,9 @@ static void gemm__clblast(void **state)
 {
     kry_type type = type_of(state);
     if (!kry_gemm_has_clblast()) SKIP("no CLBlast");
-    check_size(type, KRY_GEMM_CLBLAST, 33, 20, 7);
-    check_size(type, KRY_GEMM_CLBLAST, 65, 129, 70);
-    check_size(type, KRY_GEMM_CLBLAST, 1, 9, 70);
+    check_size(type, kry_gemm_clblast, 33, 20, 7);
+    check_size(type, kry_gemm_clblast, 65, 129, 70);
+    check_size(type, kry_gemm_clblast, 1, 9, 70);
 }
 
 static void gemm__chosen(void **state)
@@ -132,7 +124,7 @@ static void gemm_blocks__inside_of_a_matrix(void **state)
     kry_block all = kry_block_of(F.v), A = kry_block_part(&all, 20, 0, ROWS, DEEP),
               B = kry_block_part(&all, 1, 15, DEEP, COLS),
               C = kry_block_part(&all, 20, 15, ROWS, COLS);
-    OK(kry_gemm_blocks(KRY_GEMM_AUTO, false, false, -1, &A, &B, 1, &C));
+    OK(kry_gemm_run(&(kry_gemm){ .alpha = -1, .A = A, .B = B, .beta = 1, .C = C }));
     double *got = guarded_read(&F);
     for (int j = 0; j < N; j++)
         for (int i = 0; i < M; i++) {
@@ -275,8 +267,7 @@ static void gemm__other_profiles(void **state)
             gemm_blocks__inside_of_a_matrix(&type);
             transpose__any_size(&type);
             if (w > 1 || d) continue;
-            gemm__single_pass(&type);
-            gemm__multi_pass(&type);
+            gemm__own(&type);
             if (w == 0) dense__keeps_the_contract(&type);
         }
     }
@@ -286,8 +277,7 @@ static void gemm__other_profiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(gemm__single_pass),
-        BOTH(gemm__multi_pass),
+        BOTH(gemm__own),
         BOTH(gemm__chosen),
         BOTH(gemm_blocks__inside_of_a_matrix),
         BOTH(transpose__any_size),

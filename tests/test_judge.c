@@ -44,7 +44,6 @@ static void pick_format(way *w)
                                            "symdia",
                                            "auto",
                                            "csr:values=given",
-                                           "jds:basic",
                                            "sell:values=single",
                                            "ell:form=flux" };
     snprintf(w->format, sizeof w->format, "%s", pick(formats, 6, COUNT(formats)));

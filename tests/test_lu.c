@@ -74,12 +74,21 @@ static long double backward_error(const factors *f, kry_type type, const double 
     return size > 0 ? worst / ((long double)f->n * size * eps_of(type)) : worst;
 }
 
+/* How factors are made; not `chosen`: as suits the device. */
+static kry_lu_how how = { .strips = 1 };
+static bool chosen = false;
+
+static kry_status lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **lu)
+{
+    return chosen ? kry_lu_make(A, params, &how, lu) : kry_lu_create(A, params, lu);
+}
+
 static kry_op *lu_of(kry_type type, const double *a, int64_t m, int64_t n,
                      const kry_lu_params *params)
 {
     guarded A = guarded_create(type, m, n, 3, a);
     kry_op *lu = NULL;
-    OK(kry_lu_create(A.v, params, &lu));
+    OK(lu_create(A.v, params, &lu));
     double *after = guarded_read(&A);
     assert_same_bits(after, a, m * n);
     free(after);
@@ -363,69 +372,6 @@ static void lu_condition__within_a_factor_of_three(void **state)
         }
 }
 
-/* ---- pairs of rows as pivots ---- */
-
-static long double block2_error(entry_of *entry, kry_type type, int64_t m, int64_t n,
-                                long double *partial)
-{
-    double *a = make(entry, type, m, n);
-    kry_op *lu = lu_of(type, a, m, n, KRY_LU(.pivoting = KRY_PIVOT_BLOCK2, .block = 64)),
-           *plain = lu_of(type, a, m, n, NULL);
-    factors f = factors_of(lu, type, m, n), g = factors_of(plain, type, m, n);
-    long double error = backward_error(&f, type, a);
-    *partial = backward_error(&g, type, a);
-    /* pairs stay together */
-    for (int64_t i = 0; i + 1 < f.r && entry == uniform; i += 2)
-        assert_int_equal(f.order[i] / 2, f.order[i + 1] / 2);
-    factors_release(&f), factors_release(&g);
-    kry_op_release(&lu), kry_op_release(&plain);
-    free(a);
-    return error;
-}
-
-/* The rule works, for odd sizes too, and costs accuracy: larger errors than partial pivoting on the
- * whole, but bounded ones. */
-static void lu_block2__larger_errors(void **state)
-{
-    static const int64_t shape[][2] = { { 64, 64 }, { 65, 65 },   { 33, 33 },   { 90, 40 },
-                                        { 41, 90 }, { 150, 150 }, { 200, 200 }, { 171, 171 } };
-    kry_type type = type_of(state);
-    long double sum = 0, partial_sum = 0, worst = 0;
-    for (size_t s = 0; s < COUNT(shape); s++) {
-        long double partial,
-            error = block2_error(uniform, type, shape[s][0], shape[s][1], &partial);
-        sum += error, partial_sum += partial, worst = fmaxl(worst, error);
-    }
-    print_message(
-        "# backward error in n eps: pairs %.2Lg on average, %.2Lg at worst; partial %.2Lg\n",
-        sum / (long double)COUNT(shape), worst, partial_sum / (long double)COUNT(shape));
-    assert_true(sum > 1.2L * partial_sum);
-    assert_true(worst < 1000);
-}
-
-/* Where all blocks of two columns are singular, though the matrix is not. */
-static void lu_block2__singular_blocks(void **state)
-{
-    enum { N = 6 };
-    kry_type type = type_of(state);
-    long double partial;
-    double *a = calloc(N * N, sizeof *a), smallest;
-    int64_t column;
-    for (int i = 0; i < N; i++) /* columns 0 and 1: [1 0; 1 0] and [0 1; 0 1] */
-        for (int j = 0; j < N; j++)
-            a[j * N + i] = j < 2 ? i / 2 == j : to_type(type, 1.0 / (1 + i * i + 3 * j));
-    kry_op *lu = lu_of(type, a, N, N, KRY_LU(.pivoting = KRY_PIVOT_BLOCK2));
-    factors f = factors_of(lu, type, N, N);
-    assert_true(backward_error(&f, type, a) <= 10);
-    OK(kry_lu_pivot(lu, &smallest, &column));
-    assert_true(smallest > 0);
-    factors_release(&f);
-    kry_op_release(&lu);
-    free(a);
-    assert_true(block2_error(rotated, type, 99, 99, &partial) < 1000);
-    for (int64_t n = 1; n < 6; n++) assert_true(block2_error(hilbert, type, n, n, &partial) < 100);
-}
-
 /* ---- panels in one launch ---- */
 
 /* Entries that are finite, but not what becomes of them. */
@@ -435,7 +381,7 @@ static void check_overflow(kry_type type)
     double a[] = { huge, -huge, huge, huge };
     guarded A = guarded_create(type, 2, 2, 0, a);
     kry_op *lu;
-    REFUSES(kry_lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
+    REFUSES(lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "column 1 is inf");
     assert_null(lu);
     guarded_release(&A);
 }
@@ -445,11 +391,12 @@ static void check_overflow(kry_type type)
 static int check_at_once(int group, entry_of *entry, kry_type type, int64_t m, int64_t n)
 {
     double *a = make(entry, type, m, n);
-    kry_test_lu_group = 0;
+    chosen = true, how.panel_group = 0;
     kry_op *plain = lu_of(type, a, m, n, KRY_LU(.block = 64));
-    kry_test_lu_group = group, kry_test_lu_panels = 0;
+    how.panel_group = group;
     kry_op *lu = lu_of(type, a, m, n, KRY_LU(.block = 64));
-    kry_test_lu_group = -1;
+    chosen = false, how.panel_group = 0;
+    int panels = kry_lu_of(lu)->panels_at_once;
     factors f = factors_of(lu, type, m, n), g = factors_of(plain, type, m, n);
     long double error = backward_error(&f, type, a);
     if (!(error <= 10)) fail_msg("%lld-by-%lld: %Lg n eps", (long long)m, (long long)n, error);
@@ -458,7 +405,7 @@ static int check_at_once(int group, entry_of *entry, kry_type type, int64_t m, i
     factors_release(&f), factors_release(&g);
     kry_op_release(&lu), kry_op_release(&plain);
     free(a);
-    return kry_test_lu_panels;
+    return panels;
 }
 
 /* As many groups as there may be on a CPU. With groups of 16, lines are read after the best of them
@@ -477,10 +424,10 @@ static void lu__panels_in_one_launch(void **state)
         panels += check_at_once(group, hilbert, type, shape[s][0], shape[s][1]);
     }
     print_message("# %d panels in one launch each\n", panels);
-    kry_test_lu_group = 64;
+    chosen = true, how.panel_group = 64;
     lu__singular(state);
     check_overflow(type);
-    kry_test_lu_group = -1;
+    chosen = false, how.panel_group = 0;
 }
 
 /* Whichever launch is aborted: the other way, to the same factors. */
@@ -500,12 +447,12 @@ static void lu__in_two_queues(void **state)
 {
     kry_type type = type_of(state);
     for (int aside = 0; aside < 2; aside++) {
-        kry_test_lu_aside = aside;
+        chosen = true, how.two_queues = aside;
         check_factors(uniform, type, 230, 230, 32);
         check_factors(rotated, type, 97, 300, 32);
         check_factors(uniform, type, 300, 131, 64);
         check_at_once(64, uniform, type, 127, 400);
-        kry_test_lu_aside = -1;
+        chosen = false, how.two_queues = false;
     }
 }
 
@@ -597,7 +544,7 @@ static void lu__as_a_preconditioner(void **state)
     kry_vec *b, *x;
     kry_result result;
     OK(kry_dense_create(A.v, KRY_POSITIVE, &op));
-    OK(kry_lu_create(A.v, KRY_LU(.traits = KRY_POSITIVE), &M));
+    OK(lu_create(A.v, KRY_LU(.traits = KRY_POSITIVE), &M));
     assert_true(kry_op_get_shape(M)->traits & KRY_SYMMETRIC);
     OK(kry_pcg_create(op, KRY_PCG(.precond = M), &solver));
     OK(kry_vec_create(device(), type, N, 1, &b));
@@ -622,7 +569,7 @@ static void lu_create__not_finite(void **state)
         a[17 * 50 + 33] = bad[b];
         guarded A = guarded_create(type, 50, 40, 1, a);
         kry_op *lu = (kry_op *)A.v;
-        REFUSES(kry_lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "entry (33, 17) is");
+        REFUSES(lu_create(A.v, NULL, &lu), KRY_ERR_ARGUMENT, "entry (33, 17) is");
         assert_null(lu);
         guarded_release(&A);
         free(a);
@@ -631,15 +578,13 @@ static void lu_create__not_finite(void **state)
 
 static void lu_create__overflow(void **state) { check_overflow(type_of(state)); }
 
-/* Updates by CLBlast, as on GPUs, whatever the size. */
+/* Updates that are large enough for CLBlast, where there is one. */
 static void lu__updates_by_clblast(void **state)
 {
-    kry_type type = type_of(state);
-    if (!kry_gemm_has_clblast()) SKIP("no CLBlast");
-    kry_gemm_auto_way = KRY_GEMM_CLBLAST;
-    check_factors(rotated, type, 150, 140, 64);
-    check_solves(uniform, type, 133, 3);
-    kry_gemm_auto_way = KRY_GEMM_AUTO;
+    (void)state;
+    use_profile("gpu-kernels");
+    check_factors(rotated, KRY_F32, 430, 440, 256);
+    use_profile("");
 }
 
 static void lu__no_rows(void **state)
@@ -651,7 +596,7 @@ static void lu__no_rows(void **state)
     int64_t column, order, rank = 7;
     OK(kry_vec_create(device(), type, 0, 3, &A));
     OK(kry_vec_create(device(), type, 0, 3, &U));
-    OK(kry_lu_create(A, NULL, &lu));
+    OK(lu_create(A, NULL, &lu));
     OK(kry_lu_pivot(lu, &smallest, &column));
     assert_true(isinf(smallest) && column == -1);
     OK(kry_lu_factors(lu, NULL, U, &order));
@@ -671,19 +616,18 @@ static void lu__refusals(void **state)
     double d;
     int64_t e;
 
-    REFUSES(kry_lu_create(NULL, NULL, &lu), KRY_ERR_ARGUMENT, "NULL");
+    REFUSES(lu_create(NULL, NULL, &lu), KRY_ERR_ARGUMENT, "NULL");
     assert_null(lu);
-    REFUSES(kry_lu_create(A.v, &(kry_lu_params){ .block = 32 }, &lu), KRY_ERR_ARGUMENT, "KRY_LU");
-    REFUSES(kry_lu_create(A.v, KRY_LU(.block = 33), &lu), KRY_ERR_ARGUMENT, "33 columns");
-    REFUSES(kry_lu_create(A.v, KRY_LU(.block = 512), &lu), KRY_ERR_ARGUMENT, "512 columns");
-    REFUSES(kry_lu_create(A.v, KRY_LU(.pivoting = 7), &lu), KRY_ERR_ARGUMENT, "7 is not");
-    REFUSES(kry_lu_create(A.v, KRY_LU(.tolerance = -1), &lu), KRY_ERR_ARGUMENT, "tolerance of -1");
-    REFUSES(kry_lu_create(A.v, KRY_LU(.tolerance = NAN), &lu), KRY_ERR_ARGUMENT, "tolerance");
-    REFUSES(kry_lu_create(A.v, KRY_LU(.traits = KRY_VARYING), &lu), KRY_ERR_ARGUMENT, "traits");
-    REFUSES(kry_lu_create(W.v, KRY_LU(.traits = KRY_POSITIVE), &lu), KRY_ERR_SHAPE, "6-by-4");
+    REFUSES(lu_create(A.v, &(kry_lu_params){ .block = 32 }, &lu), KRY_ERR_ARGUMENT, "KRY_LU");
+    REFUSES(lu_create(A.v, KRY_LU(.block = 33), &lu), KRY_ERR_ARGUMENT, "33 columns");
+    REFUSES(lu_create(A.v, KRY_LU(.block = 512), &lu), KRY_ERR_ARGUMENT, "512 columns");
+    REFUSES(lu_create(A.v, KRY_LU(.tolerance = -1), &lu), KRY_ERR_ARGUMENT, "tolerance of -1");
+    REFUSES(lu_create(A.v, KRY_LU(.tolerance = NAN), &lu), KRY_ERR_ARGUMENT, "tolerance");
+    REFUSES(lu_create(A.v, KRY_LU(.traits = KRY_VARYING), &lu), KRY_ERR_ARGUMENT, "traits");
+    REFUSES(lu_create(W.v, KRY_LU(.traits = KRY_POSITIVE), &lu), KRY_ERR_SHAPE, "6-by-4");
     assert_null(lu);
-    OK(kry_lu_create(A.v, NULL, &lu));
-    OK(kry_lu_create(W.v, NULL, &wide));
+    OK(lu_create(A.v, NULL, &lu));
+    OK(lu_create(W.v, NULL, &wide));
     OK(kry_dense_create(A.v, 0, &other));
     OK(kry_vec_create(device(), type, 6, 2, &b));
     REFUSES(kry_lu_solve(NULL, false, b, b), KRY_ERR_ARGUMENT, "NULL");
@@ -726,7 +670,7 @@ static void lu__not_on_a_team(void **state)
     kry_op *lu;
     if (kry_device_open("cpu/2", &team) < 0) SKIP("no CPU to cut in two");
     OK(kry_vec_create(team, KRY_F32, 6, 6, &A));
-    REFUSES(kry_lu_create(A, NULL, &lu), KRY_ERR_UNSUPPORTED, "several devices");
+    REFUSES(lu_create(A, NULL, &lu), KRY_ERR_UNSUPPORTED, "several devices");
     assert_null(lu);
     kry_vec_release(&A);
     kry_device_release(&team);
@@ -743,13 +687,11 @@ static void lu__other_profiles(void **state)
         for (int d = 0; d < (w == 0 && kry_device_get_info(device())->fp64 ? 2 : 1); d++) {
             kry_type type = d ? KRY_F64 : KRY_F32;
             void *of = d ? &type_double : &type_single;
-            long double partial;
             check_factors(uniform, type, 150, 150, 64);
             check_factors(rotated, type, 65, 200, 32);
             check_factors(hilbert, type, 200, 65, 0);
             check_solves(uniform, type, 131, 11);
             check_solves(rotated, type, 270, 1);
-            assert_true(block2_error(uniform, type, 101, 101, &partial) < 1000);
             if (w == 0) lu__singular(&of);
         }
     }
@@ -767,8 +709,6 @@ int main(void)
         BOTH(lu__singular),
         BOTH(lu__nearly_singular),
         BOTH(lu_condition__within_a_factor_of_three),
-        BOTH(lu_block2__larger_errors),
-        BOTH(lu_block2__singular_blocks),
         BOTH(lu__panels_in_one_launch),
         BOTH(lu__aborted_panels),
         BOTH(lu__in_two_queues),
@@ -779,7 +719,7 @@ int main(void)
         BOTH(lu__as_a_preconditioner),
         BOTH(lu_create__not_finite),
         BOTH(lu_create__overflow),
-        BOTH(lu__updates_by_clblast),
+        cmocka_unit_test(lu__updates_by_clblast),
         BOTH(lu__no_rows),
         BOTH(lu__refusals),
         cmocka_unit_test(lu__not_on_a_team),

@@ -695,7 +695,6 @@ static void twin__of_every_format(void **state)
                                          "sell",
                                          "sell:sigma=64",
                                          "jds",
-                                         "jds:basic",
                                          "hyb",
                                          "coo",
                                          "csr:form=flux",

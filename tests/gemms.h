@@ -1,0 +1,23 @@
+/*
+ * gemms.h - products of matrices by one of kry's two ways, whatever suits the device.
+ */
+#ifndef KRY_TEST_GEMMS_H
+#define KRY_TEST_GEMMS_H
+
+#include "dense/dense.h"
+
+typedef kry_status gemm_way(const kry_gemm *g);
+
+static kry_status gemm_by(gemm_way *way, bool ta, bool tb, double alpha, const kry_vec *A,
+                          const kry_vec *B, double beta, kry_vec *C)
+{
+    return way(&(kry_gemm){ .ta = ta,
+                            .tb = tb,
+                            .alpha = alpha,
+                            .A = kry_block_of(A),
+                            .B = kry_block_of(B),
+                            .beta = beta,
+                            .C = kry_block_of(C) });
+}
+
+#endif
