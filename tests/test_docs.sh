@@ -40,14 +40,6 @@ done <<EOF
 $rows
 EOF
 
-# Every option of the program is in docs/command-line.md.
-options=$(sed -n 's/^ *{ "\([a-z-]*\)", .*\(FLAG\|TEXT\|LIST\|REAL\|WHOLE\),.*/\1/p' \
-    tools/kry/options.c | sort -u)
-[ -n "$options" ] || { echo 'FAILED: the options are not found'; exit 1; }
-for option in $options; do
-    check "docs/command-line.md lacks --$option" grep -q -e "\`--${option}[\` ]" docs/command-line.md
-done
-
 # A link in a document leads to a file.
 for page in ./*.md docs/*.md docs/*/*.md; do
     for link in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/](\(.*\))/\1/'); do

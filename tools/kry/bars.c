@@ -121,7 +121,7 @@ static void draw_bar(const page *p, const bar *r, double y)
             "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">",
             LEFT, y, end - LEFT, BAR, automatic ? auto_colour : bar_colour, LEFT - 8, y + 12,
             svg_ink);
-    fprintf(p->file, "%.16s", r->label); /* letters of formats need no escape */
+    fprintf(p->file, "%.16s", r->label); /* names of formats need no escape */
     svg_end_text(p->file);
     fprintf(p->file,
             "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"%s\" stroke=\"white\" "

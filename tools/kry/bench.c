@@ -113,7 +113,7 @@ void bench_print(const bench *b, const bench_result *r)
     if (r->bytes > 0)
         printf("  %8.2f GB/s", r->bytes / r->seconds / 1e9);
     else
-        printf("  on the chip  "); /* a solve that moves nothing through memory */
+        printf("  on the chip  "); /* the persistent kernel keeps all in registers */
     if (r->bytes > 0 && b->copy > 0)
         printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
     if (r->bytes > 0 && b->host_triad > 0)
@@ -184,11 +184,11 @@ static const struct benchmark {
     const char *name;
     kry_status (*run)(bench *b);
     bool device, copy, sources; /* does it need a device, its copy bandwidth, matrices? */
-    bool format;                /* is --format a question there? */
-    bool table;                 /* of products: --hot, --svg */
-    bool iterates;              /* --resident, --null-space */
-    bool counts;                /* --maxit */
-    bool repeats;               /* --reproducible */
+    bool format;                /* does it take --format? */
+    bool table;                 /* of products: takes --hot, --svg */
+    bool iterates;              /* takes --resident, --null-space */
+    bool counts;                /* takes --maxit */
+    bool repeats;               /* takes --reproducible */
     bool words;                 /* takes words of its own */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },

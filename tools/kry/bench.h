@@ -15,23 +15,23 @@ typedef struct bench {
     form form;        /* what --format says */
     bool matrix_free; /* sources on a grid come without their entries, unless the form needs them */
     int64_t seed;
-    double copy;       /* bytes per second of y := x; measured first, or by stream itself */
-    double host_triad; /* the same of a triad in plain C on all cores; 0: not measured */
+    double copy;       /* bytes per second of y := x on the device */
+    double host_triad; /* bytes per second of a triad in plain C on all cores; 0: not measured */
     void *user;        /* of the benchmark that runs */
 } bench;
 
 typedef struct bench_result {
     const char *name, *problem; /* problem: NULL if there is none */
-    int64_t n, nnz;             /* nnz: 0 if the word makes no sense */
+    int64_t n, nnz;             /* nnz: 0 if there is no matrix */
     double bytes, seconds;      /* of one pass */
-    /* of what A is held as; NULL format: there is no A */
+    /* how A is stored; NULL format: there is no A */
     const char *requested, *format, *variant;
     const char *refused;  /* why it was not measured, or NULL */
     int64_t slots;        /* numbers stored, padding included; 0: none */
     double setup_seconds; /* to store it; 0: not measured */
     double input_bytes;   /* of what was stored then */
-    int copies;           /* that took turns; 0: the word makes no sense */
-    double ratio; /* of the seconds to those of the line before; 0: the word makes no sense */
+    int copies;           /* that took turns; 0: not counted */
+    double ratio;         /* of the seconds to those of the line before; 0: not compared */
 } bench_result;
 
 /* Enqueue pass number `turn`; successive turns use different data. */
@@ -60,7 +60,7 @@ kry_status bench_kernels(bench *b);
 kry_status bench_mtx(bench *b);
 kry_status bench_tridiagonal(bench *b);
 
-/* Seconds and bytes of one iteration of CG: sets both, and what A is held as. */
+/* Time iterations of CG: sets seconds and bytes of one, and how A is stored. */
 kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r);
 /* What kry_solver_create takes for a solve of `limit` iterations, whose target is out of reach. */
 kry_status bench_solver_text(const options *o, int64_t limit, char text[SOLVER_TEXT]);

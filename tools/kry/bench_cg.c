@@ -13,7 +13,7 @@
 enum { FEW = 20, MANY = 220, REPEATS = 5 };
 
 typedef struct timing {
-    double seconds, bytes; /* median, and as the model has it */
+    double seconds, bytes; /* median; by the model of the solver */
     int64_t iterations;
 } timing;
 
@@ -84,7 +84,7 @@ done:
     return st;
 }
 
-/* The same devices, or device, anew. */
+/* Open the same device, or devices, again with reproducible sums. */
 static kry_status open_reproducible(const options *o, kry_device **device)
 {
     kry_status st = KRY_OK;
@@ -105,7 +105,7 @@ done:
     return st;
 }
 
-/* Turn by turn, since machines are busy one moment and not the next. */
+/* In turns, so that a machine that is busy for a moment slows down both. */
 static kry_status compare(const bench *plain, const kry_op *A, const bench *same, const kry_op *B,
                           bench_result *r)
 {

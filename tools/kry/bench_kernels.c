@@ -24,12 +24,11 @@ enum {
     VARIES = 16,  /* the inverse diagonal, if it is not one number */
     LABELS = 32,  /* of sub-domains: 2 bytes */
     PIECES = 64,  /* of sub-domains: 5 bytes for eight unknowns */
-    WAITS = 128   /* not with a preconditioner that is no diagonal: one word more */
+    WAITS = 128   /* x is updated in every step, not every second one: one word more */
 };
 
-/* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel
- * that is not here has no bytes and no flops; "A_" stands for the name of a format, whose kernels A's
- * format runs. */
+/* Per unknown: words read and written, flops, and flops for each entry of A besides. A kernel that
+ * is not here has no bytes and no flops. "A_" stands for the name of a format. */
 static const struct line {
     const char *kernel;
     double words, flops, entry_flops;
@@ -86,7 +85,7 @@ typedef struct system_model {
     bool x_every_second_step; /* is x updated */
 } system_model;
 
-/* Does A's diagonal differ from row to row? Where nobody knows, it does. */
+/* Does A's diagonal differ from row to row? If A offers none, we assume so. */
 static kry_status find_varying(const bench *b, const kry_op *A, bool *varies)
 {
     kry_status st = KRY_OK;
@@ -129,7 +128,7 @@ static kry_status describe_system(const bench *b, const source *s, const kry_op 
         (m->jacobi || !strcmp(precond, "none")) && (!deflation || !strcmp(deflation, "none"));
     TRY(find_varying(b, A, &m->varies));
     double matrix = info.bytes_per_apply - 2 * (double)m->n * m->number;
-    bool several = !strcmp(info.kind, "hyb");
+    bool several = !strcmp(info.kind, "hyb") || !strcmp(info.kind, "coo");
     if (m->stored && !several)
         m->matrix_bytes = matrix < info.bytes_stored ? matrix : info.bytes_stored;
     if (!m->stored && matrix > 0) m->faces = matrix / m->number / (double)m->n;
@@ -314,7 +313,7 @@ static kry_status check_cl(cl_int err, const char *call)
                              : kry_fail(KRY_ERR_DEVICE, "%s failed with error %d", call, (int)err);
 }
 
-/* One solve that compiles and warms up, and one that is looked at. */
+/* One solve that compiles and warms up, and one that is traced. */
 static kry_status traced_solves(kry_op *solver, const kry_vec *rhs, kry_vec *x, trace *t,
                                 kry_result *result)
 {
@@ -362,7 +361,7 @@ done:
     return st;
 }
 
-/* The same device behind a queue that keeps times. */
+/* The same device with a queue that keeps times. */
 static kry_status open_traced(kry_device *device, kry_device **traced)
 {
     kry_status st = KRY_OK;

@@ -17,7 +17,7 @@
 
 enum { MAX_SETS = 4, ARRAYS = 5, MAX_THREADS = 256, PAIRS = 9 };
 
-/* Data: two sets at least, which take turns. */
+/* Two sets of vectors at least, which take turns. */
 typedef struct batches {
     const bench *b;
     int64_t systems, n;
@@ -148,7 +148,7 @@ done:
     return st;
 }
 
-/* One solve, of columns as gtsv has them. */
+/* One solve of systems in columns, as gtsv solves them. */
 static kry_status once(batches *d, double *seconds)
 {
     kry_status st = KRY_OK;
@@ -161,7 +161,8 @@ done:
     return st;
 }
 
-/* In turn with ours, so that both see the same machine; the ratio is the median of the pairs'. */
+/* LAPACK and kry take turns, so that both see the same machine; the ratio is the median of the
+ * pairs' ratios. */
 static kry_status bench_lapack(batches *d)
 {
     kry_status st = KRY_OK;

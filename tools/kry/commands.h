@@ -16,7 +16,7 @@ kry_status generate_run(const options *o);
 kry_status bench_run(const options *o);
 kry_status reproduce_run(const options *o);
 kry_status tune_run(const options *o);
-/* kry info --device without a matrix, and what it adds to that of a matrix. */
+/* kry info --device: without a matrix, and the lines that it adds for a matrix. */
 struct sparse;
 kry_status info_device(const options *o);
 kry_status info_precond(const options *o); /* --check-precond */

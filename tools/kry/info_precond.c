@@ -107,7 +107,8 @@ kry_status info_precond(const options *o)
     TRY(open_operators(&c));
     TRY(check(&c, "A", c.A, &of_A));
     TRY(check(&c, "M", c.M, &of_M));
-    if (!of_M.symmetric || !of_M.positive) st = KRY_BREAKDOWN; /* what it would come to */
+    if (!of_M.symmetric || !of_M.positive)
+        st = KRY_BREAKDOWN; /* as conjugate gradients with M might end */
 done:
     kry_op_release(&c.M);
     kry_op_release(&c.A);

@@ -33,7 +33,7 @@ static void write_text(FILE *file, const char *text)
         int length = utf8_length(s);
         if (special)
             fprintf(file, "\\%c", escaped[special - plain]);
-        else if (*s < 0x20 || length == 0) /* what is no character becomes U+FFFD */
+        else if (*s < 0x20 || length == 0) /* bytes that are no character become U+FFFD */
             fprintf(file, "\\u%04x", length ? *s : 0xfffdu);
         else
             fwrite(s, 1, (size_t)length, file);

@@ -51,8 +51,7 @@ typedef struct option {
     const char *help;
 } option;
 
-/* The i-th option there is, those of the program before those of kry_solver_create; false: there are
- * no more. */
+/* The i-th option, those of the program before those of kry_solver_create; false: no more. */
 bool options_get(int i, option *opt);
 
 /* Fill `o` from the arguments behind the command's name. Returns  KRY_ERR_PARSE. */
@@ -62,7 +61,7 @@ void options_help(const command *cmd);
 /* The value of a word of kry_solver_create; NULL: not given. And give it one, borrowed. */
 const char *options_solver(const options *o, const char *name);
 void options_solver_set(options *o, const char *name, const char *value);
-/* Choose method and preconditioner, one of which may have been given, `precond` if none was. */
+/* Set the method and the preconditioner that were not given; `precond` if neither was. */
 void options_choose_method(options *o, const char *precond);
 /* All words of the solver as kry_solver_create takes them. Returns  KRY_ERR_PARSE for too many. */
 kry_status options_solver_text(const options *o, char text[SOLVER_TEXT]);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MAX_COPIES = 64 };
-static const double least_cache = 64e6; /* bytes; some GPUs tell of their smallest cache only */
+static const double least_cache = 64e6; /* bytes; some GPUs report their smallest cache only */
 
 /* ---- the matrix on the host --------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static void product_release(product *p)
     }
 }
 
-/* So many that together they are twice as large as the device's cache. */
+/* As many as are together twice as large as the device's cache. */
 static int copies_wanted(const bench *b, double bytes)
 {
     cl_ulong reported = 0;
@@ -83,7 +83,7 @@ static kry_status stored_matrix(const bench *b, const product_input *in,
                           in->val, &with_traits, A);
 }
 
-/* The operator; *seconds becomes less if this time it took less. */
+/* Make the operator; *seconds: the least that it took so far. */
 static kry_status create_operator(const bench *b, const product_input *in, const form *f,
                                   kry_op **A, double *seconds)
 {
@@ -118,7 +118,7 @@ done:
 
 /* ---- timing ------------------------------------------------------------------------- */
 
-/* Is this a word about the format, and not a failure of the device? */
+/* Does the format refuse the matrix, or has the device failed? */
 static bool is_refusal(kry_status st)
 {
     return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE ||
@@ -149,7 +149,7 @@ kry_status product_time(const bench *b, const product_input *in, const form *f, 
     TRY(st);
     describe(p.copy[0].A, t);
     t->copies = copies_wanted(b, t->bytes);
-    if (t->copies == 1) { /* again, for the first time compiled */
+    if (t->copies == 1) { /* again: the first time kernels were compiled */
         kry_op_release(&p.copy[0].A);
         TRY(create_operator(b, in, f, &p.copy[0].A, &t->setup_seconds));
     }

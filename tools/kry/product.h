@@ -6,7 +6,7 @@
 
 #include "bench.h"
 
-/* A matrix on the host in CSR with its numbers as the device wants them, a grid, or both. */
+/* A matrix on the host in CSR with numbers of the type that the device takes, a grid, or both. */
 typedef struct product_input {
     const char *name;               /* the file or the spec; borrowed */
     const kry_stencil_params *grid; /* borrowed; NULL: none */
@@ -28,7 +28,7 @@ typedef struct product_timing {
     double bytes, seconds;        /* of one product; bytes by the operator's own model */
     double setup_seconds;         /* to make the operator, kernels compiled */
     int copies;                   /* of operator and vectors that took turns */
-    char refused[400];            /* why A cannot be held so; "": it can */
+    char refused[400];            /* why A cannot be stored so; "": it can */
 } product_timing;
 
 /* Time products with A held as `f` says: `stencil` from the grid, else from the entries. Unless the

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 static const double first_seconds = 0.5, between_seconds = 0.1;
-static const double too_far = 50; /* times the iterations so far: a guess worth nothing */
+static const double too_far = 50; /* times the iterations so far: no guess is shown */
 
 bool progress_wanted(void) { return isatty(STDERR_FILENO); }
 
-/* Keep a sample; when the store is full, every second one makes room. */
+/* Keep a sample; when there is no room, drop every second one. */
 static void take_sample(progress *p, const kry_iteration *it)
 {
     if (!p->every) p->every = 1;
@@ -38,8 +38,8 @@ double progress_remaining(const progress *p, const kry_iteration *it)
     double fall =
         (p->log_residual[from] - log(it->residual)) / (double)(it->iteration - p->iteration[from]);
     double remaining = log(it->residual / it->target) / fall;
-    bool told = fall > 0 && remaining < too_far * (double)it->iteration;
-    return told ? fmax(remaining, 0) : -1;
+    bool known = fall > 0 && remaining < too_far * (double)it->iteration;
+    return known ? fmax(remaining, 0) : -1;
 }
 
 int progress_monitor(void *user, const kry_iteration *it)

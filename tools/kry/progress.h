@@ -1,5 +1,5 @@
 /*
- * progress.h - one line on the terminal that tells how a solve is getting on.
+ * progress.h - one line on the terminal that shows how far a solve has come.
  */
 #ifndef KRY_PROGRESS_H
 #define KRY_PROGRESS_H

@@ -1,5 +1,5 @@
 /*
- * report.c - what kry solve has to say in the end.
+ * report.c - print the result of kry solve.
  */
 #include "report.h"
 #include "json.h"
@@ -40,7 +40,7 @@ static void json_setting(json *j, const report *r)
     json_text(j, "null_space", r->null_space);
     json_text(j, "precision", r->precision);
     json_text(j, "format", r->matrix.kind);
-    json_text(j, "variant", r->matrix.variant); /* its older name */
+    json_text(j, "variant", r->matrix.variant); /* the older name of the next key */
     json_text(j, "format_variant", r->matrix.variant);
     json_text(j, "format_chosen", r->matrix.chosen);
     json_real(j, "padding", padding(r));
@@ -52,7 +52,7 @@ static void json_setting(json *j, const report *r)
     if (r->seeded) json_whole(j, "seed", r->seed);
 }
 
-/* What mixed precision did, and to what it was promoted. */
+/* Iterations of mixed precision, and promotions to a slower scheme. */
 static void json_mixed(json *j, const report *r)
 {
     const kry_result *result = &r->result;

@@ -1,5 +1,5 @@
 /*
- * report.h - what kry solve has to say in the end.
+ * report.h - the result of kry solve, and printing it.
  */
 #ifndef KRY_REPORT_H
 #define KRY_REPORT_H

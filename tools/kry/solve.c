@@ -35,13 +35,13 @@ static void solve_release(solve *s)
     source_release(&s->src);
 }
 
-/* CG takes the matrix at its word; a file that is not symmetric is caught here. */
+/* Conjugate gradients do not check that A is symmetric; a file that is not is refused here. */
 static kry_status check_matrix(const source *src)
 {
     kry_status st = KRY_OK;
     sparse A = { 0 };
     asymmetry a;
-    static const double rounding = 1e-8; /* of numbers written with some digits less */
+    static const double rounding = 1e-8; /* relative; files may have numbers of few digits */
     CHECK(src->rows == src->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
           src->name, (long long)src->rows, (long long)src->cols);
     CHECK(src->rows > 0, KRY_ERR_SHAPE, "%s has no rows", src->name);
@@ -83,7 +83,7 @@ done:
     return st;
 }
 
-/* b := A x for a random x in [0, 1) that is a number of the device's. */
+/* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
 static kry_status manufacture(solve *s)
 {
     kry_status st = KRY_OK;
@@ -99,7 +99,7 @@ done:
     return st;
 }
 
-/* One that the problem does not bring along. */
+/* A right-hand side other than the problem's own. */
 static kry_status other_rhs(solve *s, const char *word)
 {
     kry_status st = KRY_OK;
@@ -167,7 +167,7 @@ done:
     return st;
 }
 
-/* x from zero; the status of the solve goes to the report, what failed is returned. */
+/* Solve from x = 0. That the solver did not converge is for the report; failures are returned. */
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;

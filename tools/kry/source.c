@@ -11,7 +11,7 @@ static kry_status no_grid(const char *name)
                     "%s has no grid, which --format stencil needs (as poisson2d:N has it)", name);
 }
 
-/* A grid's entries are left out unless a stored matrix is wanted. */
+/* Entries of a grid are made only if a stored matrix is wanted. */
 static kry_status open_problem(const char *spec, uint64_t seed, const form *f, kry_problem **p)
 {
     kry_status st = f && !f->stored ? kry_problem_create_grid(spec, seed, p) : KRY_ERR_UNSUPPORTED;
@@ -126,7 +126,7 @@ void sparse_release(sparse *A)
     *A = (sparse){ 0 };
 }
 
-/* Counts in row_ptr[1...] become places, kept one row behind: filling moves them into place. */
+/* Turn counts in row_ptr[1...] into the place where each row begins; put() moves it to its end. */
 static void places_from_counts(sparse *A)
 {
     int64_t sum = 0;
@@ -245,7 +245,7 @@ kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
             int64_t j = e < A->row_ptr[i + 1] ? A->col[e] : INT64_MAX;
             int64_t k = f < T.row_ptr[i + 1] ? T.col[f] : INT64_MAX;
             double aij = j <= k ? A->val[e] : 0, aji = k <= j ? T.val[f] : 0;
-            a->unmatched += j < k; /* those with j > k are met in their own row */
+            a->unmatched += j < k; /* those with j > k are counted in their own row */
             if (fabs(aij) > a->largest) a->largest = fabs(aij);
             note_difference(a, fabs(aij - aji), i, j < k ? j : k);
             e += j <= k;

@@ -21,7 +21,7 @@ typedef struct source {
 kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s);
 void source_release(source *s);
 
-/* Does it stand for a matrix whose entries were left out? */
+/* Is it a grid without the entries of its matrix? */
 bool source_matrix_free(const source *s);
 kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
                            kry_op **A);
@@ -37,7 +37,7 @@ typedef struct sparse {
 
 /* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);
-unsigned source_traits(const source *s); /* what file or problem promise about A */
+unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as file or problem say */
 kry_status sparse_transpose(const sparse *A, sparse *T);
 void sparse_release(sparse *A);
 

@@ -1,5 +1,5 @@
 /*
- * storage.c - what a matrix would take in each format, without a device.
+ * storage.c - estimate the bytes of a matrix in each format, without a device.
  *
  * Estimates: SELL in slices of 32 rows as they stand with 32-bit columns, where devices and sorting
  * often need less; padding of columns to whole vectors is left out.

@@ -1,5 +1,5 @@
 /*
- * storage.h - what a matrix would take in each format, without a device.
+ * storage.h - estimate the bytes of a matrix in each format, without a device.
  */
 #ifndef KRY_STORAGE_H
 #define KRY_STORAGE_H

@@ -19,7 +19,7 @@ void svg_line(FILE *f, double x1, double y1, double x2, double y2, const char *s
 void svg_title(FILE *f, double x, const char *text); /* bold, at the top; ended by svg_end_text */
 void svg_end_text(FILE *f);
 
-/* 10 to the power, at the end, in the middle, ... ("end", "middle") of what stands at x. */
+/* 10^power as text that ends at x, is centred there, ... ("end", "middle"). */
 void svg_power(FILE *f, double x, double y, const char *anchor, int power);
 
 /* 1, 2 or 5 times a power of ten, so that at most `ticks` of them fit into `range`. */

@@ -61,7 +61,7 @@ void text_wrapped(const char *text, int width, int indent)
     printf("%s\n", text);
 }
 
-/* Letters to change, insert, drop or swap to make a of b; long words count as far. */
+/* How many letters to change, insert, drop or swap to turn b into a; LONGEST for long words. */
 static size_t distance(const char *a, const char *b)
 {
     enum { LONGEST = 31 };

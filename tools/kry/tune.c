@@ -140,7 +140,7 @@ typedef struct search {
     double seconds; /* of the best one; INFINITY at first */
 } search;
 
-/* A shape replaces the best one only if it is clearly faster: noise must not decide. */
+/* A shape replaces the best one only if it is faster by more than noise. */
 static kry_status try_shape(const bench *b, const source *s, kry_launch_shape shape, search *found)
 {
     static const double clearly = 0.98;
@@ -211,7 +211,7 @@ kry_status tune_run(const options *o)
 
     CHECK(o->word_count == 0, KRY_ERR_PARSE, "takes no \"%s\"", o->words[0]);
     TRY(kry_device_open(o->device, &b.device));
-    TRY(kry_device_set_launch_shape(b.device, NULL)); /* whatever was found before */
+    TRY(kry_device_set_launch_shape(b.device, NULL)); /* not what was found before */
     b.info = kry_device_get_info(b.device);
     if (!b.info->fp64) b.type = KRY_F32;
     if (!o->json) printf("%s, driver %s\n", b.info->name, b.info->driver);
