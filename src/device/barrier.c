@@ -1,5 +1,5 @@
-/* barrier.c - work-groups that wait for each other: how many may, and whether all of them came to
- * their end. The protocol is in cl/barrier.clh. */
+/* barrier.c - work-groups that wait for each other: how many the device runs at once, and whether
+ * all of a launch came to their end. The protocol is in cl/barrier.clh. */
 #include "device/barrier.h"
 #include "base/hooks.h"
 #include "device/launch.h"
@@ -24,17 +24,17 @@ enum {
 };
 
 struct kry_barrier {
-    kry_device *dev;    /* borrowed, as is all that belongs to a kernel */
+    kry_device *dev;    /* borrowed */
     kry_kernel *kernel; /* borrowed */
     int size;           /* work-items per group */
-    int groups;         /* that may wait for each other */
+    int groups;         /* how many may wait for each other */
     cl_mem control;     /* CONTROL_SLOTS + 2 KRY_BARRIER_MOST words */
     cl_int words[CONTROL_SLOTS];
 };
 
 /* ---- launching ---- */
 
-/* Launch with the words that the host gives as they are in b->words, all others zero. */
+/* Launch with the control words b->words; the slots of the groups need no start value. */
 static kry_status launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
@@ -54,8 +54,9 @@ static kry_status read_words(kry_barrier *b)
                         "kry_barrier", "clEnqueueReadBuffer");
 }
 
-/* A poll is a read past the caches: 0.4 us on an H200, a few ns on CPUs, whose threads however may
- * be kept from running for some 10 ms. Both wait about 0.3 s before they give up. */
+/* How often a group looks before it gives up: about 0.3 s. A look reads past the caches, which
+ * takes 0.4 us on an H200 and a few ns on CPUs, where however the threads of other groups may not
+ * run for some 10 ms. */
 static cl_int polls_of(const kry_device *dev) { return dev->info.gpu ? 1 << 19 : 1 << 27; }
 
 kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
@@ -82,7 +83,7 @@ kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
     *finished = false;
     TRY(read_words(b));
     *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
-    if (!*finished) b->groups = 0; /* not again: each attempt may cost as long a wait */
+    if (!*finished) b->groups = 0; /* not again: every attempt may wait as long */
 done:
     return st;
 }
@@ -94,7 +95,7 @@ kry_status kry_barrier_begin_series(kry_barrier *b)
     kry_status st = KRY_OK;
 
     memset(b->words, 0, sizeof b->words);
-    b->words[CONTROL_GROUPS] = 1; /* the launch knows how many */
+    b->words[CONTROL_GROUPS] = 1; /* each launch has its own number */
     b->words[CONTROL_POLLS] = polls_of(b->dev);
     TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
                                 0, NULL, NULL));
@@ -126,7 +127,7 @@ kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
 
     *finished = false;
     TRY(read_words(b));
-    *finished = b->words[CONTROL_ARRIVED] == 0; /* the last group of the last launch did that */
+    *finished = b->words[CONTROL_ARRIVED] == 0; /* reset by the last group of the last launch */
     if (!*finished) b->groups = 0;
 done:
     return st;
@@ -134,8 +135,8 @@ done:
 
 /* ---- the probe ---- */
 
-/* How many groups are resident together, and pass each other messages without fail. What a
- * busy device interrupts says nothing about the next time: *sure is false. */
+/* Find how many groups run at the same time and receive each other's messages. *sure: false if the
+ * device was busy with something else, so that the result says nothing about the next launch. */
 static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
 {
     kry_status st = KRY_OK;
@@ -158,7 +159,7 @@ done:
     return st;
 }
 
-/* What all of it depends on, and so the name under which it is kept. */
+/* The name under which the result is kept: it has all that the result depends on. */
 static void probe_name(const kry_barrier *b, char *name, size_t size)
 {
     const int detail[] = { b->size, b->dev->info.compute_units };
@@ -166,7 +167,7 @@ static void probe_name(const kry_barrier *b, char *name, size_t size)
     snprintf(name, size, "barrier/%s/%016llx", b->kernel->name, (unsigned long long)h);
 }
 
-/* What was found earlier, or else a probe. */
+/* Take what was found earlier, or else probe. */
 static kry_status count_groups(kry_barrier *b, kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;

@@ -1,4 +1,4 @@
-/* sell.c - SELL-C-sigma: slices of C rows as wide as their longest. Kernels: cl/sell.cl. */
+/* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row. Kernels: cl/sell.cl. */
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 typedef struct slicing {
     int64_t rows, slices, slots;
-    int height, sigma;  /* C, and rows to a window of sorting */
+    int height, sigma;  /* C, and the rows of a window that is sorted */
     int32_t *perm;      /* slices * height: row of each position, -1: none */
     int32_t *slice_ptr; /* slices+1 */
 } slicing;
@@ -25,8 +25,8 @@ static int64_t row_length(const kry_host_csr *host, int64_t i)
 
 /* ---- which rows share a slice ------------------------------------------------------------- */
 
-/* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
- * `start` has room for longest+2. */
+/* Sort rows begin ... end-1 into perm by falling length, rows of equal length in order: a counting
+ * sort. `start` has room for longest+2. */
 static void sort_window(const kry_host_csr *host, int64_t begin, int64_t end, int64_t longest,
                         int64_t *start, int32_t *perm)
 {
@@ -60,7 +60,7 @@ done:
     return st;
 }
 
-/* Counted in double, for a matrix may need more slots than an int holds. */
+/* Counts in double, because a matrix may need more slots than an int holds. */
 static double cut_slices(const kry_host_csr *host, slicing *s)
 {
     double slots = 0;
@@ -94,7 +94,7 @@ done:
     return st;
 }
 
-/* Unsorted where that costs little: sorted rows read x and write y less regularly. */
+/* Do not sort if that costs few slots: sorted rows read x and write y less regularly. */
 static kry_status choose_slicing(const kry_host_csr *host, int height, int sigma, slicing *best,
                                  double *slots)
 {
@@ -127,7 +127,8 @@ static void put(kry_matrix *A, const kry_host_csr *host, int64_t k, int64_t slot
     col[slot] = host->col[k];
 }
 
-/* The distances column - row in a slice, ascending, if there are no more than `most`; else -1. */
+/* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
+ * `most`. */
 static int64_t distances_of(const kry_host_csr *host, const int32_t *rows, int height, int64_t most,
                             int64_t *distance)
 {
@@ -148,9 +149,10 @@ static int64_t distances_of(const kry_host_csr *host, const int32_t *rows, int h
     return count;
 }
 
-/* Slots of all entries, and the column in each; -1 where there is padding. A slice with no more
- * distances than places has one place for each distance, so that columns side by side are close
- * neighbours, and few bits tell them apart; other rows are packed to the left. */
+/* Choose the slots of all entries, and set the column of each slot, -1 for padding. If a slice
+ * has no more distances than places in a row, each distance gets a place of its own: then
+ * columns side by side are close to each other and need few bits. Rows of other slices are
+ * packed to the left. */
 static kry_status fill_slots(kry_matrix *A, const kry_host_csr *host, const slicing *s,
                              int32_t *col)
 {
@@ -177,7 +179,8 @@ done:
     return st;
 }
 
-/* The least column of each C that lie side by side, and how far others are from it at most. */
+/* base: the least of each C columns side by side. Returns the largest distance of a column from its
+ * base. */
 static int64_t find_bases(const int32_t *col, int64_t slots, int height, int32_t *base)
 {
     int64_t farthest = 0;
@@ -206,7 +209,7 @@ static void narrow_columns(const int32_t *col, const int32_t *base, int64_t slot
     }
 }
 
-/* The columns as they are read: 32 bits, or fewer with a base. */
+/* Copy the columns to the device: in 32 bits, or in fewer with a base. */
 static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
                                 const int32_t *base, int height, int bits)
 {
@@ -245,7 +248,7 @@ done:
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* Where the first column with padding begins in each slice. */
+/* full: the slot from which on a slice has padding. */
 static void find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
                       int32_t *full)
 {
@@ -320,7 +323,7 @@ done:
     return st;
 }
 
-/* How far apart the columns are that would lie side by side in a slice packed to the left. */
+/* The largest distance of columns side by side in a slice whose rows are packed to the left. */
 static int64_t farthest_in_slice(const kry_host_csr *host, const int32_t *rows, int height)
 {
     int64_t farthest = 0, width = 0;
@@ -385,7 +388,7 @@ done:
     return st;
 }
 
-/* ---- reading back ------------------------------------------------------------------------------ */
+/* ---- reading back ---------------------------------------------------------------------------- */
 
 static kry_status sell_places(kry_matrix *A, kry_place *place)
 {

@@ -1,6 +1,6 @@
 /*
- * op_parts.c - operators that lie on several devices: an operator on each part, which sees its own
- * rows, behind one table.
+ * op_parts.c - operators on a team of devices: an operator on each part, which sees its own rows,
+ * behind one table.
  */
 #include "operator/op_parts.h"
 #include <stdio.h>
@@ -107,7 +107,7 @@ static kry_status parts_diagonal(void *self, kry_vec *d)
     return call_on_parts(self, &(kry_call){ .y = d }, diagonal_here);
 }
 
-/* All parts report the same but for bytes, which add up. */
+/* All parts report the same, except bytes, which are added. */
 static kry_status solve_here(const kry_call *c)
 {
     const kry_op *solver = c->A;
@@ -182,7 +182,8 @@ static void parts_destroy(void *self)
     free(P);
 }
 
-/* One table whatever the parts offer: their own doors tell what they do not. */
+/* The same table for all kinds. What the parts do not offer, their own kry_op_... functions
+ * refuse. */
 const kry_op_table kry_parts_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "parts",
@@ -269,7 +270,7 @@ static const kry_op **operand_of(const void *params, size_t offset)
     return (const kry_op **)((char *)params + offset);
 }
 
-/* With the part's operators among the parameters. */
+/* Put the part's operators into a copy of the parameters. */
 static kry_status construct_on_part(const kry_op *A, const void *user, kry_op **out)
 {
     const constructing *c = user;
@@ -288,7 +289,7 @@ done:
     return st;
 }
 
-/* Operators among the parameters lie on the team of A. */
+/* Operators among the parameters must lie on the team of A. */
 static kry_status check_operands(const kry_constructor *how, const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;

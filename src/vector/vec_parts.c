@@ -1,4 +1,4 @@
-/* vec_parts.c - vectors that lie on several devices. */
+/* vec_parts.c - vectors on a team of devices: a vector for each part. */
 #include "vector/vec_parts.h"
 #include <stdlib.h>
 
