@@ -34,17 +34,12 @@ struct kry_barrier {
 
 /* ---- launching ---- */
 
-/* Launch with the control words b->words; the slots of the groups need no start value. */
-static kry_status launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+/* The slots of the groups, behind these words, need no start value. */
+static kry_status write_words(kry_barrier *b)
 {
-    kry_status st = KRY_OK;
-
-    args[0] = (kry_arg)ARG(b->control);
-    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
-                                0, NULL, NULL));
-    TRY(kry_launch_size(b->dev, b->kernel, groups, b->size, args, count));
-done:
-    return st;
+    return kry_cl_check(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0,
+                                             sizeof b->words, b->words, 0, NULL, NULL),
+                        "kry_barrier", "clEnqueueWriteBuffer");
 }
 
 static kry_status read_words(kry_barrier *b)
@@ -59,48 +54,13 @@ static kry_status read_words(kry_barrier *b)
  * run for some 10 ms. */
 static cl_int polls_of(const kry_device *dev) { return dev->info.gpu ? 1 << 19 : 1 << 27; }
 
-kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+/* Start values of the control words for a launch of so many groups. */
+static kry_status reset(kry_barrier *b, int groups)
 {
-    kry_status st = KRY_OK;
-
-    CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
-          "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
-          b->groups);
     memset(b->words, 0, sizeof b->words);
     b->words[CONTROL_GROUPS] = groups;
     b->words[CONTROL_POLLS] = polls_of(b->dev);
-    if (kry_test_aborts()) b->words[CONTROL_ARRIVED] = CONTROL_HIGH;
-    TRY(launch(b, groups, args, count));
-done:
-    return st;
-}
-
-kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
-{
-    kry_status st = KRY_OK;
-    int groups = b->words[CONTROL_GROUPS];
-
-    *finished = false;
-    TRY(read_words(b));
-    *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
-    if (!*finished) b->groups = 0; /* not again: every attempt may wait as long */
-done:
-    return st;
-}
-
-/* ---- launches in series ---- */
-
-kry_status kry_barrier_begin_series(kry_barrier *b)
-{
-    kry_status st = KRY_OK;
-
-    memset(b->words, 0, sizeof b->words);
-    b->words[CONTROL_GROUPS] = 1; /* each launch has its own number */
-    b->words[CONTROL_POLLS] = polls_of(b->dev);
-    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
-                                0, NULL, NULL));
-done:
-    return st;
+    return write_words(b);
 }
 
 kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, size_t count)
@@ -120,6 +80,30 @@ kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, si
 done:
     return st;
 }
+
+kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+{
+    kry_status st = reset(b, groups);
+    return st < 0 ? st : kry_barrier_launch_next(b, groups, args, count);
+}
+
+kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
+{
+    kry_status st = KRY_OK;
+    int groups = b->words[CONTROL_GROUPS];
+
+    *finished = false;
+    TRY(read_words(b));
+    *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
+    if (!*finished) b->groups = 0; /* not again: every attempt may wait as long */
+done:
+    return st;
+}
+
+/* ---- launches in series ---- */
+
+/* Each launch has its own number of groups. */
+kry_status kry_barrier_begin_series(kry_barrier *b) { return reset(b, 1); }
 
 kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
 {
@@ -149,7 +133,9 @@ static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
     b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 24; /* 10 to 30 ms */
     b->words[CONTROL_POLLS] = polls_of(b->dev);
     b->words[CONTROL_ROUNDS] = info->gpu ? 500 : 20;
-    TRY(launch(b, launched, args, count));
+    args[0] = (kry_arg)ARG(b->control);
+    TRY(write_words(b));
+    TRY(kry_launch_size(b->dev, b->kernel, launched, b->size, args, count));
     TRY(read_words(b));
     int found = b->words[CONTROL_FOUND];
     bool stale = b->words[CONTROL_STALE] + kry_test_stale_messages > 0;

@@ -112,30 +112,11 @@ done:
     return st;
 }
 
-/* New values are given for the whole grid. Every part takes those of its layers and of the layers
- * beside them. */
-typedef struct update {
-    const void *values;
-} update;
-
-static kry_status keep_values(void *self, const void *values)
-{
-    ((update *)self)->values = values;
-    return KRY_OK;
-}
-
-static kry_status update_part(void *self, int rank, kry_op *local)
-{
-    (void)rank;
-    return kry_op_update(local, ((update *)self)->values);
-}
-
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A)
 {
     kry_status st = KRY_OK;
     kry_split *split = NULL;
-    update *values = NULL;
     int64_t layer = params->size[0], n = layer * params->size[1];
 
     if (params->size[2]) layer = n, n *= params->size[2];
@@ -146,12 +127,9 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
           kry_stencil_path_name(params->path));
     TRY(kry_split_blocks(team->team, "kry_stencil_create", n, NULL, layer, &split));
     const parts p = { type, params, split };
-    TRY(kry_alloc(1, sizeof *values, &values));
-    const kry_parts_extra extra = { values, keep_values, update_part, free };
+    const kry_parts_extra extra = { .whole_values = true }; /* a part takes those of its layers */
     TRY(kry_parts_create(team, split, &extra, make_part, &p, A));
-    values = NULL;
 done:
-    free(values);
     kry_split_release(&split);
     return st;
 }

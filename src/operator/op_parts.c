@@ -127,11 +127,18 @@ static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_resu
     return call_on_parts(self, &(kry_call){ .b = b, .y = x, .more = result }, solve_here);
 }
 
+typedef struct updating {
+    const parts_op *P;
+    const void *values;
+} updating;
+
 static kry_status update_part(void *user, int rank)
 {
-    parts_op *P = user;
-    if (P->extra.update) return P->extra.update(P->extra.self, rank, P->local[rank]);
-    return kry_op_update(P->local[rank], NULL);
+    const updating *u = user;
+    const kry_parts_extra *extra = &u->P->extra;
+    kry_op *local = u->P->local[rank];
+    return extra->update ? extra->update(extra->self, rank, local)
+                         : kry_op_update(local, u->values);
 }
 
 static kry_status parts_update(void *self, const void *values)
@@ -139,10 +146,10 @@ static kry_status parts_update(void *self, const void *values)
     parts_op *P = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values || P->extra.prepare, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
-          P->local[0]->table->kind);
+    CHECK(!values || P->extra.prepare || P->extra.whole_values, KRY_ERR_UNSUPPORTED,
+          "kry_op_update: '%s' takes no values", P->local[0]->table->kind);
     if (P->extra.prepare) TRY(P->extra.prepare(P->extra.self, values));
-    TRY(kry_split_run(P->split, update_part, P));
+    TRY(kry_split_run(P->split, update_part, &(updating){ P, values }));
 done:
     return st;
 }

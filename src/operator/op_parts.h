@@ -66,6 +66,7 @@ typedef struct kry_parts_extra {
     /* Hand a part its share, within a run. */
     kry_status (*update)(void *self, int rank, kry_op *local);
     void (*destroy)(void *self);
+    bool whole_values; /* instead of these: every part is given all values and takes its own */
 } kry_parts_extra;
 
 /* The operator made of what `make` makes on each part that has rows of `split`. extra: NULL, or
