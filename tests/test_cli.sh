@@ -512,7 +512,7 @@ if full; then
     expect 0 '^stencil  ' bench stencil --n 1000 --problem poisson2d:16 --problem anisotropic2d:9:0.5 --hot
     [ "$(grep -c '^stencil  ' "$dir/out")" -eq 2 ] || fail "not two lines"
     awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
-    expect 0 '"format": "stencil"' bench stencil --n 1000 --problem poisson2d:16 --stencil-path global \
+    expect 0 '"format": "stencil"' bench stencil --n 1000 --problem poisson2d:16 \
         --precision single --json
     expect 0 '^csr_apply_dot  *50 ' \
         bench kernels --n 1000 --problem poisson2d:64 --format csr:form=flux --method pcg

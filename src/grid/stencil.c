@@ -215,12 +215,11 @@ static bool is_singular(const kry_stencil *A)
 void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES])
 {
     snprintf(text, KRY_STENCIL_DEFINES,
-             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s",
-             A->axes, ghost_define(A, 0, false), ghost_define(A, 0, true),
-             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
-             ghost_define(A, 2, true), A->variable ? " -DVARIABLE" : "",
-             A->singular ? " -DDRIFT" : "", A->slab.low ? " -DSHARED_LOW" : "",
-             A->slab.high ? " -DSHARED_HIGH" : "", more);
+             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s", A->axes,
+             ghost_define(A, 0, false), ghost_define(A, 0, true), ghost_define(A, 1, false),
+             ghost_define(A, 1, true), ghost_define(A, 2, false), ghost_define(A, 2, true),
+             A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
+             A->slab.low ? " -DSHARED_LOW" : "", A->slab.high ? " -DSHARED_HIGH" : "", more);
 }
 
 /* slab: NULL for all layers */

@@ -7,7 +7,7 @@
 typedef struct jacobi {
     kry_op *A;     /* retained */
     kry_vec *d;    /* 1 / diagonal of A */
-    kry_vec *next; /* room to invert a new diagonal before the old one is given up */
+    kry_vec *next; /* room for a new diagonal, so that a failed update keeps the old one */
 } jacobi;
 
 static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -18,7 +18,7 @@ static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, doubl
 
 static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->d; }
 
-/* The diagonal of many a grid is one number, whatever its values: then M only scales. */
+/* If the diagonal of a grid is one number, M only scales. */
 static double jacobi_as_scalar(void *self)
 {
     const kry_stencil *grid = kry_stencil_of(((jacobi *)self)->A);
@@ -26,7 +26,7 @@ static double jacobi_as_scalar(void *self)
     return entry > 0 ? 1 / entry : 0;
 }
 
-/* A zero pivot is named, not turned into an infinity. */
+/* Refuse zeros rather than divide by them. */
 static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;

@@ -1,5 +1,5 @@
-/* sweeps.c - sweeps over any operator with a diagonal: its own, or a residual and a pass over
- * vectors. Kernel: cl/relax.cl. */
+/* sweeps.c - sweeps over any operator with a diagonal, by its own `relax`, or else by a residual
+ * and a pass over vectors. Kernel: cl/relax.cl. */
 #include "precond/sweeps.h"
 #include "operator/op.h"
 #include <kry/precond.h>
@@ -49,7 +49,7 @@ kry_status kry_relaxer_update(kry_relaxer *w)
     return w->jacobi ? kry_op_update(w->jacobi, NULL) : KRY_OK;
 }
 
-/* r = b - A x is there; the rest is elementwise. */
+/* The pass over vectors, once r = b - A x is computed. */
 static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
                             kry_sum *sum)
 {
@@ -75,7 +75,7 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
 {
     kry_status st = KRY_OK;
 
-    if (y->n == 0) { /* an empty range is no launch */
+    if (y->n == 0) { /* OpenCL refuses empty launches */
         if (sum) sum->count = 0;
         return KRY_OK;
     }
@@ -86,8 +86,8 @@ done:
     return st;
 }
 
-/* Beside the product: b; and without a sweep of A's own r written and read, x and D^-1 read, y
- * written once more. */
+/* Words moved beside those of the product: b; and if A has no `relax`, r written and read, x and
+ * D^-1 read, and y written once more. */
 double kry_relaxer_bytes(const kry_relaxer *w)
 {
     kry_op_info A;

@@ -1,12 +1,12 @@
-/* image.c - images whose texels are single numbers; a vector as one of them. Kernels:
+/* image.c - images whose texels are numbers, and vectors that kernels read as an image. Kernels:
  * cl/image.clh. */
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clCreateImage2D, for devices that have no other */
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clCreateImage2D, for OpenCL 1.1 */
 #include "vector/image.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The second of each pair is for devices without the first (PoCL 3.1 has no CL_RG): every device
- * with images has it (OpenCL 1.1, table 5.8). */
+/* The first format of each pair is not everywhere (PoCL 3.1 has no CL_RG). Every device with images
+ * has the second one (OpenCL 1.1, table 5.8). */
 kry_status kry_texel_choose(const kry_device *dev, kry_type type, cl_mem_flags flags,
                             cl_mem_object_type image, kry_texel *texel)
 {
@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-/* The image that x is copied to. */
+/* Make the image that x is copied to. */
 static kry_status create_rows(kry_image *m, size_t width, size_t height)
 {
     kry_status st = KRY_OK;
@@ -80,7 +80,8 @@ done:
     return st;
 }
 
-/* As wide as the device allows, or as x is long; number j is at (j % width, j / width). */
+/* An image as wide as the device allows, or as x is long. Number j of x is at (j % width, j /
+ * width). */
 static kry_status create_folded(kry_image *m, const char *who, const char *instead)
 {
     kry_status st = KRY_OK;
@@ -136,7 +137,8 @@ done:
     return st;
 }
 
-/* PoCL 3.1 does not hold on to the images of launches that wait: they would read the next one. */
+/* Wait first: PoCL 3.1 does not retain the images of enqueued launches, which would read the next
+ * image. */
 void kry_image_release(kry_image *m)
 {
     if (!m->dev || !m->image) return;
@@ -177,7 +179,7 @@ done:
     return st;
 }
 
-/* Whole rows of the image, then what is left. */
+/* Copy the whole rows of the image, then the rest. */
 static kry_status copy(kry_image *m, const kry_vec *x)
 {
     kry_status st = KRY_OK;

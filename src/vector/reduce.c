@@ -28,7 +28,7 @@ void kry_sum_release(kry_sum **sum)
     kry_sum *s = *sum;
     *sum = NULL;
     if (!s) return;
-    if (s->writes) clFinish(s->dev->queue); /* `total` is read until then */
+    if (s->writes) clFinish(s->dev->queue); /* the device may still read `total` */
     kry_buffer_release(s->dev, &s->buffer);
     free(s->host);
     free(s);
@@ -42,8 +42,8 @@ int kry_sum_capacity(const kry_sum *sum)
 }
 void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
 
-/* Rows of a team's vector by its chunks; of any other, a short one that all parts have, by those of its
- * own. */
+/* A vector on a team is summed in the chunks of its split. Any other vector in a reproducible run
+ * is short and the same on all parts: it has chunks of its own. */
 kry_chunks kry_chunks_of(const kry_vec *v)
 {
     const kry_layout *layout = v->layout;
@@ -80,7 +80,7 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
     const kry_arg rest[] = { ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first),
                              ARG(sum->buffer) };
 
-    /* Loads of another width would change the order of the sum. */
+    /* Loads of another width would change the order of summation. */
     const char *defines = rows.chunk                       ? "-DKRY_UNALIGNED"
                           : *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS"
                                                            : "";
@@ -103,7 +103,7 @@ kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     return dot_into("vec_dot_pair", x, y, sum);
 }
 
-/* Part after part, from the caller's thread: monitors may ask for it, too. */
+/* One part after the other, on the caller's thread, so that monitors may call it within a solve. */
 static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
 {
     kry_status st = KRY_OK;
@@ -165,8 +165,8 @@ done:
     return st;
 }
 
-/* The sum of squares leaves the range of double long before the norm does: then the host
- * scales first. */
+/* The sum of squares overflows or underflows long before the norm does. Then the host scales by the
+ * largest entry first. */
 static kry_status norm2_on_host(const kry_vec *x, double *norm)
 {
     kry_status st = KRY_OK;
