@@ -40,13 +40,12 @@ struct kry_cg_run {
  * by the direction, one by the step that follows it, so that no launch writes what it reads. */
 enum {
     STATE_STOP,
-    STATE_RHO,
-    STATE_RESIDUAL2,
     STATE_ITERATION,
     STATE_VALUE,
-    STATE_BETA,
-    STATE_ALPHA,
+    STATE_RHO,
     STATE_RHO_REST,
+    STATE_ALPHA,
+    STATE_BETA,
     STATE_SIZE
 };
 
