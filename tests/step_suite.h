@@ -193,8 +193,8 @@ static void step_run(step *s, double *p, double *q, double *pq)
 
     assert_non_null(old_after);
     s->d.z = z, s->d.old = old;
-    bool repeats = s->op->table->apply_step != NULL; /* stores no q */
-    OK(s->op->table->apply_direction(s->op->self, &s->d, P, repeats ? NULL : Q, s->pq));
+    bool repeats = s->op->fused->apply_step != NULL; /* stores no q */
+    OK(s->op->fused->apply_direction(s->op->self, &s->d, P, repeats ? NULL : Q, s->pq));
     if (repeats) OK(kry_op_apply(s->op, 1, P, 0, Q));
     whole_read(P, p);
     whole_read(Q, q);
@@ -266,10 +266,9 @@ MAYBE_UNUSED static void step_suite_stops(const kry_op *op, const matrix *A)
                   { 0.0, 0.25, 0.01, 2 },         /* or singular */
                   { (double)NAN, 0.25, 0.01, 4 }, /* not finite */
                   { 0.5, (double)INFINITY, 0.01, 4 } };
-    static const double stopped[STATE_SIZE] = { [STATE_STOP] = 3,
-                                                [STATE_ITERATION] = ITERATION - 1,
-                                                [STATE_VALUE] = 12,
-                                                [STATE_RHO] = 1 };
+    static const double stopped[STATE_SIZE] = {
+        [STATE_STOP] = 3, [STATE_ITERATION] = ITERATION - 1, [STATE_VALUE] = 12, [STATE_RHO] = 1
+    };
     int64_t n = A->rows;
     double *p = calloc((size_t)n + 1, 8), *q = calloc((size_t)n + 1, 8), pq, after[STATE_SIZE],
            history[SLOTS];

@@ -50,7 +50,7 @@ static void check_path(kry_type type, kry_stencil_path path, size_t every)
         print_message("# %s, %s\n", g->name, kry_stencil_path_name(path));
         check_description(op, g, &A, path);
         op_suite(op, &A);
-        if (op->table->apply_direction) {
+        if (op->fused->apply_direction) {
             step_suite(op, &A, g->name);
             step_suite_stops(op, &A);
         }

@@ -173,26 +173,34 @@ static void stencil_destroy(void *self)
     free(A);
 }
 
-/* Solvers reach x by the path in their own steps, too, but for images, which must be made first. */
-#define TABLE                                                                                     \
-    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
-    .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
-    .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
-    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour, .twin = kry_stencil_twin
+static const kry_op_table stencil_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "stencil",
+    .apply = stencil_apply,
+    .apply_transpose = stencil_apply,
+    .residual = stencil_residual,
+    .diagonal = stencil_diagonal,
+    .update = stencil_update,
+    .describe = stencil_describe,
+    .destroy = stencil_destroy,
+    .twin = kry_stencil_twin,
+};
 
-static const kry_op_table image_table = { TABLE };
-static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
-                                            .apply_step = stencil_step,
-                                            .run_cg = kry_stencil_run_cg };
-/* What stays on a chip cannot meet another. */
-static const kry_op_table slab_table = { TABLE, .apply_direction = stencil_direction,
-                                         .apply_step = stencil_step };
+/* Steps of solvers reach x by the path, too, but for images, which must be made first. Iterations in
+ * one kernel cannot meet another device. */
+#define SWEEPS .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour
+#define STEPS  .apply_direction = stencil_direction, .apply_step = stencil_step
+
+static const kry_op_fused *fused_of(const kry_stencil *A)
+{
+    static const kry_op_fused image = { SWEEPS }, slab = { SWEEPS, STEPS },
+                              whole = { SWEEPS, STEPS, .run_cg = kry_stencil_run_cg };
+    return uses_image(A) ? &image : kry_stencil_is_slab(A) ? &slab : &whole;
+}
 
 kry_stencil *kry_stencil_of(const kry_op *op)
 {
-    bool is = op && (op->table == &stencil_table || op->table == &image_table ||
-                     op->table == &slab_table);
-    return is ? op->self : NULL;
+    return op && op->table == &stencil_table ? op->self : NULL;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -381,11 +389,6 @@ done:
     return st;
 }
 
-static const kry_op_table *table_of(const kry_stencil *A)
-{
-    return uses_image(A) ? &image_table : kry_stencil_is_slab(A) ? &slab_table : &stencil_table;
-}
-
 /* A twin without coefficients takes the factor in its weights. */
 static kry_status scale_weights(kry_stencil *A, double factor)
 {
@@ -441,7 +444,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
-    TRY(kry_op_create(dev, table_of(A), A, &shape, out));
+    TRY(kry_op_create_fused(dev, &stencil_table, fused_of(A), A, &shape, out));
     A = NULL;
 done:
     kry_halo_release(&halo);

@@ -18,9 +18,9 @@ typedef struct kry_breakdown {
 typedef struct kry_judge {
     kry_stop stop;                 /* checked */
     const kry_breakdown *words[2]; /* for PRECOND, MATRIX; NULL: the method has none */
-    double drop;  /* a cycle ends when its residual has fallen to this share; 0: at the target */
+    double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
     double norm_b, inconsistent; /* as in kry_result */
-    double target; /* what is left of the whole target for the residual that an x can change */
+    double target;     /* what is left of the whole target for the residual that an x can change */
     double last_claim; /* true residual that the next one is compared with; < 0: none yet */
     double least;      /* true residual of the x that was accepted last */
     int in_vain;       /* cycles in a row that did not halve the true residual */

@@ -26,6 +26,8 @@ kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, k
     cl_int err;
 
     *look = (kry_look){ .dev = dev, .check_every = check_every, .at_each = at_each };
+    TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->state));
+    TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->step));
     TRY(kry_buffer_create(dev, KRY_LOOK * kry_acc_size(dev), &look->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
     look->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
@@ -60,22 +62,43 @@ void kry_look_release(kry_look *look)
     }
     kry_buffer_release(look->dev, &look->pinned);
     kry_buffer_release(look->dev, &look->history);
+    kry_buffer_release(look->dev, &look->step);
+    kry_buffer_release(look->dev, &look->state);
     *look = (kry_look){ 0 };
 }
 
-void kry_look_begin(kry_look *look, const kry_cycle *c)
+static kry_status clear(kry_look *look, cl_mem scalars)
 {
+    static const double zero[STATE_SIZE];
+    kry_status st = KRY_OK;
+
+    TRY_CL(clEnqueueWriteBuffer(look->dev->queue, scalars, CL_FALSE, 0,
+                                STATE_SIZE * kry_acc_size(look->dev), zero, 0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
+                          kry_status (*check)(void *self, const kry_turn *turn), void *self)
+{
+    kry_status st = KRY_OK;
+
+    look->check = check, look->self = self;
     if (c->story->iteration == 0) look->batch = 1, look->looked_at = 0, look->looked = kry_now();
     if (look->check_every)
         look->batch = look->check_every < KRY_BATCH ? (int)look->check_every : KRY_BATCH;
     look->current = 0;
     look->window[0] = look->window[1] = (kry_window){ .first = c->story->iteration };
+    TRY(clear(look, look->state));
+    if (!c->goes_on) TRY(clear(look, look->step));
+done:
+    return st;
 }
 
 /* ---- one look ---------------------------------------------------------------------------- */
 
 /* Start reading what the device has decided after the iterations enqueued so far. */
-static kry_status start_look(kry_look *look, cl_mem state)
+static kry_status start_look(kry_look *look)
 {
     kry_status st = KRY_OK;
     kry_window *window = &look->window[look->current];
@@ -84,8 +107,8 @@ static kry_status start_look(kry_look *look, cl_mem state)
 
     TRY_CL(clEnqueueReadBuffer(look->dev->queue, look->history, CL_FALSE, 0,
                                (size_t)window->count * acc, to + SCALARS * acc, 0, NULL, NULL));
-    TRY_CL(clEnqueueReadBuffer(look->dev->queue, state, CL_FALSE, 0, SCALARS * acc, to, 0, NULL,
-                               &window->ready));
+    TRY_CL(clEnqueueReadBuffer(look->dev->queue, look->state, CL_FALSE, 0, SCALARS * acc, to, 0,
+                               NULL, &window->ready));
     TRY_CL(clFlush(look->dev->queue));
 done:
     return st;
@@ -118,15 +141,15 @@ done:
 }
 
 /* Look at the residual of this very iterate: a launch of the stopping test alone, and a wait. */
-static kry_status look_now(kry_look *look, kry_story *story, const kry_watched *watched)
+static kry_status look_now(kry_look *look, kry_story *story)
 {
     kry_status st = KRY_OK;
     kry_window *window = &look->window[look->current];
     const kry_turn turn = { (cl_int)story->iteration, window->count };
 
-    TRY(watched->check(watched->self, &turn));
+    TRY(look->check(look->self, &turn));
     window->count++;
-    TRY(start_look(look, watched->state));
+    TRY(start_look(look));
     TRY(take_look(look, !look->current, story));
     TRY(take_look(look, look->current, story));
     *window = (kry_window){ .first = story->iteration };
@@ -175,11 +198,11 @@ done:
     return st;
 }
 
-static kry_status close_batch(kry_look *look, const kry_cycle *c, const kry_watched *watched)
+static kry_status close_batch(kry_look *look, const kry_cycle *c)
 {
     kry_status st = KRY_OK;
 
-    TRY(start_look(look, watched->state));
+    TRY(start_look(look));
     look->current = !look->current;
     TRY(take_look(look, look->current, c->story)); /* the one before */
     look->window[look->current] = (kry_window){ .first = c->story->iteration };
@@ -188,8 +211,7 @@ done:
     return st;
 }
 
-kry_status kry_look_next(kry_look *look, const kry_cycle *c, const kry_watched *watched,
-                         kry_turn *turn, bool *go)
+kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, bool *go)
 {
     kry_status st = KRY_OK;
     kry_story *s = c->story;
@@ -197,11 +219,11 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, const kry_watched *
 
     *go = false;
     if (s->iteration >= s->max_iter || look->at_each || exact)
-        TRY(look_now(look, s, watched));
+        TRY(look_now(look, s));
     else if (look->window[look->current].count >= look->batch)
-        TRY(close_batch(look, c, watched));
+        TRY(close_batch(look, c));
     if (!kry_story_goes_on(s)) {
-        if (!s->end && look->window[look->current].count) TRY(look_now(look, s, watched));
+        if (!s->end && look->window[look->current].count) TRY(look_now(look, s));
         drain(look);
         goto done;
     }

@@ -28,32 +28,31 @@ typedef struct kry_turn {
 
 typedef struct kry_look {
     kry_device *dev; /* borrowed */
-    cl_mem history;  /* KRY_LOOK numbers of type ACC, written by the method's kernels */
-    cl_mem pinned;   /* where the reads land: */
-    char *mirror;    /* its memory, room for two looks */
+    cl_mem state,
+        step;       /* STATE_SIZE scalars each, of which no launch writes what it reads: `state` is
+                           written by the kernel that judges the residual, `step` by the next one */
+    cl_mem history; /* KRY_LOOK numbers of type ACC: squared residuals */
+    cl_mem pinned;  /* where the reads land: */
+    char *mirror;   /* its memory, room for two looks */
     kry_window window[2];
-    int current, batch;    /* the window being filled, and how many iterations it gets */
-    int64_t looked_at;     /* the last iteration that the look before the last one saw */
-    double looked;         /* seconds */
-    int64_t check_every;   /* 0: chosen by how long iterations take */
-    bool at_each;          /* look at every iteration: they take longer than a look */
-} kry_look;
-
-/* What the look is at: the block of scalars that begins with STATE_STOP, STATE_ITERATION and
- * STATE_VALUE, and a launch that applies the stopping test to the present residual alone. */
-typedef struct kry_watched {
-    cl_mem state;
+    int current, batch;  /* the window being filled, and how many iterations it gets */
+    int64_t looked_at;   /* the last iteration that the look before the last one saw */
+    double looked;       /* seconds */
+    int64_t check_every; /* 0: chosen by how long iterations take */
+    bool at_each;        /* look at every iteration: they take longer than a look */
+    /* Launch the stopping test alone, for the present residual. */
     kry_status (*check)(void *self, const kry_turn *turn);
     void *self;
-} kry_watched;
+} kry_look;
 
 kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, kry_look *look);
 void kry_look_release(kry_look *look);
-/* A cycle begins. */
-void kry_look_begin(kry_look *look, const kry_cycle *c);
+/* A cycle begins, with zeros for scalars; but `step` is left if the cycle goes on along the last
+ * direction. */
+kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
+                          kry_status (*check)(void *self, const kry_turn *turn), void *self);
 /* Whether to enqueue another iteration; if so, which. When it says no, the cycle is over, and the
  * story knows where and why. */
-kry_status kry_look_next(kry_look *look, const kry_cycle *c, const kry_watched *watched,
-                         kry_turn *turn, bool *go);
+kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, bool *go);
 
 #endif

@@ -159,7 +159,7 @@ kry_status kry_krylov_correct(kry_krylov *K, kry_correction *correction)
                     .norm = correction->norm,
                     .goal = correction->goal,
                     .keeps_direction = correction->keeps_direction,
-                    .goes_on = correction->goes_on,
+                    .goes_on = correction->goes_on && K->method->continues,
                     .unit_ratio = correction->unit_ratio,
                     .story = story };
 
@@ -264,33 +264,34 @@ static kry_status check(const kry_method *method, const kry_setup *s)
     kry_status st = KRY_OK;
     const kry_op *A = s->A, *M = s->precond;
 
-    TRY(kry_op_check_square(s->who, A));
+    TRY(kry_op_check_square(method->who, A));
     CHECK(!s->deflation || method->deflates, KRY_ERR_UNSUPPORTED,
-          "%s: method '%s' takes no deflation", s->who, method->kind);
+          "%s: method '%s' takes no deflation", method->who, method->kind);
     if (!M) return KRY_OK;
     CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
-          "%s: A has %lld rows, the preconditioner '%s' is %lld-by-%lld", s->who,
+          "%s: A has %lld rows, the preconditioner '%s' is %lld-by-%lld", method->who,
           (long long)A->shape.rows, M->table->kind, (long long)M->shape.rows,
           (long long)M->shape.cols);
     CHECK(M->shape.type == A->shape.type, KRY_ERR_TYPE,
-          "%s: A is %s, the preconditioner '%s' is %s", s->who, kry_type_name(A->shape.type),
+          "%s: A is %s, the preconditioner '%s' is %s", method->who, kry_type_name(A->shape.type),
           M->table->kind, kry_type_name(M->shape.type));
-    CHECK(M->dev == A->dev, KRY_ERR_ARGUMENT,
-          "%s: the preconditioner '%s' lives on another device", s->who, M->table->kind);
+    CHECK(M->dev == A->dev, KRY_ERR_ARGUMENT, "%s: the preconditioner '%s' lives on another device",
+          method->who, M->table->kind);
 done:
     return st;
 }
 
-static kry_status check_deflation(const kry_setup *s)
+static kry_status check_deflation(const kry_method *method, const kry_setup *s)
 {
     kry_status st = KRY_OK;
     const kry_op *D = s->deflation;
 
     if (!D) return KRY_OK;
     CHECK(kry_deflation_of(D), KRY_ERR_TYPE,
-          "%s: '%s' is no deflation (kry_deflation_create makes them)", s->who, D->table->kind);
+          "%s: '%s' is no deflation (kry_deflation_create makes them)", method->who,
+          D->table->kind);
     CHECK(kry_deflation_of(D)->A == s->A, KRY_ERR_ARGUMENT,
-          "%s: the deflation was made for another matrix", s->who);
+          "%s: the deflation was made for another matrix", method->who);
 done:
     return st;
 }
@@ -298,7 +299,7 @@ done:
 /* z = c r takes the same steps as z = r. */
 static bool only_scales(const kry_op *M)
 {
-    return M->table->as_scalar && M->table->as_scalar(M->self) > 0;
+    return M->fused->as_scalar && M->fused->as_scalar(M->self) > 0;
 }
 
 /* M and A, one of them with deflation as the second level. */
@@ -330,14 +331,14 @@ static kry_status create(const kry_method *method, const kry_setup *s, kry_op **
     kry_op_shape shape = s->A->shape;
     int64_t unknowns;
 
-    TRY(check_deflation(s));
+    TRY(check_deflation(method, s));
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
     K->table = krylov_table, K->table.kind = method->kind;
     K->judge.stop = s->stop;
     K->judge.words[0] = &method->precond, K->judge.words[1] = &method->matrix;
     TRY(kry_layout_rows(&s->A->dev->layout, shape.rows, NULL, &unknowns));
-    TRY(kry_stop_check(s->who, shape.type, unknowns, &K->judge.stop));
+    TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
     TRY(take_operators(K, s));
     TRY(kry_system_create(s->A, method->projects, &K->system));
     TRY(kry_vec_create(s->A->dev, shape.type, shape.rows, 1, &K->r));
@@ -377,14 +378,14 @@ kry_status kry_krylov_create(const kry_method *method, const kry_setup *s, kry_o
     *solver = NULL;
     TRY(check(method, s));
     if (!kry_op_in_parts(s->A)) return create(method, s, solver);
-    TRY(kry_parts_check(s->who, s->A, s->precond));
-    TRY(kry_parts_check(s->who, s->A, s->deflation));
+    TRY(kry_parts_check(method->who, s->A, s->precond));
+    TRY(kry_parts_check(method->who, s->A, s->deflation));
     TRY(kry_parts_like(s->A, create_part, &(given){ method, s }, solver));
 done:
     return st;
 }
 
-kry_status kry_method_create(const kry_method *method, const char *who, const kry_op *A,
+kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, kry_op **solver)
 {
     static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
@@ -392,12 +393,11 @@ kry_status kry_method_create(const kry_method *method, const char *who, const kr
 
     *solver = NULL;
     if (!params) params = &defaults;
-    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: params not made by KRY_PCG", who);
+    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_PCG",
+          method->who);
     TRY(kry_krylov_create(method,
-                          &(kry_setup){ .who = who,
-                                        .A = A,
+                          &(kry_setup){ .A = A,
                                         .precond = params->precond,
                                         .deflation = params->deflation,
                                         .stop = params->stop,

@@ -11,21 +11,21 @@
 /* What a cycle works on: from x and its residual r until something ends it, which the story is told.
  * The numbers of r may be in another unit than b's: story->unit says which. */
 typedef struct kry_cycle {
-    const kry_vec *b;     /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
-    kry_vec *x;           /* [in,out] */
-    kry_vec *r;           /* [in] b - A x; the cycle may overwrite it */
-    double norm;          /* ||r|| */
-    double goal;          /* the cycle ends when ||r|| <= goal */
-    bool keeps_direction; /* the next cycle may go on along the direction that this one ends with, */
-    bool goes_on;         /* and this one does, along that of the last one, */
-    double unit_ratio;    /* which was in units this many times those of r */
+    const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
+    kry_vec *x;       /* [in,out] */
+    kry_vec *r;       /* [in] b - A x; the cycle may overwrite it */
+    double norm;      /* ||r|| */
+    double goal;      /* the cycle ends when ||r|| <= goal */
+    bool
+        keeps_direction; /* the next cycle may go on along the direction that this one ends with, */
+    bool goes_on;        /* and this one does, along that of the last one, */
+    double unit_ratio;   /* which was in units this many times those of r */
     kry_story *story;
 } kry_cycle;
 
 /* What a solver is made of. */
 typedef struct kry_setup {
-    const char *who; /* names the public constructor in messages */
-    const kry_op *A; /* square */
+    const kry_op *A;                   /* square */
     const kry_op *precond, *deflation; /* NULL: none */
     kry_stop stop;
     kry_monitor monitor; /* NULL: none */
@@ -37,10 +37,12 @@ typedef struct kry_krylov kry_krylov;
 
 /* A method. `self` is what create made. */
 typedef struct kry_method {
-    const char *kind;  /* of the operator: "pcg" */
-    bool deflates;     /* takes deflation; */
-    bool projects;     /* knows about null spaces; */
-    bool uses_rhs;     /* reads b in its cycles */
+    const char *kind;              /* of the operator: "pcg" */
+    const char *who;               /* public constructor, in messages */
+    bool deflates;                 /* takes deflation; */
+    bool projects;                 /* knows about null spaces; */
+    bool uses_rhs;                 /* reads b in its cycles; */
+    bool continues;                /* can go on along the direction of its last cycle */
     kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words */
 
     /* Everything that cycles need: they allocate nothing on the device. K has the operators. */
@@ -67,10 +69,10 @@ struct kry_krylov {
     const kry_method *method;
     void *self;
     kry_op_table table; /* of the operator, with the method's kind */
-    kry_op *A;         /* retained */
-    kry_op *M;         /* retained; NULL: the identity. Both levels with deflation, */
-    kry_op *product;   /* or this is P A; else A */
-    kry_op *deflation; /* retained; NULL: none */
+    kry_op *A;          /* retained */
+    kry_op *M;          /* retained; NULL: the identity. Both levels with deflation, */
+    kry_op *product;    /* or this is P A; else A */
+    kry_op *deflation;  /* retained; NULL: none */
     kry_system system;
     kry_vec *r; /* n */
     kry_judge judge;
@@ -78,10 +80,10 @@ struct kry_krylov {
     double setup_seconds;
 };
 
-/* A solver by this method; on a team, one on each part. A failure says who. */
+/* A solver by this method; on a team, one on each part. */
 kry_status kry_krylov_create(const kry_method *method, const kry_setup *setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner. */
-kry_status kry_method_create(const kry_method *method, const char *who, const kry_op *A,
+kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, kry_op **solver);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
@@ -119,7 +121,9 @@ kry_status kry_krylov_correct(kry_krylov *K, kry_correction *c);
  * *moved: whether there was anything to do. */
 kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved);
 
-/* The methods by their names. */
-extern const kry_method kry_pcg_method, kry_cr_method;
+/* methods.c: the Krylov method of this name in option strings, NULL: there is none; and all names. */
+const kry_method *kry_method_find(const char *word);
+void kry_method_words(char *text, size_t size);
+extern const kry_method kry_pcg_method;
 
 #endif

@@ -79,12 +79,9 @@ kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
 {
     kry_story *story = &I->K->story;
     double norm = scaled_norm / I->scale;
-    kry_correction inner = { .r = I->r,
-                             .x = I->x,
-                             .goal = I->rtol * norm,
-                             .norm = norm,
-                             .starts = true,
-                             .story = story };
+    kry_correction inner = {
+        .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .starts = true, .story = story
+    };
 
     kry_story_begin(story, I->most ? I->most : I->K->judge.stop.max_iter);
     story->inner = true;
@@ -214,8 +211,7 @@ static double bytes_moved(const kry_mixed *M)
 
     kry_op_describe(M->system, &A);
     if (M->inner.iterations && M->inner.bytes <= 0) return 0;
-    return M->inner.bytes + M->now.bytes +
-           (double)M->outer->products * (A.bytes_per_apply + words);
+    return M->inner.bytes + M->now.bytes + (double)M->outer->products * (A.bytes_per_apply + words);
 }
 
 static void report(kry_mixed *M, const kry_result *story, kry_result *res)
@@ -344,4 +340,3 @@ void kry_mixed_destroy(void *self)
 
 const kry_op_table kry_mixed_table = { TABLE };
 const kry_op_table kry_mixed_host_table = { TABLE, .solve_host = mixed_solve_host };
-

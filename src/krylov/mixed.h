@@ -29,7 +29,7 @@ typedef struct kry_inner {
     double rtol;             /* what such a correction leaves of its residual; 0: nothing */
     double scale, last_scale; /* r and x are so many times smaller than they should be; and were in
                                  the correction before */
-    int64_t iterations;      /* of this solve so far, and bytes that they moved */
+    int64_t iterations;       /* of this solve so far, and bytes that they moved */
     double bytes;
 } kry_inner;
 
@@ -101,9 +101,9 @@ typedef struct kry_mixed {
     kry_stop stop;
     kry_monitor monitor;
     void *monitor_user;
-    kry_scheme asked;    /* by the parameters */
-    kry_scheme fitting;  /* what a solve begins with where single can hold the matrix */
-    char refused[160];   /* why single cannot; "": it can */
+    kry_scheme asked;   /* by the parameters */
+    kry_scheme fitting; /* what a solve begins with where single can hold the matrix */
+    char refused[160];  /* why single cannot; "": it can */
     double setup_seconds;
     struct {
         kry_scheme scheme;   /* under way */

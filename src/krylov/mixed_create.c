@@ -88,7 +88,9 @@ static kry_status make_outer(kry_mixed *M, const kry_mixed_params *p)
                              .pinned = !strcmp(M->options.null_space, "pin"),
                              .flexible = M->converted && M->fitting == KRY_SCHEME_FLEXIBLE,
                              .reliable = reliable,
-                             .drop = drop > 0 ? drop : reliable ? delta : inner_rtol,
+                             .drop = drop > 0   ? drop
+                                     : reliable ? delta
+                                                : inner_rtol,
                              .stop = M->stop,
                              .monitor = kry_mixed_outer_monitor,
                              .inner_monitor = M->monitor ? kry_mixed_inner_monitor : NULL,
@@ -116,12 +118,13 @@ static kry_status take_options(kry_mixed *M, const kry_mixed_params *p)
 
     strcpy(o->method, "cg");
     TRY(kry_options_parse(p->options ? p->options : "", o));
-    CHECK(!o->precision[0] && !o->scheme[0] && !o->stop.rtol && !o->stop.atol &&
-              !o->stop.max_iter && !o->omega,
-          KRY_ERR_PARSE,
-          "kry_mixed_create: '%s': options are of the solver in single; precision, scheme, omega and "
-          "when to stop are fields of their own",
-          p->options);
+    CHECK(
+        !o->precision[0] && !o->scheme[0] && !o->stop.rtol && !o->stop.atol && !o->stop.max_iter &&
+            !o->omega,
+        KRY_ERR_PARSE,
+        "kry_mixed_create: '%s': options are of the solver in single; precision, scheme, omega and "
+        "when to stop are fields of their own",
+        p->options);
     o->make_precond = p->precond, o->make_deflation = p->deflation;
     o->make_user = p->make_user;
     o->omega = p->omega;

@@ -132,7 +132,8 @@ static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **se
     device_outer *D = (device_outer *)(uintptr_t)setup->params;
 
     K->judge.drop = D->outer.drop;
-    if (D->outer.inner) memcpy(K->judge.words, D->outer.inner->K->judge.words, sizeof K->judge.words);
+    if (D->outer.inner)
+        memcpy(K->judge.words, D->outer.inner->K->judge.words, sizeof K->judge.words);
     *self = D;
     return KRY_OK;
 }
@@ -141,6 +142,7 @@ static void refine_destroy(void *self) { (void)self; }
 
 static const kry_method refine_method = {
     .kind = "refinement",
+    .who = "kry_mixed_create",
     .projects = true,
     .create = refine_create,
     .cycle = refine_cycle,
@@ -335,8 +337,7 @@ static kry_status allocate(device_outer *D)
     TRY(kry_kernel_get(D->dev, "mixed", KRY_F64, defines, "mixed_narrow", &D->narrow));
     TRY(kry_kernel_get(D->dev, "mixed", KRY_F64, defines, "mixed_norm", &D->measure));
     TRY(kry_krylov_create(&refine_method,
-                          &(kry_setup){ .who = "kry_mixed_create",
-                                        .A = D->outer.system,
+                          &(kry_setup){ .A = D->outer.system,
                                         .stop = D->outer.stop,
                                         .monitor = D->outer.inner_monitor,
                                         .monitor_user = D->outer.monitor_user,

@@ -182,8 +182,7 @@ static kry_status step(host_outer *H, double *x, double *rho, double *alpha)
 
     TRY(precondition(H));
     double now = dot(H->r, H->z, n);
-    double change =
-        H->outer.beta == KRY_FLETCHER_REEVES ? now : -*alpha * dot(H->z, H->q, n);
+    double change = H->outer.beta == KRY_FLETCHER_REEVES ? now : -*alpha * dot(H->z, H->q, n);
     double noise = 1e-20 * *rho; /* as in cl/pcg.cl */
     double beta = *rho > 0 && change > 0 && now > noise ? change / *rho : 0;
     if (!(now > 0)) return s->end = KRY_END_PRECOND, s->end_value = now, KRY_OK;
@@ -223,8 +222,7 @@ static void compute_residual(host_outer *H, double *norm)
     H->c.norm = *norm / H->share;
     H->story.unit = H->share;
     bool half = H->share > 1 && H->judge.restarts >= 0 && !refines(H); /* as in method.c */
-    H->c.goal =
-        (half ? 0.5 * H->judge.target : kry_judge_goal(&H->judge, *norm)) / H->share;
+    H->c.goal = (half ? 0.5 * H->judge.target : kry_judge_goal(&H->judge, *norm)) / H->share;
     if (!refines(H)) return;
     if (kry_judge_accepts(&H->judge, *norm))
         H->outer.least = *norm;
@@ -303,8 +301,7 @@ static void centre(host_outer *H, kry_result *res)
     kry_judge_again(norm, res);
 }
 
-static kry_status host_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms,
-                           kry_result *res)
+static kry_status host_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res)
 {
     static const kry_rounds rounds = { find_residual, run_cycle };
     host_outer *H = host_of(O);

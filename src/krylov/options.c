@@ -1,6 +1,7 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "krylov/options.h"
 #include "base/number.h"
+#include "krylov/method.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
 #include <limits.h>
@@ -147,10 +148,11 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
     TRY(o->make_precond ? o->make_precond(o->make_user, A, &M)
                         : kry_precond_create(A, precond, &M));
     TRY(make_deflation(system, o, &D));
-    TRY(kry_pcg_create(system,
-                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
-                               .monitor_user = o->monitor_user, .resident = resident),
-                       solver));
+    TRY(kry_method_create(kry_method_find(o->method), system,
+                          KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
+                                  .monitor = o->monitor, .monitor_user = o->monitor_user,
+                                  .resident = resident),
+                          solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
@@ -188,20 +190,13 @@ bool kry_options_relax(const kry_options *o)
 
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
 {
-    static const struct {
-        const char *word;
-        kry_status (*make)(const kry_op *A, const kry_options *o, kry_op **solver);
-    } methods[] = { { "cg", make_krylov },
-                    { "pcg", make_krylov },
-                    { "jacobi", make_relaxation },
-                    { "sor", make_relaxation } };
     kry_status st = KRY_OK;
-    size_t m = 0;
+    char words[64];
 
-    while (m < COUNT(methods) && strcmp(methods[m].word, o->method)) m++;
-    CHECK(m < COUNT(methods), KRY_ERR_PARSE,
-          "kry_solver_create: method '%s' is none of cg, pcg, jacobi, sor", o->method);
-    TRY(methods[m].make(A, o, solver));
+    kry_method_words(words, sizeof words);
+    CHECK(kry_method_find(o->method) || kry_options_relax(o), KRY_ERR_PARSE,
+          "kry_solver_create: method '%s' is none of %s, jacobi, sor", o->method, words);
+    TRY(kry_options_relax(o) ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
     return st;
 }

@@ -8,7 +8,7 @@ static bool asked_for(const kry_op *A, const kry_pcg_params *params)
 {
     bool exact = params->monitor && params->stop.check_every;
 
-    if (params->resident == KRY_RESIDENT_OFF || !A->table->run_cg) return false;
+    if (params->resident == KRY_RESIDENT_OFF || !A->fused->run_cg) return false;
     return params->resident == KRY_RESIDENT_ON || (A->dev->info.gpu && !exact);
 }
 
@@ -18,7 +18,7 @@ void kry_persistent_prepare(kry_persistent *P, const kry_op *A, const kry_pcg_pa
 
     if (!asked_for(A, params)) return;
     if (kry_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
-    if (A->table->run_cg(A->self, &run) == KRY_OK) P->A = A;
+    if (A->fused->run_cg(A->self, &run) == KRY_OK) P->A = A;
 }
 
 void kry_persistent_release(kry_persistent *P)
@@ -64,7 +64,7 @@ kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check
     *begun = false;
     while (P->A && (!*begun || kry_story_goes_on(s))) {
         run.iterations = until_next_look(s, check_every, *begun);
-        if (P->A->table->run_cg(P->A->self, &run) < 0) break;
+        if (P->A->fused->run_cg(P->A->self, &run) < 0) break;
         *begun = true;
         TRY(take(s, &run));
         run.action = KRY_CG_GO_ON;

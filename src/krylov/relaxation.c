@@ -61,7 +61,7 @@ static kry_status red_black_sweeps(relaxation *S, int64_t count)
     kry_status st = KRY_OK;
 
     for (int64_t i = 0; i < 2 * count; i++)
-        TRY(S->A->table->sweep_colour(S->A->self, i % 2, S->omega, S->c->b, S->c->x));
+        TRY(S->A->fused->sweep_colour(S->A->self, i % 2, S->omega, S->c->b, S->c->x));
 done:
     return st;
 }
@@ -191,7 +191,7 @@ static kry_status relaxation_create(kry_krylov *K, const kry_setup *setup, void 
     S->every = setup->stop.check_every ? setup->stop.check_every : LOOK_EVERY;
     TRY(kry_sum_create(S->A->dev, 1, &S->square));
     if (S->in_place)
-        TRY(S->A->table->sweep_colour(S->A->self, 0, 0, NULL, NULL));
+        TRY(S->A->fused->sweep_colour(S->A->self, 0, 0, NULL, NULL));
     else
         TRY(kry_relaxer_create("kry_relaxation_create", S->A, &S->sweep));
     *self = S, S = NULL;
@@ -202,6 +202,7 @@ done:
 
 static const kry_method relaxation_method = {
     .kind = "relaxation",
+    .who = "kry_relaxation_create",
     .uses_rhs = true,
     .create = relaxation_create,
     .cycle = relaxation_cycle,
@@ -229,7 +230,7 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
           "one side, or pin an unknown (kry_pin_create)",
           A->table->kind);
-    CHECK(p->method != KRY_SOR || A->table->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
+    CHECK(p->method != KRY_SOR || A->fused->sweep_colour || kry_op_in_parts(A), KRY_ERR_UNSUPPORTED,
           "kry_relaxation_create: '%s' offers no red-black sweep", A->table->kind);
 done:
     return st;
@@ -245,8 +246,7 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     if (!params) params = &defaults;
     TRY(check(A, params));
     TRY(kry_krylov_create(&relaxation_method,
-                          &(kry_setup){ .who = "kry_relaxation_create",
-                                        .A = A,
+                          &(kry_setup){ .A = A,
                                         .stop = params->stop,
                                         .monitor = params->monitor,
                                         .monitor_user = params->monitor_user,

@@ -23,12 +23,12 @@ typedef struct kry_story {
     kry_device *dev; /* borrowed */
     kry_monitor monitor;
     void *monitor_user;
-    bool inner;       /* a part of another solve, which the observer looks at */
-    bool exact;       /* the monitor is called at fixed iterations, and may look at x then */
-    double start;     /* seconds */
-    double target;    /* units of b */
-    double unit;      /* what a method's residual has to be multiplied by for units of b */
-    int64_t max_iter; /* a cycle ends there */
+    bool inner;        /* a part of another solve, which the observer looks at */
+    bool exact;        /* the monitor is called at fixed iterations, and may look at x then */
+    double start;      /* seconds */
+    double target;     /* units of b */
+    double unit;       /* what a method's residual has to be multiplied by for units of b */
+    int64_t max_iter;  /* a cycle ends there */
     int64_t iteration; /* the next to be enqueued; once a cycle is over, those that were done */
     double residual;   /* the last one of the recurrence, units of b */
     double *history;   /* owned; units of b */

@@ -392,7 +392,6 @@ static const kry_op_table coupled_table = {
     .kind = "coupled",
     .apply = coupled_apply,
     .apply_dot = coupled_apply_dot,
-    .apply_direction = coupled_direction,
     .residual = coupled_residual,
     .diagonal = coupled_diagonal,
     .update = coupled_update,
@@ -400,6 +399,8 @@ static const kry_op_table coupled_table = {
     .describe = coupled_describe,
     .destroy = coupled_destroy,
 };
+
+static const kry_op_fused coupled_fused = { .apply_direction = coupled_direction };
 
 const kry_op *kry_op_own(const kry_op *A)
 {
@@ -502,7 +503,7 @@ kry_status kry_coupled_create(const kry_op *own, kry_halo **halo, const kry_far_
     TRY(get_kernels(A));
     shape.traits = A->traits = traits;
     A->own = kry_op_retain(own);
-    TRY(kry_op_create(A->dev, &coupled_table, A, &shape, op));
+    TRY(kry_op_create_fused(A->dev, &coupled_table, &coupled_fused, A, &shape, op));
     A->halo = *halo;
     *halo = NULL;
     A = NULL;

@@ -22,16 +22,16 @@ static kry_partial partial_of(const kry_device *dev, double v)
     return p;
 }
 
-/* numbers: those that groups left, count * width of them. */
-static kry_status read_partials(const kry_sum *sum, double *numbers)
+/* What the groups left, in doubles: count times width, in the place of the partial sums. */
+static kry_status read_partials(const kry_sum *sum, const double **numbers)
 {
     kry_status st = KRY_OK;
-    kry_partial part[2 * KRY_SUM_CAPACITY];
     int count = sum->count * sum->width;
 
     TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)count * sizeof *part, part, 0, NULL, NULL));
-    for (int i = 0; i < count; i++) numbers[i] = partial_sum(sum->dev, part, i);
+                               (size_t)count * sizeof *sum->part, sum->part, 0, NULL, NULL));
+    for (int i = 0; i < count; i++) sum->part[i].f64 = partial_sum(sum->dev, sum->part, i);
+    *numbers = &sum->part[0].f64;
 done:
     return st;
 }
@@ -45,9 +45,9 @@ static void add_up(const double *numbers, int count, int width, double *value)
 kry_status kry_sum_add_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    double numbers[2 * KRY_SUM_CAPACITY];
+    const double *numbers;
 
-    TRY(read_partials(sum, numbers));
+    TRY(read_partials(sum, &numbers));
     add_up(numbers, sum->count, sum->width, value);
 done:
     return st;
@@ -55,7 +55,6 @@ done:
 
 kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
-    assert(sum->width >= 1);
     for (int c = 0; c < sum->width; c++) value[c] = 0;
     return kry_sum_add_here(sum, value);
 }
@@ -99,9 +98,9 @@ done:
 static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    double partial[2 * KRY_SUM_CAPACITY];
+    const double *partial;
 
-    TRY(read_partials(sum, partial));
+    TRY(read_partials(sum, &partial));
     TRY(kry_layout_add_chunks(layout, partial, sum->count, sum->width, value));
 done:
     return st;
@@ -130,14 +129,16 @@ done:
 
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
 {
-    enum { MOST = 8 };
     kry_status st = KRY_OK;
-    double value[MOST] = { 0 };
+    double value[KRY_SUM_WIDTH] = { 0 };
     size_t numbers = 0;
 
     /* Alone the kernel that uses a sum finishes it. */
     if (kry_layout_size(layout) == 1 && !layout->reproducible) return KRY_OK;
+    for (int i = 0; i < count; i++) numbers += (size_t)sums[i]->width;
+    assert(numbers <= KRY_SUM_WIDTH);
     TRY(read_all(layout, sums, count, value));
+    numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
         for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);

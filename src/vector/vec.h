@@ -43,14 +43,19 @@ typedef union kry_partial {
     float f32[2];
 } kry_partial;
 
+enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
+
 struct kry_sum {
-    kry_device *dev;      /* borrowed */
-    cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
-    int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
-    cl_int count;         /* partial sums written */
-    kry_partial total[2]; /* of all parts, on its way to the device */
-    bool writes;          /* that may still be under way */
+    kry_device *dev;    /* borrowed */
+    cl_mem buffer;      /* KRY_SUM_CAPACITY times width of kry_partial */
+    int width;          /* numbers per partial sum, of which there is one per group: 1 for x'y, 2 for a
+                           pair, k for V'w */
+    cl_int count;       /* partial sums written */
+    kry_partial *part;  /* owned: what is read back, as many as the buffer has */
+    kry_partial *total; /* owned: `width` sums over all parts, on their way to the device */
+    bool writes;        /* that may still be under way */
 };
+/* Fails with KRY_ERR_ARGUMENT beyond KRY_SUM_WIDTH. */
 kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum);
 void kry_sum_release(kry_sum **sum);
 kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
@@ -63,10 +68,8 @@ kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of 
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
                                  double *value);
 /* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
- * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
-
-/* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
- * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
+ * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. No more
+ * than KRY_SUM_WIDTH numbers in all. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
 
 /* What a launch that sums over the rows of v goes over: groups, and the arguments `long n ROWS_PARAMS` of
@@ -83,6 +86,8 @@ kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller'
 /* The define that kernels with vector loads need for vectors that start where these do. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
 kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum);
+/* sum := V'w, as wide as V has columns: one launch. */
+kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum);
 /* z := y + a x, for the bandwidth benchmark */
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z);
 /* sum := (x.y, x.x), a pair */

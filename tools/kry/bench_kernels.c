@@ -101,7 +101,7 @@ static kry_status find_varying(const kry_op *A, bool *varies)
     *varies = true;
     if (!A->table->diagonal) return KRY_OK;
     TRY(kry_jacobi_create(A, &jacobi));
-    if (jacobi->table->as_scalar) *varies = !(jacobi->table->as_scalar(jacobi->self) > 0);
+    if (jacobi->fused->as_scalar) *varies = !(jacobi->fused->as_scalar(jacobi->self) > 0);
 done:
     kry_op_release(&jacobi);
     return st;

@@ -28,7 +28,7 @@ static const struct option {
     { "rhs", 0, TEXT, AT(rhs), FOR_GENERATE, "FILE", false, "write the right-hand side too" },
     { "solution", 0, TEXT, AT(solution), FOR_GENERATE, "FILE", false,
       "write the known solution too" },
-    { "method", 0, TEXT, AT(method), FOR_SOLVE | FOR_BENCH, "cg|pcg|jacobi|sor", true,
+    { "method", 0, TEXT, AT(method), FOR_SOLVE | FOR_BENCH, "cg|pcg|cr|jacobi|sor", true,
       "Krylov method, or relaxation" },
     { "precond", 0, TEXT, AT(precond), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "preconditioner: none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE],\n"
