@@ -9,9 +9,7 @@
  *
  * Storage     w, p, q: 3 n numbers beside r; z and y with a preconditioner
  * Per step    matrix + 15 words per unknown; with a preconditioner 3 more and its own
- * Waits       none per step, as conjugate gradients
- * Breakdown   z'w = 0: a residual that A maps to its complement, which an indefinite A may; q'y <= 0:
- *             M is not positive definite
+ * Breakdown   z'w = 0, which an indefinite A allows; q'y <= 0: M is not positive definite
  * Source      E. Stiefel, Relaxationsmethoden bester Strategie zur Loesung linearer Gleichungssysteme,
  *             Comment. Math. Helv. 29 (1955); Y. Saad, Iterative methods for sparse linear systems, 2nd
  *             ed. (2003), algorithm 6.20
@@ -33,24 +31,27 @@ typedef struct cr {
 /* p := z + beta p,  q := w + beta q for n unknowns; n = 0: only whether to go on */
 static kry_status direct(cr *S, const kry_turn *turn, int64_t n)
 {
-    kry_scalar target2 = kry_scalar_of(S->look.dev, S->c->goal * S->c->goal);
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
     const kry_vec *z = S->z ? S->z : S->c->r;
+    const kry_sum *rr = S->rr, *rho = S->rho;
+    const cl_mem w = S->w->buffer, p = S->p->buffer, q = S->q->buffer;
     const kry_arg args[] = { ARG(turn->iteration),
                              ARG(turn->slot),
-                             ARG_ACC(S->look.dev, target2),
-                             ARG(S->rr->buffer),
-                             ARG(S->rr->count),
-                             ARG(S->rho->buffer),
-                             ARG(S->rho->count),
-                             ARG(S->look.step),
-                             ARG(S->look.state),
-                             ARG(S->look.history),
+                             ARG_ACC(L->dev, target2),
+                             ARG(rr->buffer),
+                             ARG(rr->count),
+                             ARG(rho->buffer),
+                             ARG(rho->count),
+                             ARG(L->step),
+                             ARG(L->state),
+                             ARG(L->history),
                              ARG(n),
                              ARG(z->buffer),
-                             ARG(S->w->buffer),
-                             ARG(S->p->buffer),
-                             ARG(S->q->buffer) };
-    return kry_launch(S->look.dev, S->direction, kry_groups_for_sums(S->look.dev, z->type, n), args,
+                             ARG(w),
+                             ARG(p),
+                             ARG(q) };
+    return kry_launch(L->dev, S->direction, kry_groups_for_sums(L->dev, z->type, n), args,
                       COUNT(args));
 }
 
@@ -119,23 +120,20 @@ static void cr_destroy(void *self)
 static kry_status cr_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
     kry_device *dev = K->A->dev;
-    kry_type type = K->A->shape.type;
     cr *S = NULL;
 
     (void)setup; /* no parameters of its own */
-    CHECK(!K->M || !(K->M->shape.traits & KRY_VARYING), KRY_ERR_TYPE,
-          "kry_solver_create: '%s' varies between applications: method cr cannot use it",
-          K->M->table->kind);
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K;
     kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
     kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
     for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
-        TRY(kry_vec_create(dev, type, K->A->shape.rows, 1, vectors[i]));
+        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
     for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
-    TRY(kry_kernel_get(dev, "cr", type, "", "cr_direction", &S->direction));
-    TRY(kry_kernel_get(dev, "cr", type, K->M ? "-DPRECOND" : "", "cr_step", &S->step));
+    TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
+    TRY(kry_kernel_get(dev, "cr", A->type, K->M ? "-DPRECOND" : "", "cr_step", &S->step));
     TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
     *self = S, S = NULL;
 done:
@@ -149,8 +147,7 @@ const kry_method kry_cr_method = {
     .projects = true,
     .precond = { "q'Mq", "is not positive: the preconditioner is not positive definite" },
     .matrix = { "r'M A M r",
-                "does not allow another step: the matrix is indefinite, or b is not in "
-                "its range" },
+                "does not allow another step: A is indefinite, or b not in its range" },
     .create = cr_create,
     .cycle = cr_cycle,
     .destroy = cr_destroy,

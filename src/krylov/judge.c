@@ -64,12 +64,12 @@ bool kry_judge_keeps(const kry_judge *J, const kry_story *s)
     return J->restarts >= 0 && s->end == KRY_END_CONVERGED && !J->in_vain;
 }
 
-bool kry_judge_accepts(kry_judge *J, double residual)
+bool kry_residual_accept(double residual, double *least)
 {
     const double most = 1e4; /* a correction may make the residual larger, but x must survive it */
-    bool sane = isfinite(residual) && residual <= most * J->least;
+    bool sane = isfinite(residual) && residual <= most * *least;
 
-    if (sane) J->least = residual;
+    if (sane) *least = residual;
     return sane;
 }
 

@@ -39,8 +39,8 @@ double kry_judge_whole_target(const kry_judge *J);
 double kry_judge_goal(const kry_judge *J, double residual);
 /* Whether the last cycle ended so well that the next one may go on along its direction. */
 bool kry_judge_keeps(const kry_judge *J, const kry_story *s);
-/* Whether an x with this residual may take the place of the one before. */
-bool kry_judge_accepts(kry_judge *J, double residual);
+/* Whether an x with this residual may take the place of the one before, whose residual *least is. */
+bool kry_residual_accept(double residual, double *least);
 
 /* How rounds are made: r := b - A x with its norm in units of b, and a cycle from there. */
 typedef struct kry_rounds {

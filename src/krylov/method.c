@@ -1,6 +1,5 @@
 /* method.c - solvers around any method: rounds, deflation, null spaces, teams. */
 #include "krylov/method.h"
-#include "operator/op_parts.h"
 #include "precond/deflation.h"
 #include <stdlib.h>
 
@@ -227,7 +226,7 @@ static void krylov_describe(void *self, kry_op_info *info)
     if (K->method->describe) K->method->describe(K->self, info);
 }
 
-static void krylov_destroy(void *self)
+void kry_krylov_destroy(void *self)
 {
     kry_krylov *K = self;
     if (!K) return;
@@ -242,169 +241,16 @@ static void krylov_destroy(void *self)
     free(K);
 }
 
-/* Each solver has its own, with the kind of its method. */
-static const kry_op_table krylov_table = {
+const kry_op_table kry_krylov_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = krylov_apply,
     .update = krylov_update,
     .solve = krylov_solve,
     .describe = krylov_describe,
-    .destroy = krylov_destroy,
+    .destroy = kry_krylov_destroy,
 };
 
 kry_krylov *kry_krylov_of(const kry_op *op)
 {
     return op->table->solve == krylov_solve ? op->self : NULL;
-}
-
-/* ---- making one -------------------------------------------------------------------------- */
-
-static kry_status check(const kry_method *method, const kry_setup *s)
-{
-    kry_status st = KRY_OK;
-    const kry_op *A = s->A, *M = s->precond;
-
-    TRY(kry_op_check_square(method->who, A));
-    CHECK(!s->deflation || method->deflates, KRY_ERR_UNSUPPORTED,
-          "%s: method '%s' takes no deflation", method->who, method->kind);
-    if (!M) return KRY_OK;
-    CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
-          "%s: A has %lld rows, the preconditioner '%s' is %lld-by-%lld", method->who,
-          (long long)A->shape.rows, M->table->kind, (long long)M->shape.rows,
-          (long long)M->shape.cols);
-    CHECK(M->shape.type == A->shape.type, KRY_ERR_TYPE,
-          "%s: A is %s, the preconditioner '%s' is %s", method->who, kry_type_name(A->shape.type),
-          M->table->kind, kry_type_name(M->shape.type));
-    CHECK(M->dev == A->dev, KRY_ERR_ARGUMENT, "%s: the preconditioner '%s' lives on another device",
-          method->who, M->table->kind);
-done:
-    return st;
-}
-
-static kry_status check_deflation(const kry_method *method, const kry_setup *s)
-{
-    kry_status st = KRY_OK;
-    const kry_op *D = s->deflation;
-
-    if (!D) return KRY_OK;
-    CHECK(kry_deflation_of(D), KRY_ERR_TYPE,
-          "%s: '%s' is no deflation (kry_deflation_create makes them)", method->who,
-          D->table->kind);
-    CHECK(kry_deflation_of(D)->A == s->A, KRY_ERR_ARGUMENT,
-          "%s: the deflation was made for another matrix", method->who);
-done:
-    return st;
-}
-
-/* z = c r takes the same steps as z = r. */
-static bool only_scales(const kry_op *M)
-{
-    return M->fused->as_scalar && M->fused->as_scalar(M->self) > 0;
-}
-
-/* M and A, one of them with deflation as the second level. */
-static kry_status take_operators(kry_krylov *K, const kry_setup *s)
-{
-    kry_status st = KRY_OK;
-    const kry_op *M = s->precond && !only_scales(s->precond) ? s->precond : NULL;
-    kry_deflation *D = kry_deflation_of(s->deflation);
-
-    K->A = kry_op_retain(s->A);
-    if (D) K->deflation = kry_op_retain(s->deflation);
-    if (D && D->variant == KRY_DEF1)
-        TRY(kry_two_level_product(s->deflation, &K->product));
-    else
-        K->product = kry_op_retain(s->A);
-    if (D && D->variant != KRY_DEF1)
-        TRY(kry_two_level_precond(s->deflation, M, &K->M));
-    else if (M)
-        K->M = kry_op_retain(M);
-done:
-    return st;
-}
-
-static kry_status create(const kry_method *method, const kry_setup *s, kry_op **solver)
-{
-    kry_status st = KRY_OK;
-    kry_krylov *K = NULL;
-    double start = kry_now();
-    kry_op_shape shape = s->A->shape;
-    int64_t unknowns;
-
-    TRY(check_deflation(method, s));
-    TRY(kry_alloc(1, sizeof *K, &K));
-    K->method = method;
-    K->table = krylov_table, K->table.kind = method->kind;
-    K->judge.stop = s->stop;
-    K->judge.words[0] = &method->precond, K->judge.words[1] = &method->matrix;
-    TRY(kry_layout_rows(&s->A->dev->layout, shape.rows, NULL, &unknowns));
-    TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
-    TRY(take_operators(K, s));
-    TRY(kry_system_create(s->A, method->projects, &K->system));
-    TRY(kry_vec_create(s->A->dev, shape.type, shape.rows, 1, &K->r));
-    TRY(kry_story_create(s->A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
-    TRY(method->create(K, s, &K->self));
-    TRY(kry_device_finish(s->A->dev));
-    K->setup_seconds = kry_now() - start;
-    shape.traits = KRY_VARYING;
-    TRY(kry_op_create(s->A->dev, &K->table, K, &shape, solver));
-    K = NULL;
-done:
-    krylov_destroy(K);
-    return st;
-}
-
-/* On a team every part has a solver of its own, which meets the others in sums and products. */
-typedef struct given {
-    const kry_method *method;
-    const kry_setup *setup;
-} given;
-
-static kry_status create_part(const void *user, int rank, kry_op **solver)
-{
-    const given *g = user;
-    kry_setup s = *g->setup;
-
-    s.A = kry_op_on_part(s.A, rank);
-    s.precond = kry_op_on_part(s.precond, rank);
-    s.deflation = kry_op_on_part(s.deflation, rank);
-    return create(g->method, &s, solver);
-}
-
-kry_status kry_krylov_create(const kry_method *method, const kry_setup *s, kry_op **solver)
-{
-    kry_status st = KRY_OK;
-
-    *solver = NULL;
-    TRY(check(method, s));
-    if (!kry_op_in_parts(s->A)) return create(method, s, solver);
-    TRY(kry_parts_check(method->who, s->A, s->precond));
-    TRY(kry_parts_check(method->who, s->A, s->deflation));
-    TRY(kry_parts_like(s->A, create_part, &(given){ method, s }, solver));
-done:
-    return st;
-}
-
-kry_status kry_method_create(const kry_method *method, const kry_op *A,
-                             const kry_pcg_params *params, kry_op **solver)
-{
-    static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
-    kry_status st = KRY_OK;
-
-    *solver = NULL;
-    if (!params) params = &defaults;
-    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_PCG",
-          method->who);
-    TRY(kry_krylov_create(method,
-                          &(kry_setup){ .A = A,
-                                        .precond = params->precond,
-                                        .deflation = params->deflation,
-                                        .stop = params->stop,
-                                        .monitor = params->monitor,
-                                        .monitor_user = params->monitor_user,
-                                        .params = params },
-                          solver));
-done:
-    return st;
 }

@@ -30,6 +30,7 @@ typedef struct kry_setup {
     kry_stop stop;
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
+    bool varying;       /* a preconditioner that varies is taken */
     const void *params; /* the method's own; NULL: the defaults */
 } kry_setup;
 
@@ -40,6 +41,7 @@ typedef struct kry_method {
     const char *kind;              /* of the operator: "pcg" */
     const char *who;               /* public constructor, in messages */
     bool deflates;                 /* takes deflation; */
+    bool flexible;                 /* takes a preconditioner that varies, if it is asked to; */
     bool projects;                 /* knows about null spaces; */
     bool uses_rhs;                 /* reads b in its cycles; */
     bool continues;                /* can go on along the direction of its last cycle */
@@ -80,6 +82,9 @@ struct kry_krylov {
     double setup_seconds;
 };
 
+/* method.c: what all solvers have in common; each has a copy with the kind of its method. */
+extern const kry_op_table kry_krylov_table;
+void kry_krylov_destroy(void *self);
 /* A solver by this method; on a team, one on each part. */
 kry_status kry_krylov_create(const kry_method *method, const kry_setup *setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner. */

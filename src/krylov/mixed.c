@@ -90,14 +90,10 @@ kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
 
 bool kry_outer_takes(kry_outer *O, kry_result *res)
 {
-    const double most = 1e4; /* as in kry_judge_accepts */
-    bool sane = isfinite(res->true_residual) && res->true_residual <= most * O->least;
+    bool taken = kry_residual_accept(res->true_residual, &O->least);
 
-    if (sane)
-        O->least = res->true_residual;
-    else
-        res->true_residual = O->least;
-    return sane;
+    if (!taken) res->true_residual = O->least;
+    return taken;
 }
 
 /* ---- what the monitor is shown ------------------------------------------------------------ */

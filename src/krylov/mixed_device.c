@@ -122,7 +122,7 @@ static void refine_accept(void *self, kry_cycle *c, double *norm)
 {
     device_outer *D = self;
 
-    if (kry_judge_accepts(&kry_krylov_of(D->refine)->judge, *norm)) return;
+    if (kry_residual_accept(*norm, &kry_krylov_of(D->refine)->judge.least)) return;
     c->x = c->x == D->x[0] ? D->x[1] : D->x[0];
     *norm = INFINITY;
 }

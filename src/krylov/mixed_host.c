@@ -224,7 +224,7 @@ static void compute_residual(host_outer *H, double *norm)
     bool half = H->share > 1 && H->judge.restarts >= 0 && !refines(H); /* as in method.c */
     H->c.goal = (half ? 0.5 * H->judge.target : kry_judge_goal(&H->judge, *norm)) / H->share;
     if (!refines(H)) return;
-    if (kry_judge_accepts(&H->judge, *norm))
+    if (kry_residual_accept(*norm, &H->judge.least))
         H->outer.least = *norm;
     else
         H->at = !H->at, *norm = INFINITY;

@@ -85,20 +85,6 @@ done:
     return st;
 }
 
-static kry_status check(const kry_op *M, const kry_pcg_params *params)
-{
-    kry_status st = KRY_OK;
-
-    CHECK((unsigned)params->flexible <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
-          "kry_pcg_create: flexible = %d is none", (int)params->flexible);
-    CHECK(params->flexible || !M || !(M->shape.traits & KRY_VARYING), KRY_ERR_TYPE,
-          "kry_pcg_create: '%s' varies between applications: only a flexible method may use it "
-          "(KRY_POLAK_RIBIERE)",
-          M->table->kind);
-done:
-    return st;
-}
-
 static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
     kry_status st = KRY_OK;
@@ -106,7 +92,8 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     const kry_op *A = K->product, *M = setup->precond;
     kry_pcg *S = NULL;
 
-    TRY(check(M, params));
+    CHECK((unsigned)params->flexible <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
+          "kry_pcg_create: flexible = %d is none", (int)params->flexible);
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K;
     S->flexible = params->flexible;
@@ -132,6 +119,7 @@ const kry_method kry_pcg_method = {
     .kind = "pcg",
     .who = "kry_pcg_create",
     .deflates = true,
+    .flexible = true,
     .projects = true,
     .continues = true,
     .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite" },
