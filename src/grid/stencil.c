@@ -122,23 +122,33 @@ static void stencil_destroy(void *self)
     free(A);
 }
 
-#define TABLE                                                                                     \
-    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
-    .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
-    .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
-    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour, .twin = kry_stencil_twin
+static const kry_op_table stencil_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "stencil",
+    .apply = stencil_apply,
+    .apply_transpose = stencil_apply,
+    .residual = stencil_residual,
+    .diagonal = stencil_diagonal,
+    .update = stencil_update,
+    .describe = stencil_describe,
+    .destroy = stencil_destroy,
+    .twin = kry_stencil_twin,
+};
 
-static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
-                                            .apply_step = stencil_step,
-                                            .run_cg = kry_stencil_run_cg };
 /* A persistent kernel cannot exchange halos. */
-static const kry_op_table slab_table = { TABLE, .apply_direction = stencil_direction,
-                                         .apply_step = stencil_step };
+#define SWEEPS .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour
+#define STEPS  .apply_direction = stencil_direction, .apply_step = stencil_step
+
+static const kry_op_fused *fused_of(const kry_stencil *A)
+{
+    static const kry_op_fused slab = { SWEEPS, STEPS },
+                              whole = { SWEEPS, STEPS, .run_cg = kry_stencil_run_cg };
+    return kry_stencil_is_slab(A) ? &slab : &whole;
+}
 
 kry_stencil *kry_stencil_of(const kry_op *op)
 {
-    bool is = op && (op->table == &stencil_table || op->table == &slab_table);
-    return is ? op->self : NULL;
+    return op && op->table == &stencil_table ? op->self : NULL;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -337,7 +347,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
-    TRY(kry_op_create(dev, kry_stencil_is_slab(A) ? &slab_table : &stencil_table, A, &shape, out));
+    TRY(kry_op_create_fused(dev, &stencil_table, fused_of(A), A, &shape, out));
     A = NULL;
 done:
     kry_halo_release(&halo);

@@ -96,8 +96,9 @@ static const kry_op_table jacobi_table = {
     .update = jacobi_update,
     .describe = jacobi_describe,
     .destroy = jacobi_destroy,
-    .as_scalar = jacobi_as_scalar,
 };
+
+static const kry_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
 
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
@@ -114,7 +115,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->next));
     TRY(invert_diagonal(M));
     shape.traits = KRY_SYMMETRIC;
-    TRY(kry_op_create(A->dev, &jacobi_table, M, &shape, out));
+    TRY(kry_op_create_fused(A->dev, &jacobi_table, &jacobi_fused, M, &shape, out));
     M = NULL;
 done:
     jacobi_destroy(M);

@@ -100,7 +100,7 @@ static kry_status narrow_apply_dots(void *self, const kry_vec *r, kry_vec *z, kr
 static double narrow_as_scalar(void *self)
 {
     const kry_op *M = ((narrow *)self)->M;
-    return M->table->as_scalar ? M->table->as_scalar(M->self) : 0;
+    return M->fused->as_scalar ? M->fused->as_scalar(M->self) : 0;
 }
 
 static kry_status narrow_update(void *self, const void *values)
@@ -149,8 +149,9 @@ static const kry_op_table narrow_table = {
     .describe = narrow_describe,
     .destroy = narrow_destroy,
     .apply_dots = narrow_apply_dots,
-    .as_scalar = narrow_as_scalar,
 };
+
+static const kry_op_fused narrow_fused = { .as_scalar = narrow_as_scalar };
 
 /* Room for r and z in single precision, which a diagonal M does not need. */
 static kry_status make_room(narrow *N, int64_t n)
@@ -185,7 +186,7 @@ kry_status kry_precond_narrow(const kry_op *M, kry_op **out)
         clEnqueueWriteBuffer(N->dev->queue, N->scale, CL_TRUE, 0, sizeof one, one, 0, NULL, NULL));
     if (!M->table->as_diagonal) TRY(make_room(N, shape.rows));
     shape.type = KRY_F64;
-    TRY(kry_op_create(M->dev, &narrow_table, N, &shape, out));
+    TRY(kry_op_create_fused(M->dev, &narrow_table, &narrow_fused, N, &shape, out));
     N = NULL;
 done:
     narrow_destroy(N);

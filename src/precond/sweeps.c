@@ -28,10 +28,10 @@ kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w)
 
     memset(w, 0, sizeof *w);
     TRY(kry_op_check_square(who, A));
-    CHECK(A->table->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
+    CHECK(A->fused->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
           who, A->table->kind);
     w->A = kry_op_retain(A);
-    TRY(A->table->relax ? A->table->relax(A->self, NULL, NULL, NULL) : allocate(w));
+    TRY(A->fused->relax ? A->fused->relax(A->self, NULL, NULL, NULL) : allocate(w));
 done:
     if (st < 0) kry_relaxer_release(w);
     return st;
@@ -79,7 +79,7 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
         if (sum) sum->count = 0;
         return KRY_OK;
     }
-    if (w->A->table->relax) return w->A->table->relax(w->A->self, s, y, sum);
+    if (w->A->fused->relax) return w->A->fused->relax(w->A->self, s, y, sum);
     if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, w->residual));
     TRY(run_sweep(w, s, s->x ? w->residual : s->b, y, sum));
 done:

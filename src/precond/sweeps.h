@@ -20,7 +20,7 @@ kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w);
 void kry_relaxer_release(kry_relaxer *w);
 /* After a change of A. */
 kry_status kry_relaxer_update(kry_relaxer *w);
-/* As kry_op_table.relax. */
+/* As kry_op_fused.relax. */
 kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum);
 /* Bytes that a sweep without `old` moves, by the model; 0: not known. */
 double kry_relaxer_bytes(const kry_relaxer *w);

@@ -1,5 +1,6 @@
 /* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
 #include "vector/vec_parts.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,15 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     kry_sum *s = NULL;
 
     *sum = NULL;
+    CHECK(width >= 1 && width <= KRY_SUM_WIDTH, KRY_ERR_ARGUMENT,
+          "a sum of %d numbers; 1 to %d can be summed together", width, (int)KRY_SUM_WIDTH);
+    size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
-    TRY(kry_alloc(count, sizeof *s->host, &s->host));
-    TRY(kry_buffer_create(dev, count * sizeof *s->host, &s->buffer));
+    TRY(kry_alloc(count, sizeof *s->part, &s->part));
+    TRY(kry_alloc((size_t)width, sizeof *s->total, &s->total));
+    TRY(kry_buffer_create(dev, count * sizeof *s->part, &s->buffer));
     *sum = s;
     s = NULL;
 done:
@@ -30,7 +34,8 @@ void kry_sum_release(kry_sum **sum)
     if (!s) return;
     if (s->writes) clFinish(s->dev->queue); /* the device may still read `total` */
     kry_buffer_release(s->dev, &s->buffer);
-    free(s->host);
+    free(s->total);
+    free(s->part);
     free(s);
 }
 
@@ -101,6 +106,29 @@ kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
     return dot_into("vec_dot_pair", x, y, sum);
+}
+
+kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *dots;
+    const kry_chunks rows = kry_chunks_of(w);
+    const kry_vec v = kry_vec_column(V, 0), next = kry_vec_column(V, V->k > 1);
+    const cl_int k = (cl_int)V->k;
+    const int64_t pitch = next.first - v.first;
+    const kry_arg rest[] = { ARG(k),         ARG(v.buffer), ARG(v.first),    ARG(pitch),
+                             ARG(w->buffer), ARG(w->first), ARG(sum->buffer) };
+    kry_arg args[KRY_CHUNKS_ARGS + COUNT(rest)];
+
+    assert(sum->width == V->k && V->n == w->n && w->k == 1);
+    size_t count = kry_chunks_args(&rows, args);
+    memcpy(args + count, rest, sizeof rest);
+    TRY(kry_kernel_get(w->dev, "vec", w->type,
+                       rows.chunk ? "-DKRY_UNALIGNED" : "-DKRY_UNALIGNED_SUMS", "vec_dots", &dots));
+    TRY(kry_launch(w->dev, dots, rows.groups, args, count + COUNT(rest)));
+    sum->count = (cl_int)rows.groups;
+done:
+    return st;
 }
 
 /* One part after the other, on the caller's thread, so that monitors may call it within a solve. */

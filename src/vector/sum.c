@@ -31,9 +31,9 @@ static kry_status read_partials(const kry_sum *sum, const double **numbers)
     int count = sum->count * sum->width;
 
     TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)count * sizeof *sum->host, sum->host, 0, NULL, NULL));
-    for (int i = 0; i < count; i++) sum->host[i].f64 = partial_sum(sum->dev, sum->host, i);
-    *numbers = &sum->host->f64;
+                               (size_t)count * sizeof *sum->part, sum->part, 0, NULL, NULL));
+    for (int i = 0; i < count; i++) sum->part[i].f64 = partial_sum(sum->dev, sum->part, i);
+    *numbers = &sum->part[0].f64;
 done:
     return st;
 }
@@ -57,7 +57,6 @@ done:
 
 kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
-    assert(sum->width >= 1);
     for (int c = 0; c < sum->width; c++) value[c] = 0;
     return kry_sum_add_here(sum, value);
 }
@@ -132,14 +131,16 @@ done:
 
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
 {
-    enum { MOST = 8 };
     kry_status st = KRY_OK;
-    double value[MOST] = { 0 };
+    double value[KRY_SUM_WIDTH] = { 0 };
     size_t numbers = 0;
 
     /* On one device, the kernel that uses a sum adds up its partial sums. */
     if (kry_layout_size(layout) == 1 && !layout->reproducible) return KRY_OK;
+    for (int i = 0; i < count; i++) numbers += (size_t)sums[i]->width;
+    assert(numbers <= KRY_SUM_WIDTH);
     TRY(read_all(layout, sums, count, value));
+    numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
         for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);

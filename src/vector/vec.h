@@ -50,14 +50,17 @@ typedef union kry_partial {
     float f32[2];
 } kry_partial;
 
+enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
+
 struct kry_sum {
-    kry_device *dev;      /* borrowed */
-    cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
-    kry_partial *host;    /* room for as many on the host */
-    int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
-    cl_int count;         /* partial sums written */
-    kry_partial total[2]; /* the sum over all parts, while it is written to the device */
-    bool writes;          /* such a write may still be running */
+    kry_device *dev;   /* borrowed */
+    cl_mem buffer;     /* KRY_SUM_CAPACITY * width of kry_partial */
+    int width;         /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
+    cl_int count;      /* partial sums written */
+    kry_partial *part; /* owned: room for as many on the host */
+    kry_partial
+        *total;  /* owned: `width` sums over all parts, while they are written to the device */
+    bool writes; /* such a write may still be running */
 };
 kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device only; waits */
 /* value += that, group after group */
@@ -73,7 +76,7 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
 
 /* Replace the partial sums of each sum by its total over all parts. On one device this does
  * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
- * reproducible sums it waits. */
+ * reproducible sums it waits. No more than KRY_SUM_WIDTH numbers in all. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
 
 /* How a launch that sums over the rows of v shares them out: its groups, and its arguments `long n
@@ -91,6 +94,8 @@ size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
+/* sum := V'w, as wide as V has columns: one launch. */
+kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum);
 /* sum := (x.y, x.x), a pair */
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* Whether `type` is a number type that the device has. */
