@@ -141,7 +141,8 @@ static kry_device *device(void)
         OK(kry_device_open(NULL, &dev));
         k = calloc(1, sizeof *k);
         assert_non_null(k);
-        *k = (kept_device){ .profile = strdup(present_profile()), .dev = dev, .next = kept_devices };
+        *k =
+            (kept_device){ .profile = strdup(present_profile()), .dev = dev, .next = kept_devices };
         kept_devices = k;
     }
     return test_dev = k->dev;
