@@ -2,7 +2,8 @@
 """summary.py BROKEN LOG... - add up Meson's test logs.
 
 BROKEN counts stages that could not run at all; LOG is a testlog.json. A program that speaks TAP
-counts by its cases, any other as one. The last line is "N passed, N failed, N skipped".
+counts by its cases, any other as one. Names the ten programs that took longest. The last line is
+"N passed, N failed, N skipped".
 """
 import json
 import re
@@ -32,17 +33,22 @@ def count(entry):
 
 def main():
     passed, failed, skipped = 0, int(sys.argv[1]), 0
+    durations = []
     for log in sys.argv[2:]:
         sums = [0, 0, 0]
         with open(log, encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 entry = json.loads(line)
                 p, f, s = count(entry)
+                durations.append((entry.get("duration") or 0, entry["name"], log))
                 sums = [sums[0] + p, sums[1] + len(f), sums[2] + s]
                 for name in f:
                     print(f"FAILED in {log}: {entry['name']}: {name}")
         print(f"{log}: {sums[0]} passed, {sums[1]} failed, {sums[2]} skipped")
         passed, failed, skipped = passed + sums[0], failed + sums[1], skipped + sums[2]
+    print("slowest, in seconds:")
+    for seconds, name, log in sorted(durations, reverse=True)[:10]:
+        print(f"{seconds:8.1f}  {name} ({log})")
     if passed == 0:
         print("no test ran")
         failed += failed == 0

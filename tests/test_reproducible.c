@@ -93,7 +93,7 @@ static void compare_matrix(kry_type type, const char *spec, const char *format, 
     snprintf(what, sizeof what, "%s %s %s", spec, format, options);
     for (size_t t = 0; t < 2 * COUNT(counts); t++) {
         int parts = counts[t / 2];
-        if (t == 1) continue;
+        if (t == 1 || (t > 1 && !in_sample((int64_t)(t + t / 2)))) continue;
         kry_device *team = open_reproducible(parts, t % 2 ? uneven : NULL);
         kry_matrix_params params = { .struct_size = sizeof params,
                                      .traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE };
@@ -120,11 +120,16 @@ static void compare_matrix(kry_type type, const char *spec, const char *format, 
 static void matrices__give_the_same_bits(void **state)
 {
     kry_type type = type_of(state);
-    compare_matrix(type, "random_spd:1003:6", "auto", "method=cg");
-    compare_matrix(type, "random_spd:397:5", "ell", "method=pcg");
-    compare_matrix(type, "powerlaw_spd:900:5", "sell", "method=pcg");
-    compare_matrix(type, "poisson2d:61", "auto", "method=cg");
-    compare_matrix(type, "twophase2d:12:10", "auto", "method=pcg rtol=1e-4");
+    static const char *const solved[][3] = {
+        { "random_spd:1003:6", "auto", "method=cg" },
+        { "random_spd:397:5", "ell", "method=pcg" },
+        { "powerlaw_spd:900:5", "sell", "method=pcg" },
+        { "poisson2d:61", "auto", "method=cg" },
+        { "twophase2d:12:10", "auto", "method=pcg rtol=1e-4" },
+    };
+    for (size_t i = 0; i < COUNT(solved); i++)
+        if (in_sample((int64_t)i + (type == KRY_F32)))
+            compare_matrix(type, solved[i][0], solved[i][1], solved[i][2]);
 }
 
 static void preconditioners__give_the_same_bits(void **state)
@@ -202,11 +207,13 @@ static void grids__give_the_same_bits(void **state)
     kry_type type = type_of(state);
     for (size_t i = 0; i < COUNT(solved); i++) {
         const char *loose = i == 4 && type == KRY_F32 ? "method=cg rtol=1e-4" : "method=cg";
-        compare_grid(type, &solved[i], false, loose);
+        if (in_sample((int64_t)i + (type == KRY_F32))) compare_grid(type, &solved[i], false, loose);
     }
-    compare_grid(type, &solved[1], false, "method=pcg");
-    compare_grid(type, &solved[0], false, "precond=chebyshev");
-    compare_grid(type, &solved[4], true, type == KRY_F32 ? "method=pcg rtol=1e-4" : "method=pcg");
+    if (in_sample(type == KRY_F32)) compare_grid(type, &solved[1], false, "method=pcg");
+    if (in_sample(type == KRY_F64)) compare_grid(type, &solved[0], false, "precond=chebyshev");
+    if (in_sample(type == KRY_F32))
+        compare_grid(type, &solved[4], true,
+                     type == KRY_F32 ? "method=pcg rtol=1e-4" : "method=pcg");
 }
 
 /* ---- sums, values, refusals ---------------------------------------------------------------------- */

@@ -25,6 +25,11 @@ static const team teams[] = { { 2, false, false },
 #endif
 };
 
+/* Teams and number types in turns. */
+#define EACH_TEAM(t, type)                    \
+    for (size_t t = 0; t < COUNT(teams); t++) \
+        if (in_sample((int64_t)t + ((type) == KRY_F32)))
+
 static kry_device *team_of(const team *t)
 {
     static const double shares[] = { 5, 1, 2 };
@@ -232,15 +237,15 @@ static void words(void **state)
     };
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++)
-        for (size_t s = 0; s < COUNT(specs); s++) {
-            pair p = pair_of(specs[s], &teams[t], type);
-            for (size_t w = 0; w < COUNT(ways); w += 1 + (t > 0)) {
-                if (type == KRY_F32 && strstr(ways[w], "def1")) continue; /* loses its way */
-                same_by_words(&p, ways[w]);
-            }
-            pair_release(&p);
+    EACH_TEAM(t, type) for (size_t s = 0; s < COUNT(specs); s++)
+    {
+        pair p = pair_of(specs[s], &teams[t], type);
+        for (size_t w = 0; w < COUNT(ways); w += 1 + (t > 0)) {
+            if (type == KRY_F32 && strstr(ways[w], "def1")) continue; /* loses its way */
+            same_by_words(&p, ways[w]);
         }
+        pair_release(&p);
+    }
 }
 
 /* Labels in no order: most parts have a few of each, or none. */
@@ -249,26 +254,26 @@ static void labels(void **state)
     enum { BLOCKS, RANDOM, ONE_PART, EACH, WAYS };
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++)
-        for (int way = 0; way < WAYS; way++) {
-            pair p = pair_of(specs[way == EACH ? 0 : 1], &teams[t], type);
-            int32_t *label = calloc((size_t)p.n, sizeof *label);
-            int64_t size = (int64_t)sqrt((double)p.n), count;
-            assert_non_null(label);
-            for (int64_t i = 0; i < p.n; i++)
-                label[i] = (int32_t)(way == RANDOM ? (i < 13 ? i : random_below(13))
-                                     : way == EACH ? i
-                                                   : (i > 3 ? 0 : i + 1));
-            if (way == BLOCKS)
-                OK(kry_labels_blocks((int64_t[]){ size, size, 0 }, (int64_t[]){ 5, 4, 1 }, NULL,
-                                     label, &count));
-            const kry_deflation_params *given = KRY_DEFLATION(.labels = label);
-            char what[64];
-            snprintf(what, sizeof what, "labels %d on team %d", way, (int)t);
-            same_by_params(&p, given, given, what);
-            free(label);
-            pair_release(&p);
-        }
+    EACH_TEAM(t, type) for (int way = 0; way < WAYS; way++)
+    {
+        pair p = pair_of(specs[way == EACH ? 0 : 1], &teams[t], type);
+        int32_t *label = calloc((size_t)p.n, sizeof *label);
+        int64_t size = (int64_t)sqrt((double)p.n), count;
+        assert_non_null(label);
+        for (int64_t i = 0; i < p.n; i++)
+            label[i] = (int32_t)(way == RANDOM ? (i < 13 ? i : random_below(13))
+                                 : way == EACH ? i
+                                               : (i > 3 ? 0 : i + 1));
+        if (way == BLOCKS)
+            OK(kry_labels_blocks((int64_t[]){ size, size, 0 }, (int64_t[]){ 5, 4, 1 }, NULL, label,
+                                 &count));
+        const kry_deflation_params *given = KRY_DEFLATION(.labels = label);
+        char what[64];
+        snprintf(what, sizeof what, "labels %d on team %d", way, (int)t);
+        same_by_params(&p, given, given, what);
+        free(label);
+        pair_release(&p);
+    }
 }
 
 static void labels_of_files_and_graphs(void **state)
@@ -276,7 +281,8 @@ static void labels_of_files_and_graphs(void **state)
     kry_type type = type_of(state);
     const char *path = "team_deflation_labels.txt";
 
-    for (size_t t = 0; t < COUNT(teams); t++) {
+    EACH_TEAM(t, type)
+    {
         pair p = pair_of(specs[0], &teams[t], type);
         int32_t *one = calloc((size_t)p.n, sizeof *one), *all = calloc((size_t)p.n, sizeof *all);
         int64_t count_one, count_all;
@@ -306,32 +312,31 @@ static void vectors(void **state)
     enum { K = 5 };
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++)
-        for (size_t s = 0; s < COUNT(specs); s++) {
-            pair p = pair_of(specs[s], &teams[t], type);
-            double *columns = calloc((size_t)(K * p.n), sizeof *columns);
-            assert_non_null(columns);
-            for (int64_t i = 0; i < K * p.n; i++) /* waves along the numbering */
-                columns[i] = cos(3 * (double)(i / p.n) * (double)(i % p.n) / (double)p.n);
-            kry_vec *one = vec_on(device(), type, columns, p.n, K),
-                    *all = vec_on(p.dev, type, columns, p.n, K);
-            kry_op *D;
-            kry_status st = kry_deflation_create(p.one, KRY_DEFLATION(.vectors = one), &D);
-            if (st != KRY_ERR_UNSUPPORTED) { /* for want of CLBlast */
-                OK(st);
-                kry_op_release(&D);
-                same_by_params(&p, KRY_DEFLATION(.vectors = one), KRY_DEFLATION(.vectors = all),
-                               "vectors");
-                if (type == KRY_F64)
-                    same_by_params(&p, KRY_DEFLATION(.vectors = one, .variant = KRY_DEF1),
-                                   KRY_DEFLATION(.vectors = all, .variant = KRY_DEF1),
-                                   "vectors, def1");
-            }
-            free(columns);
-            kry_vec_release(&one);
-            kry_vec_release(&all);
-            pair_release(&p);
+    EACH_TEAM(t, type) for (size_t s = 0; s < COUNT(specs); s++)
+    {
+        pair p = pair_of(specs[s], &teams[t], type);
+        double *columns = calloc((size_t)(K * p.n), sizeof *columns);
+        assert_non_null(columns);
+        for (int64_t i = 0; i < K * p.n; i++) /* waves along the numbering */
+            columns[i] = cos(3 * (double)(i / p.n) * (double)(i % p.n) / (double)p.n);
+        kry_vec *one = vec_on(device(), type, columns, p.n, K),
+                *all = vec_on(p.dev, type, columns, p.n, K);
+        kry_op *D;
+        kry_status st = kry_deflation_create(p.one, KRY_DEFLATION(.vectors = one), &D);
+        if (st != KRY_ERR_UNSUPPORTED) { /* for want of CLBlast */
+            OK(st);
+            kry_op_release(&D);
+            same_by_params(&p, KRY_DEFLATION(.vectors = one), KRY_DEFLATION(.vectors = all),
+                           "vectors");
+            if (type == KRY_F64)
+                same_by_params(&p, KRY_DEFLATION(.vectors = one, .variant = KRY_DEF1),
+                               KRY_DEFLATION(.vectors = all, .variant = KRY_DEF1), "vectors, def1");
         }
+        free(columns);
+        kry_vec_release(&one);
+        kry_vec_release(&all);
+        pair_release(&p);
+    }
 }
 
 /* New values: to the bit what is made anew of them. */
@@ -341,33 +346,33 @@ static void update(void **state)
                                         "deflation=stripes:9,az=product null-space=pin" };
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++)
-        for (size_t w = 0; w < COUNT(ways); w++) {
-            pair p = pair_of(specs[1], &teams[t], type);
-            char words[200];
-            kry_op *kept, *fresh;
-            snprintf(words, sizeof words, "method=pcg rtol=%g %s", type == KRY_F32 ? 1e-4 : 1e-10,
-                     ways[w]);
-            OK(kry_solver_create(p.all, words, NULL, NULL, &kept));
-            /* D A D would not map constants to zero: another strength for all entries */
-            for (int64_t e = 0; e < p.problem->nnz; e++) p.problem->val[e] *= 3;
-            void *val = in_type(type, p.problem->val, p.problem->nnz);
-            OK(kry_op_update(p.all, val));
-            OK(kry_op_update(kept, NULL));
-            OK(kry_solver_create(p.all, words, NULL, NULL, &fresh));
-            outcome a = solve_with(kept, p.rhs), b = solve_with(fresh, p.rhs);
-            assert_int_equal(a.res.iterations, b.res.iterations);
-            assert_same_bits(a.x, b.x, p.n);
-            OK(kry_op_update(p.one, val));
-            kry_op *one;
-            OK(kry_solver_create(p.one, words, NULL, NULL, &one));
-            same_solves(&p, one, kept, words);
-            free(val), free(a.x), free(b.x);
-            kry_op_release(&one);
-            kry_op_release(&kept);
-            kry_op_release(&fresh);
-            pair_release(&p);
-        }
+    EACH_TEAM(t, type) for (size_t w = 0; w < COUNT(ways); w++)
+    {
+        pair p = pair_of(specs[1], &teams[t], type);
+        char words[200];
+        kry_op *kept, *fresh;
+        snprintf(words, sizeof words, "method=pcg rtol=%g %s", type == KRY_F32 ? 1e-4 : 1e-10,
+                 ways[w]);
+        OK(kry_solver_create(p.all, words, NULL, NULL, &kept));
+        /* D A D would not map constants to zero: another strength for all entries */
+        for (int64_t e = 0; e < p.problem->nnz; e++) p.problem->val[e] *= 3;
+        void *val = in_type(type, p.problem->val, p.problem->nnz);
+        OK(kry_op_update(p.all, val));
+        OK(kry_op_update(kept, NULL));
+        OK(kry_solver_create(p.all, words, NULL, NULL, &fresh));
+        outcome a = solve_with(kept, p.rhs), b = solve_with(fresh, p.rhs);
+        assert_int_equal(a.res.iterations, b.res.iterations);
+        assert_same_bits(a.x, b.x, p.n);
+        OK(kry_op_update(p.one, val));
+        kry_op *one;
+        OK(kry_solver_create(p.one, words, NULL, NULL, &one));
+        same_solves(&p, one, kept, words);
+        free(val), free(a.x), free(b.x);
+        kry_op_release(&one);
+        kry_op_release(&kept);
+        kry_op_release(&fresh);
+        pair_release(&p);
+    }
 }
 
 /* ---- grids
@@ -399,6 +404,7 @@ static void grids(void **state)
     };
     for (size_t t = 0; t < 2; t++)
         for (size_t g = 0; g < COUNT(all); g++) {
+            if (!in_sample((int64_t)(t + g) + (type == KRY_F32))) continue;
             pair p = grid_pair_of(all[g], &teams[t], type);
             bool singular = p.one->shape.traits & KRY_SINGULAR;
             for (size_t w = t; w < COUNT(ways); w += 1 + t)
@@ -453,7 +459,8 @@ static void pin(void **state)
 {
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++) {
+    EACH_TEAM(t, type)
+    {
         pair p = pair_of(specs[1], &teams[t], type);
         kry_op *P;
         const int64_t rows[] = { 0, p.n / 2, p.n - 1 };
@@ -512,18 +519,18 @@ static void mixed(void **state)
         "null-space=pin deflation=stripes:20",
         "null-space=pin scheme=flexible",
     };
-    for (size_t t = 0; t < COUNT(teams); t++)
-        for (size_t s = 0; s < COUNT(specs); s++) {
-            pair p = pair_of(specs[s], &teams[t], KRY_F64);
-            bool singular = p.one->shape.traits & KRY_SINGULAR;
-            for (size_t w = t % 2; w < COUNT(ways); w += 1 + (t > 0)) {
-                const char *scheme = strstr(ways[w], "flex")    ? "flexible"
-                                     : strstr(ways[w], "class") ? "classical"
-                                                                : "reliable";
-                if (singular || !strstr(ways[w], "pin")) same_in_mixed(&p, ways[w], scheme, 0);
-            }
-            pair_release(&p);
+    EACH_TEAM(t, KRY_F64) for (size_t s = 0; s < COUNT(specs); s++)
+    {
+        pair p = pair_of(specs[s], &teams[t], KRY_F64);
+        bool singular = p.one->shape.traits & KRY_SINGULAR;
+        for (size_t w = t % 2; w < COUNT(ways); w += 1 + (t > 0)) {
+            const char *scheme = strstr(ways[w], "flex")    ? "flexible"
+                                 : strstr(ways[w], "class") ? "classical"
+                                                            : "reliable";
+            if (singular || !strstr(ways[w], "pin")) same_in_mixed(&p, ways[w], scheme, 0);
         }
+        pair_release(&p);
+    }
 }
 
 static void mixed_grids(void **state)
@@ -630,7 +637,8 @@ static void attached_null_space(void **state)
 {
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++) {
+    EACH_TEAM(t, type)
+    {
         pair p = pair_of("twophase2d:24:10:layers", &teams[t], type);
         kry_problem *q = p.problem;
         double *basis = calloc((size_t)p.n, sizeof *basis), along = 0, square = 0;
@@ -671,7 +679,8 @@ static void probe(void **state)
 {
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++) {
+    EACH_TEAM(t, type)
+    {
         pair p = pair_of(specs[0], &teams[t], type);
         const kry_op *ops[] = { p.one, p.all };
         kry_probe found[2];
@@ -708,7 +717,8 @@ static void bad_input(void **state)
 {
     kry_type type = type_of(state);
 
-    for (size_t t = 0; t < COUNT(teams); t++) {
+    EACH_TEAM(t, type)
+    {
         pair p = pair_of(specs[0], &teams[t], type);
         int64_t n = p.n;
         int32_t *label = calloc((size_t)n, sizeof *label);

@@ -65,6 +65,18 @@ MAYBE_UNUSED static int64_t random_below(int64_t n)
     return (int64_t)(random_bits() % (uint64_t)n);
 }
 
+/*
+ * Whether to run case `i` of a table whose cases are run for each type, format or team: every second
+ * one, and `i` counts the columns along with the rows, as on a chessboard. So every row and every
+ * column is run; KRY_FULL runs every pair of them, and KRY_TEST_SEED moves the board.
+ */
+MAYBE_UNUSED static bool in_sample(int64_t i)
+{
+    static int64_t moved = -1;
+    if (moved < 0) moved = random_below(2);
+    return (i + moved) % 2 == 0 || getenv("KRY_FULL");
+}
+
 static double to_type(kry_type type, double v) { return type == KRY_F32 ? (float)v : v; }
 
 /* In (-1, 1), a number of `type`. */
@@ -112,15 +124,40 @@ MAYBE_UNUSED static double *random_array(kry_type type, int64_t n)
     return v;
 }
 
-/* ---- the device -------------------------------------------------------------------------------
- */
+/* ---- the device ----------------------------------------------------------------------------- */
 
-static kry_device *test_dev;
+/* A device stays open until the program ends, and so does one for each profile: it keeps its
+ * compiled programs, and PoCL takes 30 ms to find one of its own again. */
+typedef struct kept_device {
+    char *profile; /* the value of KRY_PROFILE, "" without */
+    kry_device *dev;
+    struct kept_device *next;
+} kept_device;
+
+static kept_device *kept_devices;
+static kry_device *test_dev; /* one of them, the one in use */
+
+static const char *present_profile(void)
+{
+    const char *given = getenv("KRY_PROFILE");
+    return given ? given : "";
+}
 
 static kry_device *device(void)
 {
-    if (!test_dev) OK(kry_device_open(NULL, &test_dev));
-    return test_dev;
+    if (test_dev) return test_dev;
+    kept_device *k = kept_devices;
+    while (k && strcmp(k->profile, present_profile())) k = k->next;
+    if (!k) {
+        kry_device *dev;
+        OK(kry_device_open(NULL, &dev));
+        k = calloc(1, sizeof *k);
+        assert_non_null(k);
+        *k =
+            (kept_device){ .profile = strdup(present_profile()), .dev = dev, .next = kept_devices };
+        kept_devices = k;
+    }
+    return test_dev = k->dev;
 }
 
 /* Sums and scalars are of this type. */
@@ -129,29 +166,53 @@ MAYBE_UNUSED static kry_type acc_type(void)
     return kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
 }
 
-/* Group teardown: nothing may hold on to the device any more. */
+/* Group teardown: nothing may hold on to a device any more. */
 MAYBE_UNUSED static int close_device(void **state)
 {
+    int bad = 0;
+
     (void)state;
-    if (test_dev && test_dev->refs != 1) {
-        print_error("the device has %d references left instead of 1\n", test_dev->refs);
-        return 1;
+    for (kept_device *k; (k = kept_devices);) {
+        if (k->dev->refs != 1)
+            print_error("the device has %d references left instead of 1\n", k->dev->refs), bad = 1;
+        else
+            kry_device_release(&k->dev);
+        kept_devices = k->next;
+        free(k->profile);
+        free(k);
     }
-    kry_device_release(&test_dev);
-    return 0;
+    test_dev = NULL;
+    return bad;
 }
 
-/* The device anew, with these words in its profile beside those that were given; NULL: as it was given.
- * For groups of tests between keep_profile and restore_profile, which closes the device too. */
+/* From now on the device is one with these words in its profile beside those that were given; NULL:
+ * with those alone. For groups of tests between keep_profile and restore_profile, which closes the
+ * devices too. */
 static char *given_profile;
+
+/* PoCL takes a third of the time to compile kernels for GPUs if it does not optimise them, and the
+ * tests of paths for GPUs ask for results, not for speed. With KRY_FULL it does. */
+static void choose_build_flags(void)
+{
+    static char given[300] = "?";
+
+    if (!strcmp(given, "?")) {
+        const char *flags = getenv("POCL_EXTRA_BUILD_FLAGS");
+        snprintf(given, sizeof given, "%s", flags ? flags : "");
+    }
+    bool plain = !getenv("KRY_FULL") && strstr(present_profile(), "gpu-kernels");
+    setenv("POCL_EXTRA_BUILD_FLAGS", plain ? "-cl-opt-disable" : given, 1);
+}
 
 MAYBE_UNUSED static void use_profile(const char *words)
 {
     char all[300];
 
-    kry_device_release(&test_dev);
-    snprintf(all, sizeof all, "%s %s", given_profile ? given_profile : "", words ? words : "");
+    snprintf(all, sizeof all, "%s%s%s", given_profile ? given_profile : "",
+             given_profile && words ? " " : "", words ? words : "");
     setenv("KRY_PROFILE", all, 1);
+    choose_build_flags();
+    test_dev = NULL;
     (void)device();
 }
 
@@ -169,6 +230,7 @@ MAYBE_UNUSED static int restore_profile(void **state)
         setenv("KRY_PROFILE", given_profile, 1);
     else
         unsetenv("KRY_PROFILE");
+    choose_build_flags();
     free(given_profile);
     given_profile = NULL;
     return close_device(state);
