@@ -124,18 +124,12 @@ static kry_status read_values(kry_matrix *A, void *val)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(A->stored);
-    char *placed = NULL;
+    void *placed = NULL;
 
     TRY(kry_alloc((size_t)A->slots, size, &placed));
     TRY(kry_matrix_fetch(A, A->val, (size_t)A->slots * size, placed));
-    for (int64_t k = 0; k < A->nnz; k++) {
-        const void *from = placed + size * (size_t)kry_matrix_slot(A, k);
-        if (A->type == KRY_F32)
-            ((float *)val)[k] = *(const float *)from;
-        else
-            ((double *)val)[k] =
-                A->stored == KRY_F32 ? (double)*(const float *)from : *(const double *)from;
-    }
+    for (int64_t k = 0; k < A->nnz; k++)
+        kry_number_put(A->type, val, k, kry_number_at(A->stored, placed, kry_matrix_slot(A, k)));
 done:
     free(placed);
     return st;

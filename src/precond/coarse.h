@@ -27,7 +27,7 @@ typedef struct kry_coarse_how {
  *          kernels do not run;
  *          KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
- *          KRY_ERR_ARGUMENT for an E that is no such matrix.
+ *          KRY_ERR_ARGUMENT for numbers that are not finite.
  */
 kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
                              const kry_sparse *E, kry_coarse **coarse);

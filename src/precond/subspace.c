@@ -149,11 +149,15 @@ static kry_status make_kernels(kry_subspace *Z)
     snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d", narrow(Z) ? "ushort" : "int",
              Z->dev->info.cpu_kernels ? 1 : tile_of(Z));
     TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines,
-                       Z->part ? "deflation_segments" : "deflation_restrict", &Z->restrict_));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish", &Z->finish));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong", &Z->prolong));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct", &Z->correct));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->add));
+                       Z->part ? "deflation_segments" : "deflation_restrict",
+                       &Z->kernel.restrict_));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish",
+                       &Z->kernel.finish));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong",
+                       &Z->kernel.prolong));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct",
+                       &Z->kernel.correct));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->kernel.add));
 done:
     return st;
 }
@@ -246,9 +250,10 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 
     if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
     if (Z->part) args[6] = (kry_arg)ARG(Z->part);
-    TRY(kry_launch(Z->dev, Z->restrict_, restrict_groups(Z), args, Z->part ? 7 : COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args,
+                   Z->part ? 7 : COUNT(args)));
     if (Z->part)
-        TRY(kry_launch(Z->dev, Z->finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
+        TRY(kry_launch(Z->dev, Z->kernel.finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
                        COUNT(finish)));
 done:
     return st;
@@ -262,7 +267,8 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                              ARG(c->first), ARG_ACC(Z->dev, b), ARG(y->buffer),     ARG(y->first) };
 
     if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
-    return kry_launch(Z->dev, Z->prolong, kry_groups_for(Z->dev, Z->type, Z->n), args, COUNT(args));
+    return kry_launch(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n), args,
+                      COUNT(args));
 }
 
 kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
@@ -279,7 +285,7 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
         return kry_vec_dot_pair(r, z, sum);
     }
     sum->count = (cl_int)kry_groups_for_sums(Z->dev, Z->type, Z->n);
-    TRY(kry_launch(Z->dev, Z->correct, sum->count, args, COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.correct, sum->count, args, COUNT(args)));
 done:
     return st;
 }
@@ -294,7 +300,7 @@ kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_s
                              ARG(c->first),   ARG(Z->kept),  ARG(z->buffer),  ARG(z->first),
                              ARG(sum->count), ARG(writers),  ARG(sum->buffer) };
 
-    TRY(kry_launch(Z->dev, Z->add, groups, args, COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));
     sum->count += writers;
 done:
     return st;

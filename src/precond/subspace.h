@@ -23,7 +23,9 @@ typedef struct kry_subspace {
     int64_t filled; /* segments with pieces: on a part of a team labels may have none */
     double piece_count;
     cl_mem kept; /* Z'v of the last restriction, k numbers */
-    kry_kernel *restrict_, *finish, *prolong, *correct, *add;
+    struct {
+        kry_kernel *restrict_, *finish, *prolong, *correct, *add;
+    } kernel;
 } kry_subspace;
 
 /* labels: n, in 0 ... k-1, copied. Waits. */
