@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- labels: pieces and segments ---------------------------------------------------------------
- */
+/* ---- labels: pieces and segments ------------------------------------------------------------- */
 
 enum { PIECE = 8 }; /* as in cl/deflation.cl */
 
-/* The unknowns in pieces: neighbours of one label, within eight from a multiple of eight on. In the
- * order of labels, and within a label of unknowns. */
+/* The unknowns cut into pieces: neighbours with one label that lie between two multiples of eight.
+ * They are sorted by labels, those of a label by unknowns. */
 typedef struct pieces {
     int64_t count;
     cl_int *start;
@@ -78,7 +77,7 @@ done:
     return st;
 }
 
-/* A label without pieces is one segment all the same. */
+/* A label without pieces is one segment, too. */
 static int64_t segments_of(const pieces *p, int64_t label, int64_t per)
 {
     int64_t pieces = p->of_label[label + 1] - p->of_label[label];
@@ -133,7 +132,7 @@ done:
     return st;
 }
 
-/* As many work-items to a segment as have a piece each, or more. */
+/* Work-items for each segment: so many that each has a piece on average, or more. */
 static int tile_of(const kry_subspace *Z)
 {
     int tile = 1, group = kry_group_size(Z->dev);
@@ -195,7 +194,7 @@ done:
     return st;
 }
 
-/* ---- vectors -------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z)
 {
@@ -230,7 +229,7 @@ void kry_subspace_release(kry_subspace *Z)
     *Z = (kry_subspace){ 0 };
 }
 
-/* ---- products ------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static int64_t restrict_groups(const kry_subspace *Z)
 {
@@ -279,7 +278,7 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
                              ARG(c->first),  ARG(r->buffer), ARG(r->first),
                              ARG(z->buffer), ARG(z->first),  ARG(sum->buffer) };
 
-    /* Vectors that start where no whole vector may are nobody's working vectors: two passes. */
+    /* Unaligned vectors, which no solver works with, take two passes. */
     if (Z->vectors || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
         TRY(kry_subspace_prolong(Z, 1, c, 1, z));
         return kry_vec_dot_pair(r, z, sum);

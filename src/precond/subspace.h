@@ -14,8 +14,8 @@ typedef struct kry_subspace {
     kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
     int32_t *labels;  /* n, host; behind them those of unknowns on other parts (couplings.h) */
     cl_mem label;     /* the same on the device, 16 bits each where k allows */
-    /* The unknowns of each label in pieces of up to eight neighbours; a share of a label's pieces
-     * is a segment, and what sums at once. */
+    /* The unknowns of each label in pieces of up to eight neighbours; the pieces of a label are cut
+     * into segments, each of which is summed by one group of work-items. */
     cl_mem piece_start, piece_length, segment; /* segment: its first piece; segments + 1 */
     cl_mem label_segment, part; /* first segment of each label, k + 1, and room for their sums;
                                    NULL: each label is one segment */
