@@ -24,9 +24,9 @@ static kry_status create_with(kry_device *dev, kry_type type, kry_coarse_method 
                               kry_coarse_product product, const kry_cholesky_engine *engine,
                               const coarse_matrix *E, kry_coarse **s)
 {
-    const kry_coarse_how how = { method, product, E && E->singular, engine };
-    const kry_sparse sparse = E ? sparse_of(E) : (kry_sparse){ 0 };
-    return kry_coarse_create(dev, type, &how, E ? &sparse : NULL, s);
+    const kry_coarse_how how = { method, product, E->singular, engine };
+    const kry_sparse sparse = sparse_of(E);
+    return kry_coarse_create(dev, type, &how, &sparse, s);
 }
 
 static void coarse_release(coarse_matrix *E)
@@ -405,9 +405,9 @@ static void coarse_solve__singular_is_symmetric(void **state)
         double *u = random_array(type, K), *v = random_array(type, K);
         double *gu = solved(type, s, u, K, 0), *gv = solved(type, s, v, K, 0);
         long double uv = 0, vu = 0, mean = 0, weight = 0, size = 0;
+        const kry_sparse sparse = sparse_of(&E);
         for (int64_t i = 0; i < K; i++) {
-            double e = kry_cholesky_diagonal(
-                &(kry_sparse){ E.k, E.k, KRY_F64, E.row_ptr, E.col, E.val }, i);
+            double e = kry_cholesky_diagonal(&sparse, i);
             uv += (long double)u[i] * gv[i], vu += (long double)v[i] * gu[i];
             mean += e * (long double)gu[i], weight += e, size += fabs(gu[i]) + fabs(gv[i]);
         }
