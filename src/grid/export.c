@@ -6,7 +6,8 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-/* The faces as the device has them; all NULL: weights per axis. No cells: no low side asks. */
+/* The numbers of faces, read back from the device; NULL: there are none. All NULL: one weight for
+ * each axis. */
 typedef struct faces {
     void *cell, *axis[3], *below;
     bool whole; /* rows of the whole grid, with the columns that are on other parts */
@@ -179,7 +180,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     const kry_stencil *A = kry_stencil_of_parts(op);
     CHECK(A, KRY_ERR_ARGUMENT, "kry_stencil_matrix: '%s' is no stencil", op->table->kind);
     TRY(kry_stencil_rows(op, &rows));
-    unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* the diagonal block, of couplings that are cut */
+    unsigned cut = KRY_SYMMETRIC | KRY_POSITIVE; /* of the diagonal block of a slab */
     with_traits.traits |= kry_stencil_of(op) && kry_stencil_is_slab(A) ? cut : op->shape.traits;
     TRY(kry_csr_create(op->dev, A->type, rows.rows, rows.cols, rows.row_ptr, rows.col, rows.val,
                        &with_traits, matrix));

@@ -1,6 +1,7 @@
 /*
- * choose.c - format AUTO: what was measured before for such a matrix on this device, else what is
- * expected to be fastest, else, if asked, what a few products show.
+ * choose.c - format AUTO: the format that was fastest when such a matrix was measured on this
+ * device before; else the one that a few products show to be fastest, if measuring is asked for;
+ * else the one that is predicted to be fastest.
  */
 #include "matrix/choose.h"
 #include "device/tuning.h"
@@ -32,7 +33,7 @@ static int find_candidates(const kry_device *dev, const kry_structure *s, candid
     return count;
 }
 
-/* A format may refuse what it looked good for; anything else ends the choice. */
+/* A format may refuse the matrix, and the next one is tried; any other failure ends the choice. */
 static bool is_refusal(kry_status st)
 {
     return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE;
@@ -49,10 +50,9 @@ static kry_status build_one(kry_device *dev, const kry_sparse *host,
     return st;
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Vectors for products: whatever the device's memory gives, finite and not all equal. */
+/* Vectors for products; x has finite numbers that are not all equal. */
 static kry_status trial_vectors(kry_device *dev, const kry_sparse *host, kry_vec **x, kry_vec **y)
 {
     kry_status st = KRY_OK;
@@ -139,8 +139,7 @@ done:
     return st;
 }
 
-/* ---- decisions, kept for the next matrix of the same structure
- * ------------------------------------ */
+/* ---- decisions, kept for the next matrix of the same structure ------------------------------- */
 
 static void decision_name(const kry_structure *s, char *name, size_t size)
 {
@@ -169,10 +168,9 @@ static kry_format kept_decision(kry_device *dev, const kry_structure *s)
     return kry_format_parse(value, &p) == KRY_OK ? p.format : KRY_FORMAT_AUTO;
 }
 
-/* ---- the choice
- * ------------------------------------------------------------------------------------ */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
-/* The first candidate that takes the matrix; csr does. */
+/* The first candidate that takes the matrix; csr takes any. */
 static kry_status build_first(kry_device *dev, const kry_sparse *host,
                               const kry_matrix_params *params, const candidate *c, int count,
                               kry_op **op)

@@ -1,16 +1,16 @@
-/* choose.h - the parts of format AUTO: what a matrix looks like, and what that should cost. */
+/* choose.h - what format AUTO is made of: properties of a matrix, and what products should cost. */
 #ifndef KRY_CHOOSE_H
 #define KRY_CHOOSE_H
 
 #include "matrix/matrix.h"
 
-/* What decides how fast a format is. */
+/* The properties of a matrix that decide how fast a format is. */
 typedef struct kry_structure {
     int64_t rows, cols, nnz;
     double number;      /* bytes of a vector's number */
     double value;       /* bytes of a stored number */
     int64_t longest;    /* entries of the longest row */
-    int64_t diagonals;  /* with entries; only counted up to many more than a row has */
+    int64_t diagonals;  /* with entries; counted up to a few times the mean length of a row */
     int64_t upper;      /* those from the main one up, with it */
     bool few_diagonals; /* the two are exact */
     bool symmetric;     /* pattern and numbers; only looked at if there are few diagonals */

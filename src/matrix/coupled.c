@@ -62,7 +62,7 @@ done:
     return st;
 }
 
-/* ---- the table --------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {

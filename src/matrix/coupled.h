@@ -44,7 +44,7 @@ typedef struct kry_coupled {
 /* Such an operator, NULL for any other. */
 kry_coupled *kry_coupled_of(const kry_op *op);
 
-/* ---- coupled_rows.c: what it is made of, and new numbers -------------------------------------- */
+/* ---- coupled_rows.c: what it is made of, and new numbers ------------------------------------- */
 
 /* What such an operator is made of. */
 typedef struct kry_coupled_rows {
@@ -58,7 +58,8 @@ typedef struct kry_coupled_rows {
 
 /* y := alpha (own + far) x + beta y. Takes the halo over if the call succeeds. */
 kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_halo **halo, kry_op **op);
-/* The entries of `rows`, without numbers, into an A that has its own operator. places: of the halo. */
+/* The entries of `rows`, without numbers, into an A that has its own operator. places: of the
+ * halo. */
 kry_status kry_coupled_take(kry_coupled *A, const kry_coupled_rows *rows, int64_t places);
 /* New numbers of far entries, and what is made of own ones beside their operator, which the caller
  * updates before. own: their rows; columns are not looked at. Does nothing for other operators. */
@@ -67,13 +68,13 @@ kry_status kry_coupled_store(kry_op *op, const kry_sparse *own, const void *far_
 kry_status kry_coupled_twin(void *self, kry_type type, double factor, const double *scale,
                             kry_op **twin);
 
-/* ---- for all operators ------------------------------------------------------------------------ */
+/* ---- for all operators ----------------------------------------------------------------------- */
 
 /* The operator of A's own entries: what preconditioners that read entries take for A on a part of a
  * team; of any other operator the operator itself. */
 const kry_op *kry_op_own(const kry_op *A);
-/* The rows of a stored matrix on the host: own columns, and behind them those of the halo's numbers.
- * Waits. Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
+/* The rows of a stored matrix on the host: own columns, and behind them those of the halo's
+ * numbers. Waits. Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
 kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows);
 /* Where the halo's numbers stand in the whole, borrowed; how many. */
 int64_t kry_coupled_places(const kry_op *A, const int64_t **place);

@@ -1,6 +1,6 @@
 /*
- * coupled_rows.c - a part's rows of a matrix: their entries to the device and back, new numbers, and
- * converted copies.
+ * coupled_rows.c - a part's rows of a matrix: their entries to the device and back, new numbers,
+ * and converted copies.
  */
 #include "matrix/coupled.h"
 #include "matrix/matrix.h"
@@ -97,7 +97,7 @@ done:
     return st;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The own numbers of the coupled rows once more. */
 static kry_status store_exact(kry_coupled *A, const void *val)

@@ -21,7 +21,7 @@ typedef struct extended {
     char variant[128];
 } extended;
 
-/* Numbers of the halo to their places in x. */
+/* Copy numbers of the halo to their places in x. */
 static kry_status take_halo(extended *A, int64_t from, int64_t count, int64_t to)
 {
     kry_status st = KRY_OK;
@@ -51,7 +51,7 @@ done:
     return st;
 }
 
-/* ---- the table --------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static kry_status extended_apply(void *self, double alpha, const kry_vec *x, double beta,
                                  kry_vec *y)
@@ -97,7 +97,7 @@ done:
     return st;
 }
 
-/* values: of this part's rows, entry after entry. */
+/* values: of this part's entries, in the order of rows. */
 static kry_status extended_update(void *self, const void *values)
 {
     extended *A = self;

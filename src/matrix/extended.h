@@ -1,6 +1,6 @@
 /*
- * extended.h - a part's rows of a matrix whose sums must have the same bits wherever rows are cut: all
- * entries in one matrix, times the part's own numbers with the neighbours' below and above.
+ * extended.h - a part's rows of a matrix whose sums must have the same bits wherever rows are cut:
+ * all entries in one matrix, times the part's own numbers with the neighbours' below and above.
  */
 #ifndef KRY_EXTENDED_H
 #define KRY_EXTENDED_H
@@ -19,11 +19,11 @@ typedef struct kry_wide_columns {
 /*
  * y := alpha A x + beta y.
  *
- *   wide     rows by own_at + rows + above columns, in a format that sums a row from its first entry to
- *            its last one whatever the other rows are; retained
+ *   wide     rows by own_at + rows + above columns, in a format that sums a row from its first
+ *            entry to its last one whatever the other rows are; retained
  *   rows     the same on the host
- *   halo     taken over if the call succeeds; its numbers are those below, then those above. NULL: there
- *            are none
+ *   halo     taken over if the call succeeds; its numbers are those below, then those above. NULL:
+ *            there are none
  *   columns  copied, and its places
  *
  * Moved    beside the product 2 words a row, for the copy of x; storage 2 words a row

@@ -1,4 +1,4 @@
-/* host_matrix.c - a matrix that stays on the host, in double. */
+/* host_matrix.c - an operator whose matrix stays on the host, in double. */
 #include "matrix/matrix.h"
 #include "operator/host_op.h"
 #include <stdlib.h>
@@ -8,7 +8,7 @@ typedef struct host_matrix {
     kry_host_op op; /* first */
     kry_sparse csr;
     kry_entry_map map;
-    kry_matrix_params params; /* of its twins */
+    kry_matrix_params params; /* of its converted copies */
 } host_matrix;
 
 static const host_matrix *matrix_of(const kry_host_op *A) { return (const host_matrix *)A; }
@@ -32,9 +32,8 @@ static void matrix_diagonal(const kry_host_op *A, double *d)
     const double *val = csr->val;
 
     for (int64_t i = 0; i < csr->rows; i++) {
-        d[i] = 0;
-        for (int64_t k = csr->row_ptr[i]; k < csr->row_ptr[i + 1]; k++)
-            if (csr->col[k] == i) d[i] = val[k];
+        int64_t k = kry_sparse_find(csr, i, i);
+        d[i] = k < 0 ? 0 : val[k];
     }
 }
 

@@ -116,9 +116,8 @@ static kry_status find_diagonal(kry_matrix *A, const kry_sparse *host)
     if (A->format->diagonal || A->rows != A->cols) return KRY_OK;
     TRY(kry_alloc((size_t)A->rows, sizeof *A->diagonal_slot, &A->diagonal_slot));
     for (int64_t i = 0; i < A->rows; i++) {
-        A->diagonal_slot[i] = -1;
-        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1] && host->col[k] <= i; k++)
-            if (host->col[k] == i) A->diagonal_slot[i] = (int32_t)kry_matrix_slot(A, k);
+        int64_t k = kry_sparse_find(host, i, i);
+        A->diagonal_slot[i] = k < 0 ? -1 : (int32_t)kry_matrix_slot(A, k);
     }
 done:
     return st;

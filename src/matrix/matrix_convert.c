@@ -1,12 +1,11 @@
-/* matrix_convert.c - a stored matrix in another number type, in the same format; and matrices that stay on
- * the host. */
+/* matrix_convert.c - the converted copy of a matrix: in another number type, in the same format. */
 #include "matrix/matrix.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* v := factor s_i s_j v in another type. Entries off the diagonal may vanish; what is too large, or
- * a diagonal that vanishes, is named. */
+/* v := factor s_i s_j v in another type. Entries off the diagonal may underflow to 0. Refused are
+ * numbers that are too large, and entries of the diagonal that underflow. */
 static kry_status convert(const kry_sparse *A, kry_type type, double factor, const double *scale,
                           void *out)
 {

@@ -150,8 +150,8 @@ static kry_status create(kry_device *dev, const kry_sparse *A, kry_matrix_params
     return kry_csr_create(dev, A->type, A->rows, A->cols, A->row_ptr, A->col, A->val, &params, op);
 }
 
-/* The part's own columns as a matrix: no longer singular where couplings are missing. In flux form its
- * rows add up to 0 all the same, for what they add up to is asked of the whole ones. */
+/* The part's own columns as a matrix: no longer singular where couplings are missing. In flux form
+ * its rows add up to 0 all the same, for what they add up to is asked of the whole ones. */
 static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
 {
     kry_status st = KRY_OK;

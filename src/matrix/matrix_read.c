@@ -7,7 +7,8 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-/* The place in the whole of column `col` of part r; w NULL: own columns, and behind them the halo's. */
+/* The place in the whole of column `col` of part r; w NULL: own columns, and behind them the
+ * halo's. */
 static int64_t place_of(const kry_split *s, int r, int64_t col, const kry_wide_columns *w,
                         const int64_t *halo)
 {

@@ -1,6 +1,5 @@
 /*
- * predict.c - what a product should cost in each format, from its bytes and how it goes about
- * them.
+ * predict.c - how long a product should take in each format, from the bytes that it moves.
  *
  *   seconds = start + bytes / (bandwidth * efficiency) + steps of the longest row
  *
@@ -17,8 +16,8 @@ typedef struct cost {
     double start;      /* seconds before the first byte and after the last */
     double efficiency; /* of the copy bandwidth, numbers in double */
     double narrow;     /* the same with numbers in single */
-    double per_entry;  /* seconds to an entry of one row, where a work-item does a row alone */
-    int free_entries;  /* that cost nothing, other rows being at work meanwhile */
+    double per_entry;  /* seconds for an entry, where a work-item adds up a row alone */
+    int free_entries;  /* of a row, whose time is hidden behind that of other rows */
 } cost;
 
 static const cost gpu[KRY_FORMAT_COUNT] = {
@@ -43,10 +42,10 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_COO] = { 40e-6, 0.65, 0.55, 0, 0 },
 };
 
-/* What the device says of its caches is of little use: NVIDIA tells the first level's size. */
-static const double cached = 120e3;      /* bytes to a compute unit, so few that they stay there */
-static const double coo_tail = 5e-6;     /* seconds: more launches */
-static const double mispredicted = 8e-9; /* a row of csr on a core, where lengths vary */
+/* The cache size that a device reports is of little use: NVIDIA reports that of the first level. */
+static const double cached = 120e3;        /* bytes for each compute unit that stay in its cache */
+static const double coo_tail = 5e-6;       /* seconds: more launches */
+static const double mispredicted = 8e-9;   /* a row of csr on a core, where lengths vary */
 static const double narrow_columns = 0.94; /* of sell's efficiency: more to compute per byte */
 static const double sorted_start = 0.4e-6; /* of sell: one load more before the first */
 

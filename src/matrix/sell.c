@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- columns -------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void put(kry_matrix *A, const kry_sparse *host, int64_t k, int64_t slot, int32_t *col)
 {

@@ -15,7 +15,7 @@ static int64_t row_length(const kry_sparse *host, int64_t i)
     return i < 0 ? 0 : host->row_ptr[i + 1] - host->row_ptr[i];
 }
 
-/* ---- which rows share a slice ------------------------------------------------------------- */
+/* ---- which rows share a slice ---------------------------------------------------------------- */
 
 /* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
  * `start` has room for longest+2. */
@@ -52,7 +52,7 @@ done:
     return st;
 }
 
-/* Counted in double, for a matrix may need more slots than an int holds. */
+/* Returns the number of slots, in double: it may be more than an int holds. */
 static double cut_slices(const kry_sparse *host, kry_slices *s)
 {
     double slots = 0;
@@ -111,7 +111,7 @@ done:
     return st;
 }
 
-/* ---- what is expected of a matrix --------------------------------------------------------- */
+/* ---- what is expected of a matrix ------------------------------------------------------------ */
 
 int kry_sell_bits(int64_t farthest)
 {
@@ -135,7 +135,8 @@ done:
     return st;
 }
 
-/* How far apart the columns are that would lie side by side in a slice packed to the left. */
+/* How far apart the columns side by side are at most if the rows of a slice are packed to the
+ * left. */
 static int64_t farthest_in_slice(const kry_sparse *host, const int32_t *rows, int height)
 {
     int64_t farthest = 0, width = 0;

@@ -11,10 +11,12 @@ typedef struct kry_slices {
     int32_t *slice_ptr; /* slices+1: the first slot */
 } kry_slices;
 
-/* C of the parameters, or the one that suits the device. Returns  what is wrong with it and sigma. */
+/* C of the parameters, or the one that suits the device. Returns  what is wrong with it and
+ * sigma. */
 kry_status kry_slices_check(const kry_device *dev, kry_type type, const kry_matrix_params *p,
                             int *height);
-/* sigma 0: the window that takes least room, unsorted where that costs little. slots: all slices'. */
+/* sigma 0: the window that takes least room, unsorted where that costs little. slots: all
+ * slices'. */
 kry_status kry_slices_choose(const kry_sparse *host, int height, int sigma, kry_slices *best,
                              double *slots);
 void kry_slices_release(kry_slices *s);

@@ -1,8 +1,8 @@
-/* structure.c - what a matrix looks like, as far as it decides how fast formats are. */
+/* structure.c - the properties of a matrix that decide how fast formats are. */
 #include "matrix/choose.h"
 #include <stdlib.h>
 
-/* Distinct diagonals, given up beyond a few times the mean length of a row. */
+/* Count the diagonals with entries; it stops at a few times the mean length of a row. */
 static kry_status count_diagonals(const kry_sparse *host, kry_structure *s)
 {
     kry_status st = KRY_OK;
@@ -25,7 +25,7 @@ done:
     return st;
 }
 
-/* A sample of row pointers and columns: the same for the same pattern, and seldom for another. */
+/* The hash of a sample of row pointers and columns: other patterns seldom have the same one. */
 static uint64_t hash_of(const kry_sparse *host, const kry_matrix_params *params,
                         const kry_structure *s)
 {

@@ -1,5 +1,5 @@
-/* values.c - the numbers of a stored matrix: to their slots, narrowed where that loses nothing, and
- * back to the host. */
+/* values.c - the numbers of a stored matrix: to their slots, in single precision where that loses
+ * nothing, and back to the host. */
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers ------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Below FLT_MIN devices may take a single for 0. */
+/* Devices may flush singles below FLT_MIN to 0. */
 static bool all_are_singles(const double *v, int64_t count)
 {
     for (int64_t k = 0; k < count; k++)
@@ -43,8 +43,8 @@ done:
     return st;
 }
 
-/* Entries to slots. In shared slots the second must be the same as the first, to the bit: NaN marks
- * slots that nothing came to. */
+/* Entries to slots. Two entries that share a slot must be equal to the bit; NaN marks slots that
+ * have none yet. */
 #define TO_SLOTS(FROM, TO)                                                               \
     do {                                                                                 \
         const FROM *from = sorted;                                                       \
@@ -109,7 +109,8 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
     kry_buffer_release(A->dev, &A->surplus);
     A->surplus = surplus, surplus = NULL;
 done:
-    /* The old numbers stay, and so do their kernels: those are at hand, so this cannot fail. */
+    /* The old numbers stay, and so do their kernels; these have been compiled, so this cannot
+     * fail. */
     if (st < 0 && other_kernels && A->val)
         (void)kry_matrix_kernels(A, A->stored, A->surplus != NULL);
     kry_buffer_release(A->dev, &surplus);
@@ -118,24 +119,18 @@ done:
     return st;
 }
 
-/* ---- reading back -------------------------------------------------------------------------- */
+/* ---- reading back ---------------------------------------------------------------------------- */
 
 static kry_status read_values(kry_matrix *A, void *val)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(A->stored);
-    char *placed = NULL;
+    void *placed = NULL;
 
     TRY(kry_alloc((size_t)A->slots, size, &placed));
     TRY(kry_matrix_fetch(A, A->val, (size_t)A->slots * size, placed));
-    for (int64_t k = 0; k < A->nnz; k++) {
-        const void *from = placed + size * (size_t)kry_matrix_slot(A, k);
-        if (A->type == KRY_F32)
-            ((float *)val)[k] = *(const float *)from;
-        else
-            ((double *)val)[k] =
-                A->stored == KRY_F32 ? (double)*(const float *)from : *(const double *)from;
-    }
+    for (int64_t k = 0; k < A->nnz; k++)
+        kry_number_put(A->type, val, k, kry_number_at(A->stored, placed, kry_matrix_slot(A, k)));
 done:
     free(placed);
     return st;

@@ -33,7 +33,7 @@ static bool add_offsets(kry_block_solve *s, int64_t n, const kry_sparse *t)
     return true;
 }
 
-/* GPUs take pieces of rows that no diagonal but the one beside the main one couples. */
+/* GPUs take pieces of rows that only the diagonal beside the main one couples. */
 static bool plan_pieces(kry_block_solve *s)
 {
     enum { LEAST_STEP = 32 };
@@ -57,7 +57,7 @@ bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f)
     s->diagonals.count = 0;
     if (!add_offsets(s, f->n, &f->lower)) return false;
     if (!f->symmetric && !add_offsets(s, f->n, &f->upper)) return false;
-    if (!cpu || !s->diagonals.count) { /* blocks in a row are a block, too */
+    if (!cpu || !s->diagonals.count) { /* several blocks that follow each other are one block */
         int64_t merged = (MERGED + s->rows - 1) / s->rows * s->rows;
         s->rows = merged < s->n ? merged : s->n;
     }
@@ -75,7 +75,7 @@ bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f)
     return cpu || plan_pieces(s);
 }
 
-/* ---- their numbers ----------------------------------------------------------------------------- */
+/* ---- their numbers --------------------------------------------------------------------------- */
 
 static void pack_triangle(const kry_block_solve *s, const kry_sparse *t, int64_t i, int lane,
                           int64_t first, int64_t at, void *record)
@@ -137,7 +137,7 @@ static kry_status slots_grow(slots *p)
     return kry_realloc((size_t)p->room, p->bytes, &p->data);
 }
 
-/* The slot of what lies behind those that are taken: an equal one, or it becomes one itself. */
+/* The slot for the numbers that lie behind the taken ones: one with equal numbers, or a new one. */
 static int32_t slots_find(slots *p)
 {
     const unsigned char *last = p->data + (size_t)p->count * p->bytes;
@@ -177,7 +177,7 @@ done:
     return st;
 }
 
-/* ---- solves -------------------------------------------------------------------------------- */
+/* ---- solves ---------------------------------------------------------------------------------- */
 
 kry_status kry_block_diagonals_run(kry_block_solve *s, bool transposed, const kry_vec *r,
                                    kry_vec *z)

@@ -4,8 +4,8 @@
  *   symmetric   row i of L from A = L D L':  l_ik d_k = a_ik - sum over j < k of l_ij d_j l_kj
  *   otherwise   row i of L and D U:          a_i - sum over k < i of l_ik (D U)_k
  *
- * for the entries of A alone. A pivot that is zero, or negative where A is symmetric, starts all
- * over with A + shift diag(A) and a larger shift: large enough, it makes rows diagonally dominant.
+ * for the entries of A alone. At a pivot that is zero, or negative where A is symmetric, it starts
+ * again with A + shift diag(A) and a larger shift: a large one makes rows diagonally dominant.
  *
  * Source   J. A. Meijerink, H. A. van der Vorst, An iterative solution method for linear systems of
  *          which the coefficient matrix is a symmetric M-matrix, Math. Comp. 31 (1977); the shift:
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the blocks of A ----------------------------------------------------------------------- */
+/* ---- the blocks of A ------------------------------------------------------------------------- */
 
 void kry_block_factor_release(kry_block_factor *f)
 {
@@ -103,9 +103,10 @@ done:
     return st;
 }
 
-/* ---- the factors --------------------------------------------------------------------------- */
+/* ---- the factors ----------------------------------------------------------------------------- */
 
-/* A pivot that stands, for an entry a of the diagonal; one of a singular matrix is lifted. */
+/* Whether a pivot is large enough, compared to the entry a of the diagonal; f->lift: one that is
+ * roundoff becomes a. */
 static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
 {
     double least = 100 * eps_of(f->type) * fabs(a);
@@ -114,7 +115,7 @@ static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
     return isfinite(*pivot) && (f->symmetric ? *pivot > least : fabs(*pivot) > least);
 }
 
-/* w: n zeros, and left so. False at a pivot that does not stand. */
+/* w: n zeros, and zero again at the end. False at a pivot that is too small. */
 static bool factor_symmetric(kry_block_factor *f, double *w)
 {
     const kry_sparse *L = &f->lower;
@@ -144,7 +145,7 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
     return stands;
 }
 
-/* w: n numbers; mark: n, none of them a row's number plus one. U is unit only in the end. */
+/* w: n numbers; mark: n zeros. U becomes unit triangular at the end. */
 static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
 {
     const kry_sparse *L = &f->lower, *U = &f->upper;

@@ -12,7 +12,7 @@
 typedef struct kry_block_factor {
     const char *who;   /* the public function, for messages */
     bool symmetric;    /* U = L', and `upper` holds A's until it is made of `lower` */
-    bool lift;         /* pivots of zero become the diagonal's entry: A is singular */
+    bool lift;         /* A is singular: a pivot of zero becomes the entry of the diagonal */
     kry_type type;     /* of A's numbers */
     kry_store storage; /* of the factors on the device */
     int64_t n, rows;
@@ -23,8 +23,8 @@ typedef struct kry_block_factor {
 
 /*
  * Cut A, in double, into blocks and factor them, with the least shift >= f->shift of a growing row
- * that leaves no pivot zero, or, if f->symmetric, negative. who, symmetric, lift, type, n, rows, shift
- * are set.
+ * that leaves no pivot zero, or, if f->symmetric, negative. who, symmetric, lift, type, n, rows,
+ * shift are set.
  *
  * Returns  KRY_ERR_SINGULAR for a zero in the diagonal; KRY_ERR_ARGUMENT if A should be symmetric
  *          and positive definite, and is not
@@ -41,7 +41,7 @@ void kry_block_solve_release(kry_block_solve **s);
 /* z := (L D U)^-1 r, or with the transpose; enqueued. */
 kry_status kry_block_solve_run(kry_block_solve *s, bool transposed, const kry_vec *r, kry_vec *z);
 
-/* What there is to tell: bytes stored, bytes that a solve moves, and the layout. */
+/* Bytes stored, bytes that a solve moves, and the layout; for kry_op_describe. */
 typedef struct kry_block_facts {
     double stored, moved;
     int64_t nnz, slots;

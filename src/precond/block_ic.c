@@ -35,10 +35,11 @@ static const char *name_of(bool symmetric)
     return symmetric ? "kry_block_ic_create" : "kry_block_ilu_create";
 }
 
-/* ---- setting up ---------------------------------------------------------------------------- */
+/* ---- setting up ------------------------------------------------------------------------------ */
 
-/* The last axis's step: a line of a plane grid, a plane of one in space; also of a stored matrix
- * that has the diagonals of such a grid, 1 and one or two others. 0: it has not. */
+/* The distance of neighbours along the last axis of a grid: a line in the plane, a plane in space.
+ * Also for a stored matrix that has the diagonals of such a grid: 1 and one or two others. 0: there
+ * is none. */
 static int64_t last_step(const kry_op *A, const kry_sparse *e)
 {
     enum { MOST = 3 };
@@ -62,8 +63,8 @@ static int64_t last_step(const kry_op *A, const kry_sparse *e)
     return neighbours && found > 1 ? most : 0;
 }
 
-/* Two lines or planes of a grid; else blocks that a CPU's cache holds eight of, or that are enough
- * for a GPU's work-items. */
+/* Two lines or planes of a grid; else eight blocks for each core of a CPU, or enough blocks for the
+ * work-items of a GPU. */
 static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 {
     enum { MOST = 1024, LEAST = 32, ITEMS = 128 };
@@ -93,7 +94,7 @@ static void print_variant(block_ic *M, double shift)
                  kry_storage_name(M->storage));
 }
 
-/* Factor A as it is now. On failure what there was stays. */
+/* Factor A with its present numbers. On failure the old factors stay. */
 static kry_status refactor(block_ic *M)
 {
     kry_status st = KRY_OK;
@@ -125,7 +126,7 @@ done:
     return st;
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static kry_status run(block_ic *M, bool transposed, double alpha, const kry_vec *x, double beta,
                       kry_vec *y)

@@ -31,7 +31,7 @@ typedef struct block_jacobi {
     char variant[32];
 } block_jacobi;
 
-/* ---- blocks on the host --------------------------------------------------------------------- */
+/* ---- blocks on the host ---------------------------------------------------------------------- */
 
 /* The block that begins at row `first`. */
 static void cut_out(const kry_sparse *R, int64_t first, int rows, kry_small_block *B)
@@ -82,7 +82,7 @@ static int rows_by_pattern(const kry_sparse *R)
     return USUAL;
 }
 
-/* ---- set-up --------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static bool fits(kry_type type, const kry_small_block *B)
 {
@@ -192,7 +192,7 @@ done:
     return st;
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double beta, kry_vec *y,
                       kry_sum *sum)

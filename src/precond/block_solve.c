@@ -25,7 +25,7 @@ done:
     return st;
 }
 
-/* How many bundles of how many blocks, and how many walk them. */
+/* How many blocks to a bundle, how many bundles, and by how many groups at once. */
 static void plan_bundles(kry_block_solve *s)
 {
     const bool cpu = s->dev->info.cpu_kernels;
@@ -62,7 +62,7 @@ done:
     return st;
 }
 
-/* A triangle's numbers are ratios, about one; those of D^-1 are scaled to the largest. */
+/* The numbers of triangles are about one; those of D^-1 are scaled by the largest. */
 static kry_status check_range(kry_block_solve *s, const kry_block_factor *f)
 {
     kry_status st = KRY_OK;

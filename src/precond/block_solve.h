@@ -12,7 +12,8 @@
 
 enum { KRY_MOST_DIAGONALS = 16 };
 
-/* block_diagonals.c. A slot holds the numbers of a bundle, `record` for each block: L's, U's, D^-1. */
+/* block_diagonals.c. A slot holds the numbers of a bundle, `record` for each block: L's, U's,
+ * D^-1. */
 typedef struct kry_block_diagonals {
     int count; /* off the main one; -1: rows */
     int offset[KRY_MOST_DIAGONALS], begin[KRY_MOST_DIAGONALS];

@@ -23,7 +23,7 @@ typedef struct factor {
     double *x; /* n-by-BLOCK, row by row */
 } factor;
 
-/* ---- ordering ------------------------------------------------------------------------------ */
+/* ---- ordering -------------------------------------------------------------------------------- */
 
 typedef struct graph {
     const kry_sparse *E;
@@ -108,7 +108,7 @@ static int64_t first_of(const factor *f, const kry_sparse *E, int64_t i)
     return first;
 }
 
-/* ---- the factor ---------------------------------------------------------------------------- */
+/* ---- the factor ------------------------------------------------------------------------------ */
 
 static void band_destroy(void *self)
 {

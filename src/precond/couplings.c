@@ -13,7 +13,7 @@ kry_status kry_couplings_of(const kry_op *A, kry_couplings *c)
 {
     kry_status st = KRY_OK;
 
-    A = kry_pin_of(A); /* couples no more */
+    A = kry_pin_of(A); /* has the same pattern */
     *c = (kry_couplings){ .grid = kry_stencil_of(A) };
     if (c->grid) return KRY_OK;
     st = kry_coupled_download(A, &c->rows);

@@ -1,7 +1,8 @@
 /*
- * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their sides,
- * of stored matrices read back, of pinned ones those of the matrix (operator/pin.h), of others unknown.
- * On a part of a team unknowns of other parts that its rows meet are numbered behind its own.
+ * couplings.h - which unknowns the rows of an operator couple, on the host: of grids from their
+ * sides, of stored matrices read back, of pinned ones those of the matrix (operator/pin.h), of
+ * others unknown. On a part of a team unknowns of other parts that its rows meet are numbered
+ * behind its own.
  */
 #ifndef KRY_COUPLINGS_H
 #define KRY_COUPLINGS_H

@@ -12,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- steps
- * --------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
-/* w := Z'r - (AZ)'y; on a part of a team what its rows add to it */
+/* w := Z'r - (AZ)'y; on a part of a team the contribution of its rows */
 static kry_status restrict_residual(kry_deflation *D, const kry_vec *r, const kry_vec *y)
 {
     kry_status st = KRY_OK;
@@ -50,7 +49,7 @@ kry_status kry_deflation_solve(kry_deflation *D, const kry_vec *r, const kry_vec
 
     TRY(restrict_residual(D, r, y));
     if (kry_layout_size(D->w->layout) == 1) return kry_coarse_solve(D->coarse, D->w, D->c);
-    TRY(add_parts(D)); /* every part solves the same system, and needs no answer from another */
+    TRY(add_parts(D)); /* every part solves the same system: nothing is sent back */
     TRY(kry_coarse_solve_from(D->coarse, D->sum, D->w, D->c));
 done:
     return st;
@@ -78,8 +77,7 @@ done:
     return st;
 }
 
-/* ---- the operator
- * -------------------------------------------------------------------------------- */
+/* ---- the operator ---------------------------------------------------------------------------- */
 
 static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
@@ -93,7 +91,8 @@ done:
     return st;
 }
 
-/* (AZ)' as an operator, in the type of the subspace; and A Z, where the variant multiplies by it. */
+/* (AZ)' as an operator, in the type of the subspace; and A Z, where the variant multiplies by
+ * it. */
 static kry_status make_az(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_t, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -119,8 +118,8 @@ static double az_bytes(const kry_deflation *D)
     return D->AZ_t ? info.bytes_per_apply : info.bytes_per_apply + n * number;
 }
 
-/* The matrix keeps (row, number) for each entry; the product reads two vectors more than Z'r does,
- * and whatever A is made of. */
+/* Whether to store A Z: the matrix takes (row, number) for each entry; a product with A in its
+ * place reads two vectors more than Z'r does, and A. */
 static kry_status choose_az(const kry_deflation *D, const kry_galerkin *G, kry_deflation_az *az)
 {
     kry_status st = KRY_OK;
@@ -138,7 +137,7 @@ done:
     return st;
 }
 
-/* What the values of A decide. The old ones stay if it fails. */
+/* Everything that depends on the values of A. On failure the old objects stay. */
 static kry_status make_values(kry_deflation *D)
 {
     kry_status st = KRY_OK;
@@ -188,7 +187,7 @@ static void deflation_describe(void *self, kry_op_info *info)
     info->bytes_stored = coarse.bytes_stored;
     info->bytes_per_apply = kry_subspace_restrict_bytes(&D->Z) + coarse.bytes_per_solve +
                             kry_subspace_correct_bytes(&D->Z);
-    /* With (AZ)'y or AZ c, as a step of the two-level methods has it. */
+    /* A step of the two-level methods also needs (AZ)'y or AZ c. */
     info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
 }
 
@@ -226,8 +225,7 @@ kry_deflation *kry_deflation_of(const kry_op *op)
     return op && op->table == &deflation_table ? op->self : NULL;
 }
 
-/* ---- making one
- * ---------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 static kry_status check(const kry_op *A, const kry_deflation_params *p)
 {

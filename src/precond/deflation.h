@@ -28,15 +28,16 @@ typedef struct kry_deflation {
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);
 
-/* Which vectors: of all unknowns in the order of rows; or of a part of a team, in the order in which
- * it has them, and behind them of those that it meets on other parts (couplings.h). */
+/* Which vectors deflation takes: labels of all unknowns in the order of rows; or of a part's
+ * unknowns in its own order, and behind them those of the unknowns that it meets on other parts
+ * (couplings.h). */
 typedef struct kry_subdomains {
     const kry_vec *vectors; /* borrowed; NULL: by labels, 0 ... count - 1 */
     int64_t count, beyond;
     int32_t *labels; /* owned */
 } kry_subdomains;
 
-/* What the parameters say: labels.c and others number the sub-domains. A may lie on a team. */
+/* The vectors that the parameters ask for. A may lie on a team. */
 kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
                                kry_subdomains *s);
 void kry_subdomains_release(kry_subdomains *s);

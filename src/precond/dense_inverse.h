@@ -1,6 +1,6 @@
 /*
- * dense_inverse.h - a symmetric matrix G on the device, k-by-k and dense, to multiply by: the inverse
- * of a coarse matrix.
+ * dense_inverse.h - a symmetric matrix G on the device, k-by-k and dense, to multiply by: the
+ * inverse of a coarse matrix.
  */
 #ifndef KRY_DENSE_INVERSE_H
 #define KRY_DENSE_INVERSE_H

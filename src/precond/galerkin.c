@@ -1,7 +1,7 @@
 /*
- * galerkin.c - A Z and E = Z'A Z by products with A alone, so that they are as true to A as its
- * products are: where A is applied as fluxes over faces, only the faces between two sub-domains
- * count, and no diagonal that was rounded when it was assembled.
+ * galerkin.c - A Z and E = Z'A Z by products with A, so that they are as accurate as its products
+ * are: where A is applied as fluxes over faces, only the faces between two sub-domains contribute,
+ * and the rounding of an assembled diagonal does not.
  *
  * Piecewise constant Z: one product for each colour. Row i of A times the indicator of a colour is
  * the entry of A Z for the one label of that colour that the row meets.
@@ -103,8 +103,8 @@ done:
     return st;
 }
 
-/* Entries of the rows' own labels. What a row of A sums up to is noise where it is small beside the
- * diagonal, and zero where A is singular: then the own entry is what the others leave. */
+/* Entries of the rows' own labels. If the sum of a row is rounding, compared to its diagonal, or if
+ * A maps constants to zero, the own entry is minus the sum of the others. */
 static kry_status add_own(probe *p)
 {
     kry_status st = KRY_OK;
@@ -137,7 +137,7 @@ static bool average(void *user, int64_t i, int64_t j, int64_t lower, int64_t upp
     return true;
 }
 
-/* The same on both sides of the diagonal; singular: and rows that sum to zero. */
+/* Let E be symmetric to the bit; singular: and its rows sum to zero. */
 static kry_status make_symmetric(kry_sparse *E, bool singular)
 {
     kry_status st = KRY_OK;
@@ -240,10 +240,10 @@ done:
     return st;
 }
 
-/* ---- null spaces of another kind ------------------------------------------------------------- */
+/* ---- null spaces other than constants -------------------------------------------------------- */
 
-/* E += t w w' with w = Z'v for a vector v that A maps to zero: E becomes regular where the span of
- * Z holds v, and what it solves stays clear of v. E is dense. */
+/* E += t w w' with w = Z'v for a vector v that A maps to zero: if the span of Z holds v, E becomes
+ * regular, and its solutions have no part along v. E has all entries. */
 static kry_status lift(kry_subspace *Z, const kry_vec *v, double t, kry_sparse *E)
 {
     kry_status st = KRY_OK;

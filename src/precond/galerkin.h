@@ -24,8 +24,8 @@ typedef struct kry_galerkin {
 kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours *colours);
 void kry_colours_release(kry_colours *colours);
 
-/* A := the sum of what each part of a team has of it, in the order of parts; alone, A stays as it is.
- * Collective. */
+/* A := the sum of what each part of a team has of it, in the order of parts; alone, A stays as it
+ * is. Collective. */
 kry_status kry_sum_parts(kry_layout *layout, const char *who, kry_sparse *A);
 
 /* Returns  KRY_ERR_MEMORY, KRY_ERR_DEVICE. Waits. */

@@ -1,4 +1,5 @@
-/* labels.c - which sub-domain each unknown belongs to: by place, by value, or as told. */
+/* labels.c - which sub-domain each unknown belongs to: by its place, by a value, or as the caller
+ * says. */
 #include "precond/labels.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ void kry_labels_renumber(int64_t n, int32_t *labels, int64_t most, int32_t *numb
     }
 }
 
-/* ---- by place ------------------------------------------------------------------------------ */
+/* ---- by place -------------------------------------------------------------------------------- */
 
 kry_status kry_labels_stripes(int64_t n, int64_t k, int32_t *labels)
 {
@@ -155,8 +156,7 @@ done:
     return st;
 }
 
-/* ---- as told -----------------------------------------------------------------------------------
- */
+/* ---- given by the caller --------------------------------------------------------------------- */
 
 kry_status kry_labels_check_as(const char *who, int64_t n, const int32_t *labels, int64_t *count)
 {

@@ -16,7 +16,7 @@ bool kry_has_rows(const kry_op *A)
     return kry_matrix_of(A) || kry_stencil_of(A);
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
 {
@@ -74,7 +74,7 @@ done:
     return st;
 }
 
-/* ---- checks -------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 kry_status kry_rows_diagonal(const char *who, const kry_op *A, const kry_sparse *R, int64_t *at)
 {

@@ -7,15 +7,16 @@
 #include "operator/op.h"
 #include "sparse/sparse.h"
 
-/* Whether A has entries to read: a stored matrix, a grid operator; on a part of a team, those in its
- * own columns. */
+/* Whether A has entries to read: a stored matrix, a grid operator; on a part of a team, those in
+ * its own columns. */
 bool kry_has_rows(const kry_op *A);
-/* The entries of a stored matrix or a grid operator, in A's type, a wrapped matrix's in any order; of
- * an operator on a team those of all parts, which may be pinned. Waits.
+/* The entries of a stored matrix or a grid operator, in A's type, a wrapped matrix's in any order;
+ * of an operator on a team those of all parts, which may be pinned. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kry_rows_download(const kry_op *A, kry_sparse *R);
 /*
- * The same in double, with columns ascending and no place twice. `who` names the constructor. Waits.
+ * The same in double, with columns ascending and no place twice. `who` names the constructor.
+ * Waits.
  *
  * Returns  KRY_ERR_SHAPE if A is not square, KRY_ERR_UNSUPPORTED if it has no entries to read.
  */
@@ -34,8 +35,8 @@ kry_status kry_rows_diagonal(const char *who, const kry_op *A, const kry_sparse 
  */
 kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R);
 
-/* A matrix of these entries in A's type, to which R is rounded, in the format that suits the device.
- * Waits. */
+/* A matrix of these entries in A's type, to which R is rounded, in the format that suits the
+ * device. Waits. */
 kry_status kry_rows_matrix(const kry_op *A, kry_sparse *R, unsigned traits, kry_op **matrix);
 
 #endif

@@ -1,4 +1,5 @@
-/* small_block.c - dense matrices of a few rows: inverses, and whether they are positive definite. */
+/* small_block.c - dense matrices of a few rows: inverses, and whether they are positive
+ * definite. */
 #include "precond/small_block.h"
 #include <float.h>
 #include <math.h>

@@ -11,7 +11,8 @@ typedef struct kry_small_block {
     double a[KRY_MOST_BLOCK][KRY_MOST_BLOCK];
 } kry_small_block;
 
-/* B := its inverse; symmetric: that of its symmetric part, symmetric to the bit. false: it is singular. */
+/* B := its inverse; symmetric: that of its symmetric part, symmetric to the bit. false: it is
+ * singular. */
 bool kry_small_block_invert(kry_small_block *B, bool symmetric);
 bool kry_small_block_is_symmetric(const kry_small_block *B);
 /* Whether Cholesky's factors of a symmetric B exist. */

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 4096 }; /* sub-domains, about, where nothing is said */
+enum { MANY = 4096 }; /* sub-domains, about, where the caller does not say how many */
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 /* The grid that A, or on a team each of its parts, is made for; NULL: none. */
 static const kry_stencil *grid_of(const kry_op *A, int part)
@@ -87,8 +86,8 @@ done:
     return st;
 }
 
-/* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids four.
- */
+/* The smallest multiple of eight cells that leaves no more than MANY blocks; on small grids
+ * four. */
 static int64_t usual_block(const kry_stencil *grid, int64_t n)
 {
     for (int64_t block = 4;; block += block < 8 ? 4 : 8) {
@@ -150,7 +149,7 @@ done:
     return st;
 }
 
-/* One of the ways to say which vectors, and sizes that are sizes. */
+/* At most one way to choose the vectors, and no negative sizes. */
 static kry_status check_choice(const kry_deflation_params *p)
 {
     kry_status st = KRY_OK;

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- labels: pieces and segments ---------------------------------------------------------------
- */
+/* ---- labels: pieces and segments ------------------------------------------------------------- */
 
 enum { PIECE = 8 }; /* as in cl/deflation.cl */
 
-/* The unknowns in pieces: neighbours of one label, within eight from a multiple of eight on. In the
- * order of labels, and within a label of unknowns. */
+/* The unknowns cut into pieces: neighbours with one label that lie between two multiples of eight.
+ * They are sorted by labels, those of a label by unknowns. */
 typedef struct pieces {
     int64_t count;
     cl_int *start;
@@ -78,7 +77,7 @@ done:
     return st;
 }
 
-/* A label without pieces is one segment all the same. */
+/* A label without pieces is one segment, too. */
 static int64_t segments_of(const pieces *p, int64_t label, int64_t per)
 {
     int64_t pieces = p->of_label[label + 1] - p->of_label[label];
@@ -133,7 +132,7 @@ done:
     return st;
 }
 
-/* As many work-items to a segment as have a piece each, or more. */
+/* Work-items for each segment: so many that each has a piece on average, or more. */
 static int tile_of(const kry_subspace *Z)
 {
     int tile = 1, group = kry_group_size(Z->dev);
@@ -149,11 +148,15 @@ static kry_status make_kernels(kry_subspace *Z)
     snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d", narrow(Z) ? "ushort" : "int",
              Z->dev->info.cpu_kernels ? 1 : tile_of(Z));
     TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines,
-                       Z->part ? "deflation_segments" : "deflation_restrict", &Z->restrict_));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish", &Z->finish));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong", &Z->prolong));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct", &Z->correct));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->add));
+                       Z->part ? "deflation_segments" : "deflation_restrict",
+                       &Z->kernel.restrict_));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish",
+                       &Z->kernel.finish));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong",
+                       &Z->kernel.prolong));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct",
+                       &Z->kernel.correct));
+    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->kernel.add));
 done:
     return st;
 }
@@ -191,7 +194,7 @@ done:
     return st;
 }
 
-/* ---- vectors -------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z)
 {
@@ -226,7 +229,7 @@ void kry_subspace_release(kry_subspace *Z)
     *Z = (kry_subspace){ 0 };
 }
 
-/* ---- products ------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static int64_t restrict_groups(const kry_subspace *Z)
 {
@@ -246,9 +249,10 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 
     if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
     if (Z->part) args[6] = (kry_arg)ARG(Z->part);
-    TRY(kry_launch(Z->dev, Z->restrict_, restrict_groups(Z), args, Z->part ? 7 : COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args,
+                   Z->part ? 7 : COUNT(args)));
     if (Z->part)
-        TRY(kry_launch(Z->dev, Z->finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
+        TRY(kry_launch(Z->dev, Z->kernel.finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
                        COUNT(finish)));
 done:
     return st;
@@ -262,7 +266,8 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                              ARG(c->first), ARG_ACC(Z->dev, b), ARG(y->buffer),     ARG(y->first) };
 
     if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
-    return kry_launch(Z->dev, Z->prolong, kry_groups_for(Z->dev, Z->type, Z->n), args, COUNT(args));
+    return kry_launch(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n), args,
+                      COUNT(args));
 }
 
 kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
@@ -273,13 +278,13 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
                              ARG(c->first),  ARG(r->buffer), ARG(r->first),
                              ARG(z->buffer), ARG(z->first),  ARG(sum->buffer) };
 
-    /* Vectors that start where no whole vector may are nobody's working vectors: two passes. */
+    /* Unaligned vectors, which no solver works with, take two passes. */
     if (Z->vectors || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
         TRY(kry_subspace_prolong(Z, 1, c, 1, z));
         return kry_vec_dot_pair(r, z, sum);
     }
     sum->count = (cl_int)kry_groups_for_sums(Z->dev, Z->type, Z->n);
-    TRY(kry_launch(Z->dev, Z->correct, sum->count, args, COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.correct, sum->count, args, COUNT(args)));
 done:
     return st;
 }
@@ -294,7 +299,7 @@ kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_s
                              ARG(c->first),   ARG(Z->kept),  ARG(z->buffer),  ARG(z->first),
                              ARG(sum->count), ARG(writers),  ARG(sum->buffer) };
 
-    TRY(kry_launch(Z->dev, Z->add, groups, args, COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));
     sum->count += writers;
 done:
     return st;

@@ -14,8 +14,8 @@ typedef struct kry_subspace {
     kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
     int32_t *labels;  /* n, host; behind them those of unknowns on other parts (couplings.h) */
     cl_mem label;     /* the same on the device, 16 bits each where k allows */
-    /* The unknowns of each label in pieces of up to eight neighbours; a share of a label's pieces
-     * is a segment, and what sums at once. */
+    /* The unknowns of each label in pieces of up to eight neighbours; the pieces of a label are cut
+     * into segments, each of which is summed by one group of work-items. */
     cl_mem piece_start, piece_length, segment; /* segment: its first piece; segments + 1 */
     cl_mem label_segment, part; /* first segment of each label, k + 1, and room for their sums;
                                    NULL: each label is one segment */
@@ -23,7 +23,9 @@ typedef struct kry_subspace {
     int64_t filled; /* segments with pieces: on a part of a team labels may have none */
     double piece_count;
     cl_mem kept; /* Z'v of the last restriction, k numbers */
-    kry_kernel *restrict_, *finish, *prolong, *correct, *add;
+    struct {
+        kry_kernel *restrict_, *finish, *prolong, *correct, *add;
+    } kernel;
 } kry_subspace;
 
 /* labels: n, in 0 ... k-1, copied. Waits. */

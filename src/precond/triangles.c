@@ -14,7 +14,7 @@
  *
  * Storage     degree 1: the entries of A and n numbers; 3 n more beyond; drop: as A
  * Per use     the matrices and, degree 1 and unscaled: 4 words; degree d: 6 d + 1; drop: 2
- * Positive    always, for D is; but for drop
+ * Positive    always, because D is; with drop not always
  */
 #include "precond/triangles.h"
 #include "matrix/matrix.h"
@@ -43,7 +43,7 @@ static void release_parts(parts *p)
     kry_vec_release(&p->inverse);
 }
 
-/* ---- set-up --------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* A on the host, and what the formulas need of it. */
 typedef struct taken {
@@ -121,8 +121,8 @@ done:
     return st;
 }
 
-/* K K', or K' D^-1 K, at the places where A has entries: mirrored ones are sums of the same products
- * in the same order, and so the same to the bit. */
+/* K K', or K' D^-1 K, at the places where A has entries: mirrored ones are sums of the same
+ * products in the same order, and so the same to the bit. */
 static kry_status make_dropped(const kry_op *A, const taken *t, bool unscaled, kry_op **matrix)
 {
     kry_status st = KRY_OK;
@@ -184,9 +184,9 @@ done:
     return st;
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-/* out := b - T x; b may be x, which the front door would not take. */
+/* out := b - T x; b may be x, which kry_op_residual would refuse. */
 static kry_status residual(const kry_op *T, const kry_vec *b, const kry_vec *x, kry_vec *out)
 {
     return T->table->residual(T->self, b, x, out);
@@ -222,7 +222,7 @@ static kry_status triangles_apply(void *self, double alpha, const kry_vec *x, do
     if (M->form.drop) return kry_op_apply(M->parts.first, alpha, x, beta, y);
     TRY(lower_half(M, x, &w));
     z = w;
-    for (int k = 1; k < M->form.degree; k++) { /* through the two that are not w */
+    for (int k = 1; k < M->form.degree; k++) { /* alternates between the two that are not w */
         kry_vec *last = z;
         z = k % 2 ? M->w[0] : M->w[w == M->w[1] ? 2 : 1];
         TRY(residual(M->parts.second, w, last, z));
@@ -277,7 +277,7 @@ static void triangles_destroy(void *self)
     free(M);
 }
 
-/* The same but for the name. */
+/* Two tables that differ in the name. */
 #define TABLE(name)                                                                  \
     {                                                                                \
         .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply, \

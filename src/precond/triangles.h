@@ -10,11 +10,12 @@
 /* K = sum over j = 0 ... degree of (-omega L D^-1)^j,  c = omega (2 - omega). */
 typedef struct kry_triangles_form {
     const char *who; /* the constructor, for messages; static */
-    bool ssor_ai;    /* what the operator calls itself: "ssor-ai", else "ip" */
+    bool ssor_ai;    /* the kind of the operator: "ssor-ai", else "ip" */
     int degree;      /* >= 1 */
     double omega;
-    bool unscaled; /* K K' with K = I - L D^-1; of degree 1, omega 1 only */
-    bool drop;     /* the product as one matrix, what is outside A's pattern left out; the same */
+    /* With degree and omega 1 only: */
+    bool unscaled; /* K K' with K = I - L D^-1 */
+    bool drop;     /* the product as one matrix, without what is outside A's pattern */
 } kry_triangles_form;
 
 /* A: a stored matrix or a grid operator, symmetric, with a positive diagonal. Waits. */

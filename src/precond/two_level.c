@@ -1,11 +1,10 @@
 /*
- * two_level.c - the first level, M, and the second, Q = Z E^-1 Z', as one preconditioner; P = I - A
- * Q.
+ * two_level.c - the first level, M, and the second, Q = Z E^-1 Z', as one preconditioner;
+ * P = I - A Q.
  *
  *   DEF1     P A in place of A, M as it is          (algorithm 2 of Gupta, Vuik, Lemmens)
  *   A-DEF2   z := (I - Q A) M r + Q r               one coarse solve, as DEF1; stable
- *   BNN      z := (I - Q A) M (I - A Q) r + Q r     symmetric, whatever the start; two coarse
- * solves
+ *   BNN      z := (I - Q A) M (I - A Q) r + Q r     symmetric for any start; two coarse solves
  *
  * All start from x + Q (b - A x). A-DEF2 and BNN end alike: c := E^-1 (Z'r - (AZ)'y), z := y + Z c.
  *
@@ -61,7 +60,7 @@ done:
     return st;
 }
 
-/* M's own sums of r.z serve, if it has them and Z'r is known, with k products more. */
+/* Whether M leaves the sum r.z behind, to which the second level adds k products: Z'r is known. */
 static bool keeps_sums(const two_level *T, const kry_vec *z)
 {
     const kry_deflation *D = T->D;
@@ -155,7 +154,7 @@ done:
 kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
 {
     kry_op_shape shape = D->shape;
-    /* A-DEF2 acts symmetric on what a start from x + Q r leaves, and only there. */
+    /* A-DEF2 is symmetric on the residuals that follow a start from x + Q r, and only there. */
     shape.traits = kry_deflation_of(D)->variant == KRY_BNN ? KRY_SYMMETRIC : 0;
     return create(&precond_table, D, M, &shape, out);
 }

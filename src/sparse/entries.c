@@ -1,4 +1,4 @@
-/* entries.c - from the entries a caller gives to a matrix worth computing with. */
+/* entries.c - the entries that a caller gives, checked, expanded, sorted and added up. */
 #include "sparse/entries.h"
 #include <assert.h>
 #include <math.h>
@@ -12,7 +12,7 @@ void kry_entry_map_release(kry_entry_map *map)
     *map = (kry_entry_map){ 0 };
 }
 
-/* ---- checks --------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val)
 {
@@ -69,9 +69,10 @@ done:
     return st;
 }
 
-/* ---- placing: entries, then their mirror images, sorted by row and column --------------- */
+/* ---- placing: entries, then their mirror images, sorted by row and column -------------------- */
 
-/* Both lists of entries as one: index e < given is entry e, given + e its mirror image. */
+/* The entries and their mirror images in one list: index e < given is entry e, given + e its mirror
+ * image. */
 typedef struct placing {
     const kry_entries *e;
     const int32_t *row; /* of each entry: e->row, or made from row_ptr */
@@ -119,7 +120,7 @@ static void counting_sort(placing *p, int32_t (*key)(const placing *, int64_t), 
     p->order = p->other, p->other = t;
 }
 
-/* order := all entries with their mirror images, by row, within it by column, within that as
+/* order := all entries and mirror images by row, in a row by column, at one place as they were
  * given. */
 static kry_status sort_entries(placing *p, bool mirrored)
 {
@@ -140,7 +141,7 @@ done:
     return st;
 }
 
-/* Walk the sorted entries, give each its place, let duplicates share one or refuse them. */
+/* Give each of the sorted entries its place; duplicates share one, or are refused. */
 static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry_sparse *A,
                                 kry_entry_map *map)
 {
@@ -220,7 +221,7 @@ done:
     return st;
 }
 
-/* ---- values ------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 #define SCATTER(REAL)                                                                             \
     do {                                                                                          \

@@ -1,4 +1,5 @@
-/* entries.h - a matrix from the entries that a caller gives: checked, expanded, sorted, added up. */
+/* entries.h - a matrix from the entries that a caller gives: checked, expanded, sorted, added
+ * up. */
 #ifndef KRY_ENTRIES_H
 #define KRY_ENTRIES_H
 
@@ -40,7 +41,8 @@ kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const v
 kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *params,
                                 kry_sparse *A, kry_entry_map *map);
 /* A's numbers := what new values for the given entries make of them; A needs no columns.
- * Returns  KRY_ERR_ARGUMENT for values that are not finite; A is unchanged, but for sums that overflow. */
+ * Returns  KRY_ERR_ARGUMENT for values that are not finite; A is unchanged, but for sums that
+ * overflow. */
 kry_status kry_entries_renew(const char *who, const kry_entry_map *map, const void *values,
                              int64_t nnz, kry_sparse *A);
 void kry_entry_map_release(kry_entry_map *map);

@@ -16,8 +16,8 @@ done:
     return st;
 }
 
-/* The costs, small enough for their sum to be an idx_t. None becomes zero: METIS would not care how
- * many of such nodes a part gets. */
+/* The costs, so small that their sum is an idx_t. None becomes zero: METIS would give a part any
+ * number of such nodes. */
 static kry_status weigh(int64_t n, const int64_t *cost, idx_t **weight)
 {
     kry_status st = KRY_OK;
@@ -89,7 +89,7 @@ done:
     return st;
 }
 
-/* order := the nodes, neighbours after neighbours. `seen`: n zeros. */
+/* order := the nodes, breadth first. `seen`: n zeros. */
 static void breadth_first(const kry_sparse *g, bool *seen, int32_t *order)
 {
     int64_t end = 0, at = 0;

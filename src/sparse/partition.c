@@ -1,5 +1,6 @@
 /*
- * partition.c - rows to parts: contiguous blocks of equal cost, or METIS; what has to travel then.
+ * partition.c - which part gets which rows: contiguous blocks of equal cost, or parts by METIS; and
+ * how many words are then exchanged.
  */
 #include "sparse/partition.h"
 #include "sparse/graph_parts.h"
@@ -22,9 +23,10 @@ done:
 
 /* ---- contiguous blocks ---------------------------------------------------------------------
  *
- * Rows are cut between units of `multiple` rows. With a limit on cost / share, high[p] is the last
- * unit at which part p can begin, when all parts before it are as large as the limit lets them be;
- * low[p] the first one, when p and all behind it are. A limit will do if high[parts] is the end. */
+ * Rows are cut between units of `multiple` rows. For a limit on cost / share, high[p] is the last
+ * unit at which part p can begin: all parts before it are then as large as the limit allows. low[p]
+ * is the first one: p and all parts behind it are then as large as that. The limit is large enough
+ * if high[parts] is the end. */
 
 typedef struct cutting {
     int64_t n, multiple, units;
@@ -36,7 +38,7 @@ typedef struct cutting {
 
 static double share_of(const cutting *c, int p) { return c->shares ? c->shares[p] : 1; }
 
-/* Of all rows before this unit. */
+/* The cost of all rows before this unit. */
 static int64_t cost_before(const cutting *c, int64_t unit)
 {
     int64_t row = unit < c->units ? unit * c->multiple : c->n;
@@ -123,7 +125,7 @@ static void choose_cuts(const cutting *c, double limit, int64_t *cut)
         if (cut[p] < c->low[p]) cut[p] = c->low[p];
         if (cut[p] < cut[p - 1]) cut[p] = cut[p - 1];
     }
-    /* whoever was left without takes one unit; there are enough */
+    /* a part without rows takes one unit; there are enough for all */
     for (int p = 1; p < c->parts; p++)
         if (cut[p] <= cut[p - 1]) cut[p] = cut[p - 1] + 1;
     for (int p = c->parts - 1; p > 0; p--)
@@ -157,9 +159,9 @@ done:
     return st;
 }
 
-/* ---- METIS -------------------------------------------------------------------------------- */
+/* ---- METIS ----------------------------------------------------------------------------------- */
 
-/* A part without rows gets the first one of the part that has most. */
+/* A part without rows gets the first row of the part that has most. */
 static void fill_empty_parts(int64_t n, int parts, int64_t *count, int32_t *part)
 {
     for (int64_t i = 0; i < n; i++) count[part[i]]++;
@@ -215,7 +217,7 @@ void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fir
     first[0] = 0;
 }
 
-/* ---- volumes ------------------------------------------------------------------------------ */
+/* ---- volumes --------------------------------------------------------------------------------- */
 
 typedef struct counting {
     const kry_sparse *A;
@@ -249,7 +251,8 @@ kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *p
     kry_status st = KRY_OK;
     static const char who[] = "kry_partition_volume";
     counting c = { A, parts, part, NULL, NULL };
-    int32_t *order = NULL; /* part after part, for `reader` to be enough */
+    int32_t *order =
+        NULL; /* rows sorted by parts, so that `reader` needs to know the last part only */
     int64_t *first = NULL;
 
     CHECK(A && part && volume && parts >= 1, KRY_ERR_ARGUMENT, "%s: NULL, or no parts", who);

@@ -1,6 +1,6 @@
 /*
- * partition.h - which part of a computation gets which rows, and what the parts then have to tell
- * each other. On the host, before anything is made on a device.
+ * partition.h - which part of a computation gets which rows, and how many words the parts then have
+ * to exchange. On the host, before anything is made on a device.
  */
 #ifndef KRY_PARTITION_H
 #define KRY_PARTITION_H
@@ -14,13 +14,13 @@ enum { KRY_ROW_COST = 6 };
 /*
  * Cut n rows into `parts` contiguous blocks: part p gets rows first[p] to first[p + 1].
  *
- *   row_ptr   [in]   n+1, where rows begin; only differences count. NULL: rows are alike
+ *   row_ptr   [in]   n+1, where rows begin; only differences count. NULL: rows cost the same
  *   shares    [in]   parts, relative speeds, > 0; NULL: equal
  *   multiple  [in]   blocks begin at multiples of it; 1: anywhere
  *   first     [out]  parts+1, untouched on failure
  *
  * The largest (entries + KRY_ROW_COST rows) / share of a part is as small as contiguous blocks make
- * it, and blocks end as near to their share as that leaves room for. Every part has rows.
+ * it; with that limit, blocks end as near to their share as they can. Every part has rows.
  *
  * Cost     O(parts log n), 60 times
  * Returns  KRY_ERR_ARGUMENT for less rows (or multiples) than parts, shares that are not positive
@@ -41,8 +41,8 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
                                   int32_t *part);
 
 /*
- * The rows of each part together, in each part as they were: row order[k] goes to place k, part p
- * to places first[p] to first[p + 1]. order: n; first: parts+1.
+ * Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets
+ * the places first[p] to first[p + 1]. order: n; first: parts+1.
  */
 void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order);
 

@@ -1,10 +1,10 @@
 /*
  * sparse.h - a sparse matrix on the host, in compressed rows, and what is made of one.
  *
- * An operation reads its operands and makes a new matrix, which the caller releases; if it fails, the
- * result is empty. Its work is linear in the entries, rows and columns at hand, unless it says
- * otherwise, and it fails only with KRY_ERR_MEMORY. A matrix that is written as a literal borrows its
- * arrays and is not released.
+ * An operation reads its operands and makes a new matrix, which the caller releases; if it fails,
+ * the result is empty. Its work is linear in the entries, rows and columns at hand, unless it says
+ * otherwise, and it fails only with KRY_ERR_MEMORY. A matrix that is written as a literal borrows
+ * its arrays and is not released.
  */
 #ifndef KRY_SPARSE_H
 #define KRY_SPARSE_H
@@ -57,9 +57,9 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
 
 /* The number of the entry (i, j), -1 if there is none. Cost: O(log of the length of row i) */
 int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j);
-/* Call visit for each two places (i, j) and (j, i), i > j, of a square A of which one has an entry at
- * least; lower and upper are their numbers, -1: none. By rows i, in them by the columns of the lower
- * entry. It ends when visit returns false. */
+/* Call visit for each two places (i, j) and (j, i), i > j, of a square A of which one has an entry
+ * at least; lower and upper are their numbers, -1: none. By rows i, in them by the columns of the
+ * lower entry. It ends when visit returns false. */
 typedef bool kry_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
 kry_status kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user);
 /* Whether A is square and equal to A', to the bit. */
@@ -71,8 +71,9 @@ typedef struct kry_sparse_mismatch {
     double lower, upper; /* a_ij and a_ji */
 } kry_sparse_mismatch;
 
-/* Make an A in double that is symmetric but for rounding symmetric to the bit, in place: upper entries
- * take the number of the lower ones, entries without a mirror image go. A has a positive diagonal.
+/* Make an A in double that is symmetric but for rounding symmetric to the bit, in place: upper
+ * entries take the number of the lower ones, entries without a mirror image go. A has a positive
+ * diagonal.
  *   tolerance  |a_ij - a_ji| <= tolerance sqrt(a_ii a_jj) is rounding
  *   mismatch   [out]  the first pair that is not; A is then of no use */
 kry_status kry_sparse_symmetrise(kry_sparse *A, double tolerance, kry_sparse_mismatch *mismatch);
