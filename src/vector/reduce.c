@@ -123,8 +123,8 @@ kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
     assert(sum->width == V->k && V->n == w->n && w->k == 1);
     size_t count = kry_chunks_args(&rows, args);
     memcpy(args + count, rest, sizeof rest);
-    TRY(kry_kernel_get(w->dev, "vec", w->type, rows.chunk ? "-DKRY_UNALIGNED" : "-DKRY_UNALIGNED_SUMS",
-                       "vec_dots", &dots));
+    TRY(kry_kernel_get(w->dev, "vec", w->type,
+                       rows.chunk ? "-DKRY_UNALIGNED" : "-DKRY_UNALIGNED_SUMS", "vec_dots", &dots));
     TRY(kry_launch(w->dev, dots, rows.groups, args, count + COUNT(rest)));
     sum->count = (cl_int)rows.groups;
 done:

@@ -46,11 +46,11 @@ typedef union kry_partial {
 enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
 
 struct kry_sum {
-    kry_device *dev;    /* borrowed */
-    cl_mem buffer;      /* KRY_SUM_CAPACITY times width of kry_partial */
-    int width;          /* numbers per partial sum, of which there is one per group: 1 for x'y, 2 for a
+    kry_device *dev; /* borrowed */
+    cl_mem buffer;   /* KRY_SUM_CAPACITY times width of kry_partial */
+    int width;       /* numbers per partial sum, of which there is one per group: 1 for x'y, 2 for a
                            pair, k for V'w */
-    cl_int count;       /* partial sums written */
+    cl_int count;    /* partial sums written */
     kry_partial *part;  /* owned: what is read back, as many as the buffer has */
     kry_partial *total; /* owned: `width` sums over all parts, on their way to the device */
     bool writes;        /* that may still be under way */
