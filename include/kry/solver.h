@@ -58,8 +58,9 @@ typedef struct kry_stop {
                             relaxations. */
 } kry_stop;
 
-/* Whether iterations may stay on the chip, in one launch whose work-groups wait for each other:
- * for grids that fit into the registers (docs/resident.md). Where they cannot, they do not. */
+/* Whether all iterations may run in one launch that stays on the device, whose work-groups wait for
+ * each other: for grids whose unknowns fit into the registers (docs/resident.md). If a grid does not
+ * fit, the solver launches kernels for each step instead. */
 typedef enum kry_resident {
     KRY_RESIDENT_AUTO, /* on GPUs, without a preconditioner and without check_every */
     KRY_RESIDENT_OFF,
@@ -68,9 +69,10 @@ typedef enum kry_resident {
 
 /* How beta is found, and with it whether M may vary from step to step (KRY_VARYING). */
 typedef enum kry_flexible {
-    KRY_RIGID,          /* r'z / old r'z; a varying M is refused */
+    KRY_RIGID,          /* r'z / old r'z; an M that varies is refused */
     KRY_POLAK_RIBIERE,  /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
-    KRY_FLETCHER_REEVES /* as rigid, with any M: for comparisons; it stagnates where M varies */
+    KRY_FLETCHER_REEVES /* as KRY_RIGID, but any M is taken: for comparisons; it stagnates where M
+                           varies */
 } kry_flexible;
 
 typedef struct kry_pcg_params {
@@ -81,19 +83,18 @@ typedef struct kry_pcg_params {
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;  /* borrowed */
     kry_resident resident;
-    kry_flexible
-        flexible; /* costs a product of vectors and a launch of its own for the direction */
+    kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch for the direction */
 } kry_pcg_params;
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
 /*
  * Conjugate gradients for A x = b, A and M symmetric positive definite; or A symmetric and singular
- * with a known null space (KRY_SINGULAR, kry_op_set_null_space): x is then clear of that
- * unless rounding forbids (docs/deflation.md), and if b is not the result says by how much.
+ * with a known null space (KRY_SINGULAR, kry_op_set_null_space): x then has no part along it,
+ * unless rounding forbids that (docs/deflation.md), and the result says how large b's part is.
  *
- * Allocates all it needs (4 n-vectors; 5 with a preconditioner), so that kry_solve allocates
- * nothing on the device. Scalars stay on the device; the host looks behind. docs/pcg.md has the
- * recurrences and the words moved.
+ * Allocates all it needs (4 n-vectors; one more with a preconditioner, one more for a singular or
+ * pinned A), so that kry_solve allocates nothing on the device. Scalars stay on the device, and the
+ * host reads them a few iterations later. docs/pcg.md has the recurrences and the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
  *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances that are negative, not
@@ -130,7 +131,7 @@ typedef struct kry_relaxation_params {
  *   params  NULL: Jacobi's iteration with the defaults
  *
  * The residual is looked at every check_every sweeps; the result's is computed afresh. Allocates
- * one n-vector, and three more for Jacobi's iteration of stored matrices. docs/relaxation.md.
+ * one n-vector, and three more for Jacobi's iteration with stored matrices. docs/relaxation.md.
  *
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_SINGULAR if it maps constants to zero or its
  *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep,
@@ -171,14 +172,14 @@ typedef kry_status kry_maker(void *user, const kry_op *A, kry_op **made);
 
 typedef struct kry_mixed_params {
     size_t struct_size;
-    const char *options; /* of the solver inside, words of kry_solver_create: method, precond,
+    const char *options; /* of the solver in single, words of kry_solver_create: method, precond,
                              deflation, null-space, resident; NULL: plain CG */
     kry_scheme scheme;   /* default AUTO */
-    int64_t inner;       /* flexible: iterations of a solve inside; default 25, or as many as
+    int64_t inner;       /* flexible: iterations in single per step; default 25, or as many as
                              inner_rtol takes if that is given */
-    double inner_rtol;   /* what a solve inside leaves of its residual; default 1e-2 of classical */
-    double omega;        /* of a relaxation inside; default 1 */
-    double delta;        /* reliable: the residual is replaced when it has dropped to this share;
+    double inner_rtol; /* what a solve in single leaves of its residual; classical: default 1e-2 */
+    double omega;      /* of a relaxation; default 1 */
+    double delta;      /* reliable: the residual is replaced when it has dropped to this share;
                              in (0, 1), default 0.1 */
     kry_equilibrate equilibrate;
     kry_flexible beta;    /* of flexible; default KRY_POLAK_RIBIERE */
@@ -195,20 +196,20 @@ typedef struct kry_mixed_params {
 /*
  * Solve A x = b to the accuracy of double with iterations in single
  *
- *   A       in double: an operator with a twin (kry_op_twin); or one that stays on the host
+ *   A       in double: an operator that kry_op_twin can convert; or one that stays on the host
  *           (on_host of KRY_MATRIX and KRY_STENCIL), for devices without double, too: then x and
  *           its residual are kept there, and kry_solve_host is the way in
  *   params  NULL: the defaults
  *   solver  [out]  b and x are in double. kry_op_update(solver, NULL) after an update of A
  *
- * Whatever happens inside, the residual b - A x in double decides. With scheme AUTO a solve that
+ * Whatever happens in single, the residual b - A x in double decides. With scheme AUTO a solve that
  * stalls, or a matrix that single cannot hold, is promoted by itself, and the result says to what
  * and why.
  *
- * Storage  the matrix in single; 3 n doubles and 2 n singles besides what the solver inside takes
+ * Storage  the matrix in single; 3 n doubles (4 n for a singular A) and 2 n singles beside those of the solver in single
  * Returns  KRY_ERR_TYPE if A is in single; KRY_ERR_ARGUMENT for parameters out of their range;
  *          KRY_ERR_UNSUPPORTED, not with AUTO, if single cannot hold an entry (message: which);
- *          KRY_ERR_PARSE; what the constructors inside return.
+ *          KRY_ERR_PARSE; what the constructors of the solvers return.
  * Source   A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS
  *          2009; High performance conjugate gradient solver on multi-GPU clusters using hypergraph
  *          partitioning, Comput. Sci. Res. Dev. 25 (2010). Others: docs/mixed.md
@@ -246,7 +247,7 @@ struct kry_result {
     kry_reason reason;
     char why[200]; /* one sentence with the value that decided */
     int64_t iterations;
-    int64_t resident_iterations; /* of them on the chip; see kry_resident */
+    int64_t resident_iterations; /* of them in one launch; see kry_resident */
     int restarts;                /* times the recurrence was continued from the true residual */
     double norm_b;
     double target;        /* max(rtol * norm_b, atol) */
@@ -267,10 +268,10 @@ struct kry_result {
     kry_scheme scheme;         /* that ended the solve; AUTO: another solver's result */
     int64_t single_iterations; /* of `iterations` */
     int64_t double_iterations; /* the others */
-    int64_t
-        outer_iterations;   /* products in double besides: residuals, steps around solves inside */
-    int promotions;         /* to a slower scheme */
-    char promoted_why[200]; /* one sentence on the last of them; "" if there was none */
+    int64_t outer_iterations;  /* other products in double: residuals, and steps of the flexible
+                                  method */
+    int promotions;            /* to a slower scheme */
+    char promoted_why[200];    /* one sentence on the last of them; "" if there was none */
 };
 
 #ifdef __cplusplus

@@ -8,11 +8,9 @@
  *   w := A z,  rho' := z'w,  beta := rho' / rho
  *
  * Storage     w, p, q: 3 n numbers beside r; z and y with a preconditioner
- * Per step    matrix + 15 words per unknown; with a preconditioner 3 more and its own
+ * Per step    matrix + 15 words per unknown; with a preconditioner 3 more and its own (docs/cr.md)
  * Breakdown   z'w = 0, which an indefinite A allows; q'y <= 0: M is not positive definite
- * Source      E. Stiefel, Relaxationsmethoden bester Strategie zur Loesung linearer Gleichungssysteme,
- *             Comment. Math. Helv. 29 (1955); Y. Saad, Iterative methods for sparse linear systems, 2nd
- *             ed. (2003), algorithm 6.20
+ * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 6.20
  */
 #include "krylov/look.h"
 #include <stdlib.h>
@@ -34,25 +32,25 @@ static kry_status direct(cr *S, const kry_turn *turn, int64_t n)
     const kry_look *L = &S->look;
     const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
     const kry_vec *z = S->z ? S->z : S->c->r;
-    const kry_sum *rr = S->rr, *rho = S->rho;
-    const cl_mem w = S->w->buffer, p = S->p->buffer, q = S->q->buffer;
-    const kry_arg args[] = { ARG(turn->iteration),
-                             ARG(turn->slot),
-                             ARG_ACC(L->dev, target2),
-                             ARG(rr->buffer),
-                             ARG(rr->count),
-                             ARG(rho->buffer),
-                             ARG(rho->count),
-                             ARG(L->step),
-                             ARG(L->state),
-                             ARG(L->history),
-                             ARG(n),
-                             ARG(z->buffer),
-                             ARG(w),
-                             ARG(p),
-                             ARG(q) };
-    return kry_launch(L->dev, S->direction, kry_groups_for_sums(L->dev, z->type, n), args,
-                      COUNT(args));
+    const kry_arg args[] = {
+        ARG(turn->iteration),
+        ARG(turn->slot),
+        ARG_ACC(L->dev, target2),
+        ARG(S->rr->buffer),
+        ARG(S->rr->count),
+        ARG(S->rho->buffer),
+        ARG(S->rho->count),
+        ARG(L->step),
+        ARG(L->state),
+        ARG(L->history),
+        ARG(n),
+        ARG(z->buffer),
+        ARG(S->w->buffer),
+        ARG(S->p->buffer),
+        ARG(S->q->buffer),
+    };
+    const int64_t groups = kry_groups_for_sums(L->dev, z->type, n);
+    return kry_launch(L->dev, S->direction, groups, args, COUNT(args));
 }
 
 static kry_status check_residual(void *self, const kry_turn *turn) { return direct(self, turn, 0); }
@@ -110,7 +108,6 @@ static void cr_destroy(void *self)
     cr *S = self;
     kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
     kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
-
     kry_look_release(&S->look);
     for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
     for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
@@ -123,7 +120,6 @@ static kry_status cr_create(kry_krylov *K, const kry_setup *setup, void **self)
     const kry_op_shape *A = &K->A->shape;
     kry_device *dev = K->A->dev;
     cr *S = NULL;
-
     (void)setup; /* no parameters of its own */
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K;

@@ -8,8 +8,8 @@
 #include "krylov/judge.h"
 #include "krylov/system.h"
 
-/* What a cycle works on: from x and its residual r until something ends it, which the story is told.
- * The numbers of r may be in another unit than b's: story->unit says which. */
+/* What a cycle works on: from x and its residual r until something ends it, which it writes into the
+ * story. The numbers of r may be in another unit than b's: story->unit says which. */
 typedef struct kry_cycle {
     const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
     kry_vec *x;       /* [in,out] */
@@ -120,7 +120,7 @@ typedef struct kry_correction {
     bool starts; /* x is zero, and deflation may begin and end with the coarse solution */
     bool keeps_direction, goes_on; /* as in kry_cycle */
     double unit_ratio;
-    kry_story *story; /* is told of the iterations, in its own unit */
+    kry_story *story; /* the iterations are written there */
     double bytes;     /* [out] moved, by the model */
 } kry_correction;
 kry_status kry_krylov_correct(kry_krylov *K, kry_correction *c);

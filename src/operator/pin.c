@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 typedef struct pin {
-    kry_op *A;        /* retained */
-    int64_t row;      /* here; -1: on another part of a team */
-    int64_t told_row; /* of the whole */
-    double entry;     /* a_rr */
+    kry_op *A;          /* retained */
+    int64_t row;        /* here; -1: on another part of a team */
+    int64_t global_row; /* of the whole */
+    double entry;       /* a_rr */
     kry_kernel *add;
     char variant[64];
 } pin;
@@ -87,7 +87,7 @@ static kry_status take_entry(pin *P, const char *who)
     TRY(read_number(d, P->row, &entry));
     CHECK(entry > 0 && isfinite(entry), KRY_ERR_SINGULAR,
           "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins", who,
-          (long long)P->told_row, A->table->kind, entry);
+          (long long)P->global_row, A->table->kind, entry);
     P->entry = entry;
 done:
     kry_vec_release(&d);
@@ -110,7 +110,7 @@ static void pin_describe(void *self, kry_op_info *info)
     pin *P = self;
 
     kry_op_describe(P->A, info);
-    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->told_row, info->kind);
+    snprintf(P->variant, sizeof P->variant, "row %lld of %s", (long long)P->global_row, info->kind);
     info->kind = "pin";
     info->variant = P->variant;
     info->bytes_per_direction = info->bytes_per_step = 0; /* not offered */
@@ -180,7 +180,7 @@ static kry_status create(const kry_op *A, int64_t row, kry_op **out)
     TRY(kry_alloc(1, sizeof *P, &P));
     P->A = kry_op_retain(A);
     P->row = kry_layout_find_row(&A->dev->layout, A->shape.rows, row);
-    P->told_row = row;
+    P->global_row = row;
     TRY(kry_kernel_get(A->dev, "pin", A->shape.type, "", "pin_add", &P->add));
     TRY(take_entry(P, "kry_pin_create"));
     kry_op_shape shape = A->shape;
@@ -201,7 +201,7 @@ static kry_status pin_twin(void *self, kry_type type, double factor, const doubl
     kry_op *A = old ? kry_op_retain(old->A) : NULL;
 
     TRY(kry_op_make_twin("kry_op_twin", P->A, type, factor, scale, &A));
-    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->told_row, twin));
+    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->global_row, twin));
 done:
     kry_op_release(&A);
     return st;
