@@ -1,5 +1,5 @@
-/* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its dot
- * products and GEMM do, and end the process when they cannot: they are not used.) */
+/* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its GEMM does, and
+ * ends the process when it cannot: dense/gemm_clblast.c hands it a buffer of kry's.) */
 #include "vector/vec.h"
 #include <kry/dense.h>
 
