@@ -6,7 +6,7 @@
 //   basic      jagged_add for every diagonal, then jagged_reorder: a sum t per position goes to
 //              memory and back with each of them
 //   texture    jagged_texture, alone in its program: a position to a work-item, which adds up all
-//              all its entries and writes y once; x is read as an image (image.clh)
+//              its entries and writes y once; x is read as an image (image.clh)
 // JD_SPACE: where jd is, constant memory or global.
 //
 // Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.

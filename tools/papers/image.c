@@ -15,9 +15,9 @@ kry_status texel_choose(const kry_device *device, kry_type type, cl_mem_flags fl
     const cl_image_format *wanted = type == KRY_F32 ? single : twofold;
     cl_image_format known[MOST];
     cl_uint count = 0;
-    kry_status st = paper_check(clGetSupportedImageFormats(kry_device_context(device), flags, kind,
-                                                           MOST, known, &count),
-                                "clGetSupportedImageFormats");
+    kry_status st = paper_check(
+        clGetSupportedImageFormats(kry_device_context(device), flags, kind, MOST, known, &count),
+        "clGetSupportedImageFormats");
 
     how->bytes = true;
     for (cl_uint i = 0; st == KRY_OK && i < count && i < MOST; i++)
@@ -33,14 +33,15 @@ kry_status image_create(const kry_device *device, const texel *how, cl_mem_flags
     cl_context context = kry_device_context(device);
     cl_int err;
 
-    *image = size[2] ? clCreateImage3D(context, flags, &how->format, size[0], size[1], size[2], 0,
-                                       0, NULL, &err)
-                     : clCreateImage2D(context, flags, &how->format, size[0], size[1], 0, NULL,
-                                       &err);
+    *image = size[2]
+                 ? clCreateImage3D(context, flags, &how->format, size[0], size[1], size[2], 0, 0,
+                                   NULL, &err)
+                 : clCreateImage2D(context, flags, &how->format, size[0], size[1], 0, NULL, &err);
     if (err != CL_SUCCESS) *image = NULL;
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY,
-          "'%s' has no room for an image of %zu x %zu x %zu: OpenCL error %d",
-          kry_device_get_info(device)->name, size[0], size[1], size[2] ? size[2] : 1, err);
+          "'%s' has no room for an image of %zu x %zu x %zu: %s: OpenCL error %d",
+          kry_device_get_info(device)->name, size[0], size[1], size[2] ? size[2] : 1,
+          size[2] ? "clCreateImage3D" : "clCreateImage2D", err);
 done:
     return st;
 }
@@ -52,9 +53,9 @@ kry_status image_largest(const kry_device *device, size_t largest[2])
     kry_status st = KRY_OK;
 
     for (int a = 0; a < 2; a++)
-        TRY(paper_check(clGetDeviceInfo(kry_device_id(device), limits[a], sizeof largest[a],
-                                        &largest[a], NULL),
-                        "clGetDeviceInfo"));
+        TRY(paper_check(
+            clGetDeviceInfo(kry_device_id(device), limits[a], sizeof largest[a], &largest[a], NULL),
+            "clGetDeviceInfo"));
 done:
     return st;
 }
