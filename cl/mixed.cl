@@ -1,4 +1,4 @@
-// mixed.cl - between a solver in single and what is kept in double: x, and the residual.
+// mixed.cl - conversions between a solver in single and what is kept in double: x, and its residual.
 // Host: src/krylov/mixed_device.c.  REAL is double. Launch: kry_groups_for(n) groups of WG. All
 // vectors start at element 0.
 //
@@ -29,20 +29,19 @@ kernel void mixed_narrow(long n, REAL a, global const REAL *restrict s,
     FOR_EACH(i, n) d[i] = (float)(a * (S(i) r[i]));
 }
 
-// part[group] := sums of (r_i r_i, s_i r_i s_i r_i). Launch: kry_chunks_of(r).groups.
-kernel void mixed_norms(long n ROWS_PARAMS, global const REAL *restrict s,
-                        global const REAL *restrict r, global TOTAL2 *restrict part)
+// part[group] := sum of s_i r_i s_i r_i. Launch: kry_chunks_of(r).groups.
+kernel void mixed_norm(long n ROWS_PARAMS, global const REAL *restrict s,
+                       global const REAL *restrict r, global TOTAL *restrict part)
 {
-    local TOTAL2 lane[WG];
-    TOTAL rr = NO_TOTAL, vv = NO_TOTAL;
+    local TOTAL lane[WG];
+    TOTAL sum = NO_TOTAL;
     TAKE_ROWS(first)
     s += first, r += first;
     FOR_EACH_SUMMED(i, n)
     {
         REAL v = S(i) r[i];
-        ADD_PRODUCT(rr, r[i], r[i]);
-        ADD_PRODUCT(vv, v, v);
+        ADD_PRODUCT(sum, v, v);
     }
-    TOTAL2 sum = group_sum2(BOTH(rr, vv), lane);
+    sum = group_sum(sum, lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }

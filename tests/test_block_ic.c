@@ -298,8 +298,7 @@ static void ic__equal_blocks_are_kept_once(void **state)
     static const grid large = { .size = { 64, 1024 } }, small = { .size = { 64, 64 } };
     kry_type type = type_of(state);
     matrix A = grid_matrix(&small, NULL);
-    kry_op *M = NULL, *op = grid_op(&large, type, NULL),
-           *csr = csr_of(&A, type, NULL);
+    kry_op *M = NULL, *op = grid_op(&large, type, NULL), *csr = csr_of(&A, type, NULL);
     kry_op_info info;
 
     OK(kry_block_ic_create(op, NULL, &M));

@@ -273,6 +273,8 @@ done:
 static const scene solvers[] = {
     STORED("method=cg"),
     STORED("method=pcg"),
+    STORED("method=cr"),
+    STORED("method=cr precond=jacobi"),
     STORED("precond=chebyshev:2"),
     STORED("precond=ip"),
     STORED("precond=ssor-ai:2"),

@@ -197,7 +197,7 @@ expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|jacobi|sor' solve --problem poisson2d:4 --method gmres
+expect 2 'cg|pcg|cr|jacobi|sor' solve --problem poisson2d:4 --method gmres
 expect 2 'whole number N' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
@@ -512,7 +512,7 @@ if full; then
     expect 0 '^stencil  ' bench stencil --n 1000 --problem poisson2d:16 --problem anisotropic2d:9:0.5 --hot
     [ "$(grep -c '^stencil  ' "$dir/out")" -eq 2 ] || fail "not two lines"
     awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
-    expect 0 '"format": "stencil"' bench stencil --n 1000 --problem poisson2d:16 --stencil-path global \
+    expect 0 '"format": "stencil"' bench stencil --n 1000 --problem poisson2d:16 \
         --precision single --json
     expect 0 '^csr_apply_dot  *50 ' \
         bench kernels --n 1000 --problem poisson2d:64 --format csr:form=flux --method pcg

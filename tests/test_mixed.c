@@ -1,6 +1,6 @@
 /* test_mixed.c - double accuracy from iterations in single: golden counts, promotion, honest ends.
  */
-#include "krylov/stop.h"
+#include "operator/op.h"
 #include "testing.h"
 
 typedef struct outcome {

@@ -178,7 +178,7 @@ static void narrow__scalar_is_passed_on(void **state)
     OK(kry_stencil_create(device(), KRY_F32, KRY_STENCIL(.size = { 9, 8 }), &grid));
     OK(kry_jacobi_create(grid, &M));
     OK(kry_precond_narrow(M, &wide));
-    assert_true(wide->table->as_scalar(wide->self) == 0.25);
+    assert_true(wide->fused->as_scalar(wide->self) == 0.25);
     kry_op_release(&wide), kry_op_release(&M), kry_op_release(&grid);
 }
 

@@ -330,6 +330,114 @@ static void op__pcg_through_defaults_equals_fused(void **state)
     check_defaults(type, 1400, true);
 }
 
+/* ---- a caller's operator with kernels of its own, that leaves its sums behind --------------- */
+
+/* y := A x of (-1, 3, -1), and the partial sums of x.y: one of each work-item, which has a chunk of
+ * rows. */
+static const char chain_source[] =
+    "kernel void chain(long n, REAL alpha, global const REAL *x, long x0, REAL beta,\n"
+    "                  global REAL *y, long y0, int sums, global TOTAL *part)\n"
+    "{\n"
+    "    long items = get_global_size(0), me = get_global_id(0), chunk = (n + items - 1) / items;\n"
+    "    TOTAL sum = NO_TOTAL;\n"
+    "    x += x0, y += y0;\n"
+    "    for (long i = me * chunk; i < min(n, (me + 1) * chunk); i++) {\n"
+    "        REAL y_i = 3 * x[i] - (i > 0 ? x[i - 1] : 0) - (i + 1 < n ? x[i + 1] : 0);\n"
+    "        y[i] = beta == 0 ? alpha * y_i : alpha * y_i + beta * y[i];\n"
+    "        ADD_PRODUCT(sum, x[i], y_i);\n"
+    "    }\n"
+    "    if (sums) part[me] = sum;\n"
+    "}\n";
+
+typedef struct chain {
+    kry_device *dev;
+    kry_type type;
+    cl_kernel kernel;
+    int applied, summed;
+} chain;
+
+static kry_status chain_run(chain *C, double alpha, const kry_vec *x, double beta, kry_vec *y,
+                            kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    int64_t n = kry_vec_rows(x), x0, y0;
+    cl_mem in = kry_vec_buffer(x, &x0), out = kry_vec_buffer(y, &y0);
+    cl_mem part = sum ? kry_sum_buffer(sum) : out;
+    double a64 = alpha, b64 = beta;
+    float a32 = (float)alpha, b32 = (float)beta;
+    cl_int sums = sum != NULL;
+    size_t items = 24, one = 1, word = kry_type_size(C->type);
+    const void *a = C->type == KRY_F64 ? (void *)&a64 : &a32,
+               *b = C->type == KRY_F64 ? (void *)&b64 : &b32;
+    const struct {
+        size_t size;
+        const void *value;
+    } args[] = { { sizeof n, &n },      { word, a },
+                 { sizeof in, &in },    { sizeof x0, &x0 },
+                 { word, b },           { sizeof out, &out },
+                 { sizeof y0, &y0 },    { sizeof sums, &sums },
+                 { sizeof part, &part } };
+
+    if (sum) assert_in_range(items, 1, kry_sum_capacity(sum));
+    for (size_t i = 0; i < COUNT(args); i++)
+        assert_int_equal(clSetKernelArg(C->kernel, (cl_uint)i, args[i].size, args[i].value), 0);
+    CHECK(clEnqueueNDRangeKernel(kry_device_queue(C->dev), C->kernel, 1, NULL, &items, &one, 0,
+                                 NULL, NULL) == CL_SUCCESS,
+          KRY_ERR_DEVICE, "chain: clEnqueueNDRangeKernel");
+    if (sum) kry_sum_set_count(sum, (int)items);
+done:
+    return st;
+}
+
+static kry_status chain_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    ((chain *)self)->applied++;
+    return chain_run(self, alpha, x, beta, y, NULL);
+}
+
+static kry_status chain_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
+{
+    ((chain *)self)->summed++;
+    return chain_run(self, 1, x, 0, y, sum);
+}
+
+static void chain_destroy(void *self) { clReleaseKernel(((chain *)self)->kernel); }
+
+static void op__of_the_caller_leaves_its_sums(void **state)
+{
+    static const kry_op_table table = { .struct_size = sizeof table,
+                                        .kind = "chain",
+                                        .apply = chain_apply,
+                                        .apply_dot = chain_apply_dot,
+                                        .destroy = chain_destroy };
+    kry_type type = type_of(state);
+    enum { N = 257 };
+    const double rtol = type == KRY_F32 ? 1e-5 : 1e-10;
+    chain C = { .dev = device(), .type = type };
+    double *ones = random_array(type, N), *x;
+    kry_op *A, *solver;
+    kry_result res;
+    guarded B = guarded_create(type, N, 1, 1, ones), X = guarded_create(type, N, 1, 3, ones);
+
+    OK(kry_device_kernel(device(), type, "chain", chain_source, "", "chain", &C.kernel));
+    OK(kry_op_create(device(), &table, &C, &(kry_op_shape){ N, N, type, KRY_POSITIVE }, &A));
+    OK(kry_pcg_create(A, KRY_PCG(.stop = { .rtol = rtol }), &solver));
+    OK(kry_solve(solver, B.v, X.v, &res));
+    assert_true(C.summed >= res.iterations); /* p'A p of each iteration */
+    x = guarded_read(&X);
+    long double sum = 0;
+    for (int i = 0; i < N; i++) {
+        long double r = ones[i] - 3 * (long double)x[i];
+        r += (i > 0 ? x[i - 1] : 0) + (i + 1 < N ? x[i + 1] : 0);
+        sum += r * r;
+    }
+    NEAR(sqrtl(sum), res.true_residual, 100 * eps_of(type) * res.norm_b, "residual");
+    free(x), free(ones);
+    kry_op_release(&solver);
+    kry_op_release(&A);
+    guarded_release(&B), guarded_release(&X);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +451,7 @@ int main(void)
         cmocka_unit_test(op__kept_alive_by_what_is_built_on_it),
         cmocka_unit_test(op_apply__vector_of_another_device),
         BOTH(op__pcg_through_defaults_equals_fused),
+        BOTH(op__of_the_caller_leaves_its_sums),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

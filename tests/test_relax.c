@@ -179,7 +179,7 @@ static void check_colours(const grid *g, kry_type type)
     print_message("# %s\n", g->name);
     for (int colour = 1; colour >= 0; colour--) {
         double *before = guarded_read(&X);
-        OK(op->table->sweep_colour(op->self, colour, 1.25, B.v, X.v));
+        OK(op->fused->sweep_colour(op->self, colour, 1.25, B.v, X.v));
         double *after = guarded_read(&X), *want = random_array(type, A.rows);
         memcpy(want, before, (size_t)A.rows * sizeof *want);
         plain_colour(g, &A, colour, 1.25, b, want);

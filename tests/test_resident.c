@@ -41,8 +41,8 @@ static const kry_op_table grid_table = {
     .kind = "grid",
     .apply = grid_apply,
     .destroy = grid_destroy,
-    .run_cg = kry_stencil_run_cg,
 };
+static const kry_op_fused grid_fused = { .run_cg = kry_stencil_run_cg };
 
 typedef struct spec {
     int size[3]; /* size[2] = 0: two axes */
@@ -139,8 +139,8 @@ static grid *grid_create(const spec *s, kry_type type, kry_op **A)
         for (int a = 0; a < S->axes; a++) S->face[a] = upload(type, face[a], S->n);
     }
     G->csr = csr_of_dense(G->dense, S->n, type);
-    OK(kry_op_create(device(), &grid_table, G,
-                     &(kry_op_shape){ .rows = S->n, .cols = S->n, .type = type }, A));
+    OK(kry_op_create_fused(device(), &grid_table, &grid_fused, G,
+                           &(kry_op_shape){ .rows = S->n, .cols = S->n, .type = type }, A));
     return G;
 }
 

@@ -226,7 +226,7 @@ static void run_direction(const kry_op *op, const step *s, stepped *v)
 {
     kry_direction d = s->d;
     d.z = v->z, d.old = v->old;
-    OK(op->table->apply_direction(op->self, &d, v->p, NULL, v->pq));
+    OK(op->fused->apply_direction(op->self, &d, v->p, NULL, v->pq));
     assert_in_range(v->pq->count, 1, KRY_SUM_CAPACITY);
 }
 
@@ -242,7 +242,7 @@ static void run_update(const kry_op *op, const step *s, stepped *v, const kry_su
                            .step = after,
                            .update = KRY_X_ADDS,
                            .z = v->z };
-    OK(op->table->apply_step(op->self, &how, v->x, v->r, v->rho));
+    OK(op->fused->apply_step(op->self, &how, v->x, v->r, v->rho));
     OK(kry_device_finish(device()));
     clReleaseMemObject(after);
 }
@@ -299,7 +299,7 @@ static double relax_on(const kry_op *op, kry_type type, int64_t n, double scale,
 
     if (x) s.x = X.v, s.old = OLD.v;
     OK(kry_sum_create(device(), 1, &sum));
-    OK(op->table->relax(op->self, &s, Y.v, sum));
+    OK(op->fused->relax(op->self, &s, Y.v, sum));
     OK(kry_sum_read(&device()->layout, sum, &value));
     double *got = guarded_read(&Y);
     memcpy(y, got, (size_t)n * sizeof *y);
@@ -338,19 +338,19 @@ static void check_colours(const sliced *s)
 {
     double *b = random_array(s->type, s->n), *x = random_array(s->type, s->n);
     guarded B = guarded_create(s->type, s->n, 1, 0, b), X = guarded_create(s->type, s->n, 1, 0, x);
-    kry_status possible = s->whole->table->sweep_colour(s->whole->self, 0, 0, NULL, NULL);
+    kry_status possible = s->whole->fused->sweep_colour(s->whole->self, 0, 0, NULL, NULL);
 
     for (int r = 0; r < s->slabs; r++)
-        assert_int_equal(s->part[r]->table->sweep_colour(s->part[r]->self, 0, 0, NULL, NULL),
+        assert_int_equal(s->part[r]->fused->sweep_colour(s->part[r]->self, 0, 0, NULL, NULL),
                          possible);
     for (int colour = 0; colour < 2 && possible == KRY_OK; colour++) {
         double *before = guarded_read(&X);
-        OK(s->whole->table->sweep_colour(s->whole->self, colour, 1.25, B.v, X.v));
+        OK(s->whole->fused->sweep_colour(s->whole->self, colour, 1.25, B.v, X.v));
         double *after = guarded_read(&X);
         for (int r = 0; r < s->slabs; r++) {
             guarded br = rows_vector(s, r, 0, b), xr = rows_vector(s, r, 0, before);
             exchange(s, r, before);
-            OK(s->part[r]->table->sweep_colour(s->part[r]->self, colour, 1.25, br.v, xr.v));
+            OK(s->part[r]->fused->sweep_colour(s->part[r]->self, colour, 1.25, br.v, xr.v));
             same(s, r, guarded_read(&xr), after, "swept");
             guarded_release(&br), guarded_release(&xr);
         }
@@ -692,7 +692,7 @@ static void compare_solvers(const pair *q)
     compare_solves(q, single ? CG("ip") "1e-5" : CG("ip") "1e-9", 50); /* in blocks */
     if (grid_singular(q->g)) return;
     compare_solves(q, "method=jacobi rtol=1e-3 maxit=150", 0);
-    if (q->op[0]->table->sweep_colour(kry_stencil_of(q->op[0]), 0, 0, NULL, NULL) == KRY_OK)
+    if (q->op[0]->fused->sweep_colour(kry_stencil_of(q->op[0]), 0, 0, NULL, NULL) == KRY_OK)
         compare_solves(q, "method=sor rtol=1e-3 maxit=150", 0);
 }
 

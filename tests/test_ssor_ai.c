@@ -53,7 +53,7 @@ static void check_operator(const kry_op *op, const matrix *A, const series *s, c
     OK(kry_ssor_ai_create(op, KRY_SSOR_AI(.degree = s->degree, .omega = s->omega), &ssor));
     kry_op_describe(ssor, &info);
     assert_string_equal(info.kind,
-                        op->table->relax && s->degree == 1 && s->omega == 1 ? "ip" : "ssor-ai");
+                        op->fused->relax && s->degree == 1 && s->omega == 1 ? "ip" : "ssor-ai");
     assert_true(A->rows < 2 || info.bytes_per_apply > 0);
     assert_true(kry_op_get_shape(ssor)->traits & KRY_POSITIVE);
     op_suite(ssor, &M);

@@ -474,16 +474,16 @@ static void a_lost_part__is_named(void **state)
     kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
     kry_vec *x, *b = vec_on(team, type, p->rhs, p->n, 1);
     kry_op *local = (kry_op *)kry_op_on_part(A, 1);
-    const kry_op_table *good = local->table;
-    kry_op_table bad = *good;
+    const kry_op_fused *good = local->fused;
+    kry_op_fused bad = *good;
 
     bad.apply_direction = fail_later;
     OK(kry_vec_create(team, type, p->n, 1, &x));
     OK(kry_pcg_create(A, NULL, &S));
-    local->table = &bad;
+    local->fused = &bad;
     REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "device 1 of 3");
     REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "lost on purpose");
-    local->table = good;
+    local->fused = good;
     OK(kry_vec_fill(x, 0));
     OK(kry_solve(S, b, x, NULL));
     kry_op_release(&S);

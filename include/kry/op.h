@@ -18,17 +18,6 @@ typedef struct kry_result kry_result; /* solver.h */
 
 /* Partial sums of a reduction, left on the device for the next kernel to finish; opencl.h. */
 typedef struct kry_sum kry_sum;
-/* The direction p := z + beta p of a Krylov step, beta and all still on the device. Opaque: the
- * library's own formats use it; other operators leave apply_direction NULL. */
-typedef struct kry_direction kry_direction;
-/* The step along it: x += alpha p, r -= alpha A p. Opaque too. */
-typedef struct kry_step kry_step;
-/* Many iterations of conjugate gradients in one launch. Opaque: the library's own grid operators
- * use it; other operators leave run_cg NULL. */
-typedef struct kry_cg_run kry_cg_run;
-/* A sweep of a relaxation, y := x + c0 (x - old) + c1 D^-1 (b - A x). Opaque too. */
-typedef struct kry_relax kry_relax;
-
 /* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
 enum {
     KRY_SYMMETRIC = 1u << 0,
@@ -54,18 +43,24 @@ typedef struct kry_op_info {
     int64_t slots;          /* numbers stored for them, padding included; 0: not known */
     double bytes_stored;    /* numbers and structure; 0: not known */
     double bytes_per_apply; /* least bytes moved by y = A x, vectors included; 0: not known */
-    double bytes_per_direction; /* the same for apply_direction; 0: not known, or not offered */
-    double bytes_per_step;      /* the same for apply_step, with x updated every second time */
+    double
+        bytes_per_direction; /* the same for a direction of conjugate gradients p := z + beta p, and
+                                   A p, in one pass; 0: not known, or not offered */
+    double bytes_per_step;   /* the same for a step along it, where A forms A p once more and x is
+                                   updated every second time */
 } kry_op_info;
 
 /*
  * The table behind every operator.
  *
- * `self` is the pointer given to kry_op_create. Before any entry is called the library has
- * checked that the vectors fit the shape, live on the operator's device and do not overlap;
- * they have one column each (apply_block: any number of them), but may start anywhere in their
- * buffers. A NULL entry means "not offered": where a default exists it is used, otherwise the
- * caller sees KRY_ERR_UNSUPPORTED. Entries enqueue and do not wait.
+ * `self` is the pointer given to kry_op_create. Before any entry is called the library has checked
+ * that the vectors fit the shape, have the operator's number type, live on its device and do not
+ * overlap, but for b and r of residual, which may be the same. They have one column (apply_block:
+ * any number of them) of at least one number, and may be views: column and rows of a larger block,
+ * so that their first element lies anywhere in the buffer (kry_vec_buffer says where) and is aligned
+ * to a number of its type, no more. A NULL entry means "not offered": where a default exists it is
+ * used, otherwise the caller sees KRY_ERR_UNSUPPORTED. Entries enqueue and do not wait, unless they
+ * say so. A kry_sum that an entry is to leave is written as <kry/opencl.h> says.
  */
 typedef struct kry_op_table {
     size_t struct_size; /* sizeof(kry_op_table); later versions only append */
@@ -76,16 +71,6 @@ typedef struct kry_op_table {
 
     /* Default: apply, then a dot product. y := A x and sum := x.y in the same pass. */
     kry_status (*apply_dot)(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum);
-
-    /* Default: the direction, then apply_dot. p := z + beta p, q := A p and sum := p.q in one
-     * pass; d carries z, beta and the old p. Where there is apply_step, q is NULL and not asked
-     * for. */
-    kry_status (*apply_direction)(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
-                                  kry_sum *sum);
-
-    /* No default; with apply_direction only. A p costs less to form again than to store: s carries
-     * p and alpha; x += alpha p, r -= alpha A p and sum := the pair (r.z, r.r) in one pass. */
-    kry_status (*apply_step)(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
 
     /* Default: copy and apply. r := b - A x, summed as accurately as the device can. */
     kry_status (*residual)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r);
@@ -113,28 +98,9 @@ typedef struct kry_op_table {
     /* Default: nothing. Called once, when the last reference goes. */
     void (*destroy)(void *self);
 
-    /* Default: a launch for each step. Iterations of conjugate gradients that stay on the chip;
-     * docs/resident.md. A failure leaves x as the last call that succeeded left it. */
-    kry_status (*run_cg)(void *self, kry_cg_run *run);
-
-    /* Default: residual, then a pass over vectors, if there is a diagonal. y := x + c0 (x - old) +
-     * c1 D^-1 (b - A x) in one pass, D the diagonal; s carries c0, c1, b, x and old. x NULL: zero,
-     * so that y := c1 D^-1 b; old NULL: zero; old may be y. sum NULL: none; of width 1: of the
-     * squared b - A x; of width 2: the pair (b.y, b.b). s NULL: get ready for that, and no more. */
-    kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
-
-    /* No default. x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 or 1; rows of one
-     * colour do not touch each other. b NULL: get ready for that, and no more.
-     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough. */
-    kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
-
     /* Default: apply, then a dot product of pairs. z := A r and sum := (r.z, r.r): preconditioners
      * that know their sums while they write z. */
     kry_status (*apply_dots)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
-
-    /* Default: it is not. The operator is y = c x now and after every update: hand back c > 0, so
-     * that conjugate gradients leave it out. */
-    double (*as_scalar)(void *self);
 
     /* No default. The same operator in another number type: factor S A S, S the diagonal matrix of
      * `scale` (rows numbers on the host; NULL: ones). *twin NULL: make it, with the same traits;

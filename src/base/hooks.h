@@ -1,9 +1,9 @@
 /*
- * hooks.h - where tests interfere with the library: they make requests for memory fail, keep buffers that
- * are released, and abort launches.
+ * hooks.h - where tests interfere with the library: they make requests for memory fail, keep
+ * buffers that are released, and abort launches.
  *
- * The few files that include this are compiled twice: into the library, which contains none of it, and with
- * KRY_TESTING into the test programs, which have the variables in tests/hooks.c.
+ * The few files that include this are compiled twice: into the library, which contains none of it,
+ * and with KRY_TESTING into the test programs, which have the variables in tests/hooks.c.
  */
 #ifndef KRY_HOOKS_H
 #define KRY_HOOKS_H
@@ -12,16 +12,17 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Of the requests for host memory (kry_alloc, kry_realloc) and for device buffers (kry_buffer_create), the
- * one with this number from now fails, whatever thread makes it. < 0: none. */
+/* Of the requests for host memory (kry_alloc, kry_realloc) and for device buffers
+ * (kry_buffer_create), the one with this number from now fails, whatever thread makes it. < 0:
+ * none. */
 extern atomic_int kry_test_fail_at;
 bool kry_test_fails(void); /* whether this request is the one */
 
 /* Released buffers stay: for Oclgrind 21.10, see tests/test_kernels.c. */
 extern bool kry_test_keep_buffers;
 
-/* Of the launches of work-groups that wait for each other, the one with this number from now is aborted.
- * < 0: none. */
+/* Of the launches of work-groups that wait for each other, the one with this number from now is
+ * aborted. < 0: none. */
 extern int kry_test_abort_at;
 bool kry_test_aborts(void); /* whether this launch is the one */
 

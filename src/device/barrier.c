@@ -1,5 +1,5 @@
-/* barrier.c - work-groups that wait for each other: how many may, and whether all of them came to
- * their end. The protocol is in cl/barrier.clh. */
+/* barrier.c - work-groups that wait for each other: how many the device runs at once, and whether
+ * all of a launch came to their end. The protocol is in cl/barrier.clh. */
 #include "device/barrier.h"
 #include "base/hooks.h"
 #include "device/launch.h"
@@ -24,27 +24,22 @@ enum {
 };
 
 struct kry_barrier {
-    kry_device *dev;    /* borrowed, as is all that belongs to a kernel */
+    kry_device *dev;    /* borrowed */
     kry_kernel *kernel; /* borrowed */
     int size;           /* work-items per group */
-    int groups;         /* that may wait for each other */
+    int groups;         /* how many may wait for each other */
     cl_mem control;     /* CONTROL_SLOTS + 2 KRY_BARRIER_MOST words */
     cl_int words[CONTROL_SLOTS];
 };
 
 /* ---- launching ---- */
 
-/* Launch with the words that the host gives as they are in b->words, all others zero. */
-static kry_status launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+/* The slots of the groups, behind these words, need no start value. */
+static kry_status write_words(kry_barrier *b)
 {
-    kry_status st = KRY_OK;
-
-    args[0] = (kry_arg)ARG(b->control);
-    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
-                                0, NULL, NULL));
-    TRY(kry_launch_size(b->dev, b->kernel, groups, b->size, args, count));
-done:
-    return st;
+    return kry_cl_check(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0,
+                                             sizeof b->words, b->words, 0, NULL, NULL),
+                        "kry_barrier", "clEnqueueWriteBuffer");
 }
 
 static kry_status read_words(kry_barrier *b)
@@ -54,52 +49,18 @@ static kry_status read_words(kry_barrier *b)
                         "kry_barrier", "clEnqueueReadBuffer");
 }
 
-/* A poll is a read past the caches: 0.4 us on an H200, a few ns on CPUs, whose threads however may
- * be kept from running for some 10 ms. Both wait about 0.3 s before they give up. */
+/* How often a group looks before it gives up: about 0.3 s. A look reads past the caches, which
+ * takes 0.4 us on an H200 and a few ns on CPUs, where however the threads of other groups may not
+ * run for some 10 ms. */
 static cl_int polls_of(const kry_device *dev) { return dev->info.gpu ? 1 << 19 : 1 << 27; }
 
-kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+/* Start values of the control words for a launch of so many groups. */
+static kry_status reset(kry_barrier *b, int groups)
 {
-    kry_status st = KRY_OK;
-
-    CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
-          "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
-          b->groups);
     memset(b->words, 0, sizeof b->words);
     b->words[CONTROL_GROUPS] = groups;
     b->words[CONTROL_POLLS] = polls_of(b->dev);
-    if (kry_test_aborts()) b->words[CONTROL_ARRIVED] = CONTROL_HIGH;
-    TRY(launch(b, groups, args, count));
-done:
-    return st;
-}
-
-kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
-{
-    kry_status st = KRY_OK;
-    int groups = b->words[CONTROL_GROUPS];
-
-    *finished = false;
-    TRY(read_words(b));
-    *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
-    if (!*finished) b->groups = 0; /* not again: each attempt may cost as long a wait */
-done:
-    return st;
-}
-
-/* ---- launches in series ---- */
-
-kry_status kry_barrier_begin_series(kry_barrier *b)
-{
-    kry_status st = KRY_OK;
-
-    memset(b->words, 0, sizeof b->words);
-    b->words[CONTROL_GROUPS] = 1; /* the launch knows how many */
-    b->words[CONTROL_POLLS] = polls_of(b->dev);
-    TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0, sizeof b->words, b->words,
-                                0, NULL, NULL));
-done:
-    return st;
+    return write_words(b);
 }
 
 kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, size_t count)
@@ -120,13 +81,37 @@ done:
     return st;
 }
 
+kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
+{
+    kry_status st = reset(b, groups);
+    return st < 0 ? st : kry_barrier_launch_next(b, groups, args, count);
+}
+
+kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
+{
+    kry_status st = KRY_OK;
+    int groups = b->words[CONTROL_GROUPS];
+
+    *finished = false;
+    TRY(read_words(b));
+    *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
+    if (!*finished) b->groups = 0; /* not again: every attempt may wait as long */
+done:
+    return st;
+}
+
+/* ---- launches in series ---- */
+
+/* Each launch has its own number of groups. */
+kry_status kry_barrier_begin_series(kry_barrier *b) { return reset(b, 1); }
+
 kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
 {
     kry_status st = KRY_OK;
 
     *finished = false;
     TRY(read_words(b));
-    *finished = b->words[CONTROL_ARRIVED] == 0; /* the last group of the last launch did that */
+    *finished = b->words[CONTROL_ARRIVED] == 0; /* reset by the last group of the last launch */
     if (!*finished) b->groups = 0;
 done:
     return st;
@@ -134,8 +119,8 @@ done:
 
 /* ---- the probe ---- */
 
-/* How many groups are resident together, and pass each other messages without fail. What a
- * busy device interrupts says nothing about the next time: *sure is false. */
+/* Find how many groups run at the same time and receive each other's messages. *sure: false if the
+ * device was busy with something else, so that the result says nothing about the next launch. */
 static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
 {
     kry_status st = KRY_OK;
@@ -148,7 +133,9 @@ static kry_status probe(kry_barrier *b, kry_arg *args, size_t count, bool *sure)
     b->words[CONTROL_PATIENCE] = info->gpu ? 1 << 15 : 1 << 24; /* 10 to 30 ms */
     b->words[CONTROL_POLLS] = polls_of(b->dev);
     b->words[CONTROL_ROUNDS] = info->gpu ? 500 : 20;
-    TRY(launch(b, launched, args, count));
+    args[0] = (kry_arg)ARG(b->control);
+    TRY(write_words(b));
+    TRY(kry_launch_size(b->dev, b->kernel, launched, b->size, args, count));
     TRY(read_words(b));
     int found = b->words[CONTROL_FOUND];
     bool stale = b->words[CONTROL_STALE] + kry_test_stale_messages > 0;
@@ -158,7 +145,7 @@ done:
     return st;
 }
 
-/* What all of it depends on, and so the name under which it is kept. */
+/* The name under which the result is kept: it has all that the result depends on. */
 static void probe_name(const kry_barrier *b, char *name, size_t size)
 {
     const int detail[] = { b->size, b->dev->info.compute_units };
@@ -166,7 +153,7 @@ static void probe_name(const kry_barrier *b, char *name, size_t size)
     snprintf(name, size, "barrier/%s/%016llx", b->kernel->name, (unsigned long long)h);
 }
 
-/* What was found earlier, or else a probe. */
+/* Take what was found earlier, or else probe. */
 static kry_status count_groups(kry_barrier *b, kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;

@@ -1,4 +1,4 @@
-/* cl_error.c - errors of OpenCL by name. */
+/* cl_error.c - names of OpenCL's errors. */
 #include "device/device.h"
 
 static const struct {
@@ -64,7 +64,7 @@ const char *kry_cl_error_name(cl_int err)
 kry_status kry_cl_check(cl_int err, const char *func, const char *call)
 {
     if (err == CL_SUCCESS) return KRY_OK;
-    /* NVIDIA allocates lazily and reports a full device at the first use as -4 or -5. */
+    /* NVIDIA allocates memory at its first use, and then reports a full device as -4 or -5. */
     bool memory = err == CL_MEM_OBJECT_ALLOCATION_FAILURE || err == CL_OUT_OF_HOST_MEMORY;
     int name_length = 0;
     while (call[name_length] && call[name_length] != '(') name_length++;

@@ -1,5 +1,5 @@
-/* layout.c - how rows lie over the parts of a computation: alone on one device, or with others whose
- * sums are added to one's own. */
+/* layout.c - numbers that the parts of a computation exchange. On one device there is nothing to
+ * do. */
 #include "device/comm.h"
 #include <assert.h>
 #include <math.h>
@@ -26,7 +26,7 @@ kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count
 {
     kry_status st = KRY_OK;
     size_t parts = (size_t)kry_layout_size(layout), most = 0, *counts = NULL;
-    char *room = NULL, *blocks = NULL, *all = NULL; /* blocks: of the longest list's length */
+    char *room = NULL, *blocks = NULL, *all = NULL; /* room, blocks: as long as the longest list */
 
     TRY(kry_alloc(parts, sizeof *counts, &counts));
     TRY(kry_layout_gather(layout, &count, sizeof count, counts));
@@ -72,7 +72,7 @@ done:
     return st;
 }
 
-/* The others add nothing to it. */
+/* A sum to which the other parts add 0. */
 kry_status kry_layout_agree(kry_layout *layout, double *number)
 {
     if (kry_layout_rank(layout) > 0) *number = 0;
@@ -82,7 +82,8 @@ kry_status kry_layout_agree(kry_layout *layout, double *number)
 kry_status kry_layout_join(kry_layout *layout, kry_status mine)
 {
     double ok = mine < 0 ? 0 : 1;
-    if (mine < 0 || kry_layout_size(layout) == 1) return mine; /* failing ends the others' waits */
+    if (mine < 0 || kry_layout_size(layout) == 1)
+        return mine; /* a part that fails ends the waits of the others */
     return kry_layout_combine(layout, KRY_ADD, &ok, 1);
 }
 

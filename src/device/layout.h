@@ -1,44 +1,45 @@
 /*
- * layout.h - how the rows of a computation lie over its parts: numbers that all parts exchange.
+ * layout.h - the parts of a computation: each has some of the rows, and all exchange numbers.
  */
 #ifndef KRY_LAYOUT_H
 #define KRY_LAYOUT_H
 
 #include "base/base.h"
 
-/* ---- layout.c: how the rows of a computation lie over its parts. A device by itself has all of them;
- *      a part of a team has its own, runs the same code as the other parts, and meets them here.
- *      All but the first two are collective: every part calls them in the same order, and they fail on
- *      all once one part has failed. Alone, they cost nothing. ---- */
+/* A device by itself has all rows. A part of a team has some, and runs the same code as the other
+ * parts, on its own rows. All functions but kry_layout_init, _size and _rank are collective: every
+ * part calls them in the same order, and they fail on all parts once one has failed. On one device
+ * they cost nothing. */
 
 typedef struct kry_comm kry_comm; /* device/comm.h */
 typedef struct kry_layout {
     kry_device *dev; /* borrowed: the device embeds its layout */
-    kry_comm *comm;  /* borrowed; NULL: alone */
-    /* Of a part of a team whose results must not depend on the number of parts: its kernels are
-     * compiled with KRY_REPRODUCIBLE, solvers take the steps that leave their sums by chunks, and
-     * partial sums of all parts are added up in the order of rows. */
+    kry_comm *comm;  /* borrowed; NULL: there are no other parts */
+    /* Results must not depend on the number of parts: kernels are compiled with KRY_REPRODUCIBLE,
+     * solvers use the steps that sum by chunks of rows, and the partial sums of all parts are added
+     * in the order of rows. */
     bool reproducible;
-    const struct kry_split *split; /* borrowed, during a run: what rows are split by */
-    double *scratch;               /* owned: partial sums on their way */
+    const struct kry_split *split; /* borrowed: which rows are where, during a run */
+    double *scratch;               /* owned: partial sums that are exchanged */
     size_t scratch_count;
 } kry_layout;
 
 void kry_layout_init(kry_layout *layout, kry_device *dev, kry_comm *comm);
 int kry_layout_size(const kry_layout *layout);
 int kry_layout_rank(const kry_layout *layout);
-/* all: size blocks of `bytes`, in the order of ranks. */
+/* all: `bytes` of every part, in the order of ranks. */
 kry_status kry_layout_gather(kry_layout *layout, const void *mine, size_t bytes, void *all);
-/* all: every part's items, in the order of ranks, to be freed; *total of them. */
+/* *address_of_all: the items of all parts in the order of ranks, *total of them, to be freed. */
 kry_status kry_layout_collect(kry_layout *layout, const void *mine, size_t count, size_t size,
                               void *address_of_all, size_t *total);
 typedef enum kry_combine { KRY_ADD, KRY_MAX } kry_combine;
-/* Each of the numbers becomes the sum, or the largest, of all parts'; the same bits everywhere. */
+/* Replace each number by its sum, or its maximum, over all parts: the same bits on all of them. */
 kry_status kry_layout_combine(kry_layout *layout, kry_combine how, double *numbers, size_t count);
-/* The number of rank 0, which alone may depend on time or on the caller. */
+/* Replace the number by that of rank 0, the only one that may depend on time or on the caller. */
 kry_status kry_layout_agree(kry_layout *layout, double *number);
-/* Hands `mine` back if it is an error; fails on all parts if it is one on any. */
+/* Return `mine` if it is an error, and an error on all parts if it is one on any of them. */
 kry_status kry_layout_join(kry_layout *layout, kry_status mine);
-/* Of n rows here: how many there are in all, and before these (first may be NULL). */
+/* n: rows of this part. *total: rows of all parts; *first (may be NULL): rows of the parts
+ * before. */
 kry_status kry_layout_rows(kry_layout *layout, int64_t n, int64_t *first, int64_t *total);
 #endif

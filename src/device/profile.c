@@ -1,4 +1,4 @@
-/* profile.c - what a device can do: asked once, and made smaller by KRY_PROFILE on request. */
+/* profile.c - what a device can do. KRY_PROFILE in the environment can make it less. */
 #include "device/launch.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@ static void query_text(cl_device_id id, cl_device_info what, char *text, size_t 
     text[size - 1] = 0;
 }
 
-/* A number of 4 or of 8 bytes. */
+/* Query a number of 4 or of 8 bytes. */
 static kry_status query_number(cl_device_id id, cl_device_info what, int64_t *value)
 {
     kry_status st = KRY_OK;
-    unsigned char bytes[8] = { 0 }; /* little or big, the size that comes back decides */
+    unsigned char bytes[8] = { 0 }; /* the size that comes back says which */
     size_t size = 0;
     cl_uint u32;
     cl_ulong u64;
@@ -31,7 +31,7 @@ done:
     return st;
 }
 
-/* Whether `word` stands in a list of words separated by blanks. */
+/* Whether `word` is in a list of words separated by blanks. */
 static bool has_word(const char *list, const char *word)
 {
     size_t n = strlen(word);
@@ -40,7 +40,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* One word of KRY_PROFILE. It can only take away, never promise what is not there. */
+/* Obey one word of KRY_PROFILE. Words can only take abilities away. */
 static bool shrink(kry_device_info *info, const char *word)
 {
     long long value;

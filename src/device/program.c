@@ -1,5 +1,5 @@
-/* program.c - compiling cl/<stem>.cl for a device, once: cached in memory per device and, as
- * binaries, on disk (program_disk.c). */
+/* program.c - compiling cl/<stem>.cl for a device. Programs are kept in memory per device, and
+ * their binaries on disk (program_disk.c). */
 #include "device/launch.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 void kry_compiling_begin(const kry_device *dev)
 {
     if (dev->info.gpu) return;
-    clFinish(dev->queue); /* what is under way may have to wait for a device that compiles, too */
+    clFinish(dev->queue); /* enqueued work may have to compile, too */
     pthread_mutex_lock(&compiling);
 }
 
@@ -57,7 +57,7 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
     TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
     err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     if (err != CL_SUCCESS) {
-        /* A buffer smaller than the log gets nothing at all, so ask for the size first. */
+        /* Ask for the size first: a smaller buffer gets nothing. */
         clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
         if (kry_alloc(size + 1, 1, &log) == KRY_OK)
             clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
@@ -91,7 +91,7 @@ static void save_binary(const char *key, cl_program program)
     unsigned char *binary = NULL;
     size_t size = 0;
 
-    /* Programs here are built for one device, so there is one binary. */
+    /* The program was built for one device, so there is one binary. */
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL)) return;
     if (size == 0 || kry_alloc(size, 1, &binary) < 0) return;
     if (!clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL))
@@ -130,8 +130,8 @@ done:
     return st;
 }
 
-/* The parts of a team want the same programs at the same time: one of them compiles, the others
- * find its binary. */
+/* The parts of a team ask for the same programs at the same time. One compiles, and the others load
+ * its binary. */
 static kry_status build(kry_device *dev, const char *name, const char *source, const char *options,
                         cl_program *program)
 {
@@ -142,7 +142,7 @@ static kry_status build(kry_device *dev, const char *name, const char *source, c
 
     if (keeps) pthread_mutex_lock(&building);
     kry_compiling_begin(dev);
-    /* A caller's own kernel may be compiling in PoCL's thread. */
+    /* PoCL may be compiling a kernel of the caller in a thread of its own. */
     if (!dev->info.gpu) TRY_CL(clFinish(dev->queue));
     TRY((keeps ? build_and_save : build_from_source)(dev, name, source, options, program));
 done:
@@ -182,7 +182,7 @@ void kry_programs_release(kry_device *dev)
     dev->programs = NULL;
 }
 
-/* What a program is found by: all that it depends on, the device aside. */
+/* What a program of a device depends on; `key` has all of it. */
 typedef struct wanted {
     const char *stem, *defines;
     kry_type type;
@@ -264,7 +264,7 @@ kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine)
     TRY(kernel_make(kernel->program, kernel->hash, kernel->name, &fresh));
     atomic_init(&fresh->taken, true);
     *mine = fresh;
-    for (k = kernel; k;) { /* to the end of the list, which others may be making longer */
+    for (k = kernel; k;) { /* append, while other threads may do so, too */
         kry_kernel *next = NULL;
         k = atomic_compare_exchange_strong(&k->spare, &next, fresh) ? NULL : next;
     }
@@ -288,7 +288,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
                    (int)dev->layout.reproducible, kry_group_size(dev), defines) < (int)sizeof w.key,
           KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
     if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
-    pthread_mutex_lock(&dev->making); /* a thread that wants the same one waits for it */
+    pthread_mutex_lock(&dev->making); /* threads that ask for the same program wait */
     locked = true;
     struct kry_program *p = program_find(dev, w.key);
     if (!p) TRY(program_make(dev, &w, &p));

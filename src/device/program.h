@@ -1,5 +1,5 @@
 /*
- * program.h - kernels: compiled once, kept in memory and on disk.
+ * program.h - kernels: they are compiled once and kept in memory and on disk.
  */
 #ifndef KRY_PROGRAM_H
 #define KRY_PROGRAM_H
@@ -10,39 +10,40 @@
 
 enum { KRY_MAX_ARGS = 40 };
 
-/* A kernel of a cached program, borrowed from the device; remembers its last arguments. These belong to
- * the kernel's handle, so whoever launches it takes it first; a thread that finds it taken does not
- * wait, but takes another one of the same code. */
+/* A kernel of a program, owned by the device. Arguments belong to its OpenCL handle, so a thread
+ * takes the kernel before it sets them. A thread that finds it taken does not wait: it takes a
+ * spare one of the same code. */
 typedef struct kry_kernel {
     cl_kernel handle;
     cl_program program; /* borrowed */
     const char *name;
     uint64_t hash;                    /* of the program's text and options */
-    struct kry_kernel *next;          /* another kernel of the program */
-    struct kry_kernel *_Atomic spare; /* the same one once more, owned; NULL: none */
+    struct kry_kernel *next;          /* the next kernel of the program */
+    struct kry_kernel *_Atomic spare; /* owned: of the same code; NULL: none */
     atomic_bool taken;
-    /* Of the thread that has taken it: */
+    /* The last arguments; only the thread that has taken the kernel looks at them. */
     unsigned char last[KRY_MAX_ARGS][8];
     unsigned char last_size[KRY_MAX_ARGS];
     unsigned generation;
-    bool launched; /* once at least, and finished */
+    bool launched; /* at least once, and that launch has ended */
 } kry_kernel;
 
-/* One of the same code that no other thread sets arguments of, made if there is none. */
+/* Take the kernel or a spare one, which is made if all are taken. */
 kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine);
 static inline void kry_kernel_give_back(kry_kernel *mine)
 {
     if (mine) atomic_store(&mine->taken, false);
 }
 
-/* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15 crashes now
- * and then if another program is built meanwhile (seen in LLVM's pass manager, under
- * AddressSanitizer). So devices that are no GPUs build, and launch for the first time, one at a time,
- * whatever their threads. */
+/* PoCL 3.1 compiles a kernel when it is first launched, in a thread of its own, and LLVM 15
+ * sometimes crashes if another program is built at that time (seen in LLVM's pass manager, under
+ * AddressSanitizer). So on devices that are no GPUs, only one thread of the process builds a
+ * program or launches a kernel for the first time. */
 void kry_compiling_begin(const kry_device *dev);
 void kry_compiling_end(const kry_device *dev);
 
-/* The kernel `name` of cl/<stem>.cl, compiled for `type` with `defines` ("-DX=1 -DY", or ""). */
+/* The kernel `name` of cl/<stem>.cl, compiled for numbers of `type` with `defines` ("-DX=1 -DY", or
+ * ""). */
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
@@ -58,11 +59,11 @@ kry_status kry_program_source_given(const char *name, const char *given, char **
 
 bool kry_cache_directory(char *dir, size_t size);  /* false: there is none */
 void kry_cache_make_directories(const char *path); /* those above the file `path` */
-/* To read; NULL if it is no plain file: nobody waits for a pipe that stands in its place. */
+/* Open for reading; NULL if it is no plain file, because opening a pipe might wait for ever. */
 FILE *kry_cache_open(const char *path);
 
-/* The cache on disk. It only ever saves time: what cannot be read, written or trusted is
- * passed over in silence. `key` is all that the binary depends on. */
+/* Load and store a binary. The cache only saves time: files that cannot be read, written or trusted
+ * are ignored in silence. key: all that the binary depends on. */
 bool kry_disk_load(const char *key, unsigned char **binary, size_t *size);
 void kry_disk_store(const char *key, const unsigned char *binary, size_t size);
 

@@ -1,12 +1,13 @@
 /*
  * program_disk.c - compiled programs on disk.
  *
- * A program costs 34 ms to build on PoCL 3.1 even when PoCL's own cache is warm (it parses the
- * source again), and 2 ms from a binary: that is the whole start of a small solve.
+ * To build a program takes 34 ms on PoCL 3.1 even if PoCL's own cache has it (PoCL parses the
+ * source again), and 2 ms from a binary. Small solves spend most of their time on this.
  *
- * One file per program: a header, the full key (device, driver, options, source), the binary.
- * A file counts only if it is owned by the user, whole, has the very same key and the right
- * checksum. Files appear by rename, so two processes that build at once never see half of one.
+ * There is one file per program: a header, the full key (device, driver, options, source), the
+ * binary. It is used only if it belongs to the user, is complete, and has the same key and the
+ * right checksum. Files are written under another name and renamed, so no process ever reads half
+ * of one.
  */
 #include "device/launch.h"
 #include <fcntl.h>
@@ -59,7 +60,7 @@ void kry_cache_make_directories(const char *path)
     strcpy(part, path);
     for (char *at = part + 1; (at = strchr(at, '/')); at++) {
         *at = 0;
-        mkdir(part, 0700); /* fails where it exists already, and the fopen below tells the rest */
+        mkdir(part, 0700); /* any error shows when the file is opened */
         *at = '/';
     }
 }
@@ -75,7 +76,7 @@ FILE *kry_cache_open(const char *path)
     return f;
 }
 
-/* Whether the open file is the user's own and holds exactly a header, this key and a binary. */
+/* Whether the file belongs to the user and has the size of a header, this key and a binary. */
 static bool header_fits(FILE *f, const char *key, header *h)
 {
     struct stat info;

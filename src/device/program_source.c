@@ -1,4 +1,5 @@
-/* program_source.c - the text that is compiled: the kernel files of cl/ and what stands before them. */
+/* program_source.c - the text that is compiled: the kernel files of cl/ and what stands before
+ * them. */
 #include "device/program.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ done:
     return st;
 }
 
-/* The directory of the kernel files, and its kry.clh: $KRY_CL_PATH, else the first of the installed one and
- * the source tree that holds the kernels of this version. */
+/* The directory of the kernel files, and its kry.clh: $KRY_CL_PATH, else the first of the installed
+ * one and the source tree that holds the kernels of this version. */
 static kry_status kernel_directory(const char **dir, char **common)
 {
     static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
@@ -69,8 +70,8 @@ static kry_status append(char **text, const char *file, const char *more)
     return st;
 }
 
-/* One text rather than #include lines: the caches of drivers do not notice that an included file has
- * changed. */
+/* One text rather than #include lines: the caches of drivers do not notice that an included file
+ * has changed. */
 kry_status kry_program_source(const char *stem, char **source)
 {
     kry_status st = KRY_OK;

@@ -1,4 +1,5 @@
-/* tuning.c - what was measured on a device, kept in a text file for each device and driver. */
+/* tuning.c - results of measurements on a device, kept in a text file for each device and
+ * driver. */
 #include "device/tuning.h"
 #include "device/launch.h"
 #include <pthread.h>
@@ -7,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST = 256 * 1024 }; /* bytes; beyond it older decisions are dropped */
+enum { LARGEST = 256 * 1024 }; /* bytes; a larger file loses its older half */
 
-/* Held while a text is looked at or replaced: by threads that share a device. */
+/* Held while a text is read or replaced, because threads may share a device. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
@@ -28,7 +29,7 @@ const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
     return path;
 }
 
-/* ---- the text: lines of a name, a blank and a value; # begins a comment --------------------- */
+/* ---- the text: lines "name value"; # begins a comment ---------------------------------------- */
 
 static char *read_file(const char *path)
 {
@@ -38,7 +39,7 @@ static char *read_file(const char *path)
     if (f && kry_alloc(LARGEST + 1, 1, &text) == KRY_OK) {
         size_t size = fread(text, 1, LARGEST, f);
         text[size] = 0;
-        char *end = strrchr(text, '\n'); /* an unfinished last line does not count */
+        char *end = strrchr(text, '\n'); /* ignore an incomplete last line */
         if (end)
             end[1] = 0;
         else
@@ -48,7 +49,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* The text in memory, read at first; NULL only if there is no memory for it. */
+/* The text in memory, read on the first call; NULL only if there is no memory for it. */
 static const char *text_of(kry_device *dev)
 {
     char path[600];
@@ -88,7 +89,7 @@ void kry_tuning_each(kry_device *dev, void (*each)(const char *name, const char 
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- writing: read again, for another process may have written; replace by rename ---------- */
+/* ---- writing: read the file again, for another process may have changed it; rename ----------- */
 
 static void write_file(const char *path, const char *text)
 {
@@ -106,7 +107,7 @@ static void write_file(const char *path, const char *text)
     if (!written || rename(temporary, path)) remove(temporary);
 }
 
-/* `old` without the lines of that name (files by hand may have several), and with a new one at its end. */
+/* Remove the lines of that name (a file written by hand may have several) and append a new one. */
 static char *with_line(kry_device *dev, const char *old, const char *name, const char *value)
 {
     const kry_device_info *d = &dev->info;
@@ -125,7 +126,7 @@ static char *with_line(kry_device *dev, const char *old, const char *name, const
     return text;
 }
 
-/* Beyond the largest size the older half goes, but for what kry tune found: in place. */
+/* If the text is too large, remove its older half in place, but for what `kry tune` found. */
 static void drop_older_half(char *text)
 {
     size_t size = strlen(text), kept = 0;

@@ -36,7 +36,7 @@ done:
 
 /* ---- of cells ------------------------------------------------------------------------------- */
 
-/* Faces of `layers` layers from the coefficients of their cells. */
+/* Compute the faces of `layers` layers from the coefficients of their cells. */
 static kry_status launch_faces(kry_stencil *A, int64_t layers, cl_mem cells, cl_mem const face[3])
 {
     kry_scalar weight[3];
@@ -70,7 +70,7 @@ done:
     return st;
 }
 
-/* Faces between a slab's first layer and the one below, from the cells of both. */
+/* Compute the faces between a slab's first layer and the layer below from the cells of both. */
 static kry_status make_faces_below(kry_stencil *A)
 {
     kry_status st = KRY_OK;
@@ -92,7 +92,7 @@ done:
     return st;
 }
 
-/* From the coefficients that are on the device. */
+/* Compute all faces from the coefficients on the device. */
 static kry_status make_faces(kry_stencil *A)
 {
     kry_status st = KRY_OK;
@@ -102,8 +102,8 @@ done:
     return st;
 }
 
-/* Cells of the layers from -below on, `layers` of them, as the device will have them; k: of the
- * whole grid. */
+/* Convert the coefficients of `layers` layers, from layer -below of the slab on, to the operator's
+ * type. k: of the whole grid. */
 static kry_status convert_cells(const kry_stencil *A, const char *who, const double *k,
                                 int64_t below, int64_t layers, void *host)
 {
@@ -124,8 +124,8 @@ done:
     return st;
 }
 
-/* Coefficients to the device, and faces made of them unless those are given. Refused here or on
- * another part, nothing has changed. */
+/* Write the coefficients to the device, and compute faces from them if none are given. If a part
+ * refuses them, nothing has changed on any part. */
 static kry_status take_cells(kry_stencil *A, const char *who, const double *k)
 {
     kry_status st = KRY_OK;
@@ -146,8 +146,8 @@ done:
 
 /* ---- of faces ------------------------------------------------------------------------------- */
 
-/* The weights of an axis' faces, from layer `first` of the whole grid on, as the device will have
- * them; 0 where a Neumann side is. */
+/* Convert the weights of an axis' faces, from layer `first` of the whole grid on, to the operator's
+ * type; 0 on Neumann sides. */
 static kry_status weigh_faces(const kry_stencil *A, const char *who, int axis, const double *k,
                               int64_t first, int64_t layers, void *host)
 {
@@ -187,7 +187,7 @@ done:
     return st;
 }
 
-/* Faces to the device. Refused here or on another part, nothing has changed. */
+/* Write the faces to the device. If a part refuses them, nothing has changed on any part. */
 static kry_status take_faces(kry_stencil *A, const char *who, const double *const face[3])
 {
     kry_status st = KRY_OK;
@@ -221,7 +221,7 @@ static kry_status create_buffer(kry_stencil *A, int64_t count, cl_mem *buffer)
     return kry_buffer_create(A->dev, (size_t)count * kry_type_size(A->type), buffer);
 }
 
-/* Numbers of the cells that are here, and of those above. */
+/* How many cells are here and in the layer above. */
 static int64_t cells_of(const kry_stencil *A) { return A->n + (A->slab.high ? A->slab.layer : 0); }
 
 static kry_status create_buffers(kry_stencil *A, bool coefficient)
@@ -251,7 +251,7 @@ done:
     return st;
 }
 
-/* One array of numbers, by way of the host. */
+/* Copy an array in the other type, by way of the host. */
 static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stencil *from,
                                cl_mem source, int64_t count, double factor, cl_mem to)
 {
@@ -271,7 +271,7 @@ done:
     return st;
 }
 
-/* As what was given is rounded: cells where faces are made of them, else faces. */
+/* Copy what the caller gave, rounded: cells if faces are made of them, else faces. */
 kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor)
 {
     kry_status st = KRY_OK;
@@ -293,7 +293,7 @@ done:
 
 enum { NUMBERS = 6 };
 
-/* Where the buffers are that hold what was given. */
+/* The buffers that hold what the caller gave. */
 static void numbers_of(kry_stencil *A, cl_mem *number[NUMBERS])
 {
     for (int a = 0; a < 3; a++) number[a] = &A->face[a];
@@ -309,7 +309,7 @@ void kry_stencil_release_numbers(kry_stencil *A)
     for (int i = 0; i < NUMBERS; i++) kry_buffer_release(A->dev, number[i]);
 }
 
-/* What an update brings gets buffers of its own, so that a failure leaves the old numbers. */
+/* An update writes to new buffers, so that a failure leaves the old numbers. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers)
 {
     kry_status st = KRY_OK;

@@ -1,11 +1,11 @@
-/* grid_convert.c - a grid operator in another number type; and grids that stay on the host. */
+/* grid_convert.c - grid operators in another number type, and grid operators on the host. */
 #include "grid/host_grid.h"
 #include "grid/stencil.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of one slab that does not fit: then none has a twin, so that all go on in the same way.
- */
+/* If a number of one slab does not fit, the conversion fails on all parts, so that all go on in the
+ * same way. */
 static kry_status agree(const kry_stencil *A, kry_status mine)
 {
     kry_status st = KRY_OK;

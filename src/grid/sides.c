@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The points of a side: `count` of them, see stencil_side. */
+/* The `count` points of a side, as arguments of the kernel stencil_side. */
 typedef struct side {
     cl_int count, first, across, step, stride;
 } side;
@@ -28,15 +28,15 @@ static side side_of(const kry_stencil *A, int axis, bool high)
                    .stride = (cl_int)stride[v] };
 }
 
-/* Is there such a side, here? */
+/* Whether this slab has that side of the grid, and values can be given there. */
 static bool has_side(const kry_stencil *A, int axis, bool high)
 {
     bool shared = axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
     return A->low[axis] != KRY_PERIODIC && !shared;
 }
 
-/* The numbers given on what is here of a side, in the type of the operator, on the device. Waits.
- */
+/* Copy the values given on the part of a side that is here to the device, in the operator's type.
+ * Waits. */
 static kry_status upload(const kry_stencil *A, int axis, const kry_side_values *given,
                          kry_vec **vec)
 {
@@ -64,7 +64,8 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
     kry_status st = KRY_OK;
     kry_side kind = high ? A->high[axis] : A->low[axis];
     const side s = side_of(A, axis, high);
-    const bool stored = A->face[0] && high && kind != KRY_NEUMANN; /* weight and all */
+    const bool stored =
+        A->face[0] && high && kind != KRY_NEUMANN; /* the face holds the weight, too */
     const cl_mem *k = stored ? &A->face[axis] : kry_stencil_cells(A);
     double weight = stored ? 1 : A->weight[axis];
     const cl_int by_cell = kind != KRY_NEUMANN;
@@ -94,7 +95,7 @@ static kry_status add_sides(const kry_call *here)
     const boundary *s = here->more;
     kry_vec *given[6] = { NULL };
 
-    for (int f = 0; f < 2 * A->axes; f++) { /* all, before b changes */
+    for (int f = 0; f < 2 * A->axes; f++) { /* all of them before b changes */
         const kry_side_values *values = f % 2 ? &s->high[f / 2] : &s->low[f / 2];
         if (has_side(A, f / 2, f % 2)) TRY(upload(A, f / 2, values, &given[f]));
     }

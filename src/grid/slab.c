@@ -1,9 +1,10 @@
 /*
- * slab.c - a grid operator on a team of devices: each has consecutive layers of the last axis, and
- * gets those next to them from its neighbours while it works on the others.
+ * slab.c - grid operators on a team of devices. Each part has consecutive layers along the last
+ * axis. It receives the layers beside them from its neighbours, and computes its inner layers
+ * meanwhile.
  *
- * Moved     two layers in and two out, in each product
- * Launches  two in place of one: the layers inside, then the first and the last one
+ * Moved     two layers in and two out, per product
+ * Launches  two instead of one: the inner layers, then the first and the last one
  */
 #include "grid/stencil.h"
 #include "operator/direction.h"
@@ -15,8 +16,7 @@ kry_stencil *kry_stencil_of_parts(const kry_op *op)
     return kry_stencil_of(kry_op_in_parts(op) ? kry_op_on_part(op, 0) : op);
 }
 
-/* ---- sweeps ------------------------------------------------------------------------------------
- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 static kry_status begin_exchange(kry_halo *halo, const kry_vec *x, const kry_direction *d)
 {
@@ -44,8 +44,7 @@ done:
     return st;
 }
 
-/* ---- making one --------------------------------------------------------------------------------
- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 typedef struct parts {
     kry_type type;
@@ -53,7 +52,7 @@ typedef struct parts {
     const kry_split *split;
 } parts;
 
-/* The layers of part `rank`, and which parts are next to it. */
+/* The layers of part `rank`, and its neighbours. */
 static kry_slab slab_of(const parts *p, int rank)
 {
     const kry_split *s = p->split;
@@ -113,40 +112,19 @@ done:
     return st;
 }
 
-/* New values are the whole grid's, on every part: each takes its layers and those next to them. */
-typedef struct update {
-    const void *values;
-} update;
-
-static kry_status keep_values(void *self, const void *values)
-{
-    ((update *)self)->values = values;
-    return KRY_OK;
-}
-
-static kry_status update_part(void *self, int rank, kry_op *local)
-{
-    (void)rank;
-    return kry_op_update(local, ((update *)self)->values);
-}
-
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A)
 {
     kry_status st = KRY_OK;
     kry_split *split = NULL;
-    update *values = NULL;
     int64_t layer = params->size[0], n = layer * params->size[1];
 
     if (params->size[2]) layer = n, n *= params->size[2];
     TRY(kry_split_blocks(team->team, "kry_stencil_create", n, NULL, layer, &split));
     const parts p = { type, params, split };
-    TRY(kry_alloc(1, sizeof *values, &values));
-    const kry_parts_extra extra = { values, keep_values, update_part, free };
+    const kry_parts_extra extra = { .whole_values = true }; /* a part takes those of its layers */
     TRY(kry_parts_create(team, split, &extra, make_part, &p, A));
-    values = NULL;
 done:
-    free(values);
     kry_split_release(&split);
     return st;
 }

@@ -122,23 +122,33 @@ static void stencil_destroy(void *self)
     free(A);
 }
 
-#define TABLE                                                                                     \
-    .struct_size = sizeof(kry_op_table), .kind = "stencil", .apply = stencil_apply,               \
-    .apply_transpose = stencil_apply, .residual = stencil_residual, .diagonal = stencil_diagonal, \
-    .update = stencil_update, .describe = stencil_describe, .destroy = stencil_destroy,           \
-    .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour, .twin = kry_stencil_twin
+static const kry_op_table stencil_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "stencil",
+    .apply = stencil_apply,
+    .apply_transpose = stencil_apply,
+    .residual = stencil_residual,
+    .diagonal = stencil_diagonal,
+    .update = stencil_update,
+    .describe = stencil_describe,
+    .destroy = stencil_destroy,
+    .twin = kry_stencil_twin,
+};
 
-static const kry_op_table stencil_table = { TABLE, .apply_direction = stencil_direction,
-                                            .apply_step = stencil_step,
-                                            .run_cg = kry_stencil_run_cg };
 /* A persistent kernel cannot exchange halos. */
-static const kry_op_table slab_table = { TABLE, .apply_direction = stencil_direction,
-                                         .apply_step = stencil_step };
+#define SWEEPS .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour
+#define STEPS  .apply_direction = stencil_direction, .apply_step = stencil_step
+
+static const kry_op_fused *fused_of(const kry_stencil *A)
+{
+    static const kry_op_fused slab = { SWEEPS, STEPS },
+                              whole = { SWEEPS, STEPS, .run_cg = kry_stencil_run_cg };
+    return kry_stencil_is_slab(A) ? &slab : &whole;
+}
 
 kry_stencil *kry_stencil_of(const kry_op *op)
 {
-    bool is = op && (op->table == &stencil_table || op->table == &slab_table);
-    return is ? op->self : NULL;
+    return op && op->table == &stencil_table ? op->self : NULL;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -215,12 +225,11 @@ static bool is_singular(const kry_stencil *A)
 void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES])
 {
     snprintf(text, KRY_STENCIL_DEFINES,
-             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s",
-             A->axes, ghost_define(A, 0, false), ghost_define(A, 0, true),
-             ghost_define(A, 1, false), ghost_define(A, 1, true), ghost_define(A, 2, false),
-             ghost_define(A, 2, true), A->variable ? " -DVARIABLE" : "",
-             A->singular ? " -DDRIFT" : "", A->slab.low ? " -DSHARED_LOW" : "",
-             A->slab.high ? " -DSHARED_HIGH" : "", more);
+             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s", A->axes,
+             ghost_define(A, 0, false), ghost_define(A, 0, true), ghost_define(A, 1, false),
+             ghost_define(A, 1, true), ghost_define(A, 2, false), ghost_define(A, 2, true),
+             A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
+             A->slab.low ? " -DSHARED_LOW" : "", A->slab.high ? " -DSHARED_HIGH" : "", more);
 }
 
 /* slab: NULL for all layers */
@@ -338,7 +347,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
                                  KRY_SYMMETRIC | (A->singular ? KRY_SINGULAR : KRY_POSITIVE) };
-    TRY(kry_op_create(dev, kry_stencil_is_slab(A) ? &slab_table : &stencil_table, A, &shape, out));
+    TRY(kry_op_create_fused(dev, &stencil_table, fused_of(A), A, &shape, out));
     A = NULL;
 done:
     kry_halo_release(&halo);

@@ -98,7 +98,7 @@ static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
     return A->coefficient ? &A->coefficient : &A->face[0];
 }
 
-/* resident.c: run_cg of the operator's table, self is the stencil; and what it keeps. New
+/* resident.c: run_cg of kry_op_fused, self is the stencil; and what it keeps. New
  * coefficients in the same buffers need nothing; buffers that change, a release before. */
 kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
 void kry_stencil_resident_release(kry_stencil *A);

@@ -1,18 +1,18 @@
 /*
- * stencil_persistent.c - conjugate gradients on a grid that fits on the chip: cl/resident.cl, and how it is
- * cut into groups.
+ * stencil_persistent.c - conjugate gradients in one persistent kernel, for grids whose vectors fit
+ * into registers and local memory. Kernel: cl/resident.cl.
  *
- *   p := r + beta p,  s := A r + beta s = A p,  x += alpha p,  r -= alpha s
- *   gamma := r'r,  delta := r'A r                              both at once
- *   beta := gamma / old gamma,  p's := delta - beta^2 old p's,  alpha := gamma / p's
+ *   p := r + beta p,  s := A r + beta s = A p,  x += alpha p,  r -= alpha s gamma := r'r,  delta :=
+ *   r'A r                              both at once beta := gamma / old gamma,  p's := delta -
+ *   beta^2 old p's,  alpha := gamma / p's
  *
  * Storage     two sets of x, r, p, s, and the r that neighbours read: 9 n numbers
- * Per step    no vector comes from memory; neighbours' r pass through the cache between groups
+ * Per step    no vector is read from memory; groups exchange the r of neighbours through the cache
  * Waits       once for each KRY_CG_CHUNK iterations
- * Fails       if the device cannot hold n unknowns at once, or a launch was aborted. The other
- *             set and x are then what they were
- * Source      A. T. Chronopoulos, C. W. Gear, J. Comput. Appl. Math. 25 (1989); the barrier is
- *             that of cl/barrier.clh
+ * Fails       if the device cannot hold n unknowns at once, or a launch was aborted. Then the other
+ *             set and x have not changed
+ * Source      A. T. Chronopoulos, C. W. Gear, J. Comput. Appl. Math. 25 (1989); the barrier is that
+ *             of cl/barrier.clh
  */
 #include "device/barrier.h"
 #include "device/tuning.h"
@@ -31,22 +31,24 @@ typedef struct kry_stencil_resident {
     kry_kernel *kernel;   /* borrowed from the device */
     kry_barrier *barrier; /* owned */
     int group, per;       /* work-items per group, unknowns per work-item */
-    int groups;           /* that hold n unknowns */
-    bool shared;          /* r of a group in its local memory */
+    int groups;           /* so many hold n unknowns */
+    bool shared;          /* groups keep r in local memory */
     cl_mem set[2];        /* owned: x, r, p, s, `pitch` numbers each */
     cl_mem published;     /* owned: r */
     cl_mem part, out;     /* owned: a pair for each group; OUT_SIZE numbers of type ACC */
     void *host_out;       /* owned */
-    int current;          /* set with the last good state */
+    int current;          /* the set with the last valid state */
     unsigned ticket;      /* of the recurrence in it */
     double gamma, pq;     /* its scalars */
     cl_int n, pitch, size[3], steps, fresh; /* arguments */
     kry_scalar target2, gamma_arg, pq_arg, weight[3];
 } resident;
 
-/* ---- shapes: about a group to a compute unit. Small groups have cheap barriers of their own, few
- *      groups cheap ones among each other; what an H200 liked best (docs/benchmarks.md). No more
- *      than 512, which leaves each 128 registers where there are 65536 ---- */
+/* ---- shapes -------------------------------------------------------------------------------
+ *
+ * About one group per compute unit. Barriers within small groups are cheap, and so are barriers
+ * among few groups. The order is by speed on an H200 (docs/benchmarks.md). No group is larger than
+ * 512, so that of 65536 registers each work-item has 128. */
 
 typedef struct shape {
     int group, per, shared;
@@ -57,7 +59,7 @@ static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 },  { 256, 2, 1 }
                                     { 512, 4, 1 }, { 256, 16, 1 }, { 512, 8, 1 } };
 static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
 
-/* Local memory of a group. */
+/* The local memory that a group needs. */
 static int64_t local_bytes(const kry_stencil *A, shape s)
 {
     int64_t pair = 2 * (int64_t)sizeof(kry_partial), slack = 512;
@@ -65,7 +67,7 @@ static int64_t local_bytes(const kry_stencil *A, shape s)
            slack;
 }
 
-/* Whether groups of this shape could do, one to a compute unit. */
+/* Whether groups of this shape, one per compute unit, can hold the grid. */
 static bool worth_trying(const kry_stencil *A, shape s)
 {
     const kry_device_info *info = &A->dev->info;
@@ -73,7 +75,7 @@ static bool worth_trying(const kry_stencil *A, shape s)
            (int64_t)s.group * s.per * info->compute_units >= A->n;
 }
 
-/* One for experiments: "group=256 per-item=2 shared=1" under resident/shape. */
+/* A shape for experiments, from the tuning file: resident/shape group=256 per-item=2 shared=1 */
 static bool given_shape(kry_device *dev, shape *s)
 {
     char text[64];
@@ -132,7 +134,7 @@ static void defines(const kry_stencil *A, const resident *R, char *text, size_t 
                                  kry_ghost(A->high[a]));
 }
 
-/* Groups of this shape, if enough of them can wait for each other. */
+/* Use groups of this shape if enough of them can wait for each other. */
 static kry_status try_shape(const kry_stencil *A, resident *R, shape s)
 {
     kry_status st = KRY_OK;
@@ -153,7 +155,7 @@ done:
     return st;
 }
 
-/* The shapes that may do, the best first: how many. */
+/* List the shapes that can hold the grid, the fastest first; returns how many. */
 static int candidates(const kry_stencil *A, shape list[MAX_SHAPES])
 {
     bool gpu = A->dev->info.gpu;
@@ -235,7 +237,7 @@ done:
 
 /* ---- running ---------------------------------------------------------------------- */
 
-/* x and r into the set, without the p and s of another solve. */
+/* Copy x and r into the set, and clear the p and s of an earlier solve. */
 static kry_status begin(const kry_stencil *A, resident *R, kry_cg_run *run)
 {
     kry_status st = KRY_OK;
@@ -259,7 +261,7 @@ static double out_at(const resident *R, int i)
                              : (double)((const float *)R->host_out)[i];
 }
 
-/* A chunk of iterations, and what came of it. */
+/* Run a chunk of iterations and read its results. */
 static kry_status launch(const kry_stencil *A, resident *R, const kry_cg_run *run)
 {
     kry_status st = KRY_OK;
@@ -281,7 +283,7 @@ done:
     return st;
 }
 
-/* The set just written is the good one: its x, its scalars, its history. */
+/* Accept the set that was just written: its x, scalars and history. */
 static kry_status commit(const kry_stencil *A, resident *R, kry_cg_run *run)
 {
     kry_status st = KRY_OK;

@@ -1,7 +1,7 @@
 /*
- * stencil_relax.c - what relaxation methods and preconditioners ask of grid operators: sweeps that use the
- * diagonal without storing it, red-black sweeps in place, and the incomplete Poisson inverse.
- * Kernels: cl/stencil_relax.cl and cl/stencil_incomplete.cl, compiled on demand.
+ * stencil_relax.c - operations of grid operators for relaxation methods and preconditioners: sweeps
+ * that use the diagonal without storing it, red-black sweeps in place, and the incomplete Poisson
+ * inverse. Kernels: cl/stencil_relax.cl and cl/stencil_incomplete.cl, compiled on demand.
  */
 #include "grid/stencil.h"
 #include "operator/op.h"
@@ -19,7 +19,7 @@ static kry_status get_kernel(const kry_stencil *A, const char *stem, const char 
 
 /* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
 
-/* Never read nor written, where the kernel wants a buffer. */
+/* A buffer for an argument that the kernel will not use. */
 static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
 
 /* For aligned vectors and for all. */
@@ -84,7 +84,7 @@ done:
 
 /* ---- red and black ------------------------------------------------------------------------- */
 
-/* `columns` of points along the last axis, in pieces of that length. */
+/* A sweep over `columns` of points along the last axis, in pieces of that length. */
 static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length)
 {
     int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev);
@@ -99,7 +99,7 @@ static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, 
                         .slab = kry_stencil_is_slab(A) };
 }
 
-/* CPUs walk shares of `work`, which stand for all points. */
+/* On CPUs, a sweep in shares of `work`. */
 static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
 {
     return (kry_sweep){ .kernel = kernel,
@@ -110,7 +110,7 @@ static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
                         .slab = kry_stencil_is_slab(A) };
 }
 
-/* Neighbours along an axis that closes on itself must differ in colour, too. */
+/* Neighbours across a periodic boundary must differ in colour, too. */
 static kry_status check_colours(const kry_stencil *A)
 {
     static const char name[] = "xyz";
@@ -127,7 +127,7 @@ done:
     return st;
 }
 
-/* Half as many points as a sweep has, in columns half as long. CPUs own rows. */
+/* A colour has half of the points, in columns half as long. CPUs share out rows. */
 static kry_status make_colours(kry_stencil *A)
 {
     kry_status st = KRY_OK;
@@ -168,7 +168,7 @@ done:
 
 /* ---- the incomplete Poisson inverse --------------------------------------------------------- */
 
-/* What the diagonal of a point inside and of one beside a side of this kind have in common. */
+/* Whether this axis adds the same to the diagonal of all points. */
 static bool same_beside(const kry_stencil *A, int a)
 {
     kry_side low = A->low[a], high = A->high[a];
@@ -190,22 +190,22 @@ double kry_stencil_diagonal_entry(const kry_stencil *A)
     return d;
 }
 
-/* The grid that the incomplete inverse is made for: of a slab only what is here. L of the whole
- * grid reaches the neighbours' neighbours, twice as far as a halo; without the couplings to other
- * parts M is symmetric and positive as before, in blocks. */
+/* The grid for which the incomplete inverse is made: of a slab only what is here. With L of the
+ * whole grid, K' D^-1 K would need two layers of each neighbour. Without the couplings to other
+ * parts M is block diagonal, and symmetric and positive as before. */
 static kry_stencil block_of(const kry_stencil *A)
 {
     kry_stencil block = *A;
     int last = A->axes - 1;
 
-    if (A->slab.low) block.low[last] = KRY_DIRICHLET; /* nothing of the neighbour beyond */
+    if (A->slab.low) block.low[last] = KRY_DIRICHLET; /* cut the coupling */
     if (A->slab.high) block.high[last] = KRY_DIRICHLET;
     block.slab.low = block.slab.high = false;
     return block;
 }
 
-/* For aligned vectors and for all. In space, with faces of their own, vectors are half as wide: 72
- * registers instead of 128. */
+/* For aligned vectors and for all. In three dimensions with stored faces, work-items take half as
+ * many points: 72 registers instead of 128. */
 static kry_status make_poisson(kry_stencil *A, bool scalar)
 {
     kry_status st = KRY_OK;

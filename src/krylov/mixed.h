@@ -1,11 +1,11 @@
 /*
- * mixed.h - what is kept in double around a solver in single: x, and who knows the residual.
+ * mixed.h - x and its residual in double around a solver in single.
  */
 #ifndef KRY_MIXED_INTERNAL_H
 #define KRY_MIXED_INTERNAL_H
 
+#include "krylov/method.h"
 #include "krylov/options.h"
-#include "krylov/stop.h"
 
 /* ---- equilibrate.c: the matrix in single is factor S A S ---- */
 
@@ -19,7 +19,29 @@ kry_status kry_equilibrium_find(const kry_op *A, kry_equilibrate how, bool diago
                                 kry_equilibrium *e);
 void kry_equilibrium_release(kry_equilibrium *e);
 
-/* ---- the outside ---- */
+/* ---- the solver in single ---- */
+
+typedef struct kry_inner {
+    kry_op *system, *solver; /* retained */
+    kry_krylov *K;           /* what is behind the solver */
+    kry_vec *r, *x;          /* n in single; x is zero between corrections */
+    int64_t most;            /* iterations of a correction for the flexible scheme; 0: any number */
+    double rtol;             /* what such a correction leaves of its residual; 0: nothing */
+    double scale, last_scale; /* r and x are so many times smaller than they should be; and were in
+                                 the correction before */
+    int64_t iterations;       /* of this solve so far, and bytes that they moved */
+    double bytes;
+} kry_inner;
+
+/* I->scale := the power of two that makes a residual of this norm one of norm 1 to 2, so that nothing
+ * under- or overflows. */
+void kry_inner_scale(kry_inner *I, double scaled_norm);
+/* x from I->r for the scheme that c belongs to. scaled_norm: ||S r|| in double. */
+kry_status kry_inner_refine(kry_inner *I, const kry_cycle *c, double scaled_norm, bool reliable);
+/* x from I->r, up to `most` iterations or until rtol: an application of a preconditioner. */
+kry_status kry_inner_precondition(kry_inner *I, double scaled_norm);
+
+/* ---- the outer iteration in double ---- */
 
 /* b and x of a solve: on the device, or on the host. */
 typedef struct kry_ends {
@@ -29,63 +51,75 @@ typedef struct kry_ends {
     double *host_x;
 } kry_ends;
 
-/* What is solved inside: by a solver in single, from residuals that the outside gives it. */
-typedef struct kry_inside {
-    kry_op *system, *solver; /* in single; retained */
-    kry_watch *watch;        /* the solver's */
-    kry_vec *rhs, *x;        /* n in single; x is zero between solves */
-    bool deflated;           /* the solver asks for residuals of its own */
-    int64_t most;            /* iterations of a solve inside a flexible method; 0: as it takes */
-    double rtol;             /* what it leaves; 0: nothing */
-    int64_t iterations;      /* of this solve so far, counted here; and what they moved */
-    double bytes;
-} kry_inside;
-
 typedef struct kry_outer kry_outer;
 typedef struct kry_outer_table {
-    /* A solve begins: x is taken over, norm_b and inconsistent are known. */
+    /* A solve begins: x is taken over. */
     kry_status (*begin)(kry_outer *O, const kry_ends *ends);
-    /* Go on with the x that is there, by a flexible method around solves inside, or without. */
-    kry_status (*flexible)(kry_outer *O, const kry_stop *stop, kry_result *res);
-    kry_status (*plain)(kry_outer *O, const kry_stop *stop, kry_result *res);
-    /* A's null space goes out of x, unless that costs digits. */
-    kry_status (*centre)(kry_outer *O, kry_result *res);
+    /* Go on by this scheme with the x that is there. */
+    kry_status (*run)(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res);
     kry_status (*end)(kry_outer *O, const kry_ends *ends);
     kry_status (*update)(kry_outer *O); /* A has new values */
     void (*destroy)(kry_outer *O);
 } kry_outer_table;
 
 struct kry_outer {
-    kry_truth truth; /* first: of reliable updates and of classical refinement */
     const kry_outer_table *table;
     const kry_op *A, *system; /* in double, A and what is solved with; borrowed */
     const kry_options *options;
-    kry_inside *inside; /* borrowed; NULL: there is nothing in single */
-    kry_equilibrium e;  /* borrowed: what the inside's system is scaled by */
+    kry_inner *inner;  /* borrowed; NULL: there is nothing in single */
+    kry_equilibrium e; /* borrowed: what the inner system is scaled by */
     kry_flexible beta;
-    bool pinned;         /* host: the first unknown of `A` is */
-    kry_monitor monitor; /* of the flexible and the plain method */
+    bool pinned;   /* host: the first unknown of `A` is */
+    bool flexible; /* that scheme is needed for certain */
+    bool reliable; /* refinement goes on along the last direction, */
+    double drop;   /* and a cycle of it ends at this share of its first residual */
+    kry_stop stop;
+    kry_monitor monitor;       /* of the flexible and the plain method; */
+    kry_monitor inner_monitor; /* of refinement; NULL: none */
     void *monitor_user;
-    double norm_b, inconsistent, target; /* as in kry_result */
-    double least;                        /* true residual of the x that is kept */
-    int64_t products;                    /* in double, outside of the plain method */
+    double least;     /* true residual of the x that is kept */
+    int64_t products; /* in double, outside of the plain method */
 };
 
-/* A truth that has told norm: norms r and S r of the residual; scale and unit follow. */
-void kry_truth_scale(kry_truth *T, double norm, double scaled_norm);
-/* Whether the x with this residual takes the place of the one before. */
-bool kry_outer_accepts(kry_outer *O, double norm);
-/* The same of a method in double that has ended; if not, its result tells of the x that stays. */
+/* Whether the x of a method that has ended takes the place of the one before; if not, its result
+ * tells of the x that stays. */
 bool kry_outer_takes(kry_outer *O, kry_result *res);
-/* One solve inside for the rhs that is there, which `outside` has scaled: x from zero, one cycle.
- */
-kry_status kry_inside_solve(kry_inside *I, const kry_truth *outside);
+/* With what `like` has filled in. */
+kry_status kry_outer_host(const kry_outer *like, kry_outer **O);
+kry_status kry_outer_device(const kry_outer *like, kry_outer **O);
 
-/* mixed_device.c */
-/* With what `like` has filled in; flexible: its method is needed for certain. */
-kry_status kry_outer_host(const kry_outer *like, const kry_stop *stop, bool flexible,
-                          kry_outer **O);
-kry_status kry_outer_device(const kry_outer *like, const kry_stop *stop, bool flexible,
-                            kry_outer **O);
+/* ---- the solver: mixed.c solves, mixed_create.c makes one ---- */
+
+typedef struct kry_mixed {
+    kry_op *A, *system; /* in double, retained: A, and what is solved with */
+    kry_op *converted;  /* A in single; NULL: single cannot hold it */
+    kry_inner inner;
+    kry_equilibrium e;
+    kry_outer *outer;
+    kry_options options;       /* of the solver in single */
+    kry_subdomains subdomains; /* on a part of a team; owned */
+    kry_stop stop;
+    kry_monitor monitor;
+    void *monitor_user;
+    kry_scheme asked;   /* by the parameters */
+    kry_scheme fitting; /* what a solve begins with where single can hold the matrix */
+    char refused[160];  /* why single cannot; "": it can */
+    double setup_seconds;
+    struct {
+        kry_scheme scheme;   /* under way */
+        int64_t doubled;     /* iterations of the plain method in double so far, */
+        double bytes;        /* and what they moved */
+        double start;        /* seconds */
+        double best;         /* flexible: the least residual so far, */
+        int64_t best_step;   /* the step that gave it, */
+        bool stalled, spent; /* and whether it was stopped: no progress, no iterations left */
+    } now;                   /* of this solve */
+} kry_mixed;
+
+extern const kry_op_table kry_mixed_table, kry_mixed_host_table;
+void kry_mixed_destroy(void *self);
+/* What the solvers in single and in double show, with the numbers of the whole solve. user: M */
+int kry_mixed_inner_monitor(void *user, const kry_iteration *it);
+int kry_mixed_outer_monitor(void *user, const kry_iteration *it);
 
 #endif

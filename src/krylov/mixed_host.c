@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_PRECOND = 2, STOP_MATRIX = 3 }; /* as in cl/direction.clh */
-
 typedef struct host_outer {
     kry_outer outer; /* first */
     kry_host_op *A;  /* borrowed */
@@ -26,7 +24,10 @@ typedef struct host_outer {
     const double *b; /* borrowed for a solve, or own_b */
     double *own_b;
     double *z, *p, *q, *diagonal; /* of conjugate gradients here; made when they are needed */
-    kry_watch watch;
+    kry_scheme scheme;            /* under way */
+    kry_cycle c;
+    kry_judge judge;
+    kry_story story;
 } host_outer;
 
 static host_outer *host_of(kry_outer *O) { return (host_outer *)O; }
@@ -78,8 +79,9 @@ static double residual_of(host_outer *H, const double *x)
     for (int64_t i = 0; i < H->n; i++) H->r[i] = H->b[i] - H->r[i];
     project(H, H->r);
     if (isfinite(H->outer.least)) H->outer.products++;
+    double whole_target = kry_judge_whole_target(&H->judge);
     double norm = sqrt(dot(H->r, H->r, H->n));
-    bool unpins = H->pin != 0 && H->outer.inconsistent <= H->outer.target;
+    bool unpins = H->pin != 0 && H->judge.inconsistent <= whole_target;
     double whole = unpins ? unpinned_norm(H, x) : norm;
     if (!(whole > norm)) whole = norm; /* NaN stays */
     H->share = norm > 0 && isfinite(whole) ? whole / norm : 1;
@@ -93,125 +95,186 @@ static double scale_at(const host_outer *H, int64_t i)
     return H->outer.e.scale ? H->outer.e.scale[i] : 1;
 }
 
-/* d := S r / T->scale, which is found */
-static kry_status narrow(host_outer *H, kry_truth *T, const double *r, kry_vec *d)
+/* inner r := S r by a power of two; *scaled := ||S r|| */
+static kry_status narrow(host_outer *H, const double *r, double *scaled)
 {
     kry_status st = KRY_OK;
-    double norm = 0, scaled = 0;
+    kry_inner *I = H->outer.inner;
 
+    *scaled = 0;
     for (int64_t i = 0; i < H->n; i++) {
         double s = scale_at(H, i) * r[i];
-        norm += r[i] * r[i], scaled += s * s;
+        *scaled += s * s;
     }
-    kry_truth_scale(T, sqrt(norm), sqrt(scaled));
-    for (int64_t i = 0; i < H->n; i++) H->single[i] = (float)(scale_at(H, i) * r[i] / T->scale);
-    TRY(kry_vec_write(d, H->single));
+    *scaled = sqrt(*scaled);
+    kry_inner_scale(I, *scaled);
+    for (int64_t i = 0; i < H->n; i++) H->single[i] = (float)(scale_at(H, i) * r[i] / I->scale);
+    TRY(kry_vec_write(I->r, H->single));
 done:
     return st;
 }
 
-/* y := x + a S d, and d := 0; x NULL: zero */
-static kry_status widen(host_outer *H, const double *x, double a, kry_vec *d, double *y)
+/* y := x + S times the correction, which is cleared; x NULL: zero */
+static kry_status widen(host_outer *H, const double *x, double *y)
 {
     kry_status st = KRY_OK;
+    const double a = H->outer.e.factor * H->outer.inner->scale;
 
-    TRY(kry_vec_read(d, H->single));
-    TRY(kry_vec_fill(d, 0));
+    TRY(kry_vec_read(H->outer.inner->x, H->single));
+    TRY(kry_vec_fill(H->outer.inner->x, 0));
     for (int64_t i = 0; i < H->n; i++)
         y[i] = (x ? x[i] : 0) + a * (scale_at(H, i) * (double)H->single[i]);
 done:
     return st;
 }
 
-static kry_status host_truth(kry_truth *T, kry_vec *d, kry_vec *r)
+/* x := x + the correction, in the other buffer. */
+static kry_status add_correction(host_outer *H)
 {
-    host_outer *H = host_of((kry_outer *)T);
-    kry_status st = KRY_OK;
-
-    TRY(widen(H, H->x[H->at], H->outer.e.factor * T->scale, d, H->x[!H->at]));
-    double norm = residual_of(H, H->x[!H->at]);
-    TRY(narrow(H, T, H->r, r));
-    T->norm *= H->share, T->unit *= H->share;
-    if (kry_outer_accepts(&H->outer, norm))
-        H->at = !H->at;
-    else
-        T->norm = INFINITY;
-done:
+    kry_status st = widen(H, H->x[H->at], H->x[!H->at]);
+    H->at = !H->at;
     return st;
 }
 
 /* ---- conjugate gradients ---------------------------------------------------------------- */
 
-/* z := M r: a solve inside, or the diagonal */
-static kry_status precondition(host_outer *H, bool inside)
+/* z := M r: a correction in single, or the diagonal */
+static kry_status precondition(host_outer *H)
 {
     kry_status st = KRY_OK;
-    kry_truth T = { .scale = 1 };
+    double scaled;
 
-    if (!inside) {
+    if (H->scheme != KRY_SCHEME_FLEXIBLE) {
         for (int64_t i = 0; i < H->n; i++) H->z[i] = H->r[i] / H->diagonal[i];
         return KRY_OK;
     }
-    TRY(narrow(H, &T, H->r, H->outer.inside->rhs));
-    TRY(kry_inside_solve(H->outer.inside, &T));
-    TRY(widen(H, NULL, H->outer.e.factor * T.scale, H->outer.inside->x, H->z));
+    TRY(narrow(H, H->r, &scaled));
+    TRY(kry_inner_precondition(H->outer.inner, scaled));
+    TRY(widen(H, NULL, H->z));
+    H->outer.products++; /* this step's */
 done:
     return st;
 }
 
-/* An iteration; what breaks down is left to the watch. */
-static kry_status step(host_outer *H, double *x, bool inside, double *rho, double *alpha, bool *go)
+/* Write down the residual of this iteration, which may end the cycle. */
+static kry_status look(host_outer *H, double residual)
+{
+    kry_status st = KRY_OK;
+    kry_story *s = &H->story;
+
+    TRY(kry_story_add(s, s->iteration, residual));
+    TRY(kry_story_show(s, s->iteration));
+    s->end_value = s->residual;
+    if (residual <= H->c.goal)
+        s->end = KRY_END_CONVERGED;
+    else if (!isfinite(residual))
+        s->end = KRY_END_NOT_FINITE;
+done:
+    return st;
+}
+
+/* An iteration, which may break down. */
+static kry_status step(host_outer *H, double *x, double *rho, double *alpha)
 {
     kry_status st = KRY_OK;
     int64_t n = H->n;
-    kry_watch *w = &H->watch;
+    kry_story *s = &H->story;
 
-    TRY(precondition(H, inside));
-    double now = dot(H->r, H->z, n), r2 = dot(H->r, H->r, n);
+    TRY(precondition(H));
+    double now = dot(H->r, H->z, n);
     double change = H->outer.beta == KRY_FLETCHER_REEVES ? now : -*alpha * dot(H->z, H->q, n);
     double noise = 1e-20 * *rho; /* as in cl/pcg.cl */
     double beta = *rho > 0 && change > 0 && now > noise ? change / *rho : 0;
-    *go = now > 0;
-    if (!*go) return kry_watch_take(w, &r2, 0, STOP_PRECOND, now);
+    if (!(now > 0)) return s->end = KRY_END_PRECOND, s->end_value = now, KRY_OK;
     for (int64_t i = 0; i < n; i++) H->p[i] = H->z[i] + beta * H->p[i];
     product(H, H->p, H->q);
     double pq = dot(H->p, H->q, n);
-    *go = pq > 0;
-    if (!*go) return kry_watch_take(w, &r2, 0, STOP_MATRIX, pq);
+    if (!(pq > 0)) return s->end = KRY_END_MATRIX, s->end_value = pq, KRY_OK;
     *alpha = now / pq, *rho = now;
     for (int64_t i = 0; i < n; i++) x[i] += *alpha * H->p[i], H->r[i] -= *alpha * H->q[i];
     project(H, H->r);
-    if (inside) H->outer.products++;
-    w->iteration++;
-    TRY(kry_watch_measured(w, sqrt(dot(H->r, H->r, n)), go));
+    s->iteration++;
+    TRY(look(H, sqrt(dot(H->r, H->r, n))));
 done:
     return st;
 }
 
-static kry_status cycle(host_outer *H, double *x, bool inside, double residual)
+static kry_status iterate(host_outer *H)
 {
     kry_status st = KRY_OK;
     double rho = 0, alpha = 0;
-    bool go = true;
 
     memset(H->p, 0, (size_t)H->n * sizeof *H->p);
     memset(H->q, 0, (size_t)H->n * sizeof *H->q);
-    TRY(kry_watch_cycle(&H->watch));
-    if (H->watch.iteration == 0) TRY(kry_watch_measured(&H->watch, residual, &go));
-    while (go) TRY(step(H, x, inside, &rho, &alpha, &go));
+    if (H->story.iteration == 0) TRY(look(H, H->c.norm));
+    while (kry_story_goes_on(&H->story)) TRY(step(H, H->x[H->at], &rho, &alpha));
 done:
     return st;
 }
 
-static kry_status make_ready(host_outer *H, const kry_stop *stop)
+/* ---- rounds ------------------------------------------------------------------------------ */
+
+static bool refines(const host_outer *H) { return H->judge.drop > 0; }
+
+static void compute_residual(host_outer *H, double *norm)
+{
+    *norm = residual_of(H, H->x[H->at]);
+    H->c.norm = *norm / H->share;
+    H->story.unit = H->share;
+    bool half = H->share > 1 && H->judge.restarts >= 0 && !refines(H); /* as in method.c */
+    H->c.goal = (half ? 0.5 * H->judge.target : kry_judge_goal(&H->judge, *norm)) / H->share;
+    if (!refines(H)) return;
+    if (kry_residual_accept(*norm, &H->judge.least))
+        H->outer.least = *norm;
+    else
+        H->at = !H->at, *norm = INFINITY;
+}
+
+static kry_status find_residual(void *self, double *norm)
+{
+    host_outer *H = self;
+    kry_inner *I = H->outer.inner;
+    kry_status st = KRY_OK;
+    bool first = H->judge.restarts < 0, moved = false;
+    double scaled;
+
+    compute_residual(H, norm);
+    if (first) TRY(kry_guess_check(*norm));
+    if (!refines(H) || !I->K->deflation) return KRY_OK;
+    TRY(narrow(H, H->r, &scaled));
+    TRY(kry_null_space_project(&I->K->system.null, I->r));
+    TRY(kry_krylov_start(I->K, first, I->r, I->x, &moved));
+    if (!moved) return KRY_OK;
+    TRY(add_correction(H));
+    compute_residual(H, norm);
+done:
+    return st;
+}
+
+static kry_status run_cycle(void *self)
+{
+    host_outer *H = self;
+    kry_status st = KRY_OK;
+    double scaled;
+
+    H->c.goes_on = kry_judge_keeps(&H->judge, &H->story);
+    H->judge.restarts++;
+    H->story.end = KRY_END_NONE;
+    if (!refines(H)) return iterate(H);
+    TRY(narrow(H, H->r, &scaled));
+    TRY(kry_inner_refine(H->outer.inner, &H->c, scaled, H->outer.reliable));
+    TRY(add_correction(H));
+done:
+    return st;
+}
+
+static kry_status make_ready(host_outer *H)
 {
     kry_status st = KRY_OK;
     double **arrays[] = { &H->z, &H->p, &H->q, &H->diagonal };
 
     for (size_t i = 0; i < COUNT(arrays); i++)
         if (!*arrays[i]) TRY(kry_alloc((size_t)H->n, sizeof(double), arrays[i]));
-    if (!H->watch.dev)
-        TRY(kry_watch_create(H->A->dev, stop, H->outer.monitor, H->outer.monitor_user, &H->watch));
     H->A->table->diagonal(H->A, H->diagonal);
     H->diagonal[0] += H->pin;
     for (int64_t i = 0; i < H->n; i++)
@@ -223,40 +286,63 @@ done:
     return st;
 }
 
-static kry_status run(kry_outer *O, bool inside, const kry_stop *stop, kry_result *res)
+/* A's null space goes out of x, unless that costs digits. */
+static void centre(host_outer *H, kry_result *res)
 {
+    double *x = H->x[!H->at];
+
+    if (!H->projects) return;
+    memcpy(x, H->x[H->at], (size_t)H->n * sizeof *x);
+    project(H, x);
+    double norm = residual_of(H, x);
+    bool lost = res->true_residual <= res->target || norm > 2 * res->true_residual;
+    if (norm > res->target && lost) return;
+    H->at = !H->at;
+    kry_judge_again(norm, res);
+}
+
+static kry_status host_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res)
+{
+    static const kry_rounds rounds = { find_residual, run_cycle };
     host_outer *H = host_of(O);
     kry_status st = KRY_OK;
+    bool refining = scheme != KRY_SCHEME_FLEXIBLE && scheme != KRY_SCHEME_DOUBLE;
+    int before = H->at;
 
-    TRY(make_ready(H, stop));
-    H->watch.stop.rtol = stop->rtol, H->watch.stop.atol = stop->atol;
-    H->watch.stop.max_iter = stop->max_iter;
-    double *x = H->x[!H->at];
-    memcpy(x, H->x[H->at], (size_t)H->n * sizeof *x);
-    kry_watch_begin(&H->watch, O->norm_b);
-    kry_watch_leave(&H->watch, O->inconsistent);
-    double residual = residual_of(H, x), guess = residual;
-    TRY(kry_guess_check(residual));
-    while (kry_watch_judge(&H->watch, residual, res)) {
-        TRY(cycle(H, x, inside, residual));
-        residual = residual_of(H, x);
-        H->watch.unit = H->share;
-        if (H->share > 1) H->watch.goal = 0.5 * H->watch.target; /* as in pcg.c */
+    H->scheme = scheme;
+    H->judge.stop = O->stop;
+    H->judge.drop = refining ? O->drop : 0;
+    const kry_method *words = refining ? O->inner->K->method : &kry_pcg_method;
+    H->judge.words[0] = &words->precond, H->judge.words[1] = &words->matrix;
+    if (!refining) TRY(make_ready(H));
+    if (O->inner) TRY(kry_vec_fill(O->inner->x, 0));
+    H->story.monitor = refining ? O->inner_monitor : O->monitor;
+    H->story.exact = H->story.monitor && O->stop.check_every;
+    H->story.inner = terms->inner;
+    H->c = (kry_cycle){ .story = &H->story };
+    kry_story_begin(&H->story, terms->max_iter);
+    kry_judge_begin(&H->judge, H->judge.norm_b, H->judge.inconsistent);
+    H->story.target = H->judge.target;
+    if (H->judge.norm_b == 0) {
+        memset(H->x[H->at], 0, (size_t)H->n * sizeof(double));
+        kry_judge_end(&H->judge, &H->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0, res);
+        return KRY_OK;
     }
-    if (kry_outer_takes(O, res)) H->at = !H->at;
-    if (!isfinite(O->least)) O->least = res->true_residual = guess; /* which is kept */
+    if (!refining) {
+        memcpy(H->x[!H->at], H->x[H->at], (size_t)H->n * sizeof(double));
+        H->at = !H->at;
+    }
+    TRY(kry_judge_run(&H->judge, &H->story, &rounds, H, res));
+    if (refining) {
+        res->true_residual = O->least;
+    } else if (!kry_outer_takes(O, res)) {
+        H->at = before;
+        if (!isfinite(O->least)) O->least = res->true_residual = residual_of(H, H->x[H->at]);
+    }
+    centre(H, res);
+    kry_judge_consistency(&H->judge, res);
 done:
     return st;
-}
-
-static kry_status host_flexible(kry_outer *O, const kry_stop *stop, kry_result *res)
-{
-    return run(O, true, stop, res);
-}
-
-static kry_status host_plain(kry_outer *O, const kry_stop *stop, kry_result *res)
-{
-    return run(O, false, stop, res);
 }
 
 /* ---- around a solve --------------------------------------------------------------------- */
@@ -286,32 +372,17 @@ static kry_status host_begin(kry_outer *O, const kry_ends *ends)
     kry_status st = KRY_OK;
 
     TRY(take(H, ends));
-    O->norm_b = sqrt(dot(H->b, H->b, H->n));
-    for (int64_t i = 0; i < H->n && !isfinite(O->norm_b); i++)
+    double norm_b = sqrt(dot(H->b, H->b, H->n));
+    for (int64_t i = 0; i < H->n && !isfinite(norm_b); i++)
         CHECK(isfinite(H->b[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g", (long long)i,
               H->b[i]);
-    CHECK(isfinite(O->norm_b), KRY_ERR_ARGUMENT,
+    CHECK(isfinite(norm_b), KRY_ERR_ARGUMENT,
           "kry_solve: ||b||^2 cannot be summed in double: scale the system");
-    O->inconsistent = H->projects || H->pin != 0 ? fabs(mean(H->b, H->n)) * sqrt((double)H->n) : 0;
-    O->least = INFINITY;
+    H->judge.norm_b = norm_b;
+    H->judge.inconsistent =
+        H->projects || H->pin != 0 ? fabs(mean(H->b, H->n)) * sqrt((double)H->n) : 0;
 done:
     return st;
-}
-
-static kry_status host_centre(kry_outer *O, kry_result *res)
-{
-    host_outer *H = host_of(O);
-    double *x = H->x[!H->at];
-
-    if (!H->projects) return KRY_OK;
-    memcpy(x, H->x[H->at], (size_t)H->n * sizeof *x);
-    project(H, x);
-    double norm = residual_of(H, x);
-    bool lost = res->true_residual <= res->target || norm > 2 * res->true_residual;
-    if (norm > res->target && lost) return KRY_OK;
-    H->at = !H->at;
-    kry_judge_again(norm, res);
-    return KRY_OK;
 }
 
 static kry_status host_end(kry_outer *O, const kry_ends *ends)
@@ -341,7 +412,7 @@ done:
 static void host_destroy(kry_outer *O)
 {
     host_outer *H = host_of(O);
-    kry_watch_release(&H->watch);
+    kry_story_release(&H->story);
     double *arrays[] = { H->x[0], H->x[1], H->r, H->own_b, H->z, H->p, H->q, H->diagonal };
     for (size_t i = 0; i < COUNT(arrays); i++) free(arrays[i]);
     free(H->single);
@@ -350,15 +421,13 @@ static void host_destroy(kry_outer *O)
 
 static const kry_outer_table host_table = {
     .begin = host_begin,
-    .flexible = host_flexible,
-    .plain = host_plain,
-    .centre = host_centre,
+    .run = host_run,
     .end = host_end,
     .update = host_update,
     .destroy = host_destroy,
 };
 
-kry_status kry_outer_host(const kry_outer *like, const kry_stop *stop, bool flexible, kry_outer **O)
+kry_status kry_outer_host(const kry_outer *like, kry_outer **O)
 {
     kry_status st = KRY_OK;
     host_outer *H = NULL;
@@ -368,7 +437,6 @@ kry_status kry_outer_host(const kry_outer *like, const kry_stop *stop, bool flex
     TRY(kry_alloc(1, sizeof *H, &H));
     H->outer = *like;
     H->outer.table = &host_table;
-    H->outer.truth.residual = host_truth;
     H->A = kry_host_op_of(like->A);
     H->n = H->A->n;
     H->projects = (like->A->shape.traits & KRY_SINGULAR) && !like->pinned;
@@ -376,8 +444,9 @@ kry_status kry_outer_host(const kry_outer *like, const kry_stop *stop, bool flex
     TRY(kry_alloc(n, sizeof(double), &H->x[1]));
     TRY(kry_alloc(n, sizeof(double), &H->r));
     TRY(kry_alloc(n, sizeof(float), &H->single));
+    TRY(kry_story_create(H->A->dev, &like->stop, like->monitor, like->monitor_user, &H->story));
     TRY(host_update(&H->outer));
-    if (flexible || !like->inside) TRY(make_ready(H, stop));
+    if (like->flexible || !like->inner) TRY(make_ready(H));
     *O = &H->outer, H = NULL;
 done:
     if (H) host_destroy(&H->outer);

@@ -2,23 +2,32 @@
 #include "krylov/options.h"
 #include "base/number.h"
 #include "base/word_table.h"
+#include "krylov/method.h"
+#include "krylov/methods.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
 #include <stddef.h>
 #include <string.h>
 
+/* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, and the relaxations. */
+#define ONE_MORE(word, name) +1
+enum { PCG = 1, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
+#undef ONE_MORE
+
 /* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
  * of mixed precision. */
 enum { KRYLOV = 1, RELAXATION = 2, MIXED = 4, INNER = 8 };
 
-#define AT(field) offsetof(kry_options, field)
+#define METHOD_WORD(word, name) word "|"
+#define AT(field)               offsetof(kry_options, field)
 static const struct entry {
     kry_word word;
     size_t offset; /* in kry_options */
     size_t size;   /* of a text's room */
     unsigned of;   /* 0: all */
 } table[] = {
-    { { "method", KRY_WORD_CHOICE, "method=cg|pcg|jacobi|sor", "Krylov method, or relaxation" },
+    { { "method", KRY_WORD_CHOICE, "method=" KRY_METHOD_LIST(METHOD_WORD) "jacobi|sor",
+        "Krylov method, or relaxation" },
       AT(method),
       0,
       KRYLOV | RELAXATION | INNER },
@@ -91,7 +100,8 @@ static const struct entry {
       MIXED },
 };
 #undef AT
-_Static_assert(sizeof(kry_method) == sizeof(int), "choices are written as int");
+#undef METHOD_WORD
+_Static_assert(sizeof(kry_precision) == sizeof(int), "choices are written as int");
 
 const kry_word *kry_solver_word(int i)
 {
@@ -227,18 +237,17 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
 {
     kry_status st = KRY_OK;
     kry_op *system = NULL, *M = NULL, *D = NULL;
-    const char *precond = o->precond[0]                 ? o->precond
-                          : o->method == KRY_METHOD_PCG ? "jacobi"
-                                                        : "none";
+    const char *precond = o->precond[0] ? o->precond : o->method == PCG ? "jacobi" : "none";
 
     TRY(kry_options_system(A, o, &system));
     TRY(o->make_precond ? o->make_precond(o->make_user, A, &M)
                         : kry_precond_create(A, precond, &M));
     TRY(make_deflation(system, o, &D));
-    TRY(kry_pcg_create(system,
-                       KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
-                               .monitor_user = o->monitor_user, .resident = o->resident),
-                       solver));
+    TRY(kry_method_create(kry_method_number(o->method), system,
+                          KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
+                                  .monitor = o->monitor, .monitor_user = o->monitor_user,
+                                  .resident = o->resident),
+                          solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
@@ -248,7 +257,7 @@ done:
 
 static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op **solver)
 {
-    kry_relaxation_method method = o->method == KRY_METHOD_SOR ? KRY_SOR : KRY_JACOBI_ITERATION;
+    kry_relaxation_method method = o->method == SOR ? KRY_SOR : KRY_JACOBI_ITERATION;
 
     return kry_relaxation_create(A,
                                  KRY_RELAXATION(.method = method, .omega = o->omega,
@@ -257,10 +266,7 @@ static kry_status make_relaxation(const kry_op *A, const kry_options *o, kry_op 
                                  solver);
 }
 
-bool kry_options_relax(const kry_options *o)
-{
-    return o->method == KRY_METHOD_JACOBI || o->method == KRY_METHOD_SOR;
-}
+bool kry_options_relax(const kry_options *o) { return o->method == JACOBI || o->method == SOR; }
 
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver)
 {

@@ -9,12 +9,6 @@
 #include <kry/solver.h>
 
 /* The choices of words, in the order in which options.c lists them. */
-typedef enum kry_method {
-    KRY_METHOD_CG,
-    KRY_METHOD_PCG,
-    KRY_METHOD_JACOBI,
-    KRY_METHOD_SOR
-} kry_method;
 typedef enum kry_null_space_word { KRY_NULL_SPACE_PROJECT, KRY_NULL_SPACE_PIN } kry_null_space_word;
 typedef enum kry_precision {
     KRY_PRECISION_SINGLE,
@@ -24,7 +18,7 @@ typedef enum kry_precision {
 
 typedef struct kry_options {
     unsigned given; /* bit i: word number i of kry_solver_word */
-    kry_method method;
+    int method;     /* its place in the form of the word "method"; 0: conjugate gradients */
     char precond[64], deflation[256]; /* "": not given */
     kry_resident resident;
     kry_null_space_word null_space;

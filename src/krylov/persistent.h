@@ -1,25 +1,24 @@
 /*
- * persistent.h - conjugate gradients that stay on the chip, as a solver sees them: an offer of the
- * operator that may end at any time, and then the solver goes on by itself.
+ * persistent.h - conjugate gradients in one kernel that stays on the device, as a method sees them:
+ * an offer of the operator that may end at any time, and then the method goes on by itself.
  */
-#ifndef KRY_SOLVER_RESIDENT_H
-#define KRY_SOLVER_RESIDENT_H
+#ifndef KRY_PERSISTENT_H
+#define KRY_PERSISTENT_H
 
-#include "krylov/stop.h"
+#include "krylov/method.h"
 #include "operator/direction.h"
 
-typedef struct kry_chip {
-    const kry_op *A;    /* borrowed; NULL: not to be used */
-    double *history;    /* owned, KRY_CG_CHUNK + 1 */
-    int64_t iterations; /* of this solve, so far */
-} kry_chip;
+typedef struct kry_persistent {
+    const kry_op *A; /* borrowed; NULL: not to be used */
+    double *history; /* owned, KRY_CG_CHUNK + 1 */
+} kry_persistent;
 
-/* Make ready if the parameters ask for it and A can; else iterations are the solver's own. */
-void kry_chip_prepare(kry_chip *chip, const kry_op *A, const kry_pcg_params *params);
-void kry_chip_release(kry_chip *chip);
-/* A cycle from x and its residual r. Not complete: w->iteration and x are as far as it came, and
- * the solver has to go on. Waits. */
-kry_status kry_chip_iterate(kry_chip *chip, kry_watch *w, const kry_vec *r, kry_vec *x,
-                            bool *complete);
+/* Make ready if the parameters ask for it and A can; else iterations are the method's own. */
+void kry_persistent_prepare(kry_persistent *P, const kry_op *A, const kry_pcg_params *params);
+void kry_persistent_release(kry_persistent *P);
+/* Iterations from c->x and c->r. With *begun false there were none, and x and r are what they were;
+ * else the cycle is over. Waits. */
+kry_status kry_persistent_iterate(kry_persistent *P, kry_cycle *c, int64_t check_every,
+                                  bool *begun);
 
 #endif

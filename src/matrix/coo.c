@@ -1,11 +1,11 @@
-/* coo.c - entries with both their indices, sorted by row. Kernels: cl/coo.cl after cl/zero.cl. */
+/* coo.c - entries with their row and column, sorted by row. Kernels: cl/zero.cl, then cl/coo.cl. */
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { WORK, RUN, LONGEST, ROW_OF, COL, VAL0 }; /* the stage's arguments */
 
-/* row_ptr of what follows the first `skip` entries of each row. */
+/* The row pointers of a matrix without the first `skip` entries of each row. */
 static kry_status tail_row_ptr(const kry_sparse *host, int64_t skip, int64_t **tail)
 {
     kry_status st = KRY_OK;
@@ -19,7 +19,7 @@ done:
     return st;
 }
 
-/* Rows and columns of the tail, and the slots of its entries. */
+/* Copy the rows and columns of these entries to the device, and choose their slots. */
 static kry_status entries_arrays(kry_matrix *A, kry_stage *s, const kry_sparse *host, int64_t skip,
                                  int64_t first, size_t count)
 {

@@ -184,7 +184,6 @@ static const kry_op_table coupled_table = {
     .kind = "coupled",
     .apply = coupled_apply,
     .apply_dot = coupled_apply_dot,
-    .apply_direction = coupled_direction,
     .residual = coupled_residual,
     .diagonal = coupled_diagonal,
     .update = coupled_update,
@@ -192,6 +191,8 @@ static const kry_op_table coupled_table = {
     .describe = coupled_describe,
     .destroy = coupled_destroy,
 };
+
+static const kry_op_fused coupled_fused = { .apply_direction = coupled_direction };
 
 kry_coupled *kry_coupled_of(const kry_op *op)
 {
@@ -243,7 +244,7 @@ kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_halo **halo, kry
     TRY(kry_coupled_take(A, rows, kry_halo_count(*halo)));
     TRY(get_kernels(A));
     shape.traits = rows->traits;
-    TRY(kry_op_create(A->dev, &coupled_table, A, &shape, op));
+    TRY(kry_op_create_fused(A->dev, &coupled_table, &coupled_fused, A, &shape, op));
     A->halo = *halo;
     *halo = NULL;
     A = NULL;

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The structure's places among the stage's arguments. */
+/* Arguments of the stage. */
 enum { WORK, BLOCK, ROW_PTR, COL };
 
 /* ---- building ----------------------------------------------------------------------------- */
 
-/* Offsets on the device: int while nnz allows, for they are read with every product. */
+/* Copy offsets to the device: as int if nnz allows, because every product reads them. */
 static kry_status offsets_array(kry_matrix *A, kry_stage *s, const int64_t *offset, int64_t count,
                                 bool wide)
 {
@@ -25,7 +25,7 @@ done:
     return st;
 }
 
-/* The first row of each run, marked if the run begins inside it. */
+/* The first row of each run, with the sign bit set if the run begins inside that row. */
 static kry_status blocks_array(kry_matrix *A, kry_stage *s, const kry_runs *r,
                                const int64_t *row_ptr)
 {
@@ -43,7 +43,8 @@ done:
     return st;
 }
 
-/* The stages around a matrix whose row pointers and columns are on the device, or on the host. */
+/* The stages of a matrix whose row pointers and columns are on the device (wrapped), or on the
+ * host. */
 static kry_status build_stages(kry_matrix *A, const int64_t *row_ptr, const int32_t *col,
                                cl_mem wrapped_ptr, cl_mem wrapped_col, bool wide)
 {
@@ -87,7 +88,7 @@ static kry_status csr_build(kry_matrix *A, const kry_sparse *host, const kry_mat
 
 /* ---- reading back, the diagonal -------------------------------------------------------------- */
 
-/* Row pointers of either width, widened in place from the back. */
+/* Read row pointers, and widen those of 32 bits in place, from the last one on. */
 static kry_status read_row_ptr(kry_matrix *A, cl_mem buffer, bool wide, int64_t *row_ptr)
 {
     kry_status st = KRY_OK;
@@ -122,7 +123,7 @@ done:
     return st;
 }
 
-/* By searching the rows: a wrapped matrix may have them in any order, or entries twice. */
+/* Searches the rows, because a wrapped matrix may have entries in any order, or twice. */
 static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
 {
     kry_status st = KRY_OK;
@@ -165,7 +166,7 @@ done:
     return st;
 }
 
-/* Read the caller's pattern back and check it as if it had come from the host. */
+/* Read the caller's pattern and check it as kry_csr_create does. */
 static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool wide,
                                int64_t **row_ptr)
 {

@@ -1,9 +1,11 @@
-/* dia.c - a matrix by its diagonals; of a symmetric one, the upper ones. Kernels: cl/dia.cl. */
+/* dia.c - matrices stored by diagonals; of symmetric ones, the upper diagonals. Kernels:
+ * cl/dia.cl. */
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The stage's arguments, and up to how many diagonals the kernel is compiled for their number. */
+/* Arguments of the stage; and up to how many diagonals a kernel is compiled for just that
+ * number. */
 enum { WORK, COLS, REACH, DIAGONALS, STRIDE, OFFSET, UNROLLED = 16 };
 
 /* Diagonal `offset` is the number[offset + rows - 1]-th of those with entries, or it is -1. */
@@ -19,7 +21,7 @@ static void diagonals_release(diagonals *d)
     free(d->offset);
 }
 
-/* Symmetric: of the upper triangle, with the main diagonal in any case. */
+/* symmetric: only those of the upper triangle, always with the main diagonal. */
 static kry_status find_diagonals(const kry_sparse *host, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;
@@ -54,7 +56,7 @@ static void fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d
         }
 }
 
-/* Both of a pair of mirror images must be there. */
+/* Refuse an entry without its mirror image. */
 static kry_status check_mirrors(const kry_matrix *A)
 {
     kry_status st = KRY_OK;
@@ -72,7 +74,7 @@ done:
     return st;
 }
 
-/* Rows this far from both ends have all their columns inside the matrix. */
+/* Rows at least this far from the first and the last one have entries on all diagonals. */
 static int64_t reach_of(const kry_sparse *host, const diagonals *d, bool symmetric)
 {
     int64_t low, high, reach;

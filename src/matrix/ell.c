@@ -1,13 +1,14 @@
-/* ell.c - ELLPACK: every row as long as the longest, that is, SELL with slices of one width. On
- * GPUs one slice of all rows; on CPUs slices of a vector, for a core cannot follow twice as many
- * streams as a row has entries. Kernels: cl/sell.cl. */
+/* ell.c - ELLPACK: every row has the length of the longest one, as in SELL with slices of one
+ * width. On GPUs there is one slice of all rows. On CPUs a slice is a vector of rows, because
+ * one slice would make a core read two streams of memory for each entry of a row. Kernels:
+ * cl/sell.cl. */
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 int64_t kry_ell_stride(int64_t rows) { return (rows + 31) / 32 * 32; }
 
-/* Rows of a slice: `stride` on GPUs. */
+/* Rows of a slice; on GPUs all of them. */
 static int64_t slice_rows(const kry_matrix *A)
 {
     return A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->type) : kry_ell_stride(A->rows);

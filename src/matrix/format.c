@@ -1,10 +1,10 @@
-/* format.c - formats by name, and the one word that says how a matrix is to be stored. */
+/* format.c - the words that say how a matrix is to be stored: "sell:slice=32,values=given". */
 #include "base/number.h"
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <string.h>
 
-static const double measure_seconds = 1; /* what the word "measure" alone allows */
+static const double measure_seconds = 1; /* for the word "measure" without seconds=T */
 
 static const char *const names[KRY_FORMAT_COUNT] = {
 #define X(name, text) [KRY_FORMAT_##name] = text,
@@ -28,7 +28,7 @@ const char *kry_format_name(kry_format format)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* A piece of the text that is being parsed: neither copied nor ended by a zero. */
+/* A piece of the text that is parsed, without a terminating zero. */
 typedef struct piece {
     const char *at, *end;
 } piece;
@@ -41,7 +41,7 @@ static bool is(piece p, const char *word)
     return strlen(word) == length && !memcmp(p.at, word, length);
 }
 
-/* Where `word` stands in a list, or -1. */
+/* The index of `word` in a list, or -1. */
 static int find(piece word, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -95,7 +95,7 @@ static kry_status read_seconds(piece value, double *seconds)
     return KRY_OK;
 }
 
-/* What stands between commas: "name=value". */
+/* Read what is between two commas: "name=value". */
 static kry_status read_setting(piece setting, bool measure, kry_matrix_params *p)
 {
     kry_status st = KRY_OK;
@@ -155,7 +155,7 @@ done:
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Text with a limit; the first setting follows a colon, the others commas. */
+/* Text of limited length. The first setting follows a colon, the others follow commas. */
 typedef struct line {
     char *text;
     size_t size, used;
@@ -184,7 +184,7 @@ static void put_whole(line *l, const char *key, int value)
     put_setting(l, key, number);
 }
 
-/* The fewest digits that read back, with a point in every locale. */
+/* Print the fewest digits that read back the same number, with a point in every locale. */
 static void put_seconds(line *l, double seconds)
 {
     char number[40];

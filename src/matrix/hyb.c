@@ -1,10 +1,10 @@
-/* hyb.c - ELL for what most rows have, COO for the rest. Kernels: cl/sell.cl, cl/coo.cl. */
+/* hyb.c - the first entries of each row in ELL, the rest in COO. Kernels: cl/sell.cl, cl/coo.cl. */
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A column of ELL pays while a third of the rows have an entry for it, COO being about three
- * times as slow per entry: Bell and Garland's rule, SC09 (2009). */
+/* A column of ELL pays as long as a third of the rows have an entry in it, because COO takes about
+ * three times as long per entry (Bell and Garland, SC09, 2009). */
 static kry_status choose_width(const kry_sparse *host, int64_t *width)
 {
     kry_status st = KRY_OK;

@@ -203,23 +203,24 @@ void kry_matrix_destroy(void *self)
 
 /* One table for each format, the same but for the name in messages. */
 static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
-#define X(NAME, text)                              \
-    [KRY_FORMAT_##NAME] = {                        \
-        .struct_size = sizeof(kry_op_table),       \
-        .kind = text,                              \
-        .apply = matrix_apply,                     \
-        .apply_dot = matrix_apply_dot,             \
-        .apply_direction = matrix_apply_direction, \
-        .residual = matrix_residual,               \
-        .diagonal = matrix_diagonal,               \
-        .update = matrix_update,                   \
-        .describe = matrix_describe,               \
-        .destroy = kry_matrix_destroy,             \
-        .twin = kry_matrix_twin,                   \
+#define X(NAME, text)                        \
+    [KRY_FORMAT_##NAME] = {                  \
+        .struct_size = sizeof(kry_op_table), \
+        .kind = text,                        \
+        .apply = matrix_apply,               \
+        .apply_dot = matrix_apply_dot,       \
+        .residual = matrix_residual,         \
+        .diagonal = matrix_diagonal,         \
+        .update = matrix_update,             \
+        .describe = matrix_describe,         \
+        .destroy = kry_matrix_destroy,       \
+        .twin = kry_matrix_twin,             \
     },
     KRY_FORMAT_LIST(X)
 #undef X
 };
+
+static const kry_op_fused fused = { .apply_direction = matrix_apply_direction };
 
 kry_matrix *kry_matrix_of(const kry_op *op)
 {
@@ -269,7 +270,7 @@ kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op)
     kry_op_shape shape = { (*A)->rows, (*A)->cols, (*A)->type, traits };
 
     TRY(kry_matrix_kernels(*A, (*A)->stored, (*A)->surplus != NULL));
-    TRY(kry_op_create((*A)->dev, &op_tables[(*A)->format->format], *A, &shape, op));
+    TRY(kry_op_create_fused((*A)->dev, &op_tables[(*A)->format->format], &fused, *A, &shape, op));
     *A = NULL; /* the operator's now */
 done:
     return st;

@@ -20,11 +20,11 @@ enum {
 
 /* What the kernels of a stage are compiled for; 0 and false: what another format asks for. */
 typedef struct kry_stage_build {
-    int unroll;     /* csr, coo: entries that a work-item of a GPU loads at once */
-    bool wide;      /* csr: row pointers of 64 bits */
-    bool split;     /* csr: a run may begin inside a row */
-    int slice;      /* sell: rows of a slice */
-    int index_bits; /* sell: 32, or 16 or 8 of the distance from the first column of a slice's column */
+    int unroll;       /* csr, coo: entries that a work-item of a GPU loads at once */
+    bool wide;        /* csr: row pointers of 64 bits */
+    bool split;       /* csr: a run may begin inside a row */
+    int slice;        /* sell: rows of a slice */
+    int index_bits;   /* sell: of a column; 8 and 16: of its distance from a base */
     bool one_width;   /* sell: slices are equally wide (ELL) */
     bool sorted;      /* sell: rows are in another order */
     int diagonals;    /* dia: how many; 0: known at run time only */

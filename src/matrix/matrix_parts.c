@@ -354,7 +354,9 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
     TRY(find_places(W));
     W->host = *host, *host = (kry_sparse){ 0 };
     W->map = *map, *map = (kry_entry_map){ 0 };
-    const kry_parts_extra extra = { W, prepare, update_part, whole_release };
+    const kry_parts_extra extra = {
+        .self = W, .prepare = prepare, .update = update_part, .destroy = whole_release
+    };
     TRY(kry_parts_create(team, W->split, &extra, make_part, W, op));
     free(W->host.row_ptr), W->host.row_ptr = NULL; /* the pattern has done its work */
     free(W->host.col), W->host.col = NULL;

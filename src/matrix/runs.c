@@ -1,4 +1,4 @@
-/* runs.c - cutting the entries of a matrix into runs, each the work of one group. */
+/* runs.c - cutting the entries of a matrix into runs. A work-group processes one run at a time. */
 #include "matrix/matrix.h"
 #include <stdlib.h>
 
@@ -10,14 +10,14 @@ void kry_runs_release(kry_runs *r)
     *r = (kry_runs){ 0 };
 }
 
-/* A run begins at this entry, which is in this row. Only counts if there are no arrays yet. */
+/* Begin a run at this entry, which is in this row. Without arrays, only count it. */
 static void begin_run(kry_runs *r, int64_t row, int64_t entry)
 {
     if (r->cut) r->cut[r->count] = entry, r->row[r->count] = (int32_t)row;
     r->count++;
 }
 
-/* ---- CPU: shares of equal work, where a row costs as much as an entry more ---------------- */
+/* ---- CPU: shares of equal work; a row counts as much as an entry ----------------------------- */
 
 static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry_runs *r)
 {
@@ -34,7 +34,7 @@ static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry
     }
 }
 
-/* ---- GPU: at most `tile` entries and as many rows; a longer row stands alone, in pieces ------ */
+/* ---- GPU: at most `tile` entries and rows; a longer row is cut into runs of its own ---------- */
 
 static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_runs *r)
 {
@@ -47,7 +47,7 @@ static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_r
     }
 }
 
-/* Rows that several runs share: the runs after the first one leave their sums for these. */
+/* List the rows that several runs share: all runs but the first leave their sums for split.cl. */
 static kry_status find_splits(kry_runs *r, const int64_t *row_ptr)
 {
     kry_status st = KRY_OK;

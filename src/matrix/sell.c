@@ -1,4 +1,4 @@
-/* sell.c - SELL-C-sigma: slices of C rows as wide as their longest. Kernels: cl/sell.cl. */
+/* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row. Kernels: cl/sell.cl. */
 #include "matrix/sell_slices.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@ static void put(kry_matrix *A, const kry_sparse *host, int64_t k, int64_t slot, 
     col[slot] = host->col[k];
 }
 
-/* The distances column - row in a slice, ascending, if there are no more than `most`; else -1. */
+/* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
+ * `most`. */
 static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int height, int64_t most,
                             int64_t *distance)
 {
@@ -33,9 +34,10 @@ static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int hei
     return count;
 }
 
-/* Slots of all entries, and the column in each; -1 where there is padding. A slice with no more
- * distances than places has one place for each distance, so that columns side by side are close
- * neighbours, and few bits tell them apart; other rows are packed to the left. */
+/* Choose the slots of all entries, and set the column of each slot, -1 for padding. If a slice
+ * has no more distances than places in a row, each distance gets a place of its own: then
+ * columns side by side are close to each other and need few bits. Rows of other slices are
+ * packed to the left. */
 static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const kry_slices *s,
                              int32_t *col)
 {
@@ -62,7 +64,8 @@ done:
     return st;
 }
 
-/* The least column of each C that lie side by side, and how far others are from it at most. */
+/* base: the least of each C columns side by side. Returns the largest distance of a column from its
+ * base. */
 static int64_t find_bases(const int32_t *col, int64_t slots, int height, int32_t *base)
 {
     int64_t farthest = 0;
@@ -91,7 +94,7 @@ static void narrow_columns(const int32_t *col, const int32_t *base, int64_t slot
     }
 }
 
-/* The columns as they are read: 32 bits, or fewer with a base. */
+/* Copy the columns to the device: in 32 bits, or in fewer with a base. */
 static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
                                 const int32_t *base, int height, int bits)
 {
@@ -125,7 +128,7 @@ done:
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* Where the first column with padding begins in each slice. */
+/* full: the slot from which on a slice has padding. */
 static void find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
                       int32_t *full)
 {
@@ -206,7 +209,7 @@ done:
     return st;
 }
 
-/* ---- reading back ------------------------------------------------------------------------------ */
+/* ---- reading back ---------------------------------------------------------------------------- */
 
 static kry_status sell_places(kry_matrix *A, kry_place *place)
 {

@@ -1,5 +1,5 @@
-/* stage.c - what formats build a matrix of: stages with their arguments, groups and kernels, and
- * room for its numbers. */
+/* stage.c - the stages that formats build a matrix of, with their arguments, groups and kernels;
+ * and the slots of its numbers. */
 #include "matrix/matrix.h"
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t byte
     return kry_matrix_fetch(A, s->value[at].buffer, bytes, host);
 }
 
-/* Partial sums of all stages share one buffer: later stages get what the first one leaves. */
+/* Partial sums of all stages share one buffer. Later stages get a small part of it. */
 static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
 {
     enum { LATER = KRY_SUM_CAPACITY / 8 };
@@ -67,7 +67,8 @@ static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
 void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
 {
     int64_t size = kry_group_size(A->dev), all = (n + size - 1) / size, most = most_sums(A, s);
-    int64_t limit = A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* of Fermi and before */
+    int64_t limit =
+        A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* Fermi's, and that of earlier GPUs */
 
     s->groups = s->sum_groups = kry_groups_for(A->dev, A->type, n);
     if (A->dev->info.cpu_kernels) return;
@@ -82,7 +83,8 @@ void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n)
 
     s->groups = n < 1 ? 1 : n < most ? n : most;
     s->sum_groups = s->groups;
-    /* Where every group has one piece, launches cost more than the neighbours' second vector. */
+    /* If every group has one piece, two launches cost more than reading the neighbours of a second
+     * vector. */
     s->fuses = !A->dev->info.cpu_kernels && n <= most;
 }
 
@@ -112,7 +114,8 @@ int64_t kry_longest_row(const kry_sparse *host)
     return longest;
 }
 
-/* Small pieces: PoCL hands a core half of what is left at a time, and few pieces do not balance. */
+/* PoCL gives a core half of the remaining groups at a time, so that few large pieces would not
+ * balance. */
 int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
 {
     enum { WORTH_A_GROUP = 2048 }; /* entries and rows */
@@ -132,7 +135,10 @@ void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64
 
 kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
 {
-    enum { WORST = 4, ALLOWANCE = 1 << 20 }; /* times CSR, and bytes that are never too many */
+    enum {
+        WORST = 4,
+        ALLOWANCE = 1 << 20
+    }; /* times the bytes of CSR; and bytes that are always allowed */
     kry_status st = KRY_OK;
     double number = (double)kry_type_size(A->type), bytes = slots * number + index_bytes;
     double csr = (double)A->nnz * (number + 4) + 4.0 * (double)A->rows;
@@ -158,14 +164,14 @@ static const char *column_type(int bits)
                         : " -DCOLUMN=int -DNONE=-1";
 }
 
-/* A number, if it is not 0. */
+/* Print a define, unless the number is 0. */
 static int print(char *text, size_t used, const char *name, int number)
 {
     return number ? snprintf(text + used, KRY_STAGE_DEFINES - used, " -D%s=%d", name, number) : 0;
 }
 
-/* No programs are compiled twice for what does not concern them: a stage without numbers does not depend
- * on the flux form, and a later stage does not depend on what rows add up to. */
+/* No programs are compiled twice for what does not concern them: a stage without numbers does not
+ * depend on the flux form, and a later stage does not depend on what rows add up to. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES])
 {

@@ -24,7 +24,7 @@ done:
     return st;
 }
 
-/* The vectors that A maps to zero, for its twin, too. */
+/* Convert the null space of A for the converted copy. */
 static kry_status take_null_space(const kry_op *A, kry_op *twin)
 {
     kry_status st = KRY_OK;

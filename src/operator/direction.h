@@ -6,9 +6,9 @@
 
 #include "operator/op.h"
 
-/* ---- kry_op_table.run_cg: iterations of conjugate gradients that stay on the chip. A solver
- *      calls it with KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then
- *      with KRY_CG_GO_ON while there is neither a reason to stop nor a failure. ---- */
+/* ---- kry_op_fused.run_cg: iterations of conjugate gradients in one kernel. A solver calls it with
+ *      KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then with KRY_CG_GO_ON
+ *      while there is neither a reason to stop nor a failure. ---- */
 
 typedef enum kry_cg_action {
     KRY_CG_PREPARE, /* compile, allocate, find out whether it can be done; nothing else is set */
@@ -40,13 +40,12 @@ struct kry_cg_run {
  * by the direction, one by the step that follows it, so that no launch writes what it reads. */
 enum {
     STATE_STOP,
-    STATE_RHO,
-    STATE_RESIDUAL2,
     STATE_ITERATION,
     STATE_VALUE,
-    STATE_BETA,
-    STATE_ALPHA,
+    STATE_RHO,
     STATE_RHO_REST,
+    STATE_ALPHA,
+    STATE_BETA,
     STATE_SIZE
 };
 

@@ -1,13 +1,13 @@
 /*
- * halo.c - exchanging the numbers that neighbouring parts need of each other. Kernels: cl/halo.cl.
+ * halo.c - exchanges of vector entries between neighbouring parts. Kernels: cl/halo.cl.
  *
- * The packed numbers go to the host into memory that stays mapped, and from there each neighbour
- * writes them to its own device: that works between any two devices. (In a context of two NVIDIA
- * devices a buffer that both use moves from one to the other as a whole, 20 times as slowly.)
+ * The packed numbers are read into host memory that stays mapped, and from there each neighbour
+ * writes them to its own device. That works between any two devices. (In one context with two
+ * NVIDIA devices, a buffer that both use moves from one to the other as a whole, which takes 20
+ * times as long.)
  *
- * GPUs have a second queue for these copies, so that the launches between begin and end go on
- * meanwhile (from OpenCL 1.2 on, which has the barrier that this needs). On CPUs a copy is work
- * like any other, and stands in the one queue.
+ * GPUs copy in a second queue while the launches between begin and end run. That needs the barriers
+ * of OpenCL 1.2. CPUs have no engine for copies, so there copies use the device's queue.
  */
 #include "operator/halo.h"
 #include "operator/direction.h"
@@ -17,21 +17,21 @@
 struct kry_halo {
     kry_deferred deferred; /* first */
     kry_device *dev;       /* borrowed */
-    kry_comm *comm;        /* borrowed; NULL: alone, and there are no links */
+    kry_comm *comm;        /* borrowed; NULL: one device, no links */
     kry_type type;
     int outs, ins;
     kry_link *out, *in;
-    int32_t *wanted; /* received: rows at their owners */
+    int32_t *wanted; /* received: which rows, numbered on their parts */
     int64_t sent, received;
     cl_mem row, packed, numbers; /* on the device */
     cl_mem pinned;
-    char *host;              /* pinned, mapped: what is packed, for the neighbours to read */
+    char *host;              /* pinned, mapped: the packed numbers, which neighbours read */
     cl_command_queue copies; /* retained */
-    cl_event packed_now;     /* they are packed; where copies have a queue of their own */
-    cl_event ready, arrived; /* the packed numbers on the host; the neighbours' on the device */
+    cl_event packed_now;     /* packing has ended; only with a second queue */
+    cl_event ready, arrived; /* the packed numbers are on the host; the neighbours' on the device */
     kry_message *to;         /* outs: what is sent */
-    kry_message *said;       /* ins: which rows are wanted */
-    kry_message **from;      /* ins: what came, to be released; NULL: nothing */
+    kry_message *said;       /* ins: messages that say which rows are wanted */
+    kry_message **from;      /* ins: received, to be released; NULL: nothing */
     unsigned run;            /* of the last exchange */
     kry_kernel *pack, *pack_direction;
 };
@@ -54,14 +54,14 @@ done:
     return st;
 }
 
-/* The last exchange is over: its messages are the neighbours' again, and ours have been read. */
+/* Finish the last exchange: release the neighbours' messages and wait until they have read ours. */
 static kry_status close_last(kry_halo *h)
 {
     kry_status st = KRY_OK;
-    bool under_way = h->run == h->comm->run; /* else all was over, or failed, when that run ended */
+    bool under_way = h->run == h->comm->run; /* else the exchange ended with its run */
 
     h->run = h->comm->run;
-    drop(&h->packed_now); /* of one that failed */
+    drop(&h->packed_now); /* of an exchange that failed */
     TRY(wait_for(&h->arrived));
     for (int i = 0; i < h->ins; i++) {
         if (h->from[i] && under_way) h->comm->release(h->comm, h->from[i]);
@@ -74,7 +74,7 @@ done:
 
 static bool has_own_queue(const kry_halo *h) { return h->copies != h->dev->queue; }
 
-/* The packed numbers, on their way to the host. */
+/* Read the packed numbers to the host. */
 static kry_status fetch(kry_halo *h)
 {
     kry_status st = KRY_OK;
@@ -90,8 +90,8 @@ done:
     return st;
 }
 
-/* In a queue of its own the read may be enqueued when the launches that it goes on beside are: the
- * device waits for those. */
+/* With a second queue, the read is enqueued by kry_halo_end, after the launches that run beside it:
+ * the device waits for the marker. */
 static kry_status pack(kry_halo *h, kry_kernel *kernel, const kry_arg *args, size_t count)
 {
     kry_status st = KRY_OK;
@@ -163,7 +163,7 @@ int64_t kry_halo_sent(const kry_halo *h) { return h->sent; }
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* How many numbers each part wants of each: wanted[of * size + by]. Collective. */
+/* wanted[of * size + by]: how many numbers part `by` wants of part `of`. Collective. */
 static kry_status share_counts(const kry_halo *h, int64_t *wanted)
 {
     kry_status st = KRY_OK;
@@ -182,7 +182,7 @@ done:
     return st;
 }
 
-/* Tell the neighbours which rows, and learn theirs: row[] of what is sent. Collective. */
+/* Tell the neighbours which rows this part wants; row[]: which rows they want. Collective. */
 static kry_status share_rows(kry_halo *h, int32_t *row)
 {
     kry_status st = KRY_OK;
@@ -318,7 +318,7 @@ void kry_halo_release(kry_halo **halo)
 
     *halo = NULL;
     if (!h) return;
-    if (h->copies) clFinish(h->copies); /* they read what neighbours have packed */
+    if (h->copies) clFinish(h->copies); /* the copies read memory of the neighbours */
     h->deferred.release = halo_destroy;
     if (h->comm && h->comm->size > 1)
         h->comm->defer(h->comm, &h->deferred);

@@ -8,6 +8,14 @@
 kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
                          const kry_op_shape *shape, kry_op **op)
 {
+    static const kry_op_fused none;
+    return kry_op_create_fused(dev, table, &none, self, shape, op);
+}
+
+kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
+                               const kry_op_fused *fused, void *self, const kry_op_shape *shape,
+                               kry_op **op)
+{
     kry_status st = KRY_OK;
     kry_op *o = NULL;
 
@@ -26,9 +34,12 @@ kry_status kry_op_create(kry_device *dev, const kry_op_table *table, void *self,
     CHECK(shape->type == KRY_F32 || shape->type == KRY_F64, KRY_ERR_ARGUMENT,
           "kry_op_create: %d is not a number type", (int)shape->type);
     TRY(kry_alloc(1, sizeof *o, &o));
-    *o = (kry_op){
-        .refs = 1, .dev = kry_device_retain(dev), .table = table, .self = self, .shape = *shape
-    };
+    *o = (kry_op){ .refs = 1,
+                   .dev = kry_device_retain(dev),
+                   .table = table,
+                   .fused = fused,
+                   .self = self,
+                   .shape = *shape };
     if (o->shape.traits & KRY_POSITIVE) o->shape.traits |= KRY_SYMMETRIC;
     *op = o;
 done:
@@ -188,7 +199,7 @@ done:
 
 /* ---- fused steps, with their defaults --------------------------------------------------- */
 
-/* Else sums go by chunks of rows, by passes of their own. */
+/* Reproducible sums go by chunks of rows, in passes of their own. */
 static bool fuses_sums(const kry_op *op) { return !op->dev->layout.reproducible; }
 
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum)
@@ -219,8 +230,8 @@ kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_ve
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    if (op->table->apply_direction && fuses_sums(op))
-        return op->table->apply_direction(op->self, d, p, q, sum);
+    if (op->fused->apply_direction && fuses_sums(op))
+        return op->fused->apply_direction(op->self, d, p, q, sum);
     TRY(kry_direction_run(d, p));
     TRY(kry_op_run_dot(op, p, q, sum));
 done:

@@ -6,16 +6,61 @@
 
 #include "vector/vec.h"
 
-/* ---- op.c: the table with its defaults filled in, for solvers; nothing is checked ---- */
+typedef struct kry_direction kry_direction; /* direction.h */
+typedef struct kry_step kry_step;
+typedef struct kry_cg_run kry_cg_run;
+typedef struct kry_relax kry_relax;
+
+/*
+ * What operators of the library do in one pass beside the public table: steps of methods, whose
+ * arguments nobody else can read. NULL: not offered.
+ *
+ * Vectors have one column of at least one number. Those that the table marks "from element 0" are
+ * whole buffers; all others may be views that start anywhere.
+ */
+typedef struct kry_op_fused {
+    /* p := z + beta p, q := A p and sum := p.q; d carries z, beta and the old p. All from element 0.
+     * Default: the direction, then apply_dot. Where there is apply_step, q is NULL and not asked for. */
+    kry_status (*apply_direction)(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
+                                  kry_sum *sum);
+
+    /* A p costs less to form again than to store: s carries p and alpha; x += alpha p, r -= alpha A p
+     * and sum := the pair (r.z, r.r). All but x and r from element 0. With apply_direction only. */
+    kry_status (*apply_step)(void *self, const kry_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
+
+    /* Iterations of conjugate gradients in one kernel; docs/resident.md. A failure leaves x as the
+     * last call that succeeded left it. Waits. */
+    kry_status (*run_cg)(void *self, kry_cg_run *run);
+
+    /* y := x + c0 (x - old) + c1 D^-1 (b - A x), D the diagonal; s carries c0, c1, b, x and old. x
+     * NULL: zero, so that y := c1 D^-1 b; old NULL: zero; old may be y. sum NULL: none; of width 1: of
+     * the squared b - A x; of width 2: the pair (b.y, b.b). s NULL: get ready for that, and no more.
+     * Default: residual, then a pass over vectors, if there is a diagonal. */
+    kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+
+    /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 or 1; rows of one colour do not
+     * touch each other. b NULL: get ready for that, and no more.
+     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough. */
+    kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
+
+    /* c > 0 if the operator is y = c x now and after every update, else 0: a preconditioner that only
+     * scales is left out. */
+    double (*as_scalar)(void *self);
+} kry_op_fused;
 
 struct kry_op {
     atomic_int refs;
     kry_device *dev;
     const kry_op_table *table;
+    const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
     kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
 };
+/* kry_op_create with fused passes; fused is static and kept by pointer. */
+kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
+                               const kry_op_fused *fused, void *self, const kry_op_shape *shape,
+                               kry_op **op);
 /* `who` names the function that was called. */
 /* x of `cols` and y of `rows` rows: the type and the device of op, no overlap. */
 kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
@@ -28,6 +73,7 @@ static inline bool kry_op_loses_constants(const kry_op *op)
 }
 /* y := op x and sum := x.y */
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
+/* p := z + beta p, q := op p and sum := p.q */
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
 /* matrix.c: a stored matrix that is not in flux form: its twin may be scaled by a diagonal. */
@@ -42,7 +88,7 @@ kry_status kry_numbers_convert(const char *who, const char *what, kry_type from,
 /* z := op r and the pair (r.z, r.r) */
 kry_status kry_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
-/* What kry_op_table.relax is given. */
+/* What kry_op_fused.relax is given. */
 struct kry_relax {
     double c0, c1;
     const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */

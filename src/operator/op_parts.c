@@ -1,6 +1,6 @@
 /*
- * op_parts.c - operators that lie on several devices: an operator on each part, which sees its own
- * rows, behind one table.
+ * op_parts.c - operators on a team of devices: an operator on each part, which sees its own rows,
+ * behind one table.
  */
 #include "operator/op_parts.h"
 #include <stdio.h>
@@ -107,7 +107,7 @@ static kry_status parts_diagonal(void *self, kry_vec *d)
     return call_on_parts(self, &(kry_call){ .y = d }, diagonal_here);
 }
 
-/* All parts report the same but for bytes, which add up. */
+/* All parts report the same, except bytes, which are added. */
 static kry_status solve_here(const kry_call *c)
 {
     const kry_op *solver = c->A;
@@ -127,11 +127,18 @@ static kry_status parts_solve(void *self, const kry_vec *b, kry_vec *x, kry_resu
     return call_on_parts(self, &(kry_call){ .b = b, .y = x, .more = result }, solve_here);
 }
 
+typedef struct updating {
+    const parts_op *P;
+    const void *values;
+} updating;
+
 static kry_status update_part(void *user, int rank)
 {
-    parts_op *P = user;
-    if (P->extra.update) return P->extra.update(P->extra.self, rank, P->local[rank]);
-    return kry_op_update(P->local[rank], NULL);
+    const updating *u = user;
+    const kry_parts_extra *extra = &u->P->extra;
+    kry_op *local = u->P->local[rank];
+    return extra->update ? extra->update(extra->self, rank, local)
+                         : kry_op_update(local, u->values);
 }
 
 static kry_status parts_update(void *self, const void *values)
@@ -139,10 +146,10 @@ static kry_status parts_update(void *self, const void *values)
     parts_op *P = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values || P->extra.prepare, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
-          P->local[0]->table->kind);
+    CHECK(!values || P->extra.prepare || P->extra.whole_values, KRY_ERR_UNSUPPORTED,
+          "kry_op_update: '%s' takes no values", P->local[0]->table->kind);
     if (P->extra.prepare) TRY(P->extra.prepare(P->extra.self, values));
-    TRY(kry_split_run(P->split, update_part, P));
+    TRY(kry_split_run(P->split, update_part, &(updating){ P, values }));
 done:
     return st;
 }
@@ -182,7 +189,8 @@ static void parts_destroy(void *self)
     free(P);
 }
 
-/* One table whatever the parts offer: their own doors tell what they do not. */
+/* The same table for all kinds. What the parts do not offer, their own kry_op_... functions
+ * refuse. */
 const kry_op_table kry_parts_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "parts",
@@ -270,7 +278,7 @@ static const kry_op **operand_of(const void *params, size_t offset)
     return (const kry_op **)((char *)params + offset);
 }
 
-/* With the part's operators among the parameters. */
+/* Put the part's operators into a copy of the parameters. */
 static kry_status construct_on_part(const kry_op *A, const void *user, kry_op **out)
 {
     const constructing *c = user;
@@ -289,7 +297,7 @@ done:
     return st;
 }
 
-/* Operators among the parameters lie on the team of A. */
+/* Operators among the parameters must lie on the team of A. */
 static kry_status check_operands(const kry_constructor *how, const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;

@@ -1,9 +1,10 @@
 /*
- * op_parts.h - operators on a team of devices: an operator on each part, and the same code run on all.
+ * op_parts.h - operators on a team of devices: an operator on each part, and the same code run on
+ * all.
  *
- * A part sees its own rows only, as an operator and vectors on one device. Code that runs on the parts
- * meets the other parts in sums (device/layout.h) and in exchanges (operator/halo.h); run on a device by
- * itself, it meets nobody. So a module writes what it does once, for "here":
+ * A part sees its own rows only, as an operator and vectors on one device. Code that runs on the
+ * parts meets the other parts in sums (device/layout.h) and in exchanges (operator/halo.h); run on
+ * a device by itself, it meets nobody. So a module writes what it does once, for "here":
  *
  *   kry_construct  the constructors of preconditioners and solvers
  *   kry_op_make    the same without a check of parameters
@@ -15,7 +16,7 @@
 #include "operator/op.h"
 #include "vector/vec_parts.h"
 
-/* ---- the same code here or on every part -------------------------------------------------------- */
+/* ---- the same code here or on every part ----------------------------------------------------- */
 
 /* The operands of a call: all rows of them, or those of one part. */
 typedef struct kry_call {
@@ -40,17 +41,18 @@ typedef struct kry_constructor {
     const char *name, *macro; /* of the function, and of the macro that makes its parameters */
     size_t params_size;
     size_t operand[2]; /* where the parameters hold operators (const kry_op *); 0: nothing */
-    /* Look at A and params as the caller gives them, of all rows; NULL: there is nothing to check. */
+    /* Look at A and params as the caller gives them, of all rows; NULL: there is nothing to
+     * check. */
     kry_status (*check)(const kry_op *A, const void *params);
     kry_create_here *create;
 } kry_constructor;
 
-/* Check A and params (NULL: it has none), then create here or on every part, with the part's A and its
- * operators among the parameters. */
+/* Check A and params (NULL: it has none), then create here or on every part, with the part's A and
+ * its operators among the parameters. */
 kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void *params,
                          kry_op **out);
 
-/* ---- operators that are made part by part --------------------------------------------------------- */
+/* ---- operators that are made part by part ---------------------------------------------------- */
 
 /* Make one part's operator, within a run of all parts. */
 typedef kry_status kry_make_part(const void *user, int rank, kry_op **local);
@@ -58,15 +60,17 @@ typedef kry_status kry_make_part(const void *user, int rank, kry_op **local);
 /* How an operator on a team takes new values; for kinds that take any. */
 typedef struct kry_parts_extra {
     void *self; /* owned */
-    /* kry_op_update(op, values): look at them, on the caller's thread. A failure changes nothing. */
+    /* kry_op_update(op, values): look at them, on the caller's thread. A failure changes
+     * nothing. */
     kry_status (*prepare)(void *self, const void *values);
     /* Hand a part its share, within a run. */
     kry_status (*update)(void *self, int rank, kry_op *local);
     void (*destroy)(void *self);
+    bool whole_values; /* instead of these: every part is given all values and takes its own */
 } kry_parts_extra;
 
-/* The operator made of what `make` makes on each part that has rows of `split`. extra: NULL, or taken
- * over if the call succeeds. */
+/* The operator made of what `make` makes on each part that has rows of `split`. extra: NULL, or
+ * taken over if the call succeeds. */
 kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_extra *extra,
                             kry_make_part *make, const void *user, kry_op **op);
 extern const kry_op_table kry_parts_table;
@@ -75,7 +79,8 @@ bool kry_op_in_parts(const kry_op *op);    /* whether op lies on a team */
 kry_split *kry_op_split(const kry_op *op); /* borrowed; op lies on a team */
 /* op's part; NULL for NULL, so that optional operators need no test. */
 const kry_op *kry_op_on_part(const kry_op *op, int rank);
-/* On how many parts op lies, 1 for any other operator; and what is on part r, that operator itself. */
+/* On how many parts op lies, 1 for any other operator; and what is on part r, that operator
+ * itself. */
 int kry_op_parts(const kry_op *op);
 const kry_op *kry_op_piece(const kry_op *op, int r);
 

@@ -240,7 +240,10 @@ static void release_whole(void *A)
 static kry_status create_in_parts(const kry_op *A, int64_t row, kry_op **out)
 {
     const pinning p = { A, row };
-    const kry_parts_extra extra = { kry_op_retain(A), update_whole, update_part, release_whole };
+    const kry_parts_extra extra = { .self = kry_op_retain(A),
+                                    .prepare = update_whole,
+                                    .update = update_part,
+                                    .destroy = release_whole };
     kry_status st = kry_parts_create(A->dev, kry_op_split(A), &extra, create_part, &p, out);
 
     if (st < 0) release_whole(extra.self);

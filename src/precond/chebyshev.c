@@ -1,16 +1,17 @@
 /*
  * chebyshev.c - M := p(D^-1 A) D^-1, p the polynomial of Chebyshev's iteration for A z = r:
  *
- *   z_1 := D^-1 r / theta
- *   z_k+1 := z_k + rho_k rho_k-1 (z_k - z_k-1) + 2 rho_k / delta D^-1 (r - A z_k)
+ *   z_1 := D^-1 r / theta z_k+1 := z_k + rho_k rho_k-1 (z_k - z_k-1) + 2 rho_k / delta D^-1 (r - A
+ *   z_k)
  *
- *   theta, delta: middle and half length of the interval, sigma = theta / delta,
- *   rho_0 = 1 / sigma,  rho_k = 1 / (2 sigma - rho_k-1)
+ *   theta, delta: middle and half length of the interval, sigma = theta / delta, rho_0 = 1 / sigma,
+ *   rho_k = 1 / (2 sigma - rho_k-1)
  *
- * Storage     2 n numbers, one for the last iterate but one; and those of relax.h
- * Per use     degree products; on grids 2 words for z_1, 3, then 4 for each further product; if
- *             their diagonal is one number 2, 3, then 4, for z_1 is not written down
- * Positive    as long as no eigenvalue of D^-1 A is above the interval
+ * Storage     2 n numbers, and those of sweeps.h
+ * Per use     degree products; words moved on grids: 2 for z_1, 3 for z_2, 4 for each further
+ * iterate. If the
+ *             diagonal of a grid is one number, z_1 is not stored and costs nothing
+ * Positive    if no eigenvalue of D^-1 A is above the interval
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1;
  *             the largest eigenvalue from the coefficients of conjugate gradients: section 6.7.3
  */
@@ -26,25 +27,25 @@
 
 typedef struct chebyshev {
     kry_relaxer sweep;
-    kry_vec *work, *product; /* every second iterate; M x where y is not simply M x */
+    kry_vec *work, *product; /* every second iterate; M x, if beta is not 0 */
     int degree;
-    double entry;          /* that all of a grid's diagonal has in common, or 0 */
-    double given;          /* upper end of the interval, if it is the caller's; else 0 */
+    double entry;          /* the diagonal of a grid if it is one number, else 0 */
+    double given;          /* the upper end of the interval if the caller gave it, else 0 */
     double ratio, highest; /* the interval is highest / ratio ... highest */
     char variant[64];
 } chebyshev;
 
 /* ---- the largest eigenvalue of D^-1 A ------------------------------------------------------- */
 
-enum { STEPS = 12 }; /* of conjugate gradients: within some percent */
+enum { STEPS = 12 }; /* of conjugate gradients: they find it within a few per cent */
 
-/* Symmetric tridiagonal, off[k] between k - 1 and k. */
+/* A symmetric tridiagonal matrix; off[k] couples k - 1 and k. */
 typedef struct tridiagonal {
     int n;
     double diagonal[STEPS], off[STEPS];
 } tridiagonal;
 
-/* Whether all eigenvalues are below x: the pivots of T - x are negative (Sturm). */
+/* Whether all eigenvalues are below x, that is, all pivots of T - x are negative (Sturm). */
 static bool all_below(const tridiagonal *T, double x)
 {
     double pivot = -1;
@@ -71,7 +72,7 @@ typedef struct krylov {
     kry_vec *r, *z, *p, *q;
 } krylov;
 
-/* Conjugate gradients for A x = r, whose coefficients are those of Lanczos' T = V' D^-1 A V. */
+/* Conjugate gradients for A x = r: their coefficients give Lanczos' T = V' D^-1 A V. */
 static kry_status tridiagonalise(krylov *k, tridiagonal *T)
 {
     kry_status st = KRY_OK;
@@ -84,7 +85,7 @@ static kry_status tridiagonalise(krylov *k, tridiagonal *T)
               "kry_chebyshev_create: '%s' is not positive definite: its diagonal is not",
               k->A->table->kind);
         if (T->n == 0) first = rho;
-        if (!(rho > 1e-10 * first)) break; /* solved: nothing new to learn */
+        if (!(rho > 1e-10 * first)) break; /* solved */
         double beta = T->n ? rho / last : 0;
         TRY(kry_vec_axpby(1, k->z, beta, k->p));
         TRY(kry_op_apply(k->A, 1, k->p, 0, k->q));
@@ -101,7 +102,7 @@ done:
     return st;
 }
 
-/* The same on every run and machine, and however rows are split. */
+/* The same numbers in every run, on every machine and for every split of the rows. */
 static kry_status fill_random(kry_vec *v)
 {
     kry_status st = KRY_OK;
@@ -143,7 +144,7 @@ done:
     return st;
 }
 
-/* A grid's rows are diagonally dominant, so that 2 is a bound (Gershgorin), and a sharp one. */
+/* Rows of grids are diagonally dominant, so 2 is an upper bound (Gershgorin), and a sharp one. */
 static kry_status find_interval(chebyshev *M)
 {
     kry_status st = KRY_OK;
@@ -162,13 +163,13 @@ done:
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* z_k+1, the last of which is z: every second iterate lies there. */
+/* Where z_k+1 is stored. The last iterate is z, so every second one is stored there. */
 static kry_vec *place(const chebyshev *M, int k, kry_vec *z)
 {
     return (M->degree - k) % 2 ? M->work : z;
 }
 
-/* Where the diagonal is one number, z_1 is a multiple of r, and never written down. */
+/* If the diagonal is one number, z_1 is a multiple of r and is not stored. */
 static kry_status run(chebyshev *M, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_status st = KRY_OK;
@@ -232,7 +233,7 @@ static void chebyshev_describe(void *self, kry_op_info *info)
     if (sweep <= 0) return;
     double first = M->sweep.jacobi ? 3
                    : M->entry > 0  ? -1
-                                   : 2, /* less, for what is r itself */
+                                   : 2, /* less: r takes the place of z_1 */
         olds = M->entry > 0 && M->degree > 1 ? M->degree - 2 : M->degree - 1;
     info->bytes_per_apply = M->degree * sweep + (first + olds) * word;
 }

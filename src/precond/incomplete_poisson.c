@@ -1,17 +1,18 @@
 /*
  * incomplete_poisson.c - M := K' D^-1 K with K = I - L D^-1, A = L + D + L': the inverse of the
- * incomplete factorisation (D + L) D^-1 (D + L'), each factor's inverse cut after its first term.
+ * incomplete factorisation (D + L) D^-1 (D + L'), where the series of each factor's inverse ends
+ * after its first term.
  *
- * Grids without a matrix: cl/stencil_incomplete.cl.
- *   Storage   none, or D^-1 (n numbers) where the diagonal is not one number
- *   Per use   2 words: reads r, writes z; and the faces and D^-1 where they vary
- * Stored matrices, and the other forms of grids: triangles.c.
+ * On grids, without a matrix: cl/stencil_incomplete.cl.
+ *   Storage   none, or D^-1 (n numbers) if the diagonal is not one number
+ *   Per use   2 words: reads r, writes z; also the faces and D^-1 if they vary
+ * Stored matrices, and the options `unscaled` and `drop`: triangles.c.
  *
- * Positive    always, for D is; with the fill dropped not always
+ * Positive    always, because D is; with `drop` not always
  * Source      M. Ament, G. Knittel, D. Weiskopf, W. Strasser, A parallel preconditioned conjugate
- *             gradient solver for the Poisson problem on a multi-GPU platform, PDP 2010: K K', here
- *             `unscaled`. With the diagonal in between it does not depend on scaling, and is
- *             fit for jumps.
+ *             gradient solver for the Poisson problem on a multi-GPU platform, PDP 2010. Theirs is
+ *             K K', here `unscaled`. With D^-1 in between, M does not depend on the scaling of A,
+ *             so that it suits coefficients with jumps.
  */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
@@ -22,7 +23,7 @@
 typedef struct poisson {
     kry_op *A;         /* retained */
     kry_stencil *grid; /* A's */
-    kry_op *jacobi;    /* D^-1; NULL if it is one number */
+    kry_op *jacobi;    /* D^-1; NULL if the diagonal is one number */
 } poisson;
 
 static const kry_vec *inverse_of(const poisson *M)

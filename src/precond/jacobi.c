@@ -7,7 +7,7 @@
 typedef struct jacobi {
     kry_op *A;     /* retained */
     kry_vec *d;    /* 1 / diagonal of A */
-    kry_vec *next; /* room to invert a new diagonal before the old one is given up */
+    kry_vec *next; /* room for a new diagonal, so that a failed update keeps the old one */
 } jacobi;
 
 static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -18,7 +18,7 @@ static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, doubl
 
 static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->d; }
 
-/* The diagonal of many a grid is one number, whatever its values: then M only scales. */
+/* If the diagonal of a grid is one number, M only scales. */
 static double jacobi_as_scalar(void *self)
 {
     const kry_stencil *grid = kry_stencil_of(((jacobi *)self)->A);
@@ -26,7 +26,7 @@ static double jacobi_as_scalar(void *self)
     return entry > 0 ? 1 / entry : 0;
 }
 
-/* A zero pivot is named, not turned into an infinity. */
+/* Refuse zeros rather than divide by them. */
 static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;
@@ -96,8 +96,9 @@ static const kry_op_table jacobi_table = {
     .update = jacobi_update,
     .describe = jacobi_describe,
     .destroy = jacobi_destroy,
-    .as_scalar = jacobi_as_scalar,
 };
+
+static const kry_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
 
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
@@ -114,7 +115,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->next));
     TRY(invert_diagonal(M));
     shape.traits = KRY_SYMMETRIC;
-    TRY(kry_op_create(A->dev, &jacobi_table, M, &shape, out));
+    TRY(kry_op_create_fused(A->dev, &jacobi_table, &jacobi_fused, M, &shape, out));
     M = NULL;
 done:
     jacobi_destroy(M);

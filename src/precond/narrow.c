@@ -1,10 +1,12 @@
 /*
- * narrow.c - a preconditioner in single precision for vectors of doubles: z := widen(M narrow(r)).
+ * narrow.c - a preconditioner in single precision for vectors in double precision: z := double(M
+ * single(r)).
  *
- * Storage     two vectors in single, beside M's own
- * Per use     reads r, twice with sums, and writes z; in single r is written and z read, and what
- *             M moves. A diagonal M: reads r and the diagonal and writes z, in one pass
- * Range       r is handed to M times a power of two, which follows it (cl/narrow.cl)
+ * Storage     two vectors in single precision, beside those of M
+ * Per use     reads r (twice with sums) and writes z in double; writes r and reads z in single; and
+ * what M moves.
+ *             A diagonal M: reads r and the diagonal and writes z in one pass
+ * Range       r is scaled by a power of two near its size before it is rounded (cl/narrow.cl)
  * Kernels     cl/narrow.cl
  */
 #include "operator/op.h"
@@ -16,12 +18,12 @@ typedef struct narrow {
     kry_op *M;       /* retained, in single */
     kry_device *dev; /* borrowed from M */
     kry_vec *r, *z;  /* in single; NULL for a diagonal */
-    kry_sum *size;   /* of r: sum of |r_i|; NULL for a diagonal */
-    cl_mem scale;    /* two doubles: the power of two of the last time, and of this one */
+    kry_sum *size;   /* sum of |r_i|; NULL for a diagonal */
+    cl_mem scale;    /* two doubles: the powers of two of the last use and of this one */
     char variant[80];
 } narrow;
 
-/* Kernels with vector loads, for vectors that may start anywhere. */
+/* Launch a kernel with vector loads, compiled for where x and y start. */
 static kry_status launch(narrow *N, const char *name, bool diagonal, const kry_vec *x,
                          const kry_vec *y, const kry_arg *args, size_t count)
 {
@@ -38,7 +40,8 @@ done:
     return st;
 }
 
-/* N->r := r by a power of two. All parts of a computation see the same sum, and scale alike. */
+/* N->r := r scaled by a power of two. All parts of a team have the same sum, and so the same
+ * scale. */
 static kry_status narrow_in(narrow *N, const kry_vec *r)
 {
     kry_status st = KRY_OK;
@@ -97,7 +100,7 @@ static kry_status narrow_apply_dots(void *self, const kry_vec *r, kry_vec *z, kr
 static double narrow_as_scalar(void *self)
 {
     const kry_op *M = ((narrow *)self)->M;
-    return M->table->as_scalar ? M->table->as_scalar(M->self) : 0;
+    return M->fused->as_scalar ? M->fused->as_scalar(M->self) : 0;
 }
 
 static kry_status narrow_update(void *self, const void *values)
@@ -146,10 +149,11 @@ static const kry_op_table narrow_table = {
     .describe = narrow_describe,
     .destroy = narrow_destroy,
     .apply_dots = narrow_apply_dots,
-    .as_scalar = narrow_as_scalar,
 };
 
-/* What a diagonal does without: room for r and z in single. */
+static const kry_op_fused narrow_fused = { .as_scalar = narrow_as_scalar };
+
+/* Room for r and z in single precision, which a diagonal M does not need. */
 static kry_status make_room(narrow *N, int64_t n)
 {
     kry_status st = KRY_OK;
@@ -182,7 +186,7 @@ kry_status kry_precond_narrow(const kry_op *M, kry_op **out)
         clEnqueueWriteBuffer(N->dev->queue, N->scale, CL_TRUE, 0, sizeof one, one, 0, NULL, NULL));
     if (!M->table->as_diagonal) TRY(make_room(N, shape.rows));
     shape.type = KRY_F64;
-    TRY(kry_op_create(M->dev, &narrow_table, N, &shape, out));
+    TRY(kry_op_create_fused(M->dev, &narrow_table, &narrow_fused, N, &shape, out));
     N = NULL;
 done:
     narrow_destroy(N);

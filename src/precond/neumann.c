@@ -1,15 +1,17 @@
 /*
- * neumann.c - M := omega sum (I - omega D^-1 A)^j D^-1, Neumann's series cut after degree `degree`:
+ * neumann.c - M := omega sum (I - omega D^-1 A)^j D^-1, Neumann's series up to j = degree:
  *
  *   z_0 := omega D^-1 r,  z_k+1 := z_k + omega D^-1 (r - A z_k)
  *
- * Storage     2 n numbers, one for every second iterate; and those of relax.h
- * Per use     degree products; on grids 2 words for z_0, then 3 for each; if their diagonal is one
- *             number z_0 is a multiple of r and not written down: 2, then 3. Others: 3, then 5
- * Positive    where 1 - (1 - omega s)^(degree + 1) > 0 for all eigenvalues s > 0 of D^-1 A:
- *             with even degrees always, with odd ones where omega s < 2
- * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix
- *             for use in iterative algorithms on vector processors, Computing 22 (1979)
+ * Storage     2 n numbers, and those of sweeps.h
+ * Per use     degree products; words moved on grids: 2 for z_0, then 3 for each iterate. If the
+ * diagonal of a
+ *             grid is one number, z_0 is a multiple of r and is not stored. Other operators: 3,
+ *             then 5
+ * Positive    if 1 - (1 - omega s)^(degree + 1) > 0 for all eigenvalues s > 0 of D^-1 A: with even
+ *             degrees always, with odd degrees if omega s < 2
+ * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for
+ *             use in iterative algorithms on vector processors, Computing 22 (1979)
  */
 #include "grid/stencil.h"
 #include "operator/op.h"
@@ -22,14 +24,14 @@
 
 typedef struct neumann {
     kry_relaxer sweep;
-    kry_vec *work, *product; /* every second iterate; M x where y is not simply M x */
+    kry_vec *work, *product; /* every second iterate; M x, if beta is not 0 */
     int degree;
     double omega;
-    double entry; /* that all of a grid's diagonal has in common, or 0 */
+    double entry; /* the diagonal of a grid if it is one number, else 0 */
     char variant[48];
 } neumann;
 
-/* z_k, the last of which is z: every second iterate lies there. */
+/* Where z_k is stored. The last iterate is z, so every second one is stored there. */
 static kry_vec *place(const neumann *M, int k, kry_vec *z)
 {
     return (M->degree - k) % 2 ? M->work : z;
@@ -80,7 +82,7 @@ static void neumann_describe(void *self, kry_op_info *info)
     const neumann *M = self;
     double word = (double)M->work->n * (double)kry_type_size(M->work->type),
            sweep = kry_relaxer_bytes(&M->sweep);
-    /* the pass from zero; less, where r itself is read for it */
+    /* z_0; less, if r takes its place */
     double first = M->sweep.jacobi ? 3 : M->entry > 0 ? -1 : 2;
 
     info->variant = M->variant;

@@ -1,5 +1,5 @@
 /*
- * probe.c - whether an operator is symmetric and positive definite, as far as products tell.
+ * probe.c - test with a few products whether an operator is symmetric and positive definite.
  */
 #include "base/random.h"
 #include "operator/op.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Pairs (u, v): u is random, v random RANDOM times, then a cosine. */
+/* Pairs (u, v): u is random; v is random the first RANDOM times, then a cosine. */
 enum { RANDOM = 6, COSINES = 6, PAIRS = RANDOM + COSINES };
 
 typedef struct probing {
@@ -25,7 +25,7 @@ static kry_status fill_random(const probing *p, uint64_t stream, kry_vec *x)
     return kry_vec_write(x, p->host);
 }
 
-/* A constant, long waves along the numbering, the one of period four, the one of period two. */
+/* A constant, long waves along the numbering, a wave of period four, a wave of period two. */
 static kry_status fill_cosine(const probing *p, int which, kry_vec *x)
 {
     const double pi = 3.14159265358979323846, n = (double)x->n;
@@ -38,7 +38,7 @@ static kry_status fill_cosine(const probing *p, int which, kry_vec *x)
     return kry_vec_write(x, p->host);
 }
 
-/* v'Mv / v'v goes into the result. */
+/* Take v'Mv / v'v into the result. */
 static kry_status look_at_sign(const kry_vec *v, const kry_vec *Mv, kry_probe *probe)
 {
     kry_status st = KRY_OK;
@@ -48,7 +48,7 @@ static kry_status look_at_sign(const kry_vec *v, const kry_vec *Mv, kry_probe *p
     TRY(kry_vec_dot(v, Mv, &vMv));
     double quotient = vMv / vv;
     if (!(quotient > 0)) probe->not_positive++;
-    if (!(quotient >= probe->least)) probe->least = quotient; /* NaN stays seen */
+    if (!(quotient >= probe->least)) probe->least = quotient; /* also if it is NaN */
     if (!(quotient <= probe->most)) probe->most = quotient;
     probe->vectors++;
 done:

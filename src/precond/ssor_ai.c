@@ -1,7 +1,7 @@
 /*
- * ssor_ai.c - the SSOR-type approximate inverse: the factors of SSOR,
- * (D + omega L) D^-1 (D + omega L') / (omega (2 - omega)), each inverted by a Neumann series that
- * is cut off. The work is done in triangles.c.
+ * ssor_ai.c - the approximate inverse of SSOR: each factor of (D + omega L) D^-1 (D + omega L') /
+ * (omega (2 - omega)) is inverted by the first terms of a Neumann series. The work is done in
+ * triangles.c.
  */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
@@ -31,7 +31,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
                                       .degree = p->degree ? p->degree : 1,
                                       .omega = p->omega > 0 ? p->omega : 1 };
 
-    if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* that one needs no matrix */
+    if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* the same M, without a matrix */
         return kry_incomplete_poisson_create(A, NULL, out);
     return kry_triangles_create(A, &form, out);
 }

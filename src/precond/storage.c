@@ -1,4 +1,4 @@
-/* storage.c - numbers of preconditioners kept as given, in single or as halves. */
+/* storage.c - storing the numbers of preconditioners as given, in single or in half precision. */
 #include "precond/storage.h"
 #include <float.h>
 #include <math.h>
@@ -74,7 +74,7 @@ void kry_storage_put(kry_store storage, kry_type type, void *numbers, int64_t i,
 
 double kry_storage_scale(kry_store storage, kry_type type, double most)
 {
-    const int limit = type == KRY_F32 ? 100 : 1000; /* of exponents that kernels take */
+    const int limit = type == KRY_F32 ? 100 : 1000; /* largest exponent that kernels take */
     int exponent = 0;
 
     if (storage == KRY_STORE_GIVEN || (storage == KRY_STORE_SINGLE && type == KRY_F32)) return 1;

@@ -1,5 +1,5 @@
-/* sweeps.c - sweeps over any operator with a diagonal: its own, or a residual and a pass over
- * vectors. Kernel: cl/relax.cl. */
+/* sweeps.c - sweeps over any operator with a diagonal, by its own `relax`, or else by a residual
+ * and a pass over vectors. Kernel: cl/relax.cl. */
 #include "precond/sweeps.h"
 #include "operator/op.h"
 #include <kry/precond.h>
@@ -28,10 +28,10 @@ kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w)
 
     memset(w, 0, sizeof *w);
     TRY(kry_op_check_square(who, A));
-    CHECK(A->table->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
+    CHECK(A->fused->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
           who, A->table->kind);
     w->A = kry_op_retain(A);
-    TRY(A->table->relax ? A->table->relax(A->self, NULL, NULL, NULL) : allocate(w));
+    TRY(A->fused->relax ? A->fused->relax(A->self, NULL, NULL, NULL) : allocate(w));
 done:
     if (st < 0) kry_relaxer_release(w);
     return st;
@@ -49,7 +49,7 @@ kry_status kry_relaxer_update(kry_relaxer *w)
     return w->jacobi ? kry_op_update(w->jacobi, NULL) : KRY_OK;
 }
 
-/* r = b - A x is there; the rest is elementwise. */
+/* The pass over vectors, once r = b - A x is computed. */
 static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
                             kry_sum *sum)
 {
@@ -75,19 +75,19 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
 {
     kry_status st = KRY_OK;
 
-    if (y->n == 0) { /* an empty range is no launch */
+    if (y->n == 0) { /* OpenCL refuses empty launches */
         if (sum) sum->count = 0;
         return KRY_OK;
     }
-    if (w->A->table->relax) return w->A->table->relax(w->A->self, s, y, sum);
+    if (w->A->fused->relax) return w->A->fused->relax(w->A->self, s, y, sum);
     if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, w->residual));
     TRY(run_sweep(w, s, s->x ? w->residual : s->b, y, sum));
 done:
     return st;
 }
 
-/* Beside the product: b; and without a sweep of A's own r written and read, x and D^-1 read, y
- * written once more. */
+/* Words moved beside those of the product: b; and if A has no `relax`, r written and read, x and
+ * D^-1 read, and y written once more. */
 double kry_relaxer_bytes(const kry_relaxer *w)
 {
     kry_op_info A;

@@ -1,6 +1,6 @@
 /*
- * sweeps.h - y := x + c0 (x - old) + c1 D^-1 (b - A x) for any operator with a diagonal: what the
- * iterations of Jacobi and Chebyshev are made of.
+ * sweeps.h - y := x + c0 (x - old) + c1 D^-1 (b - A x) for any operator with a diagonal, the step
+ * of the iterations of Jacobi and Chebyshev.
  */
 #ifndef KRY_RELAX_H
 #define KRY_RELAX_H
@@ -9,7 +9,7 @@
 
 typedef struct kry_relaxer {
     kry_op *A;                     /* retained */
-    kry_op *jacobi;                /* D^-1; NULL where A sweeps by itself, as all below */
+    kry_op *jacobi;                /* D^-1; this and all below NULL if A has `relax` */
     kry_vec *residual;             /* room for b - A x */
     kry_kernel *sweep, *unaligned; /* for vectors that start anywhere */
 } kry_relaxer;
@@ -20,9 +20,9 @@ kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w);
 void kry_relaxer_release(kry_relaxer *w);
 /* After a change of A. */
 kry_status kry_relaxer_update(kry_relaxer *w);
-/* As kry_op_table.relax. */
+/* As kry_op_fused.relax. */
 kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum);
-/* By the model, for a sweep without old; 0: not known. */
+/* Bytes that a sweep without `old` moves, by the model; 0: not known. */
 double kry_relaxer_bytes(const kry_relaxer *w);
 
 #endif

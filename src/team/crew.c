@@ -1,8 +1,8 @@
 /*
  * crew.c - the threads of a team, one for each part, and how they wait for each other.
  *
- * Rank 0 is the caller's thread; the others sleep until kry_team_run has a task for them. When a part
- * fails, every wait of the others ends with an error, so that no thread waits for ever.
+ * Rank 0 is the caller's thread; the others sleep until kry_team_run has a task for them. When a
+ * part fails, every wait of the others ends with an error, so that no thread waits for ever.
  */
 #include "team/team.h"
 #include <pthread.h>
@@ -230,7 +230,8 @@ static void *thread_main(void *arg)
     }
 }
 
-/* The error of the part that failed first; the message names its device if that may be the cause. */
+/* The error of the part that failed first; the message names its device if that may be the
+ * cause. */
 static kry_status outcome(const struct kry_team *team)
 {
     const kry_crew *c = team->crew;

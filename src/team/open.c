@@ -1,4 +1,4 @@
-/* open.c - devices by their names: "gpu:1", and teams: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
+/* open.c - opening devices by name: "gpu:1", and teams: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
 #include "team/team.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -22,10 +22,9 @@ done:
     return st;
 }
 
-/* Devices cut into pieces, as they were made. They stay until the process ends: PoCL's threads look
- * at the device of a command after the wait for that command has returned (its clReleaseEvent, its
- * scheduler), nothing tells when they are done, and its contexts and queues do not hold
- * sub-devices. */
+/* The devices that were cut into sub-devices. They are never released: after a command has ended,
+ * PoCL's threads still look at its device (in clReleaseEvent and in the scheduler), nothing says
+ * when they are done, and PoCL's contexts and queues do not retain sub-devices. */
 typedef struct cut {
     cl_device_id whole;
     int pieces;
@@ -59,7 +58,7 @@ done:
     return st;
 }
 
-/* A device cut into `pieces` of as many compute units each. */
+/* Add the sub-devices of a device that is cut into `pieces` with equally many compute units. */
 static kry_status add_pieces(members *m, cl_device_id id, int pieces)
 {
     kry_status st = KRY_OK;
@@ -71,7 +70,7 @@ static kry_status add_pieces(members *m, cl_device_id id, int pieces)
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
     CHECK(pieces >= 1 && pieces <= (int)units && pieces <= MOST, KRY_ERR_ARGUMENT,
           "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
-    TRY(kry_profile_query(id, &info)); /* drivers of OpenCL 1.1 do not have the call */
+    TRY(kry_profile_query(id, &info)); /* OpenCL 1.1 has no clCreateSubDevices */
     CHECK(info.opencl >= 120, KRY_ERR_UNSUPPORTED,
           "kry_device_open: '%s' cannot be cut into %d pieces: sub-devices are of OpenCL 1.2",
           info.name, pieces);
@@ -83,7 +82,7 @@ done:
     return st;
 }
 
-/* One name of a sum: "gpu:1", "cpu/2", "gpu:all". */
+/* Add what one name between plus signs stands for: "gpu:1", "cpu/2", "gpu:all". */
 static kry_status add_named(members *m, char *word)
 {
     kry_status st = KRY_OK;
@@ -166,7 +165,7 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
     st = kry_device_find(spec, &id);
-    if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* no device has such a name */
+    if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, device);
     TRY(st);
     TRY(kry_device_open_id(id, device));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the references and lists of splits: vectors may be released by any thread. */
+/* Protects reference counts and lists of splits, because any thread may release a vector. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 kry_split *kry_split_retain(kry_split *split)
@@ -19,7 +19,8 @@ kry_split *kry_split_retain(kry_split *split)
     return split;
 }
 
-/* Takes it out of its team's list; false: others hold it. */
+/* Drop a reference. Returns whether it was the last one: then the split is no longer in its team's
+ * list. */
 static bool let_go(kry_split *s)
 {
     pthread_mutex_lock(&lock);
@@ -55,9 +56,9 @@ kry_split *kry_split_find(const struct kry_team *team, int64_t n)
     return s;
 }
 
-/* How many parts make an iteration of conjugate gradients shorter, by a fifth at least: more
- * bandwidth against two sums and an exchange, which cost five sums between two H200s
- * (docs/benchmarks.md). */
+/* The number of parts with which an iteration of conjugate gradients takes least time. More parts
+ * have more bandwidth but need two sums and an exchange, which take as long as five sums on two
+ * H200s (docs/benchmarks.md). A larger number must save a fifth of the time. */
 static int worthwhile(const struct kry_team *team, double bytes)
 {
     enum { WAITS = 5 };
@@ -73,7 +74,7 @@ static int worthwhile(const struct kry_team *team, double bytes)
     return best;
 }
 
-/* Parts that get rows: no more than there are blocks. */
+/* How many parts get rows: no more than there are blocks. */
 static kry_status choose_members(const struct kry_team *team, const char *who, int64_t blocks,
                                  double bytes, int *members)
 {
@@ -103,7 +104,7 @@ done:
     return st;
 }
 
-/* From now on the one for n rows. */
+/* Make *mine the split for n rows from now on. */
 static void keep(kry_split **mine, kry_split **split)
 {
     kry_split *s = *mine;
@@ -122,9 +123,10 @@ static bool begins_at_multiples(const kry_split *s, int64_t multiple)
     return !s->row || multiple == 1;
 }
 
-/* ---- chunks of rows, for reproducible sums ------------------------------------------------------ */
+/* ---- chunks of rows, for reproducible sums --------------------------------------------------- */
 
-/* Few enough to be read by the host after every sum, and enough for four GPUs. */
+/* Chunks are few, because the host reads them after every sum, but enough to keep four GPUs
+ * busy. */
 static int64_t chunk_for(int64_t n)
 {
     enum { FEW = 64, SMALL = 512, MOST = 2048 };
@@ -157,9 +159,10 @@ static void count_most_chunks(kry_split *s)
     }
 }
 
-/* ---- splits --------------------------------------------------------------------------------------- */
+/* ---- splits ---------------------------------------------------------------------------------- */
 
-/* Bytes; words for each row in an iteration beside the matrix, and on a grid, where blocks are layers. */
+/* Bytes of a number; and the numbers that an iteration moves per row besides the matrix, and on a
+ * grid. */
 enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
 
 kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,

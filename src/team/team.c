@@ -1,4 +1,4 @@
-/* team.c - a device made of several: what it looks like, and how fast its parts are. */
+/* team.c - making a team of devices: what it has together, and how fast its parts are. */
 #include "team/team.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@ kry_device *kry_team_part(const kry_device *dev, int i)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Bytes a second that a copy moves, the best of a few; of arrays beyond the caches of most CPUs. */
+/* Bytes per second that a copy moves, the best of a few times; the arrays exceed the caches of most
+ * CPUs. */
 static kry_status measure_copy(kry_device *dev, double *speed)
 {
     enum { NUMBERS = 1 << 23, TIMES = 3 };
@@ -42,7 +43,7 @@ done:
     return st;
 }
 
-/* What a sum over all parts costs: read a partial sum, add up, write the total. */
+/* Measure a sum over all parts: each reads a partial sum, they add up, each writes the total. */
 static kry_status time_sums(void *user, int rank)
 {
     enum { TIMES = 20 };
@@ -79,7 +80,7 @@ static bool alike(const struct kry_team *team)
     return true;
 }
 
-/* Devices of one kind count as equally fast, whatever the moment says. */
+/* Devices of one kind count as equally fast, whatever a measurement would say. */
 static kry_status take_shares(struct kry_team *team, const double *shares)
 {
     kry_status st = KRY_OK;
@@ -101,7 +102,7 @@ done:
     return st;
 }
 
-/* ---- making one ---------------------------------------------------------------------------------- */
+/* ---- making one --------------------------------------------------------------------------- */
 
 static kry_status check_parts(kry_device *const *parts, int count)
 {
@@ -121,7 +122,7 @@ done:
     return st;
 }
 
-/* What the parts have together; double precision only where all have it. */
+/* What the parts have together. They have double precision only if all of them do. */
 static void take_info(kry_device *dev, const struct kry_team *team)
 {
     kry_device_info *info = &dev->info;
@@ -149,10 +150,10 @@ static void take_info(kry_device *dev, const struct kry_team *team)
     }
 }
 
-/* Sums of reproducible teams are over groups of one size, whatever was tuned. */
+/* In reproducible teams all parts sum with groups of one size, whatever was tuned for each. */
 static kry_status take_shapes(const struct kry_team *team)
 {
-    enum { GROUP = 128 }; /* of the usual shape */
+    enum { GROUP = 128 }; /* of kry_shape_default */
     kry_status st = KRY_OK;
 
     for (int i = 0; i < team->size; i++) team->shape[i] = team->part[i]->shape;
@@ -169,7 +170,7 @@ done:
     return st;
 }
 
-/* ---- how it works ---------------------------------------------------------------------------------- */
+/* ---- the driver ----------------------------------------------------------------------------- */
 
 static kry_status team_finish(kry_device *dev)
 {
@@ -229,7 +230,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
         if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu)
-            spin = false; /* it needs the cores */
+            spin = false; /* its kernels need the cores */
     }
     team->size = count;
     team->use_all = params->use_all;

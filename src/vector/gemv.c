@@ -13,7 +13,7 @@ kry_status kry_clblast_check(const char *who, int code)
 #ifdef KRY_HAVE_CLBLAST
 #include <clblast_c.h>
 
-/* With the first m rows of X. */
+/* X stands for its first m rows. */
 static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X, int64_t m,
                                const kry_vec *c, double beta, kry_vec *y)
 {
@@ -21,13 +21,13 @@ static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec 
            c0 = (size_t)c->first, y0 = (size_t)y->first;
     const kry_device *dev = y->dev;
     cl_command_queue queue = dev->queue;
-    cl_event event = NULL, *told = dev->trace ? &event : NULL;
+    cl_event event = NULL, *traced = dev->trace ? &event : NULL;
     CLBlastStatusCode code =
         X->type == KRY_F32
             ? CLBlastSgemv(CLBlastLayoutColMajor, op, rows, n, (float)alpha, X->buffer, x0, ld,
-                           c->buffer, c0, 1, (float)beta, y->buffer, y0, 1, &queue, told)
+                           c->buffer, c0, 1, (float)beta, y->buffer, y0, 1, &queue, traced)
             : CLBlastDgemv(CLBlastLayoutColMajor, op, rows, n, alpha, X->buffer, x0, ld, c->buffer,
-                           c0, 1, beta, y->buffer, y0, 1, &queue, told);
+                           c0, 1, beta, y->buffer, y0, 1, &queue, traced);
     if (event) dev->trace(dev->trace_user, "gemv (clblast)", event);
     return kry_clblast_check("kry_vec_gemv", (int)code);
 }
@@ -54,7 +54,7 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
     if (out == 0) return KRY_OK;
     if (in == 0) return beta == 0 ? kry_vec_fill(y, 0.0) : kry_vec_axpby(0.0, y, beta, y);
 #ifdef KRY_HAVE_CLBLAST
-    if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast multiplies y by 0, NaN and all */
+    if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast computes 0 y, which keeps NaN */
     TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, X->n, c, beta,
                      y));
 #else

@@ -1,5 +1,6 @@
 /* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
 #include "vector/vec_parts.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,15 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     kry_sum *s = NULL;
 
     *sum = NULL;
+    CHECK(width >= 1 && width <= KRY_SUM_WIDTH, KRY_ERR_ARGUMENT,
+          "a sum of %d numbers; 1 to %d can be summed together", width, (int)KRY_SUM_WIDTH);
+    size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = dev;
     s->width = width;
-    size_t count = (size_t)KRY_SUM_CAPACITY * (size_t)width;
-    TRY(kry_alloc(count, sizeof *s->host, &s->host));
-    TRY(kry_buffer_create(dev, count * sizeof *s->host, &s->buffer));
+    TRY(kry_alloc(count, sizeof *s->part, &s->part));
+    TRY(kry_alloc((size_t)width, sizeof *s->total, &s->total));
+    TRY(kry_buffer_create(dev, count * sizeof *s->part, &s->buffer));
     *sum = s;
     s = NULL;
 done:
@@ -28,9 +32,10 @@ void kry_sum_release(kry_sum **sum)
     kry_sum *s = *sum;
     *sum = NULL;
     if (!s) return;
-    if (s->writes) clFinish(s->dev->queue); /* `total` is read until then */
+    if (s->writes) clFinish(s->dev->queue); /* the device may still read `total` */
     kry_buffer_release(s->dev, &s->buffer);
-    free(s->host);
+    free(s->total);
+    free(s->part);
     free(s);
 }
 
@@ -42,8 +47,8 @@ int kry_sum_capacity(const kry_sum *sum)
 }
 void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
 
-/* Rows of a team's vector by its chunks; of any other, a short one that all parts have, by those of its
- * own. */
+/* A vector on a team is summed in the chunks of its split. Any other vector in a reproducible run
+ * is short and the same on all parts: it has chunks of its own. */
 kry_chunks kry_chunks_of(const kry_vec *v)
 {
     const kry_layout *layout = v->layout;
@@ -80,7 +85,7 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
     const kry_arg rest[] = { ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first),
                              ARG(sum->buffer) };
 
-    /* Loads of another width would change the order of the sum. */
+    /* Loads of another width would change the order of summation. */
     const char *defines = rows.chunk                       ? "-DKRY_UNALIGNED"
                           : *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS"
                                                            : "";
@@ -103,7 +108,30 @@ kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     return dot_into("vec_dot_pair", x, y, sum);
 }
 
-/* Part after part, from the caller's thread: monitors may ask for it, too. */
+kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *dots;
+    const kry_chunks rows = kry_chunks_of(w);
+    const kry_vec v = kry_vec_column(V, 0), next = kry_vec_column(V, V->k > 1);
+    const cl_int k = (cl_int)V->k;
+    const int64_t pitch = next.first - v.first;
+    const kry_arg rest[] = { ARG(k),         ARG(v.buffer), ARG(v.first),    ARG(pitch),
+                             ARG(w->buffer), ARG(w->first), ARG(sum->buffer) };
+    kry_arg args[KRY_CHUNKS_ARGS + COUNT(rest)];
+
+    assert(sum->width == V->k && V->n == w->n && w->k == 1);
+    size_t count = kry_chunks_args(&rows, args);
+    memcpy(args + count, rest, sizeof rest);
+    TRY(kry_kernel_get(w->dev, "vec", w->type,
+                       rows.chunk ? "-DKRY_UNALIGNED" : "-DKRY_UNALIGNED_SUMS", "vec_dots", &dots));
+    TRY(kry_launch(w->dev, dots, rows.groups, args, count + COUNT(rest)));
+    sum->count = (cl_int)rows.groups;
+done:
+    return st;
+}
+
+/* One part after the other, on the caller's thread, so that monitors may call it within a solve. */
 static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
 {
     kry_status st = KRY_OK;
@@ -165,8 +193,8 @@ done:
     return st;
 }
 
-/* The sum of squares leaves the range of double long before the norm does: then the host
- * scales first. */
+/* The sum of squares overflows or underflows long before the norm does. Then the host scales by the
+ * largest entry first. */
 static kry_status norm2_on_host(const kry_vec *x, double *norm)
 {
     kry_status st = KRY_OK;

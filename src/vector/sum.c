@@ -1,4 +1,5 @@
-/* sum.c - partial sums that groups leave on a device, added up over all parts. */
+/* sum.c - adding up the partial sums that work-groups leave on a device, over all parts of a
+ * team. */
 #include "team/split.h"
 #include "vector/vec.h"
 #include <assert.h>
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Partial sum i; where there is no double a pair of floats, and after an overflow its first one. */
+/* Partial sum i. Without double precision it is a pair of floats; after an overflow only the first
+ * counts. */
 static double partial_sum(const kry_device *dev, const kry_partial *part, int i)
 {
     if (dev->info.fp64) return part[i].f64;
@@ -22,16 +24,16 @@ static kry_partial partial_of(const kry_device *dev, double v)
     return p;
 }
 
-/* *numbers: those that groups left, count * width of them, until the next reading. */
+/* *numbers: the partial sums, count * width numbers; valid until the next reading. */
 static kry_status read_partials(const kry_sum *sum, const double **numbers)
 {
     kry_status st = KRY_OK;
     int count = sum->count * sum->width;
 
     TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)count * sizeof *sum->host, sum->host, 0, NULL, NULL));
-    for (int i = 0; i < count; i++) sum->host[i].f64 = partial_sum(sum->dev, sum->host, i);
-    *numbers = &sum->host->f64;
+                               (size_t)count * sizeof *sum->part, sum->part, 0, NULL, NULL));
+    for (int i = 0; i < count; i++) sum->part[i].f64 = partial_sum(sum->dev, sum->part, i);
+    *numbers = &sum->part[0].f64;
 done:
     return st;
 }
@@ -41,7 +43,7 @@ static void add_up(const double *numbers, int count, int width, double *value)
     for (int i = 0; i < count * width; i++) value[i % width] += numbers[i];
 }
 
-/* A plain loop in the order of the groups. */
+/* In the order of the groups. */
 kry_status kry_sum_add_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
@@ -55,7 +57,6 @@ done:
 
 kry_status kry_sum_read_here(const kry_sum *sum, double *value)
 {
-    assert(sum->width >= 1);
     for (int c = 0; c < sum->width; c++) value[c] = 0;
     return kry_sum_add_here(sum, value);
 }
@@ -77,7 +78,7 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
     kry_status st = KRY_OK;
     int size = kry_layout_size(layout);
     size_t most = layout->split ? (size_t)layout->split->most_chunks : 1;
-    size_t block = 1 + (most ? most : 1) * (size_t)width; /* how many, then they */
+    size_t block = 1 + (most ? most : 1) * (size_t)width; /* their count, then the numbers */
 
     TRY(reserve(layout, ((size_t)size + 1) * block));
     double *mine = layout->scratch, *all = mine + block;
@@ -114,7 +115,7 @@ kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
     return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
 }
 
-/* Of each of the sums, `width` numbers behind another. */
+/* value: the totals of all the sums, `width` numbers for each. */
 static kry_status read_all(kry_layout *layout, kry_sum *const *sums, int count, double *value)
 {
     kry_status st = KRY_OK;
@@ -130,18 +131,20 @@ done:
 
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
 {
-    enum { MOST = 8 };
     kry_status st = KRY_OK;
-    double value[MOST] = { 0 };
+    double value[KRY_SUM_WIDTH] = { 0 };
     size_t numbers = 0;
 
-    /* Alone the kernel that uses a sum finishes it. */
+    /* On one device, the kernel that uses a sum adds up its partial sums. */
     if (kry_layout_size(layout) == 1 && !layout->reproducible) return KRY_OK;
+    for (int i = 0; i < count; i++) numbers += (size_t)sums[i]->width;
+    assert(numbers <= KRY_SUM_WIDTH);
     TRY(read_all(layout, sums, count, value));
+    numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
         for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);
-        /* The next reading of this sum comes after. */
+        /* Not blocking: the queue is in order, so every later use of the sum comes after. */
         TRY_CL(clEnqueueWriteBuffer(s->dev->queue, s->buffer, CL_FALSE, 0,
                                     (size_t)s->width * sizeof *s->total, s->total, 0, NULL, NULL));
         s->count = 1, s->writes = true;

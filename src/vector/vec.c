@@ -2,7 +2,7 @@
 #include "vector/vec_parts.h"
 #include <stdlib.h>
 
-/* ---- making and reaching ------------------------------------------------------------ */
+/* ---- making --------------------------------------------------------------------------- */
 
 kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
 {
@@ -254,7 +254,7 @@ kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec
         who, name, (long long)v->ld, (long long)v->n);
 }
 
-/* Alike, and if they share numbers then all of them: y is written. */
+/* For an operation that writes y: x may be y itself, but must not overlap a part of it. */
 static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
 {
     kry_status st = KRY_OK;
@@ -266,7 +266,7 @@ done:
     return st;
 }
 
-/* Wide loads want vectors that start at a multiple of their width; on CPUs they need not. */
+/* Wide loads need vectors that start at a multiple of their width, except on CPUs. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count)
 {
     int width = kry_vector_width(v[0]->dev, v[0]->type);
@@ -275,8 +275,8 @@ const char *kry_vec_alignment(const kry_vec *const *v, int count)
     return "";
 }
 
-/* What a kernel of elementwise arithmetic is called with, in the order of its parameters: a vector, or
- * the number a. The last one is the vector that it writes. */
+/* An argument of a kernel of elementwise arithmetic: a vector, or (v NULL) the number a. The last
+ * argument is the vector that the kernel writes. */
 typedef struct operand {
     const kry_vec *v;
     double a;
@@ -285,7 +285,7 @@ enum { MOST_OPERANDS = 5 };
 
 static kry_status run(const char *name, const operand *o, int count);
 
-/* Enqueue the same on each part, from this thread: nothing here waits for another part. */
+/* Enqueue the operation for each part from this thread: no part waits for another one. */
 static kry_status run_on_parts(const char *name, const operand *o, int count)
 {
     kry_status st = KRY_OK;

@@ -16,14 +16,15 @@ struct kry_vec {
     int64_t first; /* where the view starts in the buffer */
     int64_t ld;    /* from the start of a column to the next: n or more */
     cl_mem buffer; /* retained; NULL: on a team */
-    /* On a team: the numbers of each part, of whose columns these are k from `first` on. */
+    /* On a team: a vector for each part. This one has k of their columns, from column `first`
+     * on. */
     struct kry_split *split;          /* retained */
     kry_vec **part;                   /* owned */
-    const struct kry_split *piece_of; /* borrowed: rows of these; NULL: of layout->split, perhaps */
+    const struct kry_split *piece_of; /* borrowed: what it is a part of; NULL: not known */
 };
 
-/* The same numbers, borrowed, on the caller's stack: a vector in all but its references, which others
- * may be counting. */
+/* A view of the same numbers for the caller's stack, which owns nothing. (A plain copy of the
+ * struct would read the reference count, which other threads may be changing.) */
 static inline kry_vec kry_vec_borrow(const kry_vec *v)
 {
     return (kry_vec){ .layout = v->layout,
@@ -42,60 +43,72 @@ static inline kry_vec kry_vec_borrow(const kry_vec *v)
 /* Whether its n*k numbers lie one behind the other. */
 static inline bool kry_vec_is_packed(const kry_vec *v) { return v->k <= 1 || v->ld == v->n; }
 
-/* What a group leaves of a sum: a TOTAL of cl/kry.clh, double where the device has it, else a pair of
- * floats, the sum and what rounding took from it. */
+/* The partial sum of a work-group, TOTAL in cl/kry.clh: a double if the device has double
+ * precision, else two floats, the sum and its rounding error. */
 typedef union kry_partial {
     double f64;
     float f32[2];
 } kry_partial;
 
+enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
+
 struct kry_sum {
-    kry_device *dev;      /* borrowed */
-    cl_mem buffer;        /* KRY_SUM_CAPACITY * width of kry_partial */
-    kry_partial *host;    /* as many, where they are read to */
-    int width;            /* numbers per partial sum: 1, or 2 for a pair summed together */
-    cl_int count;         /* partial sums written */
-    kry_partial total[2]; /* of all parts, on its way to the device */
-    bool writes;          /* that may still be under way */
+    kry_device *dev;   /* borrowed */
+    cl_mem buffer;     /* KRY_SUM_CAPACITY * width of kry_partial */
+    int width;         /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
+    cl_int count;      /* partial sums written */
+    kry_partial *part; /* owned: room for as many on the host */
+    kry_partial
+        *total;  /* owned: `width` sums over all parts, while they are written to the device */
+    bool writes; /* such a write may still be running */
 };
-kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device alone; waits */
-kry_status kry_sum_add_here(const kry_sum *sum,
-                            double *value); /* value += that, group after group */
+kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device only; waits */
+/* value += that, group after group */
+kry_status kry_sum_add_here(const kry_sum *sum, double *value);
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value); /* of all parts; waits */
 
-/* value := the sum of all parts' partial sums, chunk after chunk as on one part. width numbers each, `count`
- * of them here; where that is more than a part has chunks, their sum counts as one. */
+/* value := the sum of the partial sums of all parts in the order of chunks, as one part would add
+ * them.
+ *   partial, count  those of this part, `width` numbers each. If they are more than a part has
+ *                   chunks, their sum counts as one. */
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
                                  double *value);
-/* Make each of the partial sums stand for the sum over all parts. Alone there is nothing to add: the
- * kernel that uses a sum finishes it. Waits where there are several, or sums are reproducible. */
+
+/* Replace the partial sums of each sum by its total over all parts. On one device this does
+ * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
+ * reproducible sums it waits. No more than KRY_SUM_WIDTH numbers in all. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
 
-/* What a launch that sums over the rows of v goes over: groups, and the arguments `long n ROWS_PARAMS` of
- * kry.clh. Chunks where sums are to be reproducible; its loads are to be KRY_UNALIGNED there. */
+/* How a launch that sums over the rows of v shares them out: its groups, and its arguments `long n
+ * ROWS_PARAMS` of kry.clh. For reproducible sums, in chunks, and the kernel must be compiled with
+ * KRY_UNALIGNED. */
 typedef struct kry_chunks {
-    int64_t n, unit, chunk; /* chunk 0: groups share the rows as suits the device */
+    int64_t n, unit, chunk; /* chunk 0: groups share the rows evenly */
     int64_t groups;
 } kry_chunks;
 enum { KRY_CHUNKS_ARGS = 3 };
 kry_chunks kry_chunks_of(const kry_vec *v);
-size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]); /* how many */
+/* Returns how many arguments there are. */
+size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
-/* The define that kernels with vector loads need for vectors that start where these do. */
+/* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
+/* sum := V'w, as wide as V has columns: one launch. */
+kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum);
 /* sum := (x.y, x.x), a pair */
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
-/* A number type, and one that the device has. */
+/* Whether `type` is a number type that the device has. */
 kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type);
-/* Columns without gaps, which a kernel wants. `name`: as the caller calls v. */
+/* Refuse columns with gaps, which a kernel does not take. name: what the caller calls v. */
 kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec *v);
-/* Not NULL, the same size, type and device. */
+/* Whether x and y are not NULL and have the same size, type and device. */
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y); /* share at least one number */
-/* What CLBlast returned: 0, an error of OpenCL's, or beyond -1000 one of its own. */
+/* code: what CLBlast returned: 0, an error of OpenCL, or below -1000 one of its own. */
 kry_status kry_clblast_check(const char *who, int code);
-/* gemv.c: y := X c with the first k of X's rows, X n-by-k, c and y k-by-1; nothing is checked. */
+/* gemv.c: y := X c, where X stands for its first k rows; X n-by-k, c and y k-by-1. Checks
+ * nothing. */
 kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y);
 
 #endif

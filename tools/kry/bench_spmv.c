@@ -21,8 +21,8 @@ static void print_heading(const bench *b, const product_input *in)
     printf("\n%s: n %s, nnz %s, %s, %s\n", in->name, text_whole(in->A.rows, n, sizeof n),
            text_whole(in->A.nnz, nnz, sizeof nnz), kry_type_name(b->type),
            b->o->hot ? "hot: one copy" : "cold: copies take turns until no cache holds them");
-    printf("%-9s %9s %8s %7s %7s %8s %9s %9s  %s\n", "format", "time",
-           "GB/s", "of copy", "GFLOP/s", "padding", "bytes", "set-up", "variant");
+    printf("%-9s %9s %8s %7s %7s %8s %9s %9s  %s\n", "format", "time", "GB/s", "of copy", "GFLOP/s",
+           "padding", "bytes", "set-up", "variant");
 }
 
 /* `word` is what was asked for: "auto", "sell", "sell:slice=32", ... */

@@ -1,0 +1,154 @@
+/*
+ * cr.c - preconditioned conjugate residuals, for A symmetric, indefinite or semi-definite as it may be,
+ * and M positive definite. Kernels: cl/cr.cl.
+ *
+ *   z := M r,  w := A z,  rho := z'w                          a cycle begins
+ *   p := z + beta p,  q := w + beta q = A p,  y := M q        rho decides whether to go on
+ *   alpha := rho / q'y,  x := x + alpha p,  r := r - alpha q,  z := z - alpha y = M r
+ *   w := A z,  rho' := z'w,  beta := rho' / rho
+ *
+ * Storage     w, p, q: 3 n numbers beside r; z and y with a preconditioner
+ * Per step    matrix + 15 words per unknown; with a preconditioner 3 more and its own
+ * Breakdown   z'w = 0, which an indefinite A allows; q'y <= 0: M is not positive definite
+ * Source      E. Stiefel, Relaxationsmethoden bester Strategie zur Loesung linearer Gleichungssysteme,
+ *             Comment. Math. Helv. 29 (1955); Y. Saad, Iterative methods for sparse linear systems, 2nd
+ *             ed. (2003), algorithm 6.20
+ */
+#include "krylov/look.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct cr {
+    kry_krylov *K; /* borrowed */
+    kry_vec *w, *p, *q;
+    kry_vec *z, *y;         /* NULL without a preconditioner: r, q */
+    kry_sum *rho, *qy, *rr; /* z'w, q'y, r'r */
+    kry_kernel *direction, *step;
+    kry_look look;
+    kry_cycle *c; /* under way; borrowed */
+} cr;
+
+/* p := z + beta p,  q := w + beta q for n unknowns; n = 0: only whether to go on */
+static kry_status direct(cr *S, const kry_turn *turn, int64_t n)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_vec *z = S->z ? S->z : S->c->r;
+    const kry_sum *rr = S->rr, *rho = S->rho;
+    const cl_mem w = S->w->buffer, p = S->p->buffer, q = S->q->buffer;
+    const kry_arg args[] = { ARG(turn->iteration),
+                             ARG(turn->slot),
+                             ARG_ACC(L->dev, target2),
+                             ARG(rr->buffer),
+                             ARG(rr->count),
+                             ARG(rho->buffer),
+                             ARG(rho->count),
+                             ARG(L->step),
+                             ARG(L->state),
+                             ARG(L->history),
+                             ARG(n),
+                             ARG(z->buffer),
+                             ARG(w),
+                             ARG(p),
+                             ARG(q) };
+    return kry_launch(L->dev, S->direction, kry_groups_for_sums(L->dev, z->type, n), args,
+                      COUNT(args));
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn) { return direct(self, turn, 0); }
+
+/* y := M q,  q'y;  x += alpha p,  r -= alpha q,  z -= alpha y;  w := A z,  rho := z'w */
+static kry_status step(cr *S)
+{
+    kry_status st = KRY_OK;
+    kry_vec *x = S->c->x, *r = S->c->r, *z = S->z ? S->z : r, *y = S->y ? S->y : S->q;
+    const kry_chunks rows = kry_chunks_of(x);
+    const kry_arg rest[] = { ARG(S->look.state), ARG(S->look.step), ARG(S->qy->buffer),
+                             ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
+                             ARG(x->buffer),     ARG(x->first),     ARG(r->buffer),
+                             ARG(S->rr->buffer), ARG(y->buffer),    ARG(z->buffer) };
+    kry_arg args[KRY_CHUNKS_ARGS + COUNT(rest)];
+    size_t count = kry_chunks_args(&rows, args);
+
+    TRY(S->y ? kry_op_run_dot(S->K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
+    TRY(kry_layout_reduce(x->layout, &S->qy, 1));
+    memcpy(args + count, rest, sizeof rest);
+    S->rr->count = (cl_int)rows.groups;
+    TRY(kry_launch(x->dev, S->step, rows.groups, args, count + COUNT(rest) - (S->y ? 0 : 2)));
+    TRY(kry_op_run_dot(S->K->A, z, S->w, S->rho));
+done:
+    return st;
+}
+
+static kry_status cr_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    cr *S = self;
+    kry_turn turn;
+    bool go;
+
+    S->c = c;
+    TRY(kry_vec_fill(S->p, 0.0)); /* beta = 0 must not meet old NaNs */
+    TRY(kry_vec_fill(S->q, 0.0));
+    if (S->z) TRY(S->K->M->table->apply(S->K->M->self, 1, c->r, 0, S->z));
+    TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
+    TRY(kry_op_run_dot(S->K->A, S->z ? S->z : c->r, S->w, S->rho));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    for (;;) {
+        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(direct(S, &turn, c->r->n));
+        TRY(step(S));
+    }
+done:
+    return st;
+}
+
+static void cr_destroy(void *self)
+{
+    cr *S = self;
+    kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
+    kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
+
+    kry_look_release(&S->look);
+    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S);
+}
+
+static kry_status cr_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    kry_device *dev = K->A->dev;
+    cr *S = NULL;
+
+    (void)setup; /* no parameters of its own */
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    kry_vec **vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
+    kry_sum **sums[] = { &S->rho, &S->qy, &S->rr };
+    for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
+        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
+    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
+    TRY(kry_kernel_get(dev, "cr", A->type, "", "cr_direction", &S->direction));
+    TRY(kry_kernel_get(dev, "cr", A->type, K->M ? "-DPRECOND" : "", "cr_step", &S->step));
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    *self = S, S = NULL;
+done:
+    if (S) cr_destroy(S);
+    return st;
+}
+
+const kry_method kry_cr_method = {
+    .kind = "cr",
+    .who = "kry_solver_create",
+    .projects = true,
+    .precond = { "q'Mq", "is not positive: the preconditioner is not positive definite" },
+    .matrix = { "r'M A M r",
+                "does not allow another step: A is indefinite, or b not in its range" },
+    .create = cr_create,
+    .cycle = cr_cycle,
+    .destroy = cr_destroy,
+};

@@ -1,0 +1,212 @@
+/* judge.c - when a solve ends, and what it is called. */
+#include "krylov/judge.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+kry_status kry_reason_status(kry_reason reason)
+{
+    switch (reason) {
+#define REASON_STATUS(name, word, status) \
+    case name: return status;
+        KRY_REASON_LIST(REASON_STATUS)
+#undef REASON_STATUS
+    }
+    return KRY_BREAKDOWN;
+}
+
+kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+    double roundoff = type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+
+    CHECK(stop->rtol >= 0 && stop->rtol < INFINITY, KRY_ERR_ARGUMENT, "%s: rtol = %g", who,
+          stop->rtol);
+    CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT, "%s: atol = %g", who,
+          stop->atol);
+    CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld", who,
+          (long long)stop->max_iter);
+    CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld", who,
+          (long long)stop->check_every);
+    CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
+          "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
+          kry_type_name(type), roundoff);
+    if (stop->rtol == 0 && stop->atol == 0) stop->rtol = type == KRY_F32 ? 1e-5 : 1e-8;
+    if (stop->max_iter == 0) stop->max_iter = n < 10 ? 100 : n < 10000 ? 10 * n : 100000;
+done:
+    return st;
+}
+
+/* ---- targets ----------------------------------------------------------------------------- */
+
+double kry_judge_whole_target(const kry_judge *J)
+{
+    return fmax(J->stop.rtol * J->norm_b, J->stop.atol);
+}
+
+void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent)
+{
+    J->norm_b = norm_b, J->inconsistent = inconsistent;
+    J->target = kry_judge_whole_target(J);
+    double share = inconsistent / J->target;
+    if (share > 0 && share < 1) J->target *= sqrt((1 - share) * (1 + share));
+    J->last_claim = -1, J->least = INFINITY;
+    J->in_vain = 0, J->restarts = -1;
+}
+
+double kry_judge_goal(const kry_judge *J, double residual)
+{
+    return fmax(J->target, J->drop * residual);
+}
+
+bool kry_judge_keeps(const kry_judge *J, const kry_story *s)
+{
+    return J->restarts >= 0 && s->end == KRY_END_CONVERGED && !J->in_vain;
+}
+
+bool kry_residual_accept(double residual, double *least)
+{
+    const double most = 1e4; /* a correction may make the residual larger, but x must survive it */
+    bool sane = isfinite(residual) && residual <= most * *least;
+
+    if (sane) *least = residual;
+    return sane;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------- */
+
+void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
+                   double true_residual, kry_result *res)
+{
+    kry_story_tell(s, reason, true_residual, why, res);
+    res->restarts = J->restarts > 0 ? J->restarts : 0;
+    res->norm_b = J->norm_b;
+    res->target = J->target;
+}
+
+/* The recurrence says that it has converged, and the true residual that it has not: another cycle
+ * is worth it while each one at least halves the least true residual so far. Of cycles that ask for
+ * a small drop each, one may fail to. */
+static bool worth_restarting(kry_judge *J, double t)
+{
+    bool halved = J->last_claim < 0 || t <= 0.5 * J->last_claim;
+
+    if (!J->drop || halved) J->last_claim = t;
+    J->in_vain = halved ? 0 : J->in_vain + 1;
+    return J->in_vain < (J->drop ? 2 : 1);
+}
+
+static bool goes_on(kry_judge *J, const kry_story *s, double t)
+{
+    if (t <= J->target || !isfinite(t)) return false;
+    if (J->restarts < 0) {
+        if (J->drop) J->last_claim = t;
+        return true;
+    }
+    if (kry_story_goes_on(s)) return true; /* the method wants to begin anew */
+    return !s->monitor_stopped && s->end == KRY_END_CONVERGED && s->iteration < s->max_iter &&
+           worth_restarting(J, t);
+}
+
+static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, size_t size)
+{
+    long long k = (long long)s->iteration;
+
+    if (s->end == KRY_END_PRECOND || s->end == KRY_END_MATRIX) {
+        const kry_breakdown *word = J->words[s->end == KRY_END_MATRIX];
+        snprintf(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
+                 word->meaning);
+        return s->end == KRY_END_MATRIX ? KRY_INDEFINITE_MATRIX : KRY_INDEFINITE_PRECOND;
+    }
+    if (s->end == KRY_END_DIVERGED) {
+        snprintf(why, size,
+                 "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
+                 "take a smaller omega or another method",
+                 s->history[0], s->end_value, k);
+        return KRY_DIVERGED;
+    }
+    snprintf(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
+    return KRY_NOT_FINITE;
+}
+
+/* Why no other cycle is worth it. */
+static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, char *why,
+                              size_t size)
+{
+    long long k = (long long)s->iteration;
+
+    if (t <= J->target && J->restarts < 0) {
+        snprintf(why, size, "the guess has a true residual of %.3e already", t);
+        return KRY_CONVERGED_GUESS;
+    }
+    if (t <= J->target) {
+        snprintf(why, size, "the true residual is %.3e", t);
+        return KRY_CONVERGED;
+    }
+    if (!isfinite(t)) {
+        snprintf(why, size,
+                 J->drop ? "the true residual (%g) of what %lld iterations in single came to grew "
+                           "out of bounds"
+                         : "the true residual is %g after %lld iterations",
+                 t, k);
+        return KRY_NOT_FINITE;
+    }
+    if (s->monitor_stopped) {
+        snprintf(why, size, "the monitor asked to stop at iteration %lld", k);
+        return KRY_MONITOR_STOP;
+    }
+    if (s->end == KRY_END_CONVERGED || (s->end && J->last_claim >= 0 && !J->drop)) {
+        snprintf(why, size,
+                 "the recurrence claims %.3e, but the true residual stays at %.3e: the limit of "
+                 "this precision for this matrix",
+                 s->residual, t);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
+    if (s->end) return breakdown(J, s, why, size);
+    snprintf(why, size, "%lld iterations were not enough: residual %.3e, wanted %.3e", k, t,
+             J->target);
+    return KRY_ITERATION_LIMIT;
+}
+
+kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, void *self,
+                         kry_result *res)
+{
+    kry_status st = KRY_OK;
+    char why[sizeof res->why];
+    double t;
+
+    TRY(rounds->residual(self, &t));
+    while (goes_on(J, s, t)) {
+        TRY(rounds->cycle(self));
+        TRY(rounds->residual(self, &t));
+    }
+    kry_reason reason = find_reason(J, s, t, why, sizeof why);
+    kry_judge_end(J, s, reason, why, t, res);
+done:
+    return st;
+}
+
+/* ---- after the end ----------------------------------------------------------------------- */
+
+void kry_judge_again(double true_residual, kry_result *res)
+{
+    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK;
+
+    res->true_residual = true_residual;
+    if (!met) return;
+    res->reason = KRY_CONVERGED;
+    snprintf(res->why, sizeof res->why,
+             "the true residual is %.3e, x being clear of the null space", true_residual);
+}
+
+void kry_judge_consistency(const kry_judge *J, kry_result *res)
+{
+    res->inconsistent = J->inconsistent;
+    res->target = kry_judge_whole_target(J);
+    if (kry_reason_status(res->reason) != KRY_OK || J->inconsistent <= res->target) return;
+    res->reason = KRY_INCONSISTENT;
+    snprintf(res->why, sizeof res->why,
+             "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "
+             "nothing; without that the true residual is %.3e",
+             J->inconsistent, res->norm_b, res->true_residual);
+}

@@ -1,0 +1,62 @@
+/*
+ * judge.h - targets, true residuals, restarts, stagnation: the same for every method.
+ *
+ * A solve is cycles of a method's recurrence. Between two of them the residual b - A x is computed
+ * afresh, and it alone says whether the solve has converged and whether another cycle is worth it.
+ */
+#ifndef KRY_JUDGE_H
+#define KRY_JUDGE_H
+
+#include "krylov/story.h"
+
+/* What a method cannot go on with: its quantity, and what it says about M or A: "p'Ap" and "is not
+ * positive: ...", for KRY_END_PRECOND and KRY_END_MATRIX. */
+typedef struct kry_breakdown {
+    const char *quantity, *meaning;
+} kry_breakdown;
+
+typedef struct kry_judge {
+    kry_stop stop;                 /* checked */
+    const kry_breakdown *words[2]; /* for PRECOND, MATRIX; NULL: the method has none */
+    double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
+    double norm_b, inconsistent; /* as in kry_result */
+    double target;     /* what is left of the whole target for the residual that an x can change */
+    double last_claim; /* true residual that the next one is compared with; < 0: none yet */
+    double least;      /* true residual of the x that was accepted last */
+    int in_vain;       /* cycles in a row that did not halve the true residual */
+    int restarts;      /* -1: no cycle yet */
+} kry_judge;
+
+/* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
+kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
+kry_status kry_reason_status(kry_reason reason);
+
+/* A new solve; of a singular A: with a b that has a part of this size along the null space. */
+void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent);
+/* max(rtol ||b||, atol), for the residual together with b's part along the null space. */
+double kry_judge_whole_target(const kry_judge *J);
+/* Where a cycle ends that begins with this true residual. Both in units of b. */
+double kry_judge_goal(const kry_judge *J, double residual);
+/* Whether the last cycle ended so well that the next one may go on along its direction. */
+bool kry_judge_keeps(const kry_judge *J, const kry_story *s);
+/* Whether an x with this residual may take the place of the one before, whose residual *least is. */
+bool kry_residual_accept(double residual, double *least);
+
+/* How rounds are made: r := b - A x with its norm in units of b, and a cycle from there. */
+typedef struct kry_rounds {
+    kry_status (*residual)(void *self, double *norm);
+    kry_status (*cycle)(void *self);
+} kry_rounds;
+/* Residual, verdict, cycle, residual, ... until res says how it ended. Waits. */
+kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, void *self,
+                         kry_result *res);
+/* res for a reason found outside of the rounds. */
+void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
+                   double true_residual, kry_result *res);
+/* After the end. x was freed of the null space: its true residual, which may meet the target now. */
+void kry_judge_again(double true_residual, kry_result *res);
+/* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
+ * larger than the target. */
+void kry_judge_consistency(const kry_judge *J, kry_result *res);
+
+#endif

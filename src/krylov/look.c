@@ -1,0 +1,235 @@
+/* look.c - the host reads what the device decided, a batch of iterations behind. */
+#include "krylov/look.h"
+#include <math.h>
+#include <string.h>
+
+enum { SCALARS = STATE_VALUE + 1 }; /* that are read of a method's state */
+
+static size_t window_bytes(const kry_look *look)
+{
+    return (SCALARS + KRY_LOOK) * kry_acc_size(look->dev);
+}
+
+static char *mirror_of(const kry_look *look, int window)
+{
+    return look->mirror + (size_t)window * window_bytes(look);
+}
+
+static double mirror_at(const kry_look *look, int window, int64_t i)
+{
+    return kry_number_at(look->dev->info.fp64 ? KRY_F64 : KRY_F32, mirror_of(look, window), i);
+}
+
+kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, kry_look *look)
+{
+    kry_status st = KRY_OK;
+    cl_int err;
+
+    *look = (kry_look){ .dev = dev, .check_every = check_every, .at_each = at_each };
+    TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->state));
+    TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->step));
+    TRY(kry_buffer_create(dev, KRY_LOOK * kry_acc_size(dev), &look->history));
+    /* Reads into memory that is not pinned wait for the device on some drivers. */
+    look->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                  2 * window_bytes(look), NULL, &err);
+    TRY(kry_cl_check(err, __func__, "clCreateBuffer"));
+    look->mirror = clEnqueueMapBuffer(dev->queue, look->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                      0, 2 * window_bytes(look), 0, NULL, NULL, &err);
+    TRY(kry_cl_check(err, __func__, "clEnqueueMapBuffer"));
+done:
+    if (st < 0) kry_look_release(look);
+    return st;
+}
+
+/* Wait for reads that nobody looked at, and forget them. */
+static void drain(kry_look *look)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!look->window[i].ready) continue;
+        clWaitForEvents(1, &look->window[i].ready);
+        clReleaseEvent(look->window[i].ready);
+        look->window[i].ready = NULL;
+    }
+}
+
+void kry_look_release(kry_look *look)
+{
+    if (!look->dev) return;
+    drain(look);
+    if (look->mirror) {
+        clEnqueueUnmapMemObject(look->dev->queue, look->pinned, look->mirror, 0, NULL, NULL);
+        clFinish(look->dev->queue);
+    }
+    kry_buffer_release(look->dev, &look->pinned);
+    kry_buffer_release(look->dev, &look->history);
+    kry_buffer_release(look->dev, &look->step);
+    kry_buffer_release(look->dev, &look->state);
+    *look = (kry_look){ 0 };
+}
+
+static kry_status clear(kry_look *look, cl_mem scalars)
+{
+    static const double zero[STATE_SIZE];
+    kry_status st = KRY_OK;
+
+    TRY_CL(clEnqueueWriteBuffer(look->dev->queue, scalars, CL_FALSE, 0,
+                                STATE_SIZE * kry_acc_size(look->dev), zero, 0, NULL, NULL));
+done:
+    return st;
+}
+
+kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
+                          kry_status (*check)(void *self, const kry_turn *turn), void *self)
+{
+    kry_status st = KRY_OK;
+
+    look->check = check, look->self = self;
+    if (c->story->iteration == 0) look->batch = 1, look->looked_at = 0, look->looked = kry_now();
+    if (look->check_every)
+        look->batch = look->check_every < KRY_BATCH ? (int)look->check_every : KRY_BATCH;
+    look->current = 0;
+    look->window[0] = look->window[1] = (kry_window){ .first = c->story->iteration };
+    TRY(clear(look, look->state));
+    if (!c->goes_on) TRY(clear(look, look->step));
+done:
+    return st;
+}
+
+/* ---- one look ---------------------------------------------------------------------------- */
+
+/* Start reading what the device has decided after the iterations enqueued so far. */
+static kry_status start_look(kry_look *look)
+{
+    kry_status st = KRY_OK;
+    kry_window *window = &look->window[look->current];
+    size_t acc = kry_acc_size(look->dev);
+    char *to = mirror_of(look, look->current);
+
+    TRY_CL(clEnqueueReadBuffer(look->dev->queue, look->history, CL_FALSE, 0,
+                               (size_t)window->count * acc, to + SCALARS * acc, 0, NULL, NULL));
+    TRY_CL(clEnqueueReadBuffer(look->dev->queue, look->state, CL_FALSE, 0, SCALARS * acc, to, 0,
+                               NULL, &window->ready));
+    TRY_CL(clFlush(look->dev->queue));
+done:
+    return st;
+}
+
+/* Wait for a look and write down what it saw. */
+static kry_status take_look(kry_look *look, int which, kry_story *story)
+{
+    kry_status st = KRY_OK;
+    kry_window *window = &look->window[which];
+    int64_t last = window->first + window->count - 1;
+
+    if (!window->ready) return KRY_OK;
+    cl_int err = clWaitForEvents(1, &window->ready);
+    clReleaseEvent(window->ready);
+    window->ready = NULL;
+    TRY(kry_cl_check(err, "kry_solve", "clWaitForEvents"));
+    if (story->end) return KRY_OK; /* an earlier look saw the end already */
+    story->end = (kry_cycle_end)mirror_at(look, which, STATE_STOP);
+    if (story->end) {
+        last = (int64_t)mirror_at(look, which, STATE_ITERATION);
+        story->end_value = mirror_at(look, which, STATE_VALUE);
+        story->iteration = last;
+    }
+    for (int64_t k = window->first; k <= last; k++)
+        TRY(kry_story_add(story, k, sqrt(mirror_at(look, which, SCALARS + k - window->first))));
+    TRY(kry_story_show(story, last));
+done:
+    return st;
+}
+
+/* Look at the residual of this very iterate: a launch of the stopping test alone, and a wait. */
+static kry_status look_now(kry_look *look, kry_story *story)
+{
+    kry_status st = KRY_OK;
+    kry_window *window = &look->window[look->current];
+    const kry_turn turn = { (cl_int)story->iteration, window->count };
+
+    TRY(look->check(look->self, &turn));
+    window->count++;
+    TRY(start_look(look));
+    TRY(take_look(look, !look->current, story));
+    TRY(take_look(look, look->current, story));
+    *window = (kry_window){ .first = story->iteration };
+done:
+    return st;
+}
+
+/* ---- how many iterations until the next look --------------------------------------------- */
+
+/* Iterations that are left once those under way are done, if the residual goes on falling as it did
+ * over the last look or, if that is faster, from the start. */
+static double expected_left(const kry_look *look, const kry_cycle *c)
+{
+    const kry_story *s = c->story;
+    int64_t last = s->history_count - 1, before = look->looked_at;
+    double goal = c->goal * s->unit;
+
+    if (s->history_count < 2 || before >= last || !(goal > 0)) return KRY_BATCH;
+    double here = log(s->history[last]);
+    double recent = (log(s->history[before]) - here) / (double)(last - before);
+    double all = (log(s->history[0]) - here) / (double)last;
+    double rate = fmax(recent, all);
+    return rate > 0 ? (here - log(goal)) / rate - (double)(s->iteration - last) : KRY_BATCH;
+}
+
+/* Short batches while iterations take long, so that little is enqueued in vain past the end; long
+ * ones while they are short, so that looking costs nothing. */
+static kry_status adapt_batch(kry_look *look, const kry_cycle *c)
+{
+    enum { SHORT_US = 1000, LONG_US = 4000 };
+    kry_status st = KRY_OK;
+    double now = kry_now(), us = 1e6 * (now - look->looked);
+
+    look->looked = now;
+    TRY(kry_layout_agree(&look->dev->layout, &us));
+    if (look->check_every) return KRY_OK;
+    if (us < SHORT_US)
+        look->batch = 2 * look->batch < KRY_BATCH ? 2 * look->batch : KRY_BATCH;
+    else if (us > LONG_US && look->batch > 1)
+        look->batch /= 2;
+    /* Short ones near the end, too: preconditioners go on working past it. */
+    double left = expected_left(look, c);
+    if (left < look->batch) look->batch = left > 1 ? (int)left : 1;
+    look->looked_at = c->story->history_count > 0 ? c->story->history_count - 1 : 0;
+done:
+    return st;
+}
+
+static kry_status close_batch(kry_look *look, const kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+
+    TRY(start_look(look));
+    look->current = !look->current;
+    TRY(take_look(look, look->current, c->story)); /* the one before */
+    look->window[look->current] = (kry_window){ .first = c->story->iteration };
+    TRY(adapt_batch(look, c));
+done:
+    return st;
+}
+
+kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, bool *go)
+{
+    kry_status st = KRY_OK;
+    kry_story *s = c->story;
+    bool exact = s->exact && s->iteration % look->check_every == 0;
+
+    *go = false;
+    if (s->iteration >= s->max_iter || look->at_each || exact)
+        TRY(look_now(look, s));
+    else if (look->window[look->current].count >= look->batch)
+        TRY(close_batch(look, c));
+    if (!kry_story_goes_on(s)) {
+        if (!s->end && look->window[look->current].count) TRY(look_now(look, s));
+        drain(look);
+        goto done;
+    }
+    *turn = (kry_turn){ (cl_int)s->iteration++, look->window[look->current].count++ };
+    *go = true;
+done:
+    if (st < 0) drain(look);
+    return st;
+}

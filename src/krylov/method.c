@@ -1,0 +1,256 @@
+/* method.c - solvers around any method: rounds, deflation, null spaces, teams. */
+#include "krylov/method.h"
+#include "precond/deflation.h"
+#include <stdlib.h>
+
+/* ---- one solve --------------------------------------------------------------------------- */
+
+typedef struct solve {
+    kry_krylov *K;
+    kry_cycle c;
+} solve;
+
+/* r := b - A x of the x that is there. Waits. */
+static kry_status compute_residual(solve *S, double *norm)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    kry_cycle *c = &S->c;
+    double unit;
+
+    TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
+    if (K->method->accept) K->method->accept(K->self, c, norm);
+    c->norm = *norm / unit;
+    /* Only to half the target where an unknown is pinned: the unit changes on the way. */
+    bool half = unit > 1 && K->judge.restarts >= 0 && !K->judge.drop;
+    c->goal = (half ? 0.5 * K->judge.target : kry_judge_goal(&K->judge, *norm)) / unit;
+    K->story.unit = unit;
+done:
+    return st;
+}
+
+kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved)
+{
+    kry_deflation *D = kry_deflation_of(K->deflation);
+
+    *moved = D && (first || D->variant == KRY_DEF1);
+    return *moved ? kry_deflation_start(D, x, r) : KRY_OK;
+}
+
+/* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
+static kry_status find_residual(void *self, double *norm)
+{
+    kry_status st = KRY_OK;
+    solve *S = self;
+    kry_krylov *K = S->K;
+    bool first = K->judge.restarts < 0, moved = false;
+
+    TRY(compute_residual(S, norm));
+    if (first) TRY(kry_guess_check(*norm));
+    if (K->method->start)
+        TRY(K->method->start(K->self, &S->c, first, &moved));
+    else
+        TRY(kry_krylov_start(K, true, S->c.r, S->c.x, &moved));
+    if (moved) TRY(compute_residual(S, norm));
+done:
+    return st;
+}
+
+static kry_status run_cycle(void *self)
+{
+    solve *S = self;
+    kry_krylov *K = S->K;
+
+    S->c.goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
+    K->judge.restarts++;
+    K->story.end = KRY_END_NONE;
+    return K->method->cycle(K->self, &S->c);
+}
+
+static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    static const kry_rounds rounds = { find_residual, run_cycle };
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    double whole = kry_judge_whole_target(&K->judge);
+
+    S->c.b = b, S->c.x = x;
+    TRY(kry_system_rhs(&K->system, K->judge.inconsistent, whole, &S->c.b));
+    TRY(kry_judge_run(&K->judge, &K->story, &rounds, S, res));
+    if (K->judge.drop > 0) res->true_residual = K->judge.least;
+    if (S->c.x != x) TRY(kry_vec_copy(S->c.x, x));
+    TRY(kry_system_centre(&K->system, S->c.b, x, K->r, res));
+    kry_judge_consistency(&K->judge, res);
+done:
+    return st;
+}
+
+static double bytes_of(const kry_krylov *K, int64_t iterations)
+{
+    return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
+}
+
+kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+                            kry_result *res)
+{
+    kry_status st = KRY_OK;
+    solve S = { .K = K, .c = { .r = K->r, .story = &K->story } };
+    double norm_b, inconsistent;
+
+    kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
+    K->story.inner = terms->inner;
+    TRY(kry_system_measure(&K->system, b, &norm_b, &inconsistent));
+    kry_judge_begin(&K->judge, norm_b, inconsistent);
+    K->story.target = K->judge.target;
+    if (norm_b == 0) {
+        TRY(kry_vec_fill(x, 0.0));
+        kry_judge_end(&K->judge, &K->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0, res);
+    } else {
+        TRY(solve_nonzero(&S, b, x, res));
+    }
+    res->setup_seconds = K->setup_seconds;
+    res->resident_iterations = K->story.persistent;
+    res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
+    res->solve_seconds = kry_now() - K->story.start;
+    st = kry_reason_status(res->reason);
+done:
+    return st;
+}
+
+/* ---- a part of another solve ------------------------------------------------------------- */
+
+/* x := Q rhs, r := rhs - A x */
+static kry_status begin_deflated(kry_krylov *K, kry_vec *rhs, kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+    bool moved;
+
+    TRY(kry_null_space_project(&K->system.null, rhs));
+    TRY(kry_krylov_start(K, true, rhs, x, &moved));
+    TRY(kry_op_residual(K->A, rhs, x, r));
+done:
+    return st;
+}
+
+/* DEF1: x := x + Q (rhs - A x) */
+static kry_status end_deflated(kry_krylov *K, const kry_vec *rhs, kry_vec *x, kry_vec *r)
+{
+    kry_status st = KRY_OK;
+    bool moved;
+
+    TRY(kry_op_residual(K->A, rhs, x, r));
+    TRY(kry_null_space_project(&K->system.null, r));
+    TRY(kry_krylov_start(K, false, r, x, &moved));
+done:
+    return st;
+}
+
+kry_status kry_krylov_correct(kry_krylov *K, kry_correction *correction)
+{
+    kry_status st = KRY_OK;
+    kry_vec *rhs = correction->r, *x = correction->x;
+    bool deflates = correction->starts && K->deflation, apart = deflates || K->method->uses_rhs;
+    kry_story *story = correction->story;
+    int64_t before = story->iteration - story->persistent;
+    kry_cycle c = { .b = rhs,
+                    .x = x,
+                    .r = apart ? K->r : rhs,
+                    .norm = correction->norm,
+                    .goal = correction->goal,
+                    .keeps_direction = correction->keeps_direction,
+                    .goes_on = correction->goes_on && K->method->continues,
+                    .unit_ratio = correction->unit_ratio,
+                    .story = story };
+
+    if (deflates) TRY(begin_deflated(K, rhs, x, c.r));
+    TRY(kry_null_space_project(&K->system.null, c.r));
+    story->end = KRY_END_NONE;
+    TRY(K->method->cycle(K->self, &c));
+    if (deflates && kry_deflation_of(K->deflation)->variant == KRY_DEF1)
+        TRY(end_deflated(K, rhs, x, c.r));
+    correction->bytes = bytes_of(K, story->iteration - story->persistent - before);
+done:
+    return st;
+}
+
+/* ---- the operator ------------------------------------------------------------------------ */
+
+static kry_status krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    return kry_krylov_solve(self, b, x, &(kry_terms){ 0 }, res);
+}
+
+kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_scaling *by,
+                              const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_vec *t = NULL;
+    kry_result res = { 0 };
+
+    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
+    TRY(solve(self, x, t, &res));
+    TRY(kry_vec_axpby(by->alpha, t, by->beta, y));
+    st = KRY_OK; /* a solve that ran its iterations has done its part, however it ended */
+done:
+    kry_vec_release(&t);
+    return st;
+}
+
+static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    return kry_krylov_solve(self, b, x, &(kry_terms){ .inner = true }, res);
+}
+
+static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
+}
+
+static kry_status krylov_update(void *self, const void *values)
+{
+    kry_krylov *K = self;
+    kry_status st = KRY_OK;
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", K->method->kind);
+    if (kry_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
+    if (K->M) TRY(kry_op_update(K->M, NULL));
+    if (K->product != K->A) TRY(kry_op_update(K->deflation, NULL)); /* else M updates it */
+    if (K->method->update) TRY(K->method->update(K->self));
+done:
+    return st;
+}
+
+static void krylov_describe(void *self, kry_op_info *info)
+{
+    kry_krylov *K = self;
+    if (K->method->describe) K->method->describe(K->self, info);
+}
+
+void kry_krylov_destroy(void *self)
+{
+    kry_krylov *K = self;
+    if (!K) return;
+    if (K->self) K->method->destroy(K->self);
+    kry_story_release(&K->story);
+    kry_system_release(&K->system);
+    kry_vec_release(&K->r);
+    kry_op_release(&K->deflation);
+    kry_op_release(&K->product);
+    kry_op_release(&K->M);
+    kry_op_release(&K->A);
+    free(K);
+}
+
+const kry_op_table kry_krylov_table = {
+    .struct_size = sizeof(kry_op_table),
+    .apply = krylov_apply,
+    .update = krylov_update,
+    .solve = krylov_solve,
+    .describe = krylov_describe,
+    .destroy = kry_krylov_destroy,
+};
+
+kry_krylov *kry_krylov_of(const kry_op *op)
+{
+    return op->table->solve == krylov_solve ? op->self : NULL;
+}

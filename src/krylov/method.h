@@ -1,0 +1,135 @@
+/*
+ * method.h - solvers around any method: the rounds of residual and cycle, deflation, null spaces and
+ * pins exist once, here; a method brings its recurrence, in a table and a state of its own.
+ */
+#ifndef KRY_METHOD_H
+#define KRY_METHOD_H
+
+#include "krylov/judge.h"
+#include "krylov/system.h"
+
+/* What a cycle works on: from x and its residual r until something ends it, which the story is told.
+ * The numbers of r may be in another unit than b's: story->unit says which. */
+typedef struct kry_cycle {
+    const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
+    kry_vec *x;       /* [in,out] */
+    kry_vec *r;       /* [in] b - A x; the cycle may overwrite it */
+    double norm;      /* ||r|| */
+    double goal;      /* the cycle ends when ||r|| <= goal */
+    bool
+        keeps_direction; /* the next cycle may go on along the direction that this one ends with, */
+    bool goes_on;        /* and this one does, along that of the last one, */
+    double unit_ratio;   /* which was in units this many times those of r */
+    kry_story *story;
+} kry_cycle;
+
+/* What a solver is made of. */
+typedef struct kry_setup {
+    size_t struct_size; /* as kry_construct wants it */
+    const struct kry_method *method;
+    const kry_op *precond, *deflation; /* NULL: none */
+    kry_stop stop;
+    kry_monitor monitor; /* NULL: none */
+    void *monitor_user;
+    bool varying;       /* a preconditioner that varies is taken */
+    const void *params; /* the method's own; NULL: the defaults */
+} kry_setup;
+
+typedef struct kry_krylov kry_krylov;
+
+/* A method. `self` is what create made. */
+typedef struct kry_method kry_method;
+struct kry_method {
+    const char *kind;              /* of the operator: "pcg" */
+    const char *who;               /* public constructor, in messages */
+    bool deflates;                 /* takes deflation; */
+    bool flexible;                 /* takes a preconditioner that varies, if it is asked to; */
+    bool projects;                 /* knows about null spaces; */
+    bool uses_rhs;                 /* reads b in its cycles; */
+    bool continues;                /* can go on along the direction of its last cycle */
+    kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words */
+
+    /* Everything that cycles need: they allocate nothing on the device. K has the operators. */
+    kry_status (*create)(kry_krylov *K, const kry_setup *setup, void **self);
+    /* Iterations until the goal, the limit, the monitor or a breakdown ends them. */
+    kry_status (*cycle)(void *self, kry_cycle *c);
+    /* Bytes moved by an iteration, by the model; 0: not known. */
+    double (*bytes)(const void *self);
+    /* The operators have new values; NULL: nothing to do. */
+    kry_status (*update)(void *self);
+    /* NULL: the kind alone. */
+    void (*describe)(const void *self, kry_op_info *info);
+    void (*destroy)(void *self);
+
+    /* Of refinement, whose x lies in several places; else NULL. x := x + Q r, if there is something to
+     * start from (*moved); and whether the x that a cycle has come to is taken (norm: its residual,
+     * infinite if not). */
+    kry_status (*start)(void *self, kry_cycle *c, bool first, bool *moved);
+    void (*accept)(void *self, kry_cycle *c, double *norm);
+};
+
+/* What is behind a solver. */
+struct kry_krylov {
+    const kry_method *method;
+    void *self;
+    kry_op_table table; /* of the operator, with the method's kind */
+    kry_op *A;          /* retained */
+    kry_op *M;          /* retained; NULL: the identity. Both levels with deflation, */
+    kry_op *product;    /* or this is P A; else A */
+    kry_op *deflation;  /* retained; NULL: none */
+    kry_system system;
+    kry_vec *r; /* n */
+    kry_judge judge;
+    kry_story story;
+    double setup_seconds;
+};
+
+/* method.c: what all solvers have in common; each has a copy with the kind of its method. */
+extern const kry_op_table kry_krylov_table;
+void kry_krylov_destroy(void *self);
+/* A solver for a square A by setup->method; on a team, one on each part. */
+kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver);
+/* The same of conjugate gradients' parameters, for methods that take a preconditioner. */
+kry_status kry_method_create(const kry_method *method, const kry_op *A,
+                             const kry_pcg_params *params, kry_op **solver);
+/* What is behind a solver that was made here; NULL: op is none. */
+kry_krylov *kry_krylov_of(const kry_op *op);
+/* What a solve that others lead differs in. */
+typedef struct kry_terms {
+    int64_t max_iter; /* 0: the solver's own */
+    bool inner;       /* a part of another solve, which the observer looks at */
+} kry_terms;
+kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
+                            kry_result *res);
+
+/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. `solve` is a part
+ * of whatever applies it. */
+typedef kry_status kry_solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res);
+typedef struct kry_scaling {
+    double alpha, beta;
+} kry_scaling;
+kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_scaling *by,
+                              const kry_vec *x, kry_vec *y);
+
+/* A part of a solve that is led by somebody else: from this residual, a correction. */
+typedef struct kry_correction {
+    kry_vec *r;  /* [in] n; it may be overwritten */
+    kry_vec *x;  /* [in,out] n; zero, or what kry_krylov_start left there */
+    double goal; /* ||b - A x|| at which the correction is good enough, in the numbers of r */
+    double norm; /* ||r|| */
+    bool starts; /* x is zero, and deflation may begin and end with the coarse solution */
+    bool keeps_direction, goes_on; /* as in kry_cycle */
+    double unit_ratio;
+    kry_story *story; /* is told of the iterations, in its own unit */
+    double bytes;     /* [out] moved, by the model */
+} kry_correction;
+kry_status kry_krylov_correct(kry_krylov *K, kry_correction *c);
+/* x := Q r where K deflates: the start that its cycles want, and with DEF1 (`first` false) their end.
+ * *moved: whether there was anything to do. */
+kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved);
+
+/* methods.c: method number i of KRY_METHOD_LIST; NULL: there is none. */
+const kry_method *kry_method_number(int i);
+extern const kry_method kry_pcg_method;
+
+#endif

@@ -1,0 +1,147 @@
+/* method_create.c - solvers of a method, their preconditioner and deflation; one on each part of a team. */
+#include "krylov/method.h"
+#include "operator/op_parts.h"
+#include "precond/deflation.h"
+#include <stddef.h>
+
+static kry_status check(const kry_op *A, const void *setup)
+{
+    kry_status st = KRY_OK;
+    const kry_setup *s = setup;
+    const kry_method *method = s->method;
+    const kry_op *M = s->precond;
+
+    CHECK(!s->deflation || method->deflates, KRY_ERR_UNSUPPORTED,
+          "%s: method '%s' takes no deflation", method->who, method->kind);
+    if (!M) return KRY_OK;
+    CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
+          "%s: A has %lld rows, the preconditioner '%s' is %lld-by-%lld", method->who,
+          (long long)A->shape.rows, M->table->kind, (long long)M->shape.rows,
+          (long long)M->shape.cols);
+    CHECK(M->shape.type == A->shape.type, KRY_ERR_TYPE,
+          "%s: A is %s, the preconditioner '%s' is %s", method->who, kry_type_name(A->shape.type),
+          M->table->kind, kry_type_name(M->shape.type));
+    CHECK(M->dev == A->dev, KRY_ERR_ARGUMENT, "%s: the preconditioner '%s' lives on another device",
+          method->who, M->table->kind);
+    CHECK(s->varying || !(M->shape.traits & KRY_VARYING), KRY_ERR_TYPE,
+          "%s: '%s' varies between applications: only a flexible method may use it "
+          "(KRY_POLAK_RIBIERE)",
+          method->who, M->table->kind);
+done:
+    return st;
+}
+
+static kry_status check_deflation(const kry_op *A, const kry_setup *s)
+{
+    kry_status st = KRY_OK;
+    const kry_method *method = s->method;
+    const kry_op *D = s->deflation;
+
+    if (!D) return KRY_OK;
+    CHECK(kry_deflation_of(D), KRY_ERR_TYPE,
+          "%s: '%s' is no deflation (kry_deflation_create makes them)", method->who,
+          D->table->kind);
+    CHECK(kry_deflation_of(D)->A == A, KRY_ERR_ARGUMENT,
+          "%s: the deflation was made for another matrix", method->who);
+done:
+    return st;
+}
+
+/* z = c r takes the same steps as z = r. */
+static bool only_scales(const kry_op *M)
+{
+    return M->fused->as_scalar && M->fused->as_scalar(M->self) > 0;
+}
+
+/* M and A, one of them with deflation as the second level. */
+static kry_status take_operators(kry_krylov *K, const kry_op *A, const kry_setup *s)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = s->precond && !only_scales(s->precond) ? s->precond : NULL;
+    kry_deflation *D = kry_deflation_of(s->deflation);
+
+    K->A = kry_op_retain(A);
+    if (D) K->deflation = kry_op_retain(s->deflation);
+    if (D && D->variant == KRY_DEF1)
+        TRY(kry_two_level_product(s->deflation, &K->product));
+    else
+        K->product = kry_op_retain(A);
+    if (D && D->variant != KRY_DEF1)
+        TRY(kry_two_level_precond(s->deflation, M, &K->M));
+    else if (M)
+        K->M = kry_op_retain(M);
+done:
+    return st;
+}
+
+static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    const kry_setup *s = setup;
+    const kry_method *method = s->method;
+    kry_krylov *K = NULL;
+    double start = kry_now();
+    kry_op_shape shape = A->shape;
+    int64_t unknowns;
+
+    TRY(check_deflation(A, s));
+    TRY(kry_alloc(1, sizeof *K, &K));
+    K->method = method;
+    K->table = kry_krylov_table, K->table.kind = method->kind;
+    K->judge.stop = s->stop;
+    K->judge.words[0] = &method->precond, K->judge.words[1] = &method->matrix;
+    TRY(kry_layout_rows(&A->dev->layout, shape.rows, NULL, &unknowns));
+    TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
+    TRY(take_operators(K, A, s));
+    TRY(kry_system_create(A, method->projects, &K->system));
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->r));
+    TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
+    TRY(method->create(K, s, &K->self));
+    TRY(kry_device_finish(A->dev));
+    K->setup_seconds = kry_now() - start;
+    shape.traits = KRY_VARYING;
+    TRY(kry_op_create(A->dev, &K->table, K, &shape, solver));
+    K = NULL;
+done:
+    kry_krylov_destroy(K);
+    return st;
+}
+
+kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver)
+{
+    const kry_constructor how = { setup.method->who,
+                                  "the library",
+                                  sizeof setup,
+                                  { offsetof(kry_setup, precond), offsetof(kry_setup, deflation) },
+                                  check,
+                                  create };
+    setup.struct_size = sizeof setup;
+    return kry_construct(&how, A, &setup, solver);
+}
+
+kry_status kry_method_create(const kry_method *method, const kry_op *A,
+                             const kry_pcg_params *params, kry_op **solver)
+{
+    static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
+    kry_status st = KRY_OK;
+
+    *solver = NULL;
+    if (!params) params = &defaults;
+    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT, "%s: params not made by KRY_PCG",
+          method->who);
+    CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
+          "%s: method '%s' is not flexible", method->who, method->kind);
+    TRY(kry_krylov_create(A,
+                          (kry_setup){ .method = method,
+                                       .precond = params->precond,
+                                       .deflation = params->deflation,
+                                       .stop = params->stop,
+                                       .monitor = params->monitor,
+                                       .monitor_user = params->monitor_user,
+                                       .varying = method->flexible && params->flexible,
+                                       .params = params },
+                          solver));
+done:
+    return st;
+}

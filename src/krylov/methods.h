@@ -1,0 +1,14 @@
+/*
+ * methods.h - the Krylov methods by their words in option strings. A new method is a line here, and a
+ * file of its own.
+ */
+#ifndef KRY_METHODS_H
+#define KRY_METHODS_H
+
+/* X(word, identifier): the file defines `const kry_method kry_<identifier>_method`. */
+#define KRY_METHOD_LIST(X) \
+    X("cg", pcg)           \
+    X("pcg", pcg)          \
+    X("cr", cr)
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * pcg.h - the state of conjugate gradients: pcg.c iterates, pcg_create.c makes it.
+ */
+#ifndef KRY_PCG_H
+#define KRY_PCG_H
+
+#include "krylov/look.h"
+#include "krylov/persistent.h"
+
+typedef struct kry_pcg {
+    kry_krylov *K;    /* borrowed: A, M, what directions are multiplied by, null space */
+    kry_vec *z;       /* NULL without a preconditioner: it is r */
+    kry_vec *q;       /* NULL if A repeats */
+    kry_vec *p, *old; /* change places where A fuses the direction */
+    kry_flexible flexible;
+    bool fuses;
+    bool repeats;                /* A forms A p again in its own step instead of storing q */
+    bool x_every_second_step;    /* where it repeats: x gets two directions at once */
+    kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
+    kry_sum *zq;                 /* z'q, of Polak and Ribiere */
+    kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
+    struct {
+        kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+        kry_kernel *add_last, *correct_beta;
+    } kernel;
+    kry_look look;
+    kry_persistent persistent; /* where A offers iterations in one kernel */
+} kry_pcg;
+
+/* The diagonal that z := M r multiplies by; NULL if M is none. */
+static inline const kry_vec *kry_pcg_diagonal(const kry_op *M)
+{
+    return M && M->table->as_diagonal ? M->table->as_diagonal(M->self) : NULL;
+}
+
+/* The null space is that of constants: a step takes it out of r by itself, one step late. */
+static inline bool kry_pcg_takes_drift(const kry_pcg *S)
+{
+    return S->K->system.null.A && !S->K->system.null.vectors;
+}
+
+kry_status kry_pcg_cycle(void *self, kry_cycle *c);
+
+#endif

@@ -1,0 +1,137 @@
+/* pcg_create.c - conjugate gradients made ready: what is fused, vectors, kernels; and what they move. */
+#include "krylov/pcg.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* By the model: the direction with its product, then x, p, r, q read and x, r written. */
+static double pcg_bytes(const void *self)
+{
+    const kry_pcg *S = self;
+    const kry_op *product = S->K->product, *M = S->K->M;
+    kry_op_info A, info;
+    double word = (double)product->shape.rows * (double)kry_type_size(product->shape.type);
+
+    kry_op_describe(product, &A);
+    if (A.bytes_per_apply <= 0) return 0;
+    double bytes = A.bytes_per_direction + 6 * word;
+    if (S->repeats)
+        bytes = A.bytes_per_direction + A.bytes_per_step + (S->x_every_second_step ? 0 : word);
+    else if (A.bytes_per_direction <= 0 || product->dev->layout.reproducible)
+        bytes = A.bytes_per_apply + (product->table->apply_dot ? 9 : 11) * word;
+    if (!M) return bytes;
+    if (kry_pcg_diagonal(M)) return bytes + 2 * word;
+    kry_op_describe(M, &info);
+    if (info.bytes_per_apply <= 0) return 0;
+    return bytes + info.bytes_per_apply + (M->table->apply_dots ? 0 : 2 * word);
+}
+
+/* ---- making one -------------------------------------------------------------------------- */
+
+static void pcg_destroy(void *self)
+{
+    kry_pcg *S = self;
+
+    kry_persistent_release(&S->persistent);
+    kry_look_release(&S->look);
+    kry_sum_release(&S->next_drift);
+    kry_sum_release(&S->drift);
+    kry_sum_release(&S->zq);
+    kry_sum_release(&S->rho);
+    kry_sum_release(&S->pq);
+    kry_vec_release(&S->old);
+    kry_vec_release(&S->p);
+    kry_vec_release(&S->q);
+    kry_vec_release(&S->z);
+    free(S);
+}
+
+static kry_status allocate(kry_pcg *S, kry_device *dev, kry_type type, int64_t n)
+{
+    kry_status st = KRY_OK;
+
+    if (!S->repeats) TRY(kry_vec_create(dev, type, n, 1, &S->q));
+    TRY(kry_vec_create(dev, type, n, 1, &S->p));
+    if (S->fuses) TRY(kry_vec_create(dev, type, n, 1, &S->old));
+    if (S->K->M) TRY(kry_vec_create(dev, type, n, 1, &S->z));
+    TRY(kry_sum_create(dev, 1, &S->pq));
+    TRY(kry_sum_create(dev, 2, &S->rho));
+    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
+    if (kry_pcg_takes_drift(S)) {
+        TRY(kry_sum_create(dev, 1, &S->drift));
+        TRY(kry_sum_create(dev, 1, &S->next_drift));
+    }
+done:
+    return st;
+}
+
+static kry_status compile(kry_pcg *S, kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *found;
+    char step[32], unaligned[64];
+
+    snprintf(step, sizeof step, "%s%s", kry_pcg_diagonal(S->K->M) ? "-DDIAGONAL " : "",
+             kry_pcg_takes_drift(S) ? "-DDRIFT" : "");
+    snprintf(unaligned, sizeof unaligned, "-DKRY_UNALIGNED %s", step);
+    TRY(kry_kernel_get(dev, "pcg", type, step, "pcg_step", &S->kernel.step));
+    /* Found again by the solve, which must not fail for want of them. */
+    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_direction", &found));
+    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_check", &found));
+    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_add_last", &S->kernel.add_last));
+    TRY(kry_kernel_get(dev, "pcg", type, "", "pcg_flexible", &S->kernel.correct_beta));
+    if (dev->info.cpu_kernels) return KRY_OK;
+    TRY(kry_kernel_get(dev, "pcg", type, unaligned, "pcg_step", &S->kernel.step_unaligned));
+done:
+    return st;
+}
+
+static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_pcg_params *params = setup->params;
+    const kry_op *A = K->product, *M = setup->precond;
+    kry_pcg *S = NULL;
+
+    CHECK((unsigned)params->flexible <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
+          "kry_pcg_create: flexible = %d is none", (int)params->flexible);
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    S->flexible = params->flexible;
+    bool fused =
+        !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
+    S->fuses = fused && A->fused->apply_direction;
+    S->repeats = fused && A->fused->apply_step;
+    /* A monitor that looks at x finds it complete; with another M, old p cannot be told from p. */
+    S->x_every_second_step = S->repeats && (!K->M || kry_pcg_diagonal(K->M)) && !K->story.exact;
+    TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
+    TRY(compile(S, A->dev, A->shape.type));
+    TRY(kry_look_create(A->dev, K->judge.stop.check_every, M && M->shape.traits & KRY_VARYING,
+                        &S->look));
+    if (fused && !K->M && !K->deflation && !K->system.null.A)
+        kry_persistent_prepare(&S->persistent, A, params);
+    *self = S, S = NULL;
+done:
+    if (S) pcg_destroy(S);
+    return st;
+}
+
+const kry_method kry_pcg_method = {
+    .kind = "pcg",
+    .who = "kry_pcg_create",
+    .deflates = true,
+    .flexible = true,
+    .projects = true,
+    .continues = true,
+    .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite" },
+    .matrix = { "p'Ap", "is not positive: the matrix is not positive definite, or too "
+                        "ill-conditioned for this precision" },
+    .create = pcg_create,
+    .cycle = kry_pcg_cycle,
+    .bytes = pcg_bytes,
+    .destroy = pcg_destroy,
+};
+
+kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+{
+    return kry_method_create(&kry_pcg_method, A, params, solver);
+}

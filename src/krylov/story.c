@@ -1,0 +1,105 @@
+/* story.c - the history of a solve, its monitor, and its end. */
+#include "krylov/story.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *kry_reason_word(kry_reason reason)
+{
+    switch (reason) {
+#define REASON_WORD(name, word, status) \
+    case name: return word;
+        KRY_REASON_LIST(REASON_WORD)
+#undef REASON_WORD
+    }
+    return "unknown";
+}
+
+static kry_status reserve_history(kry_story *s, int64_t capacity)
+{
+    kry_status st = kry_realloc((size_t)capacity, sizeof *s->history, &s->history);
+    if (st == KRY_OK) s->history_capacity = capacity;
+    return st;
+}
+
+kry_status kry_story_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
+                            kry_story *s)
+{
+    enum { MOST = 1 << 20 }; /* a longer history grows as it is written */
+
+    *s = (kry_story){ .dev = dev,
+                      .monitor = monitor,
+                      .monitor_user = user,
+                      .exact = monitor && stop->check_every,
+                      .unit = 1,
+                      .history_every = 1 };
+    return reserve_history(s, stop->max_iter < MOST ? stop->max_iter + 1 : MOST);
+}
+
+void kry_story_release(kry_story *s)
+{
+    free(s->history);
+    *s = (kry_story){ 0 };
+}
+
+void kry_story_begin(kry_story *s, int64_t max_iter)
+{
+    s->start = kry_now();
+    s->unit = 1;
+    s->max_iter = max_iter;
+    s->iteration = s->history_count = s->persistent = 0;
+    s->residual = 0;
+    s->end = KRY_END_NONE, s->end_value = 0;
+    s->monitor_stopped = false;
+}
+
+kry_status kry_story_add(kry_story *s, int64_t iteration, double residual)
+{
+    kry_status st = KRY_OK;
+
+    if (iteration >= s->history_capacity) TRY(reserve_history(s, 2 * iteration));
+    s->residual = residual * s->unit;
+    s->history[iteration] = s->residual;
+    s->history_count = iteration + 1;
+done:
+    return st;
+}
+
+kry_status kry_story_show(kry_story *s, int64_t iteration)
+{
+    kry_status st = KRY_OK;
+    const kry_iteration it = { iteration, s->residual, s->target, kry_now() - s->start };
+    /* All parts of a team have an observer, or none. */
+    const kry_observer *observer = s->inner ? NULL : s->dev->observer;
+    double stop = 0;
+
+    if (!s->monitor && !observer) return KRY_OK;
+    if (kry_layout_rank(&s->dev->layout) == 0) { /* of several parts the first one shows it */
+        if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
+        if (observer && observer->look(observer->user, &it)) stop = 1;
+    }
+    TRY(kry_layout_agree(&s->dev->layout, &stop));
+    if (stop != 0) s->monitor_stopped = true;
+done:
+    return st;
+}
+
+bool kry_story_goes_on(const kry_story *s)
+{
+    return !s->end && !s->monitor_stopped && s->iteration < s->max_iter;
+}
+
+void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual, const char *why,
+                    kry_result *res)
+{
+    res->reason = reason;
+    snprintf(res->why, sizeof res->why, "%s", why);
+    res->iterations = s->iteration;
+    res->residual = s->history_count ? s->residual : true_residual;
+    res->true_residual = true_residual;
+    res->history = s->history;
+    res->history_count = s->history_count;
+    res->history_every = s->history_every;
+    res->solve_seconds = kry_now() - s->start;
+}

@@ -1,0 +1,151 @@
+/* system.c - residuals without what no x can change. */
+#include "krylov/system.h"
+#include <math.h>
+#include <stdlib.h>
+
+kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s)
+{
+    kry_status st = KRY_OK;
+
+    *s = (kry_system){ .A = A };
+    TRY(kry_sum_create(A->dev, 1, &s->square));
+    if (!projects) return KRY_OK;
+    TRY(kry_null_space_create(A, &s->null));
+    TRY(kry_unpinned_create(A, &s->unpinned));
+    if (s->null.A || s->unpinned.A)
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &s->room));
+done:
+    if (st < 0) kry_system_release(s);
+    return st;
+}
+
+void kry_system_release(kry_system *s)
+{
+    kry_vec_release(&s->room);
+    kry_unpinned_release(&s->unpinned);
+    kry_null_space_release(&s->null);
+    kry_sum_release(&s->square);
+}
+
+/* ---- b ------------------------------------------------------------------------------------ */
+
+/* Names an entry that is not finite. */
+static kry_status check_finite(const kry_vec *b)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
+    TRY(kry_vec_read(b, host));
+    for (int64_t i = 0; i < b->n; i++) {
+        double v = kry_number_at(b->type, host, i);
+        CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g",
+              (long long)kry_layout_row(b->layout, i), v);
+    }
+done:
+    free(host);
+    return kry_layout_join(b->layout, st);
+}
+
+static kry_status norm_of(kry_system *s, const kry_vec *v, double *norm)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_dot_sum(v, v, s->square));
+    TRY(kry_sum_read(v->layout, s->square, norm));
+    *norm = sqrt(*norm);
+done:
+    return st;
+}
+
+static kry_null_space *null_space_of(kry_system *s)
+{
+    return s->unpinned.A ? &s->unpinned.null : &s->null;
+}
+
+kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, double *inconsistent)
+{
+    kry_status st = KRY_OK;
+    bool fp64 = b->dev->info.fp64;
+    /* In single the squares of a residual 1e-6 as large, spread over 1e7 rows, must not flush to zero. */
+    double least = fp64 ? 1e-140 : 1e-10, most = fp64 ? 1e140 : 1e15;
+
+    s->residuals = 0;
+    TRY(norm_of(s, b, norm));
+    if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
+    if (!isfinite(*norm)) TRY(check_finite(b));
+    CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
+          "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
+          "system",
+          *norm, least, most);
+    TRY(kry_null_space_measure(null_space_of(s), b, inconsistent));
+done:
+    return st;
+}
+
+kry_status kry_system_rhs(kry_system *s, double inconsistent, double target, const kry_vec **b)
+{
+    kry_status st = KRY_OK;
+
+    s->unpins = s->unpinned.A && inconsistent <= target;
+    if (!s->unpins) return KRY_OK;
+    TRY(kry_vec_copy(*b, s->room));
+    TRY(kry_null_space_project(&s->unpinned.null, s->room));
+    *b = s->room;
+done:
+    return st;
+}
+
+/* ---- b - A x ------------------------------------------------------------------------------ */
+
+kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                               double *norm, double *unit)
+{
+    kry_status st = KRY_OK;
+    double whole = 0;
+
+    /* What is left of r in the other rows adds up in the pinned one, once the pin is gone. */
+    if (s->unpins) {
+        TRY(kry_unpinned_residual(&s->unpinned, b, x, r));
+        TRY(norm_of(s, r, &whole));
+    }
+    TRY(kry_op_residual(s->A, b, x, r));
+    TRY(kry_null_space_project(&s->null, r));
+    TRY(norm_of(s, r, norm));
+    s->residuals++;
+    *unit = 1;
+    if (whole > *norm) { /* NaN stays */
+        *unit = *norm > 0 ? whole / *norm : 1;
+        *norm = whole;
+    }
+done:
+    return st;
+}
+
+kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
+                             kry_result *res)
+{
+    kry_status st = KRY_OK;
+    double residual, unit;
+
+    if (!s->null.A) return KRY_OK;
+    TRY(kry_vec_copy(x, s->room));
+    TRY(kry_null_space_project(&s->null, x));
+    TRY(kry_system_residual(s, b, x, r, &residual, &unit));
+    bool lost = res->true_residual <= res->target || residual > 2 * res->true_residual;
+    if (residual > res->target && lost)
+        TRY(kry_vec_copy(s->room, x));
+    else
+        kry_judge_again(residual, res);
+done:
+    return st;
+}
+
+kry_status kry_guess_check(double residual)
+{
+    if (isfinite(residual)) return KRY_OK;
+    return kry_fail(KRY_ERR_ARGUMENT,
+                    "kry_solve: the guess has a residual of %g: x holds NaN or infinities, or A x "
+                    "overflows",
+                    residual);
+}

@@ -1,0 +1,44 @@
+/*
+ * system.h - b and b - A x as solvers judge by them: without what lies along the null space of a
+ * singular A, and where A pins an unknown, by the residual of what it pins.
+ */
+#ifndef KRY_SYSTEM_H
+#define KRY_SYSTEM_H
+
+#include "krylov/judge.h"
+#include "operator/null_space.h"
+#include "operator/pin.h"
+
+typedef struct kry_system {
+    const kry_op *A;       /* borrowed */
+    kry_null_space null;   /* of A: kept out of r, and in the end out of x */
+    kry_unpinned unpinned; /* what A pins an unknown of */
+    kry_vec *room;         /* n, of singular and of pinned ones; else NULL */
+    kry_sum *square;
+    bool unpins;       /* of a b that has a solution the residual without the pin is looked at */
+    int64_t residuals; /* of this solve, so far */
+} kry_system;
+
+/* projects: the method knows about null spaces. */
+kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s);
+void kry_system_release(kry_system *s);
+
+/* A new solve: ||b||, refusing a b that has none that can be worked with, and the size of its part
+ * along the null space. Waits. */
+kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm_b,
+                              double *inconsistent);
+/* The right-hand side to solve with: b, or if an unknown is pinned and the target is at least
+ * `inconsistent` b without its part along the null space, in s->room. */
+kry_status kry_system_rhs(kry_system *s, double inconsistent, double target, const kry_vec **b);
+/* r := b - A x without its part along the null space. norm: the norm that is judged; unit: that
+ * norm over ||r||, larger than 1 where the residual without the pin is larger. Waits. */
+kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                               double *norm, double *unit);
+/* Take the null space out of x at the end, unless that costs it the target, or digits: of two
+ * phases in single precision the stiff one has no place for a large constant. r: room. Waits. */
+kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
+                             kry_result *res);
+/* Refuses a guess whose residual is not finite. */
+kry_status kry_guess_check(double residual);
+
+#endif

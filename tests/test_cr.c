@@ -1,0 +1,394 @@
+/* test_cr.c - conjugate residuals: against the recurrence in plain C, every way to stop, indefinite and
+ * singular systems, teams. */
+#include "krylov/method.h"
+#include "teams.h"
+#include "testing.h"
+
+extern const kry_method kry_cr_method;
+
+enum { MOST = 300 };
+
+/* (-1, diagonal, -1) with `end` in the corners; b from sines. */
+typedef struct chain {
+    int64_t n, row_ptr[MOST + 1];
+    int32_t col[3 * MOST];
+    double val[3 * MOST], b[MOST];
+} chain;
+
+static chain chain_of(int64_t n, double diagonal, double end)
+{
+    chain c = { .n = n };
+    int64_t k = 0;
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t j = i ? i - 1 : 0; j <= i + 1 && j < n; j++)
+            c.col[k] = j, c.val[k++] = j != i ? -1 : i == 0 || i == n - 1 ? end : diagonal;
+        c.row_ptr[i + 1] = k;
+        c.b[i] = (float)sin(1.0 + (double)i);
+    }
+    return c;
+}
+
+static void times(const chain *c, const long double *x, long double *y)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        y[i] = 0;
+        for (int64_t k = c->row_ptr[i]; k < c->row_ptr[i + 1]; k++)
+            y[i] += c->val[k] * x[c->col[k]];
+    }
+}
+
+static double residual_of(const chain *c, const double *x)
+{
+    long double at[MOST], y[MOST], sum = 0;
+    for (int64_t i = 0; i < c->n; i++) at[i] = x[i];
+    times(c, at, y);
+    for (int64_t i = 0; i < c->n; i++) sum += (c->b[i] - y[i]) * (c->b[i] - y[i]);
+    return (double)sqrtl(sum);
+}
+
+static kry_op *matrix_of(kry_device *dev, kry_type type, const chain *c, unsigned traits)
+{
+    kry_op *A;
+    void *val = in_type(type, c->val, c->row_ptr[c->n]);
+    OK(kry_csr_create(dev, type, c->n, c->n, c->row_ptr, c->col, val, KRY_MATRIX(.traits = traits),
+                      &A));
+    free(val);
+    return A;
+}
+
+typedef struct outcome {
+    kry_status status;
+    kry_result res;
+    double x[MOST], history[MOST];
+} outcome;
+
+static outcome solve_on(kry_device *dev, kry_type type, const chain *c, unsigned traits,
+                        const char *words)
+{
+    outcome o = { .status = 0 };
+    kry_op *A = matrix_of(dev, type, c, traits), *S;
+    kry_vec *b = vec_on(dev, type, c->b, c->n, 1), *x;
+    OK(kry_vec_create(dev, type, c->n, 1, &x));
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    o.status = kry_solve(S, b, x, &o.res);
+    double *numbers = numbers_of(x);
+    memcpy(o.x, numbers, (size_t)c->n * sizeof *numbers);
+    free(numbers);
+    for (int64_t k = 0; k < o.res.history_count && k < MOST; k++) o.history[k] = o.res.history[k];
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+    return o;
+}
+
+static outcome solve(kry_type type, const chain *c, const char *words)
+{
+    return solve_on(device(), type, c, 0, words);
+}
+
+/* ---- the recurrence ------------------------------------------------------------------------ */
+
+/* Norms of r at iterations 0 ... steps, from x = 0, with M = 1 / diagonal or without. */
+static void reference(const chain *c, bool jacobi, int steps, double *norms)
+{
+    long double r[MOST], z[MOST], w[MOST], p[MOST] = { 0 }, q[MOST] = { 0 }, y[MOST], rho = 0;
+    for (int64_t i = 0; i < c->n; i++) {
+        y[i] = jacobi ? 1 / (i == 0 || i == c->n - 1 ? c->val[0] : c->val[3]) : 1;
+        r[i] = c->b[i], z[i] = y[i] * r[i];
+    }
+    for (int k = 0; k <= steps; k++) {
+        long double norm = 0, now = 0, qy = 0;
+        times(c, z, w);
+        for (int64_t i = 0; i < c->n; i++) norm += r[i] * r[i], now += z[i] * w[i];
+        norms[k] = (double)sqrtl(norm);
+        for (int64_t i = 0; i < c->n; i++) {
+            p[i] = z[i] + (k ? now / rho : 0) * p[i];
+            q[i] = w[i] + (k ? now / rho : 0) * q[i];
+            qy += q[i] * y[i] * q[i];
+        }
+        rho = now;
+        for (int64_t i = 0; i < c->n; i++) {
+            r[i] -= rho / qy * q[i];
+            z[i] -= rho / qy * y[i] * q[i];
+        }
+    }
+}
+
+static void cr_solve__follows_the_recurrence(void **state)
+{
+    kry_type type = type_of(state);
+    enum { STEPS = 12 };
+    chain c = chain_of(MOST - 10, 2.25, 3.5);
+    double want[STEPS + 1];
+
+    for (int jacobi = 0; jacobi < 2; jacobi++) {
+        outcome o = solve(type, &c,
+                          jacobi ? "method=cr precond=jacobi maxit=12 rtol=1e-7"
+                                 : "method=cr maxit=12 rtol=1e-7");
+        reference(&c, jacobi, STEPS, want);
+        assert_true(o.res.history_count > STEPS / 2);
+        for (int64_t k = 0; k < o.res.history_count; k++)
+            NEAR(o.history[k], want[k], (type == KRY_F32 ? 1e-4 : 1e-11) * want[0],
+                 "jacobi %d, iteration %lld", jacobi, (long long)k);
+    }
+}
+
+static void cr_solve__known_solution(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(257, 2.5, 2.5);
+    static const char *const words[] = { "method=cr rtol=1e-6",
+                                         "method=cr precond=jacobi rtol=1e-6",
+                                         "method=cr precond=chebyshev:3 rtol=1e-6" };
+
+    for (size_t i = 0; i < COUNT(words); i++) {
+        outcome o = solve(type, &c, words[i]);
+        assert_int_equal(o.status, KRY_OK);
+        assert_int_equal(o.res.reason, KRY_CONVERGED);
+        double rounding = (type == KRY_F32 ? 1e-6 : 1e-13) * o.res.norm_b;
+        NEAR(residual_of(&c, o.x), o.res.true_residual, rounding, "%s", words[i]);
+        for (int64_t k = 1; k < o.res.history_count && i == 0; k++) /* what CR minimises */
+            assert_true(o.history[k] <= o.history[k - 1] * (1 + 1e-5));
+    }
+}
+
+/* ---- ways to stop -------------------------------------------------------------------------- */
+
+static void cr_solve__zero_rhs_and_exact_guess(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(50, 4, 4);
+    kry_op *A = matrix_of(device(), type, &c, 0), *S;
+    kry_vec *b = vec_of(type, c.b, c.n, 1), *zero, *x;
+    kry_result res;
+
+    OK(kry_vec_create(device(), type, c.n, 1, &zero));
+    OK(kry_vec_create(device(), type, c.n, 1, &x));
+    OK(kry_solver_create(A, "method=cr rtol=1e-5", NULL, NULL, &S));
+    OK(kry_solve(S, b, x, &res));
+    OK(kry_solve(S, b, x, &res));
+    assert_int_equal(res.reason, KRY_CONVERGED_GUESS);
+    assert_int_equal(res.iterations, 0);
+    OK(kry_solve(S, zero, x, &res));
+    assert_int_equal(res.reason, KRY_CONVERGED_ZERO);
+    double norm;
+    OK(kry_vec_norm2(x, &norm));
+    assert_true(norm == 0);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&zero);
+    kry_vec_release(&x);
+}
+
+static void cr_solve__iteration_limit(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(200, 2, 2);
+    static const int most[] = { 1, 7, 64, 65, 66 };
+
+    for (size_t i = 0; i < COUNT(most); i++) {
+        char words[64];
+        snprintf(words, sizeof words, "method=cr maxit=%d check-every=%d", most[i], i % 2 ? 64 : 0);
+        outcome o = solve(type, &c, words);
+        assert_int_equal(o.status, KRY_NOT_CONVERGED);
+        assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
+        assert_int_equal(o.res.iterations, most[i]);
+        assert_int_equal(o.res.history_count, most[i] + 1);
+        NEAR(residual_of(&c, o.x), o.res.true_residual, 1e-4 * o.res.norm_b, "x of the limit");
+    }
+}
+
+typedef struct eye {
+    int calls;
+    int64_t last;
+} eye;
+
+static int stop_at_9(void *user, const kry_iteration *it)
+{
+    eye *e = user;
+    e->calls++, e->last = it->iteration;
+    return it->iteration >= 9;
+}
+
+static void cr_solve__monitor_stops_at_its_iterate(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(200, 2, 2);
+    kry_op *A = matrix_of(device(), type, &c, 0), *S;
+    guarded b = guarded_create(type, c.n, 1, 3, c.b), x = guarded_create(type, c.n, 1, 1, c.b);
+    eye e = { .calls = 0 };
+    kry_result res;
+
+    OK(kry_solver_create(A, "method=cr check-every=3", stop_at_9, &e, &S));
+    assert_int_equal(kry_solve(S, b.v, x.v, &res), KRY_STOPPED);
+    assert_int_equal(res.reason, KRY_MONITOR_STOP);
+    assert_int_equal(res.iterations, 9);
+    assert_int_equal(e.calls, 4); /* at 0, 3, 6, 9 */
+    double *numbers = guarded_read(&x);
+    NEAR(residual_of(&c, numbers), res.true_residual, 1e-4 * res.norm_b, "x of iteration 9");
+    free(numbers);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    guarded_release(&b), guarded_release(&x);
+}
+
+/* ---- what conjugate gradients cannot do ----------------------------------------------------- */
+
+static void cr_solve__indefinite_matrix(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(60, 0.55, 0.55); /* eigenvalues from -1.45 to 2.55 */
+    const char *rtol = type == KRY_F64 ? "rtol=1e-8" : "rtol=1e-4";
+    char words[64];
+
+    snprintf(words, sizeof words, "method=cg %s", rtol);
+    assert_int_equal(solve(type, &c, words).res.reason, KRY_INDEFINITE_MATRIX);
+    snprintf(words, sizeof words, "method=cr maxit=2000 %s", rtol);
+    outcome o = solve(type, &c, words);
+    assert_int_equal(o.status, KRY_OK);
+    assert_true(residual_of(&c, o.x) <= o.res.target * 1.001 + 1e-6 * o.res.norm_b);
+}
+
+static void cr_solve__negative_definite(void **state)
+{
+    chain c = chain_of(100, -2.5, -2.5);
+    outcome o = solve(type_of(state), &c, "method=cr rtol=1e-5");
+    assert_int_equal(o.status, KRY_OK);
+}
+
+/* r'A r = 0 with r != 0: no step leads anywhere, and that is said. */
+static void cr_solve__breakdown_is_named(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = { .n = 2, .row_ptr = { 0, 1, 2 }, .col = { 1, 0 }, .val = { 1, 1 }, .b = { 1, 0 } };
+    outcome o = solve(type, &c, "method=cr");
+    assert_int_equal(o.status, KRY_BREAKDOWN);
+    assert_int_equal(o.res.reason, KRY_INDEFINITE_MATRIX);
+    assert_non_null(strstr(o.res.why, "r'M A M r = 0 at iteration 0"));
+    assert_true(o.x[0] == 0 && o.x[1] == 0);
+}
+
+static void cr_solve__singular(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(80, 2, 1); /* constants are mapped to zero */
+    double mean = 0, sum = 0;
+    const char *words[] = { "method=cr rtol=1e-4", "method=cr rtol=1e-4 precond=jacobi",
+                            "method=cr rtol=1e-4 null-space=pin" };
+
+    for (size_t i = 0; i < COUNT(words); i++) {
+        outcome o = solve_on(device(), type, &c, KRY_SINGULAR, words[i]);
+        assert_int_equal(o.status, KRY_NOT_CONVERGED);
+        assert_int_equal(o.res.reason, KRY_INCONSISTENT);
+    }
+    for (int i = 0; i < 80; i++) mean += c.b[i] / 80;
+    for (int i = 0; i < 80; i++) c.b[i] -= mean;
+    for (size_t i = 0; i < COUNT(words); i++) {
+        outcome o = solve_on(device(), type, &c, KRY_SINGULAR, words[i]);
+        assert_int_equal(o.status, KRY_OK);
+        NEAR(residual_of(&c, o.x), 0, 1.1e-4 * o.res.norm_b, "%s", words[i]);
+        sum = 0;
+        for (int k = 0; k < 80; k++) sum += o.x[k];
+        if (i < 2) NEAR(sum, 0, 1e-2, "x is clear of constants");
+    }
+}
+
+/* ---- preconditioners ------------------------------------------------------------------------ */
+
+static kry_status negate(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    (void)self;
+    return kry_vec_axpby(-alpha, x, beta, y);
+}
+
+static void cr_create__preconditioners_it_cannot_use(void **state)
+{
+    kry_type type = type_of(state);
+    static const kry_op_table table = { sizeof table, "minus", .apply = negate };
+    static const int32_t labels[30] = { [10] = 1, 1, 1, 1, 1, 1, 1 };
+    chain c = chain_of(30, 3, 3);
+    kry_op *A = matrix_of(device(), type, &c, 0), *M, *D, *S;
+    kry_op_shape shape = { c.n, c.n, type, 0 };
+    kry_vec *b = vec_of(type, c.b, c.n, 1), *x;
+    kry_result res;
+
+    OK(kry_vec_create(device(), type, c.n, 1, &x));
+    OK(kry_op_create(device(), &table, NULL, &shape, &M));
+    OK(kry_method_create(&kry_cr_method, A, KRY_PCG(.precond = M), &S));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_BREAKDOWN);
+    assert_int_equal(res.reason, KRY_INDEFINITE_PRECOND);
+    assert_non_null(strstr(res.why, "q'Mq = -"));
+    kry_op_release(&S);
+    kry_op_release(&M);
+    shape.traits = KRY_VARYING;
+    OK(kry_op_create(device(), &table, NULL, &shape, &M));
+    REFUSES(kry_method_create(&kry_cr_method, A, KRY_PCG(.precond = M), &S), KRY_ERR_TYPE,
+            "varies");
+    kry_op_release(&M);
+    OK(kry_deflation_create(A, KRY_DEFLATION(.labels = labels), &D));
+    REFUSES(kry_method_create(&kry_cr_method, A, KRY_PCG(.deflation = D), &S), KRY_ERR_UNSUPPORTED,
+            "'cr' takes no deflation");
+    kry_op_release(&D);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+}
+
+/* ---- teams and mixed precision --------------------------------------------------------------- */
+
+static void cr_solve__on_a_team(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(MOST, 2.1, 2.1);
+    static const char words[] = "method=cr precond=jacobi rtol=1e-5";
+    outcome one = solve(type, &c, words), first = { .status = 0 };
+
+    for (int reproducible = 0; reproducible < 2; reproducible++)
+        for (int parts = 1; parts <= 3; parts++) {
+            kry_device *team = open_team(parts, (kry_team_params){ .reproducible = reproducible });
+            outcome o = solve_on(team, type, &c, 0, words);
+            assert_int_equal(o.status, KRY_OK);
+            NEAR(o.res.iterations, one.res.iterations, 2, "iterations");
+            assert_true(residual_of(&c, o.x) <= 1.01 * o.res.target);
+            if (reproducible && parts == 1) first = o;
+            if (reproducible) assert_memory_equal(o.x, first.x, sizeof o.x);
+            close_team(&team);
+        }
+}
+
+static void cr_solve__as_the_solver_in_single(void **state)
+{
+    (void)state;
+    chain c = chain_of(MOST, 2.05, 2.05);
+    static const char *const schemes[] = { "reliable", "classical", "flexible" };
+
+    if (acc_type() != KRY_F64) SKIP("no double");
+    for (size_t i = 0; i < COUNT(schemes); i++) {
+        char words[96];
+        snprintf(words, sizeof words, "method=cr precision=mixed rtol=1e-10 scheme=%s", schemes[i]);
+        outcome o = solve(KRY_F64, &c, words);
+        assert_int_equal(o.status, KRY_OK);
+        assert_true(residual_of(&c, o.x) <= 1.001e-10 * o.res.norm_b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(cr_solve__follows_the_recurrence),
+        BOTH(cr_solve__known_solution),
+        BOTH(cr_solve__zero_rhs_and_exact_guess),
+        BOTH(cr_solve__iteration_limit),
+        BOTH(cr_solve__monitor_stops_at_its_iterate),
+        BOTH(cr_solve__indefinite_matrix),
+        BOTH(cr_solve__negative_definite),
+        BOTH(cr_solve__breakdown_is_named),
+        BOTH(cr_solve__singular),
+        BOTH(cr_create__preconditioners_it_cannot_use),
+        BOTH(cr_solve__on_a_team),
+        cmocka_unit_test(cr_solve__as_the_solver_in_single),
+    };
+    return cmocka_run_group_tests_name("cr", tests, keep_profile, restore_profile);
+}
