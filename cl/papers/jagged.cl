@@ -6,9 +6,7 @@
 //   basic      jagged_add for every diagonal, then jagged_reorder: a sum t per position goes to
 //              memory and back with each of them
 //   texture    jagged_texture, alone in its program: a position to a work-item, which adds up all
-//              its entries and writes y once; x is read as an image (image.clh). X_IMAGE=1: an
-//              image1d_buffer_t over the buffer of x, which begins at texel x_at (OpenCL C 1.2).
-//              X_IMAGE=2: a copy in an image2d_t of 2^x_at columns
+//              its entries and writes y once; x is read as an image (image.clh)
 // JD_SPACE: where jd is, constant memory or global.
 //
 // Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.
@@ -18,26 +16,16 @@
 
 #ifdef X_IMAGE
 
-#if X_IMAGE == 1
-#define X_TYPE image1d_buffer_t
-#define X(j)   NUMBER_OF(READ_TEXEL(x, (j) + x_at))
-#else
-#define X_TYPE image2d_t
-#define X(j)   TEXEL(x, texels, (int2)((j) & ((1 << x_at) - 1), (j) >> x_at))
-constant sampler_t texels =
-    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
-#endif
-
 #define FOUR(DO) DO(0) DO(1) DO(2) DO(3)
 #define LOAD(u)                         \
     int j##u = col[jd[2 * (d + u)] + i]; \
     REAL v##u = val[jd[2 * (d + u)] + i];
-#define TERM(u) sum += v##u * X(j##u);
+#define TERM(u) sum += v##u * GET_TEXEL(j##u);
 
 // y := alpha A x + beta y; with beta == 0, y is not read.
 kernel void jagged_texture(int rows, int diagonals, JD_SPACE const int *jd,
                            global const int *restrict perm, global const int *restrict col,
-                           global const REAL *restrict val, REAL alpha, read_only X_TYPE x, int x_at,
+                           global const REAL *restrict val, REAL alpha, read_only IMAGE x, int x_at,
                            REAL beta, global REAL *restrict y, long y0)
 {
     y += y0;

@@ -33,8 +33,7 @@ typedef enum kry_deflation_az {
 
 /* Whose product with the dense inverse. */
 typedef enum kry_gemv {
-    KRY_GEMV_AUTO = 0, /* the one that was measured to be faster */
-    KRY_GEMV_PLAIN,    /* kry's own kernel */
+    KRY_GEMV_PLAIN = 0, /* kry's own kernel, measured to be faster and more accurate */
     KRY_GEMV_CLBLAST
 } kry_gemv;
 
@@ -86,7 +85,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
  * Deflation as one word, as option strings and the program's --deflation take it: "auto",
  * "stripes:K", "blocks:B", "blocks:B+phase", "phase", "graph:K", "labels:FILE"; any may add
  * "variant=a-def2|def1|bnn", "az=auto|stored|product", "coarse=auto|dense|cholesky" and
- * "gemv=auto|plain|clblast" behind a comma. Changes only what the word names; labels_file points into
+ * "gemv=plain|clblast" behind a comma. Changes only what the word names; labels_file points into
  * the copy of `text` in `room`.
  *
  * Returns  KRY_ERR_PARSE naming the word it does not know.

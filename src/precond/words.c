@@ -201,7 +201,7 @@ static const struct {
       AT(variant) },
     { { "az", KRY_WORD_CHOICE, "az=auto|stored|product", "products with A Z" }, AT(az) },
     { { "coarse", KRY_WORD_CHOICE, "coarse=auto|dense|cholesky", "the coarse solve" }, AT(coarse) },
-    { { "gemv", KRY_WORD_CHOICE, "gemv=auto|plain|clblast", "products with a dense inverse" },
+    { { "gemv", KRY_WORD_CHOICE, "gemv=plain|clblast", "products with a dense inverse" },
       AT(gemv) },
 };
 #undef AT

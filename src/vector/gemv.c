@@ -1,5 +1,5 @@
-/* gemv.c - y := alpha op(X) c + beta y through CLBlast. kry calls no other function of CLBlast: its
- * dot products and its GEMM allocate memory and end the process when they get none. */
+/* gemv.c - y := alpha op(X) c + beta y through CLBlast, whose GEMV allocates nothing. (Its GEMM does, and
+ * ends the process when it cannot: dense/gemm_clblast.c hands it a buffer of kry's.) */
 #include "vector/vec.h"
 #include <kry/dense.h>
 

@@ -39,8 +39,9 @@ kry_status image_create(const kry_device *device, const texel *how, cl_mem_flags
                  : clCreateImage2D(context, flags, &how->format, size[0], size[1], 0, NULL, &err);
     if (err != CL_SUCCESS) *image = NULL;
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY,
-          "'%s' has no room for an image of %zu x %zu x %zu: OpenCL error %d",
-          kry_device_get_info(device)->name, size[0], size[1], size[2] ? size[2] : 1, err);
+          "'%s' has no room for an image of %zu x %zu x %zu: %s: OpenCL error %d",
+          kry_device_get_info(device)->name, size[0], size[1], size[2] ? size[2] : 1,
+          size[2] ? "clCreateImage3D" : "clCreateImage2D", err);
 done:
     return st;
 }
