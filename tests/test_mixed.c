@@ -176,30 +176,21 @@ static void flexible__after_a_step_to_rounding(void **state)
         }
 }
 
-static void flexible__fletcher_reeves_stagnates_with_a_tolerance_inside(void **state)
+/* With a tolerance for the solves in single, where Fletcher and Reeves's beta stagnates. */
+static void flexible__converges_with_a_tolerance_inside(void **state)
 {
     (void)state;
     if (too_much()) SKIP("too large, or no double");
     kry_problem *p = problem("poisson2d:256");
     kry_op *A = stored(p), *S;
-    outcome o[2];
-    for (int fr = 0; fr < 2; fr++) {
-        OK(kry_mixed_create(A,
-                            KRY_MIXED(.scheme = KRY_SCHEME_FLEXIBLE, .inner_rtol = 0.1,
-                                      .beta = fr ? KRY_FLETCHER_REEVES : KRY_POLAK_RIBIERE,
-                                      .stop = { .rtol = 1e-10, .max_iter = 2500 }),
-                            &S));
-        o[fr] = solve_with(S, p);
-        print_message("# %d: %.2e after %lld steps, %lld iterations\n", fr, o[fr].true_relative,
-                      (long long)o[fr].res.outer_iterations, (long long)o[fr].res.iterations);
-        kry_op_release(&S);
-    }
-    assert_int_equal(o[0].status, KRY_OK);
-    assert_int_equal(o[1].status, KRY_NOT_CONVERGED);
-    assert_true(o[1].true_relative > 1e-10);
-    print_message("# %lld steps; Fletcher and Reeves: %.2e after %lld\n",
-                  (long long)o[0].res.outer_iterations, o[1].true_relative,
-                  (long long)o[1].res.outer_iterations);
+    OK(kry_mixed_create(A,
+                        KRY_MIXED(.scheme = KRY_SCHEME_FLEXIBLE, .inner_rtol = 0.1,
+                                  .stop = { .rtol = 1e-10, .max_iter = 2500 }),
+                        &S));
+    outcome o = solve_with(S, p);
+    assert_int_equal(o.status, KRY_OK);
+    assert_true(o.res.outer_iterations < 15);
+    kry_op_release(&S);
     kry_op_release(&A);
     kry_problem_release(&p);
 }
@@ -806,7 +797,7 @@ int main(void)
         cmocka_unit_test(reliable__golden_counts),
         cmocka_unit_test(schemes__counts),
         cmocka_unit_test(flexible__after_a_step_to_rounding),
-        cmocka_unit_test(flexible__fletcher_reeves_stagnates_with_a_tolerance_inside),
+        cmocka_unit_test(flexible__converges_with_a_tolerance_inside),
         cmocka_unit_test(promoted__very_ill_conditioned),
         cmocka_unit_test(equilibrate__entries_of_1e30_and_1e_30),
         cmocka_unit_test(overflow__is_named_or_promoted),

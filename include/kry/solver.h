@@ -69,10 +69,8 @@ typedef enum kry_resident {
 
 /* How beta is found, and with it whether M may vary from step to step (KRY_VARYING). */
 typedef enum kry_flexible {
-    KRY_RIGID,          /* r'z / old r'z; an M that varies is refused */
-    KRY_POLAK_RIBIERE,  /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
-    KRY_FLETCHER_REEVES /* as KRY_RIGID, but any M is taken: for comparisons; it stagnates where M
-                           varies */
+    KRY_RIGID,        /* r'z / old r'z; a varying M is refused */
+    KRY_POLAK_RIBIERE /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
 } kry_flexible;
 
 typedef struct kry_pcg_params {
@@ -182,7 +180,6 @@ typedef struct kry_mixed_params {
     double delta;      /* reliable: the residual is replaced when it has dropped to this share;
                              in (0, 1), default 0.1 */
     kry_equilibrate equilibrate;
-    kry_flexible beta;    /* of flexible; default KRY_POLAK_RIBIERE */
     kry_stop stop;        /* of the whole; max_iter counts iterations in single and in double */
     kry_monitor monitor;  /* NULL: none. x is not looked at in between: it lies in two parts */
     void *monitor_user;   /* borrowed */

@@ -68,11 +68,10 @@ struct kry_outer {
     const kry_options *options;
     kry_inner *inner;  /* borrowed; NULL: there is nothing in single */
     kry_equilibrium e; /* borrowed: what the inner system is scaled by */
-    kry_flexible beta;
-    bool pinned;   /* host: the first unknown of `A` is */
-    bool flexible; /* that scheme is needed for certain */
-    bool reliable; /* refinement goes on along the last direction, */
-    double drop;   /* and a cycle of it ends at this share of its first residual */
+    bool pinned;       /* host: the first unknown of `A` is */
+    bool flexible;     /* that scheme is needed for certain */
+    bool reliable;     /* refinement goes on along the last direction, */
+    double drop;       /* and a cycle of it ends at this share of its first residual */
     kry_stop stop;
     kry_monitor monitor;       /* of the flexible and the plain method; */
     kry_monitor inner_monitor; /* of refinement; NULL: none */

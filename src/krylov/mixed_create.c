@@ -19,8 +19,6 @@ static kry_status check(const kry_op *A, const kry_mixed_params *p)
           "kry_mixed_create: scheme = %d is none", (int)p->scheme);
     CHECK((unsigned)p->equilibrate <= KRY_EQUILIBRATE_ON, KRY_ERR_ARGUMENT,
           "kry_mixed_create: equilibrate = %d is none", (int)p->equilibrate);
-    CHECK((unsigned)p->beta <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: beta = %d is none", (int)p->beta);
     CHECK(p->inner >= 0, KRY_ERR_ARGUMENT, "kry_mixed_create: inner = %lld", (long long)p->inner);
     CHECK(p->inner_rtol >= 0 && p->inner_rtol < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: inner_rtol = %g is not in (0, 1)", p->inner_rtol);
@@ -83,7 +81,6 @@ static kry_status make_outer(kry_mixed *M, const kry_mixed_params *p)
                              .options = &M->options,
                              .inner = M->converted ? &M->inner : NULL,
                              .e = M->e,
-                             .beta = p->beta ? p->beta : KRY_POLAK_RIBIERE,
                              .pinned = M->options.null_space == KRY_NULL_SPACE_PIN,
                              .flexible = M->converted && M->fitting == KRY_SCHEME_FLEXIBLE,
                              .reliable = reliable,

@@ -188,9 +188,9 @@ static kry_status make_flexible(device_outer *D)
     shape.traits = KRY_VARYING;
     if (!D->precond) TRY(kry_op_create(D->dev, &precond_table, D, &shape, &D->precond));
     TRY(kry_pcg_create(O->system,
-                       KRY_PCG(.precond = D->precond, .flexible = O->beta, .stop = O->stop,
-                               .monitor = O->monitor, .monitor_user = O->monitor_user,
-                               .resident = KRY_RESIDENT_OFF),
+                       KRY_PCG(.precond = D->precond, .flexible = KRY_POLAK_RIBIERE,
+                               .stop = O->stop, .monitor = O->monitor,
+                               .monitor_user = O->monitor_user, .resident = KRY_RESIDENT_OFF),
                        &D->flexible));
 done:
     return st;

@@ -182,8 +182,8 @@ static kry_status step(host_outer *H, double *x, double *rho, double *alpha)
 
     TRY(precondition(H));
     double now = dot(H->r, H->z, n);
-    double change = H->outer.beta == KRY_FLETCHER_REEVES ? now : -*alpha * dot(H->z, H->q, n);
-    double noise = 1e-20 * *rho; /* as in cl/pcg.cl */
+    double change = -*alpha * dot(H->z, H->q, n); /* Polak and Ribiere */
+    double noise = 1e-20 * *rho;                  /* as in cl/pcg.cl */
     double beta = *rho > 0 && change > 0 && now > noise ? change / *rho : 0;
     if (!(now > 0)) return s->end = KRY_END_PRECOND, s->end_value = now, KRY_OK;
     for (int64_t i = 0; i < n; i++) H->p[i] = H->z[i] + beta * H->p[i];

@@ -92,7 +92,7 @@ static kry_status pcg_create(kry_krylov *K, const kry_setup *setup, void **self)
     const kry_op *A = K->product, *M = setup->precond;
     kry_pcg *S = NULL;
 
-    CHECK((unsigned)params->flexible <= KRY_FLETCHER_REEVES, KRY_ERR_ARGUMENT,
+    CHECK((unsigned)params->flexible <= KRY_POLAK_RIBIERE, KRY_ERR_ARGUMENT,
           "kry_pcg_create: flexible = %d is none", (int)params->flexible);
     TRY(kry_alloc(1, sizeof *S, &S));
     S->K = K;
