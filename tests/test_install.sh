@@ -60,9 +60,10 @@ installed()
 
 every_kernel_and_header()
 {
-    for file in "$dir/source/cl/"*; do
-        cmp "$file" "$prefix/share/kry/cl/${file##*/}" || return 1
-    done
+    (cd "$dir/source/cl" && find . -type f) >"$dir/kernels"
+    while read -r file; do
+        cmp "$dir/source/cl/$file" "$prefix/share/kry/cl/$file" || return 1
+    done <"$dir/kernels"
     for file in "$dir/source/include/kry/"*; do
         cmp "$file" "$prefix/include/kry/${file##*/}" || return 1
     done

@@ -377,7 +377,8 @@ static void team_volume__refusals(void **state)
     REFUSES(kry_team_volume(-1, row_ptr, col, 2, false, volume), KRY_ERR_ARGUMENT, "-1 rows");
     REFUSES(kry_team_volume(2, falling, col, 2, false, volume), KRY_ERR_ARGUMENT, "decreases");
     REFUSES(kry_team_volume(2, row_ptr, outside, 2, false, volume), KRY_ERR_ARGUMENT, "column 2");
-    REFUSES(kry_team_volume(2, row_ptr, col, 3, false, volume), KRY_ERR_ARGUMENT, "2 rows cannot be shared among 3");
+    REFUSES(kry_team_volume(2, row_ptr, col, 3, false, volume), KRY_ERR_ARGUMENT,
+            "2 rows cannot be shared among 3");
     REFUSES(kry_team_volume(2, row_ptr, col, 0, true, volume), KRY_ERR_ARGUMENT, "0 parts");
 }
 
