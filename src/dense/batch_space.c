@@ -26,8 +26,7 @@ struct kry_batch_space *batch_space_of(const kry_device *dev)
 static kry_status found_clear(kry_device *dev)
 {
     kry_status st = KRY_OK;
-    TRY_CL(clEnqueueWriteBuffer(dev->queue, batch_space_of(dev)->found, CL_TRUE, 0,
-                                sizeof nothing_found, nothing_found, 0, NULL, NULL));
+    TRY(kry_buffer_write(dev, batch_space_of(dev)->found, 0, sizeof nothing_found, nothing_found));
     batch_space_of(dev)->dirty = false;
 done:
     return st;
@@ -43,10 +42,8 @@ static kry_status grow(kry_device *dev, int64_t systems)
 
     TRY(kry_alloc((size_t)systems, sizeof(cl_int), &zeros));
     TRY(kry_buffer_create(dev, (size_t)(systems + BATCH_LIST) * sizeof(cl_int), &found));
-    TRY(kry_buffer_create(dev, (size_t)systems * sizeof(cl_int), &flag));
+    TRY(kry_buffer_upload(dev, (size_t)systems * sizeof(cl_int), zeros, &flag));
     TRY(kry_buffer_create(dev, (size_t)systems * sizeof(cl_long), &state));
-    TRY_CL(clEnqueueWriteBuffer(dev->queue, flag, CL_TRUE, 0, (size_t)systems * sizeof(cl_int),
-                                zeros, 0, NULL, NULL));
     kry_buffer_release(dev, &space->found);
     kry_buffer_release(dev, &space->flag);
     kry_buffer_release(dev, &space->state);
@@ -102,8 +99,7 @@ void batch_work_trim(kry_device *dev)
 kry_status batch_found_read(kry_device *dev, cl_int found[BATCH_LIST])
 {
     kry_status st = KRY_OK;
-    TRY_CL(clEnqueueReadBuffer(dev->queue, batch_space_of(dev)->found, CL_TRUE, 0,
-                               BATCH_LIST * sizeof(cl_int), found, 0, NULL, NULL));
+    TRY(kry_buffer_read(dev, batch_space_of(dev)->found, 0, BATCH_LIST * sizeof(cl_int), found));
     batch_space_of(dev)->dirty = found[BATCH_MARKED] || found[BATCH_BAD];
 done:
     return st;

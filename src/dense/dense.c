@@ -77,8 +77,7 @@ static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
         TRY(kry_kernel_get(dev, "dense", A->type, "",
                            of_rows ? "dense_row_sums" : "dense_column_sums", &kernel));
         TRY(kry_launch(dev, kernel, groups, args, COUNT(args)));
-        TRY_CL(clEnqueueReadBuffer(dev->queue, buffer, CL_TRUE, 0,
-                                   (size_t)count * kry_type_size(acc), host, 0, NULL, NULL));
+        TRY(kry_buffer_read(dev, buffer, 0, (size_t)count * kry_type_size(acc), host));
     }
     for (int64_t i = 0; i < count; i++) out[i] = kry_number_at(acc, host, i);
     *sums = out;

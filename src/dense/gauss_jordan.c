@@ -171,10 +171,7 @@ done:
 static kry_status read_back(const elimination *e, cl_mem buffer, size_t bytes, size_t offset,
                             void *to)
 {
-    if (bytes == 0) return KRY_OK;
-    return kry_cl_check(
-        clEnqueueReadBuffer(e->dev->queue, buffer, CL_TRUE, offset, bytes, to, 0, NULL, NULL),
-        "gauss_jordan", "clEnqueueReadBuffer");
+    return kry_buffer_read(e->dev, buffer, offset, bytes, to);
 }
 
 static kry_status check_common(const char *who, const kry_vec *A)

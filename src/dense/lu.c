@@ -152,10 +152,7 @@ static kry_status read_pivots(kry_lu *lu)
     const kry_block F = kry_block_of(lu->F);
     TRY(kry_block_diagonal(&F, d));
     TRY(kry_vec_read(d, host));
-    if (lu->m > 0)
-        TRY_CL(clEnqueueReadBuffer(dev->queue, lu->order, CL_TRUE, 0,
-                                   (size_t)lu->m * sizeof *lu->row_order, lu->row_order, 0, NULL,
-                                   NULL));
+    TRY(kry_buffer_read(dev, lu->order, 0, (size_t)lu->m * sizeof *lu->row_order, lu->row_order));
     TRY(look_at_pivots(lu, host));
 done:
     kry_vec_release(&d);

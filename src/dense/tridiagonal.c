@@ -174,8 +174,8 @@ static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST],
 
     report->singular = found[BATCH_BAD];
     report->system = s;
-    TRY_CL(clEnqueueReadBuffer(B->dev->queue, batch_space_of(B->dev)->state, CL_TRUE,
-                               (size_t)s * sizeof state, sizeof state, &state, 0, NULL, NULL));
+    TRY(kry_buffer_read(B->dev, batch_space_of(B->dev)->state, (size_t)s * sizeof state,
+                        sizeof state, &state));
     int64_t place = state < 0 ? -1 - state : state;
     report->equation = state < 0 ? place / 8 : place;
     CHECK(state >= 0, KRY_ERR_ARGUMENT,

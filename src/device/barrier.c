@@ -37,16 +37,12 @@ struct kry_barrier {
 /* The slots of the groups, behind these words, need no start value. */
 static kry_status write_words(kry_barrier *b)
 {
-    return kry_cl_check(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE, 0,
-                                             sizeof b->words, b->words, 0, NULL, NULL),
-                        "kry_barrier", "clEnqueueWriteBuffer");
+    return kry_buffer_write_later(b->dev, b->control, 0, sizeof b->words, b->words);
 }
 
 static kry_status read_words(kry_barrier *b)
 {
-    return kry_cl_check(clEnqueueReadBuffer(b->dev->queue, b->control, CL_TRUE, 0, sizeof b->words,
-                                            b->words, 0, NULL, NULL),
-                        "kry_barrier", "clEnqueueReadBuffer");
+    return kry_buffer_read(b->dev, b->control, 0, sizeof b->words, b->words);
 }
 
 /* How often a group looks before it gives up: about 0.3 s. A look reads past the caches, which
@@ -72,9 +68,8 @@ kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, si
           "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
           b->groups);
     if (kry_test_aborts())
-        TRY_CL(clEnqueueWriteBuffer(b->dev->queue, b->control, CL_FALSE,
-                                    CONTROL_ARRIVED * sizeof(cl_int), sizeof aborted, &aborted, 0,
-                                    NULL, NULL));
+        TRY(kry_buffer_write_later(b->dev, b->control, CONTROL_ARRIVED * sizeof(cl_int),
+                                   sizeof aborted, &aborted));
     args[0] = (kry_arg)ARG(b->control);
     TRY(kry_launch_size(b->dev, b->kernel, groups, b->size, args, count));
 done:

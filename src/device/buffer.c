@@ -9,9 +9,7 @@ static kry_status touch(kry_device *dev, cl_mem buffer, size_t bytes)
     enum { SMALL = 1 << 20 }; /* below it, waiting costs more than a late error */
     const char zero = 0;
     if (bytes < SMALL) return KRY_OK;
-    return kry_cl_check(
-        clEnqueueWriteBuffer(dev->queue, buffer, CL_TRUE, bytes - 1, 1, &zero, 0, NULL, NULL),
-        "kry_buffer_create", "clEnqueueWriteBuffer");
+    return kry_buffer_write(dev, buffer, bytes - 1, 1, &zero);
 }
 
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
@@ -27,8 +25,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
-    if (!kry_test_fails())
-        mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes ? bytes : 16, NULL, &err);
+    if (!kry_test_fails()) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, NULL);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
           dev->info.name, 1e-9 * (double)bytes, kry_cl_error_name(err));
     if (touch(dev, mem, bytes) < 0)
@@ -37,7 +34,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     *buffer = mem;
     mem = NULL;
 done:
-    if (mem) clReleaseMemObject(mem);
+    if (mem) dev->driver->drop(mem);
     return st;
 }
 
@@ -46,6 +43,102 @@ void kry_buffer_release(kry_device *dev, cl_mem *buffer)
 {
     if (!*buffer) return;
     dev->generation++;
-    if (!kry_test_keep_buffers) clReleaseMemObject(*buffer);
+    if (!kry_test_keep_buffers) dev->driver->drop(*buffer);
     *buffer = NULL;
+}
+
+kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer)
+{
+    return kry_cl_check(dev->driver->retain(buffer), __func__, "clRetainMemObject");
+}
+
+kry_status kry_buffer_size(kry_device *dev, cl_mem buffer, size_t *bytes)
+{
+    return kry_cl_check(dev->driver->size(buffer, bytes), __func__, "clGetMemObjectInfo");
+}
+
+/* ---- moving bytes ---- */
+
+static kry_status write_bytes(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
+                              const void *from)
+{
+    if (bytes == 0) return KRY_OK;
+    return kry_cl_check(dev->driver->write(dev, wait, buffer, at, bytes, from), "kry_buffer_write",
+                        "clEnqueueWriteBuffer");
+}
+
+kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                            const void *from)
+{
+    return write_bytes(dev, true, buffer, at, bytes, from);
+}
+
+kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                                  const void *from)
+{
+    return write_bytes(dev, false, buffer, at, bytes, from);
+}
+
+kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer)
+{
+    kry_status st = kry_buffer_create(dev, bytes, buffer);
+    if (st == KRY_OK) st = kry_buffer_write(dev, *buffer, 0, bytes, from);
+    if (st < 0) kry_buffer_release(dev, buffer);
+    return st;
+}
+
+kry_status kry_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to)
+{
+    if (bytes == 0) return KRY_OK;
+    return kry_cl_check(dev->driver->read(dev, true, buffer, at, bytes, to, NULL), __func__,
+                        "clEnqueueReadBuffer");
+}
+
+kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
+                                 cl_event *ended)
+{
+    return kry_cl_check(dev->driver->read(dev, false, buffer, at, bytes, to, ended), __func__,
+                        "clEnqueueReadBuffer");
+}
+
+kry_status kry_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
+                           size_t bytes)
+{
+    if (bytes == 0) return KRY_OK;
+    return kry_cl_check(dev->driver->copy(dev, from, from_at, to, to_at, bytes), __func__,
+                        "clEnqueueCopyBuffer");
+}
+
+kry_status kry_event_wait(kry_device *dev, cl_event *event)
+{
+    cl_event given = *event;
+
+    *event = NULL;
+    if (!given) return KRY_OK;
+    return kry_cl_check(dev->driver->wait(dev, given), __func__, "clWaitForEvents");
+}
+
+void kry_device_drain(kry_device *dev) { dev->driver->wait(dev, NULL); }
+
+/* ---- memory of the host ---- */
+
+kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned)
+{
+    *pinned = (kry_pinned){ NULL };
+    cl_int err = dev->driver->create(dev, bytes, &pinned->buffer, &pinned->host);
+    const char *call = pinned->buffer ? "clEnqueueMapBuffer" : "clCreateBuffer";
+    kry_status st = kry_cl_check(err, __func__, call);
+
+    if (st < 0) kry_pinned_release(dev, pinned);
+    return st;
+}
+
+void kry_pinned_release(kry_device *dev, kry_pinned *pinned)
+{
+    if (pinned->host) {
+        dev->driver->unmap(dev, pinned->buffer, pinned->host);
+        kry_device_drain(dev);
+    }
+    kry_buffer_release(dev, &pinned->buffer);
+    pinned->host = NULL;
 }

@@ -209,23 +209,6 @@ void kry_device_forget(kry_device *dev)
     }
 }
 
-/* ---- one OpenCL device ---- */
-
-static kry_status opencl_finish(kry_device *dev)
-{
-    return kry_cl_check(clFinish(dev->queue), "kry_device_finish", "clFinish");
-}
-
-static void opencl_release(kry_device *dev)
-{
-    kry_programs_release(dev);
-    kry_tuning_release(dev);
-    if (dev->queue) clReleaseCommandQueue(dev->queue);
-    if (dev->context) clReleaseContext(dev->context);
-}
-
-static const kry_driver opencl_driver = { .finish = opencl_finish, .release = opencl_release };
-
 kry_status kry_device_new(const kry_driver *driver, kry_device **device)
 {
     kry_status st = kry_alloc(1, sizeof **device, device);
@@ -246,7 +229,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     *device = NULL;
     CHECK(context && id && queue, KRY_ERR_ARGUMENT, "kry_device_wrap: a handle is NULL");
     TRY(check_queue(context, id, queue));
-    TRY(kry_device_new(&opencl_driver, &dev));
+    TRY(kry_device_new(&kry_opencl_driver, &dev));
     dev->id = id;
     TRY(kry_profile_query(id, &dev->info));
     kry_shape_load(dev);

@@ -14,8 +14,37 @@ const char *kry_cl_error_name(cl_int err);
 
 /* ---- buffer.c ---- */
 
+/* Buffers of one device, whatever its driver. Sizes and places are in bytes; of 0 bytes nothing is
+ * moved. What is read or written `later` is so in the order of the device's queue, and its host
+ * memory has to stay until then; the other functions wait. */
 kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
 void kry_buffer_release(kry_device *dev, cl_mem *buffer);
+/* Create a buffer with these bytes in it; with room for one where there are none. */
+kry_status kry_buffer_upload(kry_device *dev, size_t bytes, const void *from, cl_mem *buffer);
+kry_status kry_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                            const void *from);
+kry_status kry_buffer_write_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
+                                  const void *from);
+kry_status kry_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to);
+/* ended: an event for kry_event_wait, and the work so far is sent to the device. NULL: none. */
+kry_status kry_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
+                                 cl_event *ended);
+kry_status kry_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
+                           size_t bytes); /* later */
+kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer);
+kry_status kry_buffer_size(kry_device *dev, cl_mem buffer, size_t *bytes);
+/* Wait for an event and release it; the caller's becomes NULL. */
+kry_status kry_event_wait(kry_device *dev, cl_event *event);
+/* Wait for all work on the way to releasing something: errors have been reported elsewhere. */
+void kry_device_drain(kry_device *dev);
+
+/* Host memory that a device reads and writes without waiting for it: of the driver's own, mapped. */
+typedef struct kry_pinned {
+    cl_mem buffer;
+    char *host;
+} kry_pinned;
+kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
+void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
 
 /* ---- device.c, profile.c ---- */
 
@@ -32,11 +61,26 @@ typedef struct kry_observer {
     void *user;
 } kry_observer;
 
-/* How a device works that is not a single OpenCL device: what src/team/ does for several. */
+/* How a device works: through OpenCL (opencl.c), or as several devices (src/team/), which has
+ * neither buffers nor kernels and leaves those entries NULL. Errors are those of OpenCL. */
 typedef struct kry_driver {
     kry_status (*finish)(kry_device *dev);
     void (*release)(kry_device *dev); /* all that it has made */
+    /* host: NULL, or where it is mapped, for memory that is pinned */
+    cl_int (*create)(kry_device *dev, size_t bytes, cl_mem *buffer, char **host);
+    cl_int (*unmap)(kry_device *dev, cl_mem buffer, char *host);
+    cl_int (*retain)(cl_mem buffer);
+    cl_int (*drop)(cl_mem buffer);
+    cl_int (*size)(cl_mem buffer, size_t *bytes);
+    cl_int (*read)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes, void *to,
+                   cl_event *ended);
+    cl_int (*write)(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
+                    const void *from);
+    cl_int (*copy)(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
+                   size_t bytes);
+    cl_int (*wait)(kry_device *dev, cl_event event); /* and release it; NULL: for all work */
 } kry_driver;
+extern const kry_driver kry_opencl_driver;
 
 struct kry_device {
     atomic_int refs;

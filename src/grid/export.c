@@ -20,7 +20,7 @@ static kry_status fetch(const kry_stencil *A, cl_mem buffer, int64_t count, void
 
     if (!buffer) return KRY_OK;
     TRY(kry_alloc((size_t)count, kry_type_size(A->type), host));
-    TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, *host, 0, NULL, NULL));
+    TRY(kry_buffer_read(A->dev, buffer, 0, bytes, *host));
 done:
     return st;
 }

@@ -62,12 +62,9 @@ static kry_status launch_faces(kry_stencil *A, int64_t layers, cl_mem cells, cl_
 static kry_status upload(const kry_stencil *A, const void *host, int64_t first, int64_t count,
                          cl_mem buffer)
 {
-    kry_status st = KRY_OK;
     size_t size = kry_type_size(A->type);
-    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * size,
-                                (const char *)host + (size_t)first * size, 0, NULL, NULL));
-done:
-    return st;
+    return kry_buffer_write(A->dev, buffer, 0, (size_t)count * size,
+                            (const char *)host + (size_t)first * size);
 }
 
 /* Compute the faces between a slab's first layer and the layer below from the cells of both. */
@@ -80,11 +77,10 @@ static kry_status make_faces_below(kry_stencil *A)
 
     TRY(kry_buffer_create(dev, 2 * bytes, &cells));
     for (int a = 0; a < A->axes; a++) TRY(kry_buffer_create(dev, 2 * bytes, &face[a]));
-    TRY_CL(clEnqueueCopyBuffer(dev->queue, A->slab.cells_below, cells, 0, 0, bytes, 0, NULL, NULL));
-    TRY_CL(clEnqueueCopyBuffer(dev->queue, A->coefficient, cells, 0, bytes, bytes, 0, NULL, NULL));
+    TRY(kry_buffer_copy(dev, A->slab.cells_below, 0, cells, 0, bytes));
+    TRY(kry_buffer_copy(dev, A->coefficient, 0, cells, bytes, bytes));
     TRY(launch_faces(A, 2, cells, face));
-    TRY_CL(clEnqueueCopyBuffer(dev->queue, face[A->axes - 1], A->slab.face_below, 0, 0, bytes, 0,
-                               NULL, NULL));
+    TRY(kry_buffer_copy(dev, face[A->axes - 1], 0, A->slab.face_below, 0, bytes));
     TRY(kry_device_finish(dev));
 done:
     for (int a = 0; a < 3; a++) kry_buffer_release(dev, &face[a]);
@@ -262,7 +258,7 @@ static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stenc
     if (!source) return KRY_OK;
     TRY(kry_alloc((size_t)count, kry_type_size(from->type), &given));
     TRY(kry_alloc((size_t)count, kry_type_size(A->type), &taken));
-    TRY_CL(clEnqueueReadBuffer(A->dev->queue, source, CL_TRUE, 0, bytes, given, 0, NULL, NULL));
+    TRY(kry_buffer_read(A->dev, source, 0, bytes, given));
     TRY(kry_numbers_convert("kry_op_twin", what, from->type, given, count, factor, A->type, taken));
     TRY(upload(A, taken, 0, count, to));
 done:

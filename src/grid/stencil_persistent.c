@@ -242,13 +242,11 @@ static kry_status begin(const kry_stencil *A, resident *R, kry_cg_run *run)
 {
     kry_status st = KRY_OK;
     size_t word = kry_type_size(A->type), bytes = (size_t)A->n * word;
-    cl_command_queue queue = A->dev->queue;
     cl_mem set = R->set[R->current];
 
-    TRY_CL(clEnqueueCopyBuffer(queue, run->x->buffer, set, (size_t)run->x->first * word, 0, bytes,
-                               0, NULL, NULL));
-    TRY_CL(clEnqueueCopyBuffer(queue, run->r->buffer, set, (size_t)run->r->first * word,
-                               (size_t)R->pitch * word, bytes, 0, NULL, NULL));
+    TRY(kry_buffer_copy(A->dev, run->x->buffer, (size_t)run->x->first * word, set, 0, bytes));
+    TRY(kry_buffer_copy(A->dev, run->r->buffer, (size_t)run->r->first * word, set,
+                        (size_t)R->pitch * word, bytes));
     R->gamma = R->pq = 0;
     run->ticket = ++R->ticket;
 done:
@@ -274,9 +272,9 @@ static kry_status launch(const kry_stencil *A, resident *R, const kry_cg_run *ru
     R->gamma_arg = kry_scalar_of(R->dev, R->gamma);
     R->pq_arg = kry_scalar_of(R->dev, R->pq);
     TRY(kry_barrier_launch(R->barrier, R->groups, args, arguments(A, R, args)));
-    TRY_CL(clEnqueueReadBuffer(R->dev->queue, R->out, CL_FALSE, 0,
-                               (size_t)(OUT_HISTORY + R->steps + 1) * kry_acc_size(R->dev),
-                               R->host_out, 0, NULL, NULL));
+    TRY(kry_buffer_read_later(R->dev, R->out, 0,
+                              (size_t)(OUT_HISTORY + R->steps + 1) * kry_acc_size(R->dev),
+                              R->host_out, NULL));
     TRY(kry_barrier_finished(R->barrier, &finished));
     CHECK(finished, KRY_ERR_DEVICE, "kernel resident_cg: its groups waited for each other in vain");
 done:
@@ -289,8 +287,8 @@ static kry_status commit(const kry_stencil *A, resident *R, kry_cg_run *run)
     kry_status st = KRY_OK;
     size_t word = kry_type_size(A->type);
 
-    TRY_CL(clEnqueueCopyBuffer(R->dev->queue, R->set[!R->current], run->x->buffer, 0,
-                               (size_t)run->x->first * word, (size_t)A->n * word, 0, NULL, NULL));
+    TRY(kry_buffer_copy(R->dev, R->set[!R->current], 0, run->x->buffer,
+                        (size_t)run->x->first * word, (size_t)A->n * word));
     R->current = !R->current;
     R->gamma = out_at(R, OUT_GAMMA);
     R->pq = out_at(R, OUT_PQ);

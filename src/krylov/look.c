@@ -12,7 +12,7 @@ static size_t window_bytes(const kry_look *look)
 
 static char *mirror_of(const kry_look *look, int window)
 {
-    return look->mirror + (size_t)window * window_bytes(look);
+    return look->pinned.host + (size_t)window * window_bytes(look);
 }
 
 static double mirror_at(const kry_look *look, int window, int64_t i)
@@ -23,19 +23,13 @@ static double mirror_at(const kry_look *look, int window, int64_t i)
 kry_status kry_look_create(kry_device *dev, int64_t check_every, bool at_each, kry_look *look)
 {
     kry_status st = KRY_OK;
-    cl_int err;
 
     *look = (kry_look){ .dev = dev, .check_every = check_every, .at_each = at_each };
     TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->state));
     TRY(kry_buffer_create(dev, STATE_SIZE * kry_acc_size(dev), &look->step));
     TRY(kry_buffer_create(dev, KRY_LOOK * kry_acc_size(dev), &look->history));
     /* Reads into memory that is not pinned wait for the device on some drivers. */
-    look->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                  2 * window_bytes(look), NULL, &err);
-    TRY(kry_cl_check(err, __func__, "clCreateBuffer"));
-    look->mirror = clEnqueueMapBuffer(dev->queue, look->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                      0, 2 * window_bytes(look), 0, NULL, NULL, &err);
-    TRY(kry_cl_check(err, __func__, "clEnqueueMapBuffer"));
+    TRY(kry_pinned_create(dev, 2 * window_bytes(look), &look->pinned));
 done:
     if (st < 0) kry_look_release(look);
     return st;
@@ -45,9 +39,7 @@ done:
 static void drain(kry_look *look)
 {
     for (int i = 0; i < 2; i++) {
-        if (!look->window[i].ready) continue;
-        clWaitForEvents(1, &look->window[i].ready);
-        clReleaseEvent(look->window[i].ready);
+        if (look->window[i].ready) look->dev->driver->wait(look->dev, look->window[i].ready);
         look->window[i].ready = NULL;
     }
 }
@@ -56,11 +48,7 @@ void kry_look_release(kry_look *look)
 {
     if (!look->dev) return;
     drain(look);
-    if (look->mirror) {
-        clEnqueueUnmapMemObject(look->dev->queue, look->pinned, look->mirror, 0, NULL, NULL);
-        clFinish(look->dev->queue);
-    }
-    kry_buffer_release(look->dev, &look->pinned);
+    kry_pinned_release(look->dev, &look->pinned);
     kry_buffer_release(look->dev, &look->history);
     kry_buffer_release(look->dev, &look->step);
     kry_buffer_release(look->dev, &look->state);
@@ -70,12 +58,9 @@ void kry_look_release(kry_look *look)
 static kry_status clear(kry_look *look, cl_mem scalars)
 {
     static const double zero[STATE_SIZE];
-    kry_status st = KRY_OK;
 
-    TRY_CL(clEnqueueWriteBuffer(look->dev->queue, scalars, CL_FALSE, 0,
-                                STATE_SIZE * kry_acc_size(look->dev), zero, 0, NULL, NULL));
-done:
-    return st;
+    return kry_buffer_write_later(look->dev, scalars, 0, STATE_SIZE * kry_acc_size(look->dev),
+                                  zero);
 }
 
 kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
@@ -105,11 +90,9 @@ static kry_status start_look(kry_look *look)
     size_t acc = kry_acc_size(look->dev);
     char *to = mirror_of(look, look->current);
 
-    TRY_CL(clEnqueueReadBuffer(look->dev->queue, look->history, CL_FALSE, 0,
-                               (size_t)window->count * acc, to + SCALARS * acc, 0, NULL, NULL));
-    TRY_CL(clEnqueueReadBuffer(look->dev->queue, look->state, CL_FALSE, 0, SCALARS * acc, to, 0,
-                               NULL, &window->ready));
-    TRY_CL(clFlush(look->dev->queue));
+    TRY(kry_buffer_read_later(look->dev, look->history, 0, (size_t)window->count * acc,
+                              to + SCALARS * acc, NULL));
+    TRY(kry_buffer_read_later(look->dev, look->state, 0, SCALARS * acc, to, &window->ready));
 done:
     return st;
 }
@@ -122,10 +105,7 @@ static kry_status take_look(kry_look *look, int which, kry_story *story)
     int64_t last = window->first + window->count - 1;
 
     if (!window->ready) return KRY_OK;
-    cl_int err = clWaitForEvents(1, &window->ready);
-    clReleaseEvent(window->ready);
-    window->ready = NULL;
-    TRY(kry_cl_check(err, "kry_solve", "clWaitForEvents"));
+    TRY(kry_event_wait(look->dev, &window->ready));
     if (story->end) return KRY_OK; /* an earlier look saw the end already */
     story->end = (kry_cycle_end)mirror_at(look, which, STATE_STOP);
     if (story->end) {

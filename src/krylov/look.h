@@ -32,8 +32,7 @@ typedef struct kry_look {
         step;       /* STATE_SIZE scalars each, of which no launch writes what it reads: `state` is
                            written by the kernel that judges the residual, `step` by the next one */
     cl_mem history; /* KRY_LOOK numbers of type ACC: squared residuals */
-    cl_mem pinned;  /* where the reads land: */
-    char *mirror;   /* its memory, room for two looks */
+    kry_pinned pinned; /* where the reads land: room for two looks */
     kry_window window[2];
     int current, batch;  /* the window being filled, and how many iterations it gets */
     int64_t looked_at;   /* the last iteration that the look before the last one saw */

@@ -162,11 +162,11 @@ static kry_status keep_scalars(kry_pcg *S, const kry_cycle *c)
     size_t bytes = STATE_SIZE * kry_acc_size(dev);
     kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
 
-    TRY_CL(clEnqueueReadBuffer(dev->queue, step, CL_TRUE, 0, bytes, last, 0, NULL, NULL));
+    TRY(kry_buffer_read(dev, step, 0, bytes, last));
     kry_number_put(acc, last, STATE_STOP, KRY_END_NONE);
     for (int i = STATE_RHO; i <= STATE_RHO_REST; i++)
         kry_number_put(acc, last, i, c->unit_ratio * kry_number_at(acc, last, i));
-    TRY_CL(clEnqueueWriteBuffer(dev->queue, step, CL_TRUE, 0, bytes, last, 0, NULL, NULL));
+    TRY(kry_buffer_write(dev, step, 0, bytes, last));
 done:
     return st;
 }

@@ -14,9 +14,7 @@ static kry_status upload(kry_coupled *A, const void *from, size_t count, size_t 
     kry_status st = KRY_OK;
 
     if (!*buffer) TRY(kry_buffer_create(A->dev, count * size, buffer));
-    if (count)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *buffer, CL_TRUE, 0, count * size, from, 0, NULL,
-                                    NULL));
+    TRY(kry_buffer_write(A->dev, *buffer, 0, count * size, from));
 done:
     return st;
 }
@@ -28,9 +26,7 @@ static kry_status download(const kry_coupled *A, cl_mem buffer, int64_t count, s
     kry_status st = KRY_OK;
 
     TRY(kry_alloc((size_t)count, size, address_of_to));
-    if (count)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, (size_t)count * size,
-                                   *(void **)address_of_to, 0, NULL, NULL));
+    TRY(kry_buffer_read(A->dev, buffer, 0, (size_t)count * size, *(void **)address_of_to));
 done:
     return st;
 }

@@ -153,12 +153,13 @@ const kry_format_table kry_csr_format = {
 
 /* ---- wrapping the caller's buffers ---------------------------------------------------------- */
 
-static kry_status check_size(const char *what, cl_mem buffer, int64_t count, size_t size)
+static kry_status check_size(kry_device *dev, const char *what, cl_mem buffer, int64_t count,
+                             size_t size)
 {
     kry_status st = KRY_OK;
     size_t bytes = 0;
 
-    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    TRY(kry_buffer_size(dev, buffer, &bytes));
     CHECK((uint64_t)count <= bytes / size, KRY_ERR_SHAPE,
           "kry_csr_wrap: %s holds %zu bytes, %lld numbers of %zu are needed", what, bytes,
           (long long)count, size);
@@ -195,7 +196,7 @@ done:
 
 static kry_status adopt(kry_matrix *A, cl_mem buffer)
 {
-    kry_status st = kry_cl_check(clRetainMemObject(buffer), "kry_csr_wrap", "clRetainMemObject");
+    kry_status st = kry_buffer_retain(A->dev, buffer);
     if (st == KRY_OK) A->buffer[A->buffers++] = buffer;
     return st;
 }
@@ -219,9 +220,9 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
           "%s: what is wrapped is on the device, not on the host", who);
     CHECK(params->storage == KRY_GENERAL, KRY_ERR_UNSUPPORTED,
           "%s: a wrapped matrix holds all its entries; symmetric storage cannot be wrapped", who);
-    TRY(check_size("row_ptr", row_ptr, rows + 1, wide ? 8 : 4));
-    TRY(check_size("col", col, nnz, 4));
-    TRY(check_size("val", val, nnz, kry_type_size(type)));
+    TRY(check_size(dev, "row_ptr", row_ptr, rows + 1, wide ? 8 : 4));
+    TRY(check_size(dev, "col", col, nnz, 4));
+    TRY(check_size(dev, "val", val, nnz, kry_type_size(type)));
     CHECK(params->format == KRY_FORMAT_AUTO || params->format == KRY_FORMAT_CSR,
           KRY_ERR_UNSUPPORTED, "%s: a wrapped matrix stays csr, it cannot be %s", who,
           kry_format_name(params->format));
@@ -239,7 +240,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     TRY(build_stages(A, host_ptr, NULL, row_ptr, col, wide));
     kry_matrix_name_form(A);
     A->structure_bytes += (double)(rows + 1) * (wide ? 8 : 4) + 4.0 * (double)nnz;
-    TRY_CL(clRetainMemObject(val));
+    TRY(kry_buffer_retain(dev, val));
     A->val = val;
     TRY(kry_matrix_finish(&A, params->traits, op));
 done:

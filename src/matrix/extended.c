@@ -24,15 +24,10 @@ typedef struct extended {
 /* Copy numbers of the halo to their places in x. */
 static kry_status take_halo(extended *A, int64_t from, int64_t count, int64_t to)
 {
-    kry_status st = KRY_OK;
     size_t size = kry_type_size(A->x->type);
 
-    if (count)
-        TRY_CL(clEnqueueCopyBuffer(A->dev->queue, kry_halo_numbers(A->halo), A->x->buffer,
-                                   (size_t)from * size, (size_t)to * size, (size_t)count * size, 0,
-                                   NULL, NULL));
-done:
-    return st;
+    return kry_buffer_copy(A->dev, kry_halo_numbers(A->halo), (size_t)from * size, A->x->buffer,
+                           (size_t)to * size, (size_t)count * size);
 }
 
 static kry_status extend(extended *A, const kry_vec *x)

@@ -71,15 +71,7 @@ done:
 
 static kry_status upload(const kry_matrix *A, const void *sums, cl_mem *surplus)
 {
-    kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->rows * kry_type_size(A->type);
-
-    *surplus = NULL;
-    TRY(kry_buffer_create(A->dev, bytes, surplus));
-    TRY_CL(clEnqueueWriteBuffer(A->dev->queue, *surplus, CL_TRUE, 0, bytes, sums, 0, NULL, NULL));
-done:
-    if (st < 0) kry_buffer_release(A->dev, surplus);
-    return st;
+    return kry_buffer_upload(A->dev, (size_t)A->rows * kry_type_size(A->type), sums, surplus);
 }
 
 kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t *row_ptr,

@@ -133,8 +133,7 @@ static kry_status matrix_diagonal(void *self, kry_vec *d)
     if (A->format->diagonal) return A->format->diagonal(A, d);
     if (A->diagonal_slot) { /* the buffer counts once it is written */
         if (!A->diagonal) TRY(kry_matrix_buffer(A, bytes, &A->diagonal));
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, A->diagonal, CL_TRUE, 0, bytes, A->diagonal_slot,
-                                    0, NULL, NULL));
+        TRY(kry_buffer_write(A->dev, A->diagonal, 0, bytes, A->diagonal_slot));
         free(A->diagonal_slot), A->diagonal_slot = NULL;
     }
     const kry_arg args[] = { ARG(A->rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),

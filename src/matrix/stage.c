@@ -33,9 +33,7 @@ kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_
     cl_mem buffer = NULL;
 
     TRY(kry_matrix_buffer(A, count * size, &buffer));
-    if (count)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, buffer, CL_TRUE, 0, count * size, array, 0, NULL,
-                                    NULL));
+    TRY(kry_buffer_write(A->dev, buffer, 0, count * size, array));
     kry_stage_buffer(s, buffer);
     A->structure_bytes += (double)(count * size);
 done:
@@ -44,11 +42,7 @@ done:
 
 kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host)
 {
-    kry_status st = KRY_OK;
-    if (bytes)
-        TRY_CL(clEnqueueReadBuffer(A->dev->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
-done:
-    return st;
+    return kry_buffer_read(A->dev, buffer, 0, bytes, host);
 }
 
 kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host)

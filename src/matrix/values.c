@@ -98,9 +98,7 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
     if (fresh) TRY(kry_buffer_create(A->dev, bytes, &val));
     other_kernels = fresh || !surplus != !A->surplus;
     if (other_kernels) TRY(kry_matrix_kernels(A, stored, surplus != NULL));
-    if (bytes)
-        TRY_CL(clEnqueueWriteBuffer(A->dev->queue, val ? val : A->val, CL_TRUE, 0, bytes,
-                                    placed ? placed : sorted, 0, NULL, NULL));
+    TRY(kry_buffer_write(A->dev, val ? val : A->val, 0, bytes, placed ? placed : sorted));
     if (val) {
         kry_buffer_release(A->dev, &A->val);
         A->val = val, val = NULL;

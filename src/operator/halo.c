@@ -24,10 +24,9 @@ struct kry_halo {
     int32_t *wanted; /* received: which rows, numbered on their parts */
     int64_t sent, received;
     cl_mem row, packed, numbers; /* on the device */
-    cl_mem pinned;
-    char *host;              /* pinned, mapped: the packed numbers, which neighbours read */
-    cl_command_queue copies; /* retained */
-    cl_event packed_now;     /* packing has ended; only with a second queue */
+    kry_pinned host;             /* the packed numbers, which neighbours read */
+    cl_command_queue copies;     /* retained */
+    cl_event packed_now;         /* packing has ended; only with a second queue */
     cl_event ready, arrived; /* the packed numbers are on the host; the neighbours' on the device */
     kry_message *to;         /* outs: what is sent */
     kry_message *said;       /* ins: messages that say which rows are wanted */
@@ -82,7 +81,7 @@ static kry_status fetch(kry_halo *h)
     cl_uint after = h->packed_now != NULL;
 
     if (h->sent == 0) return KRY_OK;
-    TRY_CL(clEnqueueReadBuffer(h->copies, h->packed, CL_FALSE, 0, bytes, h->host, after,
+    TRY_CL(clEnqueueReadBuffer(h->copies, h->packed, CL_FALSE, 0, bytes, h->host.host, after,
                                after ? &h->packed_now : NULL, &h->ready));
     TRY_CL(clFlush(h->copies));
 done:
@@ -226,10 +225,7 @@ static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, 
     }
     TRY(kry_alloc((size_t)h->sent, sizeof *row, &row));
     TRY(share_rows(h, row));
-    TRY(kry_buffer_create(h->dev, (size_t)h->sent * sizeof *row, &h->row));
-    if (h->sent)
-        TRY_CL(clEnqueueWriteBuffer(h->dev->queue, h->row, CL_TRUE, 0,
-                                    (size_t)h->sent * sizeof *row, row, 0, NULL, NULL));
+    TRY(kry_buffer_upload(h->dev, (size_t)h->sent * sizeof *row, row, &h->row));
 done:
     free(row);
     free(wanted);
@@ -245,15 +241,11 @@ static kry_status allocate(kry_halo *h)
 
     TRY(kry_buffer_create(dev, bytes, &h->packed));
     TRY(kry_buffer_create(dev, (size_t)h->received * size, &h->numbers));
-    h->pinned = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                               bytes ? bytes : size, NULL, &err);
-    TRY(kry_cl_check(err, "kry_halo_create", "clCreateBuffer"));
-    h->host = clEnqueueMapBuffer(dev->queue, h->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                 bytes ? bytes : size, 0, NULL, NULL, &err);
-    TRY(kry_cl_check(err, "kry_halo_create", "clEnqueueMapBuffer"));
+    TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->host));
     TRY(kry_alloc((size_t)h->outs, sizeof *h->to, &h->to));
     TRY(kry_alloc((size_t)h->ins, sizeof *h->from, &h->from));
-    for (int i = 0; i < h->outs; i++) h->to[i].bytes = h->host + (size_t)h->out[i].first * size;
+    for (int i = 0; i < h->outs; i++)
+        h->to[i].bytes = h->host.host + (size_t)h->out[i].first * size;
     h->copies = dev->queue;
     if (dev->info.gpu && dev->info.opencl >= 120) {
         h->copies = clCreateCommandQueue(dev->context, dev->id, 0, &err);
@@ -297,8 +289,7 @@ static void halo_destroy(kry_deferred *deferred)
     drop(&h->packed_now);
     drop(&h->ready);
     drop(&h->arrived);
-    if (h->host) clEnqueueUnmapMemObject(h->dev->queue, h->pinned, h->host, 0, NULL, NULL);
-    kry_buffer_release(h->dev, &h->pinned);
+    kry_pinned_release(h->dev, &h->host);
     kry_buffer_release(h->dev, &h->numbers);
     kry_buffer_release(h->dev, &h->packed);
     kry_buffer_release(h->dev, &h->row);

@@ -176,11 +176,8 @@ static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
     TRY(kry_alloc(blocks, word, &scales));
     TRY(invert_all(M, R, host, scales));
     if (M->storage == KRY_STORE_GIVEN) blocks = 1; /* not read */
-    TRY(kry_buffer_create(dev, numbers * size, &next));
-    TRY(kry_buffer_create(dev, blocks * word, &scale));
-    TRY_CL(clEnqueueWriteBuffer(dev->queue, next, CL_TRUE, 0, numbers * size, host, 0, NULL, NULL));
-    TRY_CL(
-        clEnqueueWriteBuffer(dev->queue, scale, CL_TRUE, 0, blocks * word, scales, 0, NULL, NULL));
+    TRY(kry_buffer_upload(dev, numbers * size, host, &next));
+    TRY(kry_buffer_upload(dev, blocks * word, scales, &scale));
     kry_buffer_release(dev, &M->inverse);
     kry_buffer_release(dev, &M->scale);
     M->inverse = next, next = NULL;

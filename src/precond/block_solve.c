@@ -14,15 +14,8 @@ enum {
 kry_status kry_block_upload(kry_block_solve *s, const void *host, size_t count, size_t size,
                             cl_mem *buffer)
 {
-    kry_status st = KRY_OK;
-
-    TRY(kry_buffer_create(s->dev, (count ? count : 1) * size, buffer));
-    if (count)
-        TRY_CL(clEnqueueWriteBuffer(s->dev->queue, *buffer, CL_TRUE, 0, count * size, host, 0, NULL,
-                                    NULL));
     s->facts.stored += (double)(count * size);
-done:
-    return st;
+    return kry_buffer_upload(s->dev, count * size, host, buffer);
 }
 
 /* How many blocks to a bundle, how many bundles, and by how many groups at once. */

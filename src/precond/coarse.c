@@ -131,8 +131,8 @@ kry_status kry_coarse_solve_from(kry_coarse *s, const double *numbers, kry_vec *
     }
     for (int64_t i = 0; i < s->k; i++) kry_number_put(s->type, s->numbers, i, numbers[i]);
     /* s->numbers is not touched before the next w has been read back. */
-    TRY_CL(clEnqueueWriteBuffer(s->dev->queue, w->buffer, CL_FALSE, (size_t)w->first * word,
-                                (size_t)s->k * word, s->numbers, 0, NULL, NULL));
+    TRY(kry_buffer_write_later(s->dev, w->buffer, (size_t)w->first * word, (size_t)s->k * word,
+                               s->numbers));
     TRY(kry_coarse_solve(s, w, c));
 done:
     return st;

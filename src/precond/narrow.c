@@ -181,9 +181,7 @@ kry_status kry_precond_narrow(const kry_op *M, kry_op **out)
     TRY(kry_alloc(1, sizeof *N, &N));
     N->M = kry_op_retain(M);
     N->dev = M->dev;
-    TRY(kry_buffer_create(N->dev, sizeof one, &N->scale));
-    TRY_CL(
-        clEnqueueWriteBuffer(N->dev->queue, N->scale, CL_TRUE, 0, sizeof one, one, 0, NULL, NULL));
+    TRY(kry_buffer_upload(N->dev, sizeof one, one, &N->scale));
     if (!M->table->as_diagonal) TRY(make_room(N, shape.rows));
     shape.type = KRY_F64;
     TRY(kry_op_create_fused(M->dev, &narrow_table, &narrow_fused, N, &shape, out));

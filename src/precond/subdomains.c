@@ -26,8 +26,7 @@ static kry_status read_coefficient(const kry_stencil *grid, double *field)
     size_t n = (size_t)grid->n, bytes = n * kry_type_size(grid->type);
 
     TRY(kry_alloc(n, kry_type_size(grid->type), &host));
-    TRY_CL(clEnqueueReadBuffer(grid->dev->queue, grid->coefficient, CL_TRUE, 0, bytes, host, 0,
-                               NULL, NULL));
+    TRY(kry_buffer_read(grid->dev, grid->coefficient, 0, bytes, host));
     for (size_t i = 0; i < n; i++) field[i] = kry_number_at(grid->type, host, (int64_t)i);
 done:
     free(host);

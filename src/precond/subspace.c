@@ -67,16 +67,6 @@ static int64_t pieces_per_segment(const pieces *p)
     return share > LEAST ? share : LEAST;
 }
 
-static kry_status upload(kry_device *dev, const void *host, size_t bytes, cl_mem *buffer)
-{
-    kry_status st = KRY_OK;
-    TRY(kry_buffer_create(dev, bytes ? bytes : 1, buffer));
-    if (bytes)
-        TRY_CL(clEnqueueWriteBuffer(dev->queue, *buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL));
-done:
-    return st;
-}
-
 /* A label without pieces is one segment, too. */
 static int64_t segments_of(const pieces *p, int64_t label, int64_t per)
 {
@@ -102,9 +92,10 @@ static kry_status make_segments(kry_subspace *Z, const pieces *p)
     }
     of_label[Z->k] = Z->segments;
     segment[Z->segments] = (cl_int)p->count;
-    TRY(upload(Z->dev, segment, ((size_t)count + 1) * sizeof *segment, &Z->segment));
+    TRY(kry_buffer_upload(Z->dev, ((size_t)count + 1) * sizeof *segment, segment, &Z->segment));
     if (count == Z->k) goto done;
-    TRY(upload(Z->dev, of_label, ((size_t)Z->k + 1) * sizeof *of_label, &Z->label_segment));
+    TRY(kry_buffer_upload(Z->dev, ((size_t)Z->k + 1) * sizeof *of_label, of_label,
+                          &Z->label_segment));
     TRY(kry_buffer_create(Z->dev, (size_t)count * sizeof(kry_partial), &Z->part));
 done:
     free(segment);
@@ -123,9 +114,9 @@ static kry_status upload_labels(kry_subspace *Z)
     if (narrow(Z)) {
         TRY(kry_alloc(count, sizeof *small, &small));
         for (size_t i = 0; i < count; i++) small[i] = (cl_ushort)Z->labels[i];
-        TRY(upload(Z->dev, small, count * sizeof *small, &Z->label));
+        TRY(kry_buffer_upload(Z->dev, count * sizeof *small, small, &Z->label));
     } else {
-        TRY(upload(Z->dev, Z->labels, count * sizeof *Z->labels, &Z->label));
+        TRY(kry_buffer_upload(Z->dev, count * sizeof *Z->labels, Z->labels, &Z->label));
     }
 done:
     free(small);
@@ -172,8 +163,8 @@ kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, i
     memcpy(Z->labels, labels, (size_t)n * sizeof *labels);
     TRY(find_pieces(Z, &p));
     Z->piece_count = (double)p.count;
-    TRY(upload(dev, p.start, (size_t)p.count * sizeof *p.start, &Z->piece_start));
-    TRY(upload(dev, p.length, (size_t)p.count * sizeof *p.length, &Z->piece_length));
+    TRY(kry_buffer_upload(dev, (size_t)p.count * sizeof *p.start, p.start, &Z->piece_start));
+    TRY(kry_buffer_upload(dev, (size_t)p.count * sizeof *p.length, p.length, &Z->piece_length));
     TRY(kry_buffer_create(dev, (size_t)k * kry_type_size(type), &Z->kept));
     TRY(make_segments(Z, &p));
     TRY(upload_labels(Z));

@@ -70,7 +70,7 @@ kry_status kry_work_vec(kry_task *self, kry_type type, int64_t n, int64_t k, kry
     TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &buffer));
     TRY(kry_vec_wrap(dev, type, n, k, buffer, 0, vec));
 done:
-    if (buffer) clReleaseMemObject(buffer); /* the vector has its own reference */
+    if (buffer) dev->driver->drop(buffer); /* the vector has its own reference */
     return st;
 }
 

@@ -54,14 +54,12 @@ static kry_status time_sums(void *user, int rank)
     double start = 0, sum = 0;
 
     TRY(kry_buffer_create(dev, sizeof sum, &partial));
-    TRY_CL(clEnqueueWriteBuffer(dev->queue, partial, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL));
+    TRY(kry_buffer_write(dev, partial, 0, sizeof sum, &sum));
     for (int i = 0; i <= TIMES; i++) {
         if (i == 1) start = kry_now();
-        TRY_CL(
-            clEnqueueReadBuffer(dev->queue, partial, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL));
+        TRY(kry_buffer_read(dev, partial, 0, sizeof sum, &sum));
         TRY(kry_layout_combine(&dev->layout, KRY_ADD, &sum, 1));
-        TRY_CL(clEnqueueWriteBuffer(dev->queue, partial, CL_FALSE, 0, sizeof sum, &sum, 0, NULL,
-                                    NULL));
+        TRY(kry_buffer_write_later(dev, partial, 0, sizeof sum, &sum));
     }
     if (rank == 0) team->sum_seconds = (kry_now() - start) / TIMES;
     TRY(kry_device_finish(dev));

@@ -32,7 +32,7 @@ void kry_sum_release(kry_sum **sum)
     kry_sum *s = *sum;
     *sum = NULL;
     if (!s) return;
-    if (s->writes) clFinish(s->dev->queue); /* the device may still read `total` */
+    if (s->writes) kry_device_drain(s->dev); /* the device may still read `total` */
     kry_buffer_release(s->dev, &s->buffer);
     free(s->total);
     free(s->part);

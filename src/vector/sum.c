@@ -30,8 +30,7 @@ static kry_status read_partials(const kry_sum *sum, const double **numbers)
     kry_status st = KRY_OK;
     int count = sum->count * sum->width;
 
-    TRY_CL(clEnqueueReadBuffer(sum->dev->queue, sum->buffer, CL_TRUE, 0,
-                               (size_t)count * sizeof *sum->part, sum->part, 0, NULL, NULL));
+    TRY(kry_buffer_read(sum->dev, sum->buffer, 0, (size_t)count * sizeof *sum->part, sum->part));
     for (int i = 0; i < count; i++) sum->part[i].f64 = partial_sum(sum->dev, sum->part, i);
     *numbers = &sum->part[0].f64;
 done:
@@ -145,8 +144,8 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
         kry_sum *s = sums[i];
         for (int c = 0; c < s->width; c++) s->total[c] = partial_of(s->dev, value[numbers++]);
         /* Not blocking: the queue is in order, so every later use of the sum comes after. */
-        TRY_CL(clEnqueueWriteBuffer(s->dev->queue, s->buffer, CL_FALSE, 0,
-                                    (size_t)s->width * sizeof *s->total, s->total, 0, NULL, NULL));
+        TRY(kry_buffer_write_later(s->dev, s->buffer, 0, (size_t)s->width * sizeof *s->total,
+                                   s->total));
         s->count = 1, s->writes = true;
     }
 done:

@@ -70,13 +70,13 @@ kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t
           "kry_vec_wrap: %lld-by-%lld, columns %lld apart, from %lld is not a size", (long long)n,
           (long long)k, (long long)ld, (long long)first);
     TRY(kry_type_check("kry_vec_wrap", dev, type));
-    TRY_CL(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    TRY(kry_buffer_size(dev, buffer, &bytes));
     int64_t room = (int64_t)(bytes / kry_type_size(type)), needs = (k - 1) * ld + n;
     CHECK(first <= room && needs <= room - first, KRY_ERR_SHAPE,
           "kry_vec_wrap: %lld-by-%lld numbers from %lld do not fit in a buffer of %zu bytes",
           (long long)n, (long long)k, (long long)first, bytes);
     TRY(vec_new(dev, type, n, k, &v));
-    TRY_CL(clRetainMemObject(buffer));
+    TRY(kry_buffer_retain(dev, buffer));
     v->buffer = buffer;
     v->first = first;
     v->ld = ld;
@@ -206,11 +206,9 @@ static kry_status transfer(const kry_vec *v, void *to, const void *from)
     for (int64_t j = 0; bytes && j < (packed ? 1 : v->k); j++) {
         size_t at = (size_t)(v->first + j * v->ld) * size, step = (size_t)j * bytes;
         if (from)
-            TRY_CL(clEnqueueWriteBuffer(v->dev->queue, v->buffer, CL_TRUE, at, bytes,
-                                        (const char *)from + step, 0, NULL, NULL));
+            TRY(kry_buffer_write(v->dev, v->buffer, at, bytes, (const char *)from + step));
         else
-            TRY_CL(clEnqueueReadBuffer(v->dev->queue, v->buffer, CL_TRUE, at, bytes,
-                                       (char *)to + step, 0, NULL, NULL));
+            TRY(kry_buffer_read(v->dev, v->buffer, at, bytes, (char *)to + step));
     }
 done:
     return st;
