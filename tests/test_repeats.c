@@ -311,7 +311,7 @@ static const row table[] = {
       "sell",
       { "yes", "mode", "mode", "mode" },
       true },
-    { "cg on the chip",
+    { "cg, persistent kernel",
       run_solver,
       "method=cg resident=on",
       "grid",

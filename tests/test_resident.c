@@ -1,6 +1,6 @@
 /*
- * test_resident.c - conjugate gradients that stay on the chip: the iterates of a plain C code on
- * every kind of grid, and the streaming way to the same answer whenever the chip is refused or
+ * test_resident.c - conjugate gradients in one persistent kernel: the iterates of a plain C code on
+ * every kind of grid, and the same answer by a launch per step whenever the persistent kernel is refused or
  * lets go.
  */
 #include "device/barrier.h"
@@ -225,7 +225,7 @@ static const char *options_of(kry_type type)
     return type == KRY_F32 ? "rtol=2e-5 resident=on" : "rtol=1e-8 resident=on";
 }
 
-/* The chip's answer is that of the plain code. A busy machine may have aborted it: the answer is
+/* The persistent kernel's answer is that of the plain code. A busy machine may have aborted it: the answer is
  * the same, and *resident says so. */
 static void compare(const spec *s, kry_type type, int *resident)
 {
@@ -238,7 +238,7 @@ static void compare(const spec *s, kry_type type, int *resident)
     int iterations = plain_cg(G, b, rtol, x);
     run got = solve(A, options_of(type), b);
     assert_int_equal(got.status, KRY_OK);
-    if (!got.res.resident_iterations) print_message("# not on the chip: %s\n", kry_last_error());
+    if (!got.res.resident_iterations) print_message("# no persistent kernel: %s\n", kry_last_error());
     if (got.res.resident_iterations == got.res.iterations && !got.res.restarts) {
         (*resident)++;
         if (llabs(got.res.iterations - iterations) > 1 + iterations / 50)
@@ -289,7 +289,7 @@ static void resident__grids(void **state)
         compare(&cases[i].s, type, &resident);
     }
     use_shape("auto");
-    print_message("# %d of %zu on the chip\n", resident, COUNT(cases));
+    print_message("# %d of %zu in the persistent kernel\n", resident, COUNT(cases));
 }
 
 /* Consistent, with constants in the null space: the residual is what counts. */
@@ -408,7 +408,7 @@ static void resident__monitor_at_every_third(void **state)
 
 /* ---- refused, or let go ---------------------------------------------------------------------- */
 
-/* The right answer, and how many iterations came from the chip. */
+/* The right answer, and how many iterations ran in the persistent kernel. */
 static int64_t answers(const grid *G, const kry_op *A, kry_type type, const double *b)
 {
     double x[MOST], rtol = type == KRY_F32 ? 2e-5 : 1e-8, size = 0;
@@ -496,7 +496,7 @@ static void resident__stale_messages(void **state)
     kry_op_release(&A);
 }
 
-/* Request k for memory fails while the solver is made: it is made without the chip, or says so. */
+/* Request k for memory fails while the solver is made: it is made without the persistent kernel, or says so. */
 static void resident__no_memory(void **state)
 {
     kry_type type = type_of(state);

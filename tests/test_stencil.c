@@ -342,7 +342,7 @@ static void check_iterates(const grid *g, kry_type type, const char *precond)
             NEAR(x[i], y[i], 1e3 * eps_of(type) * size, "%s, %s: x[%lld] after %d iterations",
                  g->name, precond, (long long)i, limits[l]);
         if (limits[l] < 10) assert_int_equal(ours.reason, theirs.reason);
-        /* on the chip the recurrences differ */
+        /* the persistent kernel's recurrences differ */
         int64_t apart = 2 + theirs.iterations / (type == KRY_F32 ? 6 : 15);
         assert_in_range(ours.iterations, theirs.iterations > apart ? theirs.iterations - apart : 0,
                         theirs.iterations + apart);

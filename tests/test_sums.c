@@ -95,7 +95,7 @@ static kry_status dots_of_part(void *user, int rank)
     TRY(kry_sum_read(V.layout, sum, s->total[rank]));
     TRY(kry_vec_dots(&V, &w, sum));
     TRY(kry_layout_reduce(V.layout, &sum, 1));
-    assert_int_equal(sum->count, 1);
+    if (s->V->split->members > 1) assert_int_equal(sum->count, 1);
     TRY(kry_sum_read_here(sum, s->reduced[rank]));
 done:
     kry_sum_release(&sum);

@@ -49,28 +49,29 @@ typedef struct kry_iteration {
 typedef int (*kry_monitor)(void *user, const kry_iteration *it);
 
 typedef struct kry_stop {
-    double rtol;         /* relative to ||b||_2; default 1e-8 (double), 1e-5 (single), or 0 if
-                            atol is given; below the unit roundoff it is refused */
-    double atol;         /* units of b; default 0 */
-    int64_t max_iter;    /* default 10 n, at least 100, at most 100000 */
-    int64_t check_every; /* iterations between two looks of the host; default 0: chosen so that
-                            looking costs nothing. Counts and iterates do not depend on it, but for
-                            relaxations. */
+    double rtol;      /* relative to ||b||_2; default 1e-8 (double), 1e-5 (single), or 0 if
+                            atol is given; values below the unit roundoff are refused */
+    double atol;      /* units of b; default 0 */
+    int64_t max_iter; /* default 10 n, at least 100, at most 100000 */
+    int64_t
+        check_every; /* the host reads the residual every so many iterations; default 0: as often
+                            as costs no time. Only relaxations stop at multiples of it; elsewhere
+                            counts and iterates do not depend on it */
 } kry_stop;
 
-/* Whether all iterations may run in one launch that stays on the device, whose work-groups wait for
- * each other: for grids whose unknowns fit into the registers (docs/resident.md). If a grid does not
- * fit, the solver launches kernels for each step instead. */
+/* Whether all iterations run in one persistent kernel, whose work-groups wait for each other. This is
+ * for grids whose unknowns fit into the registers (docs/resident.md); for others the solver launches
+ * kernels for each step. */
 typedef enum kry_resident {
     KRY_RESIDENT_AUTO, /* on GPUs, without a preconditioner and without check_every */
     KRY_RESIDENT_OFF,
     KRY_RESIDENT_ON /* on CPUs and with check_every, too */
 } kry_resident;
 
-/* How beta is found, and with it whether M may vary from step to step (KRY_VARYING). */
+/* The formula for beta. It decides whether M may change from step to step (KRY_VARYING). */
 typedef enum kry_flexible {
-    KRY_RIGID,        /* r'z / old r'z; a varying M is refused */
-    KRY_POLAK_RIBIERE /* (r - old r)'z / old r'z, 0 if that is negative: flexible */
+    KRY_RIGID,        /* r'z / old r'z; an M that changes is refused */
+    KRY_POLAK_RIBIERE /* max(0, (r - old r)'z / old r'z): M may change */
 } kry_flexible;
 
 typedef struct kry_pcg_params {
@@ -81,29 +82,29 @@ typedef struct kry_pcg_params {
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;  /* borrowed */
     kry_resident resident;
-    kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch for the direction */
+    kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
 } kry_pcg_params;
 #define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
 
 /*
  * Conjugate gradients for A x = b, A and M symmetric positive definite; or A symmetric and singular
- * with a known null space (KRY_SINGULAR, kry_op_set_null_space): x then has no part along it,
- * unless rounding forbids that (docs/deflation.md), and the result says how large b's part is.
+ * with a known null space (KRY_SINGULAR, kry_op_set_null_space). x is then orthogonal to the null
+ * space, up to rounding (docs/deflation.md), and the result gives the size of b's part in it.
  *
- * Allocates all it needs (4 n-vectors; one more with a preconditioner, one more for a singular or
- * pinned A), so that kry_solve allocates nothing on the device. Scalars stay on the device, and the
- * host reads them a few iterations later. docs/pcg.md has the recurrences and the words moved.
+ * All memory on the device is allocated here: 4 n-vectors, one more with a preconditioner, one more
+ * for a singular or pinned A. Scalars stay on the device, and the host reads them a few iterations
+ * later. docs/pcg.md has the recurrences and the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
- *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances that are negative, not
- *          finite, or below what the precision can give; KRY_ERR_MEMORY.
+ *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances
+ *          that are negative, not finite, or below what the precision can give; KRY_ERR_MEMORY.
  * Source   M. R. Hestenes, E. Stiefel, Methods of conjugate gradients for solving linear
  *          systems, J. Res. Nat. Bur. Standards 49 (1952).
  */
 KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params,
                                                  kry_op **solver);
 
-/* The sweeps of a relaxation. */
+/* In which order a relaxation updates the rows. */
 typedef enum kry_relaxation_method {
     KRY_JACOBI_ITERATION, /* all rows at once; any operator with a diagonal */
     KRY_SOR               /* red rows, then black ones, in place; grid operators */
@@ -112,24 +113,24 @@ typedef enum kry_relaxation_method {
 typedef struct kry_relaxation_params {
     size_t struct_size;
     kry_relaxation_method method;
-    double omega;        /* weight of the correction, in (0, 2); default 1: the iterations of Jacobi
-                            and Gauss-Seidel. SOR on a Poisson problem of m unknowns across is
-                            fastest with 2 / (1 + sin(pi / (m + 1))) */
-    kry_stop stop;       /* check_every: sweeps between two looks at the residual, default 50: a
+    double omega;  /* weight of the correction, in (0, 2); default 1: Jacobi's and
+                            Gauss-Seidel's iterations. For a Poisson problem of m unknowns across,
+                            SOR is fastest with 2 / (1 + sin(pi / (m + 1))) */
+    kry_stop stop; /* check_every: the residual is computed every so many sweeps, default 50; a
                             solve ends at a multiple of it, or at max_iter */
-    kry_monitor monitor; /* called at the looks; NULL: none */
+    kry_monitor monitor; /* called whenever the residual is computed; NULL: none */
     void *monitor_user;  /* borrowed */
 } kry_relaxation_params;
 #define KRY_RELAXATION(...) \
     (&(kry_relaxation_params){ .struct_size = sizeof(kry_relaxation_params), __VA_ARGS__ })
 
 /*
- * Relaxation as a solver: the baseline that Krylov methods are measured against, and what smooths.
+ * Relaxation as a solver: a baseline for Krylov methods, and a smoother.
  *
  *   params  NULL: Jacobi's iteration with the defaults
  *
- * The residual is looked at every check_every sweeps; the result's is computed afresh. Allocates
- * one n-vector, and three more for Jacobi's iteration with stored matrices. docs/relaxation.md.
+ * Allocates one n-vector, and three more for Jacobi's iteration with stored matrices
+ * (docs/relaxation.md).
  *
  * Returns  KRY_ERR_SHAPE if A is not square; KRY_ERR_SINGULAR if it maps constants to zero or its
  *          diagonal has a zero; KRY_ERR_UNSUPPORTED if A offers no diagonal or no red-black sweep,
@@ -141,13 +142,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_relaxation_create(const kry_op *A,
                                                         const kry_relaxation_params *params,
                                                         kry_op **solver);
 
-/* How a solve in mixed precision goes about it: enumerator, word. */
+/* How a solve in mixed precision divides the work between single and double: enumerator, word. */
 #define KRY_SCHEME_LIST(X)                                                                       \
     X(KRY_SCHEME_AUTO, "auto")           /* reliable; where that stalls flexible, then double */ \
     X(KRY_SCHEME_RELIABLE, "reliable")   /* reliable updates */                                  \
     X(KRY_SCHEME_FLEXIBLE, "flexible")   /* a flexible method around solves in single */         \
     X(KRY_SCHEME_CLASSICAL, "classical") /* iterative refinement */                              \
-    X(KRY_SCHEME_DOUBLE, "double")       /* none of it: what is promoted to in the end */
+    X(KRY_SCHEME_DOUBLE, "double")       /* all in double: the last resort of AUTO */
 
 typedef enum kry_scheme {
 #define KRY_SCHEME_ENUM(name, word) name,
@@ -157,15 +158,15 @@ typedef enum kry_scheme {
 
 KRY_API const char *kry_scheme_word(kry_scheme scheme); /* never NULL */
 
-/* Powers of two that keep the entries of the matrix in single in range; exact. */
+/* Whether the matrix is scaled by powers of two, without rounding, so that single can hold it. */
 typedef enum kry_equilibrate {
-    KRY_EQUILIBRATE_AUTO, /* where the diagonal asks for it; docs/mixed.md */
+    KRY_EQUILIBRATE_AUTO, /* if the diagonal is out of range; docs/mixed.md */
     KRY_EQUILIBRATE_OFF,
-    KRY_EQUILIBRATE_ON /* S A S of every stored matrix that is regular, in assembled form and
-                             without deflation, s_i about 1 / sqrt(a_ii): changes iterates */
+    KRY_EQUILIBRATE_ON /* S A S, s_i about 1 / sqrt(a_ii), of regular stored matrices in assembled
+                          form without deflation; this changes the iterates */
 } kry_equilibrate;
 
-/* Something made from A: *made is the caller's; NULL for none. */
+/* A callback that makes an operator from A. The caller releases *made; NULL: there is none. */
 typedef kry_status kry_maker(void *user, const kry_op *A, kry_op **made);
 
 typedef struct kry_mixed_params {
@@ -175,16 +176,16 @@ typedef struct kry_mixed_params {
     kry_scheme scheme;   /* default AUTO */
     int64_t inner;       /* flexible: iterations in single per step; default 25, or as many as
                              inner_rtol takes if that is given */
-    double inner_rtol; /* what a solve in single leaves of its residual; classical: default 1e-2 */
-    double omega;      /* of a relaxation; default 1 */
-    double delta;      /* reliable: the residual is replaced when it has dropped to this share;
-                             in (0, 1), default 0.1 */
+    double inner_rtol;   /* rtol of a solve in single; classical: default 1e-2 */
+    double omega;        /* of a relaxation; default 1 */
+    double delta;        /* reliable: the residual is computed in double when it has dropped to this
+                          share; in (0, 1), default 0.1 */
     kry_equilibrate equilibrate;
     kry_stop stop;        /* of the whole; max_iter counts iterations in single and in double */
-    kry_monitor monitor;  /* NULL: none. x is not looked at in between: it lies in two parts */
+    kry_monitor monitor;  /* NULL: none. It must not read x, which is complete at the end only */
     void *monitor_user;   /* borrowed */
-    kry_maker *precond;   /* NULL: by `options`. Called with the matrix in single, and should it
-                             come to double, with A */
+    kry_maker *precond;   /* NULL: by `options`. Called with the matrix in single; if a solve
+                             continues in double, also with A */
     kry_maker *deflation; /* the same */
     void *make_user;      /* borrowed */
 } kry_mixed_params;
@@ -199,11 +200,12 @@ typedef struct kry_mixed_params {
  *   params  NULL: the defaults
  *   solver  [out]  b and x are in double. kry_op_update(solver, NULL) after an update of A
  *
- * Whatever happens in single, the residual b - A x in double decides. With scheme AUTO a solve that
- * stalls, or a matrix that single cannot hold, is promoted by itself, and the result says to what
- * and why.
+ * The residual b - A x in double decides about convergence. With scheme AUTO a solve that stalls, or
+ * a matrix that single cannot hold, goes on with the next scheme, up to all in double; the result
+ * says which and why.
  *
- * Storage  the matrix in single; 3 n doubles (4 n for a singular A) and 2 n singles beside those of the solver in single
+ * Storage  the matrix in single; 3 n doubles (4 n for a singular A); 2 n singles; the memory of the
+ *          solver in single
  * Returns  KRY_ERR_TYPE if A is in single; KRY_ERR_ARGUMENT for parameters out of their range;
  *          KRY_ERR_UNSUPPORTED, not with AUTO, if single cannot hold an entry (message: which);
  *          KRY_ERR_PARSE; what the constructors of the solvers return.
@@ -220,7 +222,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *
  *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
- *            method       cg, or pcg, the same with precond=jacobi unless said otherwise; jacobi,
+ *            method       cg; pcg: the same with precond=jacobi as default; cr: conjugate
+ *                         residuals, for symmetric A that may be indefinite (docs/cr.md); jacobi,
  *                         sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
@@ -244,31 +247,30 @@ struct kry_result {
     kry_reason reason;
     char why[200]; /* one sentence with the value that decided */
     int64_t iterations;
-    int64_t resident_iterations; /* of them in one launch; see kry_resident */
-    int restarts;                /* times the recurrence was continued from the true residual */
+    int64_t resident_iterations; /* of them in a persistent kernel; see kry_resident */
+    int restarts;                /* times the method began anew from the true residual */
     double norm_b;
     double target;        /* max(rtol * norm_b, atol) */
-    double residual;      /* as carried by the recurrence at the end */
-    double true_residual; /* ||b - A x||, computed afresh from the x that is returned; of a singular
-                             A without what no x can reach */
-    double inconsistent;  /* that: the size of b's part along A's null space; 0 for a regular A.
-                             Converged: both together, the whole ||b - A x||, meet the target */
+    double residual;      /* that of the recurrence at the end */
+    double true_residual; /* ||b - A x||, computed from the x that is returned; for a singular A
+                             that of its part orthogonal to the null space */
+    double inconsistent;  /* norm of b's part in A's null space, which no x can remove; 0 for a
+                             regular A. Converged: ||b - A x|| with this part meets the target */
     double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
     double solve_seconds; /* this kry_solve */
-    double bytes;         /* moved by the solve's iterations, by the model; 0: not known */
+    double bytes;         /* that the iterations moved, by the model of docs/pcg.md; 0: not known */
     const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the
                                 solver, valid until its next solve or its release */
     int64_t history_count;
-    int64_t history_every; /* iterations between two entries; the last one is the end's. 1 but
-                              for relaxations */
+    int64_t history_every; /* iterations between two entries: 1, or a relaxation's check_every; the
+                              last entry is that of the end */
     /* Of mixed precision; the history is then that of the last scheme. */
-    kry_scheme scheme;         /* that ended the solve; AUTO: another solver's result */
-    int64_t single_iterations; /* of `iterations` */
-    int64_t double_iterations; /* the others */
-    int64_t outer_iterations;  /* other products in double: residuals, and steps of the flexible
-                                  method */
-    int promotions;            /* to a slower scheme */
-    char promoted_why[200];    /* one sentence on the last of them; "" if there was none */
+    kry_scheme scheme;         /* the last one; AUTO: not a solve in mixed precision */
+    int64_t single_iterations; /* of `iterations`, in single */
+    int64_t double_iterations; /* of `iterations`, in double */
+    int64_t outer_iterations;  /* products with A in double outside of these */
+    int promotions;            /* how often a slower scheme took over */
+    char promoted_why[200];    /* one sentence on the last time; "": none did */
 };
 
 #ifdef __cplusplus

@@ -19,87 +19,51 @@ enum { PCG = 1, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
 enum { KRYLOV = 1, RELAXATION = 2, MIXED = 4, INNER = 8 };
 
 #define METHOD_WORD(word, name) word "|"
-#define AT(field)               offsetof(kry_options, field)
+/* Who takes the word, its field in kry_options, its name, what stands behind "=", form, meaning. */
+#define WORD(of, field, name, kind, form, meaning)                         \
+    {                                                                      \
+        of, offsetof(kry_options, field), sizeof((kry_options *)0)->field, \
+        {                                                                  \
+            name, KRY_WORD_##kind, form, meaning                           \
+        }                                                                  \
+    }
 static const struct entry {
+    unsigned of; /* the solvers that take it; 0: all */
+    size_t offset, size;
     kry_word word;
-    size_t offset; /* in kry_options */
-    size_t size;   /* of a text's room */
-    unsigned of;   /* 0: all */
 } table[] = {
-    { { "method", KRY_WORD_CHOICE, "method=" KRY_METHOD_LIST(METHOD_WORD) "jacobi|sor",
-        "Krylov method, or relaxation" },
-      AT(method),
-      0,
-      KRYLOV | RELAXATION | INNER },
-    { { "precond", KRY_WORD_TEXT, "precond=WORD", "preconditioner (default: pcg jacobi, cg none)" },
-      AT(precond),
-      sizeof((kry_options *)0)->precond,
-      KRYLOV | INNER },
-    { { "deflation", KRY_WORD_TEXT, "deflation=WORD", "second level (default none)" },
-      AT(deflation),
-      sizeof((kry_options *)0)->deflation,
-      KRYLOV | INNER },
-    { { "null-space", KRY_WORD_CHOICE, "null-space=project|pin",
-        "of a singular A: kept out of residuals and x (default), or the first unknown is pinned" },
-      AT(null_space),
-      0,
-      KRYLOV | INNER },
-    { { "resident", KRY_WORD_CHOICE, "resident=auto|off|on",
-        "the whole solve as one kernel that stays on the device (grids, cg)" },
-      AT(resident),
-      0,
-      KRYLOV | INNER },
-    { { "omega", KRY_WORD_REAL, "omega=W", "weight of a relaxation, in (0, 2) (default 1)" },
-      AT(omega),
-      0,
-      RELAXATION },
-    { { "rtol", KRY_WORD_REAL, "rtol=T",
-        "stop at ||r|| <= T ||b|| (default 1e-8 in double, 1e-5 in single)" },
-      AT(stop.rtol),
-      0,
-      0 },
-    { { "atol", KRY_WORD_REAL, "atol=T", "stop at ||r|| <= T (default 0)" }, AT(stop.atol), 0, 0 },
-    { { "maxit", KRY_WORD_WHOLE, "maxit=N", "iterations at most (default 0: chosen)" },
-      AT(stop.max_iter),
-      0,
-      0 },
-    { { "check-every", KRY_WORD_WHOLE, "check-every=N",
-        "iterations between two looks of the host (default 0: chosen)" },
-      AT(stop.check_every),
-      0,
-      0 },
-    { { "precision", KRY_WORD_CHOICE, "precision=single|double|mixed",
-        "numbers on the device; mixed: iterations in single, x and its residual in double" },
-      AT(precision),
-      0,
-      0 },
-    { { "scheme", KRY_WORD_CHOICE, "scheme=auto|reliable|flexible|classical",
-        "mixed: how single and double share the work" },
-      AT(scheme),
-      0,
-      MIXED },
-    { { "inner", KRY_WORD_WHOLE, "inner=N",
-        "flexible: iterations in single for each step (default 25)" },
-      AT(inner),
-      0,
-      MIXED },
-    { { "inner-rtol", KRY_WORD_REAL, "inner-rtol=T",
-        "classical, flexible: what a solve in single leaves of its residual" },
-      AT(inner_rtol),
-      0,
-      MIXED },
-    { { "delta", KRY_WORD_REAL, "delta=T",
-        "reliable: replace the residual when it has dropped to this share (default 0.1)" },
-      AT(delta),
-      0,
-      MIXED },
-    { { "equilibrate", KRY_WORD_CHOICE, "equilibrate=auto|off|on",
-        "mixed: powers of two that keep the matrix in single in range" },
-      AT(equilibrate),
-      0,
-      MIXED },
+    WORD(KRYLOV | RELAXATION | INNER, method, "method", CHOICE,
+         "method=" KRY_METHOD_LIST(METHOD_WORD) "jacobi|sor", "Krylov method, or relaxation"),
+    WORD(KRYLOV | INNER, precond, "precond", TEXT, "precond=WORD",
+         "preconditioner (default: pcg jacobi, cg none)"),
+    WORD(KRYLOV | INNER, deflation, "deflation", TEXT, "deflation=WORD",
+         "second level (default none)"),
+    WORD(KRYLOV | INNER, null_space, "null-space", CHOICE, "null-space=project|pin",
+         "of a singular A: kept out of residuals and x (default), or the first unknown is pinned"),
+    WORD(KRYLOV | INNER, resident, "resident", CHOICE, "resident=auto|off|on",
+         "the whole solve as one kernel that stays on the device (grids, cg)"),
+    WORD(RELAXATION, omega, "omega", REAL, "omega=W",
+         "weight of a relaxation, in (0, 2) (default 1)"),
+    WORD(0, stop.rtol, "rtol", REAL, "rtol=T",
+         "stop at ||r|| <= T ||b|| (default 1e-8 in double, 1e-5 in single)"),
+    WORD(0, stop.atol, "atol", REAL, "atol=T", "stop at ||r|| <= T (default 0)"),
+    WORD(0, stop.max_iter, "maxit", WHOLE, "maxit=N", "iterations at most (default 0: chosen)"),
+    WORD(0, stop.check_every, "check-every", WHOLE, "check-every=N",
+         "iterations between two looks of the host (default 0: chosen)"),
+    WORD(0, precision, "precision", CHOICE, "precision=single|double|mixed",
+         "numbers on the device; mixed: iterations in single, x and its residual in double"),
+    WORD(MIXED, scheme, "scheme", CHOICE, "scheme=auto|reliable|flexible|classical",
+         "mixed: how single and double share the work"),
+    WORD(MIXED, inner, "inner", WHOLE, "inner=N",
+         "flexible: iterations in single for each step (default 25)"),
+    WORD(MIXED, inner_rtol, "inner-rtol", REAL, "inner-rtol=T",
+         "classical, flexible: what a solve in single leaves of its residual"),
+    WORD(MIXED, delta, "delta", REAL, "delta=T",
+         "reliable: replace the residual when it has dropped to this share (default 0.1)"),
+    WORD(MIXED, equilibrate, "equilibrate", CHOICE, "equilibrate=auto|off|on",
+         "mixed: powers of two that keep the matrix in single in range"),
 };
-#undef AT
+#undef WORD
 #undef METHOD_WORD
 _Static_assert(sizeof(kry_precision) == sizeof(int), "choices are written as int");
 

@@ -113,7 +113,7 @@ void bench_print(const bench *b, const bench_result *r)
     if (r->bytes > 0)
         printf("  %8.2f GB/s", r->bytes / r->seconds / 1e9);
     else
-        printf("  on the chip  "); /* the persistent kernel keeps all in registers */
+        printf("  persistent   ");
     if (r->bytes > 0 && b->copy > 0)
         printf("  %5.1f %% of copy", 100 * r->bytes / r->seconds / b->copy);
     if (r->bytes > 0 && b->host_triad > 0)
