@@ -179,9 +179,11 @@ KRY_API bool kry_task_is_cancelled(const kry_task *self);
 typedef struct kry_host_block {
     size_t struct_size;
     kry_type type;
-    int64_t n, k;        /* column major; k: default 1 */
-    const void *numbers; /* borrowed until `release` is called, or without it until the task has ended */
-    void (*release)(void *user); /* called once, on any thread, when the numbers are no longer needed,
+    int64_t n, k; /* column major; k: default 1 */
+    const void
+        *numbers; /* borrowed until `release` is called, or without it until the task has ended */
+    void (*release)(
+        void *user); /* called once, on any thread, when the numbers are no longer needed,
                                     if the submission succeeded. May be NULL */
     void *user;
     kry_task *after; /* the task that writes the numbers; NULL: they are there */
