@@ -242,7 +242,64 @@ done:
     return st;
 }
 
-/* Submit one of these; inputs up to the first NULL. */
+/* The value: a x + b y; inputs: x and, if there is one, y; user: a, b, and how many inputs. */
+MAYBE_UNUSED static kry_status axpby_job(void *user, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    const double *factor = user;
+    kry_vec *x, *y, *z = NULL;
+
+    TRY(kry_task_input_vec(self, 0, &x));
+    TRY(kry_vec_create(kry_vec_device(x), kry_vec_type(x), kry_vec_rows(x), kry_vec_cols(x), &z));
+    if (factor[2] > 1) {
+        TRY(kry_task_input_vec(self, 1, &y));
+        TRY(kry_vec_copy(y, z));
+    }
+    TRY(kry_vec_axpby(factor[0], x, factor[2] > 1 ? factor[1] : 0, z));
+    kry_task_set_vec(self, z);
+done:
+    kry_vec_release(&z);
+    return st;
+}
+
+/* y NULL: alpha x */
+MAYBE_UNUSED static kry_status task_axpby(kry_queue *q, double alpha, kry_task *x, double beta,
+                                          kry_task *y, kry_task **task)
+{
+    kry_task *inputs[] = { x, y };
+    double *factor = malloc(3 * sizeof *factor);
+    factor[0] = alpha, factor[1] = beta, factor[2] = y ? 2 : 1;
+    kry_status st = kry_task_submit(
+        q, KRY_JOB(.name = "axpby", .run = axpby_job, .destroy = free, .user = factor), inputs,
+        y ? 2 : 1, task);
+    if (st < 0) free(factor);
+    return st;
+}
+
+/* A copy, on the device of this queue. */
+MAYBE_UNUSED static kry_status task_copy(kry_queue *q, kry_task *x, kry_task **task)
+{
+    return task_axpby(q, 1, x, 0, NULL, task);
+}
+
+MAYBE_UNUSED static kry_status norm2_job(void *user, kry_task *self)
+{
+    kry_vec *x;
+    double number;
+    kry_status st = kry_task_input_vec(self, 0, &x);
+
+    (void)user;
+    if (st >= 0) st = kry_vec_norm2(x, &number);
+    if (st >= 0) kry_task_set_number(self, number);
+    return st;
+}
+
+MAYBE_UNUSED static kry_status task_norm2(kry_queue *q, kry_task *x, kry_task **task)
+{
+    return kry_task_submit(q, KRY_JOB(.name = "norm2", .run = norm2_job), &x, 1, task);
+}
+
+/* Submit one of the jobs above on dense matrices; inputs up to the first NULL. */
 MAYBE_UNUSED static kry_status dense_task(kry_queue *q, kry_status (*run)(void *, kry_task *),
                                           const void *user, kry_task *a, kry_task *b,
                                           kry_task **task)

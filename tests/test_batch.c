@@ -10,16 +10,14 @@ typedef struct tally {
     gate *gate;
     bool one_is_held_up; /* queue 1, at the gate, and queue 0 waits until it is there */
     int64_t fail_at;     /* this job fails; < 0: none does */
-    int64_t cancel_at;   /* this job has `whole` cancelled */
     kry_device *device[3];
-    kry_task *whole;
     atomic_int wrong;
 } tally;
 
 static void tally_init(tally *t)
 {
     memset(t, 0, sizeof *t);
-    t->fail_at = t->cancel_at = -1;
+    t->fail_at = -1;
 }
 
 static kry_status count_jobs(void *user, int queue, kry_device *dev, int64_t first, int64_t count)
@@ -36,10 +34,6 @@ static kry_status count_jobs(void *user, int queue, kry_device *dev, int64_t fir
     for (int64_t i = first; i < first + count; i++) {
         t->times[i]++;
         if (i == t->fail_at) return kry_fail(KRY_ERR_SINGULAR, "system %d is singular", (int)i);
-        if (i == t->cancel_at) {
-            if (!gate_wait(t->gate, 0)) return KRY_ERR_CALLBACK;
-            kry_task_cancel(t->whole);
-        }
     }
     if (t->one_is_held_up && queue == 1) {
         gate_arrive(t->gate);
@@ -75,7 +69,6 @@ static void batch__every_job_once(void **state)
 {
     (void)state;
     static const int64_t jobs[] = { 0, 1, 2, 3, 31, 33, JOBS - 1, JOBS };
-    const double weights[] = { 2, 1, 0.01 };
     kry_queue *q[3];
     tally t;
 
@@ -89,8 +82,7 @@ static void batch__every_job_once(void **state)
 
                 memset(t.times, 0, sizeof t.times);
                 OK(kry_batch_run(KRY_JOBS(.queues = q, .count = count, .jobs = jobs[j],
-                                          .run = count_jobs, .user = &t, .smallest = smallest,
-                                          .weights = j % 2 ? weights : NULL),
+                                          .run = count_jobs, .user = &t, .smallest = smallest),
                                  shares));
                 all_done_once(&t, jobs[j]);
                 for (int i = 0; i < count; i++) {
@@ -104,14 +96,36 @@ static void batch__every_job_once(void **state)
     close_queues(q, 3);
 }
 
+/* kry_batch_run on a thread of its own. */
+typedef struct batch_thread {
+    pthread_t thread;
+    kry_batch_params params;
+    kry_batch_share shares[2];
+    kry_status status;
+    char message[300];
+} batch_thread;
+
+static void *run_batch(void *user)
+{
+    batch_thread *b = user;
+    b->status = kry_batch_run(&b->params, b->shares);
+    snprintf(b->message, sizeof b->message, "%s", b->status < 0 ? kry_last_error() : "");
+    return NULL;
+}
+
+static void batch_start(batch_thread *b, kry_queue **q, tally *t)
+{
+    *b = (batch_thread){ .params = *KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS,
+                                             .run = count_jobs, .user = t) };
+    assert_int_equal(pthread_create(&b->thread, NULL, run_batch, b), 0);
+}
+
 /* While one queue is held up in its first chunk, the other one does the rest. */
 static void batch__the_quick_one_does_the_rest(void **state)
 {
     (void)state;
     kry_queue *q[2];
-    kry_batch_share shares[2];
-    kry_task *whole;
-    kry_task_progress_info info;
+    batch_thread b;
     gate g;
     tally t;
 
@@ -119,26 +133,16 @@ static void batch__the_quick_one_does_the_rest(void **state)
     tally_init(&t);
     open_queues(q, &t, 2);
     t.gate = &g, t.one_is_held_up = true;
-    OK(kry_batch_submit(KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs,
-                                 .user = &t, .name = "lopsided"),
-                        shares, &whole));
+    batch_start(&b, q, &t);
     assert_true(gate_wait(&g, 1));
-    int first = t.largest[1];
-    double until = kry_now() + PATIENCE;
-    do kry_task_progress(whole, &info);
-    while (info.fraction < (double)(JOBS - first) / JOBS - 1e-9 && kry_now() < until);
-    assert_true(kry_now() < until);
-    assert_int_equal(kry_task_state(whole), KRY_TASK_WAITING);
+    OK(kry_queue_finish(q[0]));
     gate_open(&g);
-    OK(wait_for(whole));
+    pthread_join(b.thread, NULL);
+    assert_int_equal(b.status, KRY_OK);
     all_done_once(&t, JOBS);
-    assert_int_equal(shares[1].jobs, first);
-    assert_int_equal(shares[1].chunks, 1);
-    assert_int_equal(shares[0].jobs, JOBS - first);
-    assert_string_equal(kry_task_name(whole), "lopsided");
-    kry_task_progress(whole, &info);
-    assert_true(info.fraction == 1);
-    kry_task_release(&whole);
+    assert_int_equal(b.shares[1].jobs, t.largest[1]);
+    assert_int_equal(b.shares[1].chunks, 1);
+    assert_int_equal(b.shares[0].jobs, JOBS - t.largest[1]);
     close_queues(q, 2);
     gate_destroy(&g);
 }
@@ -199,39 +203,12 @@ static void batch__first_failure_is_named(void **state)
     close_queues(q, 2);
 }
 
-static void batch__cancelled_on_its_way(void **state)
-{
-    (void)state;
-    kry_queue *q[2];
-    kry_task *whole;
-    gate g;
-    tally t;
-
-    tally_init(&t);
-    open_queues(q, &t, 2);
-    gate_init(&g);
-    t.cancel_at = 5, t.gate = &g;
-    OK(kry_batch_submit(
-        KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t), NULL,
-        &whole));
-    t.whole = whole;
-    gate_open(&g);
-    kry_status st = wait_for(whole);
-    if (st != KRY_OK) /* all were done before the other queue heard of it */
-        REFUSES(st, KRY_ERR_CANCELLED, "batch: cancelled with ");
-    assert_int_equal(t.wrong, 0);
-    for (int64_t i = 0; i < JOBS; i++) assert_true(t.times[i] <= 1);
-    kry_task_release(&whole);
-    close_queues(q, 2);
-    gate_destroy(&g);
-}
-
-/* A queue that is busy with something else, and released before it comes to the batch. */
+/* A queue that is busy with something else, and cancelled before it comes to the batch. */
 static void batch__a_queue_that_never_comes(void **state)
 {
     (void)state;
     kry_queue *q[2];
-    kry_task *whole;
+    batch_thread b;
     gate g;
     tally t;
 
@@ -240,17 +217,48 @@ static void batch__a_queue_that_never_comes(void **state)
     open_queues(q, &t, 2);
     kry_task *shut = gate_job(q[1], &g, NULL, 0);
     assert_true(gate_wait(&g, 1));
-    OK(kry_batch_submit(
-        KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = count_jobs, .user = &t), NULL,
-        &whole));
-    OK(kry_queue_finish(q[0]));
-    assert_int_equal(kry_task_state(whole), KRY_TASK_WAITING);
-    kry_queue_release(&q[1]);
-    OK(wait_for(whole)); /* the other one did it all */
+    batch_start(&b, q, &t);
+    double until = kry_now() + PATIENCE;
+    while (kry_now() < until) { /* until the other one has done it all */
+        int done = 0;
+        for (int i = 0; i < JOBS; i++) done += t.times[i];
+        if (done == JOBS) break;
+    }
+    kry_queue_cancel(q[1]);
+    pthread_join(b.thread, NULL);
+    assert_int_equal(b.status, KRY_OK);
     all_done_once(&t, JOBS);
     assert_int_equal(t.chunks[1], 0);
-    kry_task_release(&whole), kry_task_release(&shut);
-    close_queues(q, 1);
+    kry_task_release(&shut);
+    close_queues(q, 2);
+    gate_destroy(&g);
+}
+
+/* All queues are cancelled with jobs left. */
+static void batch__cancelled_on_its_way(void **state)
+{
+    (void)state;
+    kry_queue *q[2];
+    batch_thread b;
+    gate g;
+    tally t;
+
+    gate_init(&g);
+    tally_init(&t);
+    open_queues(q, &t, 2);
+    t.gate = &g, t.one_is_held_up = true;
+    batch_start(&b, q, &t);
+    assert_true(gate_wait(&g, 1));
+    for (int i = 0; i < 2; i++) kry_queue_cancel(q[i]);
+    gate_open(&g);
+    pthread_join(b.thread, NULL);
+    if (b.status != KRY_OK) { /* else queue 0 was quick */
+        assert_int_equal(b.status, KRY_ERR_CANCELLED);
+        assert_non_null(strstr(b.message, "batch: cancelled with "));
+    }
+    assert_int_equal(t.wrong, 0);
+    for (int64_t i = 0; i < JOBS; i++) assert_true(t.times[i] <= 1);
+    close_queues(q, 2);
     gate_destroy(&g);
 }
 
@@ -268,13 +276,11 @@ static void batch__bad_input(void **state)
 {
     (void)state;
     kry_queue *q[2] = { queue_of(NULL), NULL }, *twice[2] = { q[0], q[0] };
-    double weights[] = { 0 };
-    kry_task *t = (kry_task *)1;
+    kry_task *t;
     tally y;
 
     tally_init(&y);
-    REFUSES(kry_batch_submit(NULL, NULL, &t), KRY_ERR_ARGUMENT, "NULL");
-    assert_null(t);
+    REFUSES(kry_batch_run(NULL, NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .jobs = 1), NULL), KRY_ERR_ARGUMENT,
             "no function");
     REFUSES(kry_batch_run(KRY_JOBS(.jobs = 1, .run = count_jobs), NULL), KRY_ERR_ARGUMENT,
@@ -285,9 +291,6 @@ static void batch__bad_input(void **state)
             KRY_ERR_ARGUMENT, "queues 0 and 1 are the same");
     REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .jobs = -1, .run = count_jobs), NULL),
             KRY_ERR_ARGUMENT, "-1 jobs");
-    REFUSES(kry_batch_run(KRY_JOBS(.queues = q, .count = 1, .run = count_jobs, .weights = weights),
-                          NULL),
-            KRY_ERR_ARGUMENT, "weight 0 is 0");
     REFUSES(kry_batch_run(&(kry_batch_params){ .run = count_jobs }, NULL), KRY_ERR_ARGUMENT,
             "KRY_JOBS");
     OK(kry_task_submit(q[0], KRY_JOB(.run = runs_a_batch, .user = q[0]), NULL, 0, &t));

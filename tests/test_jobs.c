@@ -16,10 +16,10 @@ static void jobs__arithmetic(void **state)
         kry_task *tx = written(q, type, hx, n, NULL), *ty = written(q, type, hy, n, NULL), *t[4];
         long double norm = 0;
 
-        OK(kry_task_axpby(q, alpha, tx, beta, ty, &t[0]));
-        OK(kry_task_axpby(q, alpha, tx, beta, NULL, &t[1]));
-        OK(kry_task_copy(q, ty, &t[2]));
-        OK(kry_task_norm2(q, tx, &t[3]));
+        OK(task_axpby(q, alpha, tx, beta, ty, &t[0]));
+        OK(task_axpby(q, alpha, tx, beta, NULL, &t[1]));
+        OK(task_copy(q, ty, &t[2]));
+        OK(task_norm2(q, tx, &t[3]));
         double *got[3];
         for (int i = 0; i < 3; i++) got[i] = numbers_from(q, t[i], type, n);
         for (int64_t i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ static void jobs__a_singular_matrix(void **state)
     OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2, .k = 2, .numbers = ones), &A));
     OK(dense_task(q, factor_job, NULL, A, NULL, &lu));
     OK(dense_task(q, factors_solve_job, NULL, lu, A, &X));
-    OK(kry_task_norm2(q, X, &norm));
+    OK(task_norm2(q, X, &norm));
     OK(dense_task(q, inverse_job, KRY_LU(.tolerance = 1e-3), A, NULL, &inverse));
     OK(wait_for(lu));
     REFUSES(wait_for(X), KRY_ERR_SINGULAR, "pivot");
@@ -227,7 +227,7 @@ static void jobs__solve_of_several_columns(void **state)
         assert_true(got[p->n + i] == 0);
         assert_true(got[2 * p->n + i] == got[i]);
     }
-    OK(kry_task_axpby(q, 1, x, 0, NULL, &wrong)); /* of several columns, too */
+    OK(task_axpby(q, 1, x, 0, NULL, &wrong)); /* of several columns, too */
     OK(wait_for(wrong));
     kry_task_release(&wrong), kry_task_release(&tb);
     tb = written(q, type, hb, p->n, NULL);
@@ -256,7 +256,7 @@ static void jobs__a_solve_at_its_limit_has_a_value(void **state)
     OK(kry_task_solver(q, tA, "maxit=3", &solver));
     b = written(q, KRY_F32, hb, p->n, NULL);
     OK(kry_task_solve(q, solver, b, NULL, &x));
-    OK(kry_task_norm2(q, x, &norm));
+    OK(task_norm2(q, x, &norm));
     assert_int_equal(wait_for(x), KRY_NOT_CONVERGED);
     assert_int_equal(kry_task_state(x), KRY_TASK_DONE);
     assert_int_equal(kry_task_result(x)->iterations, 3);

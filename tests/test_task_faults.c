@@ -1,13 +1,11 @@
 /*
  * test_task_faults.c - the k-th OpenCL call fails, or the device is lost with it (sweep.h), in work
- * that is done in the background: tasks, what depends on them, batches, teams. And the watchdog:
- * nobody waits for ever for a device that is lost or an event that never comes.
+ * that is done in the background: tasks, what depends on them, batches, teams.
  */
 #include "sweep.h"
 #include "tasks.h"
 #include "teams.h"
 #include <kry/dense.h>
-#include <kry/opencl.h>
 
 enum { N = 60, M = 12, JOBS = 9 };
 static int64_t row_ptr[N + 1];
@@ -84,8 +82,8 @@ static kry_status submit(kry_queue *q, kry_queue *far, float *read, kry_task **t
     TRY(kry_task_solve(q, t[SOLVER], t[RHS], NULL, &t[X]));
     TRY(kry_task_apply(q, t[MATRIX], t[X], KRY_APPLY(.alpha = -1, .beta = 1, .y = t[RHS]),
                        &t[RESIDUAL]));
-    TRY(kry_task_norm2(q, t[RESIDUAL], &t[NORM]));
-    TRY(kry_task_copy(far, t[X], &t[FAR]));
+    TRY(task_norm2(q, t[RESIDUAL], &t[NORM]));
+    TRY(task_copy(far, t[X], &t[FAR]));
     TRY(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = M, .k = M, .numbers = dense), &t[DENSE]));
     TRY(dense_task(q, factor_job, NULL, t[DENSE], NULL, &t[LU]));
     TRY(dense_task(q, inverse_job, NULL, t[DENSE], NULL, &t[INVERSE]));
@@ -129,22 +127,17 @@ static kry_status run_batch(kry_device *dev, const scene *s, bool *good)
     kry_status st = KRY_OK;
     kry_device *other = NULL;
     kry_queue *q[2] = { NULL };
-    kry_task *t = NULL;
     double norm[JOBS] = { 0 };
 
     (void)s;
     STEP(kry_device_open(NULL, &other), other);
     STEP(kry_queue_create(dev, NULL, &q[0]), q[0]);
     STEP(kry_queue_create(other, NULL, &q[1]), q[1]);
-    STEP(kry_batch_submit(
-             KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = norms_of_twos, .user = norm),
-             NULL, &t),
-         t);
-    TRY(wait_for(t));
+    TRY(kry_batch_run(
+        KRY_JOBS(.queues = q, .count = 2, .jobs = JOBS, .run = norms_of_twos, .user = norm), NULL));
     *good = true;
     for (int i = 0; i < JOBS; i++) *good = *good && norm[i] == 6;
 done:
-    kry_task_release(&t);
     for (int i = 0; i < 2; i++) kry_queue_release(&q[i]);
     kry_device_release(&other);
     return st;
@@ -194,37 +187,10 @@ static void on_all(void (*look)(kry_device *dev, const scene *s))
 static void call__fails_in_the_background(void **state) { (void)state, on_all(sweep); }
 static void device__lost_in_the_background(void **state) { (void)state, on_all(lose); }
 
-/* ---- the watchdog ------------------------------------------------------------------------- */
-
-/* An event that will never end, and a device that can no longer be asked about it. */
-static void event__never_comes_from_a_lost_device(void **state)
-{
-    (void)state;
-    cl_int err;
-    bool ended = false;
-    kry_task *t;
-    cl_event event = clCreateUserEvent(kry_device_context(device()), &err);
-
-    assert_int_equal(err, CL_SUCCESS);
-    OK(kry_task_of_events(&event, 1, NULL, &t));
-    OK(kry_task_wait_for(t, 0.2, &ended));
-    assert_false(ended);
-    arm(1, CL_DEVICE_NOT_AVAILABLE, true);
-    kry_status st = kry_task_wait_for(t, 30, &ended);
-    disarm();
-    assert_true(ended);
-    assert_int_equal(st, KRY_ERR_DEVICE);
-    assert_non_null(strstr(kry_last_error(), "CL_DEVICE_NOT_AVAILABLE"));
-    clSetUserEventStatus(event, CL_COMPLETE);
-    kry_task_release(&t);
-    clReleaseEvent(event);
-}
-
 /* A pattern chooses among the tests. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(event__never_comes_from_a_lost_device),
         cmocka_unit_test(call__fails_in_the_background),
         cmocka_unit_test(device__lost_in_the_background),
     };

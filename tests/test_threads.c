@@ -1,6 +1,6 @@
 /* test_threads.c - what docs/threads.md promises: a device for each thread, and one for all of
  * them. */
-#include "teams.h"
+#include "tasks.h"
 #include <kry/precond.h>
 #include <pthread.h>
 
@@ -276,7 +276,7 @@ static void *submit_solve(void *arg)
     TRY(kry_task_write(s->queue, KRY_HOST(.type = s->type, .n = n, .numbers = host), &b));
     TRY(kry_task_solver(s->queue, A, "precond=jacobi", &S));
     TRY(kry_task_solve(s->queue, S, b, NULL, &x));
-    TRY(kry_task_norm2(s->queue, x, &norm));
+    TRY(task_norm2(s->queue, x, &norm));
     TRY(kry_task_number(norm, &s->norm));
 done:
     if (st < 0) snprintf(s->failure, sizeof s->failure, "%.300s", kry_last_error());

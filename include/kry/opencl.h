@@ -119,30 +119,6 @@ typedef void kry_trace(void *user, const char *kernel, cl_event event);
  * CL_QUEUE_PROFILING_ENABLE (kry_device_wrap). NULL, the default: nothing is traced. */
 KRY_API void kry_device_set_trace(kry_device *device, kry_trace *trace, void *user);
 
-/* ---- for queues of the caller's ---------------------------------------------------- */
-
-/*
- * A task that ends with the caller's events: an input of tasks that have to wait for them
- *
- *   events  count of them, of any context; retained
- *   vec     the task's value, e.g. a buffer that they fill; retained; NULL: none
- *
- * Fails with KRY_ERR_DEVICE if one of them does (a negative execution status).
- */
-KRY_API KRY_MUST_CHECK kry_status kry_task_of_events(const cl_event *events, int count,
-                                                     kry_vec *vec, kry_task **task);
-/*
- * An event that completes when the task has ended
- *
- *   context  of the event; NULL: that of the task's device
- *   event    [out]  the caller's (clReleaseEvent). With a status below zero, the kry_status, if the
- *            task failed or was cancelled
- *
- * Returns  KRY_ERR_ARGUMENT without a context for a task of the host or of several devices.
- */
-KRY_API KRY_MUST_CHECK kry_status kry_task_event(kry_task *task, cl_context context,
-                                                 cl_event *event);
-
 /* ---- for operators that fuse ------------------------------------------------------- */
 
 /* A reduction's partial sums: the operator writes up to kry_sum_capacity of them, one per work-group,

@@ -1,72 +1,76 @@
-/* jobs.c - ready-made jobs: how they are submitted, and those on vectors. */
+/* jobs.c - the jobs that the library brings along: transfers, products, solvers and solves. */
 #include "operator/op_parts.h"
 #include "task/task.h"
-#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- submitting ---- */
 
-static kry_status run_work(void *user, kry_task *self)
-{
-    kry_work *work = user;
-    return work->run(work, self);
-}
+/* What a job is given besides its inputs. */
+typedef struct work {
+    kry_apply_params apply;
+    kry_host_block block;
+    void *host;
+    char options[];
+} work;
 
 static void destroy_work(void *user)
 {
-    kry_work *work = user;
-    if (work->destroy) work->destroy(work);
-    free(work);
+    work *w = user;
+    if (w->block.release) w->block.release(w->block.user);
+    free(w);
 }
 
-kry_status kry_work_submit(const char *who, kry_queue *queue, const kry_work *work,
-                           const kry_work_inputs *given, kry_task **task)
+static kry_status run_read(void *user, kry_task *self);
+
+/* inputs: three, of which the first `needed` must be there and the others may be NULL. */
+static kry_status submit(const char *who, kry_queue *queue,
+                         kry_status (*run)(void *user, kry_task *self), const work *given,
+                         const char *options, kry_task *const *inputs, int needed, kry_task **task)
 {
     kry_status st = KRY_OK;
-    kry_work *w = NULL;
-    kry_task *inputs[KRY_WORK_INPUTS];
+    work *w = NULL;
     int count = 0;
 
     if (task) *task = NULL;
     CHECK(queue, KRY_ERR_ARGUMENT, "%s: NULL queue", who);
-    CHECK(queue->device || given->host_too, KRY_ERR_ARGUMENT,
-          "%s: the queue '%s' is the host's, and this needs a device", who, queue->name);
-    for (int i = 0; i < given->needed; i++)
-        CHECK(given->task[i], KRY_ERR_ARGUMENT, "%s: input %d is NULL", who, i);
-    TRY(kry_alloc(1, sizeof *w + given->size, &w));
-    *w = *work;
-    if (given->size) memcpy(w->text, given->text, given->size);
-    for (int i = 0; i < KRY_WORK_INPUTS; i++) {
-        w->at[i] = given->task[i] ? count : -1;
-        if (given->task[i]) inputs[count++] = given->task[i];
-    }
-    TRY(kry_task_submit(queue,
-                        KRY_JOB(.name = who + strlen("kry_task_"), .run = run_work,
-                                .destroy = destroy_work, .user = w),
-                        inputs, count, task));
+    CHECK(queue->device || run == run_read, KRY_ERR_ARGUMENT,
+          "%s: the queue '%s' belongs to the host, and this needs a device", who, queue->name);
+    for (; count < needed; count++)
+        CHECK(inputs[count], KRY_ERR_ARGUMENT, "%s: input %d is NULL", who, count);
+    while (count < 3 && inputs[count]) count++;
+    TRY(kry_alloc(1, sizeof *w + strlen(options) + 1, &w));
+    *w = *given;
+    memcpy(w->options, options, strlen(options));
+    TRY(kry_task_submit(
+        queue,
+        KRY_JOB(.name = who + strlen("kry_task_"), .run = run, .destroy = destroy_work, .user = w),
+        inputs, count, task));
     w = NULL;
 done:
     free(w);
     return st;
 }
 
-kry_status kry_work_input(const kry_work *work, kry_task *self, int i, kry_vec **vec)
+/* Input i; NULL if there are fewer. */
+static kry_status optional_vec(kry_task *self, int i, kry_vec **vec)
 {
     *vec = NULL;
-    return work->at[i] < 0 ? KRY_OK : kry_task_input_vec(self, work->at[i], vec);
+    return i < self->count ? kry_task_input_vec(self, i, vec) : KRY_OK;
 }
 
-kry_status kry_work_vec(kry_task *self, kry_type type, int64_t n, int64_t k, kry_vec **vec)
+/* A vector on the task's device whose numbers are not set yet. */
+static kry_status unset_vec(kry_task *self, kry_type type, int64_t n, int64_t k, kry_vec **vec)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = kry_work_device(self);
+    kry_device *dev = self->queue->device;
     cl_mem buffer = NULL;
 
     *vec = NULL;
     if (dev->team || n <= 0 || k <= 0 || k > INT64_MAX / 16 / n)
         return kry_vec_create(dev, type, n, k, vec);
-    TRY(kry_type_check(kry_task_name(self), dev, type));
+    TRY(kry_type_check(self->name, dev, type));
     TRY(kry_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &buffer));
     TRY(kry_vec_wrap(dev, type, n, k, buffer, 0, vec));
 done:
@@ -74,7 +78,8 @@ done:
     return st;
 }
 
-kry_status kry_work_give(kry_task *self, kry_status st, kry_vec **v)
+/* The new vector becomes the value if all went well (st). Returns st. */
+static kry_status give(kry_task *self, kry_status st, kry_vec **v)
 {
     if (st >= 0) kry_task_set_vec(self, *v);
     kry_vec_release(v);
@@ -83,130 +88,217 @@ kry_status kry_work_give(kry_task *self, kry_status st, kry_vec **v)
 
 /* ---- between host and device ---- */
 
-static kry_status run_write(kry_work *work, kry_task *self)
+static kry_status run_write(void *user, kry_task *self)
 {
     kry_status st = KRY_OK;
-    const kry_host_block *b = &work->block;
+    const kry_host_block *b = &((work *)user)->block;
     kry_vec *v = NULL;
 
-    TRY(kry_work_vec(self, b->type, b->n, b->k, &v));
+    TRY(unset_vec(self, b->type, b->n, b->k, &v));
     TRY(kry_vec_write(v, b->numbers));
 done:
-    return kry_work_give(self, st, &v);
-}
-
-static void release_block(kry_work *work)
-{
-    if (work->block.release) work->block.release(work->block.user);
+    return give(self, st, &v);
 }
 
 kry_status kry_task_write(kry_queue *queue, const kry_host_block *from, kry_task **task)
 {
+    static const char who[] = "kry_task_write";
     kry_status st = KRY_OK;
 
     if (task) *task = NULL;
-    CHECK(from, KRY_ERR_ARGUMENT, "kry_task_write: NULL");
+    CHECK(from, KRY_ERR_ARGUMENT, "%s: NULL", who);
     CHECK(from->struct_size == sizeof *from, KRY_ERR_ARGUMENT,
-          "kry_task_write: a block of %zu bytes where %zu are expected: start from KRY_HOST",
+          "%s: a block of %zu bytes where %zu are expected: start from KRY_HOST", who,
           from->struct_size, sizeof *from);
     CHECK(from->type == KRY_F32 || from->type == KRY_F64, KRY_ERR_ARGUMENT,
-          "kry_task_write: %d is not a number type", (int)from->type);
-    CHECK(from->n >= 0 && from->k >= 0 && (from->numbers || from->n == 0), KRY_ERR_ARGUMENT,
-          from->numbers ? "kry_task_write: %lld-by-%lld is not a size"
-                        : "kry_task_write: no numbers for %lld-by-%lld",
+          "%s: %d is not a number type", who, (int)from->type);
+    CHECK(from->n >= 0 && from->k >= 0, KRY_ERR_ARGUMENT, "%s: %lld-by-%lld is not a size", who,
           (long long)from->n, (long long)from->k);
-    kry_work work = { .run = run_write, .destroy = release_block, .block = *from };
-    if (work.block.k == 0) work.block.k = 1;
-    TRY(kry_work_submit("kry_task_write", queue, &work,
-                        &(kry_work_inputs){ .task = { from->after } }, task));
+    CHECK(from->numbers || from->n == 0, KRY_ERR_ARGUMENT, "%s: the numbers are NULL", who);
+    work w = { .block = *from };
+    if (w.block.k == 0) w.block.k = 1;
+    TRY(submit(who, queue, run_write, &w, "", (kry_task *[3]){ from->after }, 0, task));
 done:
     return st;
 }
 
-/* Not through kry_task_input_vec: x need not be on this device. */
-static kry_status run_read(kry_work *work, kry_task *self)
+/* Not through kry_task_input_vec: x may lie on another device. */
+static kry_status run_read(void *user, kry_task *self)
 {
     kry_status st = KRY_OK;
     const kry_task *from = self->input[0].from;
 
-    CHECK(from->vec, KRY_ERR_TYPE, "'%s' wants a vector as input 0, but '%s' gives none",
+    CHECK(from->out.vec, KRY_ERR_TYPE, "'%s' wants a vector as input 0, but '%s' gives none",
           self->name, from->name);
-    TRY(kry_vec_read(from->vec, work->host));
-    kry_task_set_vec(self, from->vec);
+    TRY(kry_vec_read(from->out.vec, ((work *)user)->host));
+    kry_task_set_vec(self, from->out.vec);
 done:
     return st;
 }
 
 kry_status kry_task_read(kry_queue *queue, kry_task *x, void *host, kry_task **task)
 {
-    return kry_work_submit("kry_task_read", queue, &(kry_work){ .run = run_read, .host = host },
-                           &(kry_work_inputs){ .task = { x }, .needed = 1, .host_too = true },
-                           task);
+    return submit("kry_task_read", queue, run_read, &(work){ .host = host }, "",
+                  (kry_task *[3]){ x }, 1, task);
 }
 
-static kry_status run_copy(kry_work *work, kry_task *self)
+/* ---- products ---- */
+
+static kry_status run_apply(void *user, kry_task *self)
 {
     kry_status st = KRY_OK;
-    kry_vec *x, *v = NULL;
-
-    TRY(kry_work_input(work, self, 0, &x));
-    assert(x); /* it is needed, and there */
-    if (x == self->input[0].from->vec) {
-        TRY(kry_work_vec(self, x->type, x->n, x->k, &v));
-        TRY(kry_vec_copy(x, v));
-    } else {
-        v = kry_vec_retain(x); /* a copy as it is */
-    }
-done:
-    return kry_work_give(self, st, &v);
-}
-
-kry_status kry_task_copy(kry_queue *queue, kry_task *x, kry_task **task)
-{
-    return kry_work_submit("kry_task_copy", queue, &(kry_work){ .run = run_copy },
-                           &(kry_work_inputs){ .task = { x }, .needed = 1 }, task);
-}
-
-/* ---- arithmetic ---- */
-
-static kry_status run_axpby(kry_work *work, kry_task *self)
-{
-    kry_status st = KRY_OK;
+    const kry_apply_params *p = &((work *)user)->apply;
+    kry_op *A;
     kry_vec *x, *y, *v = NULL;
 
-    TRY(kry_work_input(work, self, 0, &x));
-    TRY(kry_work_input(work, self, 1, &y));
-    assert(x);
-    TRY(kry_work_vec(self, x->type, x->n, x->k, &v));
+    TRY(kry_task_input_op(self, 0, &A));
+    TRY(kry_task_input_vec(self, 1, &x));
+    TRY(optional_vec(self, 2, &y));
+    TRY(unset_vec(self, x->type, p->transposed ? A->shape.cols : A->shape.rows, x->k, &v));
     if (y) TRY(kry_vec_copy(y, v));
-    TRY(kry_vec_axpby(work->alpha, x, y ? work->beta : 0, v));
+    double alpha = p->alpha != 0 ? p->alpha : 1, beta = y ? p->beta : 0;
+    TRY((p->transposed ? kry_op_apply_transpose : kry_op_apply)(A, alpha, x, beta, v));
 done:
-    return kry_work_give(self, st, &v);
+    return give(self, st, &v);
 }
 
-kry_status kry_task_axpby(kry_queue *queue, double alpha, kry_task *x, double beta, kry_task *y,
-                          kry_task **task)
+kry_status kry_task_apply(kry_queue *queue, kry_task *A, kry_task *x,
+                          const kry_apply_params *params, kry_task **task)
 {
-    return kry_work_submit("kry_task_axpby", queue,
-                           &(kry_work){ .run = run_axpby, .alpha = alpha, .beta = beta },
-                           &(kry_work_inputs){ .task = { x, y }, .needed = 1 }, task);
-}
-
-static kry_status run_norm2(kry_work *work, kry_task *self)
-{
+    static const char who[] = "kry_task_apply";
+    static const kry_apply_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
-    kry_vec *x;
-    double number;
 
-    TRY(kry_work_input(work, self, 0, &x));
-    TRY(kry_vec_norm2(x, &number));
-    kry_task_set_number(self, number);
+    if (task) *task = NULL;
+    if (!params) params = &defaults;
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "%s: params of %zu bytes where %zu are expected: start from KRY_APPLY", who,
+          params->struct_size, sizeof *params);
+    TRY(submit(who, queue, run_apply, &(work){ .apply = *params }, "",
+               (kry_task *[3]){ A, x, params->y }, 2, task));
 done:
     return st;
 }
 
-kry_status kry_task_norm2(kry_queue *queue, kry_task *x, kry_task **task)
+/* ---- solvers and solves ---- */
+
+static kry_status run_solver(void *user, kry_task *self)
 {
-    return kry_work_submit("kry_task_norm2", queue, &(kry_work){ .run = run_norm2 },
-                           &(kry_work_inputs){ .task = { x }, .needed = 1 }, task);
+    kry_status st = KRY_OK;
+    kry_op *A, *solver = NULL;
+
+    TRY(kry_task_input_op(self, 0, &A));
+    TRY(kry_solver_create(A, ((work *)user)->options, NULL, NULL, &solver));
+    kry_task_set_op(self, solver);
+done:
+    kry_op_release(&solver);
+    return st;
+}
+
+kry_status kry_task_solver(kry_queue *queue, kry_task *A, const char *options, kry_task **task)
+{
+    return submit("kry_task_solver", queue, run_solver, &(work){ 0 }, options ? options : "",
+                  (kry_task *[3]){ A }, 1, task);
+}
+
+/* A solve whose progress is watched. */
+typedef struct watched {
+    kry_task *task;
+    double first_residual;
+} watched;
+
+/* Called on the queue's thread at every look at the residual. */
+static int look(void *user, const kry_iteration *it)
+{
+    watched *w = user;
+    kry_task_progress_info *p = &w->task->progress;
+
+    kry_tasks_lock();
+    if (!(w->first_residual > 0)) w->first_residual = it->residual;
+    p->iteration = it->iteration;
+    p->residual = it->residual;
+    p->target = it->target;
+    double all = log(w->first_residual / it->target), got = log(w->first_residual / it->residual);
+    if (all > 0 && got > p->fraction * all) p->fraction = got < all ? got / all : 1;
+    kry_tasks_unlock();
+    return w->task->cancelled;
+}
+
+static void observe(kry_device *dev, kry_observer *observer)
+{
+    dev->observer = observer;
+    for (int i = 0; dev->team && i < dev->team->size; i++) dev->team->part[i]->observer = observer;
+}
+
+/* The solver owns the history and will overwrite it: the task keeps a copy. */
+static kry_status keep_result(kry_task *self, const kry_result *result)
+{
+    kry_status st = KRY_OK;
+    kry_result *own = NULL;
+    double *history = NULL;
+    size_t count = result->history ? (size_t)result->history_count : 0;
+
+    TRY(kry_alloc(1, sizeof *own, &own));
+    TRY(kry_alloc(count, sizeof *history, &history));
+    if (count) memcpy(history, result->history, count * sizeof *history);
+    *own = *result;
+    own->history = history;
+    if (self->out.result) free((double *)self->out.result->history);
+    free(self->out.result);
+    self->out.result = own;
+    own = NULL, history = NULL;
+done:
+    free(history);
+    free(own);
+    return st;
+}
+
+/* Column by column; the result is that of the first that did not converge, else of the last. */
+static kry_status solve_columns(watched *w, const kry_op *solver, const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK, worst = KRY_OK;
+    kry_result result;
+
+    CHECK(b->k == x->k, KRY_ERR_SHAPE, "kry_task_solve: b has %lld columns, the guess %lld",
+          (long long)b->k, (long long)x->k);
+    for (int64_t j = 0; j < b->k && !(worst && w->task->cancelled); j++) {
+        kry_vec bj = kry_vec_column(b, j), xj = kry_vec_column(x, j);
+        w->first_residual = 0;
+        TRY(kry_solve(solver, &bj, &xj, &result));
+        if (worst == KRY_OK) {
+            worst = st;
+            TRY(keep_result(w->task, &result));
+        }
+    }
+done:
+    return st < 0 ? st : worst;
+}
+
+static kry_status run_solve(void *user, kry_task *self)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = self->queue->device;
+    watched w = { .task = self };
+    kry_observer observer = { look, &w };
+    kry_op *solver;
+    kry_vec *b, *guess, *x = NULL;
+
+    (void)user;
+    TRY(kry_task_input_op(self, 0, &solver));
+    TRY(kry_task_input_vec(self, 1, &b));
+    TRY(optional_vec(self, 2, &guess));
+    TRY(unset_vec(self, b->type, solver->shape.cols, b->k, &x));
+    TRY(guess ? kry_vec_copy(guess, x) : kry_vec_fill(x, 0));
+    observe(dev, &observer);
+    st = solve_columns(&w, solver, b, x);
+    observe(dev, NULL);
+done:
+    return give(self, st, &x);
+}
+
+kry_status kry_task_solve(kry_queue *queue, kry_task *solver, kry_task *b, kry_task *guess,
+                          kry_task **task)
+{
+    return submit("kry_task_solve", queue, run_solve, &(work){ 0 }, "",
+                  (kry_task *[3]){ solver, b, guess }, 2, task);
 }

@@ -1,17 +1,17 @@
-/* queue.c - a thread for a device, and the tasks that wait for it. */
+/* queue.c - a thread that works for a device, and the tasks that it runs. */
 #include "task/task.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* ---- lists in the order of submission ---- */
+/* ---- lists of tasks ---- */
 
 void kry_task_list_add(kry_task_list *list, kry_task *t)
 {
     kry_task *before = list->last;
 
-    if (list->first && list->first->number > t->number) before = NULL; /* the usual other case */
-    while (before && before->number > t->number) before = before->previous;
+    if (list->first && list->first->order > t->order)
+        before = NULL; /* as a rule it is one of the two */
+    while (before && before->order > t->order) before = before->previous;
     t->list = list;
     t->previous = before;
     t->next = before ? before->next : list->first;
@@ -31,12 +31,12 @@ void kry_task_list_remove(kry_task *t)
 
 /* ---- the thread ---- */
 
-/* What the device still had to do belongs to the task. */
+/* What the job left for the device to do is part of the task. */
 static kry_status run(kry_task *t, kry_device *dev)
 {
     kry_status st;
 
-    kry_fail(KRY_OK, "%s", ""); /* a message of before is not this task's */
+    kry_fail(KRY_OK, "%s", ""); /* forget the message of an earlier task */
     st = t->job.run(t->job.user, t);
     if (dev && st >= 0) {
         kry_status finished = kry_device_finish(dev);
@@ -109,7 +109,7 @@ static void *thread_main(void *arg)
 /* Each device keeps the queue that works for it: a pointer, NULL while there is none. */
 static const kry_keeper slot_keeper = { sizeof(kry_queue *), NULL };
 
-static kry_status queue_new(kry_device *device, kry_queue **slot, const kry_queue_params *p,
+static kry_status queue_new(kry_device *device, kry_queue **slot, const char *name,
                             kry_queue **queue)
 {
     kry_status st = KRY_OK;
@@ -117,12 +117,8 @@ static kry_status queue_new(kry_device *device, kry_queue **slot, const kry_queu
 
     TRY(kry_alloc(1, sizeof *q, &q));
     q->refs = 1;
-    q->finish_on_release = p->finish_on_release;
-    snprintf(q->name, sizeof q->name, "%s",
-             p->name  ? p->name
-             : device ? device->info.name
-                      : "host");
-    kry_tasks_condition(&q->work);
+    snprintf(q->name, sizeof q->name, "%s", name);
+    pthread_cond_init(&q->work, NULL);
     if (device) q->device = kry_device_retain(device);
     q->slot = slot;
     CHECK(pthread_create(&q->thread, NULL, thread_main, q) == 0, KRY_ERR_MEMORY,
@@ -135,29 +131,25 @@ done:
     return st;
 }
 
-kry_status kry_queue_create(kry_device *device, const kry_queue_params *params, kry_queue **queue)
+kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **queue)
 {
-    static const kry_queue_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_queue **slot = NULL;
 
     *queue = NULL;
-    if (!params) params = &defaults;
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_queue_create: params of %zu bytes where %zu are expected: start from KRY_QUEUE",
-          params->struct_size, sizeof *params);
+    if (!name) name = device ? device->info.name : "host";
     if (device) TRY(kry_device_keep(device, &slot_keeper, &slot));
     kry_tasks_lock();
     while (slot && *slot && (*slot)->quit && *slot != kry_task_inside())
         kry_tasks_wait(KRY_FOREVER); /* until it has ended */
-    if (slot && *slot && !(*slot)->quit) {
-        *queue = *slot;
-        (*queue)->refs++;
-    } else if (slot && *slot) {
+    if (!slot || !*slot) {
+        st = queue_new(device, slot, name, queue);
+    } else if ((*slot)->quit) {
         st = kry_fail(KRY_ERR_ARGUMENT, "kry_queue_create: the queue of '%s' is being released",
                       device->info.name);
     } else {
-        st = queue_new(device, slot, params, queue);
+        *queue = *slot;
+        (*queue)->refs++;
     }
     kry_tasks_unlock();
 done:
@@ -191,7 +183,7 @@ void kry_queue_release(kry_queue **queue)
     if (last) {
         q->quit = true;
         q->abandoned = itself;
-        if (!q->finish_on_release) cancel_all(q, &ended);
+        cancel_all(q, &ended);
         pthread_cond_signal(&q->work);
         if (itself) pthread_detach(q->thread);
     }
@@ -217,7 +209,7 @@ void kry_queue_cancel(kry_queue *q)
     kry_ended_release(&ended);
 }
 
-static bool begins_after(const kry_task *t, uint64_t number) { return !t || t->number > number; }
+static bool begins_after(const kry_task *t, uint64_t number) { return !t || t->order > number; }
 
 kry_status kry_queue_finish(kry_queue *q)
 {

@@ -1,20 +1,27 @@
-/* task.c - handles: what waits for what, how a task ends and what that means for the others. */
+/* task.c - handles: which task waits for which, how a task ends, and what follows for the others. */
 #include "task/task.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- the lock, and waiting for something to end ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed;
+static pthread_cond_t changed; /* a task or a queue has ended */
 static int waiters;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local kry_queue *inside;
 
-static void make_condition(void) { kry_tasks_condition(&changed); }
+static void make_condition(void)
+{
+    pthread_condattr_t how;
+
+    pthread_condattr_init(&how);
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
+    pthread_cond_init(&changed, &how);
+    pthread_condattr_destroy(&how);
+}
 
 void kry_tasks_lock(void)
 {
@@ -23,45 +30,19 @@ void kry_tasks_lock(void)
 }
 
 void kry_tasks_unlock(void) { pthread_mutex_unlock(&lock); }
-
-/* On a condition that uses the clock of kry_now; false: the time has come. */
-static bool sleep_until(pthread_cond_t *condition, double until)
-{
-    struct timespec t = { .tv_sec = (time_t)(until < 1e12 ? until : 0) };
-
-    if (until >= KRY_FOREVER) return pthread_cond_wait(condition, &lock), true;
-    t.tv_nsec = (long)(1e9 * (until - (double)t.tv_sec));
-    return pthread_cond_timedwait(condition, &lock, &t) != ETIMEDOUT;
-}
-
-/* With an eye on events, if there are any that are waited for. */
-static bool sleep_watching(pthread_cond_t *condition, double until)
-{
-    double soon = kry_events_any() ? kry_now() + 1e-3 * KRY_LOOK_EVERY : until;
-
-    if (soon >= until) return sleep_until(condition, until);
-    if (!sleep_until(condition, soon)) kry_events_look();
-    return true;
-}
-
-void kry_tasks_sleep(pthread_cond_t *condition) { sleep_watching(condition, KRY_FOREVER); }
+void kry_tasks_sleep(pthread_cond_t *condition) { pthread_cond_wait(condition, &lock); }
 
 bool kry_tasks_wait(double until)
 {
+    struct timespec t = { .tv_sec = (time_t)(until < 1e12 ? until : 0) };
+    int err;
+
+    t.tv_nsec = (long)(until < 1e12 ? 1e9 * (until - (double)t.tv_sec) : 0);
     waiters++;
-    bool woken = sleep_watching(&changed, until);
+    err = until >= KRY_FOREVER ? pthread_cond_wait(&changed, &lock)
+                               : pthread_cond_timedwait(&changed, &lock, &t);
     waiters--;
-    return woken;
-}
-
-void kry_tasks_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t how;
-
-    pthread_condattr_init(&how);
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
-    pthread_cond_init(condition, &how);
-    pthread_condattr_destroy(&how);
+    return err != ETIMEDOUT;
 }
 
 void kry_tasks_changed(void)
@@ -70,10 +51,11 @@ void kry_tasks_changed(void)
 }
 
 kry_queue *kry_task_inside(void) { return inside; }
+
 void kry_task_enter(kry_queue *queue)
 {
     inside = queue;
-    kry_device_work_for(queue ? queue->device : NULL);
+    kry_device_work_for(queue->device);
 }
 
 /* ---- making ---- */
@@ -93,7 +75,7 @@ kry_status kry_task_new(const char *who, const kry_job *job, kry_task *const *in
     t->job = *job;
     t->count = count;
     snprintf(t->name, sizeof t->name, "%s", job->name ? job->name : "job");
-    t->message = t->cause = t->error;
+    t->out.message = t->out.cause = t->out.error;
     for (int i = 0; i < count; i++)
         t->input[i] = (kry_edge){ .from = kry_task_retain(inputs[i]), .to = t };
     *task = t;
@@ -109,14 +91,13 @@ kry_task *kry_task_retain(kry_task *task)
 
 void kry_task_forget_value(kry_task *t)
 {
-    kry_vec_release(&t->vec);
-    kry_op_release(&t->op);
-    if (t->result) free((double *)t->result->history);
-    free(t->result);
-    t->result = NULL;
+    kry_vec_release(&t->out.vec);
+    kry_op_release(&t->out.op);
+    if (t->out.result) free((double *)t->out.result->history);
+    free(t->out.result);
+    t->out.result = NULL;
 }
 
-/* What it needs to run, but for its inputs. */
 void kry_task_forget_work(kry_task *t)
 {
     if (t->job.destroy) t->job.destroy(t->job.user);
@@ -134,7 +115,6 @@ void kry_task_release(kry_task **task)
     for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from); /* never started */
     kry_task_forget_value(t);
     kry_device_release(&t->device);
-    free(t->copy);
     free(t);
 }
 
@@ -146,8 +126,8 @@ static kry_status task_of(const char *name, kry_vec *vec, const kry_op *op, kry_
     *task = NULL;
     CHECK(vec || op, KRY_ERR_ARGUMENT, "kry_task_of_%s: NULL", name);
     TRY(kry_task_new("kry_task_of", KRY_JOB(.name = name), NULL, 0, &t));
-    if (vec) t->vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
-    if (op) t->op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
+    if (vec) t->out.vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
+    if (op) t->out.op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
     t->phase = KRY_TASK_DONE;
     t->progress.fraction = 1;
     *task = t;
@@ -183,66 +163,59 @@ static kry_task_phase phase_of(const kry_task *t, kry_status status)
     return status < 0 ? KRY_TASK_FAILED : KRY_TASK_DONE;
 }
 
-/* Its own end; what others make of it comes later. */
+/* End this task alone; kry_task_end goes on with those that depend on it. */
 static void settle(kry_task *t, kry_status status, const char *error, kry_ended *ended)
 {
+    kry_outcome *out = &t->out;
     int at = 0;
 
-    t->status = status;
+    out->status = status;
     t->phase = phase_of(t, status);
     if (t->phase == KRY_TASK_CANCELLED && !error)
-        snprintf(t->error, sizeof t->error, "'%s' was cancelled%s", t->name,
+        snprintf(out->error, sizeof out->error, "'%s' was cancelled%s", t->name,
                  status > 0 ? " while it ran" : "");
     if (error) {
         if (status != KRY_ERR_CANCELLED)
-            at = snprintf(t->error, sizeof t->error, "'%s' failed: ", t->name);
-        snprintf(t->error + at, sizeof t->error - (size_t)at, "%s", error);
+            at = snprintf(out->error, sizeof out->error, "'%s' failed: ", t->name);
+        snprintf(out->error + at, sizeof out->error - (size_t)at, "%s", error);
     }
-    t->message = t->error + at;
+    out->message = out->error + at;
     if (t->list) kry_task_list_remove(t);
-    if (t->queue && t->queue->running == t) t->queue->running = NULL;
-    if (t->queue && t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
-    if (t->queue && t->queue->device) t->queue->device->busy--;
+    if (t->queue->running == t) t->queue->running = NULL;
+    if (t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
+    if (t->queue->device) t->queue->device->busy--;
     t->queue = NULL;
-    if (status >= 0 && t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
+    if (t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
     if (t->began > 0) t->progress.seconds = kry_now() - t->began;
     append(ended, t);
     kry_tasks_changed();
 }
 
-/* An input has failed. */
+/* End a task that cannot run because `input` has no value. */
 static void settle_because(kry_task *t, const kry_task *input, kry_ended *ended)
 {
-    kry_status status = input->status < 0 ? input->status : KRY_ERR_CANCELLED;
+    kry_status status = input->out.status < 0 ? input->out.status : KRY_ERR_CANCELLED;
     char error[KRY_SENTENCE];
     int at = snprintf(error, sizeof error, "'%s' was not run because ", t->name);
 
-    snprintf(error + at, sizeof error - (size_t)at, "%s", input->cause);
+    snprintf(error + at, sizeof error - (size_t)at, "%s", input->out.cause);
     settle(t, KRY_ERR_CANCELLED, error, ended);
-    t->status = status, t->phase = phase_of(t, status);
-    t->cause = t->error + at;
+    t->out.status = status, t->phase = phase_of(t, status);
+    t->out.cause = t->out.error + at;
 }
 
-static void lack_less(kry_task *t, kry_ended *ended)
+static void make_ready(kry_task *t)
 {
-    char error[KRY_SENTENCE] = "";
-
-    if (has_ended(t) || --t->missing) return;
-    if (t->job.run) {
-        kry_task_list_remove(t);
-        t->phase = KRY_TASK_READY;
-        kry_task_list_add(&t->queue->ready, t);
-        if (t->queue->sleeping) pthread_cond_signal(&t->queue->work);
-    } else {
-        kry_status status = t->joint ? t->joint->outcome(t->job.user, error, sizeof error) : KRY_OK;
-        settle(t, status, status < 0 ? error : NULL, ended);
-    }
+    if (t->list) kry_task_list_remove(t);
+    t->phase = KRY_TASK_READY;
+    kry_task_list_add(&t->queue->ready, t);
+    if (t->queue->sleeping) pthread_cond_signal(&t->queue->work);
 }
 
-/* Of those that have ended, from t on: tell the others, which may end in turn. */
-static void propagate(kry_task *t, kry_ended *ended)
+void kry_task_end(kry_task *task, kry_status status, const char *error, kry_ended *ended)
 {
-    for (; t; t = t->next) {
+    settle(task, status, error, ended);
+    for (kry_task *t = task; t; t = t->next) { /* settle_because appends to this list */
         kry_edge *e = t->dependents;
 
         t->dependents = NULL;
@@ -250,26 +223,12 @@ static void propagate(kry_task *t, kry_ended *ended)
             next = e->next;
             e->next = NULL, e->at = NULL;
             if (has_ended(e->to)) continue;
-            if (t->phase != KRY_TASK_DONE && !e->to->joint)
+            if (t->phase != KRY_TASK_DONE)
                 settle_because(e->to, t, ended);
-            else
-                lack_less(e->to, ended);
+            else if (--e->to->missing == 0)
+                make_ready(e->to);
         }
     }
-}
-
-void kry_task_end(kry_task *t, kry_status status, const char *error, kry_ended *ended)
-{
-    settle(t, status, error, ended);
-    propagate(t, ended);
-}
-
-void kry_task_lack_less(kry_task *t, kry_ended *ended)
-{
-    kry_task *last = ended->last;
-
-    lack_less(t, ended);
-    propagate(last ? last->next : ended->first, ended);
 }
 
 static void unlink_edges(kry_task *t)
@@ -290,13 +249,8 @@ void kry_ended_release(kry_ended *ended)
     for (kry_task *t = ended->first; t; t = t->next) unlink_edges(t);
     kry_tasks_unlock();
     for (kry_task *t = ended->first, *next; t; t = next) {
-        kry_tasks_lock(); /* kry_task_event may be adding to them */
-        kry_told *told = t->told;
-        t->told = NULL;
-        kry_tasks_unlock();
         next = t->next;
         t->previous = t->next = NULL;
-        kry_told_release(told, t);
         kry_task_forget_work(t);
         for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from);
         kry_task_release(&t);
@@ -308,14 +262,13 @@ void kry_ended_release(kry_ended *ended)
 
 void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
 {
-    kry_task *failed = NULL;
+    const kry_task *failed = NULL;
 
     kry_task_retain(t); /* until it has ended */
     t->queue = queue;
-    if (queue && queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
-    t->number = queue ? ++queue->submitted : 0;
+    if (queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
+    t->order = ++queue->submitted;
     t->phase = KRY_TASK_WAITING;
-    t->missing++; /* this function */
     for (int i = 0; i < t->count; i++) {
         kry_edge *e = &t->input[i];
         if (has_ended(e->from)) {
@@ -327,11 +280,12 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
         if (e->next) e->next->at = &e->next;
         e->from->dependents = e;
     }
-    if (queue) kry_task_list_add(&queue->waiting, t);
-    if (failed && !t->joint)
+    if (failed)
         settle_because(t, failed, ended);
+    else if (t->missing == 0)
+        make_ready(t);
     else
-        lack_less(t, ended);
+        kry_task_list_add(&queue->waiting, t);
 }
 
 /* ---- cancelling ---- */
@@ -340,8 +294,7 @@ void kry_task_cancel_locked(kry_task *t, kry_ended *ended)
 {
     if (has_ended(t)) return;
     t->cancelled = true;
-    for (int i = 0; t->joint && i < t->count; i++) kry_task_cancel_locked(t->input[i].from, ended);
-    if (t->phase != KRY_TASK_RUNNING && !t->joint) kry_task_end(t, KRY_ERR_CANCELLED, NULL, ended);
+    if (t->phase != KRY_TASK_RUNNING) kry_task_end(t, KRY_ERR_CANCELLED, NULL, ended);
 }
 
 void kry_task_cancel(kry_task *t)
@@ -363,7 +316,6 @@ const char *kry_task_name(const kry_task *t) { return t->name; }
 kry_task_phase kry_task_state(const kry_task *t)
 {
     kry_tasks_lock();
-    if (!has_ended(t) && kry_events_any()) kry_events_look();
     kry_task_phase phase = t->phase;
     kry_tasks_unlock();
     return phase;
@@ -373,7 +325,6 @@ void kry_task_progress(const kry_task *t, kry_task_progress_info *info)
 {
     kry_tasks_lock();
     *info = t->progress;
-    if (!has_ended(t) && t->joint) info->fraction = t->joint->fraction(t->job.user);
     if (!has_ended(t) && t->began > 0) info->seconds = kry_now() - t->began;
     kry_tasks_unlock();
 }
@@ -392,7 +343,6 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
     *ended = false;
     CHECK(t, KRY_ERR_ARGUMENT, "%s: NULL", who);
     kry_tasks_lock();
-    if (!has_ended(t) && kry_events_any()) kry_events_look();
     bool refused = inside && until > 0 && !has_ended(t);
     *ended = !refused && ended_by(t, until);
     kry_tasks_unlock();
@@ -400,8 +350,8 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
           "%s: called from within a task, which keeps others waiting: make '%s' an input of it",
           who, t->name);
     if (!*ended) return KRY_OK;
-    st = t->status;
-    if (st < 0) kry_fail(st, "%s", t->message);
+    st = t->out.status;
+    if (st < 0) kry_fail(st, "%s", t->out.message);
 done:
     return st;
 }

@@ -1,17 +1,17 @@
-/* value.c - what a task comes to, and what it sees of its inputs. */
+/* value.c - the value of a task, and the values of its inputs. */
 #include "task/task.h"
 #include <stdlib.h>
 
-/* From then on it stays as it is. A solve that was stopped has its last iterate. */
+/* A solve that was stopped has its last iterate. */
 static bool has_value(const kry_task *t)
 {
     kry_task_phase phase = kry_task_state(t);
-    return phase == KRY_TASK_DONE || (phase == KRY_TASK_CANCELLED && t->status > 0);
+    return phase == KRY_TASK_DONE || (phase == KRY_TASK_CANCELLED && t->out.status > 0);
 }
 
-kry_vec *kry_task_vec(const kry_task *t) { return has_value(t) ? t->vec : NULL; }
-kry_op *kry_task_op(const kry_task *t) { return has_value(t) ? t->op : NULL; }
-const kry_result *kry_task_result(const kry_task *t) { return has_value(t) ? t->result : NULL; }
+kry_vec *kry_task_vec(const kry_task *t) { return has_value(t) ? t->out.vec : NULL; }
+kry_op *kry_task_op(const kry_task *t) { return has_value(t) ? t->out.op : NULL; }
+const kry_result *kry_task_result(const kry_task *t) { return has_value(t) ? t->out.result : NULL; }
 
 kry_status kry_task_number(kry_task *t, double *number)
 {
@@ -19,8 +19,8 @@ kry_status kry_task_number(kry_task *t, double *number)
 
     *number = 0;
     TRY(kry_task_wait(t));
-    CHECK(t->has_number, KRY_ERR_TYPE, "kry_task_number: '%s' gives no number", t->name);
-    *number = t->result_number;
+    CHECK(t->out.has_number, KRY_ERR_TYPE, "kry_task_number: '%s' gives no number", t->name);
+    *number = t->out.number;
 done:
     return st;
 }
@@ -29,22 +29,22 @@ done:
 
 void kry_task_set_vec(kry_task *self, kry_vec *vec)
 {
-    kry_vec *old = self->vec;
-    self->vec = vec ? kry_vec_retain(vec) : NULL;
+    kry_vec *old = self->out.vec;
+    self->out.vec = vec ? kry_vec_retain(vec) : NULL;
     kry_vec_release(&old);
 }
 
 void kry_task_set_op(kry_task *self, kry_op *op)
 {
-    kry_op *old = self->op;
-    self->op = op ? kry_op_retain(op) : NULL;
+    kry_op *old = self->out.op;
+    self->out.op = op ? kry_op_retain(op) : NULL;
     kry_op_release(&old);
 }
 
 void kry_task_set_number(kry_task *self, double number)
 {
-    self->result_number = number;
-    self->has_number = true;
+    self->out.number = number;
+    self->out.has_number = true;
 }
 
 void kry_task_set_progress(kry_task *self, double fraction)
@@ -53,8 +53,6 @@ void kry_task_set_progress(kry_task *self, double fraction)
     self->progress.fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
     kry_tasks_unlock();
 }
-
-kry_device *kry_work_device(const kry_task *self) { return self->queue->device; }
 
 static kry_status check_input(const char *who, const kry_task *self, int i)
 {
@@ -85,11 +83,11 @@ done:
 kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = kry_work_device(self);
+    kry_device *dev = self->queue->device;
 
     *vec = NULL;
     TRY(check_input("kry_task_input_vec", self, i));
-    kry_vec *x = self->input[i].from->vec;
+    kry_vec *x = self->input[i].from->out.vec;
     CHECK(x, KRY_ERR_TYPE, "'%s' wants a vector as input %d, but '%s' gives none", self->name, i,
           self->input[i].from->name);
     if (!dev || x->dev == dev) return *vec = x, KRY_OK;
@@ -103,18 +101,18 @@ done:
 kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = kry_work_device(self);
+    kry_device *dev = self->queue->device;
 
     *op = NULL;
     TRY(check_input("kry_task_input_op", self, i));
     const kry_task *from = self->input[i].from;
-    CHECK(from->op, KRY_ERR_TYPE, "'%s' wants an operator as input %d, but '%s' gives none",
+    CHECK(from->out.op, KRY_ERR_TYPE, "'%s' wants an operator as input %d, but '%s' gives none",
           self->name, i, from->name);
-    CHECK(!dev || from->op->dev == dev, KRY_ERR_UNSUPPORTED,
+    CHECK(!dev || from->out.op->dev == dev, KRY_ERR_UNSUPPORTED,
           "'%s' cannot use the operator of '%s', which lives on another device ('%s') than its "
           "queue's ('%s'): make it there",
-          self->name, from->name, from->op->dev->info.name, dev->info.name);
-    *op = from->op;
+          self->name, from->name, from->out.op->dev->info.name, dev->info.name);
+    *op = from->out.op;
 done:
     return st;
 }
@@ -126,9 +124,9 @@ kry_status kry_task_input_number(kry_task *self, int i, double *number)
     *number = 0;
     TRY(check_input("kry_task_input_number", self, i));
     const kry_task *from = self->input[i].from;
-    CHECK(from->has_number, KRY_ERR_TYPE, "'%s' wants a number as input %d, but '%s' gives none",
-          self->name, i, from->name);
-    *number = from->result_number;
+    CHECK(from->out.has_number, KRY_ERR_TYPE,
+          "'%s' wants a number as input %d, but '%s' gives none", self->name, i, from->name);
+    *number = from->out.number;
 done:
     return st;
 }
