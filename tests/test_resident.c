@@ -238,7 +238,8 @@ static void compare(const spec *s, kry_type type, int *resident)
     int iterations = plain_cg(G, b, rtol, x);
     run got = solve(A, options_of(type), b);
     assert_int_equal(got.status, KRY_OK);
-    if (!got.res.resident_iterations) print_message("# no persistent kernel: %s\n", kry_last_error());
+    if (!got.res.resident_iterations)
+        print_message("# no persistent kernel: %s\n", kry_last_error());
     if (got.res.resident_iterations == got.res.iterations && !got.res.restarts) {
         (*resident)++;
         if (llabs(got.res.iterations - iterations) > 1 + iterations / 50)
