@@ -19,19 +19,31 @@ struct kry_halo {
     kry_device *dev;       /* borrowed */
     kry_comm *comm;        /* borrowed; NULL: one device, no links */
     kry_type type;
-    int outs, ins;
-    kry_link *out, *in;
-    int32_t *wanted; /* received: which rows, numbered on their parts */
-    int64_t sent, received;
-    cl_mem row, packed, numbers; /* on the device */
-    kry_pinned host;             /* the packed numbers, which neighbours read */
-    cl_command_queue copies;     /* retained */
-    cl_event packed_now;         /* packing has ended; only with a second queue */
-    cl_event ready, arrived; /* the packed numbers are on the host; the neighbours' on the device */
-    kry_message *to;         /* outs: what is sent */
-    kry_message *said;       /* ins: messages that say which rows are wanted */
-    kry_message **from;      /* ins: received, to be released; NULL: nothing */
-    unsigned run;            /* of the last exchange */
+    struct {
+        int links;
+        kry_link *link;
+        int64_t count;        /* of all links */
+        cl_mem row;           /* on the device: which rows; */
+        cl_mem packed;        /* their numbers; */
+        kry_pinned host;      /* and these on the host, where neighbours read them */
+        kry_message *message; /* for each link */
+    } out;
+    struct {
+        int links;
+        kry_link *link;
+        int64_t count;
+        int32_t *row;          /* which rows, numbered on their parts */
+        cl_mem numbers;        /* on the device */
+        kry_message *request;  /* for each link: the rows that are wanted */
+        kry_message **message; /* received, to be released; NULL: nothing */
+    } in;
+    struct {
+        cl_command_queue queue; /* retained */
+        cl_event packed;        /* packing has ended; only with a second queue */
+        cl_event ready;         /* the packed numbers are on the host */
+        cl_event arrived;       /* the neighbours' numbers are on the device */
+    } copies;
+    unsigned run; /* of the last exchange */
     kry_kernel *pack, *pack_direction;
 };
 
@@ -60,32 +72,33 @@ static kry_status close_last(kry_halo *h)
     bool under_way = h->run == h->comm->run; /* else the exchange ended with its run */
 
     h->run = h->comm->run;
-    drop(&h->packed_now); /* of an exchange that failed */
-    TRY(wait_for(&h->arrived));
-    for (int i = 0; i < h->ins; i++) {
-        if (h->from[i] && under_way) h->comm->release(h->comm, h->from[i]);
-        h->from[i] = NULL;
+    drop(&h->copies.packed); /* of an exchange that failed */
+    TRY(wait_for(&h->copies.arrived));
+    for (int i = 0; i < h->in.links; i++) {
+        if (h->in.message[i] && under_way) h->comm->release(h->comm, h->in.message[i]);
+        h->in.message[i] = NULL;
     }
-    for (int i = 0; i < h->outs && under_way; i++) TRY(h->comm->settle(h->comm, &h->to[i]));
+    for (int i = 0; i < h->out.links && under_way; i++)
+        TRY(h->comm->settle(h->comm, &h->out.message[i]));
 done:
     return st;
 }
 
-static bool has_own_queue(const kry_halo *h) { return h->copies != h->dev->queue; }
+static bool has_own_queue(const kry_halo *h) { return h->copies.queue != h->dev->queue; }
 
 /* Read the packed numbers to the host. */
 static kry_status fetch(kry_halo *h)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)h->sent * kry_type_size(h->type);
-    cl_uint after = h->packed_now != NULL;
+    size_t bytes = (size_t)h->out.count * kry_type_size(h->type);
+    cl_uint after = h->copies.packed != NULL;
 
-    if (h->sent == 0) return KRY_OK;
-    TRY_CL(clEnqueueReadBuffer(h->copies, h->packed, CL_FALSE, 0, bytes, h->host.host, after,
-                               after ? &h->packed_now : NULL, &h->ready));
-    TRY_CL(clFlush(h->copies));
+    if (h->out.count == 0) return KRY_OK;
+    TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host.host,
+                               after, after ? &h->copies.packed : NULL, &h->copies.ready));
+    TRY_CL(clFlush(h->copies.queue));
 done:
-    drop(&h->packed_now);
+    drop(&h->copies.packed);
     return st;
 }
 
@@ -95,10 +108,10 @@ static kry_status pack(kry_halo *h, kry_kernel *kernel, const kry_arg *args, siz
 {
     kry_status st = KRY_OK;
 
-    if (h->sent == 0) return KRY_OK;
-    TRY(kry_launch(h->dev, kernel, kry_groups_for(h->dev, h->type, h->sent), args, count));
+    if (h->out.count == 0) return KRY_OK;
+    TRY(kry_launch(h->dev, kernel, kry_groups_for(h->dev, h->type, h->out.count), args, count));
     if (has_own_queue(h))
-        TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &h->packed_now));
+        TRY_CL(clEnqueueMarkerWithWaitList(h->dev->queue, 0, NULL, &h->copies.packed));
     else
         TRY(fetch(h));
 done:
@@ -108,8 +121,8 @@ done:
 kry_status kry_halo_begin(kry_halo *h, const kry_vec *x)
 {
     kry_status st = KRY_OK;
-    const kry_arg args[] = { ARG(h->sent), ARG(h->row), ARG(x->buffer), ARG(x->first),
-                             ARG(h->packed) };
+    const kry_arg args[] = { ARG(h->out.count), ARG(h->out.row), ARG(x->buffer), ARG(x->first),
+                             ARG(h->out.packed) };
     TRY(close_last(h));
     TRY(pack(h, h->pack, args, COUNT(args)));
 done:
@@ -120,8 +133,8 @@ kry_status kry_halo_begin_direction(kry_halo *h, const kry_direction *d)
 {
     kry_status st = KRY_OK;
     kry_arg args[KRY_DIRECTION_ARGS + 5];
-    const kry_arg rest[] = { ARG(h->sent), ARG(h->row), ARG(d->z->buffer), ARG(d->old->buffer),
-                             ARG(h->packed) };
+    const kry_arg rest[] = { ARG(h->out.count), ARG(h->out.row), ARG(d->z->buffer),
+                             ARG(d->old->buffer), ARG(h->out.packed) };
 
     kry_direction_args(d, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
@@ -141,24 +154,26 @@ kry_status kry_halo_end(kry_halo *h)
         TRY_CL(clFlush(h->dev->queue));
         TRY(fetch(h));
     }
-    TRY(wait_for(&h->ready));
-    for (int i = 0; i < h->outs; i++) TRY(h->comm->post(h->comm, h->out[i].rank, &h->to[i]));
-    for (int i = 0; i < h->ins; i++) {
-        TRY(h->comm->take(h->comm, h->in[i].rank, &h->from[i]));
-        TRY_CL(clEnqueueWriteBuffer(h->copies, h->numbers, CL_FALSE, (size_t)h->in[i].first * size,
-                                    (size_t)h->in[i].count * size, h->from[i]->bytes, 0, NULL,
-                                    i + 1 == h->ins ? &h->arrived : NULL));
+    TRY(wait_for(&h->copies.ready));
+    for (int i = 0; i < h->out.links; i++)
+        TRY(h->comm->post(h->comm, h->out.link[i].rank, &h->out.message[i]));
+    for (int i = 0; i < h->in.links; i++) {
+        TRY(h->comm->take(h->comm, h->in.link[i].rank, &h->in.message[i]));
+        TRY_CL(clEnqueueWriteBuffer(h->copies.queue, h->in.numbers, CL_FALSE,
+                                    (size_t)h->in.link[i].first * size,
+                                    (size_t)h->in.link[i].count * size, h->in.message[i]->bytes, 0,
+                                    NULL, i + 1 == h->in.links ? &h->copies.arrived : NULL));
     }
-    if (h->ins == 0 || !apart) return KRY_OK;
-    TRY_CL(clFlush(h->copies));
-    TRY_CL(clEnqueueBarrierWithWaitList(h->dev->queue, 1, &h->arrived, NULL));
+    if (h->in.links == 0 || !apart) return KRY_OK;
+    TRY_CL(clFlush(h->copies.queue));
+    TRY_CL(clEnqueueBarrierWithWaitList(h->dev->queue, 1, &h->copies.arrived, NULL));
 done:
     return st;
 }
 
-cl_mem kry_halo_numbers(const kry_halo *h) { return h->numbers; }
-int64_t kry_halo_count(const kry_halo *h) { return h->received; }
-int64_t kry_halo_sent(const kry_halo *h) { return h->sent; }
+cl_mem kry_halo_numbers(const kry_halo *h) { return h->in.numbers; }
+int64_t kry_halo_count(const kry_halo *h) { return h->in.count; }
+int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
@@ -171,7 +186,7 @@ static kry_status share_counts(const kry_halo *h, int64_t *wanted)
 
     TRY(kry_alloc((size_t)size, sizeof *mine, &mine));
     TRY(kry_alloc((size_t)size * (size_t)size, sizeof *all, &all));
-    for (int i = 0; i < h->ins; i++) mine[h->in[i].rank] = h->in[i].count;
+    for (int i = 0; i < h->in.links; i++) mine[h->in.link[i].rank] = h->in.link[i].count;
     TRY(kry_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));
     for (int by = 0; by < size; by++)
         for (int of = 0; of < size; of++) wanted[of * size + by] = all[by * size + of];
@@ -187,17 +202,18 @@ static kry_status share_rows(kry_halo *h, int32_t *row)
     kry_status st = KRY_OK;
     kry_message *heard;
 
-    TRY(kry_alloc((size_t)h->ins, sizeof *h->said, &h->said));
-    for (int i = 0; i < h->ins; i++) {
-        h->said[i].bytes = h->wanted + h->in[i].first;
-        TRY(h->comm->post(h->comm, h->in[i].rank, &h->said[i]));
+    TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.request, &h->in.request));
+    for (int i = 0; i < h->in.links; i++) {
+        h->in.request[i].bytes = h->in.row + h->in.link[i].first;
+        TRY(h->comm->post(h->comm, h->in.link[i].rank, &h->in.request[i]));
     }
-    for (int i = 0; i < h->outs; i++) {
-        TRY(h->comm->take(h->comm, h->out[i].rank, &heard));
-        memcpy(row + h->out[i].first, heard->bytes, (size_t)h->out[i].count * sizeof *row);
+    for (int i = 0; i < h->out.links; i++) {
+        TRY(h->comm->take(h->comm, h->out.link[i].rank, &heard));
+        memcpy(row + h->out.link[i].first, heard->bytes,
+               (size_t)h->out.link[i].count * sizeof *row);
         h->comm->release(h->comm, heard);
     }
-    for (int i = 0; i < h->ins; i++) TRY(h->comm->settle(h->comm, &h->said[i]));
+    for (int i = 0; i < h->in.links; i++) TRY(h->comm->settle(h->comm, &h->in.request[i]));
 done:
     return st;
 }
@@ -210,22 +226,22 @@ static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, 
     int32_t *row = NULL;
 
     TRY(kry_alloc((size_t)size * (size_t)size, sizeof *wanted, &wanted));
-    TRY(kry_alloc((size_t)wants, sizeof *h->in, &h->in));
-    TRY(kry_alloc((size_t)size, sizeof *h->out, &h->out));
-    if (wants) memcpy(h->in, want, (size_t)wants * sizeof *want);
-    h->ins = wants;
-    for (int i = 0; i < wants; i++) h->received += want[i].count;
-    TRY(kry_alloc((size_t)h->received, sizeof *h->wanted, &h->wanted));
-    if (wants) memcpy(h->wanted, rows, (size_t)h->received * sizeof *rows);
+    TRY(kry_alloc((size_t)wants, sizeof *h->in.link, &h->in.link));
+    TRY(kry_alloc((size_t)size, sizeof *h->out.link, &h->out.link));
+    if (wants) memcpy(h->in.link, want, (size_t)wants * sizeof *want);
+    h->in.links = wants;
+    for (int i = 0; i < wants; i++) h->in.count += want[i].count;
+    TRY(kry_alloc((size_t)h->in.count, sizeof *h->in.row, &h->in.row));
+    if (wants) memcpy(h->in.row, rows, (size_t)h->in.count * sizeof *rows);
     TRY(share_counts(h, wanted));
     for (int by = 0; by < size; by++) {
         int64_t count = wanted[rank * size + by];
-        if (count) h->out[h->outs++] = (kry_link){ by, h->sent, count };
-        h->sent += count;
+        if (count) h->out.link[h->out.links++] = (kry_link){ by, h->out.count, count };
+        h->out.count += count;
     }
-    TRY(kry_alloc((size_t)h->sent, sizeof *row, &row));
+    TRY(kry_alloc((size_t)h->out.count, sizeof *row, &row));
     TRY(share_rows(h, row));
-    TRY(kry_buffer_upload(h->dev, (size_t)h->sent * sizeof *row, row, &h->row));
+    TRY(kry_buffer_upload(h->dev, (size_t)h->out.count * sizeof *row, row, &h->out.row));
 done:
     free(row);
     free(wanted);
@@ -236,22 +252,22 @@ static kry_status allocate(kry_halo *h)
 {
     kry_status st = KRY_OK;
     kry_device *dev = h->dev;
-    size_t size = kry_type_size(h->type), bytes = (size_t)h->sent * size;
+    size_t size = kry_type_size(h->type), bytes = (size_t)h->out.count * size;
     cl_int err;
 
-    TRY(kry_buffer_create(dev, bytes, &h->packed));
-    TRY(kry_buffer_create(dev, (size_t)h->received * size, &h->numbers));
-    TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->host));
-    TRY(kry_alloc((size_t)h->outs, sizeof *h->to, &h->to));
-    TRY(kry_alloc((size_t)h->ins, sizeof *h->from, &h->from));
-    for (int i = 0; i < h->outs; i++)
-        h->to[i].bytes = h->host.host + (size_t)h->out[i].first * size;
-    h->copies = dev->queue;
+    TRY(kry_buffer_create(dev, bytes, &h->out.packed));
+    TRY(kry_buffer_create(dev, (size_t)h->in.count * size, &h->in.numbers));
+    TRY(kry_pinned_create(dev, bytes ? bytes : size, &h->out.host));
+    TRY(kry_alloc((size_t)h->out.links, sizeof *h->out.message, &h->out.message));
+    TRY(kry_alloc((size_t)h->in.links, sizeof *h->in.message, &h->in.message));
+    for (int i = 0; i < h->out.links; i++)
+        h->out.message[i].bytes = h->out.host.host + (size_t)h->out.link[i].first * size;
+    h->copies.queue = dev->queue;
     if (dev->info.gpu && dev->info.opencl >= 120) {
-        h->copies = clCreateCommandQueue(dev->context, dev->id, 0, &err);
+        h->copies.queue = clCreateCommandQueue(dev->context, dev->id, 0, &err);
         TRY(kry_cl_check(err, "kry_halo_create", "clCreateCommandQueue"));
     } else {
-        TRY_CL(clRetainCommandQueue(h->copies));
+        TRY_CL(clRetainCommandQueue(h->copies.queue));
     }
     TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack", &h->pack));
     TRY(kry_kernel_get(dev, "halo", h->type, "", "halo_pack_direction", &h->pack_direction));
@@ -279,27 +295,27 @@ done:
 
 kry_status kry_halo_like(const kry_halo *h, kry_type type, kry_halo **like)
 {
-    return kry_halo_create(h->dev, type, h->in, h->ins, h->wanted, like);
+    return kry_halo_create(h->dev, type, h->in.link, h->in.links, h->in.row, like);
 }
 
 static void halo_destroy(kry_deferred *deferred)
 {
     kry_halo *h = (kry_halo *)deferred;
 
-    drop(&h->packed_now);
-    drop(&h->ready);
-    drop(&h->arrived);
-    kry_pinned_release(h->dev, &h->host);
-    kry_buffer_release(h->dev, &h->numbers);
-    kry_buffer_release(h->dev, &h->packed);
-    kry_buffer_release(h->dev, &h->row);
-    if (h->copies) clReleaseCommandQueue(h->copies);
-    free(h->from);
-    free(h->to);
-    free(h->said);
-    free(h->wanted);
-    free(h->out);
-    free(h->in);
+    drop(&h->copies.packed);
+    drop(&h->copies.ready);
+    drop(&h->copies.arrived);
+    kry_pinned_release(h->dev, &h->out.host);
+    kry_buffer_release(h->dev, &h->in.numbers);
+    kry_buffer_release(h->dev, &h->out.packed);
+    kry_buffer_release(h->dev, &h->out.row);
+    if (h->copies.queue) clReleaseCommandQueue(h->copies.queue);
+    free(h->in.message);
+    free(h->out.message);
+    free(h->in.request);
+    free(h->in.row);
+    free(h->out.link);
+    free(h->in.link);
     free(h);
 }
 
@@ -309,7 +325,7 @@ void kry_halo_release(kry_halo **halo)
 
     *halo = NULL;
     if (!h) return;
-    if (h->copies) clFinish(h->copies); /* the copies read memory of the neighbours */
+    if (h->copies.queue) clFinish(h->copies.queue); /* the copies read memory of the neighbours */
     h->deferred.release = halo_destroy;
     if (h->comm && h->comm->size > 1)
         h->comm->defer(h->comm, &h->deferred);
