@@ -213,6 +213,28 @@ static void pcg_solve__iteration_limit(void **state)
     assert_int_equal(r.res.reason, KRY_ITERATION_LIMIT);
     assert_int_equal(r.res.iterations, 7);
     assert_int_equal(r.res.history_count, 8);
+    assert_non_null(strstr(kry_last_error(), r.res.why));
+}
+
+/* A solver as an operator: its apply has the status of its solve. */
+static void solver_apply__tells_that_it_did_not_converge(void **state)
+{
+    (void)state;
+    host_system s = laplace(200, 2, 2);
+    for (int short_of = 0; short_of < 2; short_of++) {
+        kry_op *A, *solver;
+        kry_vec *b, *y;
+        OK(matrix_of(&s, real, &A));
+        OK(kry_solver_create(A, short_of ? "maxit=3" : "rtol=1e-4", NULL, NULL, &solver));
+        OK(kry_vec_create(dev, real, 200, 1, &b));
+        OK(kry_vec_create(dev, real, 200, 1, &y));
+        OK(kry_vec_fill(b, 1));
+        assert_int_equal(kry_op_apply(solver, 1, b, 0, y), short_of ? KRY_NOT_CONVERGED : KRY_OK);
+        kry_vec_release(&y);
+        kry_vec_release(&b);
+        kry_op_release(&solver);
+        kry_op_release(&A);
+    }
 }
 
 /* The look at the limit is one residual more than a batch that is full at that very iteration. */
@@ -370,6 +392,7 @@ static void pcg_solve__nan_in_b_is_named(void **state)
     run r = solve(&s, real, "", NULL);
     assert_int_equal(r.status, KRY_ERR_ARGUMENT);
     assert_non_null(strstr(kry_last_error(), "b[13]"));
+    assert_int_equal(r.res.reason, KRY_NOT_SOLVED);
     for (int i = 0; i < 20; i++) assert_true(r.x[i] == 0);
 }
 
@@ -782,6 +805,7 @@ int main(void)
         cmocka_unit_test(pcg_solve__zero_rhs),
         cmocka_unit_test(pcg_solve__converged_guess),
         cmocka_unit_test(pcg_solve__iteration_limit),
+        cmocka_unit_test(solver_apply__tells_that_it_did_not_converge),
         cmocka_unit_test(pcg_solve__limit_at_the_end_of_a_batch),
         cmocka_unit_test(pcg_solve__indefinite_matrix),
         cmocka_unit_test(pcg_solve__one_negative_eigenvalue_met_on_the_way),

@@ -143,7 +143,8 @@ KRY_API void kry_op_describe(const kry_op *op, kry_op_info *info);
  * A solver is an operator too: applying it runs the solve from a zero guess.
  *
  * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE, KRY_ERR_ARGUMENT (NULL, overlap, another device),
- *          KRY_ERR_DEVICE, or what the operator's own apply returned.
+ *          KRY_ERR_DEVICE, or what the operator's own apply returned: of a solver the positive statuses
+ *          of kry_solve, with y from its last iterate.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x,
                                                double beta, kry_vec *y);
@@ -228,7 +229,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, k
  *
  * Returns  KRY_OK only if the true residual ||b - A x|| meets the target. KRY_NOT_CONVERGED,
  *          KRY_STOPPED, KRY_STAGNATED and KRY_BREAKDOWN leave the last iterate in x and the
- *          reason in the result. Negative: x is unchanged unless the device itself failed.
+ *          reason in the result. Negative: x is unchanged if an argument was refused; if the device or a
+ *          function of the caller's failed in the middle, x holds nothing of use.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x,
                                             kry_result *result);

@@ -11,17 +11,18 @@ extern "C" {
 #endif
 
 /* Why a solve ended: enumerator, the word in --json, the status kry_solve returns. */
-#define KRY_REASON_LIST(X)                                                \
-    X(KRY_CONVERGED, "converged", KRY_OK)                                 \
-    X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                       \
-    X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                             \
-    X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)            \
-    X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)          \
-    X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                           \
-    X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)            \
-    X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)          \
-    X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN) \
-    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                        \
+#define KRY_REASON_LIST(X)                                                      \
+    X(KRY_NOT_SOLVED, "not_solved", KRY_NOT_CONVERGED) /* a call that failed */ \
+    X(KRY_CONVERGED, "converged", KRY_OK)                                       \
+    X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                             \
+    X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                                   \
+    X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)                  \
+    X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)                \
+    X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                                 \
+    X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)                  \
+    X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)                \
+    X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN)       \
+    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                              \
     X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)
 
 typedef enum kry_reason {

@@ -54,9 +54,10 @@ typedef enum kry_status {
 /* Fixed English text for a status; never NULL. */
 KRY_API const char *kry_status_text(kry_status status);
 
-/* The message of the last call that failed on this thread: the public function, the offending
- * values and their place, and the OpenCL error by name or the compiler's log. Valid until the next
- * failing kry call on this thread; "" if no call has failed. Works before any device exists. */
+/* The message of the last call on this thread that returned something else than KRY_OK: the public
+ * function, the offending values and their place, and the OpenCL error by name or the compiler's log; of
+ * a solve that did not converge the `why` of its result. Valid until the next such call on this thread;
+ * "" if there was none. Works before any device exists. */
 KRY_API const char *kry_last_error(void);
 
 /* Record a message for kry_last_error and hand `status` back: for callers' own operators,

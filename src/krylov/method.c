@@ -183,14 +183,14 @@ static kry_status krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_res
 kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_scaling *by,
                               const kry_vec *x, kry_vec *y)
 {
-    kry_status st = KRY_OK;
+    kry_status st = KRY_OK, solved;
     kry_vec *t = NULL;
     kry_result res = { 0 };
 
     TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
-    TRY(solve(self, x, t, &res));
+    TRY(solved = solve(self, x, t, &res));
     TRY(kry_vec_axpby(by->alpha, t, by->beta, y));
-    st = KRY_OK; /* a solve that ran its iterations has done its part, however it ended */
+    st = solved;
 done:
     kry_vec_release(&t);
     return st;

@@ -102,7 +102,8 @@ typedef struct kry_terms {
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res);
 
-/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. `solve` is a part
+/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. Returns the status of
+ * the solve. `solve` is a part
  * of whatever applies it. */
 typedef kry_status kry_solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res);
 typedef struct kry_scaling {

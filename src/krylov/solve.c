@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The end of a solve for its caller: the result, and its reason as the last error if it did not converge. */
+static kry_status report(kry_status st, const kry_result *res, kry_result *result)
+{
+    if (result) *result = *res;
+    return st > 0 ? kry_fail(st, "kry_solve: %s", res->why) : st;
+}
+
 /* ---- kry_solve --------------------------------------------------------------------------- */
 
 kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result)
@@ -21,8 +28,7 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
     st = solver->table->solve(solver->self, b, x, &res);
 done:
-    if (result) *result = res;
-    return st;
+    return report(st, &res, result);
 }
 
 /* ---- kry_solve_host --------------------------------------------------------------------- */
@@ -93,6 +99,5 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
     st = solver->table->solve_host ? solver->table->solve_host(solver->self, b, x, &res)
                                    : solve_by_vectors(solver, b, x, &res);
 done:
-    if (result) *result = res;
-    return st;
+    return report(st, &res, result);
 }
