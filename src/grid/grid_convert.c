@@ -29,15 +29,20 @@ kry_status kry_stencil_twin(void *self, kry_type type, double factor, const doub
     kry_slab slab = A->slab;
 
     CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: a grid operator is not scaled by a diagonal");
-    if (*twin) return agree(A, kry_stencil_copy_faces(kry_stencil_of(*twin), A, factor));
+    if (*twin) {
+        TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*twin), A, factor)));
+        TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));
+        return KRY_OK;
+    }
     for (int a = 0; a < A->axes; a++) {
         p.size[a] = kry_stencil_size_of_all(A, a);
         p.spacing[a] = A->spacing[a], p.diffusion[a] = A->diffusion[a];
         p.low[a] = A->low[a], p.high[a] = A->high[a];
     }
-    slab.halo = NULL, slab.numbers = slab.face_below = slab.cells_below = NULL;
+    slab.halo = NULL, slab.numbers = slab.face_below = NULL;
     if (kry_stencil_is_slab(A)) TRY(kry_slab_make_halo(A->dev, type, &slab));
     TRY(agree(A, kry_stencil_make(A->dev, type, &p, &slab, A, factor, twin)));
+    TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));
 done:
     return st;
 }
