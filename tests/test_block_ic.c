@@ -1,6 +1,5 @@
 /* test_block_ic.c - incomplete factors of diagonal blocks against the textbook's, dense. */
 #include "as_matrix.h"
-#include "base/random.h"
 #include "op_suite.h"
 
 /* ---- matrices ------------------------------------------------------------------------------ */

@@ -8,7 +8,6 @@
  * thousandfold apart. And those with deflation as well: the small grids of that table, and two
  * layers of $KRY_GOLDEN_DIR/B3_twophase_256.csv. Without KRY_GOLDEN_DIR: skipped.
  */
-#include "base/random.h"
 #include "unit.h"
 
 enum { LARGEST = 512, LARGEST_DEFLATED = 256 };

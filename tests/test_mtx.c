@@ -2,7 +2,6 @@
  * test_mtx.c - Matrix Market files: what is refused and on which line, what is taken, round trips
  * to the bit, and the numbers in them against strtod. KRY_TEST_SEED repeats a run.
  */
-#include "base/number.h"
 #include "unit.h"
 #include <dirent.h>
 #include <locale.h>

@@ -392,7 +392,7 @@ static void twophase__messages_name_what_is_missing(void **state)
     assert_int_equal(kry_problem_create("twophase2d:9:0", 0, &p), KRY_ERR_PARSE);
     assert_non_null(strstr(kry_last_error(), "CONTRAST > 0"));
     assert_int_equal(kry_problem_create("twophase2d:9;10", 0, &p), KRY_ERR_PARSE);
-    assert_non_null(strstr(kry_last_error(), "N from 1 to 46340"));
+    assert_non_null(strstr(kry_last_error(), "sizes from 1 to 46340"));
 }
 
 /* ---- random_spd ------------------------------------------------------------------- */

@@ -63,6 +63,22 @@ static kry_slab slab_of(const sliced *s, int r)
     return slab;
 }
 
+/* What halos do for the faces between slabs: those above the last layer of the slab below. */
+static void share_faces(const sliced *s)
+{
+    size_t bytes = (size_t)s->layer * kry_type_size(s->type);
+    for (int r = 0; r < s->slabs; r++) {
+        const kry_stencil *A = kry_stencil_of(s->part[r]);
+        const kry_stencil *below = kry_stencil_of(s->part[(r + s->slabs - 1) % s->slabs]);
+        if (!A->slab.face_below) continue;
+        assert_int_equal(clEnqueueCopyBuffer(kry_device_queue(device()), below->face[A->axes - 1],
+                                             A->slab.face_below,
+                                             (size_t)(below->slab.count - 1) * bytes, 0, bytes, 0,
+                                             NULL, NULL),
+                         CL_SUCCESS);
+    }
+}
+
 /* Cut between layers `first`. */
 static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *first)
 {
@@ -81,6 +97,7 @@ static sliced slice(const grid *g, kry_type type, int slabs, const int64_t *firs
         kry_slab slab = slab_of(&s, r);
         OK(kry_stencil_make(device(), type, &p, &slab, NULL, 1, &s.part[r]));
     }
+    share_faces(&s);
     return s;
 }
 
@@ -370,6 +387,7 @@ static void check_update(const sliced *s)
     if (s->g->faces) memcpy(k, s->k, (size_t)s->n * sizeof *k); /* cells stay */
     OK(kry_op_update(s->whole, grid_numbers(s->g, k)));
     for (int r = 0; r < s->slabs; r++) OK(kry_op_update(s->part[r], grid_numbers(s->g, k)));
+    share_faces(s);
     check_products(s, 0);
     double *numbers = grid_numbers(s->g, k), *last = numbers + s->n - 1;
     while (isnan(*last)) last--;

@@ -43,7 +43,7 @@ unsigned kry_ticket(void);
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 
-/* ---- type.c ---- */
+/* ---- number.c ---- */
 
 size_t kry_type_size(kry_type type); /* bytes */
 
@@ -59,6 +59,17 @@ static inline void kry_number_put(kry_type type, void *numbers, int64_t i, doubl
     else
         ((double *)numbers)[i] = v;
 }
+
+/* Read one number of a text that ends at `end`, in any locale. Each returns where it stopped, at `end`,
+ * at white space, or before anything else that cannot belong to the number; NULL if there is no number
+ * or it does not fit. */
+const char *kry_read_int64(const char *at, const char *end, int64_t *value);
+/* The nearest double, ties to even; overflow, "inf" and "nan" are no numbers. */
+const char *kry_read_double(const char *at, const char *end, double *value);
+/* Whether `text` is one whole number and nothing more. */
+bool kry_parse_int64(const char *text, int64_t *value);
+
+/* ---- program.c ---- */
 
 /* FNV-1a, 64 bits: the hash of what was hashed to h and `bytes`. */
 #define KRY_HASH_START UINT64_C(0xcbf29ce484222325)

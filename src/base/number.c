@@ -1,24 +1,45 @@
 /*
- * number.c - numbers in text.
+ * number.c - types of numbers, random numbers, and numbers in text.
  *
- * w 10^q, w of at most 19 digits: the product of w and the first 128 bits of 5^q, from one or two
- * multiplications of 64 bits, is long enough to know how it rounds. What is longer, or has q
- * outside the table, goes to strtod.
+ * The text of a double is w 10^q, w of at most 19 digits: the product of w and the first 128 bits
+ * of 5^q, from one or two multiplications of 64 bits, is long enough to know how it rounds. Longer
+ * numbers, and those with q outside the table, are read by strtod.
  *
  * Source   D. Lemire, Number parsing at a gigabyte per second, Softw. Pract. Exper. 51 (2021),
  *          algorithm 1; N. Mushtak, D. Lemire, Fast number parsing without fallback, Softw. Pract.
  *          Exper. 53 (2023): why the product always suffices.
  */
-#include "base/number.h"
+#include "base/base.h"
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+size_t kry_type_size(kry_type type) { return type == KRY_F32 ? 4 : 8; }
+const char *kry_type_name(kry_type type) { return type == KRY_F32 ? "single" : "double"; }
+
+/* ---- random numbers: the finaliser of SplitMix64, three times ------------------------------- */
+
+static uint64_t mix(uint64_t z)
+{
+    z += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+double kry_random_unit(uint64_t seed, uint64_t stream, uint64_t place)
+{
+    uint64_t key = mix(mix(seed) + stream);
+    return (double)(mix(key + place) >> 11) * 0x1p-53;
+}
+
+/* ---- numbers in text -------------------------------------------------------------------------- */
+
 enum {
-    POWER_LEAST = -64, /* 10^q in the table; numbers below never underflow nor overflow, */
-    POWER_MOST = 63,   /* so that the result is a normal one */
-    WORD_DIGITS = 19   /* always fit 64 bits */
+    POWER_LEAST = -48, /* the q in the table: no product is subnormal or overflows */
+    POWER_MOST = 23,
+    WORD_DIGITS = 19 /* always fit 64 bits */
 };
 
 /* The first 128 bits of 5^q, cut short; rounded up where -27 <= q < 0, so that halves are met
@@ -26,14 +47,6 @@ enum {
 static const struct {
     uint64_t high, low;
 } power_of_five[POWER_MOST - POWER_LEAST + 1] = {
-    { 0xa87fea27a539e9a5, 0x3f2398d747b36224 }, { 0xd29fe4b18e88640e, 0x8eec7f0d19a03aad },
-    { 0x83a3eeeef9153e89, 0x1953cf68300424ac }, { 0xa48ceaaab75a8e2b, 0x5fa8c3423c052dd7 },
-    { 0xcdb02555653131b6, 0x3792f412cb06794d }, { 0x808e17555f3ebf11, 0xe2bbd88bbee40bd0 },
-    { 0xa0b19d2ab70e6ed6, 0x5b6aceaeae9d0ec4 }, { 0xc8de047564d20a8b, 0xf245825a5a445275 },
-    { 0xfb158592be068d2e, 0xeed6e2f0f0d56712 }, { 0x9ced737bb6c4183d, 0x55464dd69685606b },
-    { 0xc428d05aa4751e4c, 0xaa97e14c3c26b886 }, { 0xf53304714d9265df, 0xd53dd99f4b3066a8 },
-    { 0x993fe2c6d07b7fab, 0xe546a8038efe4029 }, { 0xbf8fdb78849a5f96, 0xde98520472bdd033 },
-    { 0xef73d256a5c0f77c, 0x963e66858f6d4440 }, { 0x95a8637627989aad, 0xdde7001379a44aa8 },
     { 0xbb127c53b17ec159, 0x5560c018580d5d52 }, { 0xe9d71b689dde71af, 0xaab8f01e6e10b4a6 },
     { 0x9226712162ab070d, 0xcab3961304ca70e8 }, { 0xb6b00d69bb55c8d1, 0x3d607b97c5fd0d22 },
     { 0xe45c10c42a2b3b05, 0x8cb89a7db77c506a }, { 0x8eb98a7a9a5b04e3, 0x77f3608e92adb242 },
@@ -70,26 +83,6 @@ static const struct {
     { 0xde0b6b3a76400000, 0x0000000000000000 }, { 0x8ac7230489e80000, 0x0000000000000000 },
     { 0xad78ebc5ac620000, 0x0000000000000000 }, { 0xd8d726b7177a8000, 0x0000000000000000 },
     { 0x878678326eac9000, 0x0000000000000000 }, { 0xa968163f0a57b400, 0x0000000000000000 },
-    { 0xd3c21bcecceda100, 0x0000000000000000 }, { 0x84595161401484a0, 0x0000000000000000 },
-    { 0xa56fa5b99019a5c8, 0x0000000000000000 }, { 0xcecb8f27f4200f3a, 0x0000000000000000 },
-    { 0x813f3978f8940984, 0x4000000000000000 }, { 0xa18f07d736b90be5, 0x5000000000000000 },
-    { 0xc9f2c9cd04674ede, 0xa400000000000000 }, { 0xfc6f7c4045812296, 0x4d00000000000000 },
-    { 0x9dc5ada82b70b59d, 0xf020000000000000 }, { 0xc5371912364ce305, 0x6c28000000000000 },
-    { 0xf684df56c3e01bc6, 0xc732000000000000 }, { 0x9a130b963a6c115c, 0x3c7f400000000000 },
-    { 0xc097ce7bc90715b3, 0x4b9f100000000000 }, { 0xf0bdc21abb48db20, 0x1e86d40000000000 },
-    { 0x96769950b50d88f4, 0x1314448000000000 }, { 0xbc143fa4e250eb31, 0x17d955a000000000 },
-    { 0xeb194f8e1ae525fd, 0x5dcfab0800000000 }, { 0x92efd1b8d0cf37be, 0x5aa1cae500000000 },
-    { 0xb7abc627050305ad, 0xf14a3d9e40000000 }, { 0xe596b7b0c643c719, 0x6d9ccd05d0000000 },
-    { 0x8f7e32ce7bea5c6f, 0xe4820023a2000000 }, { 0xb35dbf821ae4f38b, 0xdda2802c8a800000 },
-    { 0xe0352f62a19e306e, 0xd50b2037ad200000 }, { 0x8c213d9da502de45, 0x4526f422cc340000 },
-    { 0xaf298d050e4395d6, 0x9670b12b7f410000 }, { 0xdaf3f04651d47b4c, 0x3c0cdd765f114000 },
-    { 0x88d8762bf324cd0f, 0xa5880a69fb6ac800 }, { 0xab0e93b6efee0053, 0x8eea0d047a457a00 },
-    { 0xd5d238a4abe98068, 0x72a4904598d6d880 }, { 0x85a36366eb71f041, 0x47a6da2b7f864750 },
-    { 0xa70c3c40a64e6c51, 0x999090b65f67d924 }, { 0xd0cf4b50cfe20765, 0xfff4b4e3f741cf6d },
-    { 0x82818f1281ed449f, 0xbff8f10e7a8921a4 }, { 0xa321f2d7226895c7, 0xaff72d52192b6a0d },
-    { 0xcbea6f8ceb02bb39, 0x9bf4f8a69f764490 }, { 0xfee50b7025c36a08, 0x02f236d04753d5b4 },
-    { 0x9f4f2726179a2245, 0x01d762422c946590 }, { 0xc722f0ef9d80aad6, 0x424d3ad2b7b97ef5 },
-    { 0xf8ebad2b84e0d58b, 0xd2e0898765a7deb2 }, { 0x9b934c3b330c8577, 0x63cc55f49f88eb2f },
 };
 
 const char *kry_read_int64(const char *at, const char *end, int64_t *value)
@@ -182,34 +175,16 @@ static bool by_strtod(const char *at, const char *stop, double *value)
 /* a b = high 2^64 + low */
 static uint64_t multiply(uint64_t a, uint64_t b, uint64_t *low)
 {
-#ifdef __SIZEOF_INT128__
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    *low = (uint64_t)product;
-    return (uint64_t)(product >> 64);
-#else
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
     uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
     *low = a * b;
     return a1 * b1 + (middle >> 32) + (other >> 32);
-#endif
-}
-
-static int leading_zeros(uint64_t w) /* w > 0 */
-{
-#ifdef __GNUC__
-    return __builtin_clzll(w);
-#else
-    int count = 0;
-    for (; !(w >> 63); w <<= 1) count++;
-    return count;
-#endif
 }
 
 /* w 10^q rounded, for w > 0 and q of the table. */
 static double round_product(uint64_t w, int q)
 {
-    int zeros = leading_zeros(w);
+    int zeros = __builtin_clzll(w);
     uint64_t low, high = multiply(w << zeros, power_of_five[q - POWER_LEAST].high, &low);
     if ((high & 0x1ff) == 0x1ff) { /* 55 bits are wanted, and a carry could reach them */
         uint64_t below, carry = multiply(w << zeros, power_of_five[q - POWER_LEAST].low, &below);

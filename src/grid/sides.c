@@ -62,6 +62,7 @@ done:
 static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *given, kry_vec *b)
 {
     kry_status st = KRY_OK;
+    kry_kernel *kernel;
     kry_side kind = high ? A->high[axis] : A->low[axis];
     const side s = side_of(A, axis, high);
     const bool stored =
@@ -77,7 +78,8 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
                              ARG(s.step),        ARG(s.stride),  ARG_ACC(A->dev, w),
                              ARG(given->buffer), ARG(b->buffer), ARG(b->first),
                              ARG(by_cell),       ARG(*k) };
-    TRY(kry_launch(A->dev, A->side, kry_groups_for(A->dev, A->type, s.count), args,
+    TRY(kry_stencil_kernel(A, "stencil", kry_stencil_anywhere(A), "stencil_side", &kernel));
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, s.count), args,
                    COUNT(args) - (A->face[0] ? 0 : 2)));
 done:
     return st;

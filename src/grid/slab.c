@@ -16,34 +16,6 @@ kry_stencil *kry_stencil_of_parts(const kry_op *op)
     return kry_stencil_of(kry_op_in_parts(op) ? kry_op_on_part(op, 0) : op);
 }
 
-/* ---- sweeps ---------------------------------------------------------------------------------- */
-
-static kry_status begin_exchange(kry_halo *halo, const kry_vec *x, const kry_direction *d)
-{
-    if (!halo) return KRY_OK;
-    return x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d);
-}
-
-kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
-                                const kry_direction *d, const kry_arg *rest, size_t count,
-                                kry_sum *sum)
-{
-    kry_status st = KRY_OK;
-
-    if (sum) sum->count = (cl_int)s->groups;
-    if (!kry_stencil_is_slab(A)) return kry_stencil_launch(A, s, rest, count);
-    const kry_sweep inner = kry_stencil_plan_inner(A, s);
-    kry_sweep outer = kry_stencil_plan_outer(A, s);
-    outer.sums_at = (cl_int)inner.groups;
-    if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
-    TRY(begin_exchange(A->slab.halo, x, d));
-    TRY(kry_stencil_launch(A, &inner, rest, count));
-    if (A->slab.halo) TRY(kry_halo_end(A->slab.halo));
-    TRY(kry_stencil_launch(A, &outer, rest, count));
-done:
-    return st;
-}
-
 /* ---- making one ------------------------------------------------------------------------------ */
 
 typedef struct parts {

@@ -18,8 +18,8 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
     bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
-    return kry_stencil_exchange(A, aligned ? &A->apply : &A->apply_anywhere, x, NULL, rest,
-                                COUNT(rest), NULL);
+    return kry_stencil_exchange(A, &A->sweep[aligned ? KRY_SWEEP_APPLY : KRY_SWEEP_APPLY_ANYWHERE],
+                                x, NULL, rest, COUNT(rest), NULL);
 }
 
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
@@ -27,7 +27,7 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-    return kry_stencil_exchange(A, &A->residual, x, NULL, rest, COUNT(rest), NULL);
+    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_RESIDUAL], x, NULL, rest, COUNT(rest), NULL);
 }
 
 static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -43,7 +43,7 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
     rest[n++] = (kry_arg)ARG(p->buffer);
     rest[n++] = (kry_arg)ARG(sum->buffer);
     (void)q;
-    return kry_stencil_exchange(A, &A->direction, NULL, d, rest, n, sum);
+    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest, n, sum);
 }
 
 /* A slab still has p's neighbours from the direction. */
@@ -64,16 +64,16 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
     rest[n++] = (kry_arg)ARG(d->buffer);
     rest[n++] = (kry_arg)ARG(s->z->buffer);
-    sum->count = (cl_int)A->step.groups;
+    sum->count = (cl_int)A->sweep[KRY_SWEEP_STEP].groups;
     if (s->drift) s->next_drift->count = sum->count;
-    return kry_stencil_launch(A, &A->step, rest, n);
+    return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_STEP], rest, n);
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
     const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
-    return kry_stencil_launch(A, &A->diagonal, rest, COUNT(rest));
+    return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_DIAGONAL], rest, COUNT(rest));
 }
 
 static kry_status stencil_update(void *self, const void *values)
@@ -122,6 +122,25 @@ static void stencil_destroy(void *self)
     free(A);
 }
 
+/* If a number of one slab does not fit, the conversion fails on all parts, so that all go on in the
+ * same way. */
+static kry_status agree(const kry_stencil *A, kry_status mine)
+{
+    kry_status st = KRY_OK;
+    double refused = mine == KRY_ERR_UNSUPPORTED;
+
+    if (mine < 0 && !refused) return mine;
+    TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
+    if (mine >= 0 && refused)
+        return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_twin: not on another device of the team");
+    st = mine;
+done:
+    return st;
+}
+
+static kry_status stencil_twin(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **twin);
+
 static const kry_op_table stencil_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "stencil",
@@ -132,7 +151,7 @@ static const kry_op_table stencil_table = {
     .update = stencil_update,
     .describe = stencil_describe,
     .destroy = stencil_destroy,
-    .twin = kry_stencil_twin,
+    .twin = stencil_twin,
 };
 
 /* A persistent kernel cannot exchange halos. */
@@ -203,15 +222,6 @@ done:
 
 static double or_one(double value) { return value > 0 ? value : 1; }
 
-/* What the ghosts of a side are to the kernels; where layers of another part are, not of interest.
- */
-static int ghost_define(const kry_stencil *A, int axis, bool high)
-{
-    kry_side side = high ? A->high[axis] : A->low[axis];
-    if (axis == A->axes - 1 && (high ? A->slab.high : A->slab.low)) return 0;
-    return side == KRY_PERIODIC && kry_stencil_wraps(A, axis) ? 2 : kry_ghost(side);
-}
-
 /* No side has given values: constants are mapped to zero. */
 static bool is_singular(const kry_stencil *A)
 {
@@ -220,16 +230,6 @@ static bool is_singular(const kry_stencil *A)
             A->high[a] == KRY_DIRICHLET || A->high[a] == KRY_DIRICHLET_FACE)
             return false;
     return true;
-}
-
-void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES])
-{
-    snprintf(text, KRY_STENCIL_DEFINES,
-             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s", A->axes,
-             ghost_define(A, 0, false), ghost_define(A, 0, true), ghost_define(A, 1, false),
-             ghost_define(A, 1, true), ghost_define(A, 2, false), ghost_define(A, 2, true),
-             A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
-             A->slab.low ? " -DSHARED_LOW" : "", A->slab.high ? " -DSHARED_HIGH" : "", more);
 }
 
 /* slab: NULL for all layers */
@@ -253,44 +253,6 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     A->singular = is_singular(A);
     A->variable = variable;
     A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
-}
-
-static kry_status make_kernels(kry_stencil *A, bool harmonic)
-{
-    kry_status st = KRY_OK;
-    kry_device *dev = A->dev;
-    char lanes[32], fast[KRY_STENCIL_DEFINES], anywhere[KRY_STENCIL_DEFINES];
-    const struct {
-        const char *defines, *name;
-        int lanes;
-        bool heavy;
-        kry_sweep *sweep;
-    } table[] = {
-        { fast, "stencil_apply", A->lanes, false, &A->apply },
-        { fast, "stencil_direction", A->lanes, true, &A->direction },
-        { fast, "stencil_step", A->lanes, true, &A->step },
-        { anywhere, "stencil_apply", 1, false, &A->apply_anywhere },
-        { anywhere, "stencil_residual", 1, false, &A->residual },
-        { anywhere, "stencil_diagonal", 1, false, &A->diagonal },
-    };
-    snprintf(lanes, sizeof lanes, "-DLANES=%d", A->lanes);
-    kry_stencil_defines(A, lanes, fast);
-    /* The true residual of a single-precision solve is summed in double. */
-    kry_stencil_defines(A,
-                        A->type == KRY_F32 && dev->info.fp64 ? "-DLANES=1 -DANYWHERE -DSUM=ACC"
-                                                             : "-DLANES=1 -DANYWHERE",
-                        anywhere);
-    for (size_t i = 0; i < COUNT(table); i++) {
-        kry_sweep *sweep = table[i].sweep;
-        *sweep = kry_stencil_plan(A, table[i].lanes, table[i].heavy);
-        TRY(kry_kernel_get(dev, "stencil", A->type, table[i].defines, table[i].name,
-                           &sweep->kernel));
-    }
-    TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_side", &A->side));
-    if (harmonic)
-        TRY(kry_kernel_get(dev, "stencil", A->type, anywhere, "stencil_faces", &A->faces));
-done:
-    return st;
 }
 
 /* A twin without coefficients takes the factor in its weights. */
@@ -329,8 +291,6 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     kry_status st = KRY_OK;
     kry_stencil *A = NULL;
     kry_halo *halo = slab ? slab->halo : NULL; /* until A has it */
-    bool harmonic = like ? like->face[0] && !like->faces_given
-                         : params && params->coefficient && !params->face[0];
 
     *out = NULL;
     TRY(check_params(dev, type, params));
@@ -342,7 +302,7 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
     describe_grid(A, params, slab,
                   like ? like->face[0] != NULL : params->coefficient || params->face[0]);
     if (like && !like->face[0]) TRY(scale_weights(A, factor));
-    TRY(make_kernels(A, harmonic));
+    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_APPLY, KRY_SWEEP_DIAGONAL));
     TRY(like ? kry_stencil_copy_faces(A, like, factor) : kry_stencil_create_faces(A, params));
     TRY(kry_device_finish(dev));
     const kry_op_shape shape = { A->n, A->n, type,
@@ -352,6 +312,32 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
 done:
     kry_halo_release(&halo);
     stencil_destroy(A);
+    return st;
+}
+
+static kry_status stencil_twin(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **twin)
+{
+    const kry_stencil *A = self;
+    kry_status st = KRY_OK;
+    kry_stencil_params p = *KRY_STENCIL();
+    kry_slab slab = A->slab;
+
+    CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: a grid operator is not scaled by a diagonal");
+    for (int a = 0; a < A->axes; a++) {
+        p.size[a] = kry_stencil_size_of_all(A, a);
+        p.spacing[a] = A->spacing[a], p.diffusion[a] = A->diffusion[a];
+        p.low[a] = A->low[a], p.high[a] = A->high[a];
+    }
+    if (*twin) {
+        TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*twin), A, factor)));
+    } else {
+        slab.halo = NULL, slab.numbers = slab.face_below = NULL;
+        if (kry_stencil_is_slab(A)) TRY(kry_slab_make_halo(A->dev, type, &slab));
+        TRY(agree(A, kry_stencil_make(A->dev, type, &p, &slab, A, factor, twin)));
+    }
+    TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));
+done:
     return st;
 }
 

@@ -21,6 +21,26 @@ typedef struct kry_sweep {
     cl_int begin, stride, until, sums_at;
 } kry_sweep;
 
+/* The sweeps of a stencil. Vectors that start where a work-item of a GPU may load several numbers
+ * are aligned; other sweeps take vectors that start anywhere. Those up to DIAGONAL exist from the
+ * start, the others have no kernel until one is asked for. */
+enum {
+    KRY_SWEEP_APPLY,
+    KRY_SWEEP_DIRECTION,
+    KRY_SWEEP_STEP,
+    KRY_SWEEP_APPLY_ANYWHERE,
+    KRY_SWEEP_RESIDUAL,
+    KRY_SWEEP_DIAGONAL,
+    KRY_SWEEP_RELAX,
+    KRY_SWEEP_RELAX_ANYWHERE,
+    KRY_SWEEP_SCALE,
+    KRY_SWEEP_SCALE_ANYWHERE,
+    KRY_SWEEP_COLOUR,
+    KRY_SWEEP_INCOMPLETE,
+    KRY_SWEEP_INCOMPLETE_ANYWHERE,
+    KRY_SWEEPS
+};
+
 /* Consecutive layers of a grid, along its last axis. Not all of them: the others are on other parts
  * of a team, and the numbers of those next to these come by a halo. */
 typedef struct kry_slab {
@@ -34,7 +54,6 @@ typedef struct kry_slab {
     int below, above;       /* that part; not for tests */
     int64_t layers_below;   /* how many that part has */
     cl_mem face_below;      /* owned: faces between the first layer and the one below; or NULL */
-    cl_mem cells_below;     /* owned: coefficients of that one; or NULL */
 } kry_slab;
 
 /*
@@ -61,14 +80,9 @@ typedef struct kry_stencil {
     bool faces_given; /* and not made from coefficients */
     bool variable;    /* there are coefficients or faces */
     bool singular;    /* the whole grid maps constants to zero */
-    char variant[48]; /* for kry_op_describe */
     int lanes;        /* points that a work-item takes at once from aligned vectors */
-    kry_sweep apply, direction, step;             /* on those */
-    kry_sweep apply_anywhere, residual, diagonal; /* on all */
-    kry_kernel *side, *faces;
-    struct kry_stencil_resident *resident;            /* resident.c; owned, NULL: not made */
-    kry_sweep relax[2], scale[2], poisson[2], colour; /* relax.c; no kernel until asked for. [1]:
-                                                         on vectors that start anywhere */
+    kry_sweep sweep[KRY_SWEEPS];
+    struct kry_stencil_resident *resident; /* stencil_persistent.c; owned, NULL: not made */
 } kry_stencil;
 
 /* x outside a side that is not periodic, in units of the x beside it. */
@@ -120,12 +134,6 @@ kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab);
 /* On a team, split between layers; the parameters have been checked. */
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A);
-/* Launch a sweep that meets x, or (x NULL) the direction d, also on neighbouring parts: what they
- * have travels while layers that do not need it are swept. sum: left behind by it; or NULL. */
-kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
-                                const kry_direction *d, const kry_arg *rest, size_t count,
-                                kry_sum *sum);
-
 /* ---- faces.c ---- */
 
 /* What is wrong with the coefficients and faces of `params`, but for their numbers. */
@@ -140,18 +148,14 @@ kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 
-/* Those of another stencil of the same grid, times factor. Waits. */
+/* Those of another stencil of the same grid, times factor, but for face_below. Waits. */
 kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);
+/* Get face_below from the part below. Collective. */
+kry_status kry_stencil_share_faces(kry_stencil *A);
 
-/* twin.c: entry of the operators' table. */
-kry_status kry_stencil_twin(void *self, kry_type type, double factor, const double *scale,
-                            kry_op **twin);
 /* host_op.c: params->on_host. */
 kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
                                kry_op **op);
-/* What cl/sweep.clh is compiled with for this grid, followed by `more`. */
-enum { KRY_STENCIL_DEFINES = 256 };
-void kry_stencil_defines(const kry_stencil *A, const char *more, char text[KRY_STENCIL_DEFINES]);
 /* kry_stencil_create on one device.
  *
  *   params  of the whole grid
@@ -165,17 +169,26 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
 
 /* ---- sweep.c ---- */
 
-/* Points that a work-item takes at once from vectors that start where it may load several. */
+/* Points that a work-item takes at once from aligned vectors. */
 int kry_stencil_lanes(const kry_stencil *A);
-/* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: of a kernel with many
- * registers. Its kernel is for the caller to fill in. */
-kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy);
-/* The same of the layers that need no halo, and of those that do. */
-kry_sweep kry_stencil_plan_inner(const kry_stencil *A, const kry_sweep *all);
-kry_sweep kry_stencil_plan_outer(const kry_stencil *A, const kry_sweep *all);
+/* A kernel of <stem>.cl for this grid, with `more` defines. */
+kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
+                              const char *name, kry_kernel **kernel);
+/* The defines of the kernels of stencil.cl for vectors that start anywhere. */
+const char *kry_stencil_anywhere(const kry_stencil *A);
+/* Make those of the sweeps first ... last, none behind SCALE_ANYWHERE, that do not exist yet. */
+kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last);
+/* What a sweep with LANES = lanes goes over, and by how many groups; `heavy`: the kernel has many
+ * registers. */
+kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, bool heavy);
 /* Enqueue a kernel whose arguments are the grid and `rest`, at most 18. */
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count);
+/* Launch a sweep that meets x, or (x NULL) the direction d, also on neighbouring parts: what they
+ * have travels while layers that do not need it are swept. sum: left behind by it; or NULL. */
+kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
+                                const kry_direction *d, const kry_arg *rest, size_t count,
+                                kry_sum *sum);
 
 /* ---- relax.c ---- */
 

@@ -2,9 +2,9 @@
  * stencil_persistent.c - conjugate gradients in one persistent kernel, for grids whose vectors fit
  * into registers and local memory. Kernel: cl/resident.cl.
  *
- *   p := r + beta p,  s := A r + beta s = A p,  x += alpha p,  r -= alpha s gamma := r'r,  delta :=
- *   r'A r                              both at once beta := gamma / old gamma,  p's := delta -
- *   beta^2 old p's,  alpha := gamma / p's
+ *   p := r + beta p,  s := A r + beta s = A p,  x += alpha p,  r -= alpha s
+ *   gamma := r'r,  delta := r'A r      both at once
+ *   beta := gamma / old gamma,  p's := delta - beta^2 old p's,  alpha := gamma / p's
  *
  * Storage     two sets of x, r, p, s, and the r that neighbours read: 9 n numbers
  * Per step    no vector is read from memory; groups exchange the r of neighbours through the cache
@@ -26,22 +26,22 @@
 enum { OUT_STOP, OUT_DONE, OUT_VALUE, OUT_GAMMA, OUT_PQ, OUT_HISTORY = 8 };
 enum { OUT_SIZE = OUT_HISTORY + KRY_CG_CHUNK + 1, MAX_RESIDENT_ARGS = 24 };
 
+/* Work-items per group, unknowns per work-item, and whether groups keep r in local memory. */
+typedef struct shape {
+    int group, per, shared;
+} shape;
+
 typedef struct kry_stencil_resident {
-    kry_device *dev;      /* borrowed from the stencil */
-    kry_kernel *kernel;   /* borrowed from the device */
-    kry_barrier *barrier; /* owned */
-    int group, per;       /* work-items per group, unknowns per work-item */
     int groups;           /* so many hold n unknowns */
-    bool shared;          /* groups keep r in local memory */
-    cl_mem set[2];        /* owned: x, r, p, s, `pitch` numbers each */
+    kry_barrier *barrier; /* owned */
+    cl_int pitch;         /* from one vector of a set to the next */
+    cl_mem set[2];        /* owned: x, r, p, s */
     cl_mem published;     /* owned: r */
     cl_mem part, out;     /* owned: a pair for each group; OUT_SIZE numbers of type ACC */
     void *host_out;       /* owned */
     int current;          /* the set with the last valid state */
     unsigned ticket;      /* of the recurrence in it */
     double gamma, pq;     /* its scalars */
-    cl_int n, pitch, size[3], steps, fresh; /* arguments */
-    kry_scalar target2, gamma_arg, pq_arg, weight[3];
 } resident;
 
 /* ---- shapes -------------------------------------------------------------------------------
@@ -50,11 +50,7 @@ typedef struct kry_stencil_resident {
  * among few groups. The order is by speed on an H200 (docs/benchmarks.md). No group is larger than
  * 512, so that of 65536 registers each work-item has 128. */
 
-typedef struct shape {
-    int group, per, shared;
-} shape;
 enum { MAX_SHAPES = 12 };
-
 static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 },  { 256, 2, 1 }, { 256, 4, 1 },
                                     { 512, 4, 1 }, { 256, 16, 1 }, { 512, 8, 1 } };
 static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
@@ -86,48 +82,58 @@ static bool given_shape(kry_device *dev, shape *s)
 
 /* ---- arguments -------------------------------------------------------------------- */
 
-static kry_scalar number(kry_type type, double v)
-{
-    kry_scalar s = { .f64 = 0 };
-    if (type == KRY_F64)
-        s.f64 = v;
-    else
-        s.f32 = (float)v;
-    return s;
-}
+/* The arguments of the kernel and the numbers that they point to. */
+typedef struct call {
+    cl_int n, size[3], steps, fresh;
+    kry_scalar target2, gamma, pq, weight[3];
+    kry_arg args[MAX_RESIDENT_ARGS];
+    size_t count;
+} call;
 
-static size_t arguments(const kry_stencil *A, resident *R, kry_arg args[MAX_RESIDENT_ARGS])
+/* run: NULL to find out how many groups can wait for each other */
+static void set_call(const kry_stencil *A, const resident *R, const kry_cg_run *run, call *c)
 {
-    size_t word = kry_type_size(A->type), count = 0;
+    size_t word = kry_type_size(A->type);
 
-    args[count++] = (kry_arg){ 0 }; /* the barrier's */
-    args[count++] = (kry_arg)ARG(R->n);
-    args[count++] = (kry_arg)ARG(R->pitch);
-    args[count++] = (kry_arg)ARG(R->set[R->current]);
-    args[count++] = (kry_arg)ARG(R->set[!R->current]);
-    args[count++] = (kry_arg)ARG(R->published);
-    args[count++] = (kry_arg)ARG(R->part);
-    args[count++] = (kry_arg)ARG(R->out);
-    args[count++] = (kry_arg)ARG(R->steps);
-    args[count++] = (kry_arg)ARG(R->fresh);
-    args[count++] = (kry_arg)ARG_ACC(R->dev, R->target2);
-    args[count++] = (kry_arg)ARG_ACC(R->dev, R->gamma_arg);
-    args[count++] = (kry_arg)ARG_ACC(R->dev, R->pq_arg);
-    for (int a = 0; a < 3; a++) args[count++] = (kry_arg)ARG(R->size[a]);
-    for (int a = 0; a < 3; a++) args[count++] = (kry_arg){ word, &R->weight[a] };
-    if (!A->face[0]) return count;
-    args[count++] = (kry_arg)ARG(*kry_stencil_cells(A));
-    for (int a = 0; a < 3; a++) args[count++] = (kry_arg)ARG(A->face[a]);
-    return count;
+    *c = (call){ .n = (cl_int)A->n, .fresh = run && run->action == KRY_CG_BEGIN };
+    if (run) c->steps = run->iterations < KRY_CG_CHUNK ? (cl_int)run->iterations : KRY_CG_CHUNK;
+    c->target2 = kry_scalar_of(A->dev, run ? run->target2 : 0);
+    c->gamma = kry_scalar_of(A->dev, R->gamma);
+    c->pq = kry_scalar_of(A->dev, R->pq);
+    const kry_arg args[] = { { 0 }, /* the barrier's */
+                             ARG(c->n),
+                             ARG(R->pitch),
+                             ARG(R->set[R->current]),
+                             ARG(R->set[!R->current]),
+                             ARG(R->published),
+                             ARG(R->part),
+                             ARG(R->out),
+                             ARG(c->steps),
+                             ARG(c->fresh),
+                             ARG_ACC(A->dev, c->target2),
+                             ARG_ACC(A->dev, c->gamma),
+                             ARG_ACC(A->dev, c->pq) };
+    memcpy(c->args, args, sizeof args);
+    c->count = COUNT(args);
+    for (int a = 0; a < 3; a++) {
+        c->size[a] = (cl_int)A->size[a];
+        kry_number_put(A->type, &c->weight[a], 0, A->weight[a]);
+        c->args[c->count + (size_t)a] = (kry_arg)ARG(c->size[a]);
+        c->args[c->count + 3 + (size_t)a] = (kry_arg){ word, &c->weight[a] };
+    }
+    c->count += 6;
+    if (!A->face[0]) return;
+    c->args[c->count++] = (kry_arg)ARG(*kry_stencil_cells(A));
+    for (int a = 0; a < 3; a++) c->args[c->count++] = (kry_arg)ARG(A->face[a]);
 }
 
 /* ---- making ready ------------------------------------------------------------------ */
 
-static void defines(const kry_stencil *A, const resident *R, char *text, size_t size)
+static void defines(const kry_stencil *A, shape s, char *text, size_t size)
 {
     size_t used =
-        (size_t)snprintf(text, size, "-DGROUP=%d -DPER=%d -DAXES=%d%s%s", R->group, R->per, A->axes,
-                         R->shared ? " -DSHARED" : "", A->face[0] ? " -DCOEFFICIENT" : "");
+        (size_t)snprintf(text, size, "-DGROUP=%d -DPER=%d -DAXES=%d%s%s", s.group, s.per, A->axes,
+                         s.shared ? " -DSHARED" : "", A->face[0] ? " -DCOEFFICIENT" : "");
     for (int a = 0; a < A->axes; a++)
         used += (size_t)snprintf(text + used, size - used, " -DWRAP%d=%d -DLOW%d=%d -DHIGH%d=%d", a,
                                  A->low[a] == KRY_PERIODIC, a, kry_ghost(A->low[a]), a,
@@ -139,18 +145,19 @@ static kry_status try_shape(const kry_stencil *A, resident *R, shape s)
 {
     kry_status st = KRY_OK;
     char text[300];
-    kry_arg args[MAX_RESIDENT_ARGS];
+    call c;
+    kry_kernel *kernel;
     int64_t per_group = (int64_t)s.group * s.per;
 
-    R->group = s.group, R->per = s.per, R->shared = s.shared;
     R->groups = (int)((A->n + per_group - 1) / per_group);
-    defines(A, R, text, sizeof text);
+    defines(A, s, text, sizeof text);
     kry_barrier_release(&R->barrier);
-    TRY(kry_kernel_get(A->dev, "resident", A->type, text, "resident_cg", &R->kernel));
-    TRY(kry_barrier_create(A->dev, R->kernel, R->group, args, arguments(A, R, args), &R->barrier));
+    TRY(kry_kernel_get(A->dev, "resident", A->type, text, "resident_cg", &kernel));
+    set_call(A, R, NULL, &c);
+    TRY(kry_barrier_create(A->dev, kernel, s.group, c.args, c.count, &R->barrier));
     CHECK(kry_barrier_groups(R->barrier) >= R->groups, KRY_ERR_UNSUPPORTED,
-          "%d groups of %d are wanted at once, '%s' runs %d", R->groups, R->group,
-          A->dev->info.name, kry_barrier_groups(R->barrier));
+          "%d groups of %d are wanted at once, '%s' runs %d", R->groups, s.group, A->dev->info.name,
+          kry_barrier_groups(R->barrier));
 done:
     return st;
 }
@@ -169,22 +176,24 @@ static int candidates(const kry_stencil *A, shape list[MAX_SHAPES])
     return count;
 }
 
-static void release(resident **resident_)
+static void release(kry_device *dev, resident *R)
 {
-    resident *R = *resident_;
-    *resident_ = NULL;
     if (!R) return;
     kry_barrier_release(&R->barrier);
     free(R->host_out);
-    kry_buffer_release(R->dev, &R->out);
-    kry_buffer_release(R->dev, &R->part);
-    kry_buffer_release(R->dev, &R->published);
-    kry_buffer_release(R->dev, &R->set[1]);
-    kry_buffer_release(R->dev, &R->set[0]);
+    kry_buffer_release(dev, &R->out);
+    kry_buffer_release(dev, &R->part);
+    kry_buffer_release(dev, &R->published);
+    kry_buffer_release(dev, &R->set[1]);
+    kry_buffer_release(dev, &R->set[0]);
     free(R);
 }
 
-void kry_stencil_resident_release(kry_stencil *A) { release(&A->resident); }
+void kry_stencil_resident_release(kry_stencil *A)
+{
+    release(A->dev, A->resident);
+    A->resident = NULL;
+}
 
 static kry_status allocate(const kry_stencil *A, resident *R)
 {
@@ -216,12 +225,7 @@ static kry_status prepare(kry_stencil *A)
     int count = candidates(A, list);
     CHECK(count, KRY_ERR_UNSUPPORTED, "%lld unknowns do not fit on the chip", (long long)A->n);
     TRY(kry_alloc(1, sizeof *R, &R));
-    *R = (resident){ .dev = A->dev, .n = (cl_int)A->n };
-    R->pitch = (R->n + LINE - 1) / LINE * LINE;
-    for (int a = 0; a < 3; a++) {
-        R->size[a] = (cl_int)A->size[a];
-        R->weight[a] = number(A->type, A->weight[a]);
-    }
+    R->pitch = (cl_int)((A->n + LINE - 1) / LINE * LINE);
     TRY(allocate(A, R));
     for (int i = 0; i < count; i++) {
         st = try_shape(A, R, list[i]);
@@ -231,7 +235,7 @@ static kry_status prepare(kry_stencil *A)
     A->resident = R;
     R = NULL;
 done:
-    release(&R);
+    release(A->dev, R);
     return st;
 }
 
@@ -253,27 +257,22 @@ done:
     return st;
 }
 
-static double out_at(const resident *R, int i)
+static double out_at(const kry_stencil *A, int i)
 {
-    return R->dev->info.fp64 ? ((const double *)R->host_out)[i]
-                             : (double)((const float *)R->host_out)[i];
+    return kry_number_at(A->dev->info.fp64 ? KRY_F64 : KRY_F32, A->resident->host_out, i);
 }
 
 /* Run a chunk of iterations and read its results. */
 static kry_status launch(const kry_stencil *A, resident *R, const kry_cg_run *run)
 {
     kry_status st = KRY_OK;
-    kry_arg args[MAX_RESIDENT_ARGS];
+    call c;
     bool finished;
 
-    R->steps = run->iterations < KRY_CG_CHUNK ? (cl_int)run->iterations : KRY_CG_CHUNK;
-    R->fresh = run->action == KRY_CG_BEGIN;
-    R->target2 = kry_scalar_of(R->dev, run->target2);
-    R->gamma_arg = kry_scalar_of(R->dev, R->gamma);
-    R->pq_arg = kry_scalar_of(R->dev, R->pq);
-    TRY(kry_barrier_launch(R->barrier, R->groups, args, arguments(A, R, args)));
-    TRY(kry_buffer_read_later(R->dev, R->out, 0,
-                              (size_t)(OUT_HISTORY + R->steps + 1) * kry_acc_size(R->dev),
+    set_call(A, R, run, &c);
+    TRY(kry_barrier_launch(R->barrier, R->groups, c.args, c.count));
+    TRY(kry_buffer_read_later(A->dev, R->out, 0,
+                              (size_t)(OUT_HISTORY + c.steps + 1) * kry_acc_size(A->dev),
                               R->host_out, NULL));
     TRY(kry_barrier_finished(R->barrier, &finished));
     CHECK(finished, KRY_ERR_DEVICE, "kernel resident_cg: its groups waited for each other in vain");
@@ -287,15 +286,15 @@ static kry_status commit(const kry_stencil *A, resident *R, kry_cg_run *run)
     kry_status st = KRY_OK;
     size_t word = kry_type_size(A->type);
 
-    TRY(kry_buffer_copy(R->dev, R->set[!R->current], 0, run->x->buffer,
+    TRY(kry_buffer_copy(A->dev, R->set[!R->current], 0, run->x->buffer,
                         (size_t)run->x->first * word, (size_t)A->n * word));
     R->current = !R->current;
-    R->gamma = out_at(R, OUT_GAMMA);
-    R->pq = out_at(R, OUT_PQ);
-    run->done = (int)out_at(R, OUT_DONE);
-    run->stop = (int)out_at(R, OUT_STOP);
-    run->value = out_at(R, OUT_VALUE);
-    for (int k = 0; k <= run->done; k++) run->history[k] = out_at(R, OUT_HISTORY + k);
+    R->gamma = out_at(A, OUT_GAMMA);
+    R->pq = out_at(A, OUT_PQ);
+    run->done = (int)out_at(A, OUT_DONE);
+    run->stop = (int)out_at(A, OUT_STOP);
+    run->value = out_at(A, OUT_VALUE);
+    for (int k = 0; k <= run->done; k++) run->history[k] = out_at(A, OUT_HISTORY + k);
 done:
     return st;
 }

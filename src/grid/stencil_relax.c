@@ -7,46 +7,17 @@
 #include "operator/op.h"
 #include <stdio.h>
 
-/* A kernel of <stem>.cl. */
-static kry_status get_kernel(const kry_stencil *A, const char *stem, const char *more,
-                             const char *name, kry_kernel **kernel)
-{
-    char defines[KRY_STENCIL_DEFINES];
-
-    kry_stencil_defines(A, more, defines);
-    return kry_kernel_get(A->dev, stem, A->type, defines, name, kernel);
-}
-
 /* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
 
 /* A buffer for an argument that the kernel will not use. */
 static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
-
-/* For aligned vectors and for all. */
-static kry_status make_sweeps(kry_stencil *A, const char *name, kry_sweep sweep[2])
-{
-    kry_status st = KRY_OK;
-    char section[48];
-    kry_kernel *kernel;
-
-    for (int i = 0; i < 2 && !sweep[i].kernel; i++) {
-        int lanes = i ? 1 : A->lanes;
-        snprintf(section, sizeof section, "-DRELAX -DLANES=%d", lanes);
-        TRY(get_kernel(A, "stencil_relax", section, name, &kernel));
-        sweep[i] = kry_stencil_plan(A, lanes, true);
-        sweep[i].kernel = kernel;
-    }
-done:
-    return st;
-}
 
 kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
 {
     kry_stencil *A = self;
     kry_status st = KRY_OK;
 
-    TRY(make_sweeps(A, "stencil_relax", A->relax));
-    TRY(make_sweeps(A, "stencil_scale", A->scale));
+    TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_RELAX, KRY_SWEEP_SCALE_ANYWHERE));
     if (!s) return KRY_OK;
     kry_scalar c0 = kry_scalar_of(A->dev, s->c0), c1 = kry_scalar_of(A->dev, s->c1);
     kry_scalar x_scale = kry_scalar_of(A->dev, s->x_scale != 0 ? s->x_scale : 1),
@@ -71,7 +42,7 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
                              ARG(old->first) };
     const bool anywhere = s->b->first % A->lanes || x->first % A->lanes || old->first % A->lanes ||
                           y->first % A->lanes;
-    const kry_sweep *sweep = s->x ? &A->relax[anywhere] : &A->scale[anywhere];
+    const kry_sweep *sweep = &A->sweep[(s->x ? KRY_SWEEP_RELAX : KRY_SWEEP_SCALE) + anywhere];
     if (s->x) {
         TRY(kry_stencil_exchange(A, sweep, s->x, NULL, rest, COUNT(rest), sum));
     } else {
@@ -83,32 +54,6 @@ done:
 }
 
 /* ---- red and black ------------------------------------------------------------------------- */
-
-/* A sweep over `columns` of points along the last axis, in pieces of that length. */
-static kry_sweep cut(const kry_stencil *A, kry_kernel *kernel, int64_t columns, int64_t length)
-{
-    int64_t last = A->size[A->axes - 1], group = kry_group_size(A->dev);
-    int64_t most = kry_groups_at_once(A->dev, A->dev->shape.per_unit);
-    int64_t work = columns * ((last + length - 1) / length), groups = (work + group - 1) / group;
-
-    return (kry_sweep){ .kernel = kernel,
-                        .work = (cl_int)work,
-                        .length = (cl_int)length,
-                        .width = 1,
-                        .groups = groups < most ? groups : most,
-                        .slab = kry_stencil_is_slab(A) };
-}
-
-/* On CPUs, a sweep in shares of `work`. */
-static kry_sweep shares(const kry_stencil *A, kry_kernel *kernel, int64_t work)
-{
-    return (kry_sweep){ .kernel = kernel,
-                        .work = (cl_int)work,
-                        .length = 1,
-                        .width = 1,
-                        .groups = kry_groups_for_sums(A->dev, A->type, A->n),
-                        .slab = kry_stencil_is_slab(A) };
-}
 
 /* Neighbours across a periodic boundary must differ in colour, too. */
 static kry_status check_colours(const kry_stencil *A)
@@ -127,19 +72,27 @@ done:
     return st;
 }
 
-/* A colour has half of the points, in columns half as long. CPUs share out rows. */
+/* CPUs share out rows. On GPUs a colour has half of the points, in columns half as long. */
 static kry_status make_colours(kry_stencil *A)
 {
     kry_status st = KRY_OK;
-    int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1];
-    int64_t length = A->residual.length;
-    kry_kernel *kernel;
+    const kry_device *dev = A->dev;
+    int64_t rows = A->size[1] * A->size[2], last = A->size[A->axes - 1], length = 1;
+    int64_t group = kry_group_size(dev), most = kry_groups_at_once(dev, dev->shape.per_unit);
+    kry_sweep s = { .width = 1, .slab = kry_stencil_is_slab(A) };
 
-    if (A->colour.kernel) return KRY_OK;
-    TRY(get_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &kernel));
-    A->colour = A->dev->info.cpu_kernels
-                    ? shares(A, kernel, rows)
-                    : cut(A, kernel, (A->size[0] + 1) / 2 * (rows / last), (length + 1) / 2);
+    if (A->sweep[KRY_SWEEP_COLOUR].kernel) return KRY_OK;
+    TRY(kry_stencil_kernel(A, "stencil_relax", "-DCOLOURS -DLANES=1", "stencil_colour", &s.kernel));
+    if (dev->info.cpu_kernels) {
+        s.groups = kry_groups_for_sums(dev, A->type, A->n);
+    } else {
+        length = (A->sweep[KRY_SWEEP_RESIDUAL].length + 1) / 2;
+        rows = (A->size[0] + 1) / 2 * (rows / last) * ((last + length - 1) / length);
+        s.groups = (rows + group - 1) / group;
+        if (s.groups > most) s.groups = most;
+    }
+    s.length = (cl_int)length, s.work = (cl_int)rows;
+    A->sweep[KRY_SWEEP_COLOUR] = s;
 done:
     return st;
 }
@@ -161,7 +114,7 @@ kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const 
         TRY(kry_halo_begin(A->slab.halo, x));
         TRY(kry_halo_end(A->slab.halo));
     }
-    TRY(kry_stencil_launch(A, &A->colour, rest, COUNT(rest)));
+    TRY(kry_stencil_launch(A, &A->sweep[KRY_SWEEP_COLOUR], rest, COUNT(rest)));
 done:
     return st;
 }
@@ -206,7 +159,7 @@ static kry_stencil block_of(const kry_stencil *A)
 
 /* For aligned vectors and for all. In three dimensions with stored faces, work-items take half as
  * many points: 72 registers instead of 128. */
-static kry_status make_poisson(kry_stencil *A, bool scalar)
+static kry_status make_incomplete(kry_stencil *A, bool scalar)
 {
     kry_status st = KRY_OK;
     kry_stencil block = block_of(A);
@@ -214,14 +167,14 @@ static kry_status make_poisson(kry_stencil *A, bool scalar)
     int lanes = A->lanes;
     kry_kernel *kernel;
 
-    if (A->poisson[1].kernel) return KRY_OK;
+    if (A->sweep[KRY_SWEEP_INCOMPLETE_ANYWHERE].kernel) return KRY_OK;
     if (A->axes == 3 && A->face[0] && lanes > 1) lanes /= 2;
     for (int i = 0; i < 2; i++) {
         snprintf(defines, sizeof defines, "-DLANES=%d%s%s", lanes, scalar ? " -DSCALAR" : "",
                  i && lanes > 1 ? " -DANYWHERE" : "");
-        TRY(get_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete", &kernel));
-        A->poisson[i] = kry_stencil_plan(&block, lanes, true);
-        A->poisson[i].kernel = kernel;
+        TRY(kry_stencil_kernel(&block, "stencil_incomplete", defines, "stencil_incomplete",
+                               &kernel));
+        A->sweep[KRY_SWEEP_INCOMPLETE + i] = kry_stencil_plan(&block, kernel, lanes, true);
     }
 done:
     return st;
@@ -233,7 +186,7 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
     kry_status st = KRY_OK;
     double entry = kry_stencil_diagonal_entry(A);
 
-    TRY(make_poisson(A, entry > 0));
+    TRY(make_incomplete(A, entry > 0));
     if (!x) return KRY_OK;
     kry_scalar alpha = kry_scalar_of(A->dev, how->alpha), beta = kry_scalar_of(A->dev, how->beta),
                inverse = kry_scalar_of(A->dev, entry > 0 ? 1 / entry : 0);
@@ -253,7 +206,7 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
                              ARG(part) };
     const bool anywhere =
         x->first % A->lanes || y->first % A->lanes || (how->inverse && d->first % A->lanes);
-    const kry_sweep *sweep = &A->poisson[anywhere];
+    const kry_sweep *sweep = &A->sweep[KRY_SWEEP_INCOMPLETE + anywhere];
     if (sum) sum->count = (cl_int)sweep->groups;
     TRY(kry_stencil_launch(A, sweep, rest, COUNT(rest)));
 done:

@@ -1,13 +1,81 @@
 /*
- * sweep.c - how a sweep over a grid is cut into groups, and launched. Kernels: cl/sweep.clh.
+ * sweep.c - the sweeps over a grid: their kernels, how they are cut into groups, and launched, on
+ * slabs around an exchange with the neighbouring parts. Kernels: cl/sweep.clh.
  */
 #include "grid/stencil.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { GRID_ARGS = 21, REST = 18 };
 
-/* Sweeps are of two widths: a work-item of a GPU takes a vector from vectors that start where it
- * may load one, else a point. */
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* What the ghosts of a side are to the kernels; where layers of another part are, not of interest. */
+static int ghost_define(const kry_stencil *A, int axis, bool high)
+{
+    kry_side side = high ? A->high[axis] : A->low[axis];
+    if (axis == A->axes - 1 && (high ? A->slab.high : A->slab.low)) return 0;
+    return side == KRY_PERIODIC && kry_stencil_wraps(A, axis) ? 2 : kry_ghost(side);
+}
+
+kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
+                              const char *name, kry_kernel **kernel)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "-DAXES=%d -DXL=%d -DXH=%d -DYL=%d -DYH=%d -DZL=%d -DZH=%d%s%s%s%s %s", A->axes,
+             ghost_define(A, 0, false), ghost_define(A, 0, true), ghost_define(A, 1, false),
+             ghost_define(A, 1, true), ghost_define(A, 2, false), ghost_define(A, 2, true),
+             A->variable ? " -DVARIABLE" : "", A->singular ? " -DDRIFT" : "",
+             A->slab.low ? " -DSHARED_LOW" : "", A->slab.high ? " -DSHARED_HIGH" : "", more);
+    return kry_kernel_get(A->dev, stem, A->type, text, name, kernel);
+}
+
+/* The true residual of a single-precision solve is summed in double. */
+const char *kry_stencil_anywhere(const kry_stencil *A)
+{
+    return A->type == KRY_F32 && A->dev->info.fp64 ? "-DLANES=1 -DANYWHERE -DSUM=ACC"
+                                                   : "-DLANES=1 -DANYWHERE";
+}
+
+kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
+{
+    static const struct {
+        const char *stem, *name;
+        bool aligned, heavy;
+    } table[] = {
+        [KRY_SWEEP_APPLY] = { "stencil", "stencil_apply", true, false },
+        [KRY_SWEEP_DIRECTION] = { "stencil", "stencil_direction", true, true },
+        [KRY_SWEEP_STEP] = { "stencil", "stencil_step", true, true },
+        [KRY_SWEEP_APPLY_ANYWHERE] = { "stencil", "stencil_apply", false, false },
+        [KRY_SWEEP_RESIDUAL] = { "stencil", "stencil_residual", false, false },
+        [KRY_SWEEP_DIAGONAL] = { "stencil", "stencil_diagonal", false, false },
+        [KRY_SWEEP_RELAX] = { "stencil_relax", "stencil_relax", true, true },
+        [KRY_SWEEP_RELAX_ANYWHERE] = { "stencil_relax", "stencil_relax", false, true },
+        [KRY_SWEEP_SCALE] = { "stencil_relax", "stencil_scale", true, true },
+        [KRY_SWEEP_SCALE_ANYWHERE] = { "stencil_relax", "stencil_scale", false, true },
+    };
+    kry_status st = KRY_OK;
+    char more[64];
+
+    for (int i = first; i <= last; i++) {
+        int lanes = table[i].aligned ? A->lanes : 1;
+        bool relax = i >= KRY_SWEEP_RELAX;
+        kry_kernel *kernel;
+        if (A->sweep[i].kernel) continue;
+        snprintf(more, sizeof more, "%s-DLANES=%d", relax ? "-DRELAX " : "", lanes);
+        TRY(kry_stencil_kernel(A, table[i].stem,
+                               relax || table[i].aligned ? more : kry_stencil_anywhere(A),
+                               table[i].name, &kernel));
+        A->sweep[i] = kry_stencil_plan(A, kernel, lanes, table[i].heavy);
+    }
+done:
+    return st;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------ */
+
 int kry_stencil_lanes(const kry_stencil *A)
 {
     int lanes = kry_vector_width(A->dev, A->type);
@@ -49,26 +117,27 @@ static void cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
 }
 
 /* Over `last` layers, each of them a piece if they are `apart`, with those groups that fit on the
- * device at once. */
-static kry_sweep plan(const kry_stencil *A, int64_t last, bool apart, int lanes, bool heavy)
+ * device at once; kernel, lanes and heavy are those of `like`. */
+static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last, bool apart)
 {
     /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
      * room for six groups of 128. On an H200 more than fit cost 3 to 12 % (docs/benchmarks.md). */
     enum { HEAVY_PER_UNIT = 6 };
     const kry_device *dev = A->dev;
     int64_t group = kry_group_size(dev), per_group = group;
-    bool few = heavy && dev->shape.per_unit > HEAVY_PER_UNIT;
+    bool few = like->heavy && dev->shape.per_unit > HEAVY_PER_UNIT;
     int64_t most = kry_groups_at_once(dev, few ? HEAVY_PER_UNIT : dev->shape.per_unit);
-    int64_t points = A->slab.layer * last, columns = A->size[0] / lanes;
-    kry_sweep s = { .work = (cl_int)points, .width = 1, .lanes = lanes, .heavy = heavy };
+    int64_t points = A->slab.layer * last, columns = A->size[0] / like->lanes;
+    kry_sweep s = *like;
 
+    s.work = (cl_int)points, s.width = 1;
     s.length = apart ? 1 : (cl_int)last;
     s.slab = kry_stencil_is_slab(A);
     if (dev->info.cpu_kernels) {
         s.groups = kry_groups_for_sums(dev, A->type, points);
     } else {
         if (A->axes == 3) {
-            s.width = tile_width(A, lanes), per_group = 1;
+            s.width = tile_width(A, s.lanes), per_group = 1;
             columns = pieces_of(columns, s.width) * pieces_of(A->size[1], group / s.width);
         }
         s.work = (cl_int)(columns * last);
@@ -76,39 +145,41 @@ static kry_sweep plan(const kry_stencil *A, int64_t last, bool apart, int lanes,
         s.groups = pieces_of(s.work, per_group);
         if (s.groups > most) s.groups = most;
     }
-    s.stride = s.length, s.until = (cl_int)last;
+    s.begin = 0, s.stride = s.length, s.until = (cl_int)last;
     return s;
 }
 
-kry_sweep kry_stencil_plan(const kry_stencil *A, int lanes, bool heavy)
+kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, bool heavy)
 {
-    return plan(A, A->slab.count, false, lanes, heavy);
+    return plan(A, &(kry_sweep){ .kernel = kernel, .lanes = lanes, .heavy = heavy }, A->slab.count,
+                false);
 }
 
-kry_sweep kry_stencil_plan_inner(const kry_stencil *A, const kry_sweep *all)
+/* The same of the layers that need no halo. */
+static kry_sweep plan_inner(const kry_stencil *A, const kry_sweep *all)
 {
     const kry_slab *l = &A->slab;
     int64_t begin = l->low, until = l->count - l->high;
-    kry_sweep s = { .groups = 0 };
 
-    if (begin >= until) return s;
-    s = plan(A, until - begin, false, all->lanes, all->heavy);
-    s.kernel = all->kernel;
+    if (begin >= until) return (kry_sweep){ .groups = 0 };
+    kry_sweep s = plan(A, all, until - begin, false);
     s.begin = (cl_int)begin, s.until = (cl_int)until;
     return s;
 }
 
-kry_sweep kry_stencil_plan_outer(const kry_stencil *A, const kry_sweep *all)
+/* And of the one or two that do. */
+static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
 {
     const kry_slab *l = &A->slab;
     bool both = l->low && l->high && l->count > 1;
-    kry_sweep s = plan(A, both ? 2 : 1, true, all->lanes, all->heavy);
+    kry_sweep s = plan(A, all, both ? 2 : 1, true);
 
-    s.kernel = all->kernel;
     s.begin = l->low ? 0 : (cl_int)l->count - 1, s.until = (cl_int)l->count;
     s.stride = both ? (cl_int)l->count - 1 : 1;
     return s;
 }
+
+/* ---- launches ---------------------------------------------------------------------------------- */
 
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count)
@@ -146,4 +217,30 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
     }
     memcpy(args + n, rest, count * sizeof *rest);
     return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
+}
+
+static kry_status begin_exchange(kry_halo *halo, const kry_vec *x, const kry_direction *d)
+{
+    if (!halo) return KRY_OK;
+    return x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d);
+}
+
+kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
+                                const kry_direction *d, const kry_arg *rest, size_t count,
+                                kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+
+    if (sum) sum->count = (cl_int)s->groups;
+    if (!kry_stencil_is_slab(A)) return kry_stencil_launch(A, s, rest, count);
+    const kry_sweep inner = plan_inner(A, s);
+    kry_sweep outer = plan_outer(A, s);
+    outer.sums_at = (cl_int)inner.groups;
+    if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
+    TRY(begin_exchange(A->slab.halo, x, d));
+    TRY(kry_stencil_launch(A, &inner, rest, count));
+    if (A->slab.halo) TRY(kry_halo_end(A->slab.halo));
+    TRY(kry_stencil_launch(A, &outer, rest, count));
+done:
+    return st;
 }

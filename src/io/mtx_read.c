@@ -1,5 +1,4 @@
 /* mtx_read.c - reading Matrix Market files. */
-#include "base/number.h"
 #include "io/mtx_source.h"
 #include <stdlib.h>
 #include <string.h>
@@ -261,47 +260,35 @@ done:
     return st;
 }
 
-/* Takes the open source over. */
-static kry_status parse(parser *p, kry_mtx **mtx)
+static kry_status read_from(const char *name, const void *bytes, size_t size, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
+    parser p = { .m = NULL };
 
-    TRY(kry_alloc(1, sizeof *p->m, &p->m));
-    TRY(read_header(p));
-    TRY(read_sizes(p));
-    TRY(read_entries(p));
-    *mtx = p->m;
-    p->m = NULL;
+    TRY(kry_mtx_source_open(&p.source, name, bytes, size));
+    TRY(kry_alloc(1, sizeof *p.m, &p.m));
+    TRY(read_header(&p));
+    TRY(read_sizes(&p));
+    TRY(read_entries(&p));
+    *mtx = p.m;
+    p.m = NULL;
 done:
-    kry_mtx_release(&p->m);
-    kry_mtx_source_close(&p->source);
+    kry_mtx_release(&p.m);
+    kry_mtx_source_close(&p.source);
     return st;
 }
 
 kry_status kry_mtx_read(const char *path, kry_mtx **mtx)
 {
-    kry_status st = KRY_OK;
-    parser p = { .m = NULL };
-
     *mtx = NULL;
-    CHECK(path, KRY_ERR_ARGUMENT, "kry_mtx_read: NULL");
-    TRY(kry_mtx_source_open_file(&p.source, path));
-    TRY(parse(&p, mtx));
-done:
-    return st;
+    return path ? read_from(path, NULL, 0, mtx) : kry_fail(KRY_ERR_ARGUMENT, "kry_mtx_read: NULL");
 }
 
 kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_mtx **mtx)
 {
-    kry_status st = KRY_OK;
-    parser p = { .m = NULL };
-
     *mtx = NULL;
-    CHECK(name && (bytes || size == 0), KRY_ERR_ARGUMENT, "kry_mtx_parse: NULL");
-    TRY(kry_mtx_source_open_bytes(&p.source, name, bytes, size));
-    TRY(parse(&p, mtx));
-done:
-    return st;
+    if (!name || (!bytes && size > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_mtx_parse: NULL");
+    return read_from(name, bytes ? bytes : "", size, mtx);
 }
 
 void kry_mtx_release(kry_mtx **mtx)

@@ -1,47 +1,53 @@
-/* mtx_source.c - lines out of files and memory, through zlib where they are gzip'd. Never holds
+/* mtx_source.c - lines out of files and memory, decompressed where they are gzip'd. Never holds
  * more than a chunk of the text. */
 #include "io/mtx_source.h"
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_gzip(const unsigned char *b, size_t size)
+static kry_status broken_gzip(const mtx_source *s, const char *why)
 {
-    return size >= 2 && b[0] == 0x1f && b[1] == 0x8b;
+    return kry_fail(KRY_ERR_PARSE, "%s:%lld: broken gzip: %s", s->name, (long long)s->line + 1,
+                    why);
 }
 
-kry_status kry_mtx_source_open_file(mtx_source *s, const char *path)
+/* Let inflater.next_in have bytes, unless the file has none left. */
+static kry_status read_chunk(mtx_source *s)
 {
     kry_status st = KRY_OK;
+    z_stream *z = &s->inflater;
 
-    memset(s, 0, sizeof *s);
-    s->name = path;
-    TRY(kry_alloc(MTX_CHUNK + 1, 1, &s->buffer));
-    errno = 0;
-    s->file = gzopen(path, "rb"); /* reads plain files too */
-    CHECK(s->file, KRY_ERR_FILE, "cannot open '%s': %s", path,
-          errno ? strerror(errno) : "out of memory");
-    gzbuffer(s->file, 1 << 18);
+    if (z->avail_in) return KRY_OK;
+    if (s->file) {
+        z->next_in = s->chunk;
+        z->avail_in = (uInt)fread(s->chunk, 1, MTX_CHUNK, s->file);
+        CHECK(!ferror(s->file), KRY_ERR_FILE, "cannot read '%s': %s", s->name, strerror(errno));
+    } else {
+        z->next_in = (Bytef *)s->bytes;
+        z->avail_in = (uInt)(s->left < MTX_CHUNK ? s->left : MTX_CHUNK);
+        s->bytes += z->avail_in, s->left -= z->avail_in;
+    }
 done:
-    if (st < 0) kry_mtx_source_close(s);
     return st;
 }
 
-kry_status kry_mtx_source_open_bytes(mtx_source *s, const char *name, const void *bytes,
-                                     size_t size)
+kry_status kry_mtx_source_open(mtx_source *s, const char *name, const void *bytes, size_t size)
 {
     kry_status st = KRY_OK;
+    z_stream *z = &s->inflater;
 
-    memset(s, 0, sizeof *s);
-    s->name = name;
-    s->bytes = bytes;
-    s->left = size;
-    TRY(kry_alloc(MTX_CHUNK + 1, 1, &s->buffer));
-    if (is_gzip(s->bytes, size)) {
-        CHECK(inflateInit2(&s->inflater, 15 + 16) == Z_OK, KRY_ERR_MEMORY,
-              "%s: no memory to decompress it", name);
-        s->inflating = true;
+    *s = (mtx_source){ .name = name, .bytes = bytes, .left = size };
+    if (!bytes) {
+        s->file = fopen(name, "rb");
+        CHECK(s->file, KRY_ERR_FILE, "cannot open '%s': %s", name, strerror(errno));
+    }
+    TRY(kry_alloc(MTX_CHUNK, 1, &s->buffer));
+    TRY(kry_alloc(MTX_CHUNK, 1, &s->chunk));
+    TRY(read_chunk(s));
+    if (z->avail_in >= 2 && z->next_in[0] == 0x1f && z->next_in[1] == 0x8b) {
+        CHECK(inflateInit2(z, 15 + 16) == Z_OK, KRY_ERR_MEMORY, "%s: no memory to decompress it",
+              name);
+        s->gzip = true;
     }
 done:
     if (st < 0) kry_mtx_source_close(s);
@@ -50,85 +56,64 @@ done:
 
 void kry_mtx_source_close(mtx_source *s)
 {
-    if (s->file) gzclose(s->file);
-    if (s->inflating) inflateEnd(&s->inflater);
+    if (s->file) fclose(s->file);
+    if (s->gzip) inflateEnd(&s->inflater);
+    free(s->chunk);
     free(s->buffer);
-    memset(s, 0, sizeof *s);
+    *s = (mtx_source){ .name = NULL };
 }
 
-static kry_status broken_gzip(const mtx_source *s, const char *why)
-{
-    return kry_fail(KRY_ERR_PARSE, "%s:%lld: broken gzip: %s", s->name, (long long)s->line + 1,
-                    why);
-}
-
-static kry_status read_file(mtx_source *s, char *to, size_t room, size_t *got)
-{
-    int code, n = gzread(s->file, to, (unsigned)room);
-    const char *why;
-
-    *got = n > 0 ? (size_t)n : 0;
-    if (n > 0) return KRY_OK;
-    why = gzerror(s->file, &code);
-    if (code == Z_ERRNO)
-        return kry_fail(KRY_ERR_FILE, "cannot read '%s': %s", s->name, strerror(errno));
-    if (n < 0 || code != Z_OK) return broken_gzip(s, why);
-    return KRY_OK;
-}
-
-static kry_status read_gzip_bytes(mtx_source *s, char *to, size_t room, size_t *got)
+/* Decompress from next_in to next_out. Members may follow each other; what else follows the last one
+ * is not text. */
+static kry_status inflate_chunk(mtx_source *s)
 {
     kry_status st = KRY_OK;
     z_stream *z = &s->inflater;
+    int code = inflate(z, Z_NO_FLUSH);
 
-    z->next_out = (Bytef *)to;
-    z->avail_out = (uInt)room;
-    while (z->avail_out && s->left) {
-        z->next_in = (Bytef *)s->bytes;
-        z->avail_in = s->left < UINT_MAX ? (uInt)s->left : UINT_MAX;
-        uInt before = z->avail_in;
-        int code = inflate(z, Z_NO_FLUSH);
-        s->bytes += before - z->avail_in, s->left -= before - z->avail_in;
-        if (code == Z_STREAM_END) {
-            if (!is_gzip(s->bytes, s->left)) { /* what follows the last member is not text */
-                s->left = 0;
-                goto done;
-            }
-            if (inflateReset(z) != Z_OK) TRY(broken_gzip(s, "cannot go on with the next member"));
-        } else if (code != Z_OK) {
-            TRY(broken_gzip(s, z->msg ? z->msg : "unexpected end"));
-        } else if (s->left == 0 && z->avail_out) {
-            TRY(broken_gzip(s, "unexpected end"));
-        }
+    if (code == Z_STREAM_END) {
+        TRY(read_chunk(s));
+        s->over = z->avail_in == 0 || z->next_in[0] != 0x1f;
+        code = inflateReset(z);
     }
+    if (code != Z_OK) TRY(broken_gzip(s, z->msg ? z->msg : "unexpected end"));
 done:
-    *got = room - z->avail_out;
     return st;
 }
 
-static kry_status read_some(mtx_source *s, char *to, size_t room, size_t *got)
+static void copy_chunk(z_stream *z)
 {
-    if (s->file) return read_file(s, to, room, got);
-    if (s->inflating) return read_gzip_bytes(s, to, room, got);
-    *got = s->left < room ? s->left : room;
-    if (*got) memcpy(to, s->bytes, *got);
-    s->bytes += *got, s->left -= *got;
-    return KRY_OK;
+    uInt count = z->avail_in < z->avail_out ? z->avail_in : z->avail_out;
+
+    memcpy(z->next_out, z->next_in, count);
+    z->next_in += count, z->avail_in -= count;
+    z->next_out += count, z->avail_out -= count;
 }
 
-/* Move what is left to the front and fill up behind it. */
+/* Move what is left of the text to the front and fill up behind it. */
 static kry_status refill(mtx_source *s)
 {
     kry_status st = KRY_OK;
-    size_t got = 0;
+    z_stream *z = &s->inflater;
 
     memmove(s->buffer, s->buffer + s->begin, s->end - s->begin);
     s->end -= s->begin, s->begin = 0;
     CHECK(s->end < MTX_CHUNK, KRY_ERR_PARSE, "%s:%lld: the line is longer than %d bytes", s->name,
           (long long)s->line + 1, MTX_CHUNK);
-    TRY(read_some(s, s->buffer + s->end, MTX_CHUNK - s->end, &got));
-    s->end += got;
-    if (got == 0) s->finished = true;
+    z->next_out = (Bytef *)s->buffer + s->end;
+    z->avail_out = (uInt)(MTX_CHUNK - s->end);
+    while (z->avail_out && !s->over) {
+        TRY(read_chunk(s));
+        if (z->avail_in == 0) {
+            if (s->gzip) TRY(broken_gzip(s, "unexpected end"));
+            s->over = true;
+        } else if (s->gzip) {
+            TRY(inflate_chunk(s));
+        } else {
+            copy_chunk(z);
+        }
+    }
+    s->end = MTX_CHUNK - z->avail_out;
 done:
     return st;
 }
@@ -139,7 +124,7 @@ kry_status kry_mtx_source_line(mtx_source *s, const char **line, const char **en
     char *stop;
 
     *line = *end = NULL;
-    while (!(stop = memchr(s->buffer + s->begin, '\n', s->end - s->begin)) && !s->finished)
+    while (!(stop = memchr(s->buffer + s->begin, '\n', s->end - s->begin)) && !s->over)
         TRY(refill(s));
     if (!stop && s->begin == s->end) goto done; /* the file is over */
     if (!stop) stop = s->buffer + s->end;

@@ -9,20 +9,21 @@ enum { MTX_CHUNK = 1 << 20 }; /* bytes looked at together; also the longest line
 
 typedef struct mtx_source {
     const char *name;
-    gzFile file;                /* NULL: bytes in memory */
-    const unsigned char *bytes; /* what is left of them */
+    FILE *file;                 /* NULL: bytes in memory */
+    const unsigned char *bytes; /* the rest of those, not yet in `packed` */
     size_t left;
+    unsigned char
+        *chunk; /* owned, MTX_CHUNK: what was read of the file; inflater.next_in goes on in
+                             it, or in the bytes in memory */
     z_stream inflater;
-    bool inflating;
-    char *buffer;      /* owned, MTX_CHUNK + 1 */
+    bool gzip, over;   /* over: all is in `buffer` or handed out */
+    char *buffer;      /* owned, MTX_CHUNK: text */
     size_t begin, end; /* the part of it that is not yet handed out */
-    bool finished;     /* nothing more to come behind `end` */
     int64_t line;      /* number of the line handed out last */
 } mtx_source;
 
-kry_status kry_mtx_source_open_file(mtx_source *s, const char *path);
-kry_status kry_mtx_source_open_bytes(mtx_source *s, const char *name, const void *bytes,
-                                     size_t size);
+/* Open a file, or `size` bytes in memory. On failure there is nothing to close. */
+kry_status kry_mtx_source_open(mtx_source *s, const char *name, const void *bytes, size_t size);
 void kry_mtx_source_close(mtx_source *s);
 /* The next line without its end; *line = NULL after the last. Returns  KRY_ERR_FILE for a file
  * that cannot be read, KRY_ERR_PARSE for broken gzip and for a line without end. */

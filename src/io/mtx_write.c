@@ -8,28 +8,6 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* A plain or a gzip'd file; the first failure is remembered and everything after it ignored. */
-typedef struct sink {
-    FILE *plain;
-    gzFile gz;
-    bool failed;
-} sink;
-
-static void put(sink *s, const char *text, int length)
-{
-    if (s->failed || length <= 0) return;
-    s->failed = s->gz ? gzwrite(s->gz, text, (unsigned)length) != length
-                      : fwrite(text, 1, (size_t)length, s->plain) != (size_t)length;
-}
-
-static bool close_sink(sink *s)
-{
-    if (s->gz && gzclose(s->gz) != Z_OK) s->failed = true;
-    if (s->plain && fclose(s->plain)) s->failed = true; /* a full disk may show only here */
-    s->gz = NULL, s->plain = NULL;
-    return !s->failed;
-}
-
 /* The fewest of 15, 16 or 17 digits that read back to the bit. In a locale with a decimal comma
  * the comma becomes a point. */
 static int print_double(char *text, size_t size, double value)
@@ -51,30 +29,25 @@ static void remove_file(const char *path)
     if (!stat(path, &info) && S_ISREG(info.st_mode)) remove(path);
 }
 
-static void put_header(sink *s, const kry_mtx *m, const char *comment)
+static void put_header(gzFile file, const kry_mtx *m, const char *comment)
 {
     static const char *const field[] = { "real", "integer", "pattern" };
     static const char *const symmetry[] = { "general", "symmetric", "skew-symmetric" };
-    char line[200];
 
-    put(s, line,
-        snprintf(line, sizeof line, "%%%%MatrixMarket matrix %s %s %s\n",
-                 m->array ? "array" : "coordinate", field[m->field], symmetry[m->symmetry]));
+    gzprintf(file, "%%%%MatrixMarket matrix %s %s %s\n", m->array ? "array" : "coordinate",
+             field[m->field], symmetry[m->symmetry]);
     if (comment) {
-        put(s, "% ", 2);
-        put(s, comment, (int)strcspn(comment, "\r\n"));
-        put(s, "\n", 1);
+        gzputs(file, "% ");
+        gzwrite(file, comment, (unsigned)strcspn(comment, "\r\n"));
+        gzputs(file, "\n");
     }
-    if (m->array)
-        put(s, line,
-            snprintf(line, sizeof line, "%lld %lld\n", (long long)m->rows, (long long)m->cols));
-    else
-        put(s, line,
-            snprintf(line, sizeof line, "%lld %lld %lld\n", (long long)m->rows, (long long)m->cols,
-                     (long long)m->nnz));
+    gzprintf(file, "%lld %lld", (long long)m->rows, (long long)m->cols);
+    if (!m->array) gzprintf(file, " %lld", (long long)m->nnz);
+    gzputs(file, "\n");
 }
 
-static void put_entry(sink *s, const kry_mtx *m, int64_t e)
+/* Returns whether it was written. */
+static bool put_entry(gzFile file, const kry_mtx *m, int64_t e)
 {
     char line[400]; /* a whole number has up to 309 digits */
     int at = 0;
@@ -88,7 +61,7 @@ static void put_entry(sink *s, const kry_mtx *m, int64_t e)
             at += print_double(line + at, sizeof line - (size_t)at, m->val[e]);
     }
     line[at++] = '\n';
-    put(s, line, at);
+    return gzwrite(file, line, (unsigned)at) == at;
 }
 
 /* What could not be read back is not written: of the kind, */
@@ -134,7 +107,7 @@ done:
 kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment)
 {
     kry_status st = KRY_OK;
-    sink s = { .plain = NULL };
+    bool whole = true;
 
     CHECK(path && m && (m->nnz == 0 || (m->val && (m->array || (m->row && m->col)))),
           KRY_ERR_ARGUMENT, "kry_mtx_write: NULL");
@@ -143,14 +116,12 @@ kry_status kry_mtx_write(const char *path, const kry_mtx *m, const char *comment
     size_t length = strlen(path);
     bool gzip = length > 3 && !strcmp(path + length - 3, ".gz");
     errno = 0;
-    if (gzip)
-        s.gz = gzopen(path, "wb6");
-    else
-        s.plain = fopen(path, "wb");
-    CHECK(s.gz || s.plain, KRY_ERR_FILE, "cannot create '%s': %s", path, strerror(errno));
-    put_header(&s, m, comment);
-    for (int64_t e = 0; e < m->nnz && !s.failed; e++) put_entry(&s, m, e);
-    if (!close_sink(&s)) {
+    gzFile file = gzopen(path, gzip ? "wb6" : "wbT"); /* T: plain text */
+    CHECK(file, KRY_ERR_FILE, "cannot create '%s': %s", path, strerror(errno));
+    put_header(file, m, comment);
+    for (int64_t e = 0; e < m->nnz && whole; e++) whole = put_entry(file, m, e);
+    /* gzclose reports earlier failures, too; a full disk may show only there */
+    if (gzclose(file) != Z_OK || !whole) {
         st = kry_fail(KRY_ERR_FILE, "cannot write '%s': %s", path,
                       errno ? strerror(errno) : "the file is not whole");
         remove_file(path);

@@ -6,59 +6,37 @@
 
 #include "operator/op.h"
 
+/* The numbers of a spec. */
 typedef struct kry_problem_spec {
-    int64_t size;    /* N, NX */
-    double eps;      /* weight of the second axis; DECADES */
-    int64_t k;       /* K, W or B; NY */
-    double contrast; /* JUMP */
-    int shape;       /* as kry_problem_shape has it */
+    int axes;      /* of a grid; 0: the problem has none */
+    int64_t size;  /* N, NX */
+    int64_t k;     /* K, W, B, NY */
+    double number; /* EPS, CONTRAST, JUMP, DECADES */
+    int shape;     /* as kry_problem_shape returns it */
     uint64_t seed;
-    const char *func; /* who is asked, for messages */
-    bool entries;     /* of the matrix are wanted */
+    bool entries; /* make the matrix, too */
 } kry_problem_spec;
 
-/* The arrays of n+1 and nnz, which are known. */
-kry_status kry_problem_alloc_entries(kry_problem *p);
+/* Functions that make a problem fill in p->n and all that follows. */
+typedef kry_status kry_problem_maker(const kry_problem_spec *s, kry_problem *p);
 
-/* ---- problem_twophase.c: flow of two phases between walls ---- */
-
+/* problem_grid.c: -sum_a w_a u_aa = f with a known solution; two-phase flow between walls */
+kry_problem_maker kry_problem_poisson, kry_problem_twophase;
 #define KRY_PROBLEM_SHAPES "layers, layers-faces, stripes, bubble and bubbles"
-int kry_problem_shape(const char *name); /* -1: there is none */
-kry_status kry_problem_twophase2d(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_twophase3d(const kry_problem_spec *s, kry_problem *p);
+int kry_problem_shape(const char *name); /* -1: there is none of that name */
+/* problem_mesh.c: solids */
+kry_problem_maker kry_problem_plate, kry_problem_elasticity;
+/* problem_random.c: random matrices and networks */
+kry_problem_maker kry_problem_random, kry_problem_powerlaw, kry_problem_banded, kry_problem_block;
+kry_problem_maker kry_problem_geograph, kry_problem_circuit;
 
-/* ---- problem_random.c: symmetric, diagonally dominant, b = A x for a random x ---- */
-
-kry_status kry_problem_random(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_powerlaw(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_banded(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_block(const kry_problem_spec *s, kry_problem *p);
-
-/* x random in [0, 1), b = A x, for a matrix that is there. */
-kry_status kry_problem_know_solution(const kry_problem_spec *s, kry_problem *p);
-
-/* Row i draws draws(s, i) partners; partner t is partner(s, i, t), not i itself. */
-typedef struct kry_problem_drawing {
-    int64_t (*draws)(const kry_problem_spec *s, int64_t i);
-    int64_t (*partner)(const kry_problem_spec *s, int64_t i, int64_t t, int64_t draws);
-} kry_problem_drawing;
-
-/* The pattern, symmetric, with the diagonal: p->n, nnz, row_ptr and col. */
-kry_status kry_problem_draw(const kry_problem_spec *s, const kry_problem_drawing *d,
-                            kry_problem *p);
-
-/* A partner of row i, near more often than far, as in a matrix that was ordered well: within a
- * range around i, `least` rows at least, that is as likely between 10 and 100 as between 1000 and
- * 10000 rows. Beyond the last row comes the first. `distance` and `side` are streams of random
- * numbers, at `place`. */
-int64_t kry_problem_partner(const kry_problem_spec *s, uint64_t distance, uint64_t side, int64_t i,
-                            uint64_t place, int64_t least);
-
-/* ---- problem_mesh.c, problem_graph.c: symmetric, positive definite, b = A x as well ---- */
-
-kry_status kry_problem_plate2d(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_elasticity2d(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_geograph(const kry_problem_spec *s, kry_problem *p);
-kry_status kry_problem_circuit(const kry_problem_spec *s, kry_problem *p);
+/* Write the columns of row i, ascending, and their values; returns how many there are.
+ *   col, val  NULL: not wanted */
+typedef int64_t kry_problem_row(const void *self, int64_t i, int32_t *col, double *val);
+/* Make a matrix of p->n rows: nnz, row_ptr, col and, if `values`, val. */
+kry_status kry_problem_make_rows(kry_problem_row *row, const void *self, bool values,
+                                 kry_problem *p);
+/* Make a random solution x in [0, 1) and the right-hand side b = A x. */
+kry_status kry_problem_make_solution(uint64_t seed, kry_problem *p);
 
 #endif

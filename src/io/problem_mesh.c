@@ -2,7 +2,6 @@
  * problem_mesh.c - equations of solids in the plane: a plate that is bent, a cantilever of finite
  * elements. Both are ill-conditioned for their size. b = A x for a random x.
  */
-#include "base/random.h"
 #include "io/problem.h"
 
 typedef kry_problem_spec spec;
@@ -23,38 +22,32 @@ static const struct point {
                      { -1, 0, -8 }, { 0, 0, 20 },  { 1, 0, -8 },  { 2, 0, 1 },  { -1, 1, 2 },
                      { 0, 1, -8 },  { 1, 1, 2 },   { 0, 2, 1 } };
 
-static double plate_diagonal(int64_t size, int64_t x, int64_t y)
+static int64_t plate_row(const void *self, int64_t i, int32_t *col, double *val)
 {
-    return 20 - (x == 0) - (y == 0) - (x == size - 1) - (y == size - 1);
-}
+    const int64_t size = ((const spec *)self)->size, x = i % size, y = i / size;
+    int64_t count = 0;
 
-static void plate_fill(int64_t size, kry_problem *p)
-{
-    int64_t entry = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        int64_t x = i % size, y = i / size;
-        for (size_t k = 0; k < COUNT(plate_points); k++) {
-            const struct point *at = &plate_points[k];
-            int64_t px = x + at->x, py = y + at->y;
-            if (px < 0 || px >= size || py < 0 || py >= size) continue;
+    for (size_t k = 0; k < COUNT(plate_points); k++) {
+        const struct point *at = &plate_points[k];
+        int64_t px = x + at->x, py = y + at->y;
+        if (px < 0 || px >= size || py < 0 || py >= size) continue;
+        if (col) {
             bool own = at->x == 0 && at->y == 0;
-            p->col[entry] = (int32_t)(px + size * py);
-            p->val[entry++] = own ? plate_diagonal(size, x, y) : at->value;
+            int sides = (x == 0) + (y == 0) + (x == size - 1) + (y == size - 1);
+            col[count] = (int32_t)(px + size * py);
+            val[count] = at->value - (own ? sides : 0);
         }
-        p->row_ptr[i + 1] = entry;
+        count++;
     }
+    return count;
 }
 
-kry_status kry_problem_plate2d(const spec *s, kry_problem *p)
+kry_status kry_problem_plate(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    int64_t pairs = s->size * (s->size - 1);                 /* next to each other, on one axis */
-    int64_t far = s->size > 1 ? s->size * (s->size - 2) : 0; /* two apart */
     p->n = s->size * s->size;
-    p->nnz = p->n + 4 * pairs + 4 * (s->size - 1) * (s->size - 1) + 4 * far;
-    TRY(kry_problem_alloc_entries(p));
-    plate_fill(s->size, p);
-    TRY(kry_problem_know_solution(s, p));
+    TRY(kry_problem_make_rows(plate_row, s, true, p));
+    TRY(kry_problem_make_solution(s->seed, p));
 done:
     return st;
 }
@@ -94,80 +87,66 @@ typedef struct cantilever {
     double element[8][8];
 } cantilever;
 
-enum { STREAM_STIFF = 21 }; /* beside those of problem_random.c */
-
 static double modulus(const cantilever *c, int64_t x, int64_t y)
 {
+    enum { STREAM_STIFF = 21 }; /* beside those of problem_random.c */
     if (c->jump == 1) return 1;
     return kry_random_unit(c->seed, STREAM_STIFF, (uint64_t)(x + c->nx * y)) < 0.5 ? c->jump : 1;
 }
 
-/* Of the node that is (dx, dy), 0 or 1, from the element's first one. */
+/* The number in its element of the node that is (dx, dy), 0 or 1, from the first one. */
 static int corner(int64_t dx, int64_t dy) { return dy ? 3 - (int)dx : (int)dx; }
 
-/* block := what couples node (x, y) to node (x+dx, y+dy), by all elements that have both, in the
- * same order for both. */
-static void couple(const cantilever *c, int64_t x, int64_t y, int dx, int dy, double block[2][2])
+/* pair := the coupling of row `row` of node (x, y) to both unknowns of node (x+dx, y+dy), summed
+ * over all elements that have both nodes, in the same order for both. */
+static void couple(const cantilever *c, int64_t x, int64_t y, int row, int dx, int dy,
+                   double pair[2])
 {
-    block[0][0] = block[0][1] = block[1][0] = block[1][1] = 0;
+    pair[0] = pair[1] = 0;
     for (int64_t ey = y - 1 + (dy > 0); ey <= y - (dy < 0); ey++) {
         for (int64_t ex = x - 1 + (dx > 0); ex <= x - (dx < 0); ex++) {
             if (ex < 0 || ex >= c->nx || ey < 0 || ey >= c->ny) continue;
             double E = modulus(c, ex, ey);
             int a = 2 * corner(x - ex, y - ey), b = 2 * corner(x + dx - ex, y + dy - ey);
-            for (int row = 0; row < 2; row++)
-                for (int column = 0; column < 2; column++)
-                    block[row][column] += E * c->element[a + row][b + column];
+            for (int column = 0; column < 2; column++)
+                pair[column] += E * c->element[a + row][b + column];
         }
     }
 }
 
-/* Both rows of node (x, y): columns and values behind entry[0] and entry[1] (val NULL: counted
- * only), which move on. */
-static void node_rows(const cantilever *c, int64_t x, int64_t y, int64_t *entry, kry_problem *p)
+static int64_t elasticity_row(const void *self, int64_t i, int32_t *col, double *val)
 {
+    const cantilever *c = self;
+    int64_t x = 1 + i / 2 % c->nx, y = i / 2 / c->nx, count = 0;
+
     for (int dy = -1; dy <= 1; dy++) {
         for (int dx = -1; dx <= 1; dx++) {
-            double block[2][2];
+            double pair[2];
             int64_t other = x - 1 + dx + c->nx * (y + dy);
             if (x + dx < 1 || x + dx > c->nx || y + dy < 0 || y + dy > c->ny) continue;
-            couple(c, x, y, dx, dy, block);
-            for (int row = 0; row < 2; row++) {
-                for (int column = 0; column < 2; column++) {
-                    if (block[row][column] == 0) continue;
-                    if (p->val) p->col[entry[row]] = (int32_t)(2 * other + column);
-                    if (p->val) p->val[entry[row]] = block[row][column];
-                    entry[row]++;
-                }
+            couple(c, x, y, (int)(i % 2), dx, dy, pair);
+            for (int column = 0; column < 2; column++) {
+                if (pair[column] == 0) continue;
+                if (col) col[count] = (int32_t)(2 * other + column);
+                if (val) val[count] = pair[column];
+                count++;
             }
         }
     }
+    return count;
 }
 
-kry_status kry_problem_elasticity2d(const spec *s, kry_problem *p)
+kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    cantilever c = { .nx = s->size, .ny = s->k, .jump = s->contrast, .seed = s->seed };
-    int64_t nodes = s->size * (s->k + 1);
+    cantilever c = { .nx = s->size, .ny = s->k, .jump = s->number, .seed = s->seed };
+
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 8; column++)
             c.element[row][column] = element_entry(row, column);
-    p->n = 2 * nodes;
-    TRY(kry_alloc((size_t)p->n + 1, sizeof *p->row_ptr, &p->row_ptr));
-    for (int64_t k = 0; k < nodes; k++) {
-        int64_t count[2] = { 0, 0 };
-        node_rows(&c, 1 + k % c.nx, k / c.nx, count, p);
-        p->row_ptr[2 * k + 1] = p->row_ptr[2 * k] + count[0];
-        p->row_ptr[2 * k + 2] = p->row_ptr[2 * k + 1] + count[1];
-    }
-    p->nnz = p->row_ptr[p->n];
-    TRY(kry_alloc((size_t)p->nnz, sizeof *p->col, &p->col));
-    TRY(kry_alloc((size_t)p->nnz, sizeof *p->val, &p->val));
-    for (int64_t k = 0; k < nodes; k++) {
-        int64_t entry[2] = { p->row_ptr[2 * k], p->row_ptr[2 * k + 1] };
-        node_rows(&c, 1 + k % c.nx, k / c.nx, entry, p);
-    }
-    TRY(kry_problem_know_solution(s, p));
+    p->n = 2 * s->size * (s->k + 1);
+    TRY(kry_problem_make_rows(elasticity_row, &c, true, p));
+    TRY(kry_problem_make_solution(s->seed, p));
 done:
     return st;
 }

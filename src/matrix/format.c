@@ -1,5 +1,4 @@
 /* format.c - the words that say how a matrix is to be stored: "sell:slice=32,values=given". */
-#include "base/number.h"
 #include "matrix/matrix.h"
 #include <stdio.h>
 #include <string.h>

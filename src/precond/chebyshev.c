@@ -15,7 +15,6 @@
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1;
  *             the largest eigenvalue from the coefficients of conjugate gradients: section 6.7.3
  */
-#include "base/random.h"
 #include "grid/stencil.h"
 #include "operator/op.h"
 #include "operator/op_parts.h"

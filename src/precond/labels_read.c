@@ -1,5 +1,4 @@
 /* labels_read.c - labels from a file, of whole numbers or in the Matrix Market format. */
-#include "base/number.h"
 #include "io/mtx_source.h"
 #include "precond/labels.h"
 #include <kry/io.h>
@@ -47,7 +46,7 @@ static kry_status read_plain(const char *path, int64_t n, int32_t *labels, bool 
     const char *at, *end;
     int64_t got = 0;
 
-    TRY(kry_mtx_source_open_file(&s, path));
+    TRY(kry_mtx_source_open(&s, path, NULL, 0));
     for (;;) {
         TRY(kry_mtx_source_line(&s, &at, &end));
         if (!at) break;

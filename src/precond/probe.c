@@ -1,7 +1,6 @@
 /*
  * probe.c - test with a few products whether an operator is symmetric and positive definite.
  */
-#include "base/random.h"
 #include "operator/op.h"
 #include <float.h>
 #include <kry/precond.h>

@@ -1,0 +1,262 @@
+/*
+ * problem_grid.c - model problems on grids: poisson2d, poisson3d, anisotropic2d, twophase2d,
+ * twophase3d.
+ *
+ * N points or cells a side, x fastest, everything scaled by h^2. The parameters of the stencil come
+ * first; the entries of the matrix are made from them.
+ */
+#include "grid/host_grid.h"
+#include "io/problem.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef kry_problem_spec spec;
+
+static const double pi = 3.14159265358979323846;
+
+/* ---- the matrix -------------------------------------------------------------------------- */
+
+/* Make a grid with the same on all sides, and 1 for all factors but that of the second axis. */
+static kry_status make_grid(const spec *s, kry_side side, double second, kry_problem *p,
+                            kry_stencil_params **grid)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_alloc(1, sizeof **grid, grid));
+    **grid = *KRY_STENCIL();
+    p->grid = *grid; /* the problem owns it and its arrays from here on */
+    p->n = 1;
+    for (int a = 0; a < s->axes; a++) {
+        (*grid)->size[a] = s->size;
+        (*grid)->spacing[a] = 1;
+        (*grid)->diffusion[a] = a == 1 ? second : 1;
+        (*grid)->low[a] = (*grid)->high[a] = side;
+        p->n *= s->size;
+    }
+    p->nnz = (2 * s->axes + 1) * p->n - 2 * s->axes * (p->n / s->size);
+done:
+    return st;
+}
+
+/* The diagonal is the sum of the others in the order of the axes, as kry_stencil_matrix adds them
+ * up; with constant coefficients last axis first. */
+static double diagonal_of(const kry_host_grid *g, const kry_host_face face[6])
+{
+    double sum = 0;
+
+    if (g->params->coefficient)
+        for (int f = 0; f < 2 * g->axes; f++) sum += face[f].weight;
+    else
+        for (int a = g->axes - 1; a >= 0; a--) sum += 2 * g->weight[a];
+    return sum;
+}
+
+static void put(int64_t column, double value, int64_t *count, int32_t *col, double *val)
+{
+    if (col) col[*count] = (int32_t)column;
+    if (val) val[*count] = value;
+    ++*count;
+}
+
+/* Row i: neighbours below in falling stride, the diagonal, neighbours above. */
+static int64_t grid_row(const void *self, int64_t i, int32_t *col, double *val)
+{
+    const kry_host_grid *g = self;
+    kry_host_face face[6] = { 0 };
+    int64_t count = 0;
+
+    for (int f = 0; f < 2 * g->axes; f++) {
+        int64_t at = i / g->stride[f / 2] % g->size[f / 2];
+        face[f] = kry_host_face_of(g, i, at, f / 2, f % 2);
+    }
+    for (int f = 2 * g->axes - 2; f >= 0; f -= 2)
+        if (face[f].cell >= 0) put(face[f].cell, -face[f].weight, &count, col, val);
+    put(i, diagonal_of(g, face), &count, col, val);
+    for (int f = 1; f < 2 * g->axes; f += 2)
+        if (face[f].cell >= 0) put(face[f].cell, -face[f].weight, &count, col, val);
+    return count;
+}
+
+static kry_status make_entries(const spec *s, kry_problem *p)
+{
+    if (!s->entries) return KRY_OK;
+    const kry_host_grid g = kry_host_grid_of(p->grid, KRY_F64);
+    return kry_problem_make_rows(grid_row, &g, true, p);
+}
+
+/* ---- poisson2d, poisson3d, anisotropic2d ------------------------------------------------------
+ *
+ * N interior points a side, h = 1/(N+1). With weights w_a on the axes the equation is
+ * -sum_a w_a u_aa = f, and
+ *     u = prod_a sin^2(pi x_a),   u_aa = 2 pi^2 cos(2 pi x_a) prod_{b != a} sin^2(pi x_b).
+ */
+
+/* u and h^2 f at point i; sin2 and cos2: sin^2(pi x) and cos(2 pi x) of the points of an axis */
+static void known_solution(const kry_stencil_params *g, int axes, int64_t i, const double *sin2,
+                           const double *cos2, double *u, double *f)
+{
+    const int64_t size = g->size[0], at[3] = { i % size, i / size % size, i / size / size };
+    double h = 1.0 / ((double)size + 1), sum = 0;
+
+    *u = 1;
+    for (int a = 0; a < axes; a++) {
+        double term = g->diffusion[a] * cos2[at[a]];
+        for (int b = 0; b < axes; b++)
+            if (b != a) term *= sin2[at[b]];
+        sum += term;
+        *u *= sin2[at[a]];
+    }
+    *f = -2 * pi * pi * h * h * sum;
+}
+
+kry_status kry_problem_poisson(const spec *s, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    kry_stencil_params *grid = NULL;
+    double *sin2 = NULL, *cos2 = NULL;
+
+    TRY(make_grid(s, KRY_DIRICHLET, s->number, p, &grid));
+    TRY(make_entries(s, p));
+    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
+    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->solution));
+    TRY(kry_alloc((size_t)s->size, sizeof(double), &sin2));
+    TRY(kry_alloc((size_t)s->size, sizeof(double), &cos2));
+    for (int64_t i = 0; i < s->size; i++) {
+        double x = ((double)i + 1) / ((double)s->size + 1);
+        sin2[i] = sin(pi * x) * sin(pi * x);
+        cos2[i] = cos(2 * pi * x);
+    }
+    for (int64_t i = 0; i < p->n; i++)
+        known_solution(grid, s->axes, i, sin2, cos2, &p->solution[i], &p->rhs[i]);
+done:
+    free(cos2);
+    free(sin2);
+    return st;
+}
+
+/* ---- twophase2d, twophase3d --------------------------------------------------------------------
+ *
+ * Two fluids, or rocks, between walls: -div(k grad u) = f, k = 1 in one phase and eps = 1/CONTRAST
+ * in the other, no flux through any side. N cells a side, h = 1/N. The matrix is singular: constants
+ * give zero.
+ *
+ * Source   R. Gupta, C. Vuik, C. W. J. Lemmens, whose equation (9) is a row of `layers`.
+ */
+
+/* A cell. */
+typedef struct place {
+    int axes;
+    int64_t size, at[3];
+    int64_t up; /* at[] along the last axis: across the layers */
+} place;
+
+static place place_of(const spec *s, int64_t i)
+{
+    const int64_t N = s->size;
+    place c = { .axes = s->axes, .size = N, .at = { i % N, i / N % N, i / N / N } };
+    c.up = c.at[s->axes - 1];
+    return c;
+}
+
+/* Is the cell's centre nearer than `radius` to the nearest of count^axes centres, spread evenly?
+ * In units of h / (2 count) all is whole but for the radius: no cell is on the edge by rounding. */
+static bool in_ball(const place *c, int64_t count, double radius)
+{
+    double away = 0, far = 2 * radius * (double)(count * c->size);
+    for (int a = 0; a < c->axes; a++) {
+        int64_t x = 2 * c->at[a] + 1, ball = count * x / (2 * c->size);
+        double d = (double)(count * x - c->size * (2 * ball + 1));
+        away += d * d;
+    }
+    return away < far * far;
+}
+
+static bool below_middle(const place *c) { return c->up < c->size / 2; }
+static bool even_stripe(const place *c) { return 4 * (2 * c->up + 1) / c->size % 2 == 0; }
+static bool in_bubble(const place *c) { return in_ball(c, 1, 0.25); }
+static bool in_bubbles(const place *c) { return in_ball(c, 3, 1.0 / 12); }
+
+enum { LAYERS }; /* the first one has faces of its own */
+static const struct shape {
+    const char *name;
+    bool (*first)(const place *c); /* whether the cell is in the phase with k = 1 */
+} shapes[] = {
+    { "layers", below_middle }, { "layers-faces", below_middle }, { "stripes", even_stripe },
+    { "bubble", in_bubble },    { "bubbles", in_bubbles },
+};
+
+int kry_problem_shape(const char *name)
+{
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        if (!strcmp(name, shapes[s].name)) return (int)s;
+    return -1;
+}
+
+static bool on_interface(const spec *s, const place *c)
+{
+    return s->shape == LAYERS && c->up == c->size / 2;
+}
+
+/* A cell that an interface halves has the larger coefficient, to which its faces, (1 + eps)/2, are
+ * nearer. */
+static double cell_coefficient(const spec *s, const place *c)
+{
+    double eps = 1 / s->number;
+    if (on_interface(s, c)) return eps > 1 ? eps : 1;
+    return shapes[s->shape].first(c) ? 1 : eps;
+}
+
+/* The upper face of a cell along an axis, in `layers`: within the row of the interface the mean. */
+static double face_coefficient(const spec *s, const place *c, int axis)
+{
+    double eps = 1 / s->number;
+    if (axis < c->axes - 1 && on_interface(s, c)) return (1 + eps) / 2;
+    return below_middle(c) ? 1 : eps;
+}
+
+static kry_status make_phases(const spec *s, int64_t n, kry_stencil_params *grid)
+{
+    kry_status st = KRY_OK;
+    double *cell = NULL, *face[3] = { NULL };
+
+    TRY(kry_alloc((size_t)n, sizeof *cell, &cell));
+    grid->coefficient = cell;
+    for (int a = 0; a < s->axes && s->shape == LAYERS; a++) {
+        TRY(kry_alloc((size_t)n, sizeof(double), &face[a]));
+        grid->face[a] = face[a];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const place c = place_of(s, i);
+        cell[i] = cell_coefficient(s, &c);
+        for (int a = 0; a < 3 && face[a]; a++) face[a][i] = face_coefficient(s, &c, a);
+    }
+done:
+    return st;
+}
+
+/* G. E. P. Box, M. E. Muller, A note on the generation of random normal deviates, 1958. */
+static double random_normal(uint64_t seed, uint64_t i)
+{
+    enum { STREAM_RADIUS, STREAM_ANGLE };
+    double u = 1 - kry_random_unit(seed, STREAM_RADIUS, i);
+    return sqrt(-2 * log(u)) * cos(2 * pi * kry_random_unit(seed, STREAM_ANGLE, i));
+}
+
+kry_status kry_problem_twophase(const spec *s, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+    kry_stencil_params *grid = NULL;
+    double sum = 0;
+
+    p->singular = true;
+    TRY(make_grid(s, KRY_NEUMANN, 1, p, &grid));
+    TRY(make_phases(s, p->n, grid));
+    TRY(make_entries(s, p));
+    TRY(kry_alloc((size_t)p->n, sizeof(double), &p->rhs));
+    for (int64_t i = 0; i < p->n; i++) sum += p->rhs[i] = random_normal(s->seed, (uint64_t)i);
+    /* As much flows in as out: the sum over all cells is zero. */
+    for (int64_t i = 0; i < p->n; i++) p->rhs[i] -= sum / (double)p->n;
+done:
+    return st;
+}
