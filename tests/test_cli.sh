@@ -276,6 +276,37 @@ expect 0 '"converged": true' solve "$dir/good.mtx" --rhs "$dir/b.mtx" --out "$di
     --atol 1e-9 --json
 expect 2 '.' solve "$dir/good.mtx" --format csr --out "$dir/no/such/place.mtx"
 expect 2 '.' solve "$dir/good.mtx" --format csr --plot "$dir/no/such/place.svg"
+# Outputs are tried before the work, take their names when they are whole, and go where links lead.
+expect 2 'same file' solve "$dir/good.mtx" -o "$dir/../$(basename "$dir")/good.mtx"
+expect 2 'same file' solve --problem poisson2d:4 -o "$dir/x" --plot "$dir/x"
+expect 2 'is a folder' solve --problem poisson2d:4 -o "$dir"
+expect 2 'No such file' solve --problem poisson2d:4 -o "$dir/no/such.mtx"
+[ -s "$dir/out" ] && fail 'a solve before its output was found to be impossible'
+expect 2 'cannot write' solve --problem poisson2d:20 --plot /dev/full
+[ -c /dev/full ] || fail 'a device was removed'
+echo old >"$dir/target.svg"
+chmod 640 "$dir/target.svg"
+ln -s target.svg "$dir/link.svg"
+expect 0 'converged' solve --problem poisson2d:20 --plot "$dir/link.svg"
+[ -L "$dir/link.svg" ] || fail 'the link is gone'
+tail -1 "$dir/target.svg" | grep -q '^</svg>' || fail 'no picture behind the link'
+[ "$(stat -c %a "$dir/target.svg")" = 640 ] || fail 'the mode of a file has changed'
+set -- "$dir"/.kry-*
+[ -e "$1" ] && fail "left behind: $1"
+
+# Ctrl-C ends a solve: the iterate is reported and written. A busy machine may take long to begin with it.
+interrupted()
+{
+    "$kry" solve --problem poisson2d:300 --method jacobi --rtol 1e-15 --maxit 100000000 \
+        -o "$dir/stopped.mtx" >"$dir/out" 2>"$dir/err" </dev/null &
+    sleep "$1"
+    kill -INT $!
+    wait $!
+    [ $? -eq 130 ] && grep -q 'the monitor asked to stop' "$dir/out" && grep -q '^90000 1$' "$dir/stopped.mtx"
+}
+checks=$((checks + 1))
+expect 1 'iteration_limit' solve --problem poisson2d:300 --method jacobi --maxit 50 --json # compiles kernels
+interrupted 2 || interrupted 8 || interrupted 30 || fail 'Ctrl-C during a solve'
 
 # ---- device and surroundings ------------------------------------------------------------------
 small='solve --problem poisson2d:32 --method cg --rtol 1e-6 --json'

@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 #include "json.h"
+#include "output.h"
 #include "source.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static kry_status write_lower(const char *path, const kry_problem *p, const char
             mtx.val[mtx.nnz++] = p->val[e];
         }
     }
-    TRY(kry_mtx_write(path, &mtx, comment));
+    TRY(write_matrix(path, &mtx, comment));
 done:
     free(mtx.row);
     free(mtx.col);
@@ -50,6 +51,12 @@ kry_status generate_run(const options *o)
     char comment[160];
     CHECK(o->word_count == 1, KRY_ERR_PARSE, "needs one SPEC, but %d are given", o->word_count);
     CHECK(o->out, KRY_ERR_PARSE, "needs -o FILE.mtx");
+    TRY(output_differs(o->out, o->rhs));
+    TRY(output_differs(o->out, o->solution));
+    TRY(output_differs(o->rhs, o->solution));
+    TRY(output_check(o->out));
+    TRY(output_check(o->rhs));
+    TRY(output_check(o->solution));
     int64_t seed = options_whole(o->seed, 1);
     TRY(source_open(NULL, o->words[0], (uint64_t)seed, NULL, &s));
     snprintf(comment, sizeof comment, "kry generate %s --seed %lld", s.name, (long long)seed);

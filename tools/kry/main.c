@@ -2,6 +2,7 @@
  * main.c - the program kry: find the command, run it, turn its status into the exit status.
  */
 #include "commands.h"
+#include "interrupt.h"
 #include "text.h"
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,9 @@ static const command commands[] = {
       "cg\n"
       "with its own; one on a grid as a stencil, without a matrix. rtol 1e-8 (double) or 1e-5\n"
       "(single).\n\n" PROBLEMS
-      "\nExit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure.\n",
+      "\nCtrl-C ends the solve, and its last iterate is reported and written; again: at once.\n"
+      "Exit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure, 130 "
+      "Ctrl-C.\n",
       solve_run },
     { "info", "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--check-precond] [--json]",
       "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
@@ -145,5 +148,5 @@ int main(int argc, char **argv)
         st = kry_fail(KRY_ERR_FILE, "cannot write to the standard output");
     if (st < 0)
         fprintf(stderr, "kry%s%s: %s\n", cmd ? " " : "", cmd ? cmd->name : "", kry_last_error());
-    return exit_status(st);
+    return interrupt_came() && st >= 0 ? EXIT_INTERRUPTED : exit_status(st);
 }

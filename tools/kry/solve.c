@@ -2,6 +2,8 @@
  * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
 #include "commands.h"
+#include "interrupt.h"
+#include "output.h"
 #include "plot.h"
 #include "progress.h"
 #include "report.h"
@@ -147,6 +149,20 @@ static const char *word_or(const options *o, const char *name, const char *fallb
     return given ? given : fallback;
 }
 
+/* Shows how far the solve has come, and ends it after Ctrl-C. */
+static int watch(void *user, const kry_iteration *it)
+{
+    if (progress_wanted()) progress_monitor(user, it);
+    return interrupt_came();
+}
+
+/* A monitor that is called at every k-th iterate keeps solvers from running ahead: with --check-every there
+ * is one only if somebody looks on. */
+static bool watched(const options *o)
+{
+    return progress_wanted() || !options_solver(o, "check-every");
+}
+
 static kry_status create_solver(solve *s)
 {
     kry_status st = KRY_OK;
@@ -160,8 +176,7 @@ static kry_status create_solver(solve *s)
     r->null_space = word_or(&s->o, "null-space", "project");
     TRY(options_solver_text(&s->o, text));
     double start = now();
-    TRY(kry_solver_create(s->A, text, progress_wanted() ? progress_monitor : NULL, &s->progress,
-                          &s->solver));
+    TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, &s->progress, &s->solver));
     r->setup_seconds = now() - start;
 done:
     return st;
@@ -172,6 +187,7 @@ static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
     TRY(allocate((size_t)s->src.rows, sizeof(double), &s->x));
+    if (watched(&s->o)) interrupt_catch();
     TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
 done:
     progress_erase(&s->progress);
@@ -251,6 +267,11 @@ kry_status solve_run(const options *o)
     CHECK(o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);
+    TRY(output_differs(o->out, o->word_count ? o->words[0] : NULL));
+    TRY(output_differs(o->plot, o->word_count ? o->words[0] : NULL));
+    TRY(output_differs(o->out, o->plot));
+    TRY(output_check(o->out));
+    TRY(output_check(o->plot));
     TRY(prepare(&s));
     TRY(create_solver(&s));
     TRY(solve_system(&s));

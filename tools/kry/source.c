@@ -2,6 +2,7 @@
  * source.c - where a matrix comes from: a Matrix Market file or a generated problem.
  */
 #include "source.h"
+#include "output.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -274,8 +275,19 @@ done:
     return st;
 }
 
+kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment)
+{
+    kry_status st = KRY_OK;
+    output o;
+
+    TRY(output_begin(path, &o));
+    st = output_end(&o, kry_mtx_write(o.temporary, mtx, comment));
+done:
+    return st;
+}
+
 kry_status write_vector(const char *path, int64_t n, double *values, const char *comment)
 {
     kry_mtx mtx = { .array = true, .rows = n, .cols = 1, .nnz = n, .val = values };
-    return kry_mtx_write(path, &mtx, comment);
+    return write_matrix(path, &mtx, comment);
 }

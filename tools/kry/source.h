@@ -52,6 +52,8 @@ kry_status sparse_asymmetry(const sparse *A, asymmetry *a);
 
 /* An n-vector of a file: array or coordinate format, one column, general. */
 kry_status read_vector(const char *path, int64_t n, double *values);
+/* kry_mtx_write to a file that gets its name once it is whole (output.h). */
+kry_status write_matrix(const char *path, const kry_mtx *mtx, const char *comment);
 kry_status write_vector(const char *path, int64_t n, double *values, const char *comment);
 
 /* Numbers for a device: `values` itself for double, else a copy in *owned (to be freed). */

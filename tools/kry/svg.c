@@ -2,6 +2,7 @@
  * svg.c - what the pictures are made of.
  */
 #include "svg.h"
+#include "output.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,12 @@ const char svg_ink[] = "#222", svg_faint[] = "#666";
 kry_status svg_open(const char *path, int width, int height, FILE **file)
 {
     kry_status st = KRY_OK;
-    *file = fopen(path, "w");
-    CHECK(*file, KRY_ERR_FILE, "cannot write %s: %s", path, strerror(errno));
+    output o;
+
+    *file = NULL;
+    TRY(output_begin(path, &o));
+    *file = fopen(o.temporary, "w");
+    CHECK(*file, KRY_ERR_FILE, "cannot write '%s': %s", path, strerror(errno));
     fprintf(*file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
@@ -25,12 +30,15 @@ done:
 kry_status svg_close(const char *path, FILE **file)
 {
     kry_status st = KRY_OK;
+    output o;
+
     fputs("</svg>\n", *file);
     bool failed = ferror(*file) != 0;
     failed |= fclose(*file) != 0;
     *file = NULL;
-    if (failed) remove(path);
-    CHECK(!failed, KRY_ERR_FILE, "cannot write %s to its end", path);
+    TRY(output_find(path, &o));
+    if (failed) st = kry_fail(KRY_ERR_FILE, "cannot write '%s' to its end", path);
+    st = output_end(&o, st);
 done:
     return st;
 }

@@ -11,7 +11,7 @@ extern const char svg_ink[], svg_faint[]; /* colours of text */
 
 /* A file with a white page of this size on it. Returns  KRY_ERR_FILE. */
 kry_status svg_open(const char *path, int width, int height, FILE **file);
-/* End the page. Takes *file over; a file that could not be written whole is removed. */
+/* End the page, and give the file its name (output.h). Takes *file over. */
 kry_status svg_close(const char *path, FILE **file);
 
 void svg_escaped(FILE *f, const char *text); /* text that may have < and & in it */
