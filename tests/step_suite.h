@@ -92,19 +92,14 @@ enum { PARTS = 5, SLOT = 2, SLOTS = 4, ITERATION = 7 };
 static void acc_write(cl_mem buffer, const double *numbers, int64_t n)
 {
     void *host = in_type(acc_type(), numbers, n);
-    assert_int_equal(clEnqueueWriteBuffer(kry_device_queue(device()), buffer, CL_TRUE, 0,
-                                          (size_t)n * kry_type_size(acc_type()), host, 0, NULL,
-                                          NULL),
-                     CL_SUCCESS);
+    OK(kry_buffer_write(device(), buffer, 0, (size_t)n * kry_type_size(acc_type()), host));
     free(host);
 }
 
 static cl_mem acc_buffer(const double *numbers, int64_t n)
 {
-    cl_int err;
-    cl_mem buffer = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
-                                   (size_t)n * kry_type_size(acc_type()), NULL, &err);
-    assert_int_equal(err, CL_SUCCESS);
+    cl_mem buffer;
+    OK(kry_buffer_create(device(), (size_t)n * kry_type_size(acc_type()), &buffer));
     acc_write(buffer, numbers, n);
     return buffer;
 }
@@ -113,9 +108,7 @@ static void acc_read(cl_mem buffer, double *numbers, int64_t n)
 {
     double raw[64];
     assert_in_range(n, 0, 64);
-    assert_int_equal(clEnqueueReadBuffer(kry_device_queue(device()), buffer, CL_TRUE, 0,
-                                         (size_t)n * kry_type_size(acc_type()), raw, 0, NULL, NULL),
-                     CL_SUCCESS);
+    OK(kry_buffer_read(device(), buffer, 0, (size_t)n * kry_type_size(acc_type()), raw));
     for (int64_t i = 0; i < n; i++) numbers[i] = at(acc_type(), raw, i);
 }
 
@@ -154,9 +147,9 @@ static void step_release(step *s)
 {
     kry_sum_release(&s->rho);
     kry_sum_release(&s->pq);
-    clReleaseMemObject(s->in);
-    clReleaseMemObject(s->out);
-    clReleaseMemObject(s->history);
+    kry_buffer_release(device(), &s->in);
+    kry_buffer_release(device(), &s->out);
+    kry_buffer_release(device(), &s->history);
     free(s->z), free(s->old);
 }
 

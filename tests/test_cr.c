@@ -306,6 +306,7 @@ static kry_status negate(void *self, double alpha, const kry_vec *x, double beta
 static void cr_create__preconditioners_it_cannot_use(void **state)
 {
     kry_type type = type_of(state);
+    NOT_ON_HOST("deflation");
     static const kry_op_table table = { sizeof table, "minus", .apply = negate };
     static const int32_t labels[30] = { [10] = 1, 1, 1, 1, 1, 1, 1 };
     chain c = chain_of(30, 3, 3);
@@ -341,6 +342,7 @@ static void cr_create__preconditioners_it_cannot_use(void **state)
 static void cr_solve__on_a_team(void **state)
 {
     kry_type type = type_of(state);
+    NOT_ON_HOST("teams");
     chain c = chain_of(MOST, 2.1, 2.1);
     static const char words[] = "method=cr precond=jacobi rtol=1e-5";
     outcome one = solve(type, &c, words), first = { .status = 0 };

@@ -406,20 +406,20 @@ static void kernel__spare_while_taken(void **state)
     (void)state;
 
     OK(kry_kernel_get(device(), "vec", KRY_F32, "", "vec_fill", &k));
-    OK(kry_kernel_take(k, &first));
+    OK(kry_kernel_take(device(), k, &first));
     assert_ptr_equal(first, k);
-    OK(kry_kernel_take(k, &second));
+    OK(kry_kernel_take(device(), k, &second));
     assert_ptr_not_equal(second, k);
     assert_ptr_not_equal(second->handle, k->handle);
     assert_string_equal(second->name, "vec_fill");
     kry_test_fail_at = 0;
-    assert_int_equal(kry_kernel_take(k, &third), KRY_ERR_MEMORY);
+    assert_int_equal(kry_kernel_take(device(), k, &third), KRY_ERR_MEMORY);
     kry_test_fail_at = -1;
     assert_null(third);
-    OK(kry_kernel_take(k, &third));
+    OK(kry_kernel_take(device(), k, &third));
     assert_true(third != first && third != second);
     kry_kernel_give_back(second);
-    OK(kry_kernel_take(k, &second)); /* no other one is made */
+    OK(kry_kernel_take(device(), k, &second)); /* no other one is made */
     assert_ptr_equal(second, k->spare);
     assert_ptr_equal(third, k->spare->spare);
     assert_null(third->spare);

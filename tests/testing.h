@@ -160,6 +160,10 @@ static kry_device *device(void)
     return test_dev = k->dev;
 }
 
+/* Leave a test of what the host device does not do. */
+#define NOT_ON_HOST(what) \
+    if (kry_device_is_host(device())) SKIP("no " what " on the host device")
+
 /* Sums and scalars are of this type. */
 MAYBE_UNUSED static kry_type acc_type(void)
 {
@@ -296,10 +300,7 @@ static void guarded_write(guarded *g, const double *numbers)
     for (int64_t i = 0; i < g->all; i++) put(g->type, host, i, guard_value);
     for (int64_t i = 0; i < g->numbers; i++)
         put(g->type, host, g->first + i, numbers ? numbers[i] : (double)NAN);
-    assert_int_equal(clEnqueueWriteBuffer(kry_device_queue(device()), g->buffer, CL_TRUE, 0,
-                                          (size_t)g->all * kry_type_size(g->type), host, 0, NULL,
-                                          NULL),
-                     CL_SUCCESS);
+    OK(kry_buffer_write(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
     free(host);
 }
 
@@ -309,13 +310,10 @@ MAYBE_UNUSED static void poison(guarded *g) { guarded_write(g, NULL); }
 MAYBE_UNUSED static guarded guarded_create(kry_type type, int64_t n, int64_t k, int64_t offset,
                                            const double *numbers)
 {
-    cl_int err;
     guarded g = { .type = type, .numbers = n * k, .first = GUARD + offset };
 
     g.all = g.first + g.numbers + GUARD;
-    g.buffer = clCreateBuffer(kry_device_context(device()), CL_MEM_READ_WRITE,
-                              (size_t)g.all * kry_type_size(type), NULL, &err);
-    assert_int_equal(err, CL_SUCCESS);
+    OK(kry_buffer_create(device(), (size_t)g.all * kry_type_size(type), &g.buffer));
     OK(kry_vec_wrap(device(), type, n, k, g.buffer, g.first, &g.v));
     guarded_write(&g, numbers);
     return g;
@@ -328,10 +326,7 @@ MAYBE_UNUSED static double *guarded_read(const guarded *g)
     double *numbers = calloc((size_t)g->numbers + 1, sizeof *numbers);
     assert_non_null(host);
     assert_non_null(numbers);
-    assert_int_equal(clEnqueueReadBuffer(kry_device_queue(device()), g->buffer, CL_TRUE, 0,
-                                         (size_t)g->all * kry_type_size(g->type), host, 0, NULL,
-                                         NULL),
-                     CL_SUCCESS);
+    OK(kry_buffer_read(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
     for (int64_t i = 0; i < g->all; i++) {
         bool inside = i >= g->first && i < g->first + g->numbers;
         double v = at(g->type, host, i);
@@ -348,8 +343,7 @@ MAYBE_UNUSED static double *guarded_read(const guarded *g)
 MAYBE_UNUSED static void guarded_release(guarded *g)
 {
     kry_vec_release(&g->v);
-    if (g->buffer) clReleaseMemObject(g->buffer);
-    g->buffer = NULL;
+    if (g->buffer) kry_buffer_release(device(), &g->buffer);
 }
 
 /* The same bits, NaN included. */

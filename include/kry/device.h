@@ -1,5 +1,5 @@
 /*
- * device.h - an OpenCL device with its queue, its profile and its compiled programs.
+ * device.h - a device with its queue, its profile and its compiled programs: one of OpenCL, or the host.
  */
 #ifndef KRY_DEVICE_H
 #define KRY_DEVICE_H
@@ -33,8 +33,9 @@ typedef struct kry_device_info {
  * Open a device.
  *
  *   spec    "gpu", "cpu", "gpu:1" (the second GPU), or a part of a device's or platform's
- *           name in any case; NULL: the environment variable KRY_DEVICE, and without that the
- *           first GPU, else the first device of any kind
+ *           name in any case; "host": C functions in place of kernels, for which no OpenCL is
+ *           needed (docs/devices.md); NULL: the environment variable KRY_DEVICE, and without that
+ *           the first GPU, else the first OpenCL device of any kind
  *
  * Several as one (team.h): "gpu:0+gpu:1", "gpu:all", "cpu/2" (a CPU cut in two); with options behind
  * commas: "gpu:all,use-all,graph,reproducible", see kry_team_params. "gpu,reproducible" is one device with
@@ -55,7 +56,7 @@ typedef struct kry_device_info {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_device_open(const char *spec, kry_device **device);
 
-/* The profiles of all devices there are, in the order "gpu:0", "gpu:1", ... count.
+/* The profiles of all OpenCL devices there are, in the order "gpu:0", "gpu:1", ... count.
  *   info   [out]  array of *count entries, to be freed with free(); NULL when there are none
  * Returns  KRY_ERR_DEVICE when there is no OpenCL platform. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_list(kry_device_info **info, int *count);

@@ -28,7 +28,8 @@ static kry_status find_devices(found *f)
     f->count = 0;
     cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
     CHECK(err == CL_SUCCESS && platforms > 0, KRY_ERR_DEVICE,
-          "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU");
+          "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU, or open "
+          "'host', which needs none");
     if (platforms > COUNT(platform)) platforms = COUNT(platform);
     for (size_t k = 0; k < COUNT(kinds); k++)
         for (cl_uint p = 0; p < platforms; p++) {
@@ -104,8 +105,8 @@ kry_status kry_device_find(const char *spec, cl_device_id *id)
     TRY(find_devices(f));
     int at = select_device(f, spec);
     list_names(f, names, sizeof names);
-    CHECK(at >= 0, KRY_ERR_ARGUMENT, "kry_device_open: no device matches '%s'; there is %s", spec,
-          names);
+    CHECK(at >= 0, KRY_ERR_ARGUMENT, "kry_device_open: no device matches '%s'; there is %s, host",
+          spec, names);
     *id = f->id[at];
 done:
     free(f);

@@ -61,8 +61,12 @@ typedef struct kry_observer {
     void *user;
 } kry_observer;
 
-/* How a device works: through OpenCL (opencl.c), or as several devices (src/team/), which has
- * neither buffers nor kernels and leaves those entries NULL. Errors are those of OpenCL. */
+struct kry_kernel; /* program.h */
+struct kry_wanted;
+
+/* How a device works: through OpenCL (opencl.c), by C functions on the host (src/host/), or as
+ * several devices (src/team/), which has neither buffers nor kernels and leaves those entries NULL.
+ * Errors are those of OpenCL. */
 typedef struct kry_driver {
     kry_status (*finish)(kry_device *dev);
     void (*release)(kry_device *dev); /* all that it has made */
@@ -79,6 +83,15 @@ typedef struct kry_driver {
     cl_int (*copy)(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                    size_t bytes);
     cl_int (*wait)(kry_device *dev, cl_event event); /* and release it; NULL: for all work */
+
+    kry_status (*build)(kry_device *dev, const struct kry_wanted *w, cl_program *program,
+                        uint64_t *hash);
+    kry_status (*kernel)(cl_program program, const struct kry_wanted *w, const char *name,
+                         cl_kernel *kernel);
+    void (*drop_program)(cl_program program);
+    void (*drop_kernel)(cl_kernel kernel);
+    kry_status (*launch)(kry_device *dev, struct kry_kernel *kernel, int64_t groups, int size,
+                         const kry_arg *args, size_t count);
 } kry_driver;
 extern const kry_driver kry_opencl_driver;
 
@@ -104,6 +117,9 @@ struct kry_device {
     atomic_int busy;               /* tasks of that queue that have not ended */
     kry_observer *observer;        /* borrowed; NULL: nobody looks on */
 };
+
+/* The device of src/host/, which has no kernels but C functions for some of them. */
+static inline bool kry_device_is_host(const kry_device *dev) { return !dev->context && !dev->team; }
 
 /* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
  * broken then breaks at some other time and place. */

@@ -1,5 +1,4 @@
-/* launch.c - launching kernels: how many groups of what size, and arguments set only when they
- * change (setting twenty of them costs as much as a launch). */
+/* launch.c - launching kernels: how many groups of what size. */
 #include "device/launch.h"
 #include "device/tuning.h"
 #include <stdio.h>
@@ -9,10 +8,10 @@
  * with 256) and needs less than 16 KB of local memory in every kernel.
  * As many groups as fit on the device at once, for sums: no second wave, and few partial sums. On
  * an H200 16 groups of 128 to a multiprocessor do CSR at 3.88 TB/s, 12 at 3.53 and 24 at 3.41.
- * CPUs: 128 chunks in all, whatever the number of cores. */
+ * CPUs: 128 chunks in all, whatever the number of cores; the host, which has no OpenCL: one. */
 kry_launch_shape kry_shape_default(const kry_device_info *info)
 {
-    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = 128 };
+    kry_launch_shape shape = { .group = 128, .per_unit = 16, .chunks = info->opencl ? 128 : 1 };
     if (info->cpu_kernels) shape.group = 1;
     while (shape.group > info->max_group) shape.group /= 2;
     return shape;
@@ -60,6 +59,8 @@ kry_status kry_device_set_launch_shape(kry_device *dev, const kry_launch_shape *
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_device_set_launch_shape: '%s' are several devices, each with a shape of its own",
           dev->info.name);
+    CHECK(!shape || !kry_device_is_host(dev), KRY_ERR_UNSUPPORTED,
+          "kry_device_set_launch_shape: '%s' launches no groups", dev->info.name);
     CHECK(!shape || fits(dev, *shape), KRY_ERR_ARGUMENT,
           "kry_device_set_launch_shape: '%s' cannot launch groups of %d, %d to a unit, %d chunks",
           dev->info.name, shape->group, shape->per_unit, shape->chunks);
@@ -155,46 +156,8 @@ kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const
 kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
                            const kry_arg *args, size_t count)
 {
-    kry_status st = KRY_OK;
-    size_t local = (size_t)size, global = (size_t)groups * local;
-    bool first = false, compiling = false;
-    kry_kernel *const wanted = kernel;
-
-    kernel = NULL;
-    TRY(kry_device_check_thread(dev));
-    TRY(kry_kernel_take(wanted, &kernel));
-    first = !kernel->launched;
-    /* A new buffer may get the handle of one that is gone, but not its memory. */
-    unsigned generation = dev->generation;
-    if (kernel->generation != generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);
-    kernel->generation = generation;
-    for (cl_uint i = 0; i < count; i++) {
-        if (kernel->last_size[i] == args[i].size &&
-            !memcmp(kernel->last[i], args[i].value, args[i].size))
-            continue;
-        kernel->last_size[i] = 0; /* until the call below has succeeded */
-        cl_int err = clSetKernelArg(kernel->handle, i, args[i].size, args[i].value);
-        CHECK(err == CL_SUCCESS, KRY_ERR_DEVICE, "kernel %s: argument %u of %zu bytes: %s",
-              kernel->name, i, args[i].size, kry_cl_error_name(err));
-        memcpy(kernel->last[i], args[i].value, args[i].size);
-        kernel->last_size[i] = (unsigned char)args[i].size;
-    }
-    cl_event event = NULL;
-    if (first) kry_compiling_begin(dev), compiling = true;
-    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0,
-                                        NULL, dev->trace ? &event : NULL);
-    CHECK(err == CL_SUCCESS,
-          err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
-          "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
-          (size_t)groups, local, kry_cl_error_name(err), err);
-    if (event) dev->trace(dev->trace_user, kernel->name, event);
-    /* See kry_compiling_begin. Once, then never again. */
-    if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
-    kernel->launched = true;
-done:
-    if (compiling) kry_compiling_end(dev);
-    kry_kernel_give_back(kernel);
-    return st;
+    kry_status st = kry_device_check_thread(dev);
+    return st < 0 ? st : dev->driver->launch(dev, kernel, groups, size, args, count);
 }
 
 /* ---- the same for callers' own kernels ---- */
@@ -225,6 +188,8 @@ kry_status kry_device_launch(kry_device *dev, cl_kernel kernel, int64_t groups, 
     cl_int err = CL_SUCCESS;
 
     CHECK(dev && kernel && (args || !count), KRY_ERR_ARGUMENT, "kry_device_launch: NULL");
+    CHECK(dev->queue, KRY_ERR_UNSUPPORTED, "kry_device_launch: '%s' runs no OpenCL kernels",
+          dev->info.name);
     CHECK(groups >= 0 && size >= 0, KRY_ERR_ARGUMENT, "kry_device_launch: %lld groups of %d",
           (long long)groups, size);
     size_t local = size ? (size_t)size : (size_t)kry_group_size(dev);

@@ -1,6 +1,7 @@
 /* opencl.c - one OpenCL device as the driver of kry_device. */
 #include "device/launch.h"
 #include "device/tuning.h"
+#include <string.h>
 
 static kry_status opencl_finish(kry_device *dev)
 {
@@ -64,6 +65,69 @@ static cl_int opencl_wait(kry_device *dev, cl_event event)
     return err;
 }
 
+/* ---- kernels ---- */
+
+static kry_status opencl_kernel(cl_program program, const kry_wanted *w, const char *name,
+                                cl_kernel *kernel)
+{
+    kry_status st = KRY_OK;
+    cl_int err;
+
+    (void)w;
+    *kernel = clCreateKernel(program, name, &err);
+    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s': %s", name, kry_cl_error_name(err));
+done:
+    return st;
+}
+
+static void drop_program(cl_program program) { clReleaseProgram(program); }
+static void drop_kernel(cl_kernel kernel) { clReleaseKernel(kernel); }
+
+/* Arguments are set only when they change: setting twenty of them costs as much as a launch. */
+static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+                                const kry_arg *args, size_t count)
+{
+    kry_status st = KRY_OK;
+    size_t local = (size_t)size, global = (size_t)groups * local;
+    bool first = false, compiling = false;
+    kry_kernel *const wanted = kernel;
+
+    kernel = NULL;
+    TRY(kry_kernel_take(dev, wanted, &kernel));
+    first = !kernel->launched;
+    /* A new buffer may get the handle of one that is gone, but not its memory. */
+    unsigned generation = dev->generation;
+    if (kernel->generation != generation) memset(kernel->last_size, 0, KRY_MAX_ARGS);
+    kernel->generation = generation;
+    for (cl_uint i = 0; i < count; i++) {
+        if (kernel->last_size[i] == args[i].size &&
+            !memcmp(kernel->last[i], args[i].value, args[i].size))
+            continue;
+        kernel->last_size[i] = 0; /* until the call below has succeeded */
+        cl_int err = clSetKernelArg(kernel->handle, i, args[i].size, args[i].value);
+        CHECK(err == CL_SUCCESS, KRY_ERR_DEVICE, "kernel %s: argument %u of %zu bytes: %s",
+              kernel->name, i, args[i].size, kry_cl_error_name(err));
+        memcpy(kernel->last[i], args[i].value, args[i].size);
+        kernel->last_size[i] = (unsigned char)args[i].size;
+    }
+    cl_event event = NULL;
+    if (first) kry_compiling_begin(dev), compiling = true;
+    cl_int err = clEnqueueNDRangeKernel(dev->queue, kernel->handle, 1, NULL, &global, &local, 0,
+                                        NULL, dev->trace ? &event : NULL);
+    CHECK(err == CL_SUCCESS,
+          err == CL_MEM_OBJECT_ALLOCATION_FAILURE ? KRY_ERR_MEMORY : KRY_ERR_DEVICE,
+          "kernel %s: launch of %zu groups of %zu failed with %s (%d)", kernel->name,
+          (size_t)groups, local, kry_cl_error_name(err), err);
+    if (event) dev->trace(dev->trace_user, kernel->name, event);
+    /* See kry_compiling_begin. Once, then never again. */
+    if (first && !dev->info.gpu) TRY_CL(clFinish(dev->queue));
+    kernel->launched = true;
+done:
+    if (compiling) kry_compiling_end(dev);
+    kry_kernel_give_back(kernel);
+    return st;
+}
+
 const kry_driver kry_opencl_driver = { .finish = opencl_finish,
                                        .release = opencl_release,
                                        .create = opencl_create,
@@ -74,4 +138,9 @@ const kry_driver kry_opencl_driver = { .finish = opencl_finish,
                                        .read = opencl_read,
                                        .write = opencl_write,
                                        .copy = opencl_copy,
-                                       .wait = opencl_wait };
+                                       .wait = opencl_wait,
+                                       .build = kry_opencl_build,
+                                       .kernel = opencl_kernel,
+                                       .drop_program = drop_program,
+                                       .drop_kernel = drop_kernel,
+                                       .launch = opencl_launch };

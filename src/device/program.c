@@ -151,24 +151,40 @@ done:
     return st;
 }
 
+kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, cl_program *program,
+                            uint64_t *hash)
+{
+    kry_status st = KRY_OK;
+    char options[1024], *source = NULL;
+
+    TRY(kry_program_source(w->stem, &source));
+    compile_options(dev, w->type, w->defines, options, sizeof options);
+    TRY(build(dev, w->stem, source, options, program));
+    *hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
+    *hash = kry_hash(*hash, source, strlen(source));
+done:
+    free(source);
+    return st;
+}
+
 /* ---- the cache in memory ---------------------------------------------------------- */
 
-static void kernel_release(kry_kernel *k)
+static void kernel_release(kry_device *dev, kry_kernel *k)
 {
     if (!k) return;
-    kernel_release(k->spare);
-    if (k->handle) clReleaseKernel(k->handle);
+    kernel_release(dev, k->spare);
+    if (k->handle) dev->driver->drop_kernel(k->handle);
     free((char *)k->name);
     free(k);
 }
 
-static void program_release(struct kry_program *p)
+static void program_release(kry_device *dev, struct kry_program *p)
 {
     for (kry_kernel *k = p->kernels, *next; k; k = next) {
         next = k->next;
-        kernel_release(k);
+        kernel_release(dev, k);
     }
-    if (p->handle) clReleaseProgram(p->handle);
+    if (p->handle) dev->driver->drop_program(p->handle);
     free(p->key);
     free(p);
 }
@@ -177,39 +193,26 @@ void kry_programs_release(kry_device *dev)
 {
     for (struct kry_program *p = dev->programs, *next; p; p = next) {
         next = p->next;
-        program_release(p);
+        program_release(dev, p);
     }
     dev->programs = NULL;
 }
 
-/* What a program of a device depends on; `key` has all of it. */
-typedef struct wanted {
-    const char *stem, *defines;
-    kry_type type;
-    char key[512];
-} wanted;
-
-static kry_status program_make(kry_device *dev, const wanted *w, struct kry_program **made)
+static kry_status program_make(kry_device *dev, const kry_wanted *w, struct kry_program **made)
 {
     kry_status st = KRY_OK;
     struct kry_program *p = NULL;
-    char options[1024], *source = NULL;
 
     TRY(kry_alloc(1, sizeof *p, &p));
     TRY(kry_alloc(strlen(w->key) + 1, 1, &p->key));
     strcpy(p->key, w->key);
-    TRY(kry_program_source(w->stem, &source));
-    compile_options(dev, w->type, w->defines, options, sizeof options);
-    TRY(build(dev, w->stem, source, options, &p->handle));
-    p->hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
-    p->hash = kry_hash(p->hash, source, strlen(source));
+    TRY(dev->driver->build(dev, w, &p->handle, &p->hash));
     p->next = dev->programs;
     dev->programs = p;
     *made = p;
     p = NULL;
 done:
-    free(source);
-    if (p) program_release(p);
+    if (p) program_release(dev, p);
     return st;
 }
 
@@ -227,19 +230,18 @@ static kry_kernel *kernel_find(const struct kry_program *p, const char *name)
     return k;
 }
 
-static kry_status kernel_make(cl_program program, uint64_t hash, const char *name,
-                              kry_kernel **made)
+/* w: NULL for a spare one */
+static kry_status kernel_make(kry_device *dev, cl_program program, uint64_t hash,
+                              const kry_wanted *w, const char *name, kry_kernel **made)
 {
     kry_status st = KRY_OK;
     kry_kernel *k = NULL;
     char *copy = NULL;
-    cl_int err;
 
     TRY(kry_alloc(1, sizeof *k, &k));
     TRY(kry_alloc(strlen(name) + 1, 1, &copy));
     strcpy(copy, name);
-    k->handle = clCreateKernel(program, name, &err);
-    CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s': %s", name, kry_cl_error_name(err));
+    TRY(dev->driver->kernel(program, w, name, &k->handle));
     k->name = copy;
     k->hash = hash;
     k->program = program;
@@ -252,7 +254,7 @@ done:
     return st;
 }
 
-kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine)
+kry_status kry_kernel_take(kry_device *dev, kry_kernel *kernel, kry_kernel **mine)
 {
     kry_status st = KRY_OK;
     kry_kernel *k = kernel, *fresh = NULL;
@@ -261,7 +263,7 @@ kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine)
     do
         if (!atomic_exchange(&k->taken, true)) return *mine = k, KRY_OK;
     while ((k = atomic_load(&k->spare)));
-    TRY(kernel_make(kernel->program, kernel->hash, kernel->name, &fresh));
+    TRY(kernel_make(dev, kernel->program, kernel->hash, NULL, kernel->name, &fresh));
     atomic_init(&fresh->taken, true);
     *mine = fresh;
     for (k = kernel; k;) { /* append, while other threads may do so, too */
@@ -276,7 +278,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
                           const char *name, kry_kernel **kernel)
 {
     kry_status st = KRY_OK;
-    wanted w = { .stem = stem, .defines = defines, .type = type };
+    kry_wanted w = { .stem = stem, .defines = defines, .type = type };
     kry_kernel *k = NULL;
     bool locked = false;
 
@@ -293,7 +295,7 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     struct kry_program *p = program_find(dev, w.key);
     if (!p) TRY(program_make(dev, &w, &p));
     if ((k = kernel_find(p, name)) == NULL) {
-        TRY(kernel_make(p->handle, p->hash, name, &k));
+        TRY(kernel_make(dev, p->handle, p->hash, &w, name, &k));
         k->next = p->kernels;
         p->kernels = k;
     }
@@ -313,6 +315,8 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
 
     *kernel = NULL;
     CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
+    CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
+          dev->info.name);
     TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
     compile_options(dev, type, options ? options : "", all, sizeof all);
     TRY(build(dev, name, text, all, &program));

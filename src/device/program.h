@@ -28,8 +28,15 @@ typedef struct kry_kernel {
     bool launched; /* at least once, and that launch has ended */
 } kry_kernel;
 
+/* What a program of a device is made of; `key` has all that it depends on. */
+typedef struct kry_wanted {
+    const char *stem, *defines;
+    kry_type type;
+    char key[512];
+} kry_wanted;
+
 /* Take the kernel or a spare one, which is made if all are taken. */
-kry_status kry_kernel_take(kry_kernel *kernel, kry_kernel **mine);
+kry_status kry_kernel_take(kry_device *dev, kry_kernel *kernel, kry_kernel **mine);
 static inline void kry_kernel_give_back(kry_kernel *mine)
 {
     if (mine) atomic_store(&mine->taken, false);
@@ -47,6 +54,9 @@ void kry_compiling_end(const kry_device *dev);
 kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, const char *defines,
                           const char *name, kry_kernel **kernel);
 void kry_programs_release(kry_device *dev);
+/* The driver's entry of OpenCL devices. */
+kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, cl_program *program,
+                            uint64_t *hash);
 
 /* ---- program_source.c: the text that is compiled, to be freed ---- */
 

@@ -25,6 +25,7 @@ static int by_seconds(const void *a, const void *b)
 static int find_candidates(const kry_device *dev, const kry_structure *s, candidate *c)
 {
     int count = 0;
+    if (kry_device_is_host(dev)) return c[0] = (candidate){ .format = KRY_FORMAT_CSR }, 1;
     for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
         c[count] = (candidate){ f, kry_predict(dev, s, f) };
         count += isfinite(c[count].seconds);

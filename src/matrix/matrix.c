@@ -288,6 +288,8 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
     kry_matrix *A = NULL;
 
     *op = NULL;
+    CHECK(!kry_device_is_host(dev) || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
+          "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
     TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, kry_sparse_nnz(host),
                        formats[params->format], &A));
     A->values = params->values;

@@ -4,6 +4,7 @@
 #ifndef KRY_DIRECTION_H
 #define KRY_DIRECTION_H
 
+#include "device/state.h"
 #include "operator/op.h"
 
 /* ---- kry_op_fused.run_cg: iterations of conjugate gradients in one kernel. A solver calls it with
@@ -35,19 +36,6 @@ struct kry_cg_run {
 };
 
 /* ---- direction.c: p := z + beta p with the scalars on the device ---- */
-
-/* Where the scalars of a running recurrence lie: STATE_* numbers of type ACC, one block written
- * by the direction, one by the step that follows it, so that no launch writes what it reads. */
-enum {
-    STATE_STOP,
-    STATE_ITERATION,
-    STATE_VALUE,
-    STATE_RHO,
-    STATE_RHO_REST,
-    STATE_ALPHA,
-    STATE_BETA,
-    STATE_SIZE
-};
 
 struct kry_direction {
     const kry_vec *z, *old; /* p := z + beta old; old may be p itself in the default */

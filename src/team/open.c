@@ -1,4 +1,5 @@
 /* open.c - opening devices by name: "gpu:1", and teams: "gpu:0+gpu:1", "gpu:all", "cpu/2". */
+#include "host/host.h"
 #include "team/team.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -91,6 +92,8 @@ static kry_status add_named(members *m, char *word)
     cl_device_id id;
     int pieces = 1;
 
+    CHECK(strcmp(word, "host"), KRY_ERR_UNSUPPORTED,
+          "kry_device_open: 'host' takes no part in teams, and has no options");
     if (slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1) {
         *slash = 0;
         TRY(kry_device_find(word, &id));
@@ -164,6 +167,7 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
+    if (spec && !strcmp(spec, "host")) return kry_host_open(device);
     st = kry_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, device);

@@ -112,6 +112,9 @@ static kry_status check_parts(kry_device *const *parts, int count)
         CHECK(!parts[i]->team && !parts[i]->layout.comm, KRY_ERR_ARGUMENT,
               "kry_team_create: device %d, '%s', is %s", i, parts[i]->info.name,
               parts[i]->team ? "a team itself" : "in a team already");
+        CHECK(!kry_device_is_host(parts[i]), KRY_ERR_UNSUPPORTED,
+              "kry_team_create: device %d is '%s', which takes no part in teams", i,
+              parts[i]->info.name);
         for (int j = 0; j < i; j++)
             CHECK(parts[i] != parts[j], KRY_ERR_ARGUMENT,
                   "kry_team_create: device %d is device %d once more", i, j);

@@ -53,6 +53,8 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
           "kry_vec_gemv: y overlaps X or c");
     if (out == 0) return KRY_OK;
     if (in == 0) return beta == 0 ? kry_vec_fill(y, 0.0) : kry_vec_axpby(0.0, y, beta, y);
+    CHECK(!kry_device_is_host(y->dev), KRY_ERR_UNSUPPORTED,
+          "kry_vec_gemv has no kernels on the host device");
 #ifdef KRY_HAVE_CLBLAST
     if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast computes 0 y, which keeps NaN */
     TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, X->n, c, beta,

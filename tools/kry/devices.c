@@ -1,5 +1,5 @@
 /*
- * devices.c - kry devices: one line per OpenCL device.
+ * devices.c - kry devices: one line per device.
  */
 #include "commands.h"
 #include "json.h"
@@ -27,27 +27,36 @@ static void print_json(const char *selector, const kry_device_info *info)
     json_end(&j);
 }
 
+static void print(const options *o, const char *selector, const kry_device_info *info)
+{
+    if (o->json)
+        print_json(selector, info);
+    else
+        printf("%-6s %s | %s | driver %s | %s | %.1f GiB | %d compute units\n", selector,
+               info->name, info->platform, info->driver, info->fp64 ? "double" : "single only",
+               (double)info->global_bytes / (1 << 30), info->compute_units);
+}
+
 kry_status devices_run(const options *o)
 {
     kry_status st = KRY_OK;
     kry_device_info *info = NULL;
+    kry_device *host = NULL;
     int count = 0, gpus = 0, others = 0;
     CHECK(o->word_count == 0, KRY_ERR_PARSE, "takes no \"%s\"", o->words[0]);
-    TRY(kry_device_list(&info, &count));
+    st = kry_device_list(&info, &count);
+    if (st == KRY_ERR_DEVICE) fprintf(stderr, "kry devices: %s\n", kry_last_error());
+    if (st != KRY_ERR_DEVICE) TRY(st);
     for (int i = 0; i < count; i++) {
         char selector[24];
         snprintf(selector, sizeof selector, "%s:%d", info[i].gpu ? "gpu" : "cpu",
                  info[i].gpu ? gpus++ : others++);
-        if (o->json)
-            print_json(selector, &info[i]);
-        else
-            printf("%-6s %s | %s | driver %s | %s | %.1f GiB | %d compute units\n", selector,
-                   info[i].name, info[i].platform, info[i].driver,
-                   info[i].fp64 ? "double" : "single only",
-                   (double)info[i].global_bytes / (1 << 30), info[i].compute_units);
+        print(o, selector, &info[i]);
     }
-    CHECK(count > 0, KRY_ERR_DEVICE, "the OpenCL platforms have no devices");
+    TRY(kry_device_open("host", &host));
+    print(o, "host", kry_device_get_info(host));
 done:
+    kry_device_release(&host);
     free(info);
     return st;
 }

@@ -1,0 +1,18 @@
+/* all_kernels.h - all C functions that stand for kernels, for numbers REAL, in a table named TABLE. */
+#include "device/state.h"
+#include "host/host.h"
+#include <math.h>
+
+#include "host/vec_kernels.h"
+
+#include "host/cg_kernels.h"
+
+#include "host/csr_kernels.h"
+
+#include "host/stencil_kernels.h"
+
+#define K(stem, name)      \
+    {                      \
+#stem, #name, name \
+    }
+const kry_host_kernel TABLE[] = { VEC_KERNELS, CG_KERNELS, CSR_KERNELS, STENCIL_KERNELS, { NULL } };

@@ -1,0 +1,198 @@
+/* host.c - the host as a driver of kry_device: memory of the process, and C functions that are called
+ * in place of kernels. Everything has happened when a call returns. */
+#include "host/host.h"
+#include "device/tuning.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- buffers: a cl_mem is the address of the bytes, which this stands before ---- */
+
+typedef struct block {
+    atomic_size_t refs;
+    size_t bytes;
+    max_align_t data[];
+} block;
+
+static block *block_of(cl_mem buffer)
+{
+    return (block *)(void *)((char *)buffer - offsetof(block, data));
+}
+
+static cl_int host_create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
+{
+    block *b = NULL;
+
+    (void)dev;
+    if (kry_alloc(1, sizeof *b + bytes, &b) < 0) return CL_OUT_OF_HOST_MEMORY;
+    b->refs = 1;
+    b->bytes = bytes;
+    *buffer = (cl_mem)(void *)b->data;
+    if (host) *host = (char *)b->data;
+    return CL_SUCCESS;
+}
+
+static cl_int host_unmap(kry_device *dev, cl_mem buffer, char *host)
+{
+    (void)dev, (void)buffer, (void)host;
+    return CL_SUCCESS;
+}
+
+static cl_int host_retain(cl_mem buffer)
+{
+    block_of(buffer)->refs++;
+    return CL_SUCCESS;
+}
+
+static cl_int host_drop(cl_mem buffer)
+{
+    block *b = block_of(buffer);
+    if (--b->refs == 0) free(b);
+    return CL_SUCCESS;
+}
+
+static cl_int host_size(cl_mem buffer, size_t *bytes)
+{
+    *bytes = block_of(buffer)->bytes;
+    return CL_SUCCESS;
+}
+
+/* An event that has happened: not NULL, for that would be none. */
+static char happened;
+
+static cl_int host_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
+                        void *to, cl_event *ended)
+{
+    (void)dev, (void)wait;
+    memcpy(to, (const char *)buffer + at, bytes);
+    if (ended) *ended = (cl_event)(void *)&happened;
+    return CL_SUCCESS;
+}
+
+static cl_int host_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
+                         const void *from)
+{
+    (void)dev, (void)wait;
+    memcpy((char *)buffer + at, from, bytes);
+    return CL_SUCCESS;
+}
+
+static cl_int host_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
+                        size_t bytes)
+{
+    return host_write(dev, true, to, to_at, bytes, (const char *)from + from_at);
+}
+
+static cl_int host_wait(kry_device *dev, cl_event event)
+{
+    (void)dev, (void)event;
+    return CL_SUCCESS;
+}
+
+/* ---- kernels: a cl_kernel is one of these, and programs are nothing ---- */
+
+typedef struct function {
+    const kry_host_kernel *kernel;
+    char defines[];
+} function;
+
+static kry_status host_build(kry_device *dev, const kry_wanted *w, cl_program *program,
+                             uint64_t *hash)
+{
+    (void)dev, (void)w;
+    *program = NULL, *hash = 0;
+    return KRY_OK;
+}
+
+static kry_status host_kernel(cl_program program, const kry_wanted *w, const char *name,
+                              cl_kernel *kernel)
+{
+    kry_status st = KRY_OK;
+    const kry_host_kernel *k = w->type == KRY_F32 ? kry_host_single : kry_host_double;
+    function *f = NULL;
+
+    (void)program;
+    while (k->name && (strcmp(k->stem, w->stem) || strcmp(k->name, name))) k++;
+    CHECK(k->name, KRY_ERR_UNSUPPORTED, "%s has no kernels on the host device ('%s' is missing)",
+          w->stem, name);
+    TRY(kry_alloc(1, sizeof *f + strlen(w->defines) + 1, &f));
+    f->kernel = k;
+    strcpy(f->defines, w->defines);
+    *kernel = (cl_kernel)(void *)f;
+done:
+    return st;
+}
+
+static void drop_program(cl_program program) { (void)program; }
+static void drop_kernel(cl_kernel kernel) { free(kernel); }
+
+static kry_status host_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
+                              const kry_arg *args, size_t count)
+{
+    const function *f = (const void *)kernel->handle;
+
+    (void)dev, (void)groups, (void)size, (void)count;
+    f->kernel->run(&(kry_host_args){ .next = args, .defines = f->defines });
+    return KRY_OK;
+}
+
+/* ---- the device ---- */
+
+static kry_status host_finish(kry_device *dev)
+{
+    (void)dev;
+    return KRY_OK;
+}
+
+static void host_release(kry_device *dev)
+{
+    kry_programs_release(dev);
+    kry_tuning_release(dev);
+}
+
+static const kry_driver host_driver = { .finish = host_finish,
+                                        .release = host_release,
+                                        .create = host_create,
+                                        .unmap = host_unmap,
+                                        .retain = host_retain,
+                                        .drop = host_drop,
+                                        .size = host_size,
+                                        .read = host_read,
+                                        .write = host_write,
+                                        .copy = host_copy,
+                                        .wait = host_wait,
+                                        .build = host_build,
+                                        .kernel = host_kernel,
+                                        .drop_program = drop_program,
+                                        .drop_kernel = drop_kernel,
+                                        .launch = host_launch };
+
+static void describe(kry_device_info *info)
+{
+    int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+
+    *info = (kry_device_info){ .name = "host",
+                               .vendor = "kry",
+                               .version = "C11",
+                               .driver = KRY_VERSION,
+                               .platform = "no OpenCL",
+                               .fp64 = true,
+                               .cpu_kernels = true,
+                               .compute_units = 1,
+                               .lanes = 1,
+                               .max_group = 1,
+                               .local_bytes = 32768,
+                               .max_alloc_bytes = memory,
+                               .global_bytes = memory };
+}
+
+kry_status kry_host_open(kry_device **device)
+{
+    kry_status st = kry_device_new(&host_driver, device);
+
+    if (st < 0) return st;
+    describe(&(*device)->info);
+    (*device)->shape = kry_shape_default(&(*device)->info);
+    return KRY_OK;
+}

@@ -1,0 +1,269 @@
+/*
+ * test_host.c - the host as a device, with no OpenCL in reach: products against plain loops, solves,
+ * and what it refuses. Other test programs run on it as well: host_vec, host_stencil, ...
+ */
+#include "host/host.h"
+#include "testing.h"
+#include <kry/deflation.h>
+#include <kry/dense.h>
+#include <kry/io.h>
+#include <kry/stencil.h>
+#include <kry/team.h>
+#include <pthread.h>
+
+static const int64_t sizes[] = { 0, 1, 2, 3, 5, 31, 255, 256, 257, 1001 };
+
+/* ---- vectors ---- */
+
+static void vec__plain_loops(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        int64_t n = sizes[s];
+        double *x = random_array(type, n), *y = random_array(type, n), dot, sum = 0, size = 0;
+        kry_vec *X = vec_of(type, x, n, 1), *Y = vec_of(type, y, n, 1);
+        for (int64_t i = 0; i < n; i++) sum += x[i] * y[i], size += fabs(x[i] * y[i]);
+        OK(kry_vec_dot(X, Y, &dot));
+        NEAR(dot, sum, (double)n * DBL_EPSILON * size, "x.y of %lld", (long long)n);
+        OK(kry_vec_axpby(0.5, X, -2, Y));
+        double *got = numbers_of(Y);
+        for (int64_t i = 0; i < n; i++)
+            NEAR(got[i], 0.5 * x[i] - 2 * y[i], 3 * eps_of(type), "y[%lld]", (long long)i);
+        free(got), free(x), free(y);
+        kry_vec_release(&X), kry_vec_release(&Y);
+    }
+}
+
+/* ---- matrices ---- */
+
+/* A matrix of n rows with up to five entries each, and the diagonal. */
+static matrix random_matrix(kry_type type, int64_t n)
+{
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc((size_t)n * 6 + 1, sizeof *A.col);
+    A.val = random_array(type, n * 6);
+    assert_true(A.row_ptr && A.col);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i > 2 ? i - 3 : 0; j < n && j <= i + 2; j++)
+            if (j == i || random_below(3)) A.col[A.nnz++] = (int32_t)j;
+        A.row_ptr[i + 1] = A.nnz;
+    }
+    return A;
+}
+
+/* b - A x in flux form or not, for the same numbers. */
+static void check_residual(const matrix *A, kry_type type, kry_form form)
+{
+    int64_t n = A->rows;
+    kry_op *op = csr_of(A, type, KRY_MATRIX(.form = form));
+    double *x = random_array(type, n), *b = random_array(type, n), *got;
+    kry_vec *X = vec_of(type, x, n, 1), *B = vec_of(type, b, n, 1), *R;
+
+    OK(kry_vec_create(device(), type, n, 1, &R));
+    OK(kry_op_residual(op, B, X, R));
+    got = numbers_of(R);
+    for (int64_t i = 0; i < n; i++) {
+        long double size, sum = row_times(A, i, x, NULL, &size);
+        NEAR(got[i], b[i] - sum, row_bound(A, i, type, size + fabs(b[i])), "row %lld",
+             (long long)i);
+    }
+    free(got);
+    OK(kry_op_diagonal(op, R));
+    got = numbers_of(R);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+            if (A->col[k] == i) assert_true(got[i] == A->val[k]);
+    free(got), free(x), free(b);
+    kry_vec_release(&X), kry_vec_release(&B), kry_vec_release(&R);
+    kry_op_release(&op);
+}
+
+static void csr__plain_loops(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        matrix A = random_matrix(type, sizes[s]);
+        check_residual(&A, type, KRY_ASSEMBLED);
+        if (sizes[s]) check_residual(&A, type, KRY_FLUX);
+        matrix_release(&A);
+    }
+}
+
+/* ---- solves ---- */
+
+static kry_result solve_problem(const kry_op *A, const kry_problem *p, const char *words)
+{
+    kry_op *S;
+    kry_result res;
+    double *x = calloc((size_t)p->n, sizeof *x);
+
+    assert_non_null(x);
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    OK(kry_solve_host(S, p->rhs, x, &res));
+    long double sum = 0, norm = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        long double r = p->rhs[i];
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++)
+            r -= (long double)p->val[k] * x[p->col[k]];
+        sum += r * r, norm += (long double)p->rhs[i] * p->rhs[i];
+    }
+    if (sum > 1e-16L * norm * 1.01L) fail_msg("%s: residual %Lg", words, sqrtl(sum / norm));
+    kry_op_release(&S);
+    free(x);
+    return res;
+}
+
+/* The same counts with a matrix and without, to one or two. */
+static void solve__converges(void **state)
+{
+    static const char *const words[] = { "rtol=1e-8", "method=pcg rtol=1e-8", "method=cr rtol=1e-8",
+                                         "method=pcg precond=chebyshev:3 rtol=1e-8",
+                                         "precision=mixed rtol=1e-8" };
+    kry_problem *p;
+    kry_op *A, *G;
+
+    (void)state;
+    OK(kry_problem_create("poisson2d:37", 1, &p));
+    OK(kry_csr_create(device(), KRY_F64, p->n, p->n, p->row_ptr, p->col, p->val,
+                      KRY_MATRIX(.traits = KRY_POSITIVE), &A));
+    OK(kry_stencil_create(device(), KRY_F64, p->grid, &G));
+    for (size_t w = 0; w < COUNT(words); w++) {
+        kry_result a = solve_problem(A, p, words[w]), g = solve_problem(G, p, words[w]);
+        NEAR(a.iterations, g.iterations, 2, "iterations of %s", words[w]);
+        assert_in_range(a.iterations, 10, 200);
+    }
+    kry_op_release(&A), kry_op_release(&G);
+    kry_problem_release(&p);
+}
+
+static void *solve_in_thread(void *unused)
+{
+    kry_problem *p;
+    kry_op *A;
+
+    OK(kry_problem_create("poisson2d:23", 1, &p));
+    OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
+    for (int i = 0; i < 5; i++) solve_problem(A, p, "method=pcg rtol=1e-8");
+    kry_op_release(&A);
+    kry_problem_release(&p);
+    return unused;
+}
+
+static void solve__threads(void **state)
+{
+    pthread_t thread[4];
+
+    (void)state;
+    (void)device();
+    for (size_t i = 0; i < COUNT(thread); i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, solve_in_thread, NULL), 0);
+    for (size_t i = 0; i < COUNT(thread); i++) pthread_join(thread[i], NULL);
+}
+
+/* ---- what it does not do ---- */
+
+static void device__describes_itself(void **state)
+{
+    const kry_device_info *info = kry_device_get_info(device());
+    kry_device *dev, *team;
+
+    (void)state;
+    assert_string_equal(info->name, "host");
+    assert_true(info->fp64 && info->cpu_kernels && !info->gpu && !info->opencl);
+    assert_null(kry_device_queue(device()));
+    REFUSES(kry_device_open(NULL, &dev), KRY_ERR_DEVICE, "'host', which needs none");
+    OK(kry_device_open("host", &dev));
+    REFUSES(kry_team_create((kry_device *[]){ dev, device() }, 2, NULL, &team), KRY_ERR_UNSUPPORTED,
+            "no part in teams");
+    kry_device_release(&dev);
+}
+
+static void refused__formats(void **state)
+{
+    matrix A = random_matrix(KRY_F64, 50);
+
+    (void)state;
+    for (kry_format f = KRY_FORMAT_CSR + 1; f < KRY_FORMAT_COUNT; f++) {
+        kry_op *op;
+        char said[100];
+        snprintf(said, sizeof said, "format %s has no kernels on the host device",
+                 kry_format_name(f));
+        REFUSES(kry_csr_create(device(), KRY_F64, A.rows, A.cols, A.row_ptr, A.col, A.val,
+                               KRY_MATRIX(.format = f), &op),
+                KRY_ERR_UNSUPPORTED, said);
+        assert_null(op);
+    }
+    matrix_release(&A);
+}
+
+/* By words: the message says what has no kernels there. */
+static void refused__solvers(void **state)
+{
+    static const struct {
+        const char *words, *said;
+    } given[] = { { "precond=block-ic", "block_ic" },
+                  { "precond=block-jacobi:4", "block_jacobi" },
+                  { "precond=ip", "stencil_incomplete" },
+                  { "deflation=stripes:4", "deflation" } };
+    kry_problem *p;
+    kry_op *A, *S;
+
+    (void)state;
+    OK(kry_problem_create("poisson2d:20", 1, &p));
+    OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
+    for (size_t i = 0; i < COUNT(given); i++) {
+        char said[100];
+        snprintf(said, sizeof said, "%s has no kernels on the host device", given[i].said);
+        REFUSES(kry_solver_create(A, given[i].words, NULL, NULL, &S), KRY_ERR_UNSUPPORTED, said);
+        assert_null(S);
+    }
+    kry_op_release(&A);
+    kry_problem_release(&p);
+}
+
+static void refused__others(void **state)
+{
+    kry_launch_shape shape = { .group = 1, .per_unit = 16, .chunks = 64 };
+    kry_vec *x, *y;
+    kry_op *lu = NULL;
+    cl_kernel kernel;
+
+    (void)state;
+    OK(kry_vec_create(device(), KRY_F64, 5, 5, &x));
+    OK(kry_vec_create(device(), KRY_F64, 5, 1, &y));
+    OK(kry_vec_fill(x, 1));
+    REFUSES(kry_vec_gemv(false, 1, x, y, 0, y), KRY_ERR_ARGUMENT, "overlaps");
+    REFUSES(kry_vec_gemm(false, false, 1, x, x, 0, y), KRY_ERR_SHAPE, "");
+    assert_int_equal(kry_lu_create(x, NULL, &lu), KRY_ERR_UNSUPPORTED);
+    assert_null(lu);
+    REFUSES(kry_device_kernel(device(), KRY_F64, "own", "kernel void own() {}", "", "own", &kernel),
+            KRY_ERR_UNSUPPORTED, "runs no OpenCL kernels");
+    REFUSES(kry_device_set_launch_shape(device(), &shape), KRY_ERR_UNSUPPORTED, "no groups");
+    OK(kry_device_set_launch_shape(device(), NULL));
+    OK(kry_device_finish(device()));
+    kry_vec_release(&x), kry_vec_release(&y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(vec__plain_loops),
+        BOTH(csr__plain_loops),
+        cmocka_unit_test(solve__converges),
+        cmocka_unit_test(solve__threads),
+        cmocka_unit_test(device__describes_itself),
+        cmocka_unit_test(refused__formats),
+        cmocka_unit_test(refused__solvers),
+        cmocka_unit_test(refused__others),
+    };
+
+    setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+    setenv("KRY_DEVICE", "host", 1);
+    (void)!device();
+    unsetenv("KRY_DEVICE");
+    return cmocka_run_group_tests_name("host", tests, NULL, close_device);
+}
