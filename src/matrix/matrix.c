@@ -277,8 +277,8 @@ done:
 static const kry_format_table *const formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_CSR] = &kry_csr_format,       [KRY_FORMAT_DIA] = &kry_dia_format,
     [KRY_FORMAT_SYMDIA] = &kry_symdia_format, [KRY_FORMAT_ELL] = &kry_ell_format,
-    [KRY_FORMAT_SELL] = &kry_sell_format,     [KRY_FORMAT_JDS] = &kry_jds_format,
-    [KRY_FORMAT_HYB] = &kry_hyb_format,       [KRY_FORMAT_COO] = &kry_coo_format,
+    [KRY_FORMAT_SELL] = &kry_sell_format,     [KRY_FORMAT_HYB] = &kry_hyb_format,
+    [KRY_FORMAT_COO] = &kry_coo_format,
 };
 
 kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,

@@ -29,7 +29,6 @@ typedef struct kry_stage_build {
     bool sorted;      /* sell: rows are in another order */
     int diagonals;    /* dia: how many; 0: known at run time only */
     bool symmetric;   /* dia: a diagonal stands for its mirror image, too */
-    bool global_list; /* jds: the list of jagged diagonals does not fit in constant memory */
 } kry_stage_build;
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
@@ -69,7 +68,7 @@ typedef struct kry_format_table {
 } kry_format_table;
 
 extern const kry_format_table kry_csr_format, kry_dia_format, kry_symdia_format, kry_ell_format,
-    kry_sell_format, kry_jds_format, kry_hyb_format, kry_coo_format;
+    kry_sell_format, kry_hyb_format, kry_coo_format;
 
 struct kry_matrix {
     const kry_format_table *format;

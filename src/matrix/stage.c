@@ -176,12 +176,12 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
     used += (size_t)print(text, used, "UNROLL", b->unroll);
     used += (size_t)print(text, used, "C", b->slice);
     used += (size_t)print(text, used, "DIAGONALS", b->diagonals);
-    snprintf(text + used, KRY_STAGE_DEFINES - used, "%s%s%s%s%s%s%s%s%s%s",
+    snprintf(text + used, KRY_STAGE_DEFINES - used, "%s%s%s%s%s%s%s%s%s",
              b->slice ? column_type(b->index_bits) : "", b->one_width ? " -DELL" : "",
              b->sorted ? " -DPERM" : "", b->wide ? " -DOFFSET=long" : "",
              b->split ? " -DSPLIT" : "", b->symmetric ? " -DSYMMETRIC" : "",
-             b->global_list ? " -DJD_SPACE=global" : "", stored == A->type ? "" : " -DVAL=float",
-             A->flux && !s->no_values ? " -DFLUX" : "", surplus && !s->adds ? " -DSURPLUS" : "");
+             stored == A->type ? "" : " -DVAL=float", A->flux && !s->no_values ? " -DFLUX" : "",
+             surplus && !s->adds ? " -DSURPLUS" : "");
 }
 
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
