@@ -239,7 +239,7 @@ kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_halo **halo, kry
     TRY(kry_alloc(1, sizeof *A, &A));
     const kry_matrix *stored = kry_matrix_of(rows->op);
     A->dev = rows->op->dev, A->type = rows->op->shape.type, A->traits = rows->traits;
-    A->flux = stored && stored->flux;
+    A->flux = stored && kry_matrix_in_flux_form(stored);
     A->own = kry_op_retain(rows->op);
     TRY(kry_coupled_take(A, rows, kry_halo_count(*halo)));
     TRY(get_kernels(A));

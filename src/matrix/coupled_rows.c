@@ -135,7 +135,8 @@ static kry_status balance(kry_coupled *A, const kry_sparse *own)
     void *sums = NULL;
 
     TRY(read_far(A, &far));
-    if (!matrix->balanced) TRY(kry_flux_sums("kry_csr_create", &A->dev->layout, own, &far, &sums));
+    if (!(matrix->params.traits & KRY_SINGULAR))
+        TRY(kry_flux_sums("kry_csr_create", &A->dev->layout, own, &far, &sums));
     if (A->exact.own.begin) TRY(store_surplus(A, sums));
     if (sums || matrix->surplus) TRY(kry_matrix_set_surplus(matrix, sums));
 done:

@@ -37,12 +37,11 @@ done:
     return st;
 }
 
-static kry_status hyb_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status hyb_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     int64_t width, tail;
 
-    (void)params;
     TRY(kry_hyb_estimate(host, &width, &tail));
     double ell = (double)width * (double)kry_ell_stride(host->rows);
     TRY(kry_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
@@ -54,17 +53,7 @@ done:
     return st;
 }
 
-static kry_status hyb_places(kry_matrix *A, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    TRY(kry_ell_places(A, place));
-    if (A->stages > 1) TRY(kry_coo_places(A, 1, place));
-done:
-    return st;
-}
-
 const kry_format_table kry_hyb_format = {
     .format = KRY_FORMAT_HYB,
     .build = hyb_build,
-    .places = hyb_places,
 };

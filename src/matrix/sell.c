@@ -143,7 +143,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
                                int64_t slices, int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
-    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->rows);
+    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows);
     int32_t *share = NULL, *full = NULL;
 
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
@@ -151,7 +151,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
     kry_equal_shares(slice_ptr, slices, share, pieces);
     find_full(slice_ptr, slices, height, col, full);
     kry_stage_int(s, pieces);
-    kry_stage_int(s, A->rows);
+    kry_stage_int(s, A->shape.rows);
     TRY(kry_stage_array(A, s, share, (size_t)pieces + 1, sizeof *share));
     TRY(kry_stage_array(A, s, full, (size_t)slices, sizeof *full));
     kry_stage_pieces(A, s, pieces);
@@ -166,19 +166,20 @@ static kry_status make_stage(kry_matrix *A, const kry_slices *c, const int32_t *
 {
     kry_status st = KRY_OK;
     bool cpu = A->dev->info.cpu_kernels;
-    const kry_stage_build build = { .slice = c->height,
-                                    .index_bits = bits,
-                                    .sorted = c->sigma > 1 };
-    kry_stage *s = kry_matrix_stage(A, "sell", build);
+    const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
+                         : bits == 16 ? "ushort -DNONE=65535 -DBASE"
+                                      : "int -DNONE=-1";
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", c->height, column,
+                                    c->sigma > 1 ? " -DPERM" : "");
 
     if (cpu) {
         TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->slices, c->height, col));
     } else {
-        kry_stage_int(s, A->rows);
-        kry_stage_rows(A, s, A->rows);
+        kry_stage_int(s, A->shape.rows);
+        kry_stage_rows(A, s, A->shape.rows);
     }
     TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->slices + 1, sizeof *c->slice_ptr));
-    if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->rows, sizeof *c->perm));
+    if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              c->height, c->sigma, bits);
@@ -186,7 +187,7 @@ done:
     return st;
 }
 
-static kry_status sell_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status sell_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     kry_slices c = { 0 };
@@ -194,13 +195,13 @@ static kry_status sell_build(kry_matrix *A, const kry_sparse *host, const kry_ma
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
-    TRY(kry_slices_check(A->dev, A->type, params, &height));
-    TRY(kry_slices_choose(host, height, params->sigma, &c, &slots));
+    TRY(kry_slices_check(A->dev, A->shape.type, &A->params, &height));
+    TRY(kry_slices_choose(host, height, A->params.sigma, &c, &slots));
     TRY(kry_matrix_slots(A, slots, 2 * slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(fill_slots(A, host, &c, col));
-    TRY(choose_bits(find_bases(col, A->slots, height, base), params->index_bits, &bits));
+    TRY(choose_bits(find_bases(col, A->slots, height, base), A->params.index_bits, &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
@@ -209,47 +210,7 @@ done:
     return st;
 }
 
-/* ---- reading back ---------------------------------------------------------------------------- */
-
-static kry_status sell_places(kry_matrix *A, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
-    int at = A->dev->info.cpu_kernels ? 4 : 1; /* of slice_ptr */
-    int64_t height = s->build.slice;
-    int64_t slices = (A->rows + height - 1) / height;
-    int bytes = s->build.index_bits / 8;
-    int32_t *slice_ptr = NULL, *perm = NULL, *base = NULL;
-    unsigned char *col = NULL;
-
-    TRY(kry_alloc((size_t)slices + 1, sizeof *slice_ptr, &slice_ptr));
-    TRY(kry_alloc((size_t)A->rows, sizeof *perm, &perm));
-    TRY(kry_alloc((size_t)A->slots, (size_t)bytes, &col));
-    TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
-    TRY(kry_stage_read(A, s, at++, ((size_t)slices + 1) * 4, slice_ptr));
-    for (int64_t i = 0; i < A->rows; i++) perm[i] = (int32_t)i;
-    if (s->build.sorted) TRY(kry_stage_read(A, s, at++, (size_t)A->rows * 4, perm));
-    TRY(kry_stage_read(A, s, at++, (size_t)A->slots * (size_t)bytes, col));
-    if (bytes < 4) TRY(kry_stage_read(A, s, at, (size_t)(A->slots / height) * 4, base));
-    for (int64_t i = 0; i < slices; i++)
-        for (int64_t k = slice_ptr[i]; k < slice_ptr[i + 1]; k++) {
-            int64_t p = i * height + (k - slice_ptr[i]) % height;
-            int32_t j = bytes == 1 ? (col[k] == UINT8_MAX ? -1 : col[k])
-                        : bytes == 2
-                            ? (((uint16_t *)col)[k] == UINT16_MAX ? -1 : ((uint16_t *)col)[k])
-                            : ((int32_t *)col)[k];
-            place[k] = j < 0 ? (kry_place){ -1, -1 } : (kry_place){ perm[p], j + base[k / height] };
-        }
-done:
-    free(base);
-    free(col);
-    free(perm);
-    free(slice_ptr);
-    return st;
-}
-
 const kry_format_table kry_sell_format = {
     .format = KRY_FORMAT_SELL,
     .build = sell_build,
-    .places = sell_places,
 };
