@@ -108,7 +108,7 @@ done:
 
 /* ---- the diagonal ------------------------------------------------------------------------ */
 
-static kry_status find_diagonal(kry_matrix *A)
+static kry_status find_diagonal(kry_matrix *A, int64_t first)
 {
     kry_status st = KRY_OK;
     size_t rows = (size_t)A->shape.rows;
@@ -116,7 +116,7 @@ static kry_status find_diagonal(kry_matrix *A)
 
     TRY(kry_alloc(rows, sizeof *slot, &slot));
     for (int64_t i = 0; i < A->shape.rows; i++) {
-        int64_t k = kry_sparse_find(&A->sorted, i, i);
+        int64_t k = kry_sparse_find(&A->sorted, i, first + i);
         slot[i] = k < 0 ? -1 : (int32_t)kry_matrix_slot(A, k);
     }
     TRY(kry_buffer_upload(A->dev, rows * sizeof *slot, slot, &A->diagonal));
@@ -125,16 +125,14 @@ done:
     return st;
 }
 
-static kry_status matrix_diagonal(void *self, kry_vec *d)
+kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
     kry_kernel *kernel;
     int64_t rows = A->shape.rows;
     kry_type type = A->shape.type;
 
-    if (A->format->diagonal) return A->format->diagonal(A, d);
-    if (!A->diagonal) TRY(find_diagonal(A));
+    if (!A->diagonal) TRY(find_diagonal(A, first));
     const kry_arg args[] = { ARG(rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),
                              ARG(d->first) };
     TRY(kry_kernel_get(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float",
@@ -142,6 +140,12 @@ static kry_status matrix_diagonal(void *self, kry_vec *d)
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, type, rows), args, COUNT(args)));
 done:
     return st;
+}
+
+static kry_status matrix_diagonal(void *self, kry_vec *d)
+{
+    kry_matrix *A = self;
+    return A->format->diagonal ? A->format->diagonal(A, d) : kry_matrix_diagonal(A, 0, d);
 }
 
 /* ---- new values --------------------------------------------------------------------------- */

@@ -163,6 +163,8 @@ kry_status kry_matrix_twin(void *self, kry_type type, double factor, const doubl
 /* host_matrix.c: params->on_host. Takes host and map over if the call succeeds. */
 kry_status kry_matrix_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                               const kry_matrix_params *params, kry_op **op);
+/* d := entries (i, first + i), by slots; `first` is the same in all calls. */
+kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */
 kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host);
 /* The matrix behind an operator, or NULL. */

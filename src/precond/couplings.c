@@ -1,7 +1,7 @@
 /* couplings.c - the columns of each row of an operator. */
 #include "precond/couplings.h"
 #include "grid/stencil.h"
-#include "matrix/coupled.h"
+#include "matrix/matrix_parts.h"
 #include "operator/pin.h"
 #include <stdlib.h>
 #include <string.h>

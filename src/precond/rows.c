@@ -1,7 +1,6 @@
 /* rows.c - a matrix on the host: read back from the device, checked, made symmetric. */
 #include "precond/rows.h"
 #include "grid/stencil.h"
-#include "matrix/coupled.h"
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
