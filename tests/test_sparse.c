@@ -368,26 +368,6 @@ static void multiply__numbers_and_patterns(void **state)
     }
 }
 
-static void galerkin__aggregates(void **state)
-{
-    (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
-        int64_t n = random_size(), k = 1 + n / 3;
-        dense D = random_dense(n, n), Z = { .rows = n, .cols = k }, Zt = { .rows = k, .cols = n };
-        for (int64_t i = 0; i < n; i++) {
-            int64_t s = random_below(k);
-            Z.there[i][s] = Zt.there[s][i] = true, Z.a[i][s] = Zt.a[s][i] = 1;
-        }
-        dense AZ = product(&D, &Z), want = product(&Zt, &AZ);
-        kry_sparse A = compress(&D, KRY_F64), P = compress(&Z, KRY_F64), R, C;
-        OK(kry_sparse_transpose(&P, &R));
-        OK(kry_sparse_galerkin(&R, &A, &P, &C));
-        expect(&C, &want);
-        kry_sparse_release(&A), kry_sparse_release(&P);
-        kry_sparse_release(&R), kry_sparse_release(&C);
-    }
-}
-
 /* K D K' at some places, in numbers that round: the same for mirror images, to the bit. */
 static void multiply_within__is_symmetric(void **state)
 {
@@ -526,7 +506,7 @@ static kry_status everything(const kry_sparse *A, kry_sparse *all)
     TRY(kry_sparse_symmetrise(&all[1], 1, &m));
     TRY(kry_sparse_is_symmetric(A, &is));
     TRY(kry_sparse_graph(A, &all[2]));
-    TRY(kry_sparse_galerkin(&all[0], A, A, &all[3]));
+    TRY(kry_sparse_multiply(A, A, &all[3]));
     TRY(kry_sparse_multiply_within(A, NULL, A, &all[3]));
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &all[4], NULL));
     TRY(kry_sparse_convert(&all[4], KRY_F32));
@@ -570,7 +550,6 @@ int main(void)
         cmocka_unit_test(symmetrise__rounding),
         cmocka_unit_test(graph__of_any_matrix),
         cmocka_unit_test(multiply__numbers_and_patterns),
-        cmocka_unit_test(galerkin__aggregates),
         cmocka_unit_test(multiply_within__is_symmetric),
         BOTH(entries__into_a_matrix),
         BOTH(entries__that_are_a_matrix),

@@ -195,10 +195,19 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 
 kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op);
+/* Seconds of a product in each format, INFINITY if the format cannot or should not take the matrix; and
+ * a hash of the size and a sample of the pattern: other patterns seldom have the same one. predict.c */
+kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
+                       const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
+                       uint64_t *hash);
 /* What the formats would make of a matrix, without making it. */
+typedef struct kry_sell_size {
+    double slots;       /* padding included */
+    double index_bytes; /* of a column, from a sample */
+    bool sorted;        /* by length */
+} kry_sell_size;
 kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
-                             const kry_matrix_params *params, double *slots, bool *sorted,
-                             double *index_bytes);
+                             const kry_matrix_params *params, kry_sell_size *size);
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
 /* What numbers are stored as: their own type, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);

@@ -90,9 +90,6 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
-/* C := R A P. */
-kry_status kry_sparse_galerkin(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
-                               kry_sparse *C);
 /* The entries of A diag(d) B at the places that C has, into C's numbers; all in double.
  *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
 kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, const kry_sparse *B,

@@ -34,15 +34,16 @@ kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col
                               .row_ptr = row_ptr,
                               .col = col },
               parts));
+    TRY(kry_alloc((size_t)n, sizeof *part, &part));
+    TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
     if (by_graph) {
-        TRY(kry_alloc((size_t)n, sizeof *part, &part));
         TRY(kry_partition_by_graph(&A, parts, NULL, part));
-        TRY(kry_partition_volume(&A, parts, part, volume));
     } else {
-        TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
         TRY(kry_partition_by_rows(n, row_ptr, parts, NULL, 1, first));
-        TRY(kry_partition_volume_of_rows(&A, parts, first, volume));
+        for (int p = 0; p < parts; p++)
+            for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
     }
+    TRY(kry_partition_volume(&A, parts, part, volume));
 done:
     free(first);
     free(part);
