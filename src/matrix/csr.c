@@ -52,8 +52,8 @@ static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wra
     const int64_t *row_ptr = host->row_ptr;
 
     TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, &r));
-    kry_stage *s = kry_matrix_stage(A, "csr", " -DUNROLL=%d%s%s", KRY_UNROLL,
-                                    wide ? " -DOFFSET=long" : "", r.splits ? " -DSPLIT" : "");
+    kry_stage *s = kry_matrix_stage(A, "csr", "%s%s", wide ? " -DOFFSET=long" : "",
+                                    r.splits ? " -DSPLIT" : "");
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
     if (wrapped_ptr)

@@ -13,10 +13,13 @@
 
 enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and the numbers */
 
-/* Enqueue a kernel whose arguments are a stage's structure, the numbers and `rest`. */
-static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
-                         const kry_arg *rest, size_t count)
+/* Enqueue a stage's kernel, whose arguments are its structure, the numbers and `rest`. sum: gets the
+ * partial sums of all stages, one after the other; NULL: the kernel leaves none. */
+static kry_status launch(const kry_matrix *A, const kry_stage *s, kry_product product,
+                         const kry_arg *rest, size_t count, kry_sum *sum)
 {
+    kry_status st = KRY_OK;
+    int64_t groups = sum ? s->sum_groups : s->groups;
     kry_arg args[KRY_STAGE_ARGS + 2 + REST];
     size_t n = 0;
 
@@ -26,7 +29,10 @@ static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, 
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
     if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, groups, args, n + count);
+    TRY(kry_launch(A->dev, s->kernel[product], groups, args, n + count));
+    if (sum) sum->count += (cl_int)groups;
+done:
+    return st;
 }
 
 static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -37,42 +43,35 @@ static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, doubl
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
 
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        TRY(launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
-    }
+    for (int i = 0; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_APPLY, rest, COUNT(rest), NULL));
 done:
     return st;
 }
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
 
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        TRY(launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
-    }
+    for (int i = 0; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_RESIDUAL, rest, COUNT(rest), NULL));
 done:
     return st;
 }
 
 static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
+    const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
+                             ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
 
     sum->count = 0;
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
-                                 ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
-        TRY(launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
-        sum->count += (cl_int)s->sum_groups;
-    }
+    for (int i = 0; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_APPLY_DOT, rest, COUNT(rest), sum));
 done:
     return st;
 }
@@ -80,8 +79,13 @@ done:
 static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
                                          kry_sum *sum)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
+    const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
+                                ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
+    const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
+                              ARG(sum->count) };
+    kry_arg first[REST];
 
     if (!A->stage[0].fuses) {
         TRY(kry_direction_run(d, p));
@@ -89,19 +93,11 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
         return st;
     }
     sum->count = 0;
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
-                                  ARG(sum->count) };
-        const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
-                                    ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
-        kry_arg first[REST];
-        kry_direction_args(d, first);
-        memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
-        TRY(launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
-                   s->adds ? COUNT(later) : COUNT(first)));
-        sum->count += (cl_int)s->sum_groups;
-    }
+    kry_direction_args(d, first);
+    memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
+    TRY(launch(A, &A->stage[0], KRY_APPLY_DIRECTION, first, COUNT(first), sum));
+    for (int i = 1; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_APPLY_DIRECTION, later, COUNT(later), sum));
 done:
     return st;
 }

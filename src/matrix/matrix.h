@@ -15,8 +15,18 @@ enum {
     KRY_STAGE_ARGS = 10,
     KRY_STAGE_DEFINES = 192,
     KRY_MAX_STAGES = 3,
-    KRY_UNROLL = 4 /* entries a work-item of a GPU loads at once in csr.cl and coo.cl */
+    KRY_UNROLL =
+        4 /* UNROLL of csr.cl and coo.cl: entries that a work-item of a GPU loads at once */
 };
+
+/* What kernels are made of a format; NULL: CPUs have no direction. */
+typedef enum kry_product {
+    KRY_APPLY,
+    KRY_RESIDUAL,
+    KRY_APPLY_DOT,
+    KRY_APPLY_DIRECTION,
+    KRY_PRODUCTS
+} kry_product;
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
 typedef struct kry_stage {
@@ -33,7 +43,7 @@ typedef struct kry_stage {
         cl_mem buffer; /* retained */
     } value[KRY_STAGE_ARGS];
     bool is_buffer[KRY_STAGE_ARGS];
-    kry_kernel *apply, *residual, *apply_dot, *apply_direction;
+    kry_kernel *kernel[KRY_PRODUCTS];
 } kry_stage;
 
 typedef struct kry_matrix kry_matrix;

@@ -3,6 +3,7 @@
 #include "matrix/matrix.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...)
 {
@@ -158,26 +159,23 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
 
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
 {
+    static const char *const names[] = { [KRY_APPLY] = "apply",
+                                         [KRY_RESIDUAL] = "residual",
+                                         [KRY_APPLY_DOT] = "apply_dot",
+                                         [KRY_APPLY_DIRECTION] = "apply_direction" };
     kry_status st = KRY_OK;
-    kry_device *dev = A->dev;
+    /* the true residual of a single-precision solve is summed in double */
+    bool exact = A->shape.type == KRY_F32 && A->dev->info.fp64;
+    int products = A->dev->info.cpu_kernels ? KRY_APPLY_DIRECTION : KRY_PRODUCTS;
 
-    for (int i = 0; i < A->stages; i++) {
-        kry_stage *s = &A->stage[i];
-        char plain[KRY_STAGE_DEFINES], exact[KRY_STAGE_DEFINES + 16], name[32];
-        kry_stage_defines(A, s, stored, surplus, plain);
-        /* The true residual of a single-precision solve is summed in double. */
-        snprintf(exact, sizeof exact, "%s%s", plain,
-                 A->shape.type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
-        snprintf(name, sizeof name, "%s_apply", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->shape.type, plain, name, &s->apply));
-        snprintf(name, sizeof name, "%s_apply_dot", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->shape.type, plain, name, &s->apply_dot));
-        snprintf(name, sizeof name, "%s_apply_direction", s->stem);
-        if (!dev->info.cpu_kernels)
-            TRY(kry_kernel_get(dev, s->stem, A->shape.type, plain, name, &s->apply_direction));
-        snprintf(name, sizeof name, "%s_residual", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->shape.type, exact, name, &s->residual));
-    }
+    for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
+        for (int p = 0; p < products; p++) {
+            char defines[KRY_STAGE_DEFINES + 16], name[32];
+            kry_stage_defines(A, s, stored, surplus, defines);
+            if (p == KRY_RESIDUAL && exact) strcat(defines, " -DSUM=ACC");
+            snprintf(name, sizeof name, "%s_%s", s->stem, names[p]);
+            TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &s->kernel[p]));
+        }
 done:
     return st;
 }
