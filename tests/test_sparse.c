@@ -434,14 +434,9 @@ static void entries__into_a_matrix(void **state)
                 D.a[col[e]][row[e]] += storage == KRY_SKEW_HALF ? -v : v;
             }
             void *numbers = in_type(type, value, nnz);
-            const kry_entries given = { .who = "test",
-                                        .rows = rows,
-                                        .cols = cols,
-                                        .nnz = nnz,
-                                        .type = type,
-                                        .row = row,
-                                        .col = col,
-                                        .val = numbers };
+            const kry_entries given = {
+                "test", { rows, cols, type, NULL, col, numbers }, row, nnz
+            };
             if (again)
                 OK(kry_entries_renew("test", &map, numbers, kry_sparse_nnz(&A), &A));
             else
@@ -464,14 +459,7 @@ static void entries__that_are_a_matrix(void **state)
         kry_sparse A = compress(&D, type), B;
         kry_entry_map map;
         if (round % 4 == 0) pattern(&A);
-        const kry_entries given = { .who = "test",
-                                    .rows = A.rows,
-                                    .cols = A.cols,
-                                    .nnz = kry_sparse_nnz(&A),
-                                    .type = type,
-                                    .row_ptr = A.row_ptr,
-                                    .col = A.col,
-                                    .val = A.val };
+        const kry_entries given = { "test", A, NULL, kry_sparse_nnz(&A) };
         OK(kry_entries_compress(&given, KRY_MATRIX(.traits = 0), &B, &map));
         assert_null(map.place);
         assert_int_equal(B.val != NULL, A.val != NULL);
@@ -491,14 +479,7 @@ static kry_status everything(const kry_sparse *A, kry_sparse *all)
     int64_t *from = NULL;
     kry_sparse_mismatch m;
     const kry_sparse_cut cut = { .rows = A->rows, .cols = A->cols };
-    const kry_entries given = { .who = "test",
-                                .rows = A->rows,
-                                .cols = A->cols,
-                                .nnz = kry_sparse_nnz(A),
-                                .type = A->type,
-                                .row_ptr = A->row_ptr,
-                                .col = A->col,
-                                .val = A->val };
+    const kry_entries given = { "test", *A, NULL, kry_sparse_nnz(A) };
 
     TRY(kry_sparse_transpose(A, &all[0]));
     TRY(kry_sparse_sort(&all[0]));

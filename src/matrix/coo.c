@@ -10,7 +10,7 @@ static kry_status tail_row_ptr(const kry_sparse *host, int64_t skip, int64_t **t
 
     TRY(kry_alloc((size_t)host->rows + 1, sizeof **tail, tail));
     for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i] - skip;
+        int64_t length = kry_row_length(host, i) - skip;
         (*tail)[i + 1] = (*tail)[i] + (length > 0 ? length : 0);
     }
 done:

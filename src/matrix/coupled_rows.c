@@ -55,18 +55,16 @@ done:
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* buffer := the numbers that stand at these places. */
-static kry_status write_numbers(const kry_coupled *A, int64_t count, const void *numbers,
-                                const int64_t *from, cl_mem buffer)
+/* The own numbers of the coupled rows once more. */
+static kry_status store_exact(const kry_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
-    kry_type type = A->far.type;
+    const kry_exact_rows *exact = &A->exact;
+    size_t bytes = (size_t)exact->own.nnz * kry_type_size(A->far.type);
     void *packed = NULL;
 
-    TRY(kry_alloc((size_t)count, kry_type_size(type), &packed));
-    for (int64_t e = 0; e < count; e++)
-        kry_number_put(type, packed, e, kry_number_at(type, numbers, from[e]));
-    TRY(kry_buffer_write(A->dev, buffer, 0, (size_t)count * kry_type_size(type), packed));
+    TRY(kry_numbers_at(A->far.type, own_val, exact->from, exact->own.nnz, &packed));
+    TRY(kry_buffer_write(A->dev, exact->own.val, 0, bytes, packed));
 done:
     free(packed);
     return st;
@@ -116,8 +114,7 @@ kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_va
     size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->far.type);
     if (bytes && far_val != A->far.val) memcpy(A->far.val, far_val, bytes);
     TRY(kry_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val));
-    if (A->exact.from)
-        TRY(write_numbers(A, A->exact.own.nnz, own_val, A->exact.from, A->exact.own.val));
+    if (A->exact.from) TRY(store_exact(A, own_val));
     if (kry_matrix_in_flux_form(kry_matrix_of(A->own))) TRY(balance(A, own_val));
 done:
     return st;

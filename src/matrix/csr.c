@@ -156,13 +156,7 @@ static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool w
     CHECK(kry_sparse_nnz(S) == A->nnz, KRY_ERR_ARGUMENT,
           "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)kry_sparse_nnz(S),
           (long long)A->nnz);
-    TRY(kry_entries_check(&(kry_entries){ .who = "kry_csr_wrap",
-                                          .rows = S->rows,
-                                          .cols = S->cols,
-                                          .nnz = A->nnz,
-                                          .type = S->type,
-                                          .row_ptr = S->row_ptr,
-                                          .col = S->col }));
+    TRY(kry_entries_check(&(kry_entries){ "kry_csr_wrap", *S, NULL, A->nnz }));
 done:
     return st;
 }

@@ -11,7 +11,7 @@ static kry_status choose_width(const kry_sparse *host, int64_t *width)
     int64_t longest = kry_longest_row(host), *longer = NULL; /* rows with more than k entries */
 
     TRY(kry_alloc((size_t)longest + 1, sizeof *longer, &longer));
-    for (int64_t i = 0; i < host->rows; i++) longer[host->row_ptr[i + 1] - host->row_ptr[i]]++;
+    for (int64_t i = 0; i < host->rows; i++) longer[kry_row_length(host, i)]++;
     for (int64_t k = longest, rows = 0; k >= 0; k--) {
         int64_t with_k = longer[k];
         longer[k] = rows;
@@ -30,8 +30,8 @@ kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tai
     TRY(choose_width(host, width));
     *tail = 0;
     for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
-        if (length > *width) *tail += length - *width;
+        int64_t rest = kry_row_length(host, i) - *width;
+        if (rest > 0) *tail += rest;
     }
 done:
     return st;

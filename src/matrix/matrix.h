@@ -138,7 +138,6 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
                                int64_t slices, int height, const int32_t *col);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
 kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first);
-int64_t kry_longest_row(const kry_sparse *host);
 
 /* ---- making one ---------------------------------------------------------------------------- */
 

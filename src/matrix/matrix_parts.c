@@ -260,27 +260,16 @@ static kry_status prepare(void *self, const void *values)
     return kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host);
 }
 
-/* to: the numbers of the whole that stand at these places, to be freed. */
-static kry_status take_numbers(const whole *W, const int64_t *from, int64_t count, void **to)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)count, kry_type_size(W->host.type), to));
-    for (int64_t k = 0; k < count; k++)
-        kry_number_put(W->host.type, *to, k, kry_number_at(W->host.type, W->host.val, from[k]));
-done:
-    return st;
-}
-
 static kry_status update_part(void *self, int rank, kry_op *local)
 {
     const whole *W = self;
     const piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
+    const kry_sparse *host = &W->host;
     void *own = NULL, *far = NULL;
 
-    TRY(take_numbers(W, p->own, p->own_nnz, &own));
-    TRY(take_numbers(W, p->far, p->far_nnz, &far));
+    TRY(kry_numbers_at(host->type, host->val, p->own, p->own_nnz, &own));
+    TRY(kry_numbers_at(host->type, host->val, p->far, p->far_nnz, &far));
     TRY(kry_op_update((kry_op *)kry_op_own(local), own));
     TRY(kry_coupled_store(local, own, far));
 done:

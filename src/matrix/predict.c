@@ -201,12 +201,7 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
                            const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
 {
     kry_status st = KRY_OK;
-    const kry_sparse host = { .rows = rows,
-                              .cols = cols,
-                              .type = type,
-                              .row_ptr = (int64_t *)row_ptr,
-                              .col = (int32_t *)col,
-                              .val = (void *)val };
+    const kry_sparse host = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
     uint64_t hash;
 
     CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");

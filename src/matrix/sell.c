@@ -22,7 +22,7 @@ static void slices_release(slices *s)
 
 static int64_t row_length(const kry_sparse *host, int64_t i)
 {
-    return i < 0 ? 0 : host->row_ptr[i + 1] - host->row_ptr[i];
+    return i < 0 ? 0 : kry_row_length(host, i);
 }
 
 /* ---- which rows share a slice ---------------------------------------------------------------- */

@@ -93,16 +93,6 @@ done:
     return st;
 }
 
-int64_t kry_longest_row(const kry_sparse *host)
-{
-    int64_t longest = 0;
-    for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
-        if (length > longest) longest = length;
-    }
-    return longest;
-}
-
 /* PoCL gives a core half of the remaining groups at a time, so that few large pieces would not
  * balance. */
 int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)

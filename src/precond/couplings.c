@@ -86,5 +86,5 @@ int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], con
         return grid_row(c->grid, i, room);
     }
     *cols = c->rows.col + c->rows.row_ptr[i];
-    return c->rows.row_ptr[i + 1] - c->rows.row_ptr[i];
+    return kry_row_length(&c->rows, i);
 }

@@ -29,12 +29,12 @@ static kry_status check_row_ptr(const kry_entries *e)
 {
     kry_status st = KRY_OK;
 
-    CHECK(e->row_ptr[0] == 0, KRY_ERR_ARGUMENT, "%s: row_ptr[0] = %lld, must be 0", e->who,
-          (long long)e->row_ptr[0]);
-    for (int64_t i = 0; i < e->rows; i++)
-        CHECK(e->row_ptr[i] <= e->row_ptr[i + 1], KRY_ERR_ARGUMENT,
+    CHECK(e->given.row_ptr[0] == 0, KRY_ERR_ARGUMENT, "%s: row_ptr[0] = %lld, must be 0", e->who,
+          (long long)e->given.row_ptr[0]);
+    for (int64_t i = 0; i < e->given.rows; i++)
+        CHECK(e->given.row_ptr[i] <= e->given.row_ptr[i + 1], KRY_ERR_ARGUMENT,
               "%s: row_ptr decreases from %lld to %lld at row %lld", e->who,
-              (long long)e->row_ptr[i], (long long)e->row_ptr[i + 1], (long long)i);
+              (long long)e->given.row_ptr[i], (long long)e->given.row_ptr[i + 1], (long long)i);
 done:
     return st;
 }
@@ -44,17 +44,18 @@ static kry_status check_indices(const kry_entries *e)
     kry_status st = KRY_OK;
     int64_t row = 0;
 
-    assert(e->row || e->row_ptr);
+    assert(e->row || e->given.row_ptr);
     for (int64_t k = 0; k < e->nnz; k++) {
         if (e->row)
-            CHECK(e->row[k] >= 0 && e->row[k] < e->rows, KRY_ERR_ARGUMENT,
+            CHECK(e->row[k] >= 0 && e->row[k] < e->given.rows, KRY_ERR_ARGUMENT,
                   "%s: row %d at entry %lld is outside [0, %lld)", e->who, e->row[k], (long long)k,
-                  (long long)e->rows);
+                  (long long)e->given.rows);
         else
-            while (k >= e->row_ptr[row + 1]) row++;
-        CHECK(e->col[k] >= 0 && e->col[k] < e->cols, KRY_ERR_ARGUMENT,
-              "%s: column %d at entry %lld (row %lld) is outside [0, %lld)", e->who, e->col[k],
-              (long long)k, e->row ? (long long)e->row[k] : (long long)row, (long long)e->cols);
+            while (k >= e->given.row_ptr[row + 1]) row++;
+        CHECK(e->given.col[k] >= 0 && e->given.col[k] < e->given.cols, KRY_ERR_ARGUMENT,
+              "%s: column %d at entry %lld (row %lld) is outside [0, %lld)", e->who,
+              e->given.col[k], (long long)k, e->row ? (long long)e->row[k] : (long long)row,
+              (long long)e->given.cols);
     }
 done:
     return st;
@@ -63,7 +64,7 @@ done:
 kry_status kry_entries_check(const kry_entries *e)
 {
     kry_status st = KRY_OK;
-    if (e->row_ptr) TRY(check_row_ptr(e));
+    if (e->given.row_ptr) TRY(check_row_ptr(e));
     TRY(check_indices(e));
 done:
     return st;
@@ -91,9 +92,9 @@ static kry_status list_entries(placing *p, kry_storage storage)
     TRY(kry_alloc(most, sizeof *p->order, &p->order));
     TRY(kry_alloc(most, sizeof *p->other, &p->other));
     for (int64_t k = 0, row = 0; k < p->given; k++) {
-        while (e->row_ptr && k >= e->row_ptr[row + 1]) row++;
+        while (e->given.row_ptr && k >= e->given.row_ptr[row + 1]) row++;
         p->row[k] = e->row ? e->row[k] : (int32_t)row;
-        p->col[k] = e->col[k];
+        p->col[k] = e->given.col[k];
         p->order[p->all++] = k;
     }
     for (int64_t k = 0; storage != KRY_GENERAL && k < p->given; k++) {
@@ -121,7 +122,8 @@ static void counting_sort(placing *p, const int32_t *key, int64_t keys, int64_t 
 static kry_status sort_entries(placing *p)
 {
     kry_status st = KRY_OK;
-    int64_t keys = p->e->rows > p->e->cols ? p->e->rows : p->e->cols, *start = NULL;
+    int64_t keys = p->e->given.rows > p->e->given.cols ? p->e->given.rows : p->e->given.cols,
+            *start = NULL;
 
     TRY(kry_alloc((size_t)keys + 1, sizeof *start, &start));
     counting_sort(p, p->col, keys, start);
@@ -182,10 +184,10 @@ done:
 /* CSR that is sorted and free of duplicates already is only copied. */
 static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
 {
-    if (!e->row_ptr || params->storage != KRY_GENERAL) return false;
-    for (int64_t i = 0; i < e->rows; i++)
-        for (int64_t k = e->row_ptr[i] + 1; k < e->row_ptr[i + 1]; k++)
-            if (e->col[k - 1] >= e->col[k]) return false;
+    if (!e->given.row_ptr || params->storage != KRY_GENERAL) return false;
+    for (int64_t i = 0; i < e->given.rows; i++)
+        for (int64_t k = e->given.row_ptr[i] + 1; k < e->given.row_ptr[i + 1]; k++)
+            if (e->given.col[k - 1] >= e->given.col[k]) return false;
     return true;
 }
 
@@ -194,8 +196,8 @@ static kry_status copy_pattern(const kry_entries *e, kry_sparse *A)
     kry_status st = KRY_OK;
 
     TRY(kry_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
-    memcpy(A->row_ptr, e->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
-    if (e->nnz) memcpy(A->col, e->col, (size_t)e->nnz * sizeof *A->col);
+    memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
+    if (e->nnz) memcpy(A->col, e->given.col, (size_t)e->nnz * sizeof *A->col);
 done:
     return st;
 }
@@ -243,16 +245,16 @@ kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *p
     kry_status st = KRY_OK;
     kry_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
-    *A = (kry_sparse){ .rows = e->rows, .cols = e->cols, .type = e->type };
+    *A = (kry_sparse){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
     TRY(kry_entries_check(e));
     TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     if (is_canonical(e, params))
         TRY(copy_pattern(e, A));
     else
         TRY(place_entries(e, params, A, &m));
-    if (e->val) {
+    if (e->given.val) {
         TRY(kry_alloc((size_t)kry_sparse_nnz(A), kry_type_size(A->type), &A->val));
-        TRY(kry_entries_renew(e->who, &m, e->val, kry_sparse_nnz(A), A));
+        TRY(kry_entries_renew(e->who, &m, e->given.val, kry_sparse_nnz(A), A));
     }
     if (map) *map = m, m = (kry_entry_map){ 0 };
 done:
@@ -304,14 +306,7 @@ kry_status kry_entry_list_compress(const char *who, const kry_entry_list *list, 
         row[e] = list->entry[e].row, col[e] = list->entry[e].col;
         val[e] = list->entry[e].val;
     }
-    const kry_entries given = { .who = who,
-                                .rows = rows,
-                                .cols = cols,
-                                .nnz = list->count,
-                                .type = KRY_F64,
-                                .row = row,
-                                .col = col,
-                                .val = val };
+    const kry_entries given = { who, { rows, cols, KRY_F64, NULL, col, val }, row, list->count };
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
 done:
     free(val);

@@ -5,14 +5,12 @@
 
 #include "sparse/sparse.h"
 
-/* The entries as they were given: row_ptr for CSR, row for coordinates, the other NULL. */
+/* The entries as they were given, borrowed. */
 typedef struct kry_entries {
-    const char *who; /* the public function, for messages */
-    int64_t rows, cols, nnz;
-    kry_type type;
-    const int64_t *row_ptr;
-    const int32_t *row, *col;
-    const void *val; /* NULL: a pattern */
+    const char *who;    /* the public function, for messages */
+    kry_sparse given;   /* compressed rows in any order; of coordinates no row_ptr */
+    const int32_t *row; /* of coordinates; NULL: compressed rows */
+    int64_t nnz;
 } kry_entries;
 
 /* How the entries that were given became those that are kept, for new values later. */

@@ -187,8 +187,7 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
     TRY(kry_alloc((size_t)A->rows, sizeof *cost, &cost));
     TRY(kry_alloc((size_t)A->rows, sizeof *label, &label));
     TRY(kry_alloc((size_t)parts, sizeof *count, &count));
-    for (int64_t i = 0; i < A->rows; i++)
-        cost[i] = KRY_ROW_COST + A->row_ptr[i + 1] - A->row_ptr[i];
+    for (int64_t i = 0; i < A->rows; i++) cost[i] = KRY_ROW_COST + kry_row_length(A, i);
     TRY(kry_sparse_graph(A, &graph));
     TRY(kry_graph_parts(who, &graph, cost, parts, shares, label));
     fill_empty_parts(A->rows, parts, count, label);
@@ -235,7 +234,7 @@ static void count_row(const counting *c, int64_t i, kry_part_volume *volume)
         c->talks[(int64_t)p * c->parts + q] = c->talks[(int64_t)q * c->parts + p] = true;
     }
     volume[p].rows++;
-    volume[p].entries += c->A->row_ptr[i + 1] - c->A->row_ptr[i];
+    volume[p].entries += kry_row_length(c->A, i);
     volume[p].coupled += coupled;
 }
 
