@@ -11,9 +11,7 @@
 //         entry of each row then has the row's sum.
 // No atomics: the order of summation depends only on the pattern.
 
-#ifndef UNROLL
-#define UNROLL 4
-#endif
+#define UNROLL 4 // KRY_UNROLL of src/matrix/matrix.h
 #define TILE (UNROLL * WG)
 
 #define FORMAT coo

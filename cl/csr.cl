@@ -20,9 +20,7 @@
 #ifndef OFFSET
 #define OFFSET int
 #endif
-#ifndef UNROLL
-#define UNROLL 4
-#endif
+#define UNROLL 4 // KRY_UNROLL of src/matrix/matrix.h
 #define TILE (UNROLL * WG)
 
 #define FORMAT csr
@@ -102,12 +100,7 @@ SUM row_sum(local const SUM *tile, int from, int to, int lanes, local SUM *lane_
     return sum;
 }
 
-#define EACH4(X, G) X(0, G) X(1, G) X(2, G) X(3, G)
-#if UNROLL == 4
-#define EACH(X, G) EACH4(X, G)
-#else
-#define EACH(X, G) EACH4(X, G) X(4, G) X(5, G) X(6, G) X(7, G)
-#endif
+#define EACH(X, G) X(0, G) X(1, G) X(2, G) X(3, G)
 
 #ifdef FLUX
 

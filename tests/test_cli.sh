@@ -180,7 +180,7 @@ expect 2 'scheme goes with precision=mixed' solve --problem poisson2d:4 --scheme
 expect 2 'outer goes with' solve --problem poisson2d:4 --outer host
 expect 2 "'ELL' is no format; there are auto, csr, dia" solve --problem poisson2d:4 --format ELL
 expect 2 "'slice=8'" solve --problem poisson2d:4 --format csr:slice=8
-expect 2 "'fast'" solve --problem poisson2d:4 --format jds:fast
+expect 2 "'fast'" solve --problem poisson2d:4 --format hyb:fast
 expect 2 "'0'" solve --problem poisson2d:4 --format measure:seconds=0
 expect 2 "'hybrid' is no format" bench spmv --problem poisson2d:4 --format hybrid
 expect 2 'stream takes no --format' bench stream --format csr
@@ -390,7 +390,7 @@ full && wang 512 783 1.2494e-05
 
 # Every way to hold the matrix, the same iterations.
 formats='auto stencil csr measure:seconds=0.02'
-full && formats="$formats dia symdia ell sell sell:slice=8,sigma=16,index=32 jds hyb coo
+full && formats="$formats dia symdia ell sell sell:slice=8,sigma=16,index=32 hyb coo
     dia:values=given measure"
 for format in $formats; do
     expect 0 '"converged": true' solve --problem poisson2d:32 --method cg --rtol 1e-6 --json \

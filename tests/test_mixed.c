@@ -685,7 +685,6 @@ static void twin__of_every_format(void **state)
                                          "ell",
                                          "sell",
                                          "sell:sigma=64",
-                                         "jds",
                                          "hyb",
                                          "coo",
                                          "csr:form=flux",

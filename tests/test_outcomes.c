@@ -31,7 +31,6 @@ static const way symmetric_ways[] = {
     { "pcg", "jacobi", "none", "double", "symdia" },
     { "pcg", "jacobi", "none", "double", "ell" },
     { "pcg", "jacobi", "none", "double", "sell" },
-    { "pcg", "jacobi", "none", "double", "jds" },
     { "pcg", "jacobi", "none", "double", "hyb" },
     { "pcg", "jacobi", "none", "double", "coo" },
     { "pcg", "block-jacobi:4", "none", "double", "csr" },

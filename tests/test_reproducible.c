@@ -1,6 +1,6 @@
 /* test_reproducible.c - teams in reproducible mode: the same bits on any number of devices. */
 #include "grids.h"
-#include "matrix/extended.h"
+#include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "team/split.h"
 #include "teams.h"

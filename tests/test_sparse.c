@@ -368,26 +368,6 @@ static void multiply__numbers_and_patterns(void **state)
     }
 }
 
-static void galerkin__aggregates(void **state)
-{
-    (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
-        int64_t n = random_size(), k = 1 + n / 3;
-        dense D = random_dense(n, n), Z = { .rows = n, .cols = k }, Zt = { .rows = k, .cols = n };
-        for (int64_t i = 0; i < n; i++) {
-            int64_t s = random_below(k);
-            Z.there[i][s] = Zt.there[s][i] = true, Z.a[i][s] = Zt.a[s][i] = 1;
-        }
-        dense AZ = product(&D, &Z), want = product(&Zt, &AZ);
-        kry_sparse A = compress(&D, KRY_F64), P = compress(&Z, KRY_F64), R, C;
-        OK(kry_sparse_transpose(&P, &R));
-        OK(kry_sparse_galerkin(&R, &A, &P, &C));
-        expect(&C, &want);
-        kry_sparse_release(&A), kry_sparse_release(&P);
-        kry_sparse_release(&R), kry_sparse_release(&C);
-    }
-}
-
 /* K D K' at some places, in numbers that round: the same for mirror images, to the bit. */
 static void multiply_within__is_symmetric(void **state)
 {
@@ -454,14 +434,9 @@ static void entries__into_a_matrix(void **state)
                 D.a[col[e]][row[e]] += storage == KRY_SKEW_HALF ? -v : v;
             }
             void *numbers = in_type(type, value, nnz);
-            const kry_entries given = { .who = "test",
-                                        .rows = rows,
-                                        .cols = cols,
-                                        .nnz = nnz,
-                                        .type = type,
-                                        .row = row,
-                                        .col = col,
-                                        .val = numbers };
+            const kry_entries given = {
+                "test", { rows, cols, type, NULL, col, numbers }, row, nnz
+            };
             if (again)
                 OK(kry_entries_renew("test", &map, numbers, kry_sparse_nnz(&A), &A));
             else
@@ -484,14 +459,7 @@ static void entries__that_are_a_matrix(void **state)
         kry_sparse A = compress(&D, type), B;
         kry_entry_map map;
         if (round % 4 == 0) pattern(&A);
-        const kry_entries given = { .who = "test",
-                                    .rows = A.rows,
-                                    .cols = A.cols,
-                                    .nnz = kry_sparse_nnz(&A),
-                                    .type = type,
-                                    .row_ptr = A.row_ptr,
-                                    .col = A.col,
-                                    .val = A.val };
+        const kry_entries given = { "test", A, NULL, kry_sparse_nnz(&A) };
         OK(kry_entries_compress(&given, KRY_MATRIX(.traits = 0), &B, &map));
         assert_null(map.place);
         assert_int_equal(B.val != NULL, A.val != NULL);
@@ -511,14 +479,7 @@ static kry_status everything(const kry_sparse *A, kry_sparse *all)
     int64_t *from = NULL;
     kry_sparse_mismatch m;
     const kry_sparse_cut cut = { .rows = A->rows, .cols = A->cols };
-    const kry_entries given = { .who = "test",
-                                .rows = A->rows,
-                                .cols = A->cols,
-                                .nnz = kry_sparse_nnz(A),
-                                .type = A->type,
-                                .row_ptr = A->row_ptr,
-                                .col = A->col,
-                                .val = A->val };
+    const kry_entries given = { "test", *A, NULL, kry_sparse_nnz(A) };
 
     TRY(kry_sparse_transpose(A, &all[0]));
     TRY(kry_sparse_sort(&all[0]));
@@ -526,7 +487,7 @@ static kry_status everything(const kry_sparse *A, kry_sparse *all)
     TRY(kry_sparse_symmetrise(&all[1], 1, &m));
     TRY(kry_sparse_is_symmetric(A, &is));
     TRY(kry_sparse_graph(A, &all[2]));
-    TRY(kry_sparse_galerkin(&all[0], A, A, &all[3]));
+    TRY(kry_sparse_multiply(A, A, &all[3]));
     TRY(kry_sparse_multiply_within(A, NULL, A, &all[3]));
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &all[4], NULL));
     TRY(kry_sparse_convert(&all[4], KRY_F32));
@@ -570,7 +531,6 @@ int main(void)
         cmocka_unit_test(symmetrise__rounding),
         cmocka_unit_test(graph__of_any_matrix),
         cmocka_unit_test(multiply__numbers_and_patterns),
-        cmocka_unit_test(galerkin__aggregates),
         cmocka_unit_test(multiply_within__is_symmetric),
         BOTH(entries__into_a_matrix),
         BOTH(entries__that_are_a_matrix),

@@ -1,12 +1,12 @@
-// jagged.cl - the products with jagged diagonals that Cevahir et al. compare with that of cl/jds.cl.
+// jagged.cl - the products with jagged diagonals of Cevahir et al.
 // Host: tools/papers/cevahir/jagged.c.
 //
 // Rows are sorted by falling length; position i holds row perm[i]. Jagged diagonal d has an entry of
 // the first jd[2 d + 1] positions, from place jd[2 d] on.
 //   basic      jagged_add for every diagonal, then jagged_reorder: a sum t per position goes to
 //              memory and back with each of them
-//   texture    jagged_texture, alone in its program: a position to a work-item, which adds up all
-//              its entries and writes y once; x is read as an image (image.clh)
+//   proposed   jagged_rows: a position to a work-item, which adds up all its entries and writes y once
+//   texture    the same, but x is read as an image (image.clh)
 // JD_SPACE: where jd is, constant memory or global.
 //
 // Source: A. Cevahir, A. Nukada, S. Matsuoka, Fast conjugate gradients with multiple GPUs, ICCS 2009.
@@ -14,7 +14,14 @@
 #define UPDATE(row, sum) \
     y[row] = beta == 0 ? alpha * (sum) : alpha * (sum) + beta * y[row];
 
+#ifdef JD_SPACE
+
 #ifdef X_IMAGE
+#define X read_only IMAGE x, int x_at
+#else
+#define X global const REAL *restrict x, long x_at
+#define GET_TEXEL(j) x[(j) + x_at]
+#endif
 
 #define FOUR(DO) DO(0) DO(1) DO(2) DO(3)
 #define LOAD(u)                         \
@@ -23,10 +30,10 @@
 #define TERM(u) sum += v##u * GET_TEXEL(j##u);
 
 // y := alpha A x + beta y; with beta == 0, y is not read.
-kernel void jagged_texture(int rows, int diagonals, JD_SPACE const int *jd,
-                           global const int *restrict perm, global const int *restrict col,
-                           global const REAL *restrict val, REAL alpha, read_only IMAGE x, int x_at,
-                           REAL beta, global REAL *restrict y, long y0)
+kernel void jagged_rows(int rows, int diagonals, JD_SPACE const int *jd,
+                        global const int *restrict perm, global const int *restrict col,
+                        global const REAL *restrict val, REAL alpha, X, REAL beta,
+                        global REAL *restrict y, long y0)
 {
     y += y0;
     FOR_EACH(i, rows)

@@ -30,7 +30,6 @@ typedef enum kry_duplicates {
     X(SYMDIA, "symdia") /* the upper diagonals of a symmetric matrix */             \
     X(ELL, "ell")       /* every row as long as the longest */                      \
     X(SELL, "sell")     /* sliced ELL, SELL-C-sigma */                              \
-    X(JDS, "jds")       /* jagged diagonals */                                      \
     X(HYB, "hyb")       /* ELL with the rest in COO */                              \
     X(COO, "coo")       /* entries with both indices */
 
@@ -144,9 +143,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_predict(kry_device *device, kry_type t
 
 /*
  * The entries of a stored matrix, rows in order and columns ascending, to the bit what was given
- * (after filling in and adding up; rounded with KRY_VALUES_SINGLE). Reads the format's own
- * structure back, so it undoes any conversion; a wrapped matrix comes back as it lies in the
- * caller's buffers. Waits.
+ * (after filling in and adding up; rounded with KRY_VALUES_SINGLE). A wrapped matrix comes back as
+ * it lies in the caller's buffers. Waits.
  *
  *   row_ptr  [out]  rows+1
  *   col      [out]  as many as kry_op_describe says in nnz

@@ -3,8 +3,8 @@
  * device before; else the one that a few products show to be fastest, if measuring is asked for;
  * else the one that is predicted to be fastest.
  */
-#include "matrix/choose.h"
 #include "device/tuning.h"
+#include "matrix/matrix.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +22,12 @@ static int by_seconds(const void *a, const void *b)
 }
 
 /* All formats that can take the matrix, the most promising first. Returns how many. */
-static int find_candidates(const kry_device *dev, const kry_structure *s, candidate *c)
+static int find_candidates(const double *seconds, candidate *c)
 {
     int count = 0;
     if (kry_device_is_host(dev)) return c[0] = (candidate){ .format = KRY_FORMAT_CSR }, 1;
     for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
-        c[count] = (candidate){ f, kry_predict(dev, s, f) };
+        c[count] = (candidate){ f, seconds[f] };
         count += isfinite(c[count].seconds);
     }
     qsort(c, (size_t)count, sizeof *c, by_seconds);
@@ -142,30 +142,25 @@ done:
 
 /* ---- decisions, kept for the next matrix of the same structure ------------------------------- */
 
-static void decision_name(const kry_structure *s, char *name, size_t size)
-{
-    snprintf(name, size, "format/%016llx", (unsigned long long)s->hash);
-}
+enum { NAME = 64, VALUE = 160 };
 
-static void keep_decision(kry_device *dev, const kry_structure *s, const candidate *winner)
+static void keep_decision(kry_device *dev, const char *name, const kry_sparse *host,
+                          const candidate *winner)
 {
-    char name[64], value[160];
-    decision_name(s, name, sizeof name);
+    char value[VALUE];
     snprintf(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
-             kry_format_name(winner->format), winner->seconds, (long long)s->rows,
-             (long long)s->cols, (long long)s->nnz);
+             kry_format_name(winner->format), winner->seconds, (long long)host->rows,
+             (long long)host->cols, (long long)kry_sparse_nnz(host));
     kry_tuning_set(dev, name, value);
 }
 
-static kry_format kept_decision(kry_device *dev, const kry_structure *s)
+static kry_format kept_decision(kry_device *dev, const char *name)
 {
-    char name[64], value[160], *blank;
+    char value[VALUE];
     kry_matrix_params p = *KRY_MATRIX(.traits = 0);
 
-    decision_name(s, name, sizeof name);
     if (!kry_tuning_get(dev, name, value, sizeof value)) return KRY_FORMAT_AUTO;
-    blank = strchr(value, ' ');
-    if (blank) *blank = 0;
+    value[strcspn(value, " ")] = 0;
     return kry_format_parse(value, &p) == KRY_OK ? p.format : KRY_FORMAT_AUTO;
 }
 
@@ -186,46 +181,27 @@ kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_
                       kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_structure s;
+    double seconds[KRY_FORMAT_COUNT];
+    uint64_t hash;
+    char name[NAME];
     candidate c[KRY_FORMAT_COUNT], winner;
     kry_format kept;
     int count;
 
     *op = NULL;
-    TRY(kry_structure_of(dev, host, params, &s));
-    kept = kept_decision(dev, &s);
+    TRY(kry_predict(dev, host, params, seconds, &hash));
+    snprintf(name, sizeof name, "format/%016llx", (unsigned long long)hash);
+    kept = kept_decision(dev, name);
     st = kept == KRY_FORMAT_AUTO ? KRY_ERR_UNSUPPORTED
                                  : build_one(dev, host, params, kept, "kept", op);
     if (!is_refusal(st)) goto done;
-    count = find_candidates(dev, &s, c);
+    count = find_candidates(seconds, c);
     if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
         TRY(measure(dev, host, params, c, count, op, &winner));
-        keep_decision(dev, &s, &winner);
+        keep_decision(dev, name, host, &winner);
     } else {
         TRY(build_first(dev, host, params, c, count, op));
     }
-done:
-    return st;
-}
-
-kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
-                           const int64_t *row_ptr, const int32_t *col, const void *val,
-                           const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
-{
-    kry_status st = KRY_OK;
-    const kry_sparse host = { .rows = rows,
-                              .cols = cols,
-                              .type = type,
-                              .row_ptr = (int64_t *)row_ptr,
-                              .col = (int32_t *)col,
-                              .val = (void *)val };
-    kry_structure s;
-
-    CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
-    TRY(kry_structure_of(dev, &host, params ? params : KRY_MATRIX(.traits = 0), &s));
-    seconds[KRY_FORMAT_AUTO] = INFINITY;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
-        seconds[f] = kry_predict(dev, &s, f);
 done:
     return st;
 }

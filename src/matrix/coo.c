@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORK, RUN, LONGEST, ROW_OF, COL, VAL0 }; /* the stage's arguments */
-
 /* The row pointers of a matrix without the first `skip` entries of each row. */
 static kry_status tail_row_ptr(const kry_sparse *host, int64_t skip, int64_t **tail)
 {
@@ -12,7 +10,7 @@ static kry_status tail_row_ptr(const kry_sparse *host, int64_t skip, int64_t **t
 
     TRY(kry_alloc((size_t)host->rows + 1, sizeof **tail, tail));
     for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i] - skip;
+        int64_t length = kry_row_length(host, i) - skip;
         (*tail)[i + 1] = (*tail)[i] + (length > 0 ? length : 0);
     }
 done:
@@ -54,7 +52,7 @@ static kry_status runs_array(kry_matrix *A, kry_stage *s, const kry_runs *r, con
         run[b] = (int32_t)(inside ? ~r->cut[b] : r->cut[b]);
     }
     for (int64_t b = 0; b < r->count; b++)
-        for (int64_t i = r->row[b]; i <= r->row[b + 1] && i < A->rows; i++) {
+        for (int64_t i = r->row[b]; i <= r->row[b + 1] && i < A->shape.rows; i++) {
             int64_t begin = row_ptr[i] > r->cut[b] ? row_ptr[i] : r->cut[b];
             int64_t end = row_ptr[i + 1] < r->cut[b + 1] ? row_ptr[i + 1] : r->cut[b + 1];
             if (end - begin > longest[b]) longest[b] = (int32_t)(end - begin);
@@ -76,29 +74,29 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
 
     TRY(tail_row_ptr(host, skip, &row_ptr));
     TRY(kry_runs_create(A->dev, row_ptr, host->rows, &r));
-    kry_stage *s = kry_matrix_stage(A, "coo", (kry_stage_build){ .unroll = KRY_UNROLL });
+    kry_stage *s = kry_matrix_stage(A, "coo", "");
     kry_stage_int(s, r.count);
     TRY(runs_array(A, s, &r, row_ptr));
     for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
     TRY(entries_arrays(A, s, host, skip, first, (size_t)row_ptr[host->rows]));
     kry_stage_int(s, first);
-    TRY(kry_matrix_buffer(A, (size_t)r.count * 8, &partial));
-    kry_stage_buffer(s, partial);
+    TRY(kry_buffer_create(A->dev, (size_t)r.count * 8, &partial));
+    TRY(kry_stage_buffer(A, s, partial));
     kry_stage_pieces(A, s, r.count);
     TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
 done:
+    kry_buffer_release(A->dev, &partial);
     kry_runs_release(&r);
     free(row_ptr);
     return st;
 }
 
-static kry_status coo_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status coo_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
 
-    (void)params;
     TRY(kry_matrix_slots(A, (double)kry_sparse_nnz(host), 8.0 * (double)kry_sparse_nnz(host)));
-    kry_stage *s = kry_matrix_stage(A, "zero", (kry_stage_build){ 0 });
+    kry_stage *s = kry_matrix_stage(A, "zero", "");
     s->no_values = true;
     kry_stage_int(s, host->rows);
     kry_stage_rows(A, s, host->rows);
@@ -107,31 +105,7 @@ done:
     return st;
 }
 
-kry_status kry_coo_places(kry_matrix *A, int stage, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[stage];
-    int64_t first = s->value[VAL0].number, count = A->slots - first;
-    int32_t *row = NULL, *col = NULL;
-
-    TRY(kry_alloc((size_t)count, sizeof *row, &row));
-    TRY(kry_alloc((size_t)count, sizeof *col, &col));
-    TRY(kry_stage_read(A, s, ROW_OF, (size_t)count * sizeof *row, row));
-    TRY(kry_stage_read(A, s, COL, (size_t)count * sizeof *col, col));
-    for (int64_t e = 0; e < count; e++) place[first + e] = (kry_place){ row[e], col[e] };
-done:
-    free(col);
-    free(row);
-    return st;
-}
-
-static kry_status coo_places(kry_matrix *A, kry_place *place)
-{
-    return kry_coo_places(A, 1, place);
-}
-
 const kry_format_table kry_coo_format = {
     .format = KRY_FORMAT_COO,
     .build = coo_build,
-    .places = coo_places,
 };

@@ -3,8 +3,8 @@
  * part's own columns is formed in the fused passes of its format; what the halo adds comes last.
  * Kernels: cl/halo.cl.
  */
-#include "matrix/coupled.h"
 #include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
 #include "operator/direction.h"
 #include "operator/op.h"
 #include <assert.h>
@@ -14,24 +14,22 @@
 
 enum { FAR_ARGS = 6, MOST_MORE = 9 }; /* arguments of every kernel, and behind them */
 
-static void far_args(const kry_coupled *A, const cl_mem *numbers, kry_arg args[FAR_ARGS])
-{
-    const kry_packed_rows *far = &A->far;
-    const kry_arg all[FAR_ARGS] = { ARG(A->rows),  ARG(A->row),   ARG(far->begin),
-                                    ARG(far->col), ARG(far->val), { sizeof *numbers, numbers } };
-    memcpy(args, all, sizeof all);
-}
-
 static kry_status run(const kry_coupled *A, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
                       size_t count)
 {
-    kry_arg args[FAR_ARGS + MOST_MORE];
+    const kry_packed_rows *far = &A->packed;
     cl_mem numbers = kry_halo_numbers(A->halo);
+    kry_arg args[FAR_ARGS + MOST_MORE] = { ARG(A->rows),  ARG(A->row),   ARG(far->begin),
+                                           ARG(far->col), ARG(far->val), ARG(numbers) };
 
     if (A->rows == 0) return KRY_OK;
-    far_args(A, &numbers, args);
     memcpy(args + FAR_ARGS, rest, count * sizeof *rest);
     return kry_launch(A->dev, kernel, groups, args, FAR_ARGS + count);
+}
+
+static int64_t groups_for_rows(const kry_coupled *A)
+{
+    return kry_groups_for(A->dev, A->far.type, A->rows);
 }
 
 /* y += alpha far x */
@@ -40,7 +38,7 @@ static kry_status add_far(kry_coupled *A, double alpha, const kry_vec *x, kry_ve
     kry_scalar a = kry_scalar_of(A->dev, alpha);
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first), ARG(y->buffer),
                              ARG(y->first) };
-    return run(A, A->add, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest));
+    return run(A, A->add, groups_for_rows(A), rest, COUNT(rest));
 }
 
 /* y += far x, and sum gets what that adds to x.y. state NULL: not within a solve. */
@@ -48,7 +46,7 @@ static kry_status add_far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kr
                               kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    int64_t groups = kry_groups_for_sums(A->dev, A->type, A->rows);
+    int64_t groups = kry_groups_for_sums(A->dev, A->far.type, A->rows);
     cl_int first = sum->count, stops = state != NULL;
 
     if (A->rows == 0) return KRY_OK;
@@ -110,21 +108,20 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
     kry_status st = KRY_OK;
 
     TRY(kry_halo_begin(A->halo, x));
-    if (A->exact.own.begin && A->rows) {
+    if (A->exact.from && A->rows) {
         const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG(b->buffer), ARG(b->first),
                                  ARG(A->exact.b->buffer) };
-        TRY(kry_launch(A->dev, A->exact.pack, kry_groups_for(A->dev, A->type, A->rows), args,
-                       COUNT(args)));
+        TRY(kry_launch(A->dev, A->exact.pack, groups_for_rows(A), args, COUNT(args)));
     }
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
-    if (A->exact.own.begin) {
+    if (A->exact.from) {
         const kry_arg rest[] = {
             ARG(A->exact.own.begin), ARG(A->exact.own.col),   ARG(A->exact.own.val),
             ARG(A->exact.surplus),   ARG(A->exact.b->buffer), ARG(x->buffer),
             ARG(x->first),           ARG(r->buffer),          ARG(r->first)
         };
-        TRY(run(A, A->exact.residual, kry_groups_for(A->dev, A->type, A->rows), rest, COUNT(rest)));
+        TRY(run(A, A->exact.residual, groups_for_rows(A), rest, COUNT(rest)));
     } else {
         TRY(add_far(A, -1.0, x, r));
     }
@@ -147,12 +144,13 @@ static kry_status coupled_update(void *self, const void *values)
 static void coupled_describe(void *self, kry_op_info *info)
 {
     kry_coupled *A = self;
-    double word = (double)kry_type_size(A->type), far = (double)A->far.nnz * (word + 4);
+    double word = (double)kry_type_size(A->far.type);
+    double far = (double)A->packed.nnz * (word + 4);
     double vectors = 3 * word * (double)A->rows + word * (double)(kry_halo_sent(A->halo) * 2);
 
     kry_op_describe(A->own, info);
-    info->nnz += A->far.nnz;
-    info->slots += (double)A->far.nnz;
+    info->nnz += A->packed.nnz;
+    info->slots += A->packed.nnz;
     info->bytes_stored += far + 8 * (double)A->rows;
     info->bytes_per_apply += far + vectors;
     if (info->bytes_per_direction > 0) info->bytes_per_direction += far + vectors;
@@ -167,12 +165,12 @@ static void coupled_destroy(void *self)
     if (!A) return;
     kry_halo_release(&A->halo);
     kry_vec_release(&A->exact.b);
-    cl_mem *const all[] = { &A->exact.surplus, &A->exact.own.val,
-                            &A->exact.own.col, &A->exact.own.begin,
-                            &A->far.val,       &A->far.col,
-                            &A->far.begin,     &A->row };
+    kry_packed_rows *own = &A->exact.own, *far = &A->packed;
+    cl_mem *const all[] = { &A->exact.surplus, &own->val, &own->col,   &own->begin,
+                            &far->val,         &far->col, &far->begin, &A->row };
     for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(A->dev, all[i]);
     kry_op_release(&A->own);
+    kry_sparse_release(&A->far);
     free(A->exact.from);
     free(A->number);
     free(A->place);
@@ -217,36 +215,37 @@ int64_t kry_coupled_places(const kry_op *A, const int64_t **place)
 static kry_status get_kernels(kry_coupled *A)
 {
     kry_status st = KRY_OK;
-    const char *form = A->flux ? "-DFLUX" : "";
+    bool flux = kry_matrix_in_flux_form(kry_matrix_of(A->own));
+    const char *form = flux ? "-DFLUX" : "", *exact = flux ? "-DFLUX -DSUM=ACC" : "-DSUM=ACC";
+    kry_type type = A->far.type;
 
-    TRY(kry_kernel_get(A->dev, "halo", A->type, form, "halo_add", &A->add));
-    TRY(kry_kernel_get(A->dev, "halo", A->type, form, "halo_add_dot", &A->add_dot));
-    if (!A->exact.own.begin) return KRY_OK;
-    TRY(kry_kernel_get(A->dev, "halo", A->type, A->flux ? "-DFLUX -DSUM=ACC" : "-DSUM=ACC",
-                       "halo_residual", &A->exact.residual));
-    TRY(kry_kernel_get(A->dev, "halo", A->type, "", "halo_pack", &A->exact.pack));
+    TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_add", &A->add));
+    TRY(kry_kernel_get(A->dev, "halo", type, form, "halo_add_dot", &A->add_dot));
+    if (!A->exact.from) return KRY_OK;
+    TRY(kry_kernel_get(A->dev, "halo", type, exact, "halo_residual", &A->exact.residual));
+    TRY(kry_kernel_get(A->dev, "halo", type, "", "halo_pack", &A->exact.pack));
 done:
     return st;
 }
 
-kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_halo **halo, kry_op **op)
+kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_coupled *A = NULL;
-    kry_op_shape shape = rows->op->shape;
+    kry_op_shape shape = rows->own->shape;
+    int64_t places = kry_halo_count(*rows->halo);
 
     *op = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
-    const kry_matrix *stored = kry_matrix_of(rows->op);
-    A->dev = rows->op->dev, A->type = rows->op->shape.type, A->traits = rows->traits;
-    A->flux = stored && stored->flux;
-    A->own = kry_op_retain(rows->op);
-    TRY(kry_coupled_take(A, rows, kry_halo_count(*halo)));
+    A->dev = rows->own->dev, A->traits = shape.traits = rows->traits;
+    A->own = kry_op_retain(rows->own);
+    A->halo = *rows->halo, *rows->halo = NULL;
+    A->far = *rows->far, *rows->far = (kry_sparse){ 0 };
+    TRY(kry_alloc((size_t)places, sizeof *A->place, &A->place));
+    if (places) memcpy(A->place, rows->place, (size_t)places * sizeof *A->place);
+    TRY(kry_coupled_pack(A, rows->exact));
     TRY(get_kernels(A));
-    shape.traits = rows->traits;
     TRY(kry_op_create_fused(A->dev, &coupled_table, &coupled_fused, A, &shape, op));
-    A->halo = *halo;
-    *halo = NULL;
     A = NULL;
 done:
     coupled_destroy(A);

@@ -32,14 +32,33 @@ done:
     return st;
 }
 
-static kry_status create(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+static const int32_t nothing; /* where coordinates have no rows */
+
+static kry_status create(kry_device *dev, kry_entries e, const kry_matrix_params *params,
                          kry_op **op)
 {
+    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
+    const kry_sparse *given = &e.given;
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
 
-    TRY(kry_entries_compress(e, params, &A, &map));
+    *op = NULL;
+    if (!params) params = &defaults;
+    TRY(kry_matrix_check_params(e.who, dev, given->type, given->rows, given->cols, params));
+    if (e.row) {
+        bool there = e.row != &nothing && given->col && given->val;
+        CHECK(e.nnz >= 0 && (e.nnz == 0 || there), KRY_ERR_ARGUMENT,
+              "%s: nnz = %lld, or an array is NULL", e.who, (long long)e.nnz);
+    } else {
+        CHECK(given->row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", e.who);
+        e.nnz = kry_sparse_nnz(given);
+        CHECK(e.nnz == 0 || (given->col && given->val), KRY_ERR_ARGUMENT, "%s: col or val is NULL",
+              e.who);
+        CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e.who,
+              (long long)given->rows, (long long)e.nnz);
+    }
+    TRY(kry_entries_compress(&e, params, &A, &map));
     TRY(kry_matrix_from_host(dev, &A, &map, params, op));
 done:
     kry_entry_map_release(&map);
@@ -47,57 +66,19 @@ done:
     return st;
 }
 
-static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
-
 kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
                           const int64_t *row_ptr, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    static const char who[] = "kry_csr_create";
-    kry_status st = KRY_OK;
-
-    *op = NULL;
-    if (!params) params = &defaults;
-    TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
-    CHECK(row_ptr, KRY_ERR_ARGUMENT, "%s: row_ptr is NULL", who);
-    CHECK(row_ptr[rows] == 0 || (col && val), KRY_ERR_ARGUMENT, "%s: col or val is NULL", who);
-    CHECK(row_ptr[rows] >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", who,
-          (long long)rows, (long long)row_ptr[rows]);
-    const kry_entries e = { .who = who,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = row_ptr[rows],
-                            .type = type,
-                            .row_ptr = row_ptr,
-                            .col = col,
-                            .val = val };
-    TRY(create(dev, &e, params, op));
-done:
-    return st;
+    const kry_sparse given = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
+    return create(dev, (kry_entries){ .who = "kry_csr_create", .given = given }, params, op);
 }
 
 kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
                           const int32_t *row, const int32_t *col, const void *val,
                           const kry_matrix_params *params, kry_op **op)
 {
-    static const char who[] = "kry_coo_create";
-    static const int32_t nothing;
-    kry_status st = KRY_OK;
-
-    *op = NULL;
-    if (!params) params = &defaults;
-    TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
-    CHECK(nnz >= 0 && (nnz == 0 || (row && col && val)), KRY_ERR_ARGUMENT,
-          "%s: nnz = %lld, or an array is NULL", who, (long long)nnz);
-    const kry_entries e = { .who = who,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = nnz,
-                            .type = type,
-                            .row = row ? row : &nothing,
-                            .col = col,
-                            .val = val };
-    TRY(create(dev, &e, params, op));
-done:
-    return st;
+    const kry_sparse given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
+    return create(dev, (kry_entries){ "kry_coo_create", given, row ? row : &nothing, nnz }, params,
+                  op);
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arguments of the stage. */
-enum { WORK, BLOCK, ROW_PTR, COL };
+enum { ROW_PTR = 2, COL = 3 }; /* arguments of the stage */
 
 /* ---- building ----------------------------------------------------------------------------- */
 
@@ -43,85 +42,50 @@ done:
     return st;
 }
 
-/* The stages of a matrix whose row pointers and columns are on the device (wrapped), or on the
- * host. */
-static kry_status build_stages(kry_matrix *A, const int64_t *row_ptr, const int32_t *col,
-                               cl_mem wrapped_ptr, cl_mem wrapped_col, bool wide)
+/* wrapped_ptr, wrapped_col: row pointers and columns that are on the device already, or NULL. */
+static kry_status build_stages(kry_matrix *A, const kry_sparse *host, cl_mem wrapped_ptr,
+                               cl_mem wrapped_col, bool wide)
 {
     kry_status st = KRY_OK;
     kry_runs r = { 0 };
     cl_mem partial = NULL;
+    const int64_t *row_ptr = host->row_ptr;
 
-    TRY(kry_runs_create(A->dev, row_ptr, A->rows, &r));
-    const kry_stage_build build = { .unroll = KRY_UNROLL, .wide = wide, .split = r.splits > 0 };
-    kry_stage *s = kry_matrix_stage(A, "csr", build);
+    TRY(kry_runs_create(A->dev, row_ptr, A->shape.rows, &r));
+    kry_stage *s = kry_matrix_stage(A, "csr", "%s%s", wide ? " -DOFFSET=long" : "",
+                                    r.splits ? " -DSPLIT" : "");
     kry_stage_int(s, r.count);
     TRY(blocks_array(A, s, &r, row_ptr));
     if (wrapped_ptr)
-        kry_stage_buffer(s, wrapped_ptr);
+        TRY(kry_stage_buffer(A, s, wrapped_ptr));
     else
-        TRY(offsets_array(A, s, row_ptr, A->rows + 1, wide));
+        TRY(offsets_array(A, s, row_ptr, A->shape.rows + 1, wide));
     if (wrapped_col)
-        kry_stage_buffer(s, wrapped_col);
+        TRY(kry_stage_buffer(A, s, wrapped_col));
     else
-        TRY(kry_stage_array(A, s, col, (size_t)A->nnz, sizeof *col));
+        TRY(kry_stage_array(A, s, host->col, (size_t)A->nnz, sizeof *host->col));
     if (r.splits) {
         TRY(offsets_array(A, s, r.cut, r.count + 1, wide));
-        TRY(kry_matrix_buffer(A, (size_t)r.count * 8, &partial));
-        kry_stage_buffer(s, partial);
+        TRY(kry_buffer_create(A->dev, (size_t)r.count * 8, &partial));
+        TRY(kry_stage_buffer(A, s, partial));
     }
     kry_stage_pieces(A, s, r.count);
     TRY(kry_matrix_split_stage(A, r.split, r.splits, partial));
     snprintf(A->variant, sizeof A->variant, "%lld runs, %.1f rows to a run%s", (long long)r.count,
-             r.count ? (double)A->rows / (double)r.count : 0.0,
+             r.count ? (double)A->shape.rows / (double)r.count : 0.0,
              r.splits ? ", long rows split" : "");
 done:
+    kry_buffer_release(A->dev, &partial);
     kry_runs_release(&r);
     return st;
 }
 
-static kry_status csr_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status csr_build(kry_matrix *A, const kry_sparse *host)
 {
-    (void)params;
-    return build_stages(A, host->row_ptr, host->col, NULL, NULL, A->nnz > INT32_MAX);
+    return build_stages(A, host, NULL, NULL, A->nnz > INT32_MAX);
 }
 
-/* ---- reading back, the diagonal -------------------------------------------------------------- */
-
-/* Read row pointers, and widen those of 32 bits in place, from the last one on. */
-static kry_status read_row_ptr(kry_matrix *A, cl_mem buffer, bool wide, int64_t *row_ptr)
-{
-    kry_status st = KRY_OK;
-    size_t n = (size_t)A->rows + 1;
-
-    TRY(kry_matrix_fetch(A, buffer, n * (wide ? 8 : 4), row_ptr));
-    for (size_t i = n; i-- > 0 && !wide;) {
-        cl_int narrow;
-        memcpy(&narrow, (char *)row_ptr + 4 * i, 4);
-        row_ptr[i] = narrow;
-    }
-done:
-    return st;
-}
-
-static kry_status csr_places(kry_matrix *A, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    int64_t *row_ptr = NULL;
-    int32_t *col = NULL;
-
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *row_ptr, &row_ptr));
-    TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
-    TRY(read_row_ptr(A, A->stage[0].value[ROW_PTR].buffer, A->stage[0].build.wide, row_ptr));
-    TRY(kry_stage_read(A, &A->stage[0], COL, (size_t)A->nnz * sizeof *col, col));
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t k = row_ptr[i]; k < row_ptr[i + 1]; k++)
-            place[k] = (kry_place){ (int32_t)i, col[k] };
-done:
-    free(col);
-    free(row_ptr);
-    return st;
-}
+/* ---- the diagonal ----------------------------------------------------------------------------- */
 
 /* Searches the rows, because a wrapped matrix may have entries in any order, or twice. */
 static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
@@ -130,7 +94,7 @@ static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
     kry_kernel *kernel;
     char defines[KRY_STAGE_DEFINES];
     const kry_stage *s = &A->stage[0];
-    const kry_arg args[] = { ARG(A->rows),
+    const kry_arg args[] = { ARG(A->shape.rows),
                              ARG(s->value[ROW_PTR].buffer),
                              ARG(s->value[COL].buffer),
                              ARG(A->val),
@@ -138,8 +102,9 @@ static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
                              ARG(d->first) };
 
     kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
-    TRY(kry_kernel_get(A->dev, "csr", A->type, defines, "csr_diagonal", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->rows), args, COUNT(args)));
+    TRY(kry_kernel_get(A->dev, "csr", A->shape.type, defines, "csr_diagonal", &kernel));
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->shape.type, A->shape.rows), args,
+                   COUNT(args)));
 done:
     return st;
 }
@@ -147,7 +112,6 @@ done:
 const kry_format_table kry_csr_format = {
     .format = KRY_FORMAT_CSR,
     .build = csr_build,
-    .places = csr_places,
     .diagonal = csr_diagonal,
 };
 
@@ -167,37 +131,33 @@ done:
     return st;
 }
 
-/* Read the caller's pattern and check it as kry_csr_create does. */
-static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool wide,
-                               int64_t **row_ptr)
+/* Row pointers of 32 bits widen in place, from the last one on. */
+static void widen(int64_t *row_ptr, int64_t count)
 {
-    kry_status st = KRY_OK;
-    int32_t *col = NULL;
-
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof **row_ptr, row_ptr));
-    TRY(kry_alloc((size_t)A->nnz, sizeof *col, &col));
-    TRY(read_row_ptr(A, ptr, wide, *row_ptr));
-    TRY(kry_matrix_fetch(A, columns, (size_t)A->nnz * sizeof *col, col));
-    CHECK((*row_ptr)[A->rows] == A->nnz, KRY_ERR_ARGUMENT,
-          "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)(*row_ptr)[A->rows],
-          (long long)A->nnz);
-    kry_entries e = { .who = "kry_csr_wrap",
-                      .rows = A->rows,
-                      .cols = A->cols,
-                      .nnz = A->nnz,
-                      .type = A->type,
-                      .row_ptr = *row_ptr,
-                      .col = col };
-    TRY(kry_entries_check(&e));
-done:
-    free(col);
-    return st;
+    for (int64_t i = count; i-- > 0;) {
+        cl_int narrow;
+        memcpy(&narrow, (char *)row_ptr + 4 * i, 4);
+        row_ptr[i] = narrow;
+    }
 }
 
-static kry_status adopt(kry_matrix *A, cl_mem buffer)
+/* Read the caller's pattern and check it as kry_csr_create does. */
+static kry_status read_pattern(kry_matrix *A, cl_mem ptr, cl_mem columns, bool wide)
 {
-    kry_status st = kry_buffer_retain(A->dev, buffer);
-    if (st == KRY_OK) A->buffer[A->buffers++] = buffer;
+    kry_status st = KRY_OK;
+    kry_sparse *S = &A->sorted;
+    size_t count = (size_t)S->rows + 1;
+
+    TRY(kry_alloc(count, sizeof *S->row_ptr, &S->row_ptr));
+    TRY(kry_alloc((size_t)A->nnz, sizeof *S->col, &S->col));
+    TRY(kry_buffer_read(A->dev, ptr, 0, count * (wide ? 8 : 4), S->row_ptr));
+    if (!wide) widen(S->row_ptr, S->rows + 1);
+    TRY(kry_buffer_read(A->dev, columns, 0, (size_t)A->nnz * sizeof *S->col, S->col));
+    CHECK(kry_sparse_nnz(S) == A->nnz, KRY_ERR_ARGUMENT,
+          "kry_csr_wrap: row_ptr ends at %lld, but nnz = %lld", (long long)kry_sparse_nnz(S),
+          (long long)A->nnz);
+    TRY(kry_entries_check(&(kry_entries){ "kry_csr_wrap", *S, NULL, A->nnz }));
+done:
     return st;
 }
 
@@ -209,7 +169,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     static const char who[] = "kry_csr_wrap";
     kry_status st = KRY_OK;
     kry_matrix *A = NULL;
-    int64_t *host_ptr = NULL;
+    kry_matrix_params kept;
 
     *op = NULL;
     if (!params) params = &defaults;
@@ -229,22 +189,17 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     CHECK(params->form == KRY_ASSEMBLED || (params->traits & KRY_SINGULAR), KRY_ERR_UNSUPPORTED,
           "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR",
           who);
-    TRY(kry_matrix_new(dev, type, rows, cols, nnz, &kry_csr_format, &A));
+    kept = *params, kept.format = KRY_FORMAT_CSR;
+    TRY(kry_matrix_new(dev, &kry_csr_format, &kept,
+                       &(kry_sparse){ .rows = rows, .cols = cols, .type = type }, nnz, &A));
     A->wrapped = true;
-    A->params = *params;
-    A->params.format = KRY_FORMAT_CSR;
-    kry_matrix_set_form(A, params);
-    TRY(adopt(A, row_ptr));
-    TRY(adopt(A, col));
-    TRY(read_pattern(A, row_ptr, col, wide, &host_ptr));
-    TRY(build_stages(A, host_ptr, NULL, row_ptr, col, wide));
-    kry_matrix_name_form(A);
+    TRY(read_pattern(A, row_ptr, col, wide));
+    TRY(build_stages(A, &A->sorted, row_ptr, col, wide));
     A->structure_bytes += (double)(rows + 1) * (wide ? 8 : 4) + 4.0 * (double)nnz;
     TRY(kry_buffer_retain(dev, val));
     A->val = val;
-    TRY(kry_matrix_finish(&A, params->traits, op));
+    TRY(kry_matrix_finish(&A, op));
 done:
-    free(host_ptr);
     kry_matrix_destroy(A);
     return st;
 }

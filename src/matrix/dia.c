@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Arguments of the stage; and up to how many diagonals a kernel is compiled for just that
- * number. */
-enum { WORK, COLS, REACH, DIAGONALS, STRIDE, OFFSET, UNROLLED = 16 };
+enum { UNROLLED = 16 }; /* up to so many diagonals a kernel is compiled for just that number */
 
 /* Diagonal `offset` is the number[offset + rows - 1]-th of those with entries, or it is -1. */
 typedef struct diagonals {
@@ -49,7 +47,7 @@ static void fill_slots(kry_matrix *A, const kry_sparse *host, const diagonals *d
     for (int64_t i = 0; i < host->rows; i++)
         for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
             int64_t j = host->col[k];
-            bool below = A->shared && j < i;
+            bool below = A->format->shared && j < i;
             int64_t row = below ? j : i, offset = below ? i - j : j - i;
             int64_t slot = d->number[offset - d->lowest] * stride + row;
             A->slot[k] = (int32_t)(below ? ~slot : slot);
@@ -64,11 +62,11 @@ static kry_status check_mirrors(const kry_matrix *A)
 
     TRY(kry_alloc((size_t)A->slots, 1, &balance));
     for (int64_t k = 0; k < A->nnz; k++) balance[kry_matrix_slot(A, k)] += A->slot[k] < 0 ? -1 : 1;
-    for (int64_t s = kry_ell_stride(A->rows); s < A->slots; s++)
+    for (int64_t s = kry_ell_stride(A->shape.rows); s < A->slots; s++)
         CHECK(!balance[s], KRY_ERR_ARGUMENT,
               "format symdia needs a symmetric matrix: an entry on diagonal %s%lld has no mirror "
               "image",
-              balance[s] > 0 ? "+" : "-", (long long)(s / kry_ell_stride(A->rows)));
+              balance[s] > 0 ? "+" : "-", (long long)(s / kry_ell_stride(A->shape.rows)));
 done:
     free(balance);
     return st;
@@ -89,27 +87,30 @@ static kry_status make_stage(kry_matrix *A, const kry_sparse *host, const diagon
                              int64_t stride)
 {
     kry_status st = KRY_OK;
-    const kry_stage_build build = { .diagonals = d->count <= UNROLLED ? (int)d->count : 0,
-                                    .symmetric = A->shared };
-    kry_stage *s = kry_matrix_stage(A, "dia", build);
+    char number[32] = "";
+    if (d->count && d->count <= UNROLLED)
+        snprintf(number, sizeof number, " -DDIAGONALS=%d", (int)d->count);
+    kry_stage *s =
+        kry_matrix_stage(A, "dia", "%s%s", number, A->format->shared ? " -DSYMMETRIC" : "");
 
     kry_stage_int(s, host->rows);
     kry_stage_int(s, host->cols);
-    kry_stage_int(s, reach_of(host, d, A->shared));
+    kry_stage_int(s, reach_of(host, d, A->format->shared));
     kry_stage_int(s, d->count);
     kry_stage_int(s, stride);
     TRY(kry_stage_array(A, s, d->offset, (size_t)d->count, sizeof *d->offset));
     kry_stage_rows(A, s, host->rows);
     snprintf(A->variant, sizeof A->variant, "%lld%s diagonals", (long long)d->count,
-             A->shared ? " upper" : "");
+             A->format->shared ? " upper" : "");
 done:
     return st;
 }
 
-static kry_status build(kry_matrix *A, const kry_sparse *host, bool symmetric)
+static kry_status dia_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     diagonals d = { 0 };
+    bool symmetric = A->format->shared;
     int64_t stride = kry_ell_stride(host->rows);
 
     CHECK(!symmetric || host->rows == host->cols, KRY_ERR_SHAPE,
@@ -119,7 +120,6 @@ static kry_status build(kry_matrix *A, const kry_sparse *host, bool symmetric)
           "format %s takes up to 2^31-1 rows and columns together",
           kry_format_name(A->format->format));
     TRY(find_diagonals(host, symmetric, &d));
-    A->shared = symmetric;
     TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
     fill_slots(A, host, &d, stride);
     if (symmetric) TRY(check_mirrors(A));
@@ -129,48 +129,13 @@ done:
     return st;
 }
 
-static kry_status dia_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
-{
-    (void)params;
-    return build(A, host, false);
-}
-
-static kry_status symdia_build(kry_matrix *A, const kry_sparse *host,
-                               const kry_matrix_params *params)
-{
-    (void)params;
-    return build(A, host, true);
-}
-
-static kry_status dia_places(kry_matrix *A, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
-    int64_t count = s->value[DIAGONALS].number, stride = s->value[STRIDE].number;
-    int32_t *offset = NULL;
-
-    TRY(kry_alloc((size_t)count, sizeof *offset, &offset));
-    TRY(kry_stage_read(A, s, OFFSET, (size_t)count * sizeof *offset, offset));
-    for (int64_t d = 0; d < count; d++)
-        for (int64_t i = 0; i < stride; i++) {
-            int64_t j = i + offset[d];
-            bool inside = i < A->rows && j >= 0 && j < A->cols;
-            place[d * stride + i] =
-                inside ? (kry_place){ (int32_t)i, (int32_t)j } : (kry_place){ -1, -1 };
-        }
-done:
-    free(offset);
-    return st;
-}
-
 const kry_format_table kry_dia_format = {
     .format = KRY_FORMAT_DIA,
     .build = dia_build,
-    .places = dia_places,
 };
 
 const kry_format_table kry_symdia_format = {
     .format = KRY_FORMAT_SYMDIA,
-    .build = symdia_build,
-    .places = dia_places,
+    .shared = true,
+    .build = dia_build,
 };

@@ -11,7 +11,8 @@ int64_t kry_ell_stride(int64_t rows) { return (rows + 31) / 32 * 32; }
 /* Rows of a slice; on GPUs all of them. */
 static int64_t slice_rows(const kry_matrix *A)
 {
-    return A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->type) : kry_ell_stride(A->rows);
+    return A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->shape.type)
+                                    : kry_ell_stride(A->shape.rows);
 }
 
 static int64_t slot_of(int64_t height, int64_t width, int64_t row, int64_t k)
@@ -23,7 +24,7 @@ static kry_status cpu_arrays(kry_matrix *A, kry_stage *s, int64_t height, int64_
                              const int32_t *col)
 {
     kry_status st = KRY_OK;
-    int64_t slices = (A->rows + height - 1) / height;
+    int64_t slices = (A->shape.rows + height - 1) / height;
     int32_t *slice_ptr = NULL;
 
     TRY(kry_alloc((size_t)slices + 1, sizeof *slice_ptr, &slice_ptr));
@@ -37,29 +38,27 @@ done:
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
 {
     kry_status st = KRY_OK;
-    int64_t stride = kry_ell_stride(A->rows), height = slice_rows(A);
+    int64_t stride = kry_ell_stride(A->shape.rows), height = slice_rows(A);
     bool cpu = A->dev->info.cpu_kernels;
     int32_t *col = NULL;
 
     TRY(kry_alloc((size_t)(stride * width), sizeof *col, &col));
     for (int64_t i = 0; i < stride * width; i++) col[i] = -1;
-    for (int64_t i = 0; i < A->rows; i++)
+    for (int64_t i = 0; i < A->shape.rows; i++)
         for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
             int64_t slot = slot_of(height, width, i, k - host->row_ptr[i]);
             if (k - host->row_ptr[i] >= width) break;
             A->slot[k] = (int32_t)slot;
             col[slot] = host->col[k];
         }
-    const kry_stage_build build = { .slice = cpu ? kry_vector_width(A->dev, A->type) : 1,
-                                    .index_bits = 32,
-                                    .one_width = true };
-    kry_stage *s = kry_matrix_stage(A, "sell", build);
+    kry_stage *s =
+        kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=int -DNONE=-1 -DELL", cpu ? (int)height : 1);
     if (cpu) {
         TRY(cpu_arrays(A, s, height, width, col));
     } else {
-        kry_stage_int(s, A->rows);
+        kry_stage_int(s, A->shape.rows);
         kry_stage_int(s, stride);
-        kry_stage_rows(A, s, A->rows);
+        kry_stage_rows(A, s, A->shape.rows);
     }
     kry_stage_int(s, width);
     TRY(kry_stage_array(A, s, col, (size_t)(stride * width), sizeof *col));
@@ -68,13 +67,12 @@ done:
     return st;
 }
 
-static kry_status ell_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status ell_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     int64_t width = kry_longest_row(host);
     double slots = (double)width * (double)kry_ell_stride(host->rows);
 
-    (void)params;
     TRY(kry_matrix_slots(A, slots, 4 * slots));
     TRY(kry_ell_stage(A, host, width));
     snprintf(A->variant, sizeof A->variant, "%lld entries to a row", (long long)width);
@@ -82,30 +80,7 @@ done:
     return st;
 }
 
-kry_status kry_ell_places(kry_matrix *A, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
-    int at = A->dev->info.cpu_kernels ? 4 : 2; /* of the width */
-    int64_t width = s->value[at].number, height = slice_rows(A);
-    size_t slots = (size_t)(kry_ell_stride(A->rows) * width);
-    int32_t *col = NULL;
-
-    TRY(kry_alloc(slots, sizeof *col, &col));
-    TRY(kry_stage_read(A, s, at + 1, slots * sizeof *col, col));
-    for (size_t i = 0; i < slots; i++) place[i] = (kry_place){ -1, -1 };
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t k = 0; k < width; k++) {
-            int64_t slot = slot_of(height, width, i, k);
-            if (col[slot] >= 0) place[slot] = (kry_place){ (int32_t)i, col[slot] };
-        }
-done:
-    free(col);
-    return st;
-}
-
 const kry_format_table kry_ell_format = {
     .format = KRY_FORMAT_ELL,
     .build = ell_build,
-    .places = kry_ell_places,
 };

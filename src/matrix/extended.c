@@ -4,20 +4,19 @@
  *
  * Per product  2 words a row beside the matrix's own: x is copied between the neighbours' numbers
  */
-#include "matrix/extended.h"
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct extended {
     kry_device *dev; /* borrowed */
-    kry_op *wide;    /* retained: rows by all columns that are here */
+    kry_op *wide;    /* retained: a stored matrix, rows by all columns that are here */
     kry_halo *halo;  /* owned; NULL: none */
     kry_vec *x;      /* of all columns */
-    kry_vec *d;      /* the diagonal */
     int64_t below, own_at, rows, above;
     int64_t *place; /* host, below + above: of the halo's numbers in the whole */
-    int64_t *entry; /* host, rows: where the diagonal is among the values, -1: it is 0 */
     char variant[128];
 } extended;
 
@@ -73,35 +72,14 @@ done:
 
 static kry_status extended_diagonal(void *self, kry_vec *d)
 {
-    return kry_vec_copy(((extended *)self)->d, d);
-}
-
-static kry_status store_diagonal(extended *A, const void *values)
-{
-    kry_status st = KRY_OK;
-    size_t size = kry_type_size(A->d->type);
-    char *d = NULL;
-
-    TRY(kry_alloc((size_t)A->rows, size, &d));
-    for (int64_t i = 0; i < A->rows; i++)
-        if (A->entry[i] >= 0)
-            memcpy(d + (size_t)i * size, (const char *)values + (size_t)A->entry[i] * size, size);
-    TRY(kry_vec_write(A->d, d));
-done:
-    free(d);
-    return st;
+    extended *A = self;
+    return kry_matrix_diagonal(kry_matrix_of(A->wide), A->own_at, d);
 }
 
 /* values: of this part's entries, in the order of rows. */
 static kry_status extended_update(void *self, const void *values)
 {
-    extended *A = self;
-    kry_status st = KRY_OK;
-
-    TRY(kry_op_update(A->wide, values));
-    if (values) TRY(store_diagonal(A, values));
-done:
-    return st;
+    return kry_op_update(((extended *)self)->wide, values);
 }
 
 static void extended_describe(void *self, kry_op_info *info)
@@ -110,7 +88,7 @@ static void extended_describe(void *self, kry_op_info *info)
     double word = (double)kry_type_size(A->x->type);
 
     kry_op_describe(A->wide, info);
-    info->bytes_stored += word * (double)(A->x->n + A->rows);
+    info->bytes_stored += word * (double)A->x->n;
     info->bytes_per_apply += 2 * word * (double)A->rows;
     info->bytes_per_direction = info->bytes_per_step = 0;
     snprintf(A->variant, sizeof A->variant, "%.90s%sreproducible", info->variant,
@@ -123,11 +101,9 @@ static void extended_destroy(void *self)
     extended *A = self;
     if (!A) return;
     kry_halo_release(&A->halo);
-    kry_vec_release(&A->d);
     kry_vec_release(&A->x);
     kry_op_release(&A->wide);
     free(A->place);
-    free(A->entry);
     free(A);
 }
 
@@ -155,19 +131,8 @@ const kry_op *kry_extended_wide(const kry_op *op, kry_wide_columns *columns)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static kry_status find_diagonal(extended *A, const kry_sparse *rows)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)A->rows, sizeof *A->entry, &A->entry));
-    for (int64_t i = 0; i < A->rows; i++) A->entry[i] = kry_sparse_find(rows, i, A->own_at + i);
-    TRY(store_diagonal(A, rows->val));
-done:
-    return st;
-}
-
-kry_status kry_extended_create(const kry_op *wide, const kry_sparse *rows, kry_halo **halo,
-                               const kry_wide_columns *columns, kry_op **op)
+kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, const kry_wide_columns *columns,
+                               kry_op **op)
 {
     kry_status st = KRY_OK;
     extended *A = NULL;
@@ -183,8 +148,6 @@ kry_status kry_extended_create(const kry_op *wide, const kry_sparse *rows, kry_h
     TRY(kry_alloc(beyond, sizeof *A->place, &A->place));
     if (beyond) memcpy(A->place, columns->place, beyond * sizeof *A->place);
     TRY(kry_vec_create(A->dev, wide->shape.type, wide->shape.cols, 1, &A->x));
-    TRY(kry_vec_create(A->dev, wide->shape.type, n, 1, &A->d));
-    TRY(find_diagonal(A, rows));
     const kry_op_shape shape = { n, n, wide->shape.type, columns->traits };
     TRY(kry_op_create(A->dev, &extended_table, A, &shape, op));
     A->halo = *halo;

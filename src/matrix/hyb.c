@@ -11,7 +11,7 @@ static kry_status choose_width(const kry_sparse *host, int64_t *width)
     int64_t longest = kry_longest_row(host), *longer = NULL; /* rows with more than k entries */
 
     TRY(kry_alloc((size_t)longest + 1, sizeof *longer, &longer));
-    for (int64_t i = 0; i < host->rows; i++) longer[host->row_ptr[i + 1] - host->row_ptr[i]]++;
+    for (int64_t i = 0; i < host->rows; i++) longer[kry_row_length(host, i)]++;
     for (int64_t k = longest, rows = 0; k >= 0; k--) {
         int64_t with_k = longer[k];
         longer[k] = rows;
@@ -30,19 +30,18 @@ kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tai
     TRY(choose_width(host, width));
     *tail = 0;
     for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
-        if (length > *width) *tail += length - *width;
+        int64_t rest = kry_row_length(host, i) - *width;
+        if (rest > 0) *tail += rest;
     }
 done:
     return st;
 }
 
-static kry_status hyb_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status hyb_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     int64_t width, tail;
 
-    (void)params;
     TRY(kry_hyb_estimate(host, &width, &tail));
     double ell = (double)width * (double)kry_ell_stride(host->rows);
     TRY(kry_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
@@ -54,17 +53,7 @@ done:
     return st;
 }
 
-static kry_status hyb_places(kry_matrix *A, kry_place *place)
-{
-    kry_status st = KRY_OK;
-    TRY(kry_ell_places(A, place));
-    if (A->stages > 1) TRY(kry_coo_places(A, 1, place));
-done:
-    return st;
-}
-
 const kry_format_table kry_hyb_format = {
     .format = KRY_FORMAT_HYB,
     .build = hyb_build,
-    .places = hyb_places,
 };

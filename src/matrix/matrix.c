@@ -13,10 +13,13 @@
 
 enum { REST = KRY_DIRECTION_ARGS + 6 }; /* arguments besides the structure and the numbers */
 
-/* Enqueue a kernel whose arguments are a stage's structure, the numbers and `rest`. */
-static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, int64_t groups,
-                         const kry_arg *rest, size_t count)
+/* Enqueue a stage's kernel, whose arguments are its structure, the numbers and `rest`. sum: gets the
+ * partial sums of all stages, one after the other; NULL: the kernel leaves none. */
+static kry_status launch(const kry_matrix *A, const kry_stage *s, kry_product product,
+                         const kry_arg *rest, size_t count, kry_sum *sum)
 {
+    kry_status st = KRY_OK;
+    int64_t groups = sum ? s->sum_groups : s->groups;
     kry_arg args[KRY_STAGE_ARGS + 2 + REST];
     size_t n = 0;
 
@@ -26,7 +29,10 @@ static kry_status launch(kry_matrix *A, const kry_stage *s, kry_kernel *kernel, 
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
     if (A->surplus && !s->adds) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
-    return kry_launch(A->dev, kernel, groups, args, n + count);
+    TRY(kry_launch(A->dev, s->kernel[product], groups, args, n + count));
+    if (sum) sum->count += (cl_int)groups;
+done:
+    return st;
 }
 
 static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -37,42 +43,35 @@ static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, doubl
     const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
                              ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
 
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        TRY(launch(A, s, s->apply, s->groups, rest, COUNT(rest)));
-    }
+    for (int i = 0; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_APPLY, rest, COUNT(rest), NULL));
 done:
     return st;
 }
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
     const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
                              ARG(x->first),  ARG(r->buffer), ARG(r->first) };
 
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        TRY(launch(A, s, s->residual, s->groups, rest, COUNT(rest)));
-    }
+    for (int i = 0; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_RESIDUAL, rest, COUNT(rest), NULL));
 done:
     return st;
 }
 
 static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
+    const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
+                             ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
 
     sum->count = 0;
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
-                                 ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
-        TRY(launch(A, s, s->apply_dot, s->sum_groups, rest, COUNT(rest)));
-        sum->count += (cl_int)s->sum_groups;
-    }
+    for (int i = 0; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_APPLY_DOT, rest, COUNT(rest), sum));
 done:
     return st;
 }
@@ -80,8 +79,13 @@ done:
 static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
                                          kry_sum *sum)
 {
-    kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_matrix *A = self;
+    const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
+                                ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
+    const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
+                              ARG(sum->count) };
+    kry_arg first[REST];
 
     if (!A->stage[0].fuses) {
         TRY(kry_direction_run(d, p));
@@ -89,36 +93,47 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
         return st;
     }
     sum->count = 0;
-    for (int i = 0; i < A->stages; i++) {
-        const kry_stage *s = &A->stage[i];
-        const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
-                                  ARG(sum->count) };
-        const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
-                                    ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
-        kry_arg first[REST];
-        kry_direction_args(d, first);
-        memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
-        TRY(launch(A, s, s->apply_direction, s->sum_groups, s->adds ? later : first,
-                   s->adds ? COUNT(later) : COUNT(first)));
-        sum->count += (cl_int)s->sum_groups;
-    }
+    kry_direction_args(d, first);
+    memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
+    TRY(launch(A, &A->stage[0], KRY_APPLY_DIRECTION, first, COUNT(first), sum));
+    for (int i = 1; i < A->stages; i++)
+        TRY(launch(A, &A->stage[i], KRY_APPLY_DIRECTION, later, COUNT(later), sum));
 done:
     return st;
 }
 
 /* ---- the diagonal ------------------------------------------------------------------------ */
 
-/* Remember where the diagonal is, while the pattern is at hand. */
-static kry_status find_diagonal(kry_matrix *A, const kry_sparse *host)
+static kry_status find_diagonal(kry_matrix *A, int64_t first)
 {
     kry_status st = KRY_OK;
+    size_t rows = (size_t)A->shape.rows;
+    int32_t *slot = NULL;
 
-    if (A->format->diagonal || A->rows != A->cols) return KRY_OK;
-    TRY(kry_alloc((size_t)A->rows, sizeof *A->diagonal_slot, &A->diagonal_slot));
-    for (int64_t i = 0; i < A->rows; i++) {
-        int64_t k = kry_sparse_find(host, i, i);
-        A->diagonal_slot[i] = k < 0 ? -1 : (int32_t)kry_matrix_slot(A, k);
+    TRY(kry_alloc(rows, sizeof *slot, &slot));
+    for (int64_t i = 0; i < A->shape.rows; i++) {
+        int64_t k = kry_sparse_find(&A->sorted, i, first + i);
+        slot[i] = k < 0 ? -1 : (int32_t)kry_matrix_slot(A, k);
     }
+    TRY(kry_buffer_upload(A->dev, rows * sizeof *slot, slot, &A->diagonal));
+done:
+    free(slot);
+    return st;
+}
+
+kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    int64_t rows = A->shape.rows;
+    kry_type type = A->shape.type;
+
+    if (!A->diagonal) TRY(find_diagonal(A, first));
+    const kry_arg args[] = { ARG(rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),
+                             ARG(d->first) };
+    TRY(kry_kernel_get(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float",
+                       "matrix_diagonal", &kernel));
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, type, rows), args, COUNT(args)));
 done:
     return st;
 }
@@ -126,23 +141,7 @@ done:
 static kry_status matrix_diagonal(void *self, kry_vec *d)
 {
     kry_matrix *A = self;
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    size_t bytes = (size_t)A->rows * sizeof *A->diagonal_slot;
-
-    if (A->format->diagonal) return A->format->diagonal(A, d);
-    if (A->diagonal_slot) { /* the buffer counts once it is written */
-        if (!A->diagonal) TRY(kry_matrix_buffer(A, bytes, &A->diagonal));
-        TRY(kry_buffer_write(A->dev, A->diagonal, 0, bytes, A->diagonal_slot));
-        free(A->diagonal_slot), A->diagonal_slot = NULL;
-    }
-    const kry_arg args[] = { ARG(A->rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),
-                             ARG(d->first) };
-    TRY(kry_kernel_get(A->dev, "matrix", A->type, A->stored == A->type ? "" : "-DVAL=float",
-                       "matrix_diagonal", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->rows), args, COUNT(args)));
-done:
-    return st;
+    return A->format->diagonal ? A->format->diagonal(A, d) : kry_matrix_diagonal(A, 0, d);
 }
 
 /* ---- new values --------------------------------------------------------------------------- */
@@ -159,7 +158,7 @@ static kry_status matrix_update(void *self, const void *values)
     if (A->map.place)
         TRY(kry_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
     else
-        TRY(kry_values_check(who, A->type, A->nnz, values));
+        TRY(kry_values_check(who, A->shape.type, A->nnz, values));
     TRY(kry_matrix_store(A, who, A->sorted.row_ptr, A->map.place ? A->sorted.val : values));
 done:
     return st;
@@ -170,7 +169,8 @@ done:
 static void matrix_describe(void *self, kry_op_info *info)
 {
     kry_matrix *A = self;
-    double number = (double)kry_type_size(A->type), n = (double)A->rows;
+    double number = (double)kry_type_size(A->shape.type);
+    double n = (double)A->shape.rows, cols = (double)A->shape.cols;
 
     info->variant = A->variant;
     info->chosen = A->chosen;
@@ -178,8 +178,9 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->slots = A->slots;
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
     if (A->surplus) info->bytes_stored += n * number;
-    double plain = info->bytes_stored + (n + (double)A->cols + 2.0 * (double)A->rewritten) * number;
-    if (A->flux && A->shared) plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
+    double plain = info->bytes_stored + (n + cols + 2.0 * (double)A->rewritten) * number;
+    if (kry_matrix_in_flux_form(A) && A->format->shared)
+        plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain;
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
@@ -189,12 +190,14 @@ void kry_matrix_destroy(void *self)
 {
     kry_matrix *A = self;
     if (!A) return;
-    for (int i = 0; i < A->buffers; i++) kry_buffer_release(A->dev, &A->buffer[i]);
+    for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
+        for (int i = 0; i < s->count; i++)
+            if (s->is_buffer[i]) kry_buffer_release(A->dev, &s->value[i].buffer);
+    kry_buffer_release(A->dev, &A->diagonal);
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
     kry_sparse_release(&A->sorted);
     kry_entry_map_release(&A->map);
-    free(A->diagonal_slot);
     free(A->slot);
     free(A);
 }
@@ -228,48 +231,41 @@ kry_matrix *kry_matrix_of(const kry_op *op)
 bool kry_op_is_assembled(const kry_op *op)
 {
     const kry_matrix *A = kry_matrix_of(op);
-    return A && !A->flux;
+    return A && !kry_matrix_in_flux_form(A);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
-                          const kry_format_table *format, kry_matrix **A)
+kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
+                          const kry_matrix_params *params, const kry_sparse *size, int64_t nnz,
+                          kry_matrix **A)
 {
     kry_status st = kry_alloc(1, sizeof **A, A);
-    if (st == KRY_OK)
-        **A = (kry_matrix){ .format = format,
-                            .dev = dev,
-                            .type = type,
-                            .stored = type,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = nnz,
-                            .slots = nnz,
-                            .chosen = "asked for" };
+    if (st < 0) return st;
+    **A = (kry_matrix){ .format = format,
+                        .dev = dev,
+                        .shape = { size->rows, size->cols, size->type, params->traits },
+                        .nnz = nnz,
+                        .params = *params,
+                        .chosen = "asked for",
+                        .stored = size->type,
+                        .slots = nnz,
+                        .sorted = { .rows = size->rows, .cols = size->cols, .type = size->type } };
+    if (nnz == 0) (*A)->params.form = KRY_ASSEMBLED; /* nothing flows: the same product */
     return st;
 }
 
-void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params)
-{
-    A->flux = params->form == KRY_FLUX && A->nnz > 0; /* nothing flows: the same product */
-    A->balanced = (params->traits & KRY_SINGULAR) != 0;
-}
-
-void kry_matrix_name_form(kry_matrix *A)
-{
-    size_t at = strlen(A->variant);
-    if (A->flux) snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
-}
-
-kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op)
+kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_op_shape shape = { (*A)->rows, (*A)->cols, (*A)->type, traits };
+    kry_matrix *A = *matrix;
+    size_t at = strlen(A->variant);
 
-    TRY(kry_matrix_kernels(*A, (*A)->stored, (*A)->surplus != NULL));
-    TRY(kry_op_create_fused((*A)->dev, &op_tables[(*A)->format->format], &fused, *A, &shape, op));
-    *A = NULL; /* the operator's now */
+    if (kry_matrix_in_flux_form(A))
+        snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
+    TRY(kry_matrix_kernels(A, A->stored, A->surplus != NULL));
+    TRY(kry_op_create_fused(A->dev, &op_tables[A->format->format], &fused, A, &A->shape, op));
+    *matrix = NULL; /* the operator's now */
 done:
     return st;
 }
@@ -277,8 +273,8 @@ done:
 static const kry_format_table *const formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_CSR] = &kry_csr_format,       [KRY_FORMAT_DIA] = &kry_dia_format,
     [KRY_FORMAT_SYMDIA] = &kry_symdia_format, [KRY_FORMAT_ELL] = &kry_ell_format,
-    [KRY_FORMAT_SELL] = &kry_sell_format,     [KRY_FORMAT_JDS] = &kry_jds_format,
-    [KRY_FORMAT_HYB] = &kry_hyb_format,       [KRY_FORMAT_COO] = &kry_coo_format,
+    [KRY_FORMAT_SELL] = &kry_sell_format,     [KRY_FORMAT_HYB] = &kry_hyb_format,
+    [KRY_FORMAT_COO] = &kry_coo_format,
 };
 
 kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
@@ -290,28 +286,20 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
     *op = NULL;
     CHECK(!kry_device_is_host(dev) || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
           "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
-    TRY(kry_matrix_new(dev, host->type, host->rows, host->cols, kry_sparse_nnz(host),
-                       formats[params->format], &A));
-    A->values = params->values;
-    A->params = *params;
-    kry_matrix_set_form(A, params);
-    TRY(A->format->build(A, host, params));
-    kry_matrix_name_form(A);
-    TRY(find_diagonal(A, host));
+    TRY(kry_matrix_new(dev, formats[params->format], params, host, kry_sparse_nnz(host), &A));
+    TRY(A->format->build(A, host));
     TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
-    TRY(kry_matrix_finish(&A, params->traits, op));
+    TRY(kry_matrix_finish(&A, op));
 done:
     kry_matrix_destroy(A);
     return st;
 }
 
-/* Keep what new values need. */
+/* Keep the pattern, and what new values need. */
 static void adopt(kry_matrix *A, kry_sparse *host, kry_entry_map *map)
 {
     A->map = *map, *map = (kry_entry_map){ 0 };
     A->sorted = *host, *host = (kry_sparse){ 0 };
-    if (!A->flux) free(A->sorted.row_ptr), A->sorted.row_ptr = NULL;
-    free(A->sorted.col), A->sorted.col = NULL;
     if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 }
 

@@ -13,105 +13,95 @@
 
 enum {
     KRY_STAGE_ARGS = 10,
+    KRY_STAGE_DEFINES = 192,
     KRY_MAX_STAGES = 3,
-    KRY_MATRIX_BUFFERS = 16,
-    KRY_UNROLL = 4 /* entries a work-item of a GPU loads at once in csr.cl and coo.cl */
+    KRY_UNROLL =
+        4 /* UNROLL of csr.cl and coo.cl: entries that a work-item of a GPU loads at once */
 };
 
-/* What the kernels of a stage are compiled for; 0 and false: what another format asks for. */
-typedef struct kry_stage_build {
-    int unroll;       /* csr, coo: entries that a work-item of a GPU loads at once */
-    bool wide;        /* csr: row pointers of 64 bits */
-    bool split;       /* csr: a run may begin inside a row */
-    int slice;        /* sell: rows of a slice */
-    int index_bits;   /* sell: of a column; 8 and 16: of its distance from a base */
-    bool one_width;   /* sell: slices are equally wide (ELL) */
-    bool sorted;      /* sell: rows are in another order */
-    int diagonals;    /* dia: how many; 0: known at run time only */
-    bool symmetric;   /* dia: a diagonal stands for its mirror image, too */
-    bool global_list; /* jds: the list of jagged diagonals does not fit in constant memory */
-} kry_stage_build;
+/* What kernels are made of a format; NULL: CPUs have no direction. */
+typedef enum kry_product {
+    KRY_APPLY,
+    KRY_RESIDUAL,
+    KRY_APPLY_DOT,
+    KRY_APPLY_DIRECTION,
+    KRY_PRODUCTS
+} kry_product;
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
 typedef struct kry_stage {
-    const char *stem; /* of cl/<stem>.cl */
-    kry_stage_build build;
-    bool adds;          /* a later stage */
-    bool no_values;     /* its kernels do not take `val` */
-    bool fuses;         /* the direction of a Krylov step goes into the product */
-    int64_t groups;     /* to launch */
-    int64_t sum_groups; /* the same where partial sums are left */
-    int count;          /* arguments of its structure, in the kernels' order */
+    const char *stem;                /* of cl/<stem>.cl */
+    char defines[KRY_STAGE_DEFINES]; /* that its format compiles it with, each after a blank */
+    bool adds;                       /* a later stage */
+    bool no_values;                  /* its kernels do not take `val` */
+    bool fuses;                      /* the direction of a Krylov step goes into the product */
+    int64_t groups;                  /* to launch */
+    int64_t sum_groups;              /* the same where partial sums are left */
+    int count;                       /* arguments of its structure, in the kernels' order */
     union {
         cl_int number;
-        cl_mem buffer; /* borrowed from the matrix */
+        cl_mem buffer; /* retained */
     } value[KRY_STAGE_ARGS];
     bool is_buffer[KRY_STAGE_ARGS];
-    kry_kernel *apply, *residual, *apply_dot, *apply_direction;
+    kry_kernel *kernel[KRY_PRODUCTS];
 } kry_stage;
 
 typedef struct kry_matrix kry_matrix;
 
-/* Where an entry is: what a format answers when it is read back. */
-typedef struct kry_place {
-    int32_t row, col; /* -1, -1: padding */
-} kry_place;
-
 typedef struct kry_format_table {
     kry_format format;
-    /* Analyse `host`, fill in stages, slots and variant. Returns  KRY_ERR_UNSUPPORTED, with the
-     * bytes it would take, if the format does not suit the matrix. */
-    kry_status (*build)(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params);
-    /* The places of all slots, from the structure on the device. Waits. */
-    kry_status (*places)(kry_matrix *A, kry_place *place);
+    /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
+     * must be equal to it. */
+    bool shared;
+    /* Analyse `host`, fill in stages, slots and variant; A->params are the caller's.
+     * Returns  KRY_ERR_UNSUPPORTED, with the bytes it would take, if the format does not suit the
+     * matrix. */
+    kry_status (*build)(kry_matrix *A, const kry_sparse *host);
     /* NULL: by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
 } kry_format_table;
 
 extern const kry_format_table kry_csr_format, kry_dia_format, kry_symdia_format, kry_ell_format,
-    kry_sell_format, kry_jds_format, kry_hyb_format, kry_coo_format;
+    kry_sell_format, kry_hyb_format, kry_coo_format;
 
 struct kry_matrix {
     const kry_format_table *format;
     kry_device *dev; /* borrowed: the operator holds it */
-    kry_type type;   /* of the vectors */
-    kry_type stored; /* of the numbers in val: `type`, or single for less */
-    int64_t rows, cols, nnz;
+    kry_op_shape shape;
+    int64_t nnz;
+    kry_matrix_params params; /* it was made with, but for AUTO */
+    const char *chosen;       /* by whom the format was; static */
+    bool wrapped;             /* the buffers are the caller's */
 
     kry_stage stage[KRY_MAX_STAGES];
     int stages;
-    cl_mem buffer[KRY_MATRIX_BUFFERS]; /* owned or retained; the structure */
-    int buffers;
     double structure_bytes; /* of the structure that a product reads */
     int64_t rewritten;      /* rows of y that a later stage reads and writes once more */
     char variant[96];       /* for kry_op_describe */
 
-    cl_mem val;    /* `slots` numbers of `stored` */
-    int64_t slots; /* padding included */
-    int32_t *slot; /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
-    bool shared;   /* symmetric formats: entries below the diagonal share the slot of their
-                         mirror image, marked ~slot, and must be equal */
-    kry_matrix_params params; /* it was made with, but for AUTO */
-    bool wrapped;             /* the buffers are the caller's */
-    bool flux;                /* params.form: products are of differences */
-    bool balanced;            /* every row adds up to 0, whatever rounding says: KRY_SINGULAR */
-    cl_mem surplus;     /* flux: rows numbers of `type`, what each row adds up to; NULL: all 0 */
-    kry_values values;  /* how numbers may be stored */
-    const char *chosen; /* by whom the format was; static */
-    int32_t *diagonal_slot; /* rows: of the diagonal entry, or -1; NULL once it is on the device */
-    cl_mem diagonal;        /* the same there, made when first asked for */
-    kry_entry_map map;      /* for new values: where the entries that were given are kept */
-    kry_sparse
-        sorted; /* for new values: room for them in that order, unless it is the given one; and
-                          row_ptr in flux form */
+    kry_type stored; /* of the numbers in val: the vectors' type, or single for less */
+    cl_mem val;      /* `slots` numbers of `stored` */
+    int64_t slots;   /* padding included */
+    int32_t *slot;   /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
+    cl_mem surplus;  /* flux form: what each row adds up to, in the vectors' type; NULL: all 0 */
+    cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
+
+    kry_entry_map map; /* for new values: where the entries that were given are kept */
+    kry_sparse sorted; /* the pattern; val: room for new values that come in another order */
 };
+
+/* Products are of differences. */
+static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
+{
+    return A->params.form == KRY_FLUX;
+}
 
 /* ---- for formats: stages ---------------------------------------------------------------- */
 
-/* The next stage; room for it is certain. */
-kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, kry_stage_build build);
-void kry_stage_int(kry_stage *s, int64_t number); /* below 2^31 */
-void kry_stage_buffer(kry_stage *s, cl_mem buffer);
+/* The next stage; room for it is certain. The rest is what it is compiled with, as for printf. */
+kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...);
+void kry_stage_int(kry_stage *s, int64_t number);                        /* below 2^31 */
+kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer); /* retained */
 /* Copy an array of the structure to the device, for this stage. Waits. */
 kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
                            size_t size);
@@ -121,7 +111,6 @@ void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
 void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
 kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
-kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer); /* owned by A */
 
 /* CPU: cut 0 ... count-1 into shares of equal work, where begin[i + 1] - begin[i] is that of i
  * besides itself; share has pieces+1 entries. */
@@ -139,23 +128,16 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
     int64_t slot = A->slot ? A->slot[k] : k;
     return slot < 0 ? ~slot : slot;
 }
-/* Read a buffer back, or an array of the structure: argument `at` of a stage. Waits. */
-kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host);
-kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host);
-
 /* ---- for formats made of parts of others ------------------------------------------------------- */
 
 /* ELL of the first `width` entries of each row; slots from 0 on. */
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width);
 int64_t kry_ell_stride(int64_t rows);
-kry_status kry_ell_places(kry_matrix *A, kry_place *place);
 /* The arguments of sell.cl that only CPUs take, and its groups; col: -1 for padding. */
 kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice_ptr,
                                int64_t slices, int height, const int32_t *col);
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
 kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first);
-kry_status kry_coo_places(kry_matrix *A, int stage, kry_place *place);
-int64_t kry_longest_row(const kry_sparse *host);
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
@@ -169,14 +151,12 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
 /* The same in one format, never AUTO, and without what new values need from host. */
 kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
                                 const kry_matrix_params *params, kry_op **op);
-/* Kernels and the operator around a matrix that is built; takes *A over. */
-kry_status kry_matrix_finish(kry_matrix **A, unsigned traits, kry_op **op);
+/* An empty matrix, and the operator around it once it is built; takes *A over. */
+kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
+                          const kry_matrix_params *params, const kry_sparse *size, int64_t nnz,
+                          kry_matrix **A);
+kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
 void kry_matrix_destroy(void *A);
-kry_status kry_matrix_new(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
-                          const kry_format_table *format, kry_matrix **A);
-/* What params say of the form; and the variant with a word about it. */
-void kry_matrix_set_form(kry_matrix *A, const kry_matrix_params *params);
-void kry_matrix_name_form(kry_matrix *A);
 /* matrix_convert.c: the converted copy of a matrix on the host, as an operator in another type, or
  * *twin's numbers again. */
 typedef struct kry_twin_how {
@@ -192,25 +172,26 @@ kry_status kry_matrix_twin(void *self, kry_type type, double factor, const doubl
 /* host_matrix.c: params->on_host. Takes host and map over if the call succeeds. */
 kry_status kry_matrix_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                               const kry_matrix_params *params, kry_op **op);
+/* d := entries (i, first + i), by slots; `first` is the same in all calls. */
+kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */
-kry_status kry_matrix_download(kry_matrix *A, kry_sparse *host);
+kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host);
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
-
-/* ---- format.c ---------------------------------------------------------------------------- */
-
-/* The shortest word that kry_format_parse turns back into this choice of a storage; cut to
- * `size` bytes. */
-void kry_format_print(const kry_matrix_params *params, char *text, size_t size);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
 /* The kernels of all stages for numbers stored as `stored`; surplus: if rows have any. */
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
 /* What a stage is compiled with, for kernels of a format's own in the same program. */
-enum { KRY_STAGE_DEFINES = 192 };
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES]);
+/* Numbers in the order of the sorted matrix to the device; row_ptr: of that matrix, only read in
+ * flux form. On failure the old ones stay. */
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted);
+/* A takes other sums of rows than those of its own entries; NULL: all are 0. Waits. */
+kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 
 /* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
 
@@ -218,24 +199,24 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
  * all of them. layout: for messages. */
 kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
                          const kry_sparse *far, void **sums);
-/* A takes other sums than those of its own entries, on the host; NULL: all are 0. Waits. */
-kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
-/* A new buffer of it, or NULL where all rows add up to 0. Waits. */
-kry_status kry_flux_surplus(const kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted, cl_mem *surplus);
-/* Numbers in the order of the sorted matrix to the device; row_ptr: of that matrix, only read in
- * flux form. On failure the old ones stay. */
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted);
 
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
 kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op);
+/* Seconds of a product in each format, INFINITY if the format cannot or should not take the matrix; and
+ * a hash of the size and a sample of the pattern: other patterns seldom have the same one. predict.c */
+kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
+                       const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
+                       uint64_t *hash);
 /* What the formats would make of a matrix, without making it. */
+typedef struct kry_sell_size {
+    double slots;       /* padding included */
+    double index_bytes; /* of a column, from a sample */
+    bool sorted;        /* by length */
+} kry_sell_size;
 kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
-                             const kry_matrix_params *params, double *slots, bool *sorted,
-                             double *index_bytes);
+                             const kry_matrix_params *params, kry_sell_size *size);
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
 /* What numbers are stored as: their own type, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);

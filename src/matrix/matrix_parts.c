@@ -1,7 +1,5 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
 #include "matrix/matrix_parts.h"
-#include "matrix/coupled.h"
-#include "matrix/extended.h"
 #include "operator/op_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,6 @@
 typedef struct piece {
     int64_t own_nnz, far_nnz;
     int64_t *own, *far;
-    int64_t *row_ptr; /* rows + 1, of own entries */
 } piece;
 
 typedef struct whole {
@@ -31,7 +28,6 @@ static void whole_release(void *self)
     for (int r = 0; W->piece && r < W->split->members; r++) {
         free(W->piece[r].own);
         free(W->piece[r].far);
-        free(W->piece[r].row_ptr);
     }
     free(W->piece);
     free(W->place);
@@ -48,7 +44,6 @@ static int64_t place_of(const whole *W, int32_t row) { return W->place ? W->plac
 typedef struct cut {
     const whole *W;
     piece *piece;
-    int rank;
     int64_t first, rows; /* places */
     int32_t *number;     /* columns of the whole: their numbers in the matrix at hand, -1: none */
     int64_t *wanted;     /* places in other parts that the rows have entries for, ascending */
@@ -185,15 +180,14 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
         goto done;
     }
     TRY(make_halo(c, dev, &halo));
-    const kry_coupled_rows rows = { .op = own,
-                                    .own = c->own,
-                                    .far = c->far,
+    const kry_coupled_rows rows = { .own = own,
+                                    .far = &c->far,
                                     .place = c->wanted,
+                                    .halo = &halo,
                                     .exact = c->W->host.type == KRY_F32 && dev->info.fp64,
                                     .traits = c->W->params.traits };
-    TRY(kry_coupled_create(&rows, &halo, local));
-    TRY(kry_coupled_store(*local, &c->own, c->far.val));
-    p->row_ptr = c->own.row_ptr, c->own.row_ptr = NULL;
+    TRY(kry_coupled_create(&rows, local));
+    TRY(kry_coupled_store(*local, c->own.val, kry_coupled_of(*local)->far.val));
 done:
     kry_halo_release(&halo);
     kry_op_release(&own);
@@ -232,7 +226,7 @@ static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
     if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
     TRY(create(dev, &c->own, params, &wide));
     if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
-    TRY(kry_extended_create(wide, &c->own, &halo, &w, local));
+    TRY(kry_extended_create(wide, &halo, &w, local));
 done:
     kry_halo_release(&halo);
     kry_op_release(&wide);
@@ -246,7 +240,6 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
     kry_device *dev = W->team->part[rank];
     cut c = { .W = W,
               .piece = &W->piece[rank],
-              .rank = rank,
               .first = W->split->first[rank],
               .rows = kry_split_rows(W->split, rank) };
 
@@ -267,33 +260,21 @@ static kry_status prepare(void *self, const void *values)
     return kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host);
 }
 
-/* to: the numbers of the whole that stand at these places, to be freed. */
-static kry_status take_numbers(const whole *W, const int64_t *from, int64_t count, void **to)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)count, kry_type_size(W->host.type), to));
-    for (int64_t k = 0; k < count; k++)
-        kry_number_put(W->host.type, *to, k, kry_number_at(W->host.type, W->host.val, from[k]));
-done:
-    return st;
-}
-
 static kry_status update_part(void *self, int rank, kry_op *local)
 {
     const whole *W = self;
     const piece *p = &W->piece[rank];
     kry_status st = KRY_OK;
-    kry_sparse own = { .rows = local->shape.rows, .type = W->host.type, .row_ptr = p->row_ptr };
-    void *far = NULL;
+    const kry_sparse *host = &W->host;
+    void *own = NULL, *far = NULL;
 
-    TRY(take_numbers(W, p->own, p->own_nnz, &own.val));
-    TRY(take_numbers(W, p->far, p->far_nnz, &far));
-    TRY(kry_op_update((kry_op *)kry_op_own(local), own.val));
-    TRY(kry_coupled_store(local, &own, far));
+    TRY(kry_numbers_at(host->type, host->val, p->own, p->own_nnz, &own));
+    TRY(kry_numbers_at(host->type, host->val, p->far, p->far_nnz, &far));
+    TRY(kry_op_update((kry_op *)kry_op_own(local), own));
+    TRY(kry_coupled_store(local, own, far));
 done:
     free(far);
-    free(own.val);
+    free(own);
     return st;
 }
 

@@ -1,8 +1,18 @@
-/* matrix_parts.h - stored matrices on a team. */
+/*
+ * matrix_parts.h - stored matrices on a team. A part holds its rows in one of two ways:
+ *
+ *   coupled    the entries in its own columns, as a square matrix in any format, and the far ones, in
+ *              columns of other parts, whose numbers a halo brings
+ *   extended   all entries in one matrix, times its own numbers with the neighbours' below and above:
+ *              sums of rows then have the same bits wherever rows are cut
+ */
 #ifndef KRY_MATRIX_PARTS_H
 #define KRY_MATRIX_PARTS_H
 
+#include "operator/halo.h"
 #include "sparse/entries.h"
+
+/* ---- matrix_parts.c, matrix_read.c: the whole ------------------------------------------------- */
 
 /* The operator of a matrix, split over the devices of a team. Takes host and map over if the call
  * succeeds. */
@@ -13,5 +23,101 @@ kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *co
 /* The entries of an operator in parts, pinned or not, that are stored matrices. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix */
 kry_status kry_matrix_parts_download(const kry_op *op, kry_sparse *A);
+
+/* ---- coupled.c: own and far entries ------------------------------------------------------------ */
+
+/* The coupled rows, those with far entries, of a matrix on the device, one after the other. */
+typedef struct kry_packed_rows {
+    int64_t nnz;
+    cl_mem begin, col, val; /* coupled rows + 1; nnz; nnz */
+} kry_packed_rows;
+
+/* For residuals of single numbers that are summed in double, and so cannot be made of two rounded
+ * pieces: own entries once more. */
+typedef struct kry_exact_rows {
+    kry_packed_rows own; /* NULL: residuals are made of pieces */
+    int64_t *from;       /* host, nnz: where the numbers are among all own ones */
+    cl_mem surplus;      /* a number for each coupled row, in flux form: what it adds up to */
+    kry_vec *b;          /* in these rows, while r is written over it */
+    kry_kernel *residual, *pack;
+} kry_exact_rows;
+
+typedef struct kry_coupled {
+    kry_device *dev;        /* borrowed */
+    kry_op *own;            /* retained: a stored matrix */
+    kry_halo *halo;         /* owned */
+    kry_sparse far;         /* on the host, of all rows; columns: places among the halo's numbers */
+    int64_t *place;         /* of each of the halo's numbers in the whole (split.h) */
+    unsigned traits;        /* of the whole matrix */
+    int64_t rows;           /* coupled ones */
+    int32_t *number;        /* host, rows: which */
+    cl_mem row;             /* the same */
+    kry_packed_rows packed; /* their far entries */
+    kry_exact_rows exact;
+    kry_kernel *add, *add_dot;
+    char variant[128];
+} kry_coupled;
+
+/* What such an operator is made of. */
+typedef struct kry_coupled_rows {
+    const kry_op *own; /* retained */
+    kry_sparse *far;
+    const int64_t *place; /* copied */
+    kry_halo **halo;
+    bool exact; /* residuals of single numbers are summed in double */
+    unsigned traits;
+} kry_coupled_rows;
+
+/* y := alpha (own + far) x + beta y. Takes far and halo over, even if it fails. kry_coupled_store
+ * brings what is made of numbers. */
+kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_op **op);
+/* Such an operator, NULL for any other. */
+kry_coupled *kry_coupled_of(const kry_op *op);
+/* The operator of A's own entries: what preconditioners that read entries take for A on a part of a
+ * team; of any other operator the operator itself. */
+const kry_op *kry_op_own(const kry_op *A);
+/* Where the halo's numbers stand in the whole, borrowed; how many. */
+int64_t kry_coupled_places(const kry_op *A, const int64_t **place);
+
+/* ---- coupled_rows.c: their entries ------------------------------------------------------------- */
+
+/* The patterns on the device, without numbers. */
+kry_status kry_coupled_pack(kry_coupled *A, bool exact);
+/* New numbers of far entries, and what is made of own ones beside their operator, which the caller
+ * updates before. Does nothing for other operators. */
+kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val);
+/* Entry of the operators' table. */
+kry_status kry_coupled_twin(void *self, kry_type type, double factor, const double *scale,
+                            kry_op **twin);
+/* The rows of a stored matrix on the host: own columns, and behind them those of the halo's
+ * numbers. Waits. Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
+kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows);
+
+/* ---- extended.c: all entries in one matrix ----------------------------------------------------- */
+
+/* The columns of such a matrix: those of the whole, in order, that have entries in these rows. */
+typedef struct kry_wide_columns {
+    int64_t below;  /* how many come before the part's own; they end where the own ones begin */
+    int64_t own_at; /* the part's first own column: where wide loads may begin */
+    const int64_t *place; /* of each of the halo's numbers in the whole */
+    unsigned traits;      /* of the whole matrix */
+} kry_wide_columns;
+
+/*
+ * y := alpha A x + beta y.
+ *
+ *   wide     rows by own_at + rows + above columns, in a format that sums a row from its first
+ *            entry to its last one whatever the other rows are; retained
+ *   halo     taken over if the call succeeds; its numbers are those below, then those above. NULL:
+ *            there are none
+ *   columns  copied, and its places
+ *
+ * Moved    beside the product 2 words a row, for the copy of x
+ */
+kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, const kry_wide_columns *columns,
+                               kry_op **op);
+bool kry_op_is_extended(const kry_op *op);
+/* The matrix of such an operator, and its columns, borrowed; NULL for any other operator. */
+const kry_op *kry_extended_wide(const kry_op *op, kry_wide_columns *columns);
 
 #endif

@@ -1,6 +1,4 @@
 /* matrix_read.c - the entries of a stored matrix on a team, of all parts in the order of rows. */
-#include "matrix/coupled.h"
-#include "matrix/extended.h"
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"

@@ -1,5 +1,6 @@
 /*
- * predict.c - how long a product should take in each format, from the bytes that it moves.
+ * predict.c - the properties of a matrix that decide how fast formats are, and how long a product
+ * should take in each of them, from the bytes that it moves.
  *
  *   seconds = start + bytes / (bandwidth * efficiency) + steps of the longest row
  *
@@ -8,9 +9,89 @@
  * those of the device where kry tune has measured them, and a guess elsewhere.
  */
 #include "device/tuning.h"
-#include "matrix/choose.h"
+#include "matrix/matrix.h"
 #include <math.h>
 #include <stdlib.h>
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+/* The properties of a matrix that decide how fast a format is. */
+typedef struct structure {
+    int64_t rows, cols, nnz;
+    double number;      /* bytes of a vector's number */
+    double value;       /* bytes of a stored number */
+    int64_t longest;    /* entries of the longest row */
+    int64_t diagonals;  /* with entries; counted up to a few times the mean length of a row */
+    int64_t upper;      /* those from the main one up, with it */
+    bool few_diagonals; /* the two are exact */
+    bool symmetric;     /* pattern and numbers; only looked at if there are few diagonals */
+    kry_sell_size sell;
+    int64_t ell_tail;  /* entries that HYB leaves to COO */
+    int64_t ell_width; /* columns of its ELL */
+} structure;
+
+/* Count the diagonals with entries; it stops at a few times the mean length of a row. */
+static kry_status count_diagonals(const kry_sparse *host, structure *s)
+{
+    kry_status st = KRY_OK;
+    int64_t most = host->rows ? 4 * (kry_sparse_nnz(host) / host->rows) + 16 : 0;
+    unsigned char *seen = NULL;
+
+    TRY(kry_alloc((size_t)(host->rows + host->cols), 1, &seen));
+    for (int64_t i = 0; i < host->rows && s->diagonals <= most; i++)
+        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
+            int64_t d = host->col[k] - i + host->rows;
+            if (seen[d]) continue;
+            seen[d] = 1;
+            s->diagonals++;
+            s->upper += d > host->rows;
+        }
+    s->upper++; /* the main one is stored in any case */
+    s->few_diagonals = s->diagonals <= most;
+done:
+    free(seen);
+    return st;
+}
+
+/* The hash of a sample of row pointers and columns: other patterns seldom have the same one. */
+static uint64_t hash_of(const kry_sparse *host, const kry_matrix_params *params, const structure *s)
+{
+    enum { SAMPLES = 65536 };
+    const int64_t numbers[] = { s->rows,           s->cols,           s->nnz,
+                                s->longest,        s->diagonals,      s->upper,
+                                (int64_t)s->value, (int64_t)s->number };
+    uint64_t h = kry_hash(KRY_HASH_START, numbers, sizeof numbers);
+    int64_t step = s->rows / SAMPLES + 1;
+
+    for (int64_t i = 0; i < s->rows; i += step)
+        h = kry_hash(h, &host->row_ptr[i], sizeof host->row_ptr[i]);
+    step = s->nnz / SAMPLES + 1;
+    for (int64_t k = 0; k < s->nnz; k += step) h = kry_hash(h, &host->col[k], sizeof host->col[k]);
+    return params->form == KRY_FLUX ? kry_hash(h, "flux", 4) : h;
+}
+
+static kry_status look_at(const kry_device *dev, const kry_sparse *host,
+                          const kry_matrix_params *params, structure *s)
+{
+    kry_status st = KRY_OK;
+    int64_t nnz = kry_sparse_nnz(host);
+    kry_type stored = kry_stored_type(host->type, params->values, host->val, nnz);
+
+    *s = (structure){ .rows = host->rows,
+                      .cols = host->cols,
+                      .nnz = nnz,
+                      .number = (double)kry_type_size(host->type),
+                      .value = (double)kry_type_size(stored),
+                      .longest = kry_longest_row(host) };
+    TRY(count_diagonals(host, s));
+    if (s->few_diagonals) TRY(kry_sparse_is_symmetric(host, &s->symmetric));
+    TRY(kry_sell_estimate(dev, host, params, &s->sell));
+    TRY(kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
+done:
+    return st;
+}
+
+/* ---- costs ------------------------------------------------------------------------------------ */
 
 typedef struct cost {
     double start;      /* seconds before the first byte and after the last */
@@ -26,7 +107,6 @@ static const cost gpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_SYMDIA] = { 2.9e-6, 0.90, 0.80, 0.25e-6, 4 },
     [KRY_FORMAT_ELL] = { 3.0e-6, 1.05, 0.95, 0.083e-6, 15 },
     [KRY_FORMAT_SELL] = { 3.7e-6, 1.02, 0.92, 0.125e-6, 12 },
-    [KRY_FORMAT_JDS] = { 3.9e-6, 0.85, 0.80, 0.125e-6, 12 },
     [KRY_FORMAT_HYB] = { 3.1e-6, 1.03, 0.93, 0.083e-6, 12 },
     [KRY_FORMAT_COO] = { 8.0e-6, 0.30, 0.25, 0, 0 },
 };
@@ -37,7 +117,6 @@ static const cost cpu[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_SYMDIA] = { 20e-6, 1.00, 0.90, 0, 0 },
     [KRY_FORMAT_ELL] = { 20e-6, 0.97, 0.88, 0, 0 },
     [KRY_FORMAT_SELL] = { 20e-6, 1.00, 0.90, 0, 0 },
-    [KRY_FORMAT_JDS] = { 20e-6, 0.50, 0.45, 0, 0 },
     [KRY_FORMAT_HYB] = { 22e-6, 0.90, 0.80, 0, 0 },
     [KRY_FORMAT_COO] = { 40e-6, 0.65, 0.55, 0, 0 },
 };
@@ -61,7 +140,7 @@ static double bandwidth_of(const kry_device *dev)
 }
 
 /* Numbers and structure that a product reads, and the entries of its longest row. */
-static double matrix_bytes(const kry_structure *s, kry_format format, double *longest)
+static double matrix_bytes(const structure *s, kry_format format, double *longest)
 {
     double rows = (double)s->rows, nnz = (double)s->nnz, v = s->value, n;
 
@@ -75,8 +154,7 @@ static double matrix_bytes(const kry_structure *s, kry_format format, double *lo
         return s->few_diagonals && s->symmetric ? rows * (double)s->upper * v : INFINITY;
     case KRY_FORMAT_ELL: return rows * (double)s->longest * (v + 4);
     case KRY_FORMAT_SELL:
-        return s->sell_slots * (v + s->sell_index) + (s->sell_sorted ? 4 * rows : 0);
-    case KRY_FORMAT_JDS: return nnz * (v + 4) + 4 * rows;
+        return s->sell.slots * (v + s->sell.index_bytes) + (s->sell.sorted ? 4 * rows : 0);
     case KRY_FORMAT_HYB:
         n = rows * (double)s->ell_width;
         *longest = (double)s->ell_width;
@@ -86,7 +164,7 @@ static double matrix_bytes(const kry_structure *s, kry_format format, double *lo
     }
 }
 
-double kry_predict(const kry_device *dev, const kry_structure *s, kry_format format)
+static double predict(const kry_device *dev, const structure *s, kry_format format)
 {
     const cost *c = dev->info.cpu_kernels ? &cpu[format] : &gpu[format];
     double longest, bytes = matrix_bytes(s, format, &longest), bandwidth, steps;
@@ -96,9 +174,38 @@ double kry_predict(const kry_device *dev, const kry_structure *s, kry_format for
     if (bytes < cached * dev->info.compute_units) bandwidth *= 2;
     steps = longest > c->free_entries ? (longest - c->free_entries) * c->per_entry : 0;
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;
-    if (format == KRY_FORMAT_SELL && s->sell_index < 4) bandwidth *= narrow_columns;
-    if (format == KRY_FORMAT_SELL && s->sell_sorted) steps += sorted_start;
-    if (format == KRY_FORMAT_CSR && s->sell_sorted && dev->info.cpu_kernels)
+    if (format == KRY_FORMAT_SELL && s->sell.index_bytes < 4) bandwidth *= narrow_columns;
+    if (format == KRY_FORMAT_SELL && s->sell.sorted) steps += sorted_start;
+    if (format == KRY_FORMAT_CSR && s->sell.sorted && dev->info.cpu_kernels)
         steps += mispredicted * (double)s->rows / dev->info.compute_units;
     return c->start + bytes / bandwidth + steps;
+}
+
+kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
+                       const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
+                       uint64_t *hash)
+{
+    kry_status st = KRY_OK;
+    structure s;
+
+    TRY(look_at(dev, host, params, &s));
+    seconds[KRY_FORMAT_AUTO] = INFINITY;
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) seconds[f] = predict(dev, &s, f);
+    *hash = hash_of(host, params, &s);
+done:
+    return st;
+}
+
+kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t cols,
+                           const int64_t *row_ptr, const int32_t *col, const void *val,
+                           const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT])
+{
+    kry_status st = KRY_OK;
+    const kry_sparse host = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
+    uint64_t hash;
+
+    CHECK(dev && row_ptr && col && val && seconds, KRY_ERR_ARGUMENT, "kry_csr_predict: NULL");
+    TRY(kry_predict(dev, &host, params ? params : KRY_MATRIX(.traits = 0), seconds, &hash));
+done:
+    return st;
 }

@@ -1,8 +1,136 @@
-/* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row. Kernels: cl/sell.cl. */
-#include "matrix/sell_slices.h"
+/* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row; sorted by length in
+ * windows of sigma rows. Kernels: cl/sell.cl. */
+#include "matrix/matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct slices {
+    int64_t count;
+    double slots;       /* of all: it may be more than an int holds */
+    int height, sigma;  /* C, and rows to a window of sorting */
+    int32_t *perm;      /* count * height: row of each position, -1: none */
+    int32_t *slice_ptr; /* count+1: the first slot */
+} slices;
+
+static void slices_release(slices *s)
+{
+    free(s->perm);
+    free(s->slice_ptr);
+    *s = (slices){ 0 };
+}
+
+static int64_t row_length(const kry_sparse *host, int64_t i)
+{
+    return i < 0 ? 0 : kry_row_length(host, i);
+}
+
+/* ---- which rows share a slice ---------------------------------------------------------------- */
+
+/* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
+ * `start` has room for longest+2. */
+static void sort_window(const kry_sparse *host, int64_t begin, int64_t end, int64_t longest,
+                        int64_t *start, int32_t *perm)
+{
+    memset(start, 0, ((size_t)longest + 2) * sizeof *start);
+    for (int64_t i = begin; i < end; i++) start[longest - row_length(host, i) + 1]++;
+    for (int64_t l = 0; l <= longest; l++) start[l + 1] += start[l];
+    for (int64_t i = begin; i < end; i++)
+        perm[begin + start[longest - row_length(host, i)]++] = (int32_t)i;
+}
+
+static kry_status sort_rows(const kry_sparse *host, slices *s)
+{
+    kry_status st = KRY_OK;
+    int64_t *start = NULL;
+
+    TRY(kry_alloc((size_t)kry_longest_row(host) + 2, sizeof *start, &start));
+    for (int64_t begin = 0; begin < host->rows; begin += s->sigma) {
+        int64_t end = begin + s->sigma < host->rows ? begin + s->sigma : host->rows, longest = 0;
+        for (int64_t i = begin; i < end; i++)
+            if (row_length(host, i) > longest) longest = row_length(host, i);
+        sort_window(host, begin, end, longest, start, s->perm);
+    }
+done:
+    free(start);
+    return st;
+}
+
+static void cut_slices(const kry_sparse *host, slices *s)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t width = 0;
+        for (int l = 0; l < s->height; l++) {
+            int64_t length = row_length(host, s->perm[i * s->height + l]);
+            if (length > width) width = length;
+        }
+        s->slice_ptr[i] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
+        s->slots += (double)(width * s->height);
+    }
+    s->slice_ptr[s->count] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
+}
+
+static kry_status slice_rows(const kry_sparse *host, int height, int sigma, slices *s)
+{
+    kry_status st = KRY_OK;
+    int64_t count = (host->rows + height - 1) / height;
+
+    *s = (slices){ .count = count, .height = height, .sigma = sigma };
+    TRY(kry_alloc((size_t)(count * height), sizeof *s->perm, &s->perm));
+    TRY(kry_alloc((size_t)count + 1, sizeof *s->slice_ptr, &s->slice_ptr));
+    for (int64_t i = 0; i < count * height; i++) s->perm[i] = i < host->rows ? (int32_t)i : -1;
+    if (sigma > 1) TRY(sort_rows(host, s));
+    cut_slices(host, s);
+done:
+    if (st < 0) slices_release(s);
+    return st;
+}
+
+/* Unsorted where that costs little: sorted rows read x and write y less regularly. */
+static kry_status choose_slices(const kry_sparse *host, int height, int sigma, slices *best)
+{
+    kry_status st = KRY_OK;
+    const int windows[] = { 16 * height, 256 * height };
+    slices s = { 0 };
+
+    TRY(slice_rows(host, height, sigma ? sigma : 1, best));
+    for (size_t w = 0; w < COUNT(windows) && !sigma; w++) {
+        if (best->slots <= 1.05 * (double)host->row_ptr[host->rows]) break;
+        TRY(slice_rows(host, height, windows[w], &s));
+        if (s.slots < 0.95 * best->slots) {
+            slices t = *best;
+            *best = s, s = t;
+        }
+        slices_release(&s);
+    }
+done:
+    if (st < 0) slices_release(best);
+    return st;
+}
+
+/* C of the parameters, or the one that suits the device. */
+static kry_status check_slices(const kry_device *dev, kry_type type, const kry_matrix_params *p,
+                               int *height)
+{
+    kry_status st = KRY_OK;
+    int native = dev->info.cpu_kernels ? kry_vector_width(dev, type) : 32;
+
+    *height = p->slice ? p->slice : native;
+    CHECK(*height >= 4 && *height <= 256 && (*height & (*height - 1)) == 0, KRY_ERR_ARGUMENT,
+          "format sell: slices of %d rows; a power of two from 4 to 256 is needed", *height);
+    CHECK(!dev->info.cpu_kernels || *height == native, KRY_ERR_UNSUPPORTED,
+          "format sell: slices of %d rows; on CPUs a slice is a vector of %d", *height, native);
+    CHECK(p->sigma >= 0 && (p->sigma <= 1 || p->sigma % *height == 0), KRY_ERR_ARGUMENT,
+          "format sell: sigma = %d must be 1 or a multiple of the slice, %d", p->sigma, *height);
+done:
+    return st;
+}
+
+/* How many bits hold columns that are up to so far from the least one beside them. */
+static int bits_for(int64_t farthest)
+{
+    return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
+}
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -38,15 +166,14 @@ static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int hei
  * has no more distances than places in a row, each distance gets a place of its own: then
  * columns side by side are close to each other and need few bits. Rows of other slices are
  * packed to the left. */
-static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const kry_slices *s,
-                             int32_t *col)
+static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const slices *s, int32_t *col)
 {
     kry_status st = KRY_OK;
     int64_t *distance = NULL;
 
     TRY(kry_alloc((size_t)kry_longest_row(host) + 1, sizeof *distance, &distance));
     for (int64_t i = 0; i < A->slots; i++) col[i] = -1;
-    for (int64_t i = 0; i < s->slices; i++) {
+    for (int64_t i = 0; i < s->count; i++) {
         const int32_t *rows = s->perm + i * s->height;
         int64_t width = (s->slice_ptr[i + 1] - s->slice_ptr[i]) / s->height;
         int64_t count = distances_of(host, rows, s->height, width, distance);
@@ -114,7 +241,7 @@ done:
 static kry_status choose_bits(int64_t farthest, int asked, int *bits)
 {
     kry_status st = KRY_OK;
-    int needed = kry_sell_bits(farthest);
+    int needed = bits_for(farthest);
 
     CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
           "format sell: columns of %d bits; there are 8, 16 and 32", asked);
@@ -143,7 +270,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
                                int64_t slices, int height, const int32_t *col)
 {
     kry_status st = KRY_OK;
-    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->rows);
+    int64_t pieces = kry_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows);
     int32_t *share = NULL, *full = NULL;
 
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
@@ -151,7 +278,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
     kry_equal_shares(slice_ptr, slices, share, pieces);
     find_full(slice_ptr, slices, height, col, full);
     kry_stage_int(s, pieces);
-    kry_stage_int(s, A->rows);
+    kry_stage_int(s, A->shape.rows);
     TRY(kry_stage_array(A, s, share, (size_t)pieces + 1, sizeof *share));
     TRY(kry_stage_array(A, s, full, (size_t)slices, sizeof *full));
     kry_stage_pieces(A, s, pieces);
@@ -161,24 +288,25 @@ done:
     return st;
 }
 
-static kry_status make_stage(kry_matrix *A, const kry_slices *c, const int32_t *col,
+static kry_status make_stage(kry_matrix *A, const slices *c, const int32_t *col,
                              const int32_t *base, int bits)
 {
     kry_status st = KRY_OK;
     bool cpu = A->dev->info.cpu_kernels;
-    const kry_stage_build build = { .slice = c->height,
-                                    .index_bits = bits,
-                                    .sorted = c->sigma > 1 };
-    kry_stage *s = kry_matrix_stage(A, "sell", build);
+    const char *column = bits == 8    ? "uchar -DNONE=255 -DBASE"
+                         : bits == 16 ? "ushort -DNONE=65535 -DBASE"
+                                      : "int -DNONE=-1";
+    kry_stage *s = kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=%s%s", c->height, column,
+                                    c->sigma > 1 ? " -DPERM" : "");
 
     if (cpu) {
-        TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->slices, c->height, col));
+        TRY(kry_sell_cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
     } else {
-        kry_stage_int(s, A->rows);
-        kry_stage_rows(A, s, A->rows);
+        kry_stage_int(s, A->shape.rows);
+        kry_stage_rows(A, s, A->shape.rows);
     }
-    TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->slices + 1, sizeof *c->slice_ptr));
-    if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->rows, sizeof *c->perm));
+    TRY(kry_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
+    if (c->sigma > 1) TRY(kry_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     TRY(columns_array(A, s, col, base, c->height, bits));
     snprintf(A->variant, sizeof A->variant, "slices of %d, sorted in windows of %d, %d-bit columns",
              c->height, c->sigma, bits);
@@ -186,70 +314,71 @@ done:
     return st;
 }
 
-static kry_status sell_build(kry_matrix *A, const kry_sparse *host, const kry_matrix_params *params)
+static kry_status sell_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
-    kry_slices c = { 0 };
-    double slots;
+    slices c = { 0 };
     int height, bits = 32;
     int32_t *col = NULL, *base = NULL;
 
-    TRY(kry_slices_check(A->dev, A->type, params, &height));
-    TRY(kry_slices_choose(host, height, params->sigma, &c, &slots));
-    TRY(kry_matrix_slots(A, slots, 2 * slots));
+    TRY(check_slices(A->dev, A->shape.type, &A->params, &height));
+    TRY(choose_slices(host, height, A->params.sigma, &c));
+    TRY(kry_matrix_slots(A, c.slots, 2 * c.slots));
     TRY(kry_alloc((size_t)A->slots, sizeof *col, &col));
     TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
     TRY(fill_slots(A, host, &c, col));
-    TRY(choose_bits(find_bases(col, A->slots, height, base), params->index_bits, &bits));
+    TRY(choose_bits(find_bases(col, A->slots, height, base), A->params.index_bits, &bits));
     TRY(make_stage(A, &c, col, base, bits));
 done:
     free(base);
     free(col);
-    kry_slices_release(&c);
+    slices_release(&c);
     return st;
 }
 
-/* ---- reading back ---------------------------------------------------------------------------- */
+/* ---- what is expected of a matrix ------------------------------------------------------------ */
 
-static kry_status sell_places(kry_matrix *A, kry_place *place)
+/* How far apart the columns side by side are at most if the rows of a slice are packed to the
+ * left. */
+static int64_t farthest_in_slice(const kry_sparse *host, const int32_t *rows, int height)
 {
-    kry_status st = KRY_OK;
-    const kry_stage *s = &A->stage[0];
-    int at = A->dev->info.cpu_kernels ? 4 : 1; /* of slice_ptr */
-    int64_t height = s->build.slice;
-    int64_t slices = (A->rows + height - 1) / height;
-    int bytes = s->build.index_bits / 8;
-    int32_t *slice_ptr = NULL, *perm = NULL, *base = NULL;
-    unsigned char *col = NULL;
-
-    TRY(kry_alloc((size_t)slices + 1, sizeof *slice_ptr, &slice_ptr));
-    TRY(kry_alloc((size_t)A->rows, sizeof *perm, &perm));
-    TRY(kry_alloc((size_t)A->slots, (size_t)bytes, &col));
-    TRY(kry_alloc((size_t)(A->slots / height), sizeof *base, &base));
-    TRY(kry_stage_read(A, s, at++, ((size_t)slices + 1) * 4, slice_ptr));
-    for (int64_t i = 0; i < A->rows; i++) perm[i] = (int32_t)i;
-    if (s->build.sorted) TRY(kry_stage_read(A, s, at++, (size_t)A->rows * 4, perm));
-    TRY(kry_stage_read(A, s, at++, (size_t)A->slots * (size_t)bytes, col));
-    if (bytes < 4) TRY(kry_stage_read(A, s, at, (size_t)(A->slots / height) * 4, base));
-    for (int64_t i = 0; i < slices; i++)
-        for (int64_t k = slice_ptr[i]; k < slice_ptr[i + 1]; k++) {
-            int64_t p = i * height + (k - slice_ptr[i]) % height;
-            int32_t j = bytes == 1 ? (col[k] == UINT8_MAX ? -1 : col[k])
-                        : bytes == 2
-                            ? (((uint16_t *)col)[k] == UINT16_MAX ? -1 : ((uint16_t *)col)[k])
-                            : ((int32_t *)col)[k];
-            place[k] = j < 0 ? (kry_place){ -1, -1 } : (kry_place){ perm[p], j + base[k / height] };
+    int64_t farthest = 0, width = 0;
+    for (int l = 0; l < height; l++)
+        if (row_length(host, rows[l]) > width) width = row_length(host, rows[l]);
+    for (int64_t k = 0; k < width; k++) {
+        int64_t least = INT32_MAX, most = -1;
+        for (int l = 0; l < height; l++) {
+            if (row_length(host, rows[l]) <= k) continue;
+            int64_t col = host->col[host->row_ptr[rows[l]] + k];
+            least = col < least ? col : least, most = col > most ? col : most;
         }
+        if (most - least > farthest) farthest = most - least;
+    }
+    return farthest;
+}
+
+kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
+                             const kry_matrix_params *params, kry_sell_size *size)
+{
+    enum { SAMPLES = 64 };
+    kry_status st = KRY_OK;
+    slices c = { 0 };
+    int height;
+
+    TRY(check_slices(dev, host->type, params, &height));
+    TRY(choose_slices(host, height, params->sigma, &c));
+    int64_t farthest = 0, step = c.count / SAMPLES + 1;
+    for (int64_t i = 0; i < c.count; i += step) {
+        int64_t here = farthest_in_slice(host, c.perm + i * height, height);
+        if (here > farthest) farthest = here;
+    }
+    *size = (kry_sell_size){ c.slots, bits_for(farthest) / 8.0, c.sigma > 1 };
 done:
-    free(base);
-    free(col);
-    free(perm);
-    free(slice_ptr);
+    slices_release(&c);
     return st;
 }
 
 const kry_format_table kry_sell_format = {
     .format = KRY_FORMAT_SELL,
     .build = sell_build,
-    .places = sell_places,
 };

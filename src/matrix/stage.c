@@ -1,60 +1,55 @@
 /* stage.c - the stages that formats build a matrix of, with their arguments, groups and kernels;
  * and the slots of its numbers. */
 #include "matrix/matrix.h"
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, kry_stage_build build)
+kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...)
 {
     kry_stage *s = &A->stage[A->stages];
-    *s = (kry_stage){ .stem = stem, .build = build, .adds = A->stages > 0 };
+    va_list args;
+
+    *s = (kry_stage){ .stem = stem, .adds = A->stages > 0 };
+    va_start(args, defines);
+    vsnprintf(s->defines, sizeof s->defines, defines, args);
+    va_end(args);
     A->stages++;
     return s;
 }
 
 void kry_stage_int(kry_stage *s, int64_t number) { s->value[s->count++].number = (cl_int)number; }
 
-void kry_stage_buffer(kry_stage *s, cl_mem buffer)
+static void add_buffer(kry_stage *s, cl_mem buffer)
 {
     s->is_buffer[s->count] = true;
     s->value[s->count++].buffer = buffer;
 }
 
-kry_status kry_matrix_buffer(kry_matrix *A, size_t bytes, cl_mem *buffer)
+kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer)
 {
-    kry_status st = kry_buffer_create(A->dev, bytes, buffer);
-    if (st == KRY_OK) A->buffer[A->buffers++] = *buffer;
+    kry_status st = kry_buffer_retain(A->dev, buffer);
+    if (st == KRY_OK) add_buffer(s, buffer);
     return st;
 }
 
 kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
                            size_t size)
 {
-    kry_status st = KRY_OK;
-    cl_mem buffer = NULL;
+    cl_mem buffer;
+    kry_status st = kry_buffer_upload(A->dev, count * size, array, &buffer);
 
-    TRY(kry_matrix_buffer(A, count * size, &buffer));
-    TRY(kry_buffer_write(A->dev, buffer, 0, count * size, array));
-    kry_stage_buffer(s, buffer);
+    if (st < 0) return st;
+    add_buffer(s, buffer);
     A->structure_bytes += (double)(count * size);
-done:
     return st;
-}
-
-kry_status kry_matrix_fetch(kry_matrix *A, cl_mem buffer, size_t bytes, void *host)
-{
-    return kry_buffer_read(A->dev, buffer, 0, bytes, host);
-}
-
-kry_status kry_stage_read(kry_matrix *A, const kry_stage *s, int at, size_t bytes, void *host)
-{
-    return kry_matrix_fetch(A, s->value[at].buffer, bytes, host);
 }
 
 /* Partial sums of all stages share one buffer. Later stages get a small part of it. */
 static int64_t most_sums(const kry_matrix *A, const kry_stage *s)
 {
     enum { LATER = KRY_SUM_CAPACITY / 8 };
-    int64_t most = kry_groups_for_sums(A->dev, A->type, INT64_MAX / 2);
+    int64_t most = kry_groups_for_sums(A->dev, A->shape.type, INT64_MAX / 2);
     return s->adds && most > LATER ? LATER : most;
 }
 
@@ -64,7 +59,7 @@ void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n)
     int64_t limit =
         A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* Fermi's, and that of earlier GPUs */
 
-    s->groups = s->sum_groups = kry_groups_for(A->dev, A->type, n);
+    s->groups = s->sum_groups = kry_groups_for(A->dev, A->shape.type, n);
     if (A->dev->info.cpu_kernels) return;
     s->groups = all < 1 ? 1 : all < limit ? all : limit;
     s->sum_groups = s->groups < most ? s->groups : most;
@@ -88,24 +83,14 @@ kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t ro
     kry_stage *s;
 
     if (!rows) return KRY_OK;
-    s = kry_matrix_stage(A, "split", (kry_stage_build){ 0 });
+    s = kry_matrix_stage(A, "split", "");
     s->no_values = true;
     kry_stage_int(s, rows);
     TRY(kry_stage_array(A, s, split, (size_t)rows * 3, sizeof *split));
-    kry_stage_buffer(s, partial);
+    TRY(kry_stage_buffer(A, s, partial));
     kry_stage_pieces(A, s, rows);
 done:
     return st;
-}
-
-int64_t kry_longest_row(const kry_sparse *host)
-{
-    int64_t longest = 0;
-    for (int64_t i = 0; i < host->rows; i++) {
-        int64_t length = host->row_ptr[i + 1] - host->row_ptr[i];
-        if (length > longest) longest = length;
-    }
-    return longest;
 }
 
 /* PoCL gives a core half of the remaining groups at a time, so that few large pieces would not
@@ -134,8 +119,8 @@ kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
         ALLOWANCE = 1 << 20
     }; /* times the bytes of CSR; and bytes that are always allowed */
     kry_status st = KRY_OK;
-    double number = (double)kry_type_size(A->type), bytes = slots * number + index_bytes;
-    double csr = (double)A->nnz * (number + 4) + 4.0 * (double)A->rows;
+    double number = (double)kry_type_size(A->shape.type), bytes = slots * number + index_bytes;
+    double csr = (double)A->nnz * (number + 4) + 4.0 * (double)A->shape.rows;
 
     CHECK(bytes <= WORST * csr + ALLOWANCE, KRY_ERR_UNSUPPORTED,
           "format %s does not suit this matrix: it would take %.3g MB for %.3g numbers, csr takes "
@@ -151,61 +136,36 @@ done:
     return st;
 }
 
-static const char *column_type(int bits)
-{
-    return bits == 8    ? " -DCOLUMN=uchar -DNONE=255 -DBASE"
-           : bits == 16 ? " -DCOLUMN=ushort -DNONE=65535 -DBASE"
-                        : " -DCOLUMN=int -DNONE=-1";
-}
-
-/* Print a define, unless the number is 0. */
-static int print(char *text, size_t used, const char *name, int number)
-{
-    return number ? snprintf(text + used, KRY_STAGE_DEFINES - used, " -D%s=%d", name, number) : 0;
-}
-
 /* No programs are compiled twice for what does not concern them: a stage without numbers does not
  * depend on the flux form, and a later stage does not depend on what rows add up to. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES])
 {
-    const kry_stage_build *b = &s->build;
-    size_t used = 0;
-
-    text[0] = 0;
-    used += (size_t)print(text, used, "UNROLL", b->unroll);
-    used += (size_t)print(text, used, "C", b->slice);
-    used += (size_t)print(text, used, "DIAGONALS", b->diagonals);
-    snprintf(text + used, KRY_STAGE_DEFINES - used, "%s%s%s%s%s%s%s%s%s%s",
-             b->slice ? column_type(b->index_bits) : "", b->one_width ? " -DELL" : "",
-             b->sorted ? " -DPERM" : "", b->wide ? " -DOFFSET=long" : "",
-             b->split ? " -DSPLIT" : "", b->symmetric ? " -DSYMMETRIC" : "",
-             b->global_list ? " -DJD_SPACE=global" : "", stored == A->type ? "" : " -DVAL=float",
-             A->flux && !s->no_values ? " -DFLUX" : "", surplus && !s->adds ? " -DSURPLUS" : "");
+    snprintf(text, KRY_STAGE_DEFINES, "%s%s%s%s", s->defines,
+             stored == A->shape.type ? "" : " -DVAL=float",
+             kry_matrix_in_flux_form(A) && !s->no_values ? " -DFLUX" : "",
+             surplus && !s->adds ? " -DSURPLUS" : "");
 }
 
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus)
 {
+    static const char *const names[] = { [KRY_APPLY] = "apply",
+                                         [KRY_RESIDUAL] = "residual",
+                                         [KRY_APPLY_DOT] = "apply_dot",
+                                         [KRY_APPLY_DIRECTION] = "apply_direction" };
     kry_status st = KRY_OK;
-    kry_device *dev = A->dev;
+    /* the true residual of a single-precision solve is summed in double */
+    bool exact = A->shape.type == KRY_F32 && A->dev->info.fp64;
+    int products = A->dev->info.cpu_kernels ? KRY_APPLY_DIRECTION : KRY_PRODUCTS;
 
-    for (int i = 0; i < A->stages; i++) {
-        kry_stage *s = &A->stage[i];
-        char plain[KRY_STAGE_DEFINES], exact[KRY_STAGE_DEFINES + 16], name[32];
-        kry_stage_defines(A, s, stored, surplus, plain);
-        /* The true residual of a single-precision solve is summed in double. */
-        snprintf(exact, sizeof exact, "%s%s", plain,
-                 A->type == KRY_F32 && dev->info.fp64 ? " -DSUM=ACC" : "");
-        snprintf(name, sizeof name, "%s_apply", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply));
-        snprintf(name, sizeof name, "%s_apply_dot", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply_dot));
-        snprintf(name, sizeof name, "%s_apply_direction", s->stem);
-        if (!dev->info.cpu_kernels)
-            TRY(kry_kernel_get(dev, s->stem, A->type, plain, name, &s->apply_direction));
-        snprintf(name, sizeof name, "%s_residual", s->stem);
-        TRY(kry_kernel_get(dev, s->stem, A->type, exact, name, &s->residual));
-    }
+    for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
+        for (int p = 0; p < products; p++) {
+            char defines[KRY_STAGE_DEFINES + 16], name[32];
+            kry_stage_defines(A, s, stored, surplus, defines);
+            if (p == KRY_RESIDUAL && exact) strcat(defines, " -DSUM=ACC");
+            snprintf(name, sizeof name, "%s_%s", s->stem, names[p]);
+            TRY(kry_kernel_get(A->dev, s->stem, A->shape.type, defines, name, &s->kernel[p]));
+        }
 done:
     return st;
 }

@@ -33,8 +33,8 @@ static kry_status choose_stored(const kry_matrix *A, const char *who, const void
     kry_status st = KRY_OK;
     const double *v = sorted;
 
-    *stored = kry_stored_type(A->type, A->values, sorted, A->nnz);
-    if (A->type == KRY_F64 && A->values == KRY_VALUES_SINGLE)
+    *stored = kry_stored_type(A->shape.type, A->params.values, sorted, A->nnz);
+    if (A->shape.type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE)
         for (int64_t k = 0; k < A->nnz; k++)
             CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
                   "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
@@ -45,18 +45,18 @@ done:
 
 /* Entries to slots. Two entries that share a slot must be equal to the bit; NaN marks slots that
  * have none yet. */
-#define TO_SLOTS(FROM, TO)                                                               \
-    do {                                                                                 \
-        const FROM *from = sorted;                                                       \
-        TO *to = *out;                                                                   \
-        for (int64_t s = 0; s < A->slots && A->shared; s++) to[s] = (TO)NAN;             \
-        for (int64_t k = 0; k < A->nnz; k++) {                                           \
-            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];                     \
-            if (A->shared && !isnan(*place) && memcmp(place, &v, sizeof v)) differs = k; \
-            *place = v;                                                                  \
-        }                                                                                \
-        for (int64_t s = 0; s < A->slots && A->shared; s++)                              \
-            if (isnan(to[s])) to[s] = 0;                                                 \
+#define TO_SLOTS(FROM, TO)                                                                       \
+    do {                                                                                         \
+        const FROM *from = sorted;                                                               \
+        TO *to = *out;                                                                           \
+        for (int64_t s = 0; s < A->slots && A->format->shared; s++) to[s] = (TO)NAN;             \
+        for (int64_t k = 0; k < A->nnz; k++) {                                                   \
+            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];                             \
+            if (A->format->shared && !isnan(*place) && memcmp(place, &v, sizeof v)) differs = k; \
+            *place = v;                                                                          \
+        }                                                                                        \
+        for (int64_t s = 0; s < A->slots && A->format->shared; s++)                              \
+            if (isnan(to[s])) to[s] = 0;                                                         \
     } while (0)
 
 static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,
@@ -66,7 +66,7 @@ static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored
     int64_t differs = -1;
 
     TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), out));
-    if (A->type == KRY_F32)
+    if (A->shape.type == KRY_F32)
         TO_SLOTS(float, float);
     else if (stored == KRY_F32)
         TO_SLOTS(double, float);
@@ -80,26 +80,23 @@ done:
     return st;
 }
 
-/* Both buffers are new before either replaces an old one. On failure the old numbers stay. */
-kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
-                            const void *sorted)
+/* Take numbers of type `stored` in the order of slots (NULL: as they are) and sums of rows (NULL:
+ * all are 0). All buffers and kernels are new before one replaces an old one. */
+static kry_status replace(kry_matrix *A, kry_type stored, const void *slots, const void *sums)
 {
     kry_status st = KRY_OK;
-    kry_type stored;
-    void *placed = NULL;
-    cl_mem val = NULL, surplus = NULL;
-    bool other_kernels = false;
-
-    TRY(choose_stored(A, who, sorted, &stored));
-    if (A->flux) TRY(kry_flux_surplus(A, who, row_ptr, sorted, &surplus));
-    if (A->slot || stored != A->type) TRY(to_slots(A, who, stored, sorted, &placed));
     size_t bytes = (size_t)A->slots * kry_type_size(stored);
     bool fresh = !A->val || stored != A->stored;
+    bool other_kernels = fresh || !sums != !A->surplus;
+    cl_mem val = NULL, surplus = NULL;
+
+    if (sums)
+        TRY(kry_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
+                              &surplus));
     if (fresh) TRY(kry_buffer_create(A->dev, bytes, &val));
-    other_kernels = fresh || !surplus != !A->surplus;
-    if (other_kernels) TRY(kry_matrix_kernels(A, stored, surplus != NULL));
-    TRY(kry_buffer_write(A->dev, val ? val : A->val, 0, bytes, placed ? placed : sorted));
-    if (val) {
+    if (other_kernels) TRY(kry_matrix_kernels(A, stored, sums != NULL));
+    if (slots) TRY(kry_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, slots));
+    if (fresh) {
         kry_buffer_release(A->dev, &A->val);
         A->val = val, val = NULL;
         A->stored = stored;
@@ -113,54 +110,69 @@ done:
         (void)kry_matrix_kernels(A, A->stored, A->surplus != NULL);
     kry_buffer_release(A->dev, &surplus);
     kry_buffer_release(A->dev, &val);
+    return st;
+}
+
+kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums)
+{
+    return replace(A, A->stored, NULL, sums);
+}
+
+kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
+                            const void *sorted)
+{
+    kry_status st = KRY_OK;
+    kry_type stored;
+    void *placed = NULL, *sums = NULL;
+    const kry_sparse rows = { .rows = A->shape.rows,
+                              .type = A->shape.type,
+                              .row_ptr = (int64_t *)row_ptr,
+                              .val = (void *)sorted };
+
+    TRY(choose_stored(A, who, sorted, &stored));
+    if (kry_matrix_in_flux_form(A) && !(A->params.traits & KRY_SINGULAR))
+        TRY(kry_flux_sums(who, &A->dev->layout, &rows, NULL, &sums));
+    if (A->slot || stored != A->shape.type) TRY(to_slots(A, who, stored, sorted, &placed));
+    TRY(replace(A, stored, placed ? placed : sorted, sums));
+done:
+    free(sums);
     free(placed);
     return st;
 }
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-static kry_status read_values(kry_matrix *A, void *val)
+static kry_status read_values(const kry_matrix *A, void *val)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(A->stored);
     void *placed = NULL;
 
     TRY(kry_alloc((size_t)A->slots, size, &placed));
-    TRY(kry_matrix_fetch(A, A->val, (size_t)A->slots * size, placed));
+    TRY(kry_buffer_read(A->dev, A->val, 0, (size_t)A->slots * size, placed));
     for (int64_t k = 0; k < A->nnz; k++)
-        kry_number_put(A->type, val, k, kry_number_at(A->stored, placed, kry_matrix_slot(A, k)));
+        kry_number_put(A->shape.type, val, k,
+                       kry_number_at(A->stored, placed, kry_matrix_slot(A, k)));
 done:
     free(placed);
     return st;
 }
 
-static kry_status read_entries(kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
+static kry_status read_entries(const kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
-    kry_status st = KRY_OK;
-    kry_place *place = NULL;
+    const kry_sparse *S = &A->sorted;
 
-    memset(row_ptr, 0, ((size_t)A->rows + 1) * sizeof *row_ptr);
+    memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     if (A->nnz == 0) return KRY_OK;
-    TRY(kry_alloc((size_t)A->slots, sizeof *place, &place));
-    TRY(A->format->places(A, place));
-    for (int64_t k = 0; k < A->nnz; k++) {
-        const kry_place *p = &place[kry_matrix_slot(A, k)];
-        bool mirrored = A->slot && A->slot[k] < 0;
-        row_ptr[(mirrored ? p->col : p->row) + 1]++;
-        col[k] = mirrored ? p->row : p->col;
-    }
-    for (int64_t i = 0; i < A->rows; i++) row_ptr[i + 1] += row_ptr[i];
-    TRY(read_values(A, val));
-done:
-    free(place);
-    return st;
+    memcpy(col, S->col, (size_t)A->nnz * sizeof *col);
+    return read_values(A, val);
 }
 
-kry_status kry_matrix_download(kry_matrix *A, kry_sparse *host)
+kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_sparse_create(A->rows, A->cols, A->type, A->nnz, host));
+    TRY(kry_sparse_create(A->shape.rows, A->shape.cols, A->shape.type, A->nnz, host));
     TRY(read_entries(A, host->row_ptr, host->col, host->val));
 done:
     if (st < 0) kry_sparse_release(host);

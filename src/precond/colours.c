@@ -4,7 +4,7 @@
  */
 #include "precond/couplings.h"
 #include "precond/galerkin.h"
-#include "sparse/entry_list.h"
+#include "sparse/entries.h"
 #include <stdlib.h>
 
 /* The labels that row i meets, each once, to `label` (as long as the row may be); how many. */

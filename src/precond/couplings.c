@@ -1,7 +1,7 @@
 /* couplings.c - the columns of each row of an operator. */
 #include "precond/couplings.h"
 #include "grid/stencil.h"
-#include "matrix/coupled.h"
+#include "matrix/matrix_parts.h"
 #include "operator/pin.h"
 #include <stdlib.h>
 #include <string.h>
@@ -86,5 +86,5 @@ int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], con
         return grid_row(c->grid, i, room);
     }
     *cols = c->rows.col + c->rows.row_ptr[i];
-    return c->rows.row_ptr[i + 1] - c->rows.row_ptr[i];
+    return kry_row_length(&c->rows, i);
 }

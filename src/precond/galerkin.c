@@ -10,7 +10,7 @@
  */
 #include "precond/galerkin.h"
 #include "precond/couplings.h"
-#include "sparse/entry_list.h"
+#include "sparse/entries.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

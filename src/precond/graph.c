@@ -3,7 +3,7 @@
 #include "operator/pin.h"
 #include "precond/labels.h"
 #include "precond/rows.h"
-#include "sparse/graph_parts.h"
+#include "sparse/partition.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* rows.c - a matrix on the host: read back from the device, checked, made symmetric. */
 #include "precond/rows.h"
 #include "grid/stencil.h"
-#include "matrix/coupled.h"
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
@@ -40,14 +39,7 @@ static kry_status tidy(const char *who, kry_sparse *R)
 {
     kry_status st = KRY_OK;
     kry_sparse sorted;
-    const kry_entries given = { .who = who,
-                                .rows = R->rows,
-                                .cols = R->cols,
-                                .nnz = kry_sparse_nnz(R),
-                                .type = R->type,
-                                .row_ptr = R->row_ptr,
-                                .col = R->col,
-                                .val = R->val };
+    const kry_entries given = { who, *R, NULL, kry_sparse_nnz(R) };
 
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
     kry_sparse_release(R);

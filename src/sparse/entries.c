@@ -29,12 +29,12 @@ static kry_status check_row_ptr(const kry_entries *e)
 {
     kry_status st = KRY_OK;
 
-    CHECK(e->row_ptr[0] == 0, KRY_ERR_ARGUMENT, "%s: row_ptr[0] = %lld, must be 0", e->who,
-          (long long)e->row_ptr[0]);
-    for (int64_t i = 0; i < e->rows; i++)
-        CHECK(e->row_ptr[i] <= e->row_ptr[i + 1], KRY_ERR_ARGUMENT,
+    CHECK(e->given.row_ptr[0] == 0, KRY_ERR_ARGUMENT, "%s: row_ptr[0] = %lld, must be 0", e->who,
+          (long long)e->given.row_ptr[0]);
+    for (int64_t i = 0; i < e->given.rows; i++)
+        CHECK(e->given.row_ptr[i] <= e->given.row_ptr[i + 1], KRY_ERR_ARGUMENT,
               "%s: row_ptr decreases from %lld to %lld at row %lld", e->who,
-              (long long)e->row_ptr[i], (long long)e->row_ptr[i + 1], (long long)i);
+              (long long)e->given.row_ptr[i], (long long)e->given.row_ptr[i + 1], (long long)i);
 done:
     return st;
 }
@@ -44,17 +44,18 @@ static kry_status check_indices(const kry_entries *e)
     kry_status st = KRY_OK;
     int64_t row = 0;
 
-    assert(e->row || e->row_ptr);
+    assert(e->row || e->given.row_ptr);
     for (int64_t k = 0; k < e->nnz; k++) {
         if (e->row)
-            CHECK(e->row[k] >= 0 && e->row[k] < e->rows, KRY_ERR_ARGUMENT,
+            CHECK(e->row[k] >= 0 && e->row[k] < e->given.rows, KRY_ERR_ARGUMENT,
                   "%s: row %d at entry %lld is outside [0, %lld)", e->who, e->row[k], (long long)k,
-                  (long long)e->rows);
+                  (long long)e->given.rows);
         else
-            while (k >= e->row_ptr[row + 1]) row++;
-        CHECK(e->col[k] >= 0 && e->col[k] < e->cols, KRY_ERR_ARGUMENT,
-              "%s: column %d at entry %lld (row %lld) is outside [0, %lld)", e->who, e->col[k],
-              (long long)k, e->row ? (long long)e->row[k] : (long long)row, (long long)e->cols);
+            while (k >= e->given.row_ptr[row + 1]) row++;
+        CHECK(e->given.col[k] >= 0 && e->given.col[k] < e->given.cols, KRY_ERR_ARGUMENT,
+              "%s: column %d at entry %lld (row %lld) is outside [0, %lld)", e->who,
+              e->given.col[k], (long long)k, e->row ? (long long)e->row[k] : (long long)row,
+              (long long)e->given.cols);
     }
 done:
     return st;
@@ -63,7 +64,7 @@ done:
 kry_status kry_entries_check(const kry_entries *e)
 {
     kry_status st = KRY_OK;
-    if (e->row_ptr) TRY(check_row_ptr(e));
+    if (e->given.row_ptr) TRY(check_row_ptr(e));
     TRY(check_indices(e));
 done:
     return st;
@@ -71,71 +72,62 @@ done:
 
 /* ---- placing: entries, then their mirror images, sorted by row and column -------------------- */
 
-/* The entries and their mirror images in one list: index e < given is entry e, given + e its mirror
- * image. */
+/* The entries and behind them their mirror images: entry e's is number given + e. */
 typedef struct placing {
     const kry_entries *e;
-    const int32_t *row; /* of each entry: e->row, or made from row_ptr */
-    int32_t *row_owned;
     int64_t given, all;
-    int64_t *order, *other; /* all: indices sorted so far, and the room to sort into */
+    int32_t *row, *col;
+    int64_t *order, *other; /* numbers sorted so far, and the room to sort into */
 } placing;
 
-static int32_t row_of(const placing *p, int64_t i)
-{
-    return i < p->given ? p->row[i] : p->e->col[i - p->given];
-}
-static int32_t col_of(const placing *p, int64_t i)
-{
-    return i < p->given ? p->e->col[i] : p->row[i - p->given];
-}
-
-static kry_status expand_rows(placing *p)
+/* List the entries and, if they are asked for, the mirror images of those off the diagonal. */
+static kry_status list_entries(placing *p, kry_storage storage)
 {
     kry_status st = KRY_OK;
+    const kry_entries *e = p->e;
+    size_t most = (size_t)p->given * (storage == KRY_GENERAL ? 1 : 2);
 
-    p->row = p->e->row;
-    if (p->row) return KRY_OK;
-    TRY(kry_alloc((size_t)p->given, sizeof *p->row_owned, &p->row_owned));
-    for (int64_t i = 0; i < p->e->rows; i++)
-        for (int64_t k = p->e->row_ptr[i]; k < p->e->row_ptr[i + 1]; k++)
-            p->row_owned[k] = (int32_t)i;
-    p->row = p->row_owned;
+    TRY(kry_alloc(most, sizeof *p->row, &p->row));
+    TRY(kry_alloc(most, sizeof *p->col, &p->col));
+    TRY(kry_alloc(most, sizeof *p->order, &p->order));
+    TRY(kry_alloc(most, sizeof *p->other, &p->other));
+    for (int64_t k = 0, row = 0; k < p->given; k++) {
+        while (e->given.row_ptr && k >= e->given.row_ptr[row + 1]) row++;
+        p->row[k] = e->row ? e->row[k] : (int32_t)row;
+        p->col[k] = e->given.col[k];
+        p->order[p->all++] = k;
+    }
+    for (int64_t k = 0; storage != KRY_GENERAL && k < p->given; k++) {
+        CHECK(storage != KRY_SKEW_HALF || p->row[k] != p->col[k], KRY_ERR_ARGUMENT,
+              "%s: entry %lld is on the diagonal of a skew-symmetric matrix", e->who, (long long)k);
+        p->row[p->given + k] = p->col[k], p->col[p->given + k] = p->row[k];
+        if (p->row[k] != p->col[k]) p->order[p->all++] = p->given + k;
+    }
 done:
     return st;
 }
 
-/* One stable counting sort of `order` by a key in [0, keys); start has keys+1 entries. On return
- * start[k] is where key k begins. */
-static void counting_sort(placing *p, int32_t (*key)(const placing *, int64_t), int64_t keys,
-                          int64_t *start)
+/* One stable counting sort of `order` by a key in [0, keys); start has keys+1 entries. */
+static void counting_sort(placing *p, const int32_t *key, int64_t keys, int64_t *start)
 {
     memset(start, 0, (size_t)(keys + 1) * sizeof *start);
-    for (int64_t i = 0; i < p->all; i++) start[key(p, p->order[i]) + 1]++;
+    for (int64_t i = 0; i < p->all; i++) start[key[p->order[i]] + 1]++;
     for (int64_t k = 0; k < keys; k++) start[k + 1] += start[k];
-    for (int64_t i = 0; i < p->all; i++) p->other[start[key(p, p->order[i])]++] = p->order[i];
-    for (int64_t k = keys; k > 0; k--) start[k] = start[k - 1];
-    start[0] = 0;
+    for (int64_t i = 0; i < p->all; i++) p->other[start[key[p->order[i]]]++] = p->order[i];
     int64_t *t = p->order;
     p->order = p->other, p->other = t;
 }
 
-/* order := all entries and mirror images by row, in a row by column, at one place as they were
- * given. */
-static kry_status sort_entries(placing *p, bool mirrored)
+/* By row, in a row by column, at one place as they were given. */
+static kry_status sort_entries(placing *p)
 {
     kry_status st = KRY_OK;
-    int64_t keys = p->e->rows > p->e->cols ? p->e->rows : p->e->cols, *start = NULL;
-    size_t most = (size_t)p->given * (mirrored ? 2 : 1);
+    int64_t keys = p->e->given.rows > p->e->given.cols ? p->e->given.rows : p->e->given.cols,
+            *start = NULL;
 
-    TRY(kry_alloc((size_t)keys + 2, sizeof *start, &start));
-    TRY(kry_alloc(most, sizeof *p->order, &p->order));
-    TRY(kry_alloc(most, sizeof *p->other, &p->other));
-    for (int64_t i = 0; i < p->given; i++) p->order[p->all++] = i;
-    for (int64_t i = 0; mirrored && i < p->given; i++)
-        if (p->row[i] != p->e->col[i]) p->order[p->all++] = p->given + i;
-    counting_sort(p, col_of, keys, start);
-    counting_sort(p, row_of, keys, start);
+    TRY(kry_alloc((size_t)keys + 1, sizeof *start, &start));
+    counting_sort(p, p->col, keys, start);
+    counting_sort(p, p->row, keys, start);
 done:
     free(start);
     return st;
@@ -149,7 +141,7 @@ static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry
     int64_t place = -1, last_row = -1, last_col = -1;
 
     for (int64_t i = 0; i < p->all; i++) {
-        int64_t e = p->order[i], row = row_of(p, e), col = col_of(p, e);
+        int64_t e = p->order[i], row = p->row[e], col = p->col[e];
         bool again = row == last_row && col == last_col;
         CHECK(!again || duplicates == KRY_SUM, KRY_ERR_ARGUMENT,
               "%s: two entries at row %lld, column %lld%s; KRY_SUM adds them up", p->e->who,
@@ -167,17 +159,6 @@ done:
     return st;
 }
 
-static kry_status check_skew(const placing *p)
-{
-    kry_status st = KRY_OK;
-    for (int64_t k = 0; k < p->given; k++)
-        CHECK(p->row[k] != p->e->col[k], KRY_ERR_ARGUMENT,
-              "%s: entry %lld is on the diagonal of a skew-symmetric matrix", p->e->who,
-              (long long)k);
-done:
-    return st;
-}
-
 static kry_status place_entries(const kry_entries *e, const kry_matrix_params *params,
                                 kry_sparse *A, kry_entry_map *map)
 {
@@ -185,9 +166,8 @@ static kry_status place_entries(const kry_entries *e, const kry_matrix_params *p
     bool mirrored = params->storage != KRY_GENERAL;
     placing p = { .e = e, .given = e->nnz };
 
-    TRY(expand_rows(&p));
-    if (map->skew) TRY(check_skew(&p));
-    TRY(sort_entries(&p, mirrored));
+    TRY(list_entries(&p, params->storage));
+    TRY(sort_entries(&p));
     TRY(kry_alloc((size_t)p.all, sizeof *A->col, &A->col));
     TRY(kry_alloc((size_t)e->nnz, sizeof *map->place, &map->place));
     if (mirrored) TRY(kry_alloc((size_t)e->nnz, sizeof *map->mirror, &map->mirror));
@@ -196,17 +176,18 @@ static kry_status place_entries(const kry_entries *e, const kry_matrix_params *p
 done:
     free(p.other);
     free(p.order);
-    free(p.row_owned);
+    free(p.col);
+    free(p.row);
     return st;
 }
 
 /* CSR that is sorted and free of duplicates already is only copied. */
 static bool is_canonical(const kry_entries *e, const kry_matrix_params *params)
 {
-    if (!e->row_ptr || params->storage != KRY_GENERAL) return false;
-    for (int64_t i = 0; i < e->rows; i++)
-        for (int64_t k = e->row_ptr[i] + 1; k < e->row_ptr[i + 1]; k++)
-            if (e->col[k - 1] >= e->col[k]) return false;
+    if (!e->given.row_ptr || params->storage != KRY_GENERAL) return false;
+    for (int64_t i = 0; i < e->given.rows; i++)
+        for (int64_t k = e->given.row_ptr[i] + 1; k < e->given.row_ptr[i + 1]; k++)
+            if (e->given.col[k - 1] >= e->given.col[k]) return false;
     return true;
 }
 
@@ -215,8 +196,8 @@ static kry_status copy_pattern(const kry_entries *e, kry_sparse *A)
     kry_status st = KRY_OK;
 
     TRY(kry_alloc((size_t)e->nnz, sizeof *A->col, &A->col));
-    memcpy(A->row_ptr, e->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
-    if (e->nnz) memcpy(A->col, e->col, (size_t)e->nnz * sizeof *A->col);
+    memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
+    if (e->nnz) memcpy(A->col, e->given.col, (size_t)e->nnz * sizeof *A->col);
 done:
     return st;
 }
@@ -264,20 +245,72 @@ kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *p
     kry_status st = KRY_OK;
     kry_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
-    *A = (kry_sparse){ .rows = e->rows, .cols = e->cols, .type = e->type };
+    *A = (kry_sparse){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
     TRY(kry_entries_check(e));
     TRY(kry_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
     if (is_canonical(e, params))
         TRY(copy_pattern(e, A));
     else
         TRY(place_entries(e, params, A, &m));
-    if (e->val) {
+    if (e->given.val) {
         TRY(kry_alloc((size_t)kry_sparse_nnz(A), kry_type_size(A->type), &A->val));
-        TRY(kry_entries_renew(e->who, &m, e->val, kry_sparse_nnz(A), A));
+        TRY(kry_entries_renew(e->who, &m, e->given.val, kry_sparse_nnz(A), A));
     }
     if (map) *map = m, m = (kry_entry_map){ 0 };
 done:
     kry_entry_map_release(&m);
     if (st < 0) kry_sparse_release(A);
+    return st;
+}
+
+/* ---- entries that are found one by one ------------------------------------------------------- */
+
+kry_status kry_entry_append(kry_entry_list *list, int64_t row, int64_t col, double val)
+{
+    kry_status st = KRY_OK;
+
+    if (list->count == list->capacity) {
+        int64_t capacity = list->capacity ? 2 * list->capacity : 1024;
+        TRY(kry_realloc((size_t)capacity, sizeof *list->entry, &list->entry));
+        list->capacity = capacity;
+    }
+    list->entry[list->count++] = (kry_entry){ (int32_t)row, (int32_t)col, val };
+done:
+    return st;
+}
+
+kry_status kry_entry_append_all(kry_entry_list *list, const kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            TRY(kry_entry_append(list, i, A->col[e],
+                                 A->val ? kry_number_at(A->type, A->val, e) : 0));
+done:
+    return st;
+}
+
+kry_status kry_entry_list_compress(const char *who, const kry_entry_list *list, int64_t rows,
+                                   int64_t cols, kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    size_t count = (size_t)list->count;
+    int32_t *row = NULL, *col = NULL;
+    double *val = NULL;
+
+    TRY(kry_alloc(count, sizeof *row, &row));
+    TRY(kry_alloc(count, sizeof *col, &col));
+    TRY(kry_alloc(count, sizeof *val, &val));
+    for (size_t e = 0; e < count; e++) {
+        row[e] = list->entry[e].row, col[e] = list->entry[e].col;
+        val[e] = list->entry[e].val;
+    }
+    const kry_entries given = { who, { rows, cols, KRY_F64, NULL, col, val }, row, list->count };
+    TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
+done:
+    free(val);
+    free(col);
+    free(row);
     return st;
 }

@@ -5,14 +5,12 @@
 
 #include "sparse/sparse.h"
 
-/* The entries as they were given: row_ptr for CSR, row for coordinates, the other NULL. */
+/* The entries as they were given, borrowed. */
 typedef struct kry_entries {
-    const char *who; /* the public function, for messages */
-    int64_t rows, cols, nnz;
-    kry_type type;
-    const int64_t *row_ptr;
-    const int32_t *row, *col;
-    const void *val; /* NULL: a pattern */
+    const char *who;    /* the public function, for messages */
+    kry_sparse given;   /* compressed rows in any order; of coordinates no row_ptr */
+    const int32_t *row; /* of coordinates; NULL: compressed rows */
+    int64_t nnz;
 } kry_entries;
 
 /* How the entries that were given became those that are kept, for new values later. */
@@ -46,5 +44,25 @@ kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *p
 kry_status kry_entries_renew(const char *who, const kry_entry_map *map, const void *values,
                              int64_t nnz, kry_sparse *A);
 void kry_entry_map_release(kry_entry_map *map);
+
+/* ---- entries that are found one by one ------------------------------------------------------- */
+
+typedef struct kry_entry {
+    int32_t row, col;
+    double val;
+} kry_entry;
+
+typedef struct kry_entry_list {
+    kry_entry *entry; /* owned: to be freed */
+    int64_t count, capacity;
+} kry_entry_list;
+
+kry_status kry_entry_append(kry_entry_list *list, int64_t row, int64_t col, double val);
+/* All entries of A, in double or a pattern, whose entries count as 0. */
+kry_status kry_entry_append_all(kry_entry_list *list, const kry_sparse *A);
+/* A := the matrix of these entries, in double; those at one place are added up in their order.
+ * `who` names the public function. Returns  KRY_ERR_ARGUMENT for numbers that are not finite */
+kry_status kry_entry_list_compress(const char *who, const kry_entry_list *list, int64_t rows,
+                                   int64_t cols, kry_sparse *A);
 
 #endif

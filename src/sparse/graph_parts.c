@@ -1,5 +1,4 @@
 /* graph_parts.c - parts of graphs by METIS. */
-#include "sparse/graph_parts.h"
 #include "sparse/partition.h"
 #include <stdlib.h>
 #include <string.h>

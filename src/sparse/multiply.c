@@ -65,20 +65,6 @@ done:
     return st;
 }
 
-kry_status kry_sparse_galerkin(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
-                               kry_sparse *C)
-{
-    kry_status st = KRY_OK;
-    kry_sparse AP = { 0 };
-
-    *C = (kry_sparse){ 0 };
-    TRY(kry_sparse_multiply(A, P, &AP));
-    TRY(kry_sparse_multiply(R, &AP, C));
-done:
-    kry_sparse_release(&AP);
-    return st;
-}
-
 /* ---- within a pattern ------------------------------------------------------------------------ */
 
 /* Row i; place[j]: where (i, j) is in C, -1: nowhere. */

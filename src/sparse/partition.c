@@ -3,7 +3,6 @@
  * how many words are then exchanged.
  */
 #include "sparse/partition.h"
-#include "sparse/graph_parts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,8 +138,6 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
     cutting c = { n, multiple, 0, row_ptr, parts, shares, NULL, NULL };
     int64_t *cut = NULL;
 
-    CHECK(first && multiple >= 1, KRY_ERR_ARGUMENT,
-          "kry_partition_by_rows: first is NULL, or blocks of %lld rows", (long long)multiple);
     TRY(check_parts("kry_partition_by_rows", n, parts, shares));
     c.units = (n + multiple - 1) / multiple;
     CHECK(c.units >= parts, KRY_ERR_ARGUMENT,
@@ -186,15 +183,11 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
     int64_t *cost = NULL, *count = NULL;
     int32_t *label = NULL;
 
-    CHECK(A && part, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK(A->rows == A->cols, KRY_ERR_SHAPE, "%s: %lld-by-%lld is not square", who,
-          (long long)A->rows, (long long)A->cols);
     TRY(check_parts(who, A->rows, parts, shares));
     TRY(kry_alloc((size_t)A->rows, sizeof *cost, &cost));
     TRY(kry_alloc((size_t)A->rows, sizeof *label, &label));
     TRY(kry_alloc((size_t)parts, sizeof *count, &count));
-    for (int64_t i = 0; i < A->rows; i++)
-        cost[i] = KRY_ROW_COST + A->row_ptr[i + 1] - A->row_ptr[i];
+    for (int64_t i = 0; i < A->rows; i++) cost[i] = KRY_ROW_COST + kry_row_length(A, i);
     TRY(kry_sparse_graph(A, &graph));
     TRY(kry_graph_parts(who, &graph, cost, parts, shares, label));
     fill_empty_parts(A->rows, parts, count, label);
@@ -241,7 +234,7 @@ static void count_row(const counting *c, int64_t i, kry_part_volume *volume)
         c->talks[(int64_t)p * c->parts + q] = c->talks[(int64_t)q * c->parts + p] = true;
     }
     volume[p].rows++;
-    volume[p].entries += c->A->row_ptr[i + 1] - c->A->row_ptr[i];
+    volume[p].entries += kry_row_length(c->A, i);
     volume[p].coupled += coupled;
 }
 
@@ -249,18 +242,10 @@ kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *p
                                 kry_part_volume *volume)
 {
     kry_status st = KRY_OK;
-    static const char who[] = "kry_partition_volume";
     counting c = { A, parts, part, NULL, NULL };
-    int32_t *order =
-        NULL; /* rows sorted by parts, so that `reader` needs to know the last part only */
+    int32_t *order = NULL; /* rows by parts, so that `reader` needs to know the last part only */
     int64_t *first = NULL;
 
-    CHECK(A && part && volume && parts >= 1, KRY_ERR_ARGUMENT, "%s: NULL, or no parts", who);
-    CHECK(A->rows == A->cols, KRY_ERR_SHAPE, "%s: %lld-by-%lld is not square", who,
-          (long long)A->rows, (long long)A->cols);
-    for (int64_t i = 0; i < A->rows; i++)
-        CHECK(part[i] >= 0 && part[i] < parts, KRY_ERR_ARGUMENT,
-              "%s: part %d of row %lld is outside [0, %d)", who, part[i], (long long)i, parts);
     TRY(kry_alloc((size_t)A->rows, sizeof *c.reader, &c.reader));
     TRY(kry_alloc((size_t)parts * (size_t)parts, sizeof *c.talks, &c.talks));
     TRY(kry_alloc((size_t)A->rows, sizeof *order, &order));
@@ -275,29 +260,5 @@ done:
     free(order);
     free(c.talks);
     free(c.reader);
-    return st;
-}
-
-kry_status kry_partition_volume_of_rows(const kry_sparse *A, int parts, const int64_t *first,
-                                        kry_part_volume *volume)
-{
-    kry_status st = KRY_OK;
-    int32_t *part = NULL;
-
-    CHECK(A && first && volume && parts >= 1, KRY_ERR_ARGUMENT,
-          "kry_partition_volume_of_rows: NULL, or no parts");
-    CHECK(first[0] == 0 && first[parts] == A->rows, KRY_ERR_ARGUMENT,
-          "kry_partition_volume_of_rows: blocks from %lld to %lld of %lld rows",
-          (long long)first[0], (long long)first[parts], (long long)A->rows);
-    for (int p = 0; p < parts; p++)
-        CHECK(first[p] <= first[p + 1], KRY_ERR_ARGUMENT,
-              "kry_partition_volume_of_rows: block %d goes from %lld to %lld", p,
-              (long long)first[p], (long long)first[p + 1]);
-    TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
-    for (int p = 0; p < parts; p++)
-        for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
-    TRY(kry_partition_volume(A, parts, part, volume));
-done:
-    free(part);
     return st;
 }

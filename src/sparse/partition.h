@@ -31,14 +31,31 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
                                  int64_t multiple, int64_t *first);
 
 /*
- * part[i] := the part of row i, such that few words have to be exchanged: METIS on the graph of
+ * part[i] := the part of row i of a square A, such that few words have to be exchanged: METIS on the graph of
  * A + A', the same costs and shares as above, fixed seed. Every part has rows.
  *
- * Returns  also KRY_ERR_SHAPE if A is not square, KRY_ERR_UNSUPPORTED without METIS
+ * Returns  also KRY_ERR_UNSUPPORTED without METIS
  * Source   G. Karypis, V. Kumar, SIAM J. Sci. Comput. 20 (1998)
  */
 kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *shares,
                                   int32_t *part);
+
+/* graph_parts.c */
+/*
+ * part[i] := 0 ... parts-1: k-way, 3 % imbalance, fixed seed.
+ *
+ *   who     the public function, for messages
+ *   graph   pattern: the neighbours of each node (kry_sparse_graph)
+ *   cost    rows, of the nodes; few words are then to be exchanged between parts. NULL: nodes cost
+ *           the same, and few edges are cut
+ *   shares  parts, of the cost, > 0; NULL: equal
+ *
+ * A part may be left without nodes. METIS leaves many parts empty, and prints that, if there are
+ * less than 8 nodes to a part; parts are then cut out of a breadth-first order of the nodes.
+ * Returns  KRY_ERR_UNSUPPORTED without METIS
+ */
+kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64_t *cost, int parts,
+                           const double *shares, int32_t *part);
 
 /*
  * Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets
@@ -54,8 +71,4 @@ void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *fir
  */
 kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *part,
                                 kry_part_volume *volume);
-/* The same for contiguous blocks. */
-kry_status kry_partition_volume_of_rows(const kry_sparse *A, int parts, const int64_t *first,
-                                        kry_part_volume *volume);
-
 #endif

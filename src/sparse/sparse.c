@@ -32,6 +32,23 @@ void kry_sparse_release(kry_sparse *A)
     *A = (kry_sparse){ 0 };
 }
 
+int64_t kry_longest_row(const kry_sparse *A)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < A->rows; i++)
+        if (kry_row_length(A, i) > longest) longest = kry_row_length(A, i);
+    return longest;
+}
+
+kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
+                          void **to)
+{
+    kry_status st = kry_alloc((size_t)count, kry_type_size(type), to);
+    for (int64_t k = 0; st == KRY_OK && k < count; k++)
+        kry_number_put(type, *to, k, kry_number_at(type, numbers, place[k]));
+    return st;
+}
+
 kry_status kry_sparse_convert(kry_sparse *A, kry_type type)
 {
     kry_status st = KRY_OK;
@@ -53,11 +70,7 @@ done:
 static void copy_entry(const kry_sparse *A, int64_t from, kry_sparse *B, int64_t to, int64_t col)
 {
     B->col[to] = (int32_t)col;
-    if (!A->val) return;
-    if (A->type == KRY_F32)
-        ((float *)B->val)[to] = ((const float *)A->val)[from];
-    else
-        ((double *)B->val)[to] = ((const double *)A->val)[from];
+    if (A->val) kry_number_put(A->type, B->val, to, kry_number_at(A->type, A->val, from));
 }
 
 kry_status kry_sparse_transpose(const kry_sparse *A, kry_sparse *T)

@@ -20,10 +20,18 @@ typedef struct kry_sparse {
 } kry_sparse;
 
 static inline int64_t kry_sparse_nnz(const kry_sparse *A) { return A->row_ptr[A->rows]; }
+static inline int64_t kry_row_length(const kry_sparse *A, int64_t i)
+{
+    return A->row_ptr[i + 1] - A->row_ptr[i];
+}
+int64_t kry_longest_row(const kry_sparse *A); /* entries */
 
 /* Room for nnz entries; all arrays are zero. */
 kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A);
 void kry_sparse_release(kry_sparse *A);
+/* to := the numbers that stand at these places, to be freed. */
+kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
+                          void **to);
 /* The numbers of A in another type, in place. */
 kry_status kry_sparse_convert(kry_sparse *A, kry_type type);
 
@@ -90,9 +98,6 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
-/* C := R A P. */
-kry_status kry_sparse_galerkin(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
-                               kry_sparse *C);
 /* The entries of A diag(d) B at the places that C has, into C's numbers; all in double.
  *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
 kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, const kry_sparse *B,

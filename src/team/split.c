@@ -1,6 +1,5 @@
 /* split.c - cutting the rows of a problem into blocks, one for each part of a team. */
 #include "team/split.h"
-#include "sparse/graph_parts.h"
 #include "sparse/partition.h"
 #include "team/team.h"
 #include <math.h>

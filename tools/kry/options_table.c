@@ -22,8 +22,7 @@ static const option table[] = {
     { "outer", 0, TEXT, AT(outer), FOR_SOLVE, "device|host", true,
       "mixed: where x and its residual are kept (default device, if it has double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
-      "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, jds, "
-      "..." },
+      "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, ..." },
     { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, "N", false,
       "iterations of the solve (kernels; default 50)" },
     { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,

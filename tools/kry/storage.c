@@ -82,7 +82,6 @@ kry_status storage_estimate(const sparse *A, bool symmetric, storage *s)
     bytes[KRY_FORMAT_SYMDIA] = symmetric ? (double)upper * (rows * number + column) : NAN;
     bytes[KRY_FORMAT_ELL] = longest * rows * (number + column);
     bytes[KRY_FORMAT_SELL] = sell_slots(A) * (number + column) + (rows / SLICE + 1) * column;
-    bytes[KRY_FORMAT_JDS] = nnz * (number + column) + (rows + longest + 1) * column;
     bytes[KRY_FORMAT_COO] = nnz * (number + 2 * column);
 done:
     return st;

@@ -1,6 +1,5 @@
 /*
- * jagged.h - products with jagged diagonals that Cevahir et al. compare with the one that kry has
- * (KRY_FORMAT_JDS, their "proposed" one).
+ * jagged.h - the products with jagged diagonals that Cevahir et al. compare.
  */
 #ifndef KRY_JAGGED_H
 #define KRY_JAGGED_H
@@ -8,8 +7,9 @@
 #include <kry/kry.h>
 
 typedef enum jagged_product {
-    JAGGED_BASIC,  /* a launch for each diagonal; sums go to memory and back with each of them */
-    JAGGED_TEXTURE /* as proposed, but x is read as an image */
+    JAGGED_BASIC,    /* a launch for each diagonal; sums go to memory and back with each of them */
+    JAGGED_PROPOSED, /* a work-item adds up a whole row */
+    JAGGED_TEXTURE   /* as proposed, but x is read as an image */
 } jagged_product;
 
 /* Compressed sparse rows, finite and with columns in range; borrowed, on the host. */
