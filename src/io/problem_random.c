@@ -101,12 +101,9 @@ static kry_status draw(const spec *s, const drawing *d, kry_problem *p)
             col[e] = (int32_t)(t < 0 ? i : d->partner(s, i, t, draws));
         }
     }
-    const kry_entries pairs = { .who = "kry_problem_create",
-                                .rows = p->n,
-                                .cols = p->n,
-                                .nnz = drawn,
-                                .row = row,
-                                .col = col };
+    const kry_entries pairs = {
+        "kry_problem_create", { p->n, p->n, KRY_F64, NULL, col, NULL }, row, drawn
+    };
     TRY(kry_entries_compress(
         &pairs, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF, .duplicates = KRY_SUM), &A, NULL));
     p->row_ptr = A.row_ptr, p->col = A.col, p->nnz = A.row_ptr[p->n];
