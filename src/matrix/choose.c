@@ -25,7 +25,6 @@ static int by_seconds(const void *a, const void *b)
 static int find_candidates(const double *seconds, candidate *c)
 {
     int count = 0;
-    if (kry_device_is_host(dev)) return c[0] = (candidate){ .format = KRY_FORMAT_CSR }, 1;
     for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
         c[count] = (candidate){ f, seconds[f] };
         count += isfinite(c[count].seconds);
@@ -196,6 +195,7 @@ kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_
                                  : build_one(dev, host, params, kept, "kept", op);
     if (!is_refusal(st)) goto done;
     count = find_candidates(seconds, c);
+    if (kry_device_is_host(dev)) c[0] = (candidate){ .format = KRY_FORMAT_CSR }, count = 1;
     if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
         TRY(measure(dev, host, params, c, count, op, &winner));
         keep_decision(dev, name, host, &winner);
