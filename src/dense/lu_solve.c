@@ -7,16 +7,16 @@ enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 128 };
 /* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
 int kry_lu_columns(kry_type type) { return type == KRY_F32 ? 8 : 4; }
 
-void kry_lu_defines(kry_type type, char *text, size_t size)
+void kry_lu_defines(kry_type type, const char *more, char *text, size_t size)
 {
-    snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d", KRY_LU_PANEL, KRY_LU_TRIANGLE,
-             kry_lu_columns(type));
+    snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d%s", KRY_LU_PANEL, KRY_LU_TRIANGLE,
+             kry_lu_columns(type), more);
 }
 
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel)
 {
     char defines[80];
-    kry_lu_defines(type, defines, sizeof defines);
+    kry_lu_defines(type, "", defines, sizeof defines);
     return kry_kernel_get(dev, "lu", type, defines, name, kernel);
 }
 
@@ -131,5 +131,62 @@ kry_status kry_lu_solve(const kry_op *op, bool transposed, const kry_vec *B, kry
     TRY(kry_lu_run(lu, transposed, 1, B, room ? room : lu->work, 0, X));
 done:
     kry_vec_release(&room);
+    return st;
+}
+
+/* ---- the inverse ---- */
+
+static kry_status check_inverse(const char *who, const kry_vec *A, const kry_vec *inverse)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_dense_check(who, "A", A));
+    TRY(kry_dense_check(who, "inverse", inverse));
+    CHECK(A->n == A->k && inverse->n == A->n && inverse->k == A->n, KRY_ERR_SHAPE,
+          "%s: A is %lld-by-%lld, inverse %lld-by-%lld", who, (long long)A->n, (long long)A->k,
+          (long long)inverse->n, (long long)inverse->k);
+    CHECK(A->type == inverse->type, KRY_ERR_TYPE, "%s: A is %s, inverse %s", who,
+          kry_type_name(A->type), kry_type_name(inverse->type));
+    CHECK(A->dev == inverse->dev, KRY_ERR_ARGUMENT, "%s: A and inverse live on different devices",
+          who);
+    CHECK(!kry_vec_overlap(A, inverse) || A->first == inverse->first, KRY_ERR_ARGUMENT,
+          "%s: A and inverse overlap by a part", who);
+done:
+    return st;
+}
+
+/* X := U^-1 L^-1 P */
+static kry_status invert(const kry_lu *lu, kry_vec *X)
+{
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    const kry_block F = kry_block_of(lu->F), all = kry_block_of(X);
+    const kry_arg args[] = { ARG(X->n), ARG(lu->order), ARG(X->buffer), ARG(X->first) };
+
+    TRY(kry_lu_kernel(X->dev, X->type, "lu_permutation", &kernel));
+    TRY(kry_launch(X->dev, kernel, kry_groups_for(X->dev, X->type, X->n * X->n), args,
+                   COUNT(args)));
+    TRY(sweep(true, false, &F, &all));
+    TRY(sweep(false, false, &F, &all));
+done:
+    return st;
+}
+
+kry_status kry_vec_inverse(const kry_vec *A, const kry_lu_params *params, kry_vec *inverse)
+{
+    static const char who[] = "kry_vec_inverse";
+    kry_status st = KRY_OK;
+    kry_op *op = NULL;
+    kry_vec *X = NULL;
+
+    TRY(check_inverse(who, A, inverse));
+    TRY(kry_lu_create(A, params, &op));
+    TRY(kry_lu_check_regular(who, kry_lu_of(op)));
+    TRY(kry_vec_create(A->dev, A->type, A->n, A->n, &X));
+    TRY(invert(kry_lu_of(op), X));
+    TRY(kry_vec_copy(X, inverse));
+done:
+    kry_vec_release(&X);
+    kry_op_release(&op);
     return st;
 }
