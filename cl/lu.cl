@@ -204,10 +204,18 @@ kernel void lu_permute(long n, long k, int gather, int scatter, global const int
     }
 }
 
-// X(i, j) := 1 where j == order[i], else 0
-kernel void lu_permutation(long n, global const int *restrict order, global REAL *X, long x0)
+// ---- the inverse ----
+
+kernel void lu_unit(long n, global REAL *X, long x0)
 {
-    FOR_EACH(e, n * n) X[x0 + e] = order[e % n] == e / n ? 1 : 0;
+    FOR_EACH(e, n * n) X[x0 + e] = e % n == e / n ? 1 : 0;
+}
+
+// Y's column order[j] := X's column j
+kernel void lu_columns(long n, global const int *restrict order, global const REAL *restrict X,
+                       long x0, global REAL *Y, long y0)
+{
+    FOR_EACH(e, n * n) Y[y0 + order[e / n] * n + e % n] = X[x0 + e];
 }
 
 // ---- the factors by themselves ----

@@ -3,12 +3,13 @@
 // Launch: groups of WG.
 //
 // A panel has columns c0 ... c0 + w - 1, and rows from c0 on (ECHELON: all rows), of which each group
-// has `share`. The launch for column j chooses the pivot among the groups' candidates that the last
-// launch left in one half of `value` and `row`, exchanges, eliminates, and leaves candidates for the
-// next column in the other half. It reads the panel from one half of `work` and writes it to the other
-// one, since groups still read rows that others exchange. The launch with j == c0 - 1 only reads F and
-// leaves candidates; the last one writes F. Of equal candidates the first row wins, whatever the
-// number of groups.
+// has `share`, on GPUs one for each work-item. The launch for column j chooses the pivot among the
+// groups' candidates that the last launch left, exchanges, eliminates, and leaves candidates for the
+// next column: in one half of `value`, `row` and `line` by turns, for each group how good its candidate
+// is, where it is, and what stands in its row of the panel; and, behind the lines of the `most` groups,
+// what stands in the row that the pivot will be exchanged with. So nobody reads a row that another
+// group is writing. The launch with j == c0 - 1 only looks for candidates. Of equal candidates the first
+// row wins, whatever the number of groups.
 //
 // `index`, for an F of m rows: see the macros below. ECHELON: columns without a pivot are passed over,
 // so only the device knows how many pivots there are and to which row the next one goes.
@@ -27,23 +28,9 @@
 
 #ifdef KRY_CPU
 #define FENCE()
-#define WORK(i, c) ((long)(i) * PANEL + (c))
-#define ENTRY(v, q) v[q]
-#define EACH(c)     for (int c = 0; c < PANEL; c++)
 #else
 #define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define WORK(i, c) ((long)(c) * m + (i))
-#define ENTRY(v, q) row_entry(v, q)
-#define EACH(c)     _Pragma("unroll") for (int c = 0; c < PANEL; c++)
 #endif
-
-// A row lies in registers, where only constants are indices.
-REAL row_entry(const REAL *v, int q)
-{
-    REAL x = 0;
-    EACH(c) x = c == q ? v[c] : x;
-    return x;
-}
 
 typedef struct candidate {
     REAL value;
@@ -87,35 +74,102 @@ kernel void panel_begin(int m, int columns, global int *restrict index)
 #endif
 }
 
-// v: row i, whose entry q becomes a multiplier. u: the pivot's row, which goes to row r.
-void eliminate(REAL *v, int i, int r, int q, local const REAL *u, int found)
+// Eliminate in rows from ... to - 1 of the panel F, once the pivot's row, u, has gone to row r and what
+// stood there, d, to row p; what is left in column q are the multipliers. Not `found`: there is no pivot.
+#ifdef KRY_CPU
+
+void eliminate(global REAL *F, long ld, int w, int from, int to, int r, int p, int q,
+               local const REAL *u, local const REAL *d, int found)
 {
+    global REAL *column = F + q * ld;
+    const REAL pivot = u[q];
+
+    for (int c = 0; c < w; c++) {
+        if (p != r && r >= from && r < to) F[r + c * ld] = u[c];
+        if (p != r && p >= from && p < to) F[p + c * ld] = d[c];
+    }
 #ifdef ECHELON
-    const REAL pivot = u[q], by = found ? -ENTRY(v, q) / pivot : 0;
+    for (int i = max(from, r); i < to && !found; i++) column[i] = 0;
+    if (!found) return;
+    for (int i = from; i < to; i++) column[i] = -column[i] / pivot;
+    for (int c = 0; c < w; c++) {
+        global REAL *other = F + c * ld;
+        const REAL by = u[c];
+        for (int i = from; i < to && c != q; i++) other[i] += column[i] * by;
+    }
+    for (int c = 0; c < w && r >= from && r < to; c++) F[r + c * ld] = (c == q ? 1 : u[c]) / pivot;
+#else
+    const int first = max(from, r + 1);
+    if (!found) return;
+    for (int i = first; i < to; i++) column[i] /= pivot;
+    for (int c = q + 1; c < w; c++) {
+        global REAL *other = F + c * ld;
+        const REAL by = u[c];
+        for (int i = first; i < to; i++) other[i] -= column[i] * by;
+    }
+#endif
+}
+
+#else
+
+// A work-item has row i of the panel, v, in registers, where only constants are indices: it is loaded while
+// the pivot is searched for.
+#define EACH(c) _Pragma("unroll") for (int c = 0; c < PANEL; c++)
+
+REAL row_entry(const REAL *v, int q)
+{
+    REAL x = 0;
+    EACH(c) x = c == q ? v[c] : x;
+    return x;
+}
+
+void eliminate(REAL *v, global REAL *f, long ld, int w, int i, int r, int p, int q,
+               local const REAL *u, local const REAL *d, int found)
+{
+    const int exchanged = p != r && (i == r || i == p);
+    const REAL pivot = u[q];
+    if (exchanged) {
+        EACH(c) v[c] = i == r ? u[c] : d[c];
+    }
+#ifdef ECHELON
+    const REAL by = -row_entry(v, q) / pivot;
     if (found && i == r) {
-        EACH(c) v[c] = (c == q ? 1 : v[c]) / pivot;
+        EACH(c) v[c] = (c == q ? 1 : u[c]) / pivot;
     } else if (found) {
         EACH(c) v[c] = c == q ? by : v[c] + by * u[c];
     } else if (i >= r) {
         EACH(c) v[c] = c == q ? 0 : v[c];
     }
+    EACH(c)
+    {
+        if (c < w) f[c * ld] = v[c];
+    }
 #else
-    if (i <= r || !found) return;
-    const REAL by = ENTRY(v, q) / u[q];
-    EACH(c) v[c] = c > q ? v[c] - by * u[c] : c == q ? by : v[c];
+    if (i > r && found) {
+        const REAL by = row_entry(v, q) / pivot;
+        EACH(c) v[c] = c > q ? v[c] - by * u[c] : c == q ? by : v[c];
+    }
+    if (i > r || exchanged) {
+        EACH(c)
+        {
+            if (c < w && (c >= q || exchanged)) f[c * ld] = v[c];
+        }
+    }
 #endif
 }
 
+#endif
+
 kernel void panel_column(int m, int columns, int c0, int w, int j, int share, int most, ACC tolerance,
-                         int block, global REAL *F, long f0, long ld, global REAL *work,
-                         global REAL *value, global int *row, global int *index)
+                         int block, global REAL *F, long f0, long ld, global REAL *value,
+                         global int *row, global REAL *line, global int *index)
 {
-    local REAL lane_value[WG], u[PANEL];
+    local REAL lane_value[WG], u[PANEL], d[PANEL];
     local int lane_row[WG];
     const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0), q = j - c0;
     const int before = q & 1, after = 1 - before;
-    global const REAL *in = work + before * (long)m * PANEL;
-    global REAL *out = work + after * (long)m * PANEL;
+    global const REAL *taken = line + before * (most + 1) * PANEL;
+    global REAL *left = line + after * (most + 1) * PANEL;
 #ifdef ECHELON
     const int begin = 0, r = RANK[q < 0 ? 0 : before];
 #else
@@ -125,37 +179,48 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
     candidate best, next;
 
     F += f0 + c0 * ld;
+#ifndef KRY_CPU
+    const int i = from + l;
+    REAL v[PANEL];
+    EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
+#endif
     best.value = -2, best.row = r;
     for (int e = l; e < groups && q >= 0; e += WG)
         best = better(best, value[before * most + e], row[before * most + e]);
     best = best_of_group(best, lane_value, lane_row);
-    const int p = best.row;
-    for (int c = l; c < PANEL; c += WG) u[c] = q >= 0 && p < m ? in[WORK(p, c)] : 0;
-    FENCE();
-#ifdef ECHELON
-    const int found = q >= 0 && r < m && fabs(u[max(q, 0)]) > (REAL)tolerance;
-    const int exchange = found, first = q + 1 < w ? r + found : m;
-#else
-    const int found = q >= 0 && u[max(q, 0)] != 0; // else the column is zero below row j
-    const int exchange = q >= 0, first = q + 1 < w ? j + 1 : m;
-#endif
-    next.value = -2, next.row = first;
-    for (int i = from + l; i < to; i += WG) {
-        const int s = !exchange ? i : i == r ? p : i == p ? r : i;
-        REAL v[PANEL];
-        EACH(c) v[c] = q >= 0 ? in[WORK(s, c)] : c < w ? F[i + c * ld] : 0;
-        if (q >= 0) eliminate(v, i, r, q, u, found);
-        if (q + 1 < w) {
-            EACH(c) out[WORK(i, c)] = v[c];
-        } else {
-            EACH(c)
-            {
-                if (c < w) F[i + c * ld] = v[c];
-            }
-        }
-        if (i >= first) next = better(next, fabs(ENTRY(v, q + 1)), i);
+    for (int c = l; c < PANEL; c += WG) {
+        u[c] = q >= 0 && best.row < m ? taken[(best.row - begin) / share * PANEL + c] : 0;
+        d[c] = q >= 0 ? taken[most * PANEL + c] : 0;
     }
+    FENCE();
+    const REAL size = fabs(u[max(q, 0)]);
+#ifdef ECHELON
+    const int found = q >= 0 && r < m && size > (REAL)tolerance, first = q + 1 < w ? r + found : m;
+    const int p = found ? best.row : r;
+#else
+    const int found = size != 0, first = q + 1 < w ? j + 1 : m, p = best.row; // else: so is all of the column
+#endif
+
+    // This column, then candidates for the next one
+    next.value = -2, next.row = first;
+#ifdef KRY_CPU
+    if (q >= 0) eliminate(F, ld, w, from, to, r, p, q, u, d, found);
+    for (int i = max(from, first); i < to; i++) next = better(next, fabs(F[i + (q + 1) * ld]), i);
+    for (int c = 0; c < w; c++) {
+        if (next.row >= from && next.row < to) left[g * PANEL + c] = F[next.row + c * ld];
+        if (first >= from && first < to) left[most * PANEL + c] = F[first + c * ld];
+    }
+#else
+    if (q >= 0 && i < to) eliminate(v, F + i, ld, w, i, r, p, q, u, d, found);
+    if (i < to && i >= first) next = better(next, fabs(row_entry(v, q + 1)), i);
     next = best_of_group(next, lane_value, lane_row);
+    if (i < to && i == next.row) {
+        EACH(c) left[g * PANEL + c] = v[c];
+    }
+    if (i < to && i == first) {
+        EACH(c) left[most * PANEL + c] = v[c];
+    }
+#endif
     if (l == 0) value[after * most + g] = next.value, row[after * most + g] = next.row;
     if (g > 0) return;
     if (l == 0 && q >= 0) PIVOTS[j] = p;
@@ -163,14 +228,14 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
     if (l == 0 && q >= 0) TOPS[j] = found ? r : -1, RANK[after] = r + found;
     if (l == 0 && found) COLUMN[r] = j;
 #else
-    if (l == 0 && exchange) {
+    if (l == 0 && q >= 0) {
         const int o = ORIGIN[r];
         ORIGIN[r] = ORIGIN[p], ORIGIN[p] = o;
     }
     for (int k = c0 - block + l; k < c0 && q < 0 && c0 > 0 && c0 % block == 0; k += WG)
         ORIGIN[k] = k, ORIGIN[PIVOTS[k]] = PIVOTS[k]; // a new block
 #endif
-    if (l == 0 && exchange) {
+    if (l == 0 && q >= 0 && r < m) {
         const int s = SOURCE[r];
         SOURCE[r] = SOURCE[p], SOURCE[p] = s;
     }

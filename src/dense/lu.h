@@ -75,7 +75,7 @@ typedef struct kry_panels {
     cl_int m, columns;  /* of F */
     cl_int share, most; /* rows of a panel to a group, and groups at most */
     kry_kernel *column, *rows;
-    cl_mem work, value, row, index; /* as in cl/panel.cl; owned */
+    cl_mem value, row, line, index; /* as in cl/panel.cl; owned */
 } kry_panels;
 
 /* echelon, tolerance and block are filled in already. */

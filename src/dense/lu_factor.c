@@ -42,7 +42,7 @@ static void panel_args(const factoring *f, const cl_int place[3], kry_arg args[P
         { 0 }, /* the barrier's */
         ARG(p->m),       ARG(place[0]),   ARG(place[1]), ARG(p->F.buffer),
         ARG(p->F.first), ARG(p->F.ld),    ARG(p->value), ARG(p->row),
-        ARG(p->work),    ARG(p->columns), ARG(p->index), ARG(place[2]),
+        ARG(p->line),    ARG(p->columns), ARG(p->index), ARG(place[2]),
     };
     memcpy(args, all, sizeof all);
 }
@@ -105,7 +105,7 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
     for (int64_t c0 = k0; c0 < k1; c0 += KRY_LU_PANEL) {
         int64_t w = k1 - c0 < KRY_LU_PANEL ? k1 - c0 : KRY_LU_PANEL;
         TRY(factor_panel(f, c0, w));
-        TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.work));
+        TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
         /* not by CLBlast, which is never asked for so few rows: its room is in use in the first
          * queue */
         TRY(eliminate(f, c0, w, c0 + w, k1));
@@ -242,7 +242,7 @@ static kry_status factor_all(factoring *f)
         k2 = n - k1 < block ? n : k1 + block;
         if (k0 == 0) TRY(factor_aside(f, k0, k1));
         TRY(follow(f, f->dev->queue, f->aside));
-        TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.work));
+        TRY(kry_panels_exchange(&f->panels, k0, k1 - k0, 0, n, false, f->panels.line));
         if (k1 < n) TRY(invert(f, k0, k1));
         TRY(update(f, k0, k1, k1, k2));
         if (k1 < r) TRY(factor_aside(f, k1, k2 < r ? k2 : r));

@@ -34,7 +34,7 @@ kry_status kry_panels_begin(kry_panels *p, const kry_block *F)
     TRY(kry_panels_kernel(p, "panel_rows", &p->rows));
     TRY(kry_buffer_create(p->dev, 2 * most * word, &p->value));
     TRY(kry_buffer_create(p->dev, 2 * most * sizeof(cl_int), &p->row));
-    TRY(kry_buffer_create(p->dev, 2 * (m > most ? m : most) * KRY_LU_PANEL * word, &p->work));
+    TRY(kry_buffer_create(p->dev, 2 * (most + 1) * KRY_LU_PANEL * word, &p->line));
     TRY(kry_buffer_create(p->dev, 2 * (m + n + 1) * sizeof(cl_int), &p->index));
     const kry_arg args[] = { ARG(p->m), ARG(p->columns), ARG(p->index) };
     TRY(kry_launch(p->dev, begin, kry_groups_for(p->dev, KRY_F32, F->rows), args, COUNT(args)));
@@ -44,7 +44,7 @@ done:
 
 void kry_panels_end(kry_panels *p)
 {
-    cl_mem *buffers[] = { &p->value, &p->row, &p->work, &p->index };
+    cl_mem *buffers[] = { &p->value, &p->row, &p->line, &p->index };
     for (size_t i = 0; i < COUNT(buffers); i++) kry_buffer_release(p->dev, buffers[i]);
 }
 
@@ -59,7 +59,7 @@ kry_status kry_panels_eliminate(const kry_panels *p, int64_t at, int64_t width)
         ARG(p->m),     ARG(p->columns),  ARG(c0),         ARG(w),
         ARG(j),        ARG(p->share),    ARG(p->most),    ARG_ACC(p->dev, tolerance),
         ARG(p->block), ARG(p->F.buffer), ARG(p->F.first), ARG(p->F.ld),
-        ARG(p->work),  ARG(p->value),    ARG(p->row),     ARG(p->index)
+        ARG(p->value), ARG(p->row),      ARG(p->line),    ARG(p->index)
     };
 
     for (; j < c0 + w; j++) TRY(kry_launch(p->dev, p->column, groups, args, COUNT(args)));
