@@ -1,177 +1,14 @@
-// lu.cl - factors of a dense matrix, P A = L U, column by column within a panel of PANEL columns,
-// and solves with triangles of up to TRIANGLE rows.
-// Host: src/dense/lu_panel.c, lu_solve.c.  Launch: groups of WG. Behind pivot.clh.
+// lu.cl - what follows from the factors P A = L U of a dense matrix: the rows of U behind a block, solves
+// with triangles of up to TRIANGLE rows, and the factors by themselves.
+// Host: src/dense/lu_factor.c, lu_solve.c, lu.c.  Launch: groups of WG.
 //
-// F holds L below the diagonal and U above. Panel: columns c0 ... c0 + w - 1 and rows from c0 on,
-// of which each group has `share`, or one for each work-item. A launch for column j
-// leaves for the next one, in one half of `value`, `row` and `line`: each group's best candidate
-// for the pivot of column j + 1, how good it is, where it is, and what stands in its row of the
-// panel; and, behind those of the groups, what stands in row j + 1. So the next launch knows both
-// rows that it has to exchange from elsewhere than where they are overwritten. Among candidates as
-// good as each other, the first row wins.
-
-// order[i] := source[i] := origin[i] := i, pivots[j] := j
-kernel void lu_begin(int m, int r, global int *restrict order, global int *restrict source,
-                     global int *restrict origin, global int *restrict pivots)
-{
-    FOR_EACH(i, (long)m)
-    {
-        order[i] = source[i] = origin[i] = (int)i;
-        if (i < r) pivots[i] = (int)i;
-    }
-}
+// F holds L below the diagonal and U on and above it.
 
 #ifdef KRY_CPU
-
-// u: the pivot's row, d: row j as it was; F: column c0.
-void lu_eliminate(global REAL *F, long ld, int from, int to, int w, int j, int p, int q,
-                  local const REAL *u, local const REAL *d)
-{
-    const int first = max(from, j + 1);
-    global REAL *column = F + q * ld;
-    for (int i = from; i < to; i++)
-        if (p != j && (i == j || i == p))
-            for (int c = 0; c < w; c++) F[i + c * ld] = i == j ? u[c] : d[c];
-    if (u[q] == 0) return; // so is all of the column
-    for (int i = first; i < to; i++) column[i] /= u[q];
-    for (int c = q + 1; c < w; c++) {
-        global REAL *other = F + c * ld;
-        const REAL by = u[c];
-        for (int i = first; i < to; i++) other[i] -= column[i] * by;
-    }
-}
-
+#define FENCE()
 #else
-
-// The same with row i of a work-item, v.
-void lu_eliminate(REAL *v, global REAL *f, long ld, int i, int w, int j, int p, int q,
-                  local const REAL *u, local const REAL *d)
-{
-    const int exchanged = p != j && (i == j || i == p);
-    if (exchanged) {
-        EACH(c) v[c] = i == j ? u[c] : d[c];
-    }
-    if (i > j && u[q] != 0) { // else all of the column is zero
-        const REAL by = row_entry(v, q) / u[q];
-        EACH(c) v[c] = c > q ? v[c] - by * u[c] : c == q ? by : v[c];
-    }
-    if (i > j || exchanged) {
-        EACH(c)
-        {
-            if (c < w && (c >= q || exchanged)) f[c * ld] = v[c];
-        }
-    }
-}
-
+#define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #endif
-
-// Exchange and eliminate for column j, and look for the next pivot if there is one in the panel.
-// j == c0 - 1: only that.
-// pivots[j]: the row exchanged with row j; order: the rows of A in their new places; source: the
-// same since the panel began; origin: since the block began, of which each has `block` columns.
-kernel void lu_column(int m, int c0, int w, int j, int share, int most, int half_in,
-                      global REAL *F, long f0, long ld, global REAL *value, global int *row,
-                      global REAL *line, global int *pivots, global int *order, global int *source,
-                      global int *origin, int block)
-{
-    local REAL lane_value[WG], u[PANEL], d[PANEL];
-    local int lane_row[WG], lane_from[WG];
-    const int l = get_local_id(0), g = get_group_id(0), groups = get_num_groups(0);
-    const int from = c0 + g * share, to = min(from + share, m), q = j - c0;
-
-    F += f0 + c0 * ld;
-#ifndef KRY_CPU
-    REAL v[PANEL];
-    const int i = from + l;
-    EACH(c) v[c] = i < to && c < w ? F[i + c * ld] : 0;
-#endif
-    const candidate best =
-        pivot_take(pivot_notes(value, row, line, most, half_in), q >= 0 ? groups : 0, max(j, c0), w,
-                   lane_value, lane_row, lane_from, u, d);
-    const int p = best.row;
-    FENCE();
-#ifdef KRY_CPU
-    if (q >= 0) lu_eliminate(F, ld, from, to, w, j, p, q, u, d);
-#else
-    if (q >= 0 && i < to) lu_eliminate(v, F + i, ld, i, w, j, p, q, u, d);
-#endif
-    if (g == 0 && l == 0 && q >= 0) {
-        int t = order[j], s = source[j], o = origin[j];
-        pivots[j] = p;
-        order[j] = order[p], order[p] = t;
-        source[j] = source[p], source[p] = s;
-        origin[j] = origin[p], origin[p] = o;
-    }
-    if (g == 0 && q < 0 && c0 > 0) // a new panel
-        for (int s = c0 - PANEL + l; s < c0; s += WG) source[s] = s, source[pivots[s]] = pivots[s];
-    if (g == 0 && q < 0 && c0 > 0 && c0 % block == 0)
-        for (int s = c0 - block + l; s < c0; s += WG) origin[s] = s, origin[pivots[s]] = pivots[s];
-
-    // the next column
-    const int next = j + 1, half_out = 1 - half_in, first = q + 1 < w ? next : m;
-#ifdef KRY_CPU
-    candidate found = pivot_search(F, ld, from, to, q + 1, first);
-#else
-    candidate found = pivot_search(v, i, i < to, q + 1, first);
-#endif
-    found = pivot_best(found, lane_value, lane_row, lane_from);
-    const notes left = pivot_notes(value, row, line, most, half_out);
-#ifdef KRY_CPU
-    pivot_leave(left, found, next, F, ld, from, to, w);
-#else
-    pivot_leave(left, found, next, v, i, i < to);
-#endif
-}
-
-// The exchanges of columns c0 ... c0 + w - 1 in n others: those from `lo` on, but not these. solve:
-// w is no more than PANEL, and in columns behind c0 + w the rows c0 ... c0 + w - 1 are multiplied
-// by L11^-1, with L11 the triangle below the diagonal in these rows and columns. at_once: columns
-// to a group. A row that is exchanged twice comes twice, and gets the same number.
-kernel void lu_rows(long n, int lo, int c0, int w, int solve, int at_once, global REAL *F, long f0,
-                    long ld, global const int *restrict pivots, global const int *restrict source)
-{
-    local REAL stage[COLUMNS * TRIANGLE / 2], t[PANEL * (PANEL + 1)];
-    const int l = get_local_id(0), each = 2 * w, all = at_once * each;
-    long first = (long)get_group_id(0) * at_once;
-
-    F += f0;
-    for (int e = l; e < PANEL * PANEL; e += WG) {
-        const int r = e % PANEL, q = e / PANEL;
-        if (solve && r < w && q < w) t[q * (PANEL + 1) + r] = F[(c0 + q) * ld + c0 + r];
-    }
-    do { // the host makes no more groups than there are columns to be had
-        for (int e = l; e < all; e += WG) {
-            const int s = e % each;
-            const long nth = lo + first + e / each, column = nth < c0 ? nth : nth + w;
-            const int at = s < w ? c0 + s : pivots[c0 + s - w];
-            if (nth < lo + n) stage[e] = F[column * ld + source[at]];
-        }
-        FENCE();
-        for (int e = l; e < all; e += WG) {
-            const int s = e % each;
-            const long nth = lo + first + e / each, column = nth < c0 ? nth : nth + w;
-            const int at = s < w ? c0 : pivots[c0 + s - w];
-            if (nth < lo + n && at >= c0 + w) F[column * ld + at] = stage[e];
-        }
-        int i = 0;
-        do {
-            FENCE();
-            for (int e = l; e < at_once * PANEL && solve; e += WG) {
-                const int s = e % PANEL, k = e / PANEL;
-                if (s > i && s < w && lo + first + k >= c0)
-                    stage[k * each + s] -= t[i * (PANEL + 1) + s] * stage[k * each + i];
-            }
-        } while (++i < w - 1 && solve);
-        FENCE();
-        for (int e = l; e < at_once * w; e += WG) {
-            const int s = e % w;
-            const long nth = lo + first + e / w, column = nth < c0 ? nth : nth + w;
-            if (nth < lo + n) F[column * ld + c0 + s] = stage[e / w * each + s];
-        }
-        FENCE();
-        first += (long)get_num_groups(0) * at_once;
-    } while (first < n);
-}
 
 // ---- U12 := L11^-1 A12 for all that is behind a block ----
 
@@ -365,6 +202,20 @@ kernel void lu_permute(long n, long k, int gather, int scatter, global const int
         const REAL z = (REAL)alpha * x[x0 + j + from];
         y[to] = beta == 0 ? z : z + (REAL)beta * y[to];
     }
+}
+
+// ---- the inverse ----
+
+kernel void lu_unit(long n, global REAL *X, long x0)
+{
+    FOR_EACH(e, n * n) X[x0 + e] = e % n == e / n ? 1 : 0;
+}
+
+// Y's column order[j] := X's column j
+kernel void lu_columns(long n, global const int *restrict order, global const REAL *restrict X,
+                       long x0, global REAL *Y, long y0)
+{
+    FOR_EACH(e, n * n) Y[y0 + order[e / n] * n + e % n] = X[x0 + e];
 }
 
 // ---- the factors by themselves ----

@@ -1,5 +1,5 @@
 // lu_panel.cl - a panel of a dense matrix factored in one launch, P A = L U, one wait of all groups
-// to a column. Host: src/dense/lu_panel.c.  Launch: as many groups of GROUP as hold the rows from
+// to a column. Host: src/dense/lu_factor.c.  Launch: as many groups of GROUP as hold the rows from
 // c0 on.
 //
 // A work-item keeps its row of the panel in registers from the first column to the last, and only
@@ -111,14 +111,12 @@ leader lead_all(volatile global const REAL *value, volatile global const int *ta
     return lead_root(best, c);
 }
 
-// Columns c0 ... c0 + w - 1 of the m rows of F, below row c0.
-// pivots[j]: the row exchanged with row j. order: the rows of A in their new places. source: where
-// the rows from c0 on were before the panel; origin: before the block; fresh: which begins here.
-// value, tag: 2 CONTROL_MOST each; line: PANEL times that.
+// Columns c0 ... c0 + w - 1 of the m rows of F, below row c0. index: as in panel.cl; fresh: a block
+// begins here. value, tag: 2 CONTROL_MOST each; line: PANEL times that.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld,
          volatile global REAL *value, volatile global int *tag, volatile global REAL4 *line,
-         global int *pivots, global int *order, global int *source, global int *origin, int fresh)
+         int columns, global int *index, int fresh)
 {
     RESIDENT_LOCALS
     local REAL lane_value[GROUP], u[PANEL];
@@ -132,7 +130,8 @@ lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld
     resident_begin(&me, RESIDENT_PASS);
     c.value = lane_value, c.tag = lane_tag, c.root_value = root_value, c.root_tag = root_tag;
     const int l = get_local_id(0), i = c0 + me.group * GROUP + l, valid = me.groups && i < m;
-    const int was = valid ? order[i] : 0, old = valid && !fresh ? origin[i] : i;
+    global int *pivots = index, *source = index + columns, *origin = source + m;
+    const int old = valid && !fresh ? origin[i] : i;
     int at = i, q = 0;
     F += f0 + c0 * ld;
     UNROLL for (int k = 0; k < PANEL; k++) v[k] = valid && k < w ? F[i + k * ld] : 0;
@@ -186,7 +185,7 @@ lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld
         {
             if (k < w) F[at + k * ld] = v[k];
         }
-        order[at] = was, source[at] = i, origin[at] = old;
+        source[at] = i, origin[at] = old;
     }
     resident_end_in_series(&me);
 }

@@ -75,7 +75,7 @@ static long double backward_error(const factors *f, kry_type type, const double 
 }
 
 /* How factors are made; not `chosen`: as suits the device. */
-static kry_lu_how how = { .strips = 1 };
+static kry_lu_how how;
 static bool chosen = false;
 
 static kry_status lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **lu)

@@ -99,19 +99,22 @@ done:
     return st;
 }
 
-/* Of the permutation that takes row i to order[i]. */
-static kry_status sign_of(const cl_int *order, int64_t m, double *sign)
+/* The order of the rows after the exchanges, on the host and on the device, and its sign. */
+static kry_status take_order(kry_lu *lu, const cl_int *pivots)
 {
-    char *seen = NULL;
-    kry_status st = kry_alloc((size_t)m, 1, &seen);
+    kry_status st = KRY_OK;
 
-    *sign = 1;
-    for (int64_t i = 0; i < m && st == KRY_OK; i++)
-        for (int64_t at = i; !seen[at]; at = order[at]) {
-            seen[at] = 1;
-            if (order[at] != i) *sign = -*sign; /* a cycle of length l: l - 1 exchanges */
-        }
-    free(seen);
+    TRY(kry_alloc((size_t)lu->m, sizeof *lu->row_order, &lu->row_order));
+    lu->mantissa = 0.5, lu->exponent = 1;
+    for (cl_int i = 0; i < lu->m; i++) lu->row_order[i] = i;
+    for (int64_t j = 0; j < lu->r; j++) {
+        cl_int row = lu->row_order[j];
+        lu->row_order[j] = lu->row_order[pivots[j]], lu->row_order[pivots[j]] = row;
+        if (pivots[j] != j) lu->mantissa = -lu->mantissa;
+    }
+    TRY(kry_buffer_upload(lu->F->dev, (size_t)lu->m * sizeof *lu->row_order, lu->row_order,
+                          &lu->order));
+done:
     return st;
 }
 
@@ -121,8 +124,6 @@ static kry_status look_at_pivots(kry_lu *lu, const void *diagonal)
     kry_status st = KRY_OK;
 
     lu->smallest = INFINITY, lu->column = -1;
-    TRY(sign_of(lu->row_order, lu->m, &lu->mantissa));
-    lu->mantissa /= 2, lu->exponent = 1;
     for (int64_t j = 0; j < lu->r; j++) {
         double u = kry_number_at(lu->F->type, diagonal, j);
         int exponent;
@@ -142,17 +143,14 @@ done:
 static kry_status read_pivots(kry_lu *lu)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = lu->F->dev;
     kry_vec *d = NULL;
     void *host = NULL;
 
-    TRY(kry_alloc((size_t)lu->m, sizeof *lu->row_order, &lu->row_order));
     TRY(kry_alloc((size_t)lu->r, kry_type_size(lu->F->type), &host));
-    TRY(kry_vec_create(dev, lu->F->type, lu->r, 1, &d));
+    TRY(kry_vec_create(lu->F->dev, lu->F->type, lu->r, 1, &d));
     const kry_block F = kry_block_of(lu->F);
     TRY(kry_block_diagonal(&F, d));
     TRY(kry_vec_read(d, host));
-    TRY(kry_buffer_read(dev, lu->order, 0, (size_t)lu->m * sizeof *lu->row_order, lu->row_order));
     TRY(look_at_pivots(lu, host));
 done:
     kry_vec_release(&d);
@@ -176,7 +174,6 @@ static kry_status take(kry_lu *lu, const kry_vec *A)
     TRY(kry_dense_column_sums("kry_lu_create", A, &sums));
     for (int64_t j = 0; j < lu->n; j++) lu->norm = fmax(lu->norm, sums[j]);
     TRY(kry_vec_create(A->dev, A->type, A->n, A->k, &lu->F));
-    TRY(kry_buffer_create(A->dev, (size_t)lu->m * sizeof(cl_int), &lu->order));
     if (lu->m == lu->n) TRY(kry_vec_create(A->dev, A->type, A->n, 1, &lu->work));
 done:
     free(sums);
@@ -188,6 +185,7 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
 {
     kry_status st = KRY_OK;
     kry_lu *lu = NULL;
+    cl_int *pivots = NULL;
 
     *op = NULL;
     TRY(kry_dense_check("kry_lu_create", "A", A));
@@ -195,7 +193,9 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
     TRY(kry_lu_check_params("kry_lu_create", A->dev, params, &lu->params));
     lu->how = how ? *how : kry_lu_usual(A->dev, &lu->params, A->k);
     TRY(take(lu, A));
-    if (lu->r > 0) TRY(kry_lu_factorise(lu, A));
+    TRY(kry_alloc((size_t)lu->r, sizeof *pivots, &pivots));
+    if (lu->r > 0) TRY(kry_lu_factorise(lu, A, pivots));
+    TRY(take_order(lu, pivots));
     TRY(read_pivots(lu));
     snprintf(lu->variant, sizeof lu->variant, "partial pivots, blocks of %d", lu->params.block);
     TRY(kry_op_create(
@@ -204,6 +204,7 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
         op));
     lu = NULL;
 done:
+    free(pivots);
     lu_destroy(lu);
     return st;
 }

@@ -8,7 +8,7 @@
 #include "device/barrier.h"
 
 enum {
-    KRY_LU_PANEL = 32,    /* PANEL of cl/lu.cl: columns that are factored one by one */
+    KRY_LU_PANEL = 32,    /* PANEL of cl/panel.cl: columns that are eliminated one by one */
     KRY_LU_TRIANGLE = 256 /* TRIANGLE: rows of a triangle that is solved with in one launch */
 };
 
@@ -16,8 +16,7 @@ enum {
 typedef struct kry_lu_how {
     int panel_group; /* work-items of a group, for panels that are factored in one launch each; 0: a
                         launch for each column */
-    bool two_queues; /* the next block beside the operations of this one */
-    int strips;      /* that columns are updated in then */
+    bool two_queues; /* the next block is factored while this one is taken from the other columns */
 } kry_lu_how;
 
 typedef struct kry_lu {
@@ -39,8 +38,8 @@ typedef struct kry_lu {
 
 /* COLUMNS of cl/lu.cl: of X in the local memory of a group. */
 int kry_lu_columns(kry_type type);
-/* The defines that all kernels of cl/lu.cl are compiled with. */
-void kry_lu_defines(kry_type type, char *text, size_t size);
+/* The defines that the kernels of cl/lu.cl and cl/panel.cl are compiled with, and `more`. */
+void kry_lu_defines(kry_type type, const char *more, char *text, size_t size);
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel);
 
 /* ---- lu.c ---- */
@@ -61,33 +60,35 @@ kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry
 /* ---- lu_factor.c ---- */
 
 /* What suits the device. */
-kry_lu_how kry_lu_usual(kry_device *dev, const kry_lu_params *params, int64_t n);
-/* F := the factors of A, and order. */
-kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A);
+kry_lu_how kry_lu_usual(const kry_device *dev, const kry_lu_params *params, int64_t n);
+/* F := the factors of A; pivots: lu->r rows on the host, number j was exchanged with row j. */
+kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A, cl_int *pivots);
 
-/* ---- lu_panel.c ---- */
+/* ---- panel.c: panels eliminated column by column, for factors and for echelon forms ---- */
 
-/* Factors that are being made. */
-typedef struct kry_lu_factoring {
-    kry_lu *lu;
+typedef struct kry_panels {
     kry_device *dev;
     kry_block F;
+    bool echelon;
+    double tolerance;   /* echelon: columns whose entries are not larger have no pivot */
+    cl_int block;       /* factors: columns of a block */
+    cl_int m, columns;  /* of F */
+    cl_int share, most; /* rows of a panel to a group, and groups at most */
     kry_kernel *column, *rows;
-    int share, most; /* rows of a panel to a group, and groups at most */
-    cl_mem inverse;  /* of triangles along a block's diagonal; owned */
-    cl_mem value, row, line, pivots, source, origin; /* as in cl/lu.cl; owned */
-    kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
-    kry_kernel *panel;
-    cl_command_queue aside; /* borrowed; NULL: there is one queue */
-    cl_int m, c0, w, fresh; /* rows of F; the panel in turn, and whether a block begins there */
-} kry_lu_factoring;
+    cl_mem value, row, line, index; /* as in cl/panel.cl; owned */
+} kry_panels;
 
-/* Rows of an m-row panel that a group has. */
-int kry_lu_share(const kry_device *dev, int64_t m);
-/* Make f->barrier, if panels can be factored in one launch each. */
-void kry_lu_prepare_panels(kry_lu_factoring *f);
-/* Columns at ... at + width - 1, below row `at`. */
-kry_status kry_lu_factor_panel(kry_lu_factoring *f, int64_t at, int64_t width);
+/* echelon, tolerance and block are filled in already. */
+kry_status kry_panels_begin(kry_panels *p, const kry_block *F);
+void kry_panels_end(kry_panels *p);
+kry_status kry_panels_kernel(const kry_panels *p, const char *name, kry_kernel **kernel);
+/* Eliminate in columns at ... at + width - 1 alone. */
+kry_status kry_panels_eliminate(const kry_panels *p, int64_t at, int64_t width);
+/* Exchange rows as these columns did in the other ones from `from` to before `to`. Factors: the columns
+ * are a panel if `solve` (and U12 := L11^-1 A12 behind it), else a block. Echelon forms: T takes the
+ * rows of the pivots, KRY_LU_PANEL to a column. */
+kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, int64_t from,
+                               int64_t to, bool solve, cl_mem T);
 
 /* ---- lu_solve.c ---- */
 

@@ -2,21 +2,21 @@
  * diagonal, products with what is beside them. Kernels: cl/lu.cl, and products. */
 #include "dense/lu.h"
 
-enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 128 };
+enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 64 };
 
 /* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
 int kry_lu_columns(kry_type type) { return type == KRY_F32 ? 8 : 4; }
 
-void kry_lu_defines(kry_type type, char *text, size_t size)
+void kry_lu_defines(kry_type type, const char *more, char *text, size_t size)
 {
-    snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d", KRY_LU_PANEL, KRY_LU_TRIANGLE,
-             kry_lu_columns(type));
+    snprintf(text, size, "-DPANEL=%d -DTRIANGLE=%d -DCOLUMNS=%d%s", KRY_LU_PANEL, KRY_LU_TRIANGLE,
+             kry_lu_columns(type), more);
 }
 
 kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel)
 {
     char defines[80];
-    kry_lu_defines(type, defines, sizeof defines);
+    kry_lu_defines(type, "", defines, sizeof defines);
     return kry_kernel_get(dev, "lu", type, defines, name, kernel);
 }
 
@@ -44,8 +44,10 @@ done:
     return st;
 }
 
-/* X := T^-1 X, T all of the lower or the upper triangle of F, or its transpose. */
-static kry_status sweep(bool lower, bool transposed, const kry_block *F, const kry_block *X)
+/* X := T^-1 X, T all of the lower or the upper triangle of F, or its transpose. unit: X is the unit
+ * matrix and T the lower triangle, so that row i of X stays zero behind column i. */
+static kry_status sweep(bool lower, bool transposed, bool unit, const kry_block *F,
+                        const kry_block *X)
 {
     kry_status st = KRY_OK;
     const bool backward = lower == transposed;
@@ -55,9 +57,9 @@ static kry_status sweep(bool lower, bool transposed, const kry_block *F, const k
     for (int64_t at = 0; at < n; at += most) {
         const int64_t i = backward ? last - at : at, b = n - i < most ? n - i : most;
         /* rows that are still to come */
-        const int64_t r0 = backward ? 0 : i + b, rows = backward ? i : n - i - b;
-        const kry_block T = kry_block_part(F, i, i, b, b),
-                        X_i = kry_block_part(X, i, 0, b, X->cols);
+        const int64_t r0 = backward ? 0 : i + b, rows = backward ? i : n - i - b,
+                      cols = unit ? i + b : X->cols;
+        const kry_block T = kry_block_part(F, i, i, b, b), X_i = kry_block_part(X, i, 0, b, cols);
         TRY(kry_lu_triangle(lower, transposed, &T, &X_i));
         TRY(kry_gemm_run(&(kry_gemm){ .ta = transposed,
                                       .alpha = -1,
@@ -65,7 +67,7 @@ static kry_status sweep(bool lower, bool transposed, const kry_block *F, const k
                                                       : kry_block_part(F, r0, i, rows, b),
                                       .B = X_i,
                                       .beta = 1,
-                                      .C = kry_block_part(X, r0, 0, rows, X->cols) }));
+                                      .C = kry_block_part(X, r0, 0, rows, cols) }));
     }
 done:
     return st;
@@ -96,8 +98,8 @@ kry_status kry_lu_run(const kry_lu *lu, bool transposed, double alpha, const kry
     const kry_block F = kry_block_of(lu->F), X = kry_block_of(T);
 
     TRY(permute(lu, !transposed, false, 1, B, 0, T));
-    TRY(sweep(!transposed, transposed, &F, &X)); /* L, or U' */
-    TRY(sweep(transposed, transposed, &F, &X));  /* U, or L' */
+    TRY(sweep(!transposed, transposed, false, &F, &X)); /* L, or U' */
+    TRY(sweep(transposed, transposed, false, &F, &X));  /* U, or L' */
     TRY(permute(lu, false, transposed, alpha, T, beta, Y));
 done:
     return st;
@@ -131,5 +133,66 @@ kry_status kry_lu_solve(const kry_op *op, bool transposed, const kry_vec *B, kry
     TRY(kry_lu_run(lu, transposed, 1, B, room ? room : lu->work, 0, X));
 done:
     kry_vec_release(&room);
+    return st;
+}
+
+/* ---- the inverse ---- */
+
+static kry_status check_inverse(const char *who, const kry_vec *A, const kry_vec *inverse)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_dense_check(who, "A", A));
+    TRY(kry_dense_check(who, "inverse", inverse));
+    CHECK(A->n == A->k && inverse->n == A->n && inverse->k == A->n, KRY_ERR_SHAPE,
+          "%s: A is %lld-by-%lld, inverse %lld-by-%lld", who, (long long)A->n, (long long)A->k,
+          (long long)inverse->n, (long long)inverse->k);
+    CHECK(A->type == inverse->type, KRY_ERR_TYPE, "%s: A is %s, inverse %s", who,
+          kry_type_name(A->type), kry_type_name(inverse->type));
+    CHECK(A->dev == inverse->dev, KRY_ERR_ARGUMENT, "%s: A and inverse live on different devices",
+          who);
+    CHECK(!kry_vec_overlap(A, inverse) || A->first == inverse->first, KRY_ERR_ARGUMENT,
+          "%s: A and inverse overlap by a part", who);
+done:
+    return st;
+}
+
+/* X := U^-1 L^-1, inverse := X P */
+static kry_status invert(const kry_lu *lu, kry_vec *X, kry_vec *inverse)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = X->dev;
+    kry_kernel *unit, *columns;
+    const int64_t groups = kry_groups_for(dev, X->type, X->n * X->n);
+    const kry_block F = kry_block_of(lu->F), all = kry_block_of(X);
+    const kry_arg unit_args[] = { ARG(X->n), ARG(X->buffer), ARG(X->first) },
+                  args[] = { ARG(X->n),     ARG(lu->order),       ARG(X->buffer),
+                             ARG(X->first), ARG(inverse->buffer), ARG(inverse->first) };
+
+    TRY(kry_lu_kernel(dev, X->type, "lu_unit", &unit));
+    TRY(kry_lu_kernel(dev, X->type, "lu_columns", &columns));
+    TRY(kry_launch(dev, unit, groups, unit_args, COUNT(unit_args)));
+    TRY(sweep(true, false, true, &F, &all));
+    TRY(sweep(false, false, false, &F, &all));
+    TRY(kry_launch(dev, columns, groups, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_inverse(const kry_vec *A, const kry_lu_params *params, kry_vec *inverse)
+{
+    static const char who[] = "kry_vec_inverse";
+    kry_status st = KRY_OK;
+    kry_op *op = NULL;
+    kry_vec *X = NULL;
+
+    TRY(check_inverse(who, A, inverse));
+    TRY(kry_lu_create(A, params, &op));
+    TRY(kry_lu_check_regular(who, kry_lu_of(op)));
+    TRY(kry_vec_create(A->dev, A->type, A->n, A->n, &X));
+    TRY(invert(kry_lu_of(op), X, inverse));
+done:
+    kry_vec_release(&X);
+    kry_op_release(&op);
     return st;
 }

@@ -226,7 +226,7 @@ done:
     return st;
 }
 
-/* kry_mex ('inv', h): by Gauss-Jordan elimination */
+/* kry_mex ('inv', h) */
 kry_status command_inv(call *c)
 {
     kry_status st = KRY_OK;

@@ -28,7 +28,8 @@ typedef struct sheet {
     const brodtkorb *p;
     int64_t n;
     kry_vec *A, *B, *C;
-    void *a, *b, *c; /* the same on the host; c: room */
+    kry_vec *wide, *echelon; /* [A I], n-by-2n, and room: for Gauss-Jordan elimination */
+    void *a, *b, *c;         /* the same on the host; c: room */
     int *pivots;
 } sheet;
 
@@ -42,6 +43,13 @@ static kry_status product_single(const sheet *s) { return passes_product(0, s->A
 static kry_status product_multi(const sheet *s) { return passes_product(SLICE, s->A, s->B, s->C); }
 
 static kry_status inverse(const sheet *s) { return kry_vec_inverse(s->A, NULL, s->C); }
+
+/* As in the paper: the reduced row echelon form of [A I] is [I inverse(A)]. */
+static kry_status gauss_jordan(const sheet *s)
+{
+    kry_status st = kry_vec_copy(s->wide, s->echelon);
+    return st < 0 ? st : kry_vec_rref(s->echelon, 0, NULL, NULL);
+}
 
 static kry_status factor_partial(const sheet *s)
 {
@@ -89,7 +97,11 @@ static const struct race {
       { { "kry_vec_gemm", product },
         { "single pass", product_single },
         { "multi-pass", product_multi } } },
-    { "inverse by Gauss-Jordan", "getrf, getri", 2, host_inverse, { { "Gauss-Jordan", inverse } } },
+    { "inverse",
+      "getrf, getri",
+      2,
+      host_inverse,
+      { { "kry_vec_inverse", inverse }, { "Gauss-Jordan", gauss_jordan } } },
     { "PLU factors",
       "getrf",
       2.0 / 3,
@@ -104,10 +116,36 @@ static void sheet_release(sheet *s)
     kry_vec_release(&s->A);
     kry_vec_release(&s->B);
     kry_vec_release(&s->C);
+    kry_vec_release(&s->wide);
+    kry_vec_release(&s->echelon);
     free(s->a);
     free(s->b);
     free(s->c);
     free(s->pivots);
+}
+
+/* [A I], and room for its echelon form. */
+static kry_status widen(sheet *s)
+{
+    kry_status st = KRY_OK;
+    kry_device *device = s->p->b->device;
+    kry_type type = s->p->b->type;
+    size_t n = (size_t)s->n, word = kry_type_size(type);
+    char *both = NULL;
+    TRY(allocate(2 * n * n, word, &both)); /* zeros */
+    memcpy(both, s->a, n * n * word);
+    for (size_t i = 0; i < n; i++) {
+        if (type == KRY_F32)
+            ((float *)(void *)both)[n * n + i * (n + 1)] = 1;
+        else
+            ((double *)(void *)both)[n * n + i * (n + 1)] = 1;
+    }
+    TRY(kry_vec_create(device, type, s->n, 2 * s->n, &s->wide));
+    TRY(kry_vec_create(device, type, s->n, 2 * s->n, &s->echelon));
+    TRY(kry_vec_write(s->wide, both));
+done:
+    free(both);
+    return st;
 }
 
 static kry_status sheet_create(const brodtkorb *p, int64_t n, sheet *s)
@@ -119,6 +157,7 @@ static kry_status sheet_create(const brodtkorb *p, int64_t n, sheet *s)
     TRY(kry_vec_create(p->b->device, p->b->type, n, n, &s->C));
     TRY(allocate((size_t)(n * n), kry_type_size(p->b->type), &s->c));
     TRY(allocate((size_t)n, sizeof *s->pivots, &s->pivots));
+    TRY(widen(s));
 done:
     return st;
 }

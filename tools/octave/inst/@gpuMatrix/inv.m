@@ -1,5 +1,5 @@
 function [x, rc] = inv (a)
-  % inv (a), [x, rcond] = inv (a)   The inverse of a dense square matrix, by Gauss-Jordan elimination
+  % inv (a), [x, rcond] = inv (a)   The inverse of a dense square matrix, by its LU factors
   %
   % A singular one gives the warning kry:singular and Inf everywhere, as Octave's. Waits for that, and
   % no more. A \ b is better than inv (A) * b. Of sparse matrices by the host.
