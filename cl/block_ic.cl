@@ -1,24 +1,22 @@
 // block_ic.cl - z := (L D U)^-1 r of diagonal blocks, L and U unit triangular: a forward sweep, a
 // scaling, a back sweep.
 //
-// Host file: src/precond/block_solve.c, which lays the factors out. Blocks have `rows` consecutive
-// rows, the last one what is left of n. STRIDE blocks make a bundle: the numbers of theirs that
-// belong to one place of the factors are neighbours, so that a vector (CPUs, STRIDE 8) or
-// neighbouring work-items (GPUs) go through STRIDE blocks at the same time. Bundles with equal
-// factors share a `slot`. CPUs walk bundles one after the other, with STRIDE 1 if blocks are few.
+// Host: src/precond/block_solve.c. Blocks have `rows` consecutive rows, the last one what is left of
+// n. STRIDE blocks make a bundle: their numbers at one place of the factors are neighbours, so that a
+// vector (CPUs, STRIDE 8) or neighbouring work-items (GPUs) solve with STRIDE blocks at the same time.
+// CPUs walk bundles one after the other, with STRIDE 1 if blocks are few.
 //
 // block_diagonals  CPUs: L and U have few diagonals
-// block_pieces     GPUs: the same; a group to a block, of which STRIDE is 1
+// block_pieces     GPUs: the same; a group to a block, STRIDE is 1
 // block_rows       any structure: rows with column indices, padded to the longest of the bundle
-// block_rows_transposed   the same factors, transposed
 //
-// Diagonals: pairs (offset, begin), offsets ascending; a slot has `record` numbers (of each of the
-// STRIDE blocks), of which those of L begin at lower_at, of U at upper_at, and D^-1 at inverse_at.
-// Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: the same place for both
-// if U = L', and with the two exchanged it is the transpose that is solved with.
-
-// STORED    type of the factors' numbers, REAL unless told otherwise; HALVES: they are halves. D^-1 is
-//           stored without a power of two, `scale`
+// Diagonals: pairs (offset, begin), offsets ascending. A bundle's numbers are in its `slot`, of
+// `record` numbers for each of the STRIDE blocks: those of L, from upper_at on those of U, from
+// inverse_at on D^-1. Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: if
+// U = L', it is the same place, and upper_at is 0.
+//
+// STORED    type of the factors' numbers, REAL unless defined; with HALVES they are halves. `scale`
+//           times what is stored of D^-1 is D^-1
 
 #ifndef STORED
 #define STORED REAL
@@ -31,33 +29,28 @@
 #define EIGHT_OF(p, i) vload8(i, p)
 #endif
 #if defined(KRY_CPU) && STRIDE == 8
-#define FACTOR(p, i)   KRY_JOIN(convert_, LANES)(EIGHT_OF(p, i))
-#else
-#define FACTOR(p, i)   ONE_OF(p, (long)(i) * STRIDE + LANE)
-#endif
-
-#if defined(KRY_CPU) && STRIDE == 8
-#define LANES          KRY_JOIN(REAL, 8)
-#define GET(p, i)      vload8(i, p)
-#define PUT(v, i, p)   vstore8(v, i, p)
-#define LANE           0
-#define SPREAD(AT)     (LANES)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7))
+#define LANES        KRY_JOIN(REAL, 8)
+#define GET(p, i)    vload8(i, p)
+#define PUT(v, i, p) vstore8(v, i, p)
+#define FACTOR(p, i) KRY_JOIN(convert_, LANES)(EIGHT_OF(p, i))
+#define SPREAD(AT)   (LANES)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7))
 #define EACH(DO, v)                                             \
     {                                                           \
         DO(0, (v).s0) DO(1, (v).s1) DO(2, (v).s2) DO(3, (v).s3) \
         DO(4, (v).s4) DO(5, (v).s5) DO(6, (v).s6) DO(7, (v).s7) \
     }
 #else
-#define LANES          REAL
-#define GET(p, i)      (p)[(long)(i) * STRIDE + LANE]
-#define PUT(v, i, p)   ((p)[(long)(i) * STRIDE + LANE] = (v))
 #ifdef KRY_CPU
-#define LANE           0
+#define LANE         0
 #else
-#define LANE           ((int)(get_global_id(0) % STRIDE))
+#define LANE         ((int)(get_global_id(0) % STRIDE))
 #endif
-#define SPREAD(AT)     AT(LANE)
-#define EACH(DO, v)    { DO(LANE, v) }
+#define LANES        REAL
+#define GET(p, i)    (p)[(long)(i) * STRIDE + LANE]
+#define PUT(v, i, p) ((p)[(long)(i) * STRIDE + LANE] = (v))
+#define FACTOR(p, i) ONE_OF(p, (long)(i) * STRIDE + LANE)
+#define SPREAD(AT)   AT(LANE)
+#define EACH(DO, v)  { DO(LANE, v) }
 #endif
 
 // Row j of the bundle's blocks, from a vector; `at` is the first row of its first block.
@@ -117,9 +110,7 @@ void store_tile(int t, int end, int rows, long n, long at, global const REAL *re
     for (; j < end; j++) store_rows(GET(y, j), z, at, rows, j, n);
 }
 
-#ifdef KRY_CPU
-
-#ifdef DIAGONALS
+#if defined(KRY_CPU) && defined(DIAGONALS)
 
 // Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
 #define TILE 64
@@ -184,7 +175,7 @@ void back_tile(int t, int end, int rows, int m, global const int *restrict diago
 
 kernel void block_diagonals(long n, int rows, int bundles, int m,
                             global const int *restrict diagonal, global const int *restrict slot,
-                            long record, long lower_at, long upper_at, long inverse_at,
+                            long record, long upper_at, long inverse_at,
                             global const STORED *restrict factor, ACC scale, global REAL *restrict scratch,
                             global const REAL *restrict r, long r_first, global REAL *restrict z,
                             long z_first)
@@ -194,9 +185,8 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
     r += r_first, z += z_first;
     FOR_EACH(b, bundles) {
         long at = b * STRIDE * rows;
-        global const STORED *at_slot = factor + slot[b] * record * STRIDE;
-        global const STORED *l = at_slot + lower_at * STRIDE, *u = at_slot + upper_at * STRIDE;
-        global const STORED *d = at_slot + inverse_at * STRIDE;
+        global const STORED *l = factor + slot[b] * record * STRIDE;
+        global const STORED *u = l + upper_at * STRIDE, *d = l + inverse_at * STRIDE;
         for (int t = 0; t < rows; t += TILE) {
             int end = min(t + TILE, rows);
             load_tile(t, end, rows, n, at, r, y);
@@ -211,11 +201,7 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
     }
 }
 
-#endif // DIAGONALS
-
-#else // GPUs
-
-#ifdef DIAGONALS
+#elif defined(DIAGONALS) // GPUs
 
 // A piece of `step` rows at a time, EACH_ITEM neighbours to a work-item. No diagonal but the first
 // has an offset below `step`, so that what they take away is known before the piece; along the
@@ -256,8 +242,8 @@ REAL scan_piece(const piece *p, REAL *carry, local REAL *all)
 }
 
 kernel void block_pieces(long n, int rows, int blocks, int m, global const int *restrict diagonal,
-                         global const int *restrict slot, long record, long lower_at,
-                         long upper_at, long inverse_at, global const STORED *restrict factor, ACC scale,
+                         global const int *restrict slot, long record, long upper_at,
+                         long inverse_at, global const STORED *restrict factor, ACC scale,
                          int step, global const REAL *restrict r, long r_first, global REAL *z,
                          long z_first)
 {
@@ -268,9 +254,7 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
     do {
         long at = (long)b * rows;
         int length = (int)min((long)rows, n - at), t = 0;
-        global const STORED *at_slot = factor + slot[b] * record;
-        global const STORED *l = at_slot + lower_at, *u = at_slot + upper_at;
-        global const STORED *d = at_slot + inverse_at;
+        global const STORED *l = factor + slot[b] * record, *u = l + upper_at, *d = l + inverse_at;
         global const REAL *x = r + r_first + at;
         global REAL *y = z + z_first + at;
         REAL carry = 0;
@@ -318,11 +302,7 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
     } while (b < blocks);
 }
 
-#endif // DIAGONALS
-
-#endif
-
-#ifndef DIAGONALS
+#else // rows
 
 // Bundles of this walker: a group of a CPU, STRIDE work-items of a GPU.
 #ifdef KRY_CPU
@@ -340,7 +320,6 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
     for (long i_##e = (b) * rows + (j), e = begin[i_##e]; e < begin[i_##e + 1]; e++)
 
 #define AT_COLUMN(l) y[(long)col[e * STRIDE + l] * STRIDE + l]
-#define TAKE(l, s)   AT_COLUMN(l) -= s;
 
 kernel void block_rows(long n, int rows, int bundles, global const int *restrict lower_begin,
                        global const int *restrict lower_col, global const STORED *restrict lower,
@@ -352,7 +331,7 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
 {
     global REAL *y = scratch + WALKER * (long)rows * STRIDE;
     const REAL by = (REAL)scale;
-    global const int *restrict col = lower_col;
+    global const int *restrict col;
     r += r_first, z += z_first;
     FOR_BUNDLES(b, bundles) {
         long at = b * STRIDE * rows;
@@ -368,46 +347,6 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
             LANES sum = by * FACTOR(inverse, b * rows + j) * GET(y, j);
             ENTRIES(e, upper_begin, b, j) sum -= FACTOR(upper, e) * SPREAD(AT_COLUMN);
             PUT(sum, j, y);
-        }
-        store_tile(0, rows, rows, n, at, y, z);
-    }
-}
-
-// U' y = r and L' z = D^-1 y: rows of U and L are columns now, taken away once their y is known.
-kernel void block_rows_transposed(long n, int rows, int bundles,
-                                  global const int *restrict lower_begin,
-                                  global const int *restrict lower_col,
-                                  global const STORED *restrict lower,
-                                  global const int *restrict upper_begin,
-                                  global const int *restrict upper_col,
-                                  global const STORED *restrict upper,
-                                  global const STORED *restrict inverse, ACC scale,
-                                  global REAL *restrict scratch, global const REAL *restrict r,
-                                  long r_first, global REAL *restrict z, long z_first)
-{
-    global REAL *y = scratch + WALKER * (long)rows * STRIDE;
-    const REAL by = (REAL)scale;
-    global const int *restrict col = upper_col;
-    r += r_first, z += z_first;
-    FOR_BUNDLES(b, bundles) {
-        long at = b * STRIDE * rows;
-        load_tile(0, rows, rows, n, at, r, y);
-        col = upper_col;
-        for (int j = 0; j < rows; j++) {
-            LANES known = GET(y, j);
-            ENTRIES(e, upper_begin, b, j) {
-                LANES part = FACTOR(upper, e) * known;
-                EACH(TAKE, part)
-            }
-            PUT(by * FACTOR(inverse, b * rows + j) * known, j, y);
-        }
-        col = lower_col;
-        for (int j = rows - 1; j >= 0; j--) {
-            LANES known = GET(y, j);
-            ENTRIES(e, lower_begin, b, j) {
-                LANES part = FACTOR(lower, e) * known;
-                EACH(TAKE, part)
-            }
         }
         store_tile(0, rows, rows, n, at, y, z);
     }

@@ -246,7 +246,7 @@ static void variants(void **state)
         "stripes:9,variant=def1,coarse=cholesky",
         "stripes:9,variant=def1,az=product",
         "stripes:9,variant=bnn",
-        "stripes:9,variant=bnn,az=product,gemv=plain,coarse=dense",
+        "stripes:9,variant=bnn,az=product,coarse=dense",
 #ifdef KRY_HAVE_METIS
         "graph:9",
 #endif

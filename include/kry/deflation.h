@@ -31,12 +31,6 @@ typedef enum kry_deflation_az {
     KRY_AZ_PRODUCT   /* by A itself, nothing stored */
 } kry_deflation_az;
 
-/* Whose product with the dense inverse. */
-typedef enum kry_gemv {
-    KRY_GEMV_PLAIN = 0, /* kry's own kernel, measured to be faster and more accurate */
-    KRY_GEMV_CLBLAST
-} kry_gemv;
-
 typedef struct kry_deflation_params {
     size_t struct_size;
     /* The vectors Z, by one of these; none: `block` with `phase` on grids, `graph` else, of a size
@@ -52,7 +46,6 @@ typedef struct kry_deflation_params {
     kry_deflation_variant variant;
     kry_deflation_az az;
     kry_coarse_method coarse;
-    kry_gemv gemv;
 } kry_deflation_params;
 #define KRY_DEFLATION(...) \
     (&(kry_deflation_params){ .struct_size = sizeof(kry_deflation_params), __VA_ARGS__ })
@@ -84,8 +77,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
 /*
  * Deflation as one word, as option strings and the program's --deflation take it: "auto",
  * "stripes:K", "blocks:B", "blocks:B+phase", "phase", "graph:K", "labels:FILE"; any may add
- * "variant=a-def2|def1|bnn", "az=auto|stored|product", "coarse=auto|dense|cholesky" and
- * "gemv=plain|clblast" behind a comma. Changes only what the word names; labels_file points into
+ * "variant=a-def2|def1|bnn", "az=auto|stored|product" and "coarse=auto|dense|cholesky" behind a
+ * comma. Changes only what the word names; labels_file points into
  * the copy of `text` in `room`.
  *
  * Returns  KRY_ERR_PARSE naming the word it does not know.

@@ -14,7 +14,7 @@ typedef struct kry_coarse kry_coarse;
 
 typedef struct kry_coarse_how {
     kry_coarse_method method;
-    kry_coarse_product product;        /* of a dense inverse */
+    kry_coarse_product product;        /* of a dense inverse; for tests */
     bool singular;                     /* E times ones is zero */
     const kry_cholesky_engine *engine; /* NULL: CHOLMOD if there is one; for tests */
 } kry_coarse_how;
@@ -23,8 +23,7 @@ typedef struct kry_coarse_how {
  * Factor E, which is in double and has both triangles; dense: also form the inverse, rounded to
  * `type`. Waits.
  *
- * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it, and for KRY_COARSE_PACKED where its
- *          kernels do not run;
+ * Returns  KRY_ERR_UNSUPPORTED for KRY_COARSE_PACKED where its kernels do not run;
  *          KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
  *          KRY_ERR_ARGUMENT for numbers that are not finite.
@@ -41,8 +40,7 @@ kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
 kry_status kry_coarse_solve_from(kry_coarse *coarse, const double *numbers, kry_vec *w, kry_vec *c);
 
 typedef struct kry_coarse_info {
-    const char *method;     /* "dense plain", "dense packed", "dense clblast", "cholesky cholmod" or
-                               "... banded" */
+    const char *method;     /* "dense plain" or "packed", "cholesky cholmod" or "banded" */
     double bytes_per_solve; /* least bytes moved, on the device or on the host */
     double bytes_stored;    /* the inverse, or the factor */
 } kry_coarse_info;

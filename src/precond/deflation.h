@@ -21,8 +21,7 @@ typedef struct kry_deflation {
     void *mine;         /* on a part of a team: w on the host, */
     double *sum;        /* and the sum of all parts' */
     kry_vec *t;         /* n */
-    kry_gemv gemv;
-    char text[128]; /* for kry_op_describe */
+    char text[128];     /* for kry_op_describe */
 } kry_deflation;
 
 /* The deflation behind an operator, or NULL. */

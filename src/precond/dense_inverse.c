@@ -131,9 +131,7 @@ done:
 
 kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
 {
-    if (D->product == KRY_COARSE_PACKED) return multiply_packed(D, w, c);
-    if (D->product == KRY_COARSE_FULL) return multiply(D, w, c);
-    return kry_gemv_square(D->G, w, c);
+    return D->product == KRY_COARSE_PACKED ? multiply_packed(D, w, c) : multiply(D, w, c);
 }
 
 double kry_dense_inverse_bytes(const kry_dense_inverse *D)
@@ -179,50 +177,28 @@ done:
     return st;
 }
 
-/* Kry's own product is much faster than CLBlast's: 2 to 29 times on PoCL, 6 times on an H200 for
- * k = 4096. */
 kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product product)
 {
     kry_status st = KRY_OK;
+    bool pack = product == KRY_COARSE_PACKED || (product == KRY_COARSE_OWN && worth_packing(D));
 
-    if ((unsigned)product > KRY_COARSE_CLBLAST)
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_coarse_create: %d is no product", (int)product);
-    D->product = product;
-    if (product == KRY_COARSE_OWN)
-        D->product = worth_packing(D) ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
-    if (D->product == KRY_COARSE_PACKED) st = check_packing(D);
-    if (st == KRY_ERR_UNSUPPORTED && product == KRY_COARSE_OWN)
-        D->product = KRY_COARSE_FULL, st = KRY_OK;
-    return st;
-}
-
-/* Compile and allocate now what a solve needs: kernels of CLBlast take seconds. */
-static kry_status get_ready(kry_dense_inverse *D)
-{
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    kry_vec *w = NULL, *c = NULL;
-
-    if (D->product == KRY_COARSE_FULL) return get_kernel(D, 0, &kernel);
-    if (D->product == KRY_COARSE_PACKED) {
-        int64_t blocks = blocks_of(D->k);
-        return kry_vec_create(D->dev, D->type, TILE * blocks, blocks, &D->part);
-    }
-    TRY(kry_vec_create(D->dev, D->type, D->k, 1, &w));
-    TRY(kry_vec_create(D->dev, D->type, D->k, 1, &c));
-    TRY(kry_dense_inverse_apply(D, w, c));
-done:
-    kry_vec_release(&c);
-    kry_vec_release(&w);
+    if (pack) st = check_packing(D);
+    if (st == KRY_ERR_UNSUPPORTED && product == KRY_COARSE_OWN) pack = false, st = KRY_OK;
+    D->product = pack ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
     return st;
 }
 
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
 {
     kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    int64_t blocks = blocks_of(D->k);
 
     TRY(form(D, solve, user));
-    TRY(get_ready(D));
+    if (D->product == KRY_COARSE_PACKED)
+        TRY(kry_vec_create(D->dev, D->type, TILE * blocks, blocks, &D->part));
+    else
+        TRY(get_kernel(D, 0, &kernel)); /* compile it now */
 done:
     return st;
 }

@@ -7,19 +7,18 @@
 
 #include "operator/op.h"
 
-/* How it is kept and applied. */
+/* How it is kept and multiplied by. */
 typedef enum kry_coarse_product {
-    KRY_COARSE_OWN,    /* by the one of the next two that takes less time */
-    KRY_COARSE_FULL,   /* cl/coarse.cl; one launch reads k^2 numbers */
-    KRY_COARSE_PACKED, /* the same, on GPUs; two launches read half of them */
-    KRY_COARSE_CLBLAST /* for those who time it; kept in full */
+    KRY_COARSE_OWN,   /* the faster of the two */
+    KRY_COARSE_FULL,  /* one launch reads k^2 numbers */
+    KRY_COARSE_PACKED /* GPUs: two launches read half of them */
 } kry_coarse_product;
 
 typedef struct kry_dense_inverse {
     kry_device *dev; /* borrowed */
     kry_type type;
     int64_t k;
-    kry_coarse_product product; /* FULL, PACKED or CLBLAST */
+    kry_coarse_product product; /* FULL or PACKED */
     kry_vec *G;                 /* stride-by-k, or its tiles; NULL: not formed */
     kry_vec *part;              /* packed, TILE-by-blocks-by-blocks: each tile's share of c */
     kry_kernel *tiles, *add;    /* packed; the device's */
