@@ -604,7 +604,7 @@ static void subspace(kry_type type, int64_t first, int64_t k)
     kry_subspace *Z = &subspaces[subspace_count++];
     kry_sum *sum;
     for (int i = 0; i < N; i++) labels[i] = k == 1 ? 0 : (int32_t)(i * k / N);
-    OK(kry_subspace_from_labels(dev, type, N, k, labels, Z));
+    OK(kry_subspace_create(dev, type, N, &(kry_subdomains){ .count = k, .labels = labels }, Z));
     kry_vec *v = vector(type, N, first, 0), *c = vector(type, k, first, 3),
             *s = vector(type, k, (first + 2) % 4, 5), *z = vector(type, N, first, 1);
     for (int i = 0; i < N; i++) w[labels[i]] += entry(i);

@@ -256,7 +256,7 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     D->variant = params->variant;
     D->method = params->coarse;
     D->az = params->az;
-    TRY(kry_subdomains_subspace(subdomains, A, &D->Z));
+    TRY(kry_subspace_create(A->dev, shape.type, shape.rows, subdomains, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));

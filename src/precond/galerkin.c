@@ -9,7 +9,6 @@
  * On a part of a team: A Z of its own rows, and E of all.
  */
 #include "precond/galerkin.h"
-#include "precond/couplings.h"
 #include "sparse/entry_list.h"
 #include <float.h>
 #include <math.h>
