@@ -171,8 +171,8 @@ kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries)
 
     TRY(kry_sparse_select(entries, in_block, f, &blocks));
     TRY(check_diagonal(f, &blocks));
-    if (f->symmetric) TRY(kry_rows_symmetrise(f->who, f->A, &blocks));
     TRY(kry_alloc((size_t)blocks.rows, sizeof *f->d, &f->d));
+    if (f->symmetric) TRY(kry_rows_symmetrise(f->who, f->A, &blocks, f->d));
     TRY(factor_shifted(f, &blocks));
 done:
     kry_sparse_release(&blocks);

@@ -39,20 +39,16 @@ kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i)
 
 /* ---- the factor ------------------------------------------------------------------------------ */
 
-enum { BLOCK = 32 }; /* right-hand sides that a row of L is read for */
-
 typedef struct factor {
     int64_t n;
     int64_t *start; /* n+1: row i of L is L[start[i]] ... L[start[i+1]-1], the diagonal last */
     double *L;
-    double *x; /* n-by-BLOCK, row by row */
 } factor;
 
 static void band_destroy(void *self)
 {
     factor *f = self;
     if (!f) return;
-    free(f->x);
     free(f->L);
     free(f->start);
     free(f);
@@ -75,23 +71,16 @@ static int64_t first_of(const factor *f, int64_t i)
     return i + 1 - (f->start[i + 1] - f->start[i]);
 }
 
-/* Row i of E up to its diagonal, whose columns ascend; L is zero so far. */
-static void copy_row(const factor *f, const kry_sparse *E, int64_t i, double *row)
-{
-    const double *val = E->val;
-
-    for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1] && E->col[e] <= i; e++)
-        row[E->col[e] - first_of(f, i)] = val[e];
-}
-
 static kry_status factorise(factor *f, const kry_sparse *E)
 {
     kry_status st = KRY_OK;
+    const double *val = E->val;
 
     for (int64_t i = 0; i < f->n; i++) {
         double *row = f->L + f->start[i];
         int64_t first = first_of(f, i);
-        copy_row(f, E, i, row);
+        for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1] && E->col[e] <= i; e++)
+            row[E->col[e] - first] = val[e]; /* columns ascend; L is zero so far */
         for (int64_t j = first; j < i; j++) {
             const double *other = f->L + f->start[j];
             int64_t other_first = first_of(f, j), from = first > other_first ? first : other_first;
@@ -115,7 +104,6 @@ static kry_status band_create(const kry_sparse *E, int64_t n, void **self)
     TRY(kry_alloc(1, sizeof *f, &f));
     f->n = n;
     TRY(kry_alloc((size_t)n + 1, sizeof *f->start, &f->start));
-    TRY(kry_alloc((size_t)n * BLOCK, sizeof *f->x, &f->x));
     for (int64_t i = 0; i < n; i++) {
         int64_t e = E->row_ptr[i], first = e < E->row_ptr[i + 1] ? E->col[e] : i;
         f->start[i + 1] = f->start[i] + 1 + (first < i ? i - first : 0);
@@ -129,36 +117,22 @@ done:
     return st;
 }
 
-/* x := (L L')^-1 x for `columns` right-hand sides; element c of row i is x[i * columns + c]. */
-static void solve_rows(const factor *f, double *x, int columns)
-{
-    for (int64_t i = 0; i < f->n; i++) { /* L y = x */
-        const double *row = f->L + f->start[i], *other = x + first_of(f, i) * columns;
-        double *here = x + i * columns, diagonal = f->L[f->start[i + 1] - 1];
-        for (; row < f->L + f->start[i + 1] - 1; row++, other += columns)
-            for (int c = 0; c < columns; c++) here[c] -= *row * other[c];
-        for (int c = 0; c < columns; c++) here[c] /= diagonal;
-    }
-    for (int64_t i = f->n - 1; i >= 0; i--) { /* L' x = y */
-        const double *row = f->L + f->start[i], diagonal = f->L[f->start[i + 1] - 1];
-        double *here = x + i * columns, *other = x + first_of(f, i) * columns;
-        for (int c = 0; c < columns; c++) here[c] /= diagonal;
-        for (; row < f->L + f->start[i + 1] - 1; row++, other += columns)
-            for (int c = 0; c < columns; c++) other[c] -= *row * here[c];
-    }
-}
-
 static kry_status band_solve(void *self, double *x, int64_t columns)
 {
     const factor *f = self;
 
-    for (int64_t done = 0; done < columns; done += BLOCK, x += f->n * BLOCK) {
-        int m = columns - done < BLOCK ? (int)(columns - done) : BLOCK;
-        for (int64_t i = 0; i < f->n; i++)
-            for (int c = 0; c < m; c++) f->x[i * m + c] = x[i + c * f->n];
-        solve_rows(f, f->x, m);
-        for (int64_t i = 0; i < f->n; i++)
-            for (int c = 0; c < m; c++) x[i + c * f->n] = f->x[i * m + c];
+    for (int64_t c = 0; c < columns; c++, x += f->n) {
+        for (int64_t i = 0; i < f->n; i++) { /* L y = x */
+            const double *row = f->L + f->start[i];
+            int64_t first = first_of(f, i);
+            x[i] = (x[i] - dot(row, x + first, i - first)) / row[i - first];
+        }
+        for (int64_t i = f->n - 1; i >= 0; i--) { /* L' x = y */
+            const double *row = f->L + f->start[i];
+            int64_t first = first_of(f, i);
+            x[i] /= row[i - first];
+            for (int64_t j = first; j < i; j++) x[j] -= row[j - first] * x[i];
+        }
     }
     return KRY_OK;
 }
