@@ -10,7 +10,7 @@
  * Source      A. George, J. W. H. Liu, Computer solution of large sparse positive definite systems
  *             (1981): the envelope method, chapter 4
  */
-#include "precond/cholesky.h"
+#include "precond/coarse.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
