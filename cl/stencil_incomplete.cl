@@ -104,7 +104,7 @@
 #else
 #define UPPER_Z(K)
 #endif
-#define INCOMPLETE_POINT(K)                                                             \
+#define INCOMPLETE_POINT(K, GET, BODY)                                                             \
     {                                                                                   \
         T_##K x_i = AT_##K(x, i);                                                       \
         T_##K y_i = HALF_WAY(K, i, ix, iy, iz) +                                        \
@@ -116,25 +116,8 @@
         PUT_MIXED(K, y_i)                                                               \
     }
 
-// As in the sweeps, but the point after a vector is inside, too: its lower neighbours are asked
-// for.
-#define INCOMPLETE                                                                      \
-    const int plane = nx * ny, last = (int)chunk_end(work);                             \
-    for (int i = (int)chunk_begin(work); i < last;) {                                   \
-        const int iy = i / nx % ny, iz = i / plane, row = i - i % nx;                   \
-        const int row_end = min(row + nx, last), inner_end = min(row_end, row + nx - 2); \
-        while (i < row_end) {                                                           \
-            if (i > row && i + LANES <= inner_end) {                                    \
-                const int ix = 1; /* inside */                                          \
-                INCOMPLETE_POINT(MANY)                                                  \
-                i += LANES;                                                             \
-            } else {                                                                    \
-                const int ix = i - row;                                                 \
-                INCOMPLETE_POINT(ONE)                                                   \
-                i++;                                                                    \
-            }                                                                           \
-        }                                                                               \
-    }
+// The point after a vector is inside, too: its lower neighbours are asked for.
+#define INCOMPLETE SWEEP_ROWS(2, INCOMPLETE_POINT, , )
 
 #else
 
