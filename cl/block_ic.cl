@@ -115,59 +115,37 @@ void store_tile(int t, int end, int rows, long n, long at, global const REAL *re
 // Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
 #define TILE 64
 
-// y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1
-void forward_tile(int t, int end, int m, global const int *restrict diagonal,
-                  global const STORED *restrict lower, global REAL *y)
+// y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1; or, going back,
+// of U_j,j+offset y_j+offset for the rows end - 1 ... t.
+void solve_tile(const int back, int t, int end, int rows, int m, global const int *restrict diagonal,
+                global const STORED *restrict factor, global REAL *y)
 {
+    const int from = back ? end - 1 : t, until = back ? t - 1 : end, on = back ? -1 : 1;
     int near = 0;
     while (near < m && diagonal[2 * near] < TILE) near++;
     for (int k = near; k < m; k++) {
-        int offset = diagonal[2 * k];
-        global const STORED *l = lower + (long)diagonal[2 * k + 1] * STRIDE;
-        for (int j = max(t, offset); j < end; j++)
-            PUT(GET(y, j) - FACTOR(l, j - offset) * GET(y, j - offset), j, y);
+        const int offset = diagonal[2 * k], first = back ? t : max(t, offset);
+        const int last = back ? min(end, rows - offset) : end, to = back ? offset : -offset;
+        global const STORED *f = factor + (long)diagonal[2 * k + 1] * STRIDE;
+        for (int j = first; j < last; j++)
+            PUT(GET(y, j) - FACTOR(f, back ? j : j + to) * GET(y, j + to), j, y);
     }
     if (near == 1 && diagonal[0] == 1) {
-        LANES last = t ? GET(y, t - 1) : 0;
-        for (int j = t; j < end; j++) {
-            last = j ? GET(y, j) - FACTOR(lower, j - 1) * last : GET(y, 0);
+        int begins = back ? end == rows : t == 0, j = from;
+        LANES last = begins ? 0 : GET(y, from - on);
+        if (begins) last = GET(y, j), j += on;
+        for (; j != until; j += on) {
+            last = GET(y, j) - FACTOR(factor, back ? j : j - 1) * last;
             PUT(last, j, y);
         }
     } else if (near) {
-        for (int j = t; j < end; j++) {
+        for (int j = from; j != until; j += on) {
+            const int most = back ? rows - 1 - j : j; // offset
             LANES sum = GET(y, j);
-            for (int k = 0; k < near && diagonal[2 * k] <= j; k++) {
-                int c = j - diagonal[2 * k];
-                sum -= FACTOR(lower, diagonal[2 * k + 1] + c) * GET(y, c);
+            for (int k = 0; k < near && diagonal[2 * k] <= most; k++) {
+                int c = j - on * diagonal[2 * k];
+                sum -= FACTOR(factor, diagonal[2 * k + 1] + (back ? j : c)) * GET(y, c);
             }
-            PUT(sum, j, y);
-        }
-    }
-}
-
-// y_j := y_j - sum over diagonals U_j,j+offset y_j+offset for the rows end - 1 ... t
-void back_tile(int t, int end, int rows, int m, global const int *restrict diagonal,
-               global const STORED *restrict upper, global REAL *y)
-{
-    int near = 0;
-    while (near < m && diagonal[2 * near] < TILE) near++;
-    for (int k = near; k < m; k++) {
-        int offset = diagonal[2 * k];
-        global const STORED *u = upper + (long)diagonal[2 * k + 1] * STRIDE;
-        for (int j = t; j < min(end, rows - offset); j++)
-            PUT(GET(y, j) - FACTOR(u, j) * GET(y, j + offset), j, y);
-    }
-    if (near == 1 && diagonal[0] == 1) {
-        LANES last = end < rows ? GET(y, end) : 0;
-        for (int j = end - 1; j >= t; j--) {
-            last = j + 1 < rows ? GET(y, j) - FACTOR(upper, j) * last : GET(y, j);
-            PUT(last, j, y);
-        }
-    } else if (near) {
-        for (int j = end - 1; j >= t; j--) {
-            LANES sum = GET(y, j);
-            for (int k = 0; k < near && j + diagonal[2 * k] < rows; k++)
-                sum -= FACTOR(upper, diagonal[2 * k + 1] + j) * GET(y, j + diagonal[2 * k]);
             PUT(sum, j, y);
         }
     }
@@ -190,12 +168,12 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
         for (int t = 0; t < rows; t += TILE) {
             int end = min(t + TILE, rows);
             load_tile(t, end, rows, n, at, r, y);
-            forward_tile(t, end, m, diagonal, l, y);
+            solve_tile(0, t, end, rows, m, diagonal, l, y);
         }
         for (int t = (rows - 1) / TILE * TILE; t >= 0; t -= TILE) {
             int end = min(t + TILE, rows);
             for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
-            back_tile(t, end, rows, m, diagonal, u, y);
+            solve_tile(1, t, end, rows, m, diagonal, u, y);
             store_tile(t, end, rows, n, at, y, z);
         }
     }
@@ -241,6 +219,40 @@ REAL scan_piece(const piece *p, REAL *carry, local REAL *all)
     return in;
 }
 
+// A sweep over the rows of a block in pieces of `step`: forward with f = L, from x to y; or back with
+// f = U, on by D^-1 y.
+void solve_pieces(const int back, int length, int step, int m, global const int *restrict diagonal,
+                  global const STORED *restrict f, global const STORED *restrict d, REAL by,
+                  global const REAL *restrict x, global REAL *y, local REAL *all)
+{
+    const int chain = m && diagonal[0] == 1, each = (step + WG - 1) / WG;
+    REAL carry = 0;
+    piece p;
+    int t = 0;
+    do { // rows are counted in the order of the sweep
+        int first = t + (int)get_local_id(0) * each, end = min(t + step, length);
+        for (int i = 0; i < EACH_ITEM; i++) {
+            int row = first + i, j = back ? length - 1 - row : row;
+            p.a[i] = 1, p.b[i] = 0;
+            if (i >= each || row >= end) continue;
+            REAL sum = back ? by * ONE_OF(d, j) * y[j] : x[j];
+            for (int k = chain; k < m && diagonal[2 * k] <= row; k++) {
+                int c = back ? j + diagonal[2 * k] : j - diagonal[2 * k];
+                sum -= ONE_OF(f, diagonal[2 * k + 1] + (back ? j : c)) * y[c];
+            }
+            p.a[i] = chain && row ? -ONE_OF(f, back ? j : j - 1) : 0, p.b[i] = sum;
+        }
+        REAL last = scan_piece(&p, &carry, all);
+        for (int i = 0; i < EACH_ITEM; i++) {
+            int row = first + i;
+            last = p.a[i] * last + p.b[i];
+            if (i < each && row < end) y[back ? length - 1 - row : row] = last;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        t += step;
+    } while (t < length);
+}
+
 kernel void block_pieces(long n, int rows, int blocks, int m, global const int *restrict diagonal,
                          global const int *restrict slot, long record, long upper_at,
                          long inverse_at, global const STORED *restrict factor, ACC scale,
@@ -249,55 +261,16 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
 {
     local REAL all[4 * WG];
     const REAL by = (REAL)scale;
-    int chain = m && diagonal[0] == 1, b = get_group_id(0), each = (step + WG - 1) / WG;
+    int b = get_group_id(0);
 
     do {
         long at = (long)b * rows;
-        int length = (int)min((long)rows, n - at), t = 0;
+        int length = (int)min((long)rows, n - at);
         global const STORED *l = factor + slot[b] * record, *u = l + upper_at, *d = l + inverse_at;
         global const REAL *x = r + r_first + at;
         global REAL *y = z + z_first + at;
-        REAL carry = 0;
-        piece p;
-        do { // forward: items in the order of rows
-            int first = t + (int)get_local_id(0) * each, end = min(t + step, length);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                int j = first + i;
-                p.a[i] = 1, p.b[i] = 0;
-                if (i >= each || j >= end) continue;
-                REAL sum = x[j];
-                for (int k = chain; k < m && diagonal[2 * k] <= j; k++)
-                    sum -= ONE_OF(l, diagonal[2 * k + 1] + j - diagonal[2 * k]) * y[j - diagonal[2 * k]];
-                p.a[i] = chain && j ? -ONE_OF(l, j - 1) : 0, p.b[i] = sum;
-            }
-            REAL last = scan_piece(&p, &carry, all);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                last = p.a[i] * last + p.b[i];
-                if (i < each && first + i < end) y[first + i] = last;
-            }
-            barrier(CLK_GLOBAL_MEM_FENCE);
-            t += step;
-        } while (t < length);
-        carry = 0, t = length;
-        do { // back: items and their rows in the opposite order
-            int first = t - 1 - (int)get_local_id(0) * each, end = max(t - step, 0);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                int j = first - i;
-                p.a[i] = 1, p.b[i] = 0;
-                if (i >= each || j < end) continue;
-                REAL sum = by * ONE_OF(d, j) * y[j];
-                for (int k = chain; k < m && j + diagonal[2 * k] < length; k++)
-                    sum -= ONE_OF(u, diagonal[2 * k + 1] + j) * y[j + diagonal[2 * k]];
-                p.a[i] = chain && j + 1 < length ? -ONE_OF(u, j) : 0, p.b[i] = sum;
-            }
-            REAL last = scan_piece(&p, &carry, all);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                last = p.a[i] * last + p.b[i];
-                if (i < each && first - i >= end) y[first - i] = last;
-            }
-            barrier(CLK_GLOBAL_MEM_FENCE);
-            t -= step;
-        } while (t > 0);
+        solve_pieces(0, length, step, m, diagonal, l, d, by, x, y, all);
+        solve_pieces(1, length, step, m, diagonal, u, d, by, x, y, all);
         b += (int)get_num_groups(0);
     } while (b < blocks);
 }

@@ -185,8 +185,8 @@ static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
     M->inverse = next, next = NULL;
     M->scale = scale, scale = NULL;
 done:
-    if (scale) kry_buffer_release(dev, &scale);
-    if (next) kry_buffer_release(dev, &next);
+    kry_buffer_release(dev, &scale);
+    kry_buffer_release(dev, &next);
     free(scales), free(host);
     return st;
 }
@@ -255,8 +255,8 @@ static void block_jacobi_destroy(void *self)
 {
     block_jacobi *M = self;
     if (!M) return;
-    if (M->inverse) kry_buffer_release(M->A->dev, &M->inverse);
-    if (M->scale) kry_buffer_release(M->A->dev, &M->scale);
+    kry_buffer_release(M->A->dev, &M->inverse);
+    kry_buffer_release(M->A->dev, &M->scale);
     kry_op_release(&M->A);
     free(M);
 }

@@ -198,6 +198,6 @@ done:
 
 void kry_dense_inverse_release(kry_dense_inverse *D)
 {
-    if (D->part) kry_buffer_release(D->dev, &D->part);
-    if (D->G) kry_buffer_release(D->dev, &D->G);
+    kry_buffer_release(D->dev, &D->part);
+    kry_buffer_release(D->dev, &D->G);
 }

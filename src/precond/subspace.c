@@ -135,19 +135,19 @@ static kry_status make_kernels(kry_subspace *Z)
 {
     kry_status st = KRY_OK;
     char defines[64];
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } all[] = { { Z->part ? "deflation_segments" : "deflation_restrict", &Z->kernel.restrict_ },
+                { "deflation_finish", &Z->kernel.finish },
+                { "deflation_prolong", &Z->kernel.prolong },
+                { "deflation_correct", &Z->kernel.correct },
+                { "deflation_add", &Z->kernel.add } };
 
     snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d", narrow(Z) ? "ushort" : "int",
              Z->dev->info.cpu_kernels ? 1 : tile_of(Z));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines,
-                       Z->part ? "deflation_segments" : "deflation_restrict",
-                       &Z->kernel.restrict_));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish",
-                       &Z->kernel.finish));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong",
-                       &Z->kernel.prolong));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct",
-                       &Z->kernel.correct));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->kernel.add));
+    for (size_t i = 0; i < COUNT(all); i++)
+        TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
     return st;
 }
