@@ -1,24 +1,22 @@
 // block_ic.cl - z := (L D U)^-1 r of diagonal blocks, L and U unit triangular: a forward sweep, a
 // scaling, a back sweep.
 //
-// Host file: src/precond/block_solve.c, which lays the factors out. Blocks have `rows` consecutive
-// rows, the last one what is left of n. STRIDE blocks make a bundle: the numbers of theirs that
-// belong to one place of the factors are neighbours, so that a vector (CPUs, STRIDE 8) or
-// neighbouring work-items (GPUs) go through STRIDE blocks at the same time. Bundles with equal
-// factors share a `slot`. CPUs walk bundles one after the other, with STRIDE 1 if blocks are few.
+// Host: src/precond/block_solve.c. Blocks have `rows` consecutive rows, the last one what is left of
+// n. STRIDE blocks make a bundle: their numbers at one place of the factors are neighbours, so that a
+// vector (CPUs, STRIDE 8) or neighbouring work-items (GPUs) solve with STRIDE blocks at the same time.
+// CPUs walk bundles one after the other, with STRIDE 1 if blocks are few.
 //
 // block_diagonals  CPUs: L and U have few diagonals
-// block_pieces     GPUs: the same; a group to a block, of which STRIDE is 1
+// block_pieces     GPUs: the same; a group to a block, STRIDE is 1
 // block_rows       any structure: rows with column indices, padded to the longest of the bundle
-// block_rows_transposed   the same factors, transposed
 //
-// Diagonals: pairs (offset, begin), offsets ascending; a slot has `record` numbers (of each of the
-// STRIDE blocks), of which those of L begin at lower_at, of U at upper_at, and D^-1 at inverse_at.
-// Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: the same place for both
-// if U = L', and with the two exchanged it is the transpose that is solved with.
-
-// STORED    type of the factors' numbers, REAL unless told otherwise; HALVES: they are halves. D^-1 is
-//           stored without a power of two, `scale`
+// Diagonals: pairs (offset, begin), offsets ascending. A bundle's numbers are in its `slot`, of
+// `record` numbers for each of the STRIDE blocks: those of L, from upper_at on those of U, from
+// inverse_at on D^-1. Number begin + c of a diagonal is L[c + offset][c], or U[c][c + offset]: if
+// U = L', it is the same place, and upper_at is 0.
+//
+// STORED    type of the factors' numbers, REAL unless defined; with HALVES they are halves. `scale`
+//           times what is stored of D^-1 is D^-1
 
 #ifndef STORED
 #define STORED REAL
@@ -31,33 +29,28 @@
 #define EIGHT_OF(p, i) vload8(i, p)
 #endif
 #if defined(KRY_CPU) && STRIDE == 8
-#define FACTOR(p, i)   KRY_JOIN(convert_, LANES)(EIGHT_OF(p, i))
-#else
-#define FACTOR(p, i)   ONE_OF(p, (long)(i) * STRIDE + LANE)
-#endif
-
-#if defined(KRY_CPU) && STRIDE == 8
-#define LANES          KRY_JOIN(REAL, 8)
-#define GET(p, i)      vload8(i, p)
-#define PUT(v, i, p)   vstore8(v, i, p)
-#define LANE           0
-#define SPREAD(AT)     (LANES)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7))
+#define LANES        KRY_JOIN(REAL, 8)
+#define GET(p, i)    vload8(i, p)
+#define PUT(v, i, p) vstore8(v, i, p)
+#define FACTOR(p, i) KRY_JOIN(convert_, LANES)(EIGHT_OF(p, i))
+#define SPREAD(AT)   (LANES)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7))
 #define EACH(DO, v)                                             \
     {                                                           \
         DO(0, (v).s0) DO(1, (v).s1) DO(2, (v).s2) DO(3, (v).s3) \
         DO(4, (v).s4) DO(5, (v).s5) DO(6, (v).s6) DO(7, (v).s7) \
     }
 #else
-#define LANES          REAL
-#define GET(p, i)      (p)[(long)(i) * STRIDE + LANE]
-#define PUT(v, i, p)   ((p)[(long)(i) * STRIDE + LANE] = (v))
 #ifdef KRY_CPU
-#define LANE           0
+#define LANE         0
 #else
-#define LANE           ((int)(get_global_id(0) % STRIDE))
+#define LANE         ((int)(get_global_id(0) % STRIDE))
 #endif
-#define SPREAD(AT)     AT(LANE)
-#define EACH(DO, v)    { DO(LANE, v) }
+#define LANES        REAL
+#define GET(p, i)    (p)[(long)(i) * STRIDE + LANE]
+#define PUT(v, i, p) ((p)[(long)(i) * STRIDE + LANE] = (v))
+#define FACTOR(p, i) ONE_OF(p, (long)(i) * STRIDE + LANE)
+#define SPREAD(AT)   AT(LANE)
+#define EACH(DO, v)  { DO(LANE, v) }
 #endif
 
 // Row j of the bundle's blocks, from a vector; `at` is the first row of its first block.
@@ -117,66 +110,42 @@ void store_tile(int t, int end, int rows, long n, long at, global const REAL *re
     for (; j < end; j++) store_rows(GET(y, j), z, at, rows, j, n);
 }
 
-#ifdef KRY_CPU
-
-#ifdef DIAGONALS
+#if defined(KRY_CPU) && defined(DIAGONALS)
 
 // Rows of a tile stay in the first cache, so that its passes cost no more than their arithmetic.
 #define TILE 64
 
-// y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1
-void forward_tile(int t, int end, int m, global const int *restrict diagonal,
-                  global const STORED *restrict lower, global REAL *y)
+// y_j := y_j - sum over diagonals L_j,j-offset y_j-offset for the rows t ... end - 1; or, going back,
+// of U_j,j+offset y_j+offset for the rows end - 1 ... t.
+void solve_tile(const int back, int t, int end, int rows, int m, global const int *restrict diagonal,
+                global const STORED *restrict factor, global REAL *y)
 {
+    const int from = back ? end - 1 : t, until = back ? t - 1 : end, on = back ? -1 : 1;
     int near = 0;
     while (near < m && diagonal[2 * near] < TILE) near++;
     for (int k = near; k < m; k++) {
-        int offset = diagonal[2 * k];
-        global const STORED *l = lower + (long)diagonal[2 * k + 1] * STRIDE;
-        for (int j = max(t, offset); j < end; j++)
-            PUT(GET(y, j) - FACTOR(l, j - offset) * GET(y, j - offset), j, y);
+        const int offset = diagonal[2 * k], first = back ? t : max(t, offset);
+        const int last = back ? min(end, rows - offset) : end, to = back ? offset : -offset;
+        global const STORED *f = factor + (long)diagonal[2 * k + 1] * STRIDE;
+        for (int j = first; j < last; j++)
+            PUT(GET(y, j) - FACTOR(f, back ? j : j + to) * GET(y, j + to), j, y);
     }
     if (near == 1 && diagonal[0] == 1) {
-        LANES last = t ? GET(y, t - 1) : 0;
-        for (int j = t; j < end; j++) {
-            last = j ? GET(y, j) - FACTOR(lower, j - 1) * last : GET(y, 0);
+        int begins = back ? end == rows : t == 0, j = from;
+        LANES last = begins ? 0 : GET(y, from - on);
+        if (begins) last = GET(y, j), j += on;
+        for (; j != until; j += on) {
+            last = GET(y, j) - FACTOR(factor, back ? j : j - 1) * last;
             PUT(last, j, y);
         }
     } else if (near) {
-        for (int j = t; j < end; j++) {
+        for (int j = from; j != until; j += on) {
+            const int most = back ? rows - 1 - j : j; // offset
             LANES sum = GET(y, j);
-            for (int k = 0; k < near && diagonal[2 * k] <= j; k++) {
-                int c = j - diagonal[2 * k];
-                sum -= FACTOR(lower, diagonal[2 * k + 1] + c) * GET(y, c);
+            for (int k = 0; k < near && diagonal[2 * k] <= most; k++) {
+                int c = j - on * diagonal[2 * k];
+                sum -= FACTOR(factor, diagonal[2 * k + 1] + (back ? j : c)) * GET(y, c);
             }
-            PUT(sum, j, y);
-        }
-    }
-}
-
-// y_j := y_j - sum over diagonals U_j,j+offset y_j+offset for the rows end - 1 ... t
-void back_tile(int t, int end, int rows, int m, global const int *restrict diagonal,
-               global const STORED *restrict upper, global REAL *y)
-{
-    int near = 0;
-    while (near < m && diagonal[2 * near] < TILE) near++;
-    for (int k = near; k < m; k++) {
-        int offset = diagonal[2 * k];
-        global const STORED *u = upper + (long)diagonal[2 * k + 1] * STRIDE;
-        for (int j = t; j < min(end, rows - offset); j++)
-            PUT(GET(y, j) - FACTOR(u, j) * GET(y, j + offset), j, y);
-    }
-    if (near == 1 && diagonal[0] == 1) {
-        LANES last = end < rows ? GET(y, end) : 0;
-        for (int j = end - 1; j >= t; j--) {
-            last = j + 1 < rows ? GET(y, j) - FACTOR(upper, j) * last : GET(y, j);
-            PUT(last, j, y);
-        }
-    } else if (near) {
-        for (int j = end - 1; j >= t; j--) {
-            LANES sum = GET(y, j);
-            for (int k = 0; k < near && j + diagonal[2 * k] < rows; k++)
-                sum -= FACTOR(upper, diagonal[2 * k + 1] + j) * GET(y, j + diagonal[2 * k]);
             PUT(sum, j, y);
         }
     }
@@ -184,7 +153,7 @@ void back_tile(int t, int end, int rows, int m, global const int *restrict diago
 
 kernel void block_diagonals(long n, int rows, int bundles, int m,
                             global const int *restrict diagonal, global const int *restrict slot,
-                            long record, long lower_at, long upper_at, long inverse_at,
+                            long record, long upper_at, long inverse_at,
                             global const STORED *restrict factor, ACC scale, global REAL *restrict scratch,
                             global const REAL *restrict r, long r_first, global REAL *restrict z,
                             long z_first)
@@ -194,28 +163,23 @@ kernel void block_diagonals(long n, int rows, int bundles, int m,
     r += r_first, z += z_first;
     FOR_EACH(b, bundles) {
         long at = b * STRIDE * rows;
-        global const STORED *at_slot = factor + slot[b] * record * STRIDE;
-        global const STORED *l = at_slot + lower_at * STRIDE, *u = at_slot + upper_at * STRIDE;
-        global const STORED *d = at_slot + inverse_at * STRIDE;
+        global const STORED *l = factor + slot[b] * record * STRIDE;
+        global const STORED *u = l + upper_at * STRIDE, *d = l + inverse_at * STRIDE;
         for (int t = 0; t < rows; t += TILE) {
             int end = min(t + TILE, rows);
             load_tile(t, end, rows, n, at, r, y);
-            forward_tile(t, end, m, diagonal, l, y);
+            solve_tile(0, t, end, rows, m, diagonal, l, y);
         }
         for (int t = (rows - 1) / TILE * TILE; t >= 0; t -= TILE) {
             int end = min(t + TILE, rows);
             for (int j = t; j < end; j++) PUT(by * FACTOR(d, j) * GET(y, j), j, y);
-            back_tile(t, end, rows, m, diagonal, u, y);
+            solve_tile(1, t, end, rows, m, diagonal, u, y);
             store_tile(t, end, rows, n, at, y, z);
         }
     }
 }
 
-#endif // DIAGONALS
-
-#else // GPUs
-
-#ifdef DIAGONALS
+#elif defined(DIAGONALS) // GPUs
 
 // A piece of `step` rows at a time, EACH_ITEM neighbours to a work-item. No diagonal but the first
 // has an offset below `step`, so that what they take away is known before the piece; along the
@@ -255,74 +219,63 @@ REAL scan_piece(const piece *p, REAL *carry, local REAL *all)
     return in;
 }
 
+// A sweep over the rows of a block in pieces of `step`: forward with f = L, from x to y; or back with
+// f = U, on by D^-1 y.
+void solve_pieces(const int back, int length, int step, int m, global const int *restrict diagonal,
+                  global const STORED *restrict f, global const STORED *restrict d, REAL by,
+                  global const REAL *restrict x, global REAL *y, local REAL *all)
+{
+    const int chain = m && diagonal[0] == 1, each = (step + WG - 1) / WG;
+    REAL carry = 0;
+    piece p;
+    int t = 0;
+    do { // rows are counted in the order of the sweep
+        int first = t + (int)get_local_id(0) * each, end = min(t + step, length);
+        for (int i = 0; i < EACH_ITEM; i++) {
+            int row = first + i, j = back ? length - 1 - row : row;
+            p.a[i] = 1, p.b[i] = 0;
+            if (i >= each || row >= end) continue;
+            REAL sum = back ? by * ONE_OF(d, j) * y[j] : x[j];
+            for (int k = chain; k < m && diagonal[2 * k] <= row; k++) {
+                int c = back ? j + diagonal[2 * k] : j - diagonal[2 * k];
+                sum -= ONE_OF(f, diagonal[2 * k + 1] + (back ? j : c)) * y[c];
+            }
+            p.a[i] = chain && row ? -ONE_OF(f, back ? j : j - 1) : 0, p.b[i] = sum;
+        }
+        REAL last = scan_piece(&p, &carry, all);
+        for (int i = 0; i < EACH_ITEM; i++) {
+            int row = first + i;
+            last = p.a[i] * last + p.b[i];
+            if (i < each && row < end) y[back ? length - 1 - row : row] = last;
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        t += step;
+    } while (t < length);
+}
+
 kernel void block_pieces(long n, int rows, int blocks, int m, global const int *restrict diagonal,
-                         global const int *restrict slot, long record, long lower_at,
-                         long upper_at, long inverse_at, global const STORED *restrict factor, ACC scale,
+                         global const int *restrict slot, long record, long upper_at,
+                         long inverse_at, global const STORED *restrict factor, ACC scale,
                          int step, global const REAL *restrict r, long r_first, global REAL *z,
                          long z_first)
 {
     local REAL all[4 * WG];
     const REAL by = (REAL)scale;
-    int chain = m && diagonal[0] == 1, b = get_group_id(0), each = (step + WG - 1) / WG;
+    int b = get_group_id(0);
 
     do {
         long at = (long)b * rows;
-        int length = (int)min((long)rows, n - at), t = 0;
-        global const STORED *at_slot = factor + slot[b] * record;
-        global const STORED *l = at_slot + lower_at, *u = at_slot + upper_at;
-        global const STORED *d = at_slot + inverse_at;
+        int length = (int)min((long)rows, n - at);
+        global const STORED *l = factor + slot[b] * record, *u = l + upper_at, *d = l + inverse_at;
         global const REAL *x = r + r_first + at;
         global REAL *y = z + z_first + at;
-        REAL carry = 0;
-        piece p;
-        do { // forward: items in the order of rows
-            int first = t + (int)get_local_id(0) * each, end = min(t + step, length);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                int j = first + i;
-                p.a[i] = 1, p.b[i] = 0;
-                if (i >= each || j >= end) continue;
-                REAL sum = x[j];
-                for (int k = chain; k < m && diagonal[2 * k] <= j; k++)
-                    sum -= ONE_OF(l, diagonal[2 * k + 1] + j - diagonal[2 * k]) * y[j - diagonal[2 * k]];
-                p.a[i] = chain && j ? -ONE_OF(l, j - 1) : 0, p.b[i] = sum;
-            }
-            REAL last = scan_piece(&p, &carry, all);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                last = p.a[i] * last + p.b[i];
-                if (i < each && first + i < end) y[first + i] = last;
-            }
-            barrier(CLK_GLOBAL_MEM_FENCE);
-            t += step;
-        } while (t < length);
-        carry = 0, t = length;
-        do { // back: items and their rows in the opposite order
-            int first = t - 1 - (int)get_local_id(0) * each, end = max(t - step, 0);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                int j = first - i;
-                p.a[i] = 1, p.b[i] = 0;
-                if (i >= each || j < end) continue;
-                REAL sum = by * ONE_OF(d, j) * y[j];
-                for (int k = chain; k < m && j + diagonal[2 * k] < length; k++)
-                    sum -= ONE_OF(u, diagonal[2 * k + 1] + j) * y[j + diagonal[2 * k]];
-                p.a[i] = chain && j + 1 < length ? -ONE_OF(u, j) : 0, p.b[i] = sum;
-            }
-            REAL last = scan_piece(&p, &carry, all);
-            for (int i = 0; i < EACH_ITEM; i++) {
-                last = p.a[i] * last + p.b[i];
-                if (i < each && first - i >= end) y[first - i] = last;
-            }
-            barrier(CLK_GLOBAL_MEM_FENCE);
-            t -= step;
-        } while (t > 0);
+        solve_pieces(0, length, step, m, diagonal, l, d, by, x, y, all);
+        solve_pieces(1, length, step, m, diagonal, u, d, by, x, y, all);
         b += (int)get_num_groups(0);
     } while (b < blocks);
 }
 
-#endif // DIAGONALS
-
-#endif
-
-#ifndef DIAGONALS
+#else // rows
 
 // Bundles of this walker: a group of a CPU, STRIDE work-items of a GPU.
 #ifdef KRY_CPU
@@ -340,7 +293,6 @@ kernel void block_pieces(long n, int rows, int blocks, int m, global const int *
     for (long i_##e = (b) * rows + (j), e = begin[i_##e]; e < begin[i_##e + 1]; e++)
 
 #define AT_COLUMN(l) y[(long)col[e * STRIDE + l] * STRIDE + l]
-#define TAKE(l, s)   AT_COLUMN(l) -= s;
 
 kernel void block_rows(long n, int rows, int bundles, global const int *restrict lower_begin,
                        global const int *restrict lower_col, global const STORED *restrict lower,
@@ -352,7 +304,7 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
 {
     global REAL *y = scratch + WALKER * (long)rows * STRIDE;
     const REAL by = (REAL)scale;
-    global const int *restrict col = lower_col;
+    global const int *restrict col;
     r += r_first, z += z_first;
     FOR_BUNDLES(b, bundles) {
         long at = b * STRIDE * rows;
@@ -368,46 +320,6 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
             LANES sum = by * FACTOR(inverse, b * rows + j) * GET(y, j);
             ENTRIES(e, upper_begin, b, j) sum -= FACTOR(upper, e) * SPREAD(AT_COLUMN);
             PUT(sum, j, y);
-        }
-        store_tile(0, rows, rows, n, at, y, z);
-    }
-}
-
-// U' y = r and L' z = D^-1 y: rows of U and L are columns now, taken away once their y is known.
-kernel void block_rows_transposed(long n, int rows, int bundles,
-                                  global const int *restrict lower_begin,
-                                  global const int *restrict lower_col,
-                                  global const STORED *restrict lower,
-                                  global const int *restrict upper_begin,
-                                  global const int *restrict upper_col,
-                                  global const STORED *restrict upper,
-                                  global const STORED *restrict inverse, ACC scale,
-                                  global REAL *restrict scratch, global const REAL *restrict r,
-                                  long r_first, global REAL *restrict z, long z_first)
-{
-    global REAL *y = scratch + WALKER * (long)rows * STRIDE;
-    const REAL by = (REAL)scale;
-    global const int *restrict col = upper_col;
-    r += r_first, z += z_first;
-    FOR_BUNDLES(b, bundles) {
-        long at = b * STRIDE * rows;
-        load_tile(0, rows, rows, n, at, r, y);
-        col = upper_col;
-        for (int j = 0; j < rows; j++) {
-            LANES known = GET(y, j);
-            ENTRIES(e, upper_begin, b, j) {
-                LANES part = FACTOR(upper, e) * known;
-                EACH(TAKE, part)
-            }
-            PUT(by * FACTOR(inverse, b * rows + j) * known, j, y);
-        }
-        col = lower_col;
-        for (int j = rows - 1; j >= 0; j--) {
-            LANES known = GET(y, j);
-            ENTRIES(e, lower_begin, b, j) {
-                LANES part = FACTOR(lower, e) * known;
-                EACH(TAKE, part)
-            }
         }
         store_tile(0, rows, rows, n, at, y, z);
     }

@@ -104,7 +104,7 @@
 #else
 #define UPPER_Z(K)
 #endif
-#define INCOMPLETE_POINT(K)                                                             \
+#define INCOMPLETE_POINT(K, GET, BODY)                                                             \
     {                                                                                   \
         T_##K x_i = AT_##K(x, i);                                                       \
         T_##K y_i = HALF_WAY(K, i, ix, iy, iz) +                                        \
@@ -116,25 +116,8 @@
         PUT_MIXED(K, y_i)                                                               \
     }
 
-// As in the sweeps, but the point after a vector is inside, too: its lower neighbours are asked
-// for.
-#define INCOMPLETE                                                                      \
-    const int plane = nx * ny, last = (int)chunk_end(work);                             \
-    for (int i = (int)chunk_begin(work); i < last;) {                                   \
-        const int iy = i / nx % ny, iz = i / plane, row = i - i % nx;                   \
-        const int row_end = min(row + nx, last), inner_end = min(row_end, row + nx - 2); \
-        while (i < row_end) {                                                           \
-            if (i > row && i + LANES <= inner_end) {                                    \
-                const int ix = 1; /* inside */                                          \
-                INCOMPLETE_POINT(MANY)                                                  \
-                i += LANES;                                                             \
-            } else {                                                                    \
-                const int ix = i - row;                                                 \
-                INCOMPLETE_POINT(ONE)                                                   \
-                i++;                                                                    \
-            }                                                                           \
-        }                                                                               \
-    }
+// The point after a vector is inside, too: its lower neighbours are asked for.
+#define INCOMPLETE SWEEP_ROWS(2, INCOMPLETE_POINT, , )
 
 #else
 
@@ -200,25 +183,18 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 // What wraps stands first in a sum, so that its branches do not part the rest.
 #define FIRST_WEST(K, j) WRAP_X(AT_LAST_##K(FIRST_X((j) + LANES - 1, ix + LANES - 1)))
 
-// The last axis: a column goes along it.
 #if AXES == 3
-#define ALONG               iz
-#define COUNT               nz
-#define STRIDE              plane
-#define FACE_AHEAD          FACE_Z
-#define WRAP_AHEAD          WRAP_Z
-#define FIRST_AHEAD         FIRST_Z
-#define LAST_AHEAD          LAST_Z
+#define FACE_LAST           FACE_Z
+#define WRAP_LAST           WRAP_Z
+#define FIRST_OF_LAST       FIRST_Z
+#define LAST_OF_LAST        LAST_Z
 #define PLUS_SOUTH(K, j)    +LOWER_SOUTH(K, j)
 #define FIRST_SOUTH(K, j)   WRAP_Y(FIRST_Y(K, j, iy))
 #else
-#define ALONG               iy
-#define COUNT               ny
-#define STRIDE              nx
-#define FACE_AHEAD          FACE_Y
-#define WRAP_AHEAD          WRAP_Y
-#define FIRST_AHEAD         FIRST_Y
-#define LAST_AHEAD          LAST_Y
+#define FACE_LAST           FACE_Y
+#define WRAP_LAST           WRAP_Y
+#define FIRST_OF_LAST       FIRST_Y
+#define LAST_OF_LAST        LAST_Y
 #define PLUS_SOUTH(K, j)
 #define FIRST_SOUTH(K, j)
 #endif
@@ -247,7 +223,7 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 
 #if XH == PERIODIC || YH == PERIODIC || ZH == PERIODIC
 #define FROM_LAST(K) \
-    NOTHING(K) WRAP_X(AT_FIRST_##K(LAST_X)) LAST_NORTH(K) WRAP_AHEAD(LAST_AHEAD(K)) +
+    NOTHING(K) WRAP_X(AT_FIRST_##K(LAST_X)) LAST_NORTH(K) WRAP_LAST(LAST_OF_LAST(K)) +
 #else
 #define FROM_LAST(K)
 #endif
@@ -255,17 +231,17 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
 // w, e, n, a, b: west, east, north, ahead, behind. f, d, x, s, h: the face between, and D^-1, x,
 // D^-1 x, D^-1 K x there.
 #define STEP_INCOMPLETE(K, x_a, is)                                                     \
-    const int more = ALONG < COUNT - 1, a = i + (more ? STRIDE : 0), e = i + east;      \
+    const int more = LAST_AT < LAST_SIZE - 1, a = i + (more ? LAYER : 0), e = i + east;      \
     T_##K d_a = INVERSE(K, a), f_ea = FACE_X(K, a), s_a = d_a * x_a;                    \
-    T_##K f_a = FACE_AHEAD(K, i), s = d_c * c;                                          \
+    T_##K f_a = FACE_LAST(K, i), s = d_c * c;                                          \
     T_##K h_a = d_a * (x_a FIRST_WEST(K, a) FIRST_SOUTH(K, a)                           \
-                           WRAP_AHEAD(FIRST_AHEAD(K, a, ALONG + 1)) +                   \
+                           WRAP_LAST(FIRST_OF_LAST(K, a, LAST_AT + 1)) +                   \
                        LOWER_WEST(K, a, f_ea, s_a) PLUS_SOUTH(K, a) + f_a * s);         \
     SUM d_e = INVERSE(ONE, e), x_e = AT_ONE(x, e), s_e = d_e * x_e;                     \
     SUM h_e = d_e * (x_e WRAP_X(FIRST_X(e, ix + LANES)) FIRST_SOUTH(ONE, e)             \
-                         WRAP_AHEAD(FIRST_AHEAD(ONE, e, ALONG)) +                       \
+                         WRAP_LAST(FIRST_OF_LAST(ONE, e, LAST_AT)) +                       \
                      LAST_##K(f_e) * LAST_##K(s) PLUS_SOUTH(ONE, e) +                   \
-                     FACE_AHEAD(ONE, e - behind) * s_eb);                               \
+                     FACE_LAST(ONE, e - behind) * s_eb);                               \
     FORM_NORTH(K)                                                                       \
     T_##K y_i = here + d_c * (FROM_LAST(K) f_e *                                        \
                                   FROM_EAST_##K(here, there_ONE(east > 0, h_e))         \
@@ -273,23 +249,23 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
     ADD_IF_##K(is, xy, c, y_i)                                                          \
     ADD_IF_##K(is, xx, c, c)                                                            \
     if (is) PUT_MIXED(K, y_i)                                                           \
-    c = x_a, d_c = d_a, f_e = f_ea, here = h_a, s_eb = s_e, behind = STRIDE;
+    c = x_a, d_c = d_a, f_e = f_ea, here = h_a, s_eb = s_e, behind = LAYER;
 
 // Without faces to load there is little on the way: two steps at once then. Where the second is
 // beyond the end it goes over the same points again, and changes nothing.
 #ifdef VARIABLE
 #define STEPS(K)                                               \
-    T_##K x_1 = AT_##K(x, ALONG < COUNT - 1 ? i + STRIDE : i); \
+    T_##K x_1 = AT_##K(x, LAST_AT < LAST_SIZE - 1 ? i + LAYER : i); \
     STEP_INCOMPLETE(K, x_1, 1)
 #else
-#define X_AHEAD(K, by) AT_##K(x, i + STRIDE * (min(ALONG + by, min(end, COUNT - 1)) - ALONG))
+#define X_AHEAD(K, by) AT_##K(x, i + LAYER * (min(LAST_AT + by, min(end, LAST_SIZE - 1)) - LAST_AT))
 #define STEPS(K)                                           \
     T_##K x_1 = X_AHEAD(K, 1), x_2 = X_AHEAD(K, 2);        \
     {                                                      \
         STEP_INCOMPLETE(K, x_1, 1)                         \
     }                                                      \
-    const int two = ALONG + 1 < end;                       \
-    ALONG += two, i += two ? STRIDE : 0;                   \
+    const int two = LAST_AT + 1 < end;                       \
+    LAST_AT += two, i += two ? LAYER : 0;                   \
     STEP_INCOMPLETE(K, x_2, two)
 #endif
 
@@ -297,9 +273,9 @@ T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
     EACH_COLUMN                                                                         \
     {                                                                                   \
         COLUMN                                                                          \
-        if (ALONG < end) {                                                              \
+        if (LAST_AT < end) {                                                              \
             const int west = ix > 0, east = ix < nx - LANES ? LANES : 0;                \
-            int behind = ALONG > 0 ? STRIDE : 0;                                        \
+            int behind = LAST_AT > 0 ? LAYER : 0;                                        \
             T_##K c = AT_##K(x, i), d_c = INVERSE(K, i), f_e = FACE_X(K, i);            \
             T_##K here = HALF_WAY(K, i, ix, iy, iz);                                    \
             SUM s_eb = there_ONE(behind > 0, SCALED(ONE, i + east - behind));           \

@@ -522,10 +522,10 @@ static void create__refusals(void **state)
         const char *named, *lu; /* lu: of the factors L U; NULL: they are made */
     } bad[] = {
         { { 1, 0, 0, 0, 0, 1, 0, 1, 2 }, KRY_ERR_SINGULAR, "row 1 is 0", "row 1 is 0" },
-        { { 2, 1, 0, 1, 2, 0, 0, 0, -3 }, KRY_ERR_ARGUMENT, "row 2 is -3", NULL },
-        { { 2, 1, 0, 0.5, 2, 0, 0, 0, 3 }, KRY_ERR_ARGUMENT, "row 1 and column 0 is 0.5", NULL },
+        { { 2, 1, 0, 1, 2, 0, 0, 0, -3 }, KRY_ERR_ARGUMENT, "is -3", NULL },
+        { { 2, 1, 0, 0.5, 2, 0, 0, 0, 3 }, KRY_ERR_ARGUMENT, "row 1 has 0.5 in column 0", NULL },
         { { 2, 1, 0, 0, 2, 0, 0, 0, 3 }, KRY_ERR_ARGUMENT, "not symmetric", NULL },
-        { { 2, 0, 0, 0, 2, 0, 0, 1, 3 }, KRY_ERR_ARGUMENT, "row 2 and column 1", NULL },
+        { { 2, 0, 0, 0, 2, 0, 0, 1, 3 }, KRY_ERR_ARGUMENT, "row 2 has 1 in column 1", NULL },
     };
     kry_type type = type_of(state);
     kry_op *M = NULL, *op = NULL;

@@ -301,30 +301,6 @@ static void coarse_solve__full_matrix(void **state)
     }
 }
 
-static void coarse_solve__clblast(void **state)
-{
-    kry_type type = type_of(state);
-    static const int64_t some[] = { 1, 33, 260 };
-    for (size_t i = 0; i < COUNT(some); i++) {
-        coarse_matrix E = blocks(some[i], 16, 10, i == 1);
-        kry_coarse *s;
-        kry_coarse_info info;
-        kry_status st =
-            create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_CLBLAST, NULL, &E, &s);
-        if (st == KRY_ERR_UNSUPPORTED) {
-            REFUSES(st, KRY_ERR_UNSUPPORTED, "without CLBlast");
-            assert_null(s);
-        } else {
-            OK(st);
-            kry_coarse_describe(s, &info);
-            assert_string_equal(info.method, "dense clblast");
-            check_solve(type, s, &E, "clblast");
-        }
-        kry_coarse_release(&s);
-        coarse_release(&E);
-    }
-}
-
 static coarse_matrix diagonal(int64_t k)
 {
     coarse_matrix E = { .k = k };
@@ -551,8 +527,6 @@ static void coarse_create__refusals(void **state)
     val[3] = 2;
     REFUSES(create_with(device(), type, (kry_coarse_method)9, KRY_COARSE_OWN, NULL, &E, &s),
             KRY_ERR_ARGUMENT, "9");
-    REFUSES(create_with(device(), type, KRY_COARSE_AUTO, (kry_coarse_product)9, NULL, &E, &s),
-            KRY_ERR_ARGUMENT, "9 is no product");
     kry_coarse_release(&s);
 }
 
@@ -600,7 +574,6 @@ int main(void)
         BOTH(coarse_solve__strong_contrast),
         BOTH(coarse_solve__components),
         BOTH(coarse_solve__full_matrix),
-        BOTH(coarse_solve__clblast),
         BOTH(coarse_solve__tiles),
         BOTH(coarse_solve__many_tiles),
         BOTH(coarse_solve__singular_is_symmetric),

@@ -604,7 +604,7 @@ static void subspace(kry_type type, int64_t first, int64_t k)
     kry_subspace *Z = &subspaces[subspace_count++];
     kry_sum *sum;
     for (int i = 0; i < N; i++) labels[i] = k == 1 ? 0 : (int32_t)(i * k / N);
-    OK(kry_subspace_from_labels(dev, type, N, k, labels, Z));
+    OK(kry_subspace_create(dev, type, N, &(kry_subdomains){ .count = k, .labels = labels }, Z));
     kry_vec *v = vector(type, N, first, 0), *c = vector(type, k, first, 3),
             *s = vector(type, k, (first + 2) % 4, 5), *z = vector(type, N, first, 1);
     for (int i = 0; i < N; i++) w[labels[i]] += entry(i);
@@ -677,8 +677,7 @@ static double block_entry(bool symmetric, int i, int j)
 
 /* (D + L) D^-1 (D + U) z = r inside blocks: the incomplete factors where no two neighbours of a
  * row are neighbours; D in d. */
-static void block_plain(bool (*there)(int i, int j), bool symmetric, bool transposed, int rows,
-                        double *z)
+static void block_plain(bool (*there)(int i, int j), bool symmetric, int rows, double *z)
 {
     double d[BLOCKED];
     for (int i = 0; i < BLOCKED; i++) {
@@ -687,15 +686,13 @@ static void block_plain(bool (*there)(int i, int j), bool symmetric, bool transp
             if (!there(i, k)) continue;
             double low = block_entry(symmetric, i, k), high = block_entry(symmetric, k, i);
             d[i] -= low * high / d[k];
-            z[i] -= (transposed ? high : low) * z[k];
+            z[i] -= low * z[k];
         }
         z[i] /= d[i];
     }
     for (int i = BLOCKED - 1; i >= 0; i--)
         for (int k = i + 1; k < BLOCKED && k / rows == i / rows; k++)
-            if (there(i, k))
-                z[i] -=
-                    block_entry(symmetric, transposed ? k : i, transposed ? i : k) * z[k] / d[i];
+            if (there(i, k)) z[i] -= block_entry(symmetric, i, k) * z[k] / d[i];
 }
 
 static void block_solve_with(const kry_op *M, bool (*there)(int i, int j), bool symmetric, int rows,
@@ -704,11 +701,9 @@ static void block_solve_with(const kry_op *M, bool (*there)(int i, int j), bool 
     const kry_type type = kry_op_get_shape(M)->type;
     double want[BLOCKED];
     kry_vec *r = vector(type, BLOCKED, first, 0), *z = vector(type, BLOCKED, first, 1);
-    for (int transposed = 0; transposed < 2; transposed++) {
-        OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M, 1, r, 0, z));
-        block_plain(there, symmetric, transposed, rows, want);
-        expect(z, want, eps);
-    }
+    OK(kry_op_apply(M, 1, r, 0, z));
+    block_plain(there, symmetric, rows, want);
+    expect(z, want, eps);
     keep_vec(r), keep_vec(z);
 }
 

@@ -196,19 +196,17 @@ static void block_factors__of_any_structure(void **state)
         snprintf(word, sizeof word, "%s@half", words[w]);
         OK(kry_precond_create(csr, words[w], &M[0]));
         OK(kry_precond_create(csr, word, &M[1]));
-        for (int transposed = 0; transposed < 2; transposed++) {
-            for (int m = 0; m < 2; m++) {
-                guarded Z = guarded_create(type, A.rows, 1, 0, NULL);
-                OK((transposed ? kry_op_apply_transpose : kry_op_apply)(M[m], 1, R.v, 0, Z.v));
-                z[m] = guarded_read(&Z);
-                kry_op_describe(M[m], &info[m]);
-                guarded_release(&Z);
-            }
-            for (int64_t i = 0; i < A.rows; i++)
-                apart = fmax(apart, fabs(z[0][i] - z[1][i])), size = fmax(size, fabs(z[0][i]));
-            assert_true(apart > 0 && apart <= 0.01 * size);
-            free(z[0]), free(z[1]);
+        for (int m = 0; m < 2; m++) {
+            guarded Z = guarded_create(type, A.rows, 1, 0, NULL);
+            OK(kry_op_apply(M[m], 1, R.v, 0, Z.v));
+            z[m] = guarded_read(&Z);
+            kry_op_describe(M[m], &info[m]);
+            guarded_release(&Z);
         }
+        for (int64_t i = 0; i < A.rows; i++)
+            apart = fmax(apart, fabs(z[0][i] - z[1][i])), size = fmax(size, fabs(z[0][i]));
+        assert_true(apart > 0 && apart <= 0.01 * size);
+        free(z[0]), free(z[1]);
         assert_true(info[1].bytes_stored < info[0].bytes_stored);
         assert_non_null(strstr(info[1].variant, "half"));
         if (w == 0) check_spd(M[1], "any structure");

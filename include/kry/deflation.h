@@ -17,56 +17,48 @@ typedef enum kry_coarse_method {
     KRY_COARSE_CHOLESKY  /* sparse factor on the host; waits in each solve */
 } kry_coarse_method;
 
-/* How the second level meets the first, in the order of what a solve may count on. */
+/* How the second level, Q, joins the first, M. */
 typedef enum kry_deflation_variant {
     KRY_ADEF2 = 0, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
-    KRY_DEF1, /* P A x = P b, the paper's: loses its way in single precision after about 1e-6 */
-    KRY_BNN   /* balancing: two coarse solves */
+    KRY_DEF1,      /* P A x = P b, the paper's: in single precision it fails below about 1e-6 */
+    KRY_BNN        /* balancing: two coarse solves, symmetric for any start */
 } kry_deflation_variant;
 
-/* How products with A Z are had. */
+/* Where products with A Z come from. */
 typedef enum kry_deflation_az {
-    KRY_AZ_AUTO = 0, /* what moves fewer bytes */
-    KRY_AZ_STORED,   /* as a sparse matrix: only rows that meet two sub-domains, or a boundary */
-    KRY_AZ_PRODUCT   /* by A itself, nothing stored */
+    KRY_AZ_AUTO = 0, /* whichever moves fewer bytes */
+    KRY_AZ_STORED,   /* a sparse matrix of the rows that meet two sub-domains, or a boundary */
+    KRY_AZ_PRODUCT   /* products with A; nothing is stored */
 } kry_deflation_az;
-
-/* Whose product with the dense inverse. */
-typedef enum kry_gemv {
-    KRY_GEMV_PLAIN = 0, /* kry's own kernel, measured to be faster and more accurate */
-    KRY_GEMV_CLBLAST
-} kry_gemv;
 
 typedef struct kry_deflation_params {
     size_t struct_size;
-    /* The vectors Z, by one of these; none: `block` with `phase` on grids, `graph` else, of a size
-     * that leaves about 4096 of them. */
+    /* The vectors Z, by one of these. Default: `block` with `phase` on grids, else `graph`, with
+     * about 4096 vectors. */
     const int32_t *labels;   /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
     const char *labels_file; /* the same from a file; kry_labels_read */
     const kry_vec *vectors;  /* n-by-k, linearly independent, copied; needs CLBlast */
     int64_t stripes;         /* so many stripes of consecutive unknowns */
     int64_t graph;           /* so many parts of the matrix's graph, by METIS */
     int64_t block;           /* cells along each side of square or cubic blocks; grid operators */
-    bool phase;              /* blocks split by phases (kry_labels_levels of the coefficient), and
-                               alone the phases as they are; grid operators */
+    bool
+        phase; /* split blocks by phases (kry_labels_levels of the coefficient); without blocks, the
+                   phases themselves; grid operators */
     kry_deflation_variant variant;
     kry_deflation_az az;
     kry_coarse_method coarse;
-    kry_gemv gemv;
 } kry_deflation_params;
 #define KRY_DEFLATION(...) \
     (&(kry_deflation_params){ .struct_size = sizeof(kry_deflation_params), __VA_ARGS__ })
 
 /*
- * Q := Z E^-1 Z',  E = Z'A Z: the correction from a subspace, and what kry_pcg_params.deflation
- * takes.
+ * Q := Z E^-1 Z',  E = Z'A Z: the correction from a subspace; kry_pcg_params.deflation takes it.
  *
  *   A       symmetric positive definite, or KRY_SINGULAR, or with a null space attached. Kept
  *   params  NULL: the defaults
  *
- * Piecewise constant Z is never stored as a matrix; E and A Z are made of products with A, so they
- * are as true to A as those are. kry_op_update(D, NULL) makes them again after a change of A.
- * Waits.
+ * Piecewise constant Z is never stored as a matrix. E and A Z come from products with A, so they are
+ * as accurate as those. kry_op_update(D, NULL) makes them again after a change of A. Waits.
  *
  * Cost     beside the first level one coarse solve per iteration, and per unknown 4 words and a label
  *          of 16 bits (32 for more than 65536 sub-domains); A Z
@@ -82,13 +74,12 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
                                                        kry_op **D);
 
 /*
- * Deflation as one word, as option strings and the program's --deflation take it: "auto",
- * "stripes:K", "blocks:B", "blocks:B+phase", "phase", "graph:K", "labels:FILE"; any may add
- * "variant=a-def2|def1|bnn", "az=auto|stored|product", "coarse=auto|dense|cholesky" and
- * "gemv=plain|clblast" behind a comma. Changes only what the word names; labels_file points into
- * the copy of `text` in `room`.
+ * Read deflation from one word, as option strings take it: "auto", "stripes:K", "blocks:B",
+ * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=a-def2|def1|bnn",
+ * "az=auto|stored|product" and "coarse=auto|dense|cholesky". Changes only what the word names;
+ * labels_file points into the copy of `text` in `room`.
  *
- * Returns  KRY_ERR_PARSE naming the word it does not know.
+ * Returns  KRY_ERR_PARSE naming the word that is unknown.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_deflation_parse(const char *text, char *room, size_t size,
                                                       kry_deflation_params *params);
@@ -114,8 +105,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_stripes(int64_t n, int64_t k, int32
  * Blocks of a grid, x first
  *   size    cells along each axis; size[2] = 0: two axes
  *   block   cells of a block along each axis, > 0; the last blocks may be smaller
- *   phase   [in]  any number for each cell, say of its material: a block is split by it; NULL: not
- *   labels  [out] as many as there are cells; those that exist are numbered as they first appear
+ *   phase   [in]  a number for each cell, say of its material, by which blocks are split; NULL: none
+ *   labels  [out] one for each cell, numbered as they first appear
  *   count   [out] labels
  * Returns  KRY_ERR_ARGUMENT naming the axis; KRY_ERR_MEMORY.
  */
@@ -124,8 +115,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_blocks(const int64_t size[3], const
                                                     int64_t *count);
 
 /*
- * Levels of a positive field, such as a coefficient with jumps: of its values in ascending order,
- * each that is more than `jump` times the one before starts a level
+ * Levels of a positive field, such as a coefficient with jumps: in ascending order, each value that
+ * is more than `jump` times the one before starts a level
  *   field   [in]  n, finite and > 0
  *   jump    > 1; 0: 4
  *   labels  [out] n: 0 where the field is least
@@ -151,7 +142,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_graph(const kry_op *A, int64_t k, i
 
 /*
  * Labels from a file: n whole numbers between white space ('#' or '%' starts a comment line), plain
- * or gzip'd; or an n-by-1 Matrix Market file, where entries that are not given are 0
+ * or gzip'd; or an n-by-1 Matrix Market file, where missing entries are 0
  *   labels  [out] n
  *   count   [out] labels
  * Returns  KRY_ERR_FILE; KRY_ERR_PARSE "file:line: ..." or, for what kry_labels_check finds, "file:
@@ -161,7 +152,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_read(const char *path, int64_t n, i
                                                   int64_t *count);
 
 /*
- * Whether labels are whole: none negative, none left out
+ * Check that no label is negative and none below the largest is unused
  *   labels  [in]  n
  *   count   [out] labels
  * Returns  KRY_ERR_ARGUMENT naming the first bad index, or the first label that is not used;

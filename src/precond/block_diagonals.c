@@ -1,5 +1,5 @@
 /* block_diagonals.c - block factors by diagonals, and solves with them. */
-#include "precond/block_solve.h"
+#include "precond/block_ic.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,9 @@ static int diagonal_of(const kry_block_solve *s, int64_t offset)
 }
 
 /* Add the offsets of a triangle; false if they become too many. */
-static bool add_offsets(kry_block_solve *s, int64_t n, const kry_sparse *t)
+static bool add_offsets(kry_block_solve *s, const kry_sparse *t)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < t->rows; i++)
         for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++) {
             int offset = abs((int)(i - t->col[e])), k = diagonal_of(s, offset);
             if (k < s->diagonals.count) continue;
@@ -51,12 +51,12 @@ static bool plan_pieces(kry_block_solve *s)
 bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f)
 {
     const bool cpu = s->dev->info.cpu_kernels;
-    int64_t entries = 0, nnz = f->lower.row_ptr[f->n],
-            other = f->symmetric ? 0 : f->upper.row_ptr[f->n];
+    int64_t entries = 0, nnz = kry_sparse_nnz(&f->lower),
+            other = f->symmetric ? 0 : kry_sparse_nnz(&f->upper);
 
     s->diagonals.count = 0;
-    if (!add_offsets(s, f->n, &f->lower)) return false;
-    if (!f->symmetric && !add_offsets(s, f->n, &f->upper)) return false;
+    if (!add_offsets(s, &f->lower)) return false;
+    if (!f->symmetric && !add_offsets(s, &f->upper)) return false;
     if (!cpu || !s->diagonals.count) { /* several blocks that follow each other are one block */
         int64_t merged = (MERGED + s->rows - 1) / s->rows * s->rows;
         s->rows = merged < s->n ? merged : s->n;
@@ -109,98 +109,66 @@ static void pack_bundle(const kry_block_solve *s, const kry_block_factor *f, int
     }
 }
 
-/* Slots that are taken, found by a hash of what they hold. */
-typedef struct slots {
-    unsigned char *data; /* slots of `bytes` each */
-    size_t bytes;
-    int64_t count, room;
-    int32_t *table; /* of slot + 1, 0: none; linear probing */
-    uint64_t mask;
-} slots;
-
-static kry_status slots_create(int64_t bundles, size_t bytes, slots *p)
+/* The slot for the numbers of slot `count`: an older one with equal numbers, or itself. Blocks that
+ * are cut out of lines repeat after a few, if at all. */
+static int32_t find_slot(const unsigned char *slots, size_t bytes, int32_t count)
 {
-    kry_status st = KRY_OK;
-
-    *p = (slots){ .bytes = bytes, .mask = 15 };
-    while (p->mask < 2 * (uint64_t)bundles) p->mask = 2 * p->mask + 1;
-    TRY(kry_alloc((size_t)p->mask + 1, sizeof *p->table, &p->table));
-done:
-    return st;
-}
-
-/* Room for one more behind those that are taken. */
-static kry_status slots_grow(slots *p)
-{
-    if (p->count < p->room) return KRY_OK;
-    p->room = p->room ? 2 * p->room : 4;
-    return kry_realloc((size_t)p->room, p->bytes, &p->data);
-}
-
-/* The slot for the numbers that lie behind the taken ones: one with equal numbers, or a new one. */
-static int32_t slots_find(slots *p)
-{
-    const unsigned char *last = p->data + (size_t)p->count * p->bytes;
-    uint64_t h = kry_hash(KRY_HASH_START, last, p->bytes);
-
-    for (; p->table[h & p->mask]; h++) {
-        int32_t slot = p->table[h & p->mask] - 1;
-        if (!memcmp(p->data + (size_t)slot * p->bytes, last, p->bytes)) return slot;
-    }
-    p->table[h & p->mask] = (int32_t)++p->count;
-    return (int32_t)p->count - 1;
+    enum { RECENT = 64 };
+    for (int32_t s = count - 1; s >= 0 && s >= count - RECENT; s--)
+        if (!memcmp(slots + (size_t)s * bytes, slots + (size_t)count * bytes, bytes)) return s;
+    return count;
 }
 
 kry_status kry_block_diagonals_pack(kry_block_solve *s, const kry_block_factor *f)
 {
     kry_status st = KRY_OK;
-    slots all = { 0 };
-    int32_t *slot = NULL;
+    const size_t size = kry_storage_size(s->storage, s->type),
+                 bytes = (size_t)(s->diagonals.record * s->stride) * size;
     int pairs[2 * KRY_MOST_DIAGONALS + 1] = { 0 };
-    const size_t size = kry_storage_size(s->storage, s->type);
+    unsigned char *slots = NULL;
+    int32_t *slot = NULL, count = 0;
+    size_t room = 0;
 
     for (int k = 0; k < s->diagonals.count; k++)
         pairs[2 * k] = s->diagonals.offset[k], pairs[2 * k + 1] = s->diagonals.begin[k];
     TRY(kry_block_upload(s, pairs, COUNT(pairs), sizeof *pairs, &s->diagonals.pairs));
-    TRY(slots_create(s->bundles, (size_t)(s->diagonals.record * s->stride) * size, &all));
     TRY(kry_alloc((size_t)s->bundles + 1, sizeof *slot, &slot));
     for (int64_t b = 0; b < s->bundles; b++) {
-        TRY(slots_grow(&all));
-        pack_bundle(s, f, b, all.data + (size_t)all.count * all.bytes);
-        slot[b] = slots_find(&all);
+        if ((size_t)count == room) {
+            room = room ? 2 * room : 4;
+            TRY(kry_realloc(room, bytes, &slots));
+        }
+        pack_bundle(s, f, b, slots + (size_t)count * bytes);
+        slot[b] = find_slot(slots, bytes, count);
+        if (slot[b] == count) count++;
     }
     TRY(kry_block_upload(s, slot, (size_t)s->bundles, sizeof *slot, &s->diagonals.slot));
-    s->facts.slots = all.count * s->diagonals.record * s->stride;
-    TRY(kry_block_upload(s, all.data, (size_t)s->facts.slots, size, &s->diagonals.factor));
+    s->slots = count * s->diagonals.record * s->stride;
+    TRY(kry_block_upload(s, slots, (size_t)s->slots, size, &s->diagonals.factor));
 done:
-    free(slot), free(all.data), free(all.table);
+    free(slot), free(slots);
     return st;
 }
 
 /* ---- solves ---------------------------------------------------------------------------------- */
 
-kry_status kry_block_diagonals_run(kry_block_solve *s, bool transposed, const kry_vec *r,
-                                   kry_vec *z)
+kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {
-    const bool cpu = s->dev->info.cpu_kernels;
-    cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, m = s->diagonals.count,
-           step = s->diagonals.step;
-    cl_long n = s->n, record = s->diagonals.record, inverse_at = s->diagonals.inverse_at;
-    cl_long lower_at = transposed ? s->diagonals.upper_at : 0,
-            upper_at = transposed ? 0 : s->diagonals.upper_at;
+    const kry_block_diagonals *d = &s->diagonals;
+    cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles, m = d->count, step = d->step;
+    cl_long n = s->n, record = d->record, upper_at = d->upper_at, inverse_at = d->inverse_at;
     kry_scalar scale = kry_scalar_of(s->dev, s->scale);
-    kry_arg work = cpu ? (kry_arg)ARG(s->scratch) : (kry_arg)ARG(step);
+    kry_arg work = s->dev->info.cpu_kernels ? (kry_arg)ARG(s->scratch) : (kry_arg)ARG(step);
     kry_arg args[] = { ARG(n),
                        ARG(rows),
                        ARG(bundles),
                        ARG(m),
-                       ARG(s->diagonals.pairs),
-                       ARG(s->diagonals.slot),
+                       ARG(d->pairs),
+                       ARG(d->slot),
                        ARG(record),
-                       ARG(lower_at),
                        ARG(upper_at),
                        ARG(inverse_at),
-                       ARG(s->diagonals.factor),
+                       ARG(d->factor),
                        ARG_ACC(s->dev, scale),
                        work,
                        ARG(r->buffer),

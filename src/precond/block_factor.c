@@ -12,7 +12,8 @@
  *          T. A. Manteuffel, An incomplete factorization technique for positive definite linear
  *          systems, Math. Comp. 34 (1980).
  */
-#include "precond/block_factor.h"
+#include "precond/block_ic.h"
+#include "precond/rows.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,75 +44,40 @@ static kry_status take_blocks(kry_block_factor *f, const kry_sparse *blocks)
     kry_status st = KRY_OK;
     const double *val = blocks->val;
 
-    for (int64_t i = 0; i < f->n; i++) {
-        int64_t e = kry_sparse_find(blocks, i, i);
-        f->d[i] = e < 0 ? 0 : val[e] * (1 + f->shift);
-    }
+    for (int64_t i = 0; i < blocks->rows; i++)
+        f->d[i] = val[kry_sparse_find(blocks, i, i)] * (1 + f->shift);
     kry_sparse_release(&f->lower);
     kry_sparse_release(&f->upper);
     TRY(kry_sparse_select(blocks, is_below, NULL, &f->lower));
-    TRY(kry_sparse_select(blocks, is_above, NULL, &f->upper));
+    if (!f->symmetric) TRY(kry_sparse_select(blocks, is_above, NULL, &f->upper));
 done:
     return st;
 }
 
-static double eps_of(kry_type type) { return type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON; }
-
-static kry_status check_diagonal(const kry_block_factor *f)
+static kry_status check_diagonal(const kry_block_factor *f, const kry_sparse *blocks)
 {
     kry_status st = KRY_OK;
+    const double *val = blocks->val;
 
-    for (int64_t i = 0; i < f->n; i++) {
-        CHECK(f->d[i] != 0, KRY_ERR_SINGULAR, "%s: the diagonal entry of row %lld is 0", f->who,
-              (long long)i);
-        CHECK(!f->symmetric || f->d[i] > 0, KRY_ERR_ARGUMENT,
-              "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g",
-              f->who, (long long)i, f->d[i]);
+    for (int64_t i = 0; i < blocks->rows; i++) {
+        int64_t e = kry_sparse_find(blocks, i, i);
+        CHECK(e >= 0 && val[e] != 0, KRY_ERR_SINGULAR, "%s: the diagonal entry of row %lld is 0",
+              f->who, (long long)i);
     }
-done:
-    return st;
-}
-
-typedef struct comparison {
-    const double *val;
-    double close;
-    kry_sparse_mismatch first;
-} comparison;
-
-/* An entry without a partner must be zero. */
-static bool compare(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper)
-{
-    comparison *c = user;
-    double low = lower < 0 ? 0 : c->val[lower], high = upper < 0 ? 0 : c->val[upper];
-
-    if (fabs(low - high) <= c->close * fmax(fabs(low), fabs(high))) return true;
-    c->first = (kry_sparse_mismatch){ i, j, low, high };
-    return false;
-}
-
-static kry_status check_symmetry(const kry_block_factor *f, const kry_sparse *blocks)
-{
-    kry_status st = KRY_OK;
-    comparison c = { blocks->val, 64 * eps_of(f->type), { .i = -1 } };
-
-    TRY(kry_sparse_pairs(blocks, compare, &c));
-    CHECK(c.first.i < 0, KRY_ERR_ARGUMENT,
-          "%s: the matrix is not symmetric: the entry of row %lld and column %lld is %.9g, its "
-          "mirror image %.9g; take kry_block_ilu_create",
-          f->who, (long long)c.first.i, (long long)c.first.j, c.first.lower, c.first.upper);
 done:
     return st;
 }
 
 /* ---- the factors ----------------------------------------------------------------------------- */
 
-/* Whether a pivot is large enough, compared to the entry a of the diagonal; f->lift: one that is
- * roundoff becomes a. */
+/* Whether a pivot is large enough, compared to the entry a of the diagonal. If A is singular, one
+ * that is roundoff becomes a. */
 static bool pivot_stands(const kry_block_factor *f, double a, double *pivot)
 {
-    double least = 100 * eps_of(f->type) * fabs(a);
+    const kry_op_shape *shape = &f->A->shape;
+    double least = 100 * (shape->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON) * fabs(a);
 
-    if (f->lift && fabs(*pivot) <= least) *pivot = a;
+    if ((shape->traits & KRY_SINGULAR) && fabs(*pivot) <= least) *pivot = a;
     return isfinite(*pivot) && (f->symmetric ? *pivot > least : fabs(*pivot) > least);
 }
 
@@ -122,7 +88,7 @@ static bool factor_symmetric(kry_block_factor *f, double *w)
     double *val = L->val;
     bool stands = true;
 
-    for (int64_t i = 0; i < f->n && stands; i++) {
+    for (int64_t i = 0; i < L->rows && stands; i++) {
         int64_t begin = L->row_ptr[i], end = L->row_ptr[i + 1];
         double pivot = f->d[i];
         for (int64_t e = begin; e < end; e++) w[L->col[e]] = val[e];
@@ -151,7 +117,7 @@ static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
     const kry_sparse *L = &f->lower, *U = &f->upper;
     double *lower = L->val, *upper = U->val;
 
-    for (int64_t i = 0; i < f->n; i++) {
+    for (int64_t i = 0; i < L->rows; i++) {
         const int32_t row = (int32_t)i + 1;
         double a = f->d[i];
         w[i] = a, mark[i] = row;
@@ -169,7 +135,7 @@ static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
         f->d[i] = w[i];
         if (!pivot_stands(f, a, &f->d[i])) return false;
     }
-    for (int64_t i = 0; i < f->n; i++)
+    for (int64_t i = 0; i < L->rows; i++)
         for (int64_t e = U->row_ptr[i]; e < U->row_ptr[i + 1]; e++) upper[e] /= f->d[i];
     return true;
 }
@@ -178,17 +144,19 @@ static bool factor_general(kry_block_factor *f, double *w, int32_t *mark)
 static kry_status factor_shifted(kry_block_factor *f, const kry_sparse *blocks)
 {
     kry_status st = KRY_OK;
+    const size_t n = (size_t)blocks->rows;
     double *w = NULL;
     int32_t *mark = NULL;
     const double first = 1e-3, last = 1e4;
 
-    TRY(kry_alloc((size_t)f->n, sizeof *w, &w));
-    if (!f->symmetric) TRY(kry_alloc((size_t)f->n, sizeof *mark, &mark));
+    TRY(kry_alloc(n, sizeof *w, &w));
+    TRY(kry_alloc(n, sizeof *mark, &mark));
+    TRY(take_blocks(f, blocks));
     while (!(f->symmetric ? factor_symmetric(f, w) : factor_general(f, w, mark))) {
         f->shift = fmax(first, 2 * f->shift);
         CHECK(f->shift < last, KRY_ERR_SINGULAR, "%s: no shift up to %g makes all pivots good",
               f->who, last);
-        if (mark) memset(mark, 0, (size_t)f->n * sizeof *mark);
+        memset(mark, 0, n * sizeof *mark);
         TRY(take_blocks(f, blocks));
     }
 done:
@@ -196,30 +164,18 @@ done:
     return st;
 }
 
-kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *A)
+kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries)
 {
     kry_status st = KRY_OK;
     kry_sparse blocks = { 0 };
 
-    TRY(kry_sparse_select(A, in_block, f, &blocks));
-    TRY(kry_alloc((size_t)f->n, sizeof *f->d, &f->d));
-    TRY(take_blocks(f, &blocks));
-    TRY(check_diagonal(f));
-    if (f->symmetric) TRY(check_symmetry(f, &blocks));
+    TRY(kry_sparse_select(entries, in_block, f, &blocks));
+    TRY(check_diagonal(f, &blocks));
+    TRY(kry_alloc((size_t)blocks.rows, sizeof *f->d, &f->d));
+    if (f->symmetric) TRY(kry_rows_symmetrise(f->who, f->A, &blocks, f->d));
     TRY(factor_shifted(f, &blocks));
 done:
     kry_sparse_release(&blocks);
     if (st < 0) kry_block_factor_release(f);
-    return st;
-}
-
-kry_status kry_block_factor_mirror(kry_block_factor *f)
-{
-    kry_status st = KRY_OK;
-
-    if (!f->symmetric) return KRY_OK;
-    kry_sparse_release(&f->upper);
-    TRY(kry_sparse_transpose(&f->lower, &f->upper));
-done:
     return st;
 }

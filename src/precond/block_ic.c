@@ -8,10 +8,10 @@
  * Source      R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on
  *             the GPU: blocks of two lines of a grid
  */
+#include "precond/block_ic.h"
 #include "grid/stencil.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
-#include "precond/block_factor.h"
 #include "precond/rows.h"
 #include <kry/formats.h>
 #include <kry/precond.h>
@@ -81,17 +81,13 @@ static int64_t default_rows(const kry_op *A, const kry_sparse *e)
 
 static void print_variant(block_ic *M, double shift)
 {
-    kry_block_facts facts = kry_block_solve_facts(M->solve);
-    int used = snprintf(M->variant, sizeof M->variant, "block=%lld", (long long)M->rows);
+    char shifted[32] = "", diagonals[32] = "";
 
-    if (shift > 0)
-        used += snprintf(M->variant + used, sizeof M->variant - (size_t)used, " shift=%g", shift);
-    if (facts.diagonals >= 0)
-        used += snprintf(M->variant + used, sizeof M->variant - (size_t)used, " diagonals=%d",
-                         facts.diagonals);
-    if (M->storage)
-        snprintf(M->variant + used, sizeof M->variant - (size_t)used, " %s",
-                 kry_storage_name(M->storage));
+    if (shift > 0) snprintf(shifted, sizeof shifted, " shift=%g", shift);
+    if (M->solve->diagonals.count >= 0)
+        snprintf(diagonals, sizeof diagonals, " diagonals=%d", M->solve->diagonals.count);
+    snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s", (long long)M->rows, shifted,
+             diagonals, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
 }
 
 /* Factor A with its present numbers. On failure the old factors stay. */
@@ -101,11 +97,9 @@ static kry_status refactor(block_ic *M)
     kry_sparse e = { 0 };
     kry_block_solve *solve = NULL;
     kry_block_factor f = { .who = name_of(M->symmetric),
+                           .A = M->A,
                            .symmetric = M->symmetric,
-                           .lift = M->A->shape.traits & KRY_SINGULAR,
-                           .type = M->A->shape.type,
                            .storage = M->storage,
-                           .n = M->A->shape.rows,
                            .shift = M->shift };
 
     TRY(kry_rows_read(f.who, M->A, &e));
@@ -113,7 +107,7 @@ static kry_status refactor(block_ic *M)
     f.rows = M->rows;
     TRY(kry_block_factor_make(&f, &e));
     kry_sparse_release(&e);
-    TRY(kry_block_solve_create(M->A->dev, &f, &solve));
+    TRY(kry_block_solve_create(&f, &solve));
     if (M->solve && M->A->shape.rows > 0) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
     M->solve = solve;
@@ -128,28 +122,16 @@ done:
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static kry_status run(block_ic *M, bool transposed, double alpha, const kry_vec *x, double beta,
-                      kry_vec *y)
+static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
+    block_ic *M = self;
     kry_status st = KRY_OK;
 
-    if (alpha == 1 && beta == 0) return kry_block_solve_run(M->solve, transposed, x, y);
-    TRY(kry_block_solve_run(M->solve, transposed, x, M->product));
+    if (alpha == 1 && beta == 0) return kry_block_solve_run(M->solve, x, y);
+    TRY(kry_block_solve_run(M->solve, x, M->product));
     TRY(kry_vec_axpby(alpha, M->product, beta, y));
 done:
     return st;
-}
-
-static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
-{
-    return run(self, false, alpha, x, beta, y);
-}
-
-static kry_status block_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
-                                        kry_vec *y)
-{
-    block_ic *M = self;
-    return run(M, !M->symmetric, alpha, x, beta, y);
 }
 
 static kry_status block_update(void *self, const void *values)
@@ -164,13 +146,11 @@ static kry_status block_update(void *self, const void *values)
 static void block_describe(void *self, kry_op_info *info)
 {
     const block_ic *M = self;
-    kry_block_facts facts = kry_block_solve_facts(M->solve);
-
     info->variant = M->variant;
-    info->nnz = facts.nnz;
-    info->slots = facts.slots;
-    info->bytes_stored = facts.stored;
-    info->bytes_per_apply = facts.moved;
+    info->nnz = M->solve->nnz;
+    info->slots = M->solve->slots;
+    info->bytes_stored = M->solve->bytes_stored;
+    info->bytes_per_apply = M->solve->bytes_moved;
 }
 
 static void block_destroy(void *self)
@@ -183,25 +163,13 @@ static void block_destroy(void *self)
     free(M);
 }
 
-static const kry_op_table block_ic_table = {
-    .struct_size = sizeof(kry_op_table),
-    .kind = "block-ic",
-    .apply = block_apply,
-    .apply_transpose = block_apply_transpose,
-    .update = block_update,
-    .describe = block_describe,
-    .destroy = block_destroy,
-};
-
-static const kry_op_table block_ilu_table = {
-    .struct_size = sizeof(kry_op_table),
-    .kind = "block-ilu",
-    .apply = block_apply,
-    .apply_transpose = block_apply_transpose,
-    .update = block_update,
-    .describe = block_describe,
-    .destroy = block_destroy,
-};
+/* Two tables that differ in the name. */
+#define TABLE(name)                                                                  \
+    {                                                                                \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = block_apply,     \
+        .update = block_update, .describe = block_describe, .destroy = block_destroy \
+    }
+static const kry_op_table block_ic_table = TABLE("block-ic"), block_ilu_table = TABLE("block-ilu");
 
 static kry_status check(const char *who, const kry_op *A, const kry_block_ic_params *p)
 {

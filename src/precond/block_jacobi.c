@@ -51,7 +51,9 @@ static bool all_symmetric(const kry_sparse *R, int rows)
     kry_small_block B;
     for (int64_t first = 0; first < R->rows; first += rows) {
         cut_out(R, first, rows, &B);
-        if (!kry_small_block_is_symmetric(&B)) return false;
+        for (int i = 0; i < B.size; i++)
+            for (int j = 0; j < i; j++)
+                if (B.a[i][j] != B.a[j][i]) return false;
     }
     return true;
 }
@@ -92,6 +94,7 @@ static bool fits(kry_type type, const kry_small_block *B)
     return true;
 }
 
+/* rounded := B / scale as it is stored, with its diagonal raised by the factor 1 + lift. */
 static void round_entries(const block_jacobi *M, const kry_small_block *B, double scale,
                           double lift, kry_small_block *rounded)
 {
@@ -102,9 +105,8 @@ static void round_entries(const block_jacobi *M, const kry_small_block *B, doubl
                                                  B->a[i][j] / scale * (i == j ? 1 + lift : 1));
 }
 
-/* B := what is stored of it, and the scale. One that is positive definite stays so: rounding
- * changes an eigenvalue by 2^-11 of the largest for each row at most, and the diagonal is raised by
- * as much as it takes. false: the range of its diagonal is too large. */
+/* B := what is stored of it, and the scale. A positive definite block stays so: its diagonal is
+ * raised until the rounded one is, too. false: the range of its diagonal is too large. */
 static bool round_block(const block_jacobi *M, kry_small_block *B, double *scale)
 {
     const bool positive = M->symmetric && kry_small_block_is_positive(B);
@@ -183,8 +185,8 @@ static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
     M->inverse = next, next = NULL;
     M->scale = scale, scale = NULL;
 done:
-    if (scale) kry_buffer_release(dev, &scale);
-    if (next) kry_buffer_release(dev, &next);
+    kry_buffer_release(dev, &scale);
+    kry_buffer_release(dev, &next);
     free(scales), free(host);
     return st;
 }
@@ -253,8 +255,8 @@ static void block_jacobi_destroy(void *self)
 {
     block_jacobi *M = self;
     if (!M) return;
-    if (M->inverse) kry_buffer_release(M->A->dev, &M->inverse);
-    if (M->scale) kry_buffer_release(M->A->dev, &M->scale);
+    kry_buffer_release(M->A->dev, &M->inverse);
+    kry_buffer_release(M->A->dev, &M->scale);
     kry_op_release(&M->A);
     free(M);
 }

@@ -1,5 +1,7 @@
-/* block_solve.c - how the factors of block_factor.c are laid out, and solves with them. */
-#include "precond/block_solve.h"
+/* block_solve.c - how the factors of block_factor.c are laid out, by diagonals (block_diagonals.c)
+ * or as rows padded to the longest of a bundle, and solves with them. */
+#include "precond/block_ic.h"
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@ enum {
 kry_status kry_block_upload(kry_block_solve *s, const void *host, size_t count, size_t size,
                             cl_mem *buffer)
 {
-    s->facts.stored += (double)(count * size);
+    s->bytes_stored += (double)(count * size);
     return kry_buffer_upload(s->dev, count * size, host, buffer);
 }
 
@@ -35,24 +37,17 @@ static void plan_bundles(kry_block_solve *s)
     s->walkers = s->bundles < most ? s->bundles : most;
 }
 
-static kry_status get_kernels(kry_block_solve *s)
+static kry_status get_kernel(kry_block_solve *s)
 {
-    kry_status st = KRY_OK;
+    const bool diagonals = s->diagonals.count >= 0;
+    const char *name = !diagonals                 ? "block_rows"
+                       : s->dev->info.cpu_kernels ? "block_diagonals"
+                                                  : "block_pieces";
     char defines[64];
 
-    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride,
-             s->diagonals.count >= 0 ? " -DDIAGONALS" : "",
+    snprintf(defines, sizeof defines, "-DSTRIDE=%d%s%s", s->stride, diagonals ? " -DDIAGONALS" : "",
              kry_storage_defines(s->storage, s->type));
-    if (s->diagonals.count >= 0) {
-        const char *name = s->dev->info.cpu_kernels ? "block_diagonals" : "block_pieces";
-        TRY(kry_kernel_get(s->dev, "block_ic", s->type, defines, name, &s->kernel));
-    } else {
-        TRY(kry_kernel_get(s->dev, "block_ic", s->type, defines, "block_rows", &s->kernel));
-        TRY(kry_kernel_get(s->dev, "block_ic", s->type, defines, "block_rows_transposed",
-                           &s->padded.transposed));
-    }
-done:
-    return st;
+    return kry_kernel_get(s->dev, "block_ic", s->type, defines, name, &s->kernel);
 }
 
 /* The numbers of triangles are about one; those of D^-1 are scaled by the largest. */
@@ -85,6 +80,101 @@ done:
     return st;
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static kry_status pack_rows(kry_block_solve *s, const kry_sparse *t, kry_padded_rows *out)
+{
+    kry_status st = KRY_OK;
+    const double *numbers = t->val;
+    int32_t *begin = NULL, *col = NULL;
+    void *val = NULL;
+    int64_t places = s->bundles * s->rows, total = 0;
+
+    TRY(kry_alloc((size_t)places + 1, sizeof *begin, &begin));
+    for (int64_t p = 0; p < places; p++) { /* the longest row of each place */
+        int64_t first = p / s->rows * s->stride * s->rows + p % s->rows, longest = 0;
+        for (int64_t i = first; i < s->n && i < first + s->stride * s->rows; i += s->rows)
+            if (t->row_ptr[i + 1] - t->row_ptr[i] > longest)
+                longest = t->row_ptr[i + 1] - t->row_ptr[i];
+        total += longest;
+        CHECK(total <= INT_MAX / s->stride, KRY_ERR_UNSUPPORTED,
+              "block factors: rows padded to the longest of %d blocks take more than 2^31 places; "
+              "take smaller blocks",
+              s->stride);
+        begin[p + 1] = (int32_t)total;
+    }
+    TRY(kry_alloc((size_t)(total * s->stride), sizeof *col, &col));
+    const size_t size = kry_storage_size(s->storage, s->type);
+    TRY(kry_alloc((size_t)(total * s->stride), size, &val));
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t block = i / s->rows, first = block * s->rows, to;
+        to =
+            begin[block / s->stride * s->rows + i - first] * (int64_t)s->stride + block % s->stride;
+        for (int64_t e = t->row_ptr[i]; e < t->row_ptr[i + 1]; e++, to += s->stride) {
+            col[to] = (int32_t)(t->col[e] - first);
+            kry_storage_put(s->storage, s->type, val, to, numbers[e]);
+        }
+    }
+    TRY(kry_block_upload(s, begin, (size_t)places + 1, sizeof *begin, &out->begin));
+    TRY(kry_block_upload(s, col, (size_t)(total * s->stride), sizeof *col, &out->col));
+    TRY(kry_block_upload(s, val, (size_t)(total * s->stride), size, &out->val));
+    s->slots += total * s->stride;
+done:
+    free(begin), free(col), free(val);
+    return st;
+}
+
+static kry_status pack_inverse(kry_block_solve *s, const kry_block_factor *f)
+{
+    kry_status st = KRY_OK;
+    int64_t numbers = s->bundles * s->rows * s->stride;
+    void *inverse = NULL;
+
+    const size_t size = kry_storage_size(s->storage, s->type);
+    TRY(kry_alloc((size_t)numbers, size, &inverse));
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t block = i / s->rows;
+        int64_t to = (block / s->stride * s->rows + i % s->rows) * s->stride + block % s->stride;
+        kry_storage_put(s->storage, s->type, inverse, to, 1 / f->d[i] / s->scale);
+    }
+    TRY(kry_block_upload(s, inverse, (size_t)numbers, size, &s->inverse));
+    s->slots += numbers;
+done:
+    free(inverse);
+    return st;
+}
+
+static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
+{
+    int size = kry_group_size(s->dev);
+    cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles;
+    cl_long n = s->n;
+    kry_scalar scale = kry_scalar_of(s->dev, s->scale);
+    kry_arg args[] = { ARG(n),
+                       ARG(rows),
+                       ARG(bundles),
+                       ARG(s->lower.begin),
+                       ARG(s->lower.col),
+                       ARG(s->lower.val),
+                       ARG(s->upper.begin),
+                       ARG(s->upper.col),
+                       ARG(s->upper.val),
+                       ARG(s->inverse),
+                       ARG_ACC(s->dev, scale),
+                       ARG(s->scratch),
+                       ARG(r->buffer),
+                       ARG(r->first),
+                       ARG(z->buffer),
+                       ARG(z->first) };
+
+    if (size > s->stride) size = s->stride;
+    return kry_launch_size(s->dev, s->kernel,
+                           s->dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size,
+                           size, args, COUNT(args));
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
 static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
 {
     kry_status st = KRY_OK;
@@ -95,33 +185,35 @@ static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
     if (s->n == 0) goto done;
     if (!kry_block_diagonals_plan(s, f)) s->diagonals.count = -1, s->rows = f->rows;
     plan_bundles(s);
-    s->facts.nnz = s->n + f->lower.row_ptr[f->n] + (f->symmetric ? 0 : f->upper.row_ptr[f->n]);
-    s->facts.diagonals = s->diagonals.count;
+    s->nnz = s->n + kry_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kry_sparse_nnz(&f->upper));
     if (s->diagonals.count >= 0) {
         TRY(kry_block_diagonals_pack(s, f));
     } else {
-        TRY(kry_block_factor_mirror(f));
-        TRY(kry_block_rows_pack(s, f));
+        if (f->symmetric) TRY(kry_sparse_transpose(&f->lower, &f->upper));
+        TRY(pack_rows(s, &f->lower, &s->lower));
+        TRY(pack_rows(s, &f->upper, &s->upper));
+        TRY(pack_inverse(s, f));
     }
-    s->facts.moved = s->facts.stored + 2 * (double)s->n * word;
+    s->bytes_moved = s->bytes_stored + 2 * (double)s->n * word;
     if (s->diagonals.count < 0 || s->dev->info.cpu_kernels) {
         size_t numbers = (size_t)(s->walkers * s->rows * s->stride);
         TRY(kry_buffer_create(s->dev, numbers * kry_type_size(s->type), &s->scratch));
-        s->facts.stored += (double)numbers * word;
+        s->bytes_stored += (double)numbers * word;
     }
-    TRY(get_kernels(s));
+    TRY(get_kernel(s));
 done:
     return st;
 }
 
-kry_status kry_block_solve_create(kry_device *dev, kry_block_factor *f, kry_block_solve **out)
+kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve **out)
 {
     kry_status st = KRY_OK;
     kry_block_solve *s = NULL;
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *s, &s));
-    s->dev = dev, s->type = f->type, s->storage = f->storage, s->n = f->n;
+    s->dev = f->A->dev, s->type = f->A->shape.type, s->storage = f->storage,
+    s->n = f->A->shape.rows;
     TRY(lay_out(s, f));
     *out = s, s = NULL;
 done:
@@ -134,19 +226,16 @@ void kry_block_solve_release(kry_block_solve **address)
     kry_block_solve *s = *address;
     if (!s) return;
     kry_block_diagonals *d = &s->diagonals;
-    kry_padded_rows *l = &s->padded.lower, *u = &s->padded.upper;
-    cl_mem *all[] = { &d->pairs, &d->slot, &d->factor, &l->begin,          &l->col,    &l->val,
-                      &u->begin, &u->col,  &u->val,    &s->padded.inverse, &s->scratch };
+    cl_mem *all[] = { &d->pairs,     &d->slot,      &d->factor,      &s->lower.begin,
+                      &s->lower.col, &s->lower.val, &s->upper.begin, &s->upper.col,
+                      &s->upper.val, &s->inverse,   &s->scratch };
     for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(s->dev, all[i]);
     free(s);
     *address = NULL;
 }
 
-kry_block_facts kry_block_solve_facts(const kry_block_solve *s) { return s->facts; }
-
-kry_status kry_block_solve_run(kry_block_solve *s, bool transposed, const kry_vec *r, kry_vec *z)
+kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {
     if (s->n == 0) return KRY_OK;
-    return (s->diagonals.count >= 0 ? kry_block_diagonals_run : kry_block_rows_run)(s, transposed,
-                                                                                    r, z);
+    return s->diagonals.count >= 0 ? kry_block_diagonals_run(s, r, z) : run_rows(s, r, z);
 }

@@ -6,7 +6,7 @@
  * Source      Y. Chen, T. A. Davis, W. W. Hager, S. Rajamanickam, Algorithm 887: CHOLMOD,
  * supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008)
  */
-#include "precond/cholesky.h"
+#include "precond/coarse.h"
 #include KRY_CHOLMOD_HEADER
 #include <stdlib.h>
 #include <string.h>

@@ -217,14 +217,12 @@ done:
 
 void kry_coarse_describe(const kry_coarse *s, kry_coarse_info *info)
 {
-    static const char *const methods[] = { [KRY_COARSE_FULL] = "dense plain",
-                                           [KRY_COARSE_PACKED] = "dense packed",
-                                           [KRY_COARSE_CLBLAST] = "dense clblast" };
+    const bool packed = s->inverse.product == KRY_COARSE_PACKED;
     double word = (double)kry_type_size(s->type), k = (double)s->k;
     double factor = s->factor ? s->engine->bytes(s->factor) : 0;
 
     if (s->dense)
-        *info = (kry_coarse_info){ .method = methods[s->inverse.product],
+        *info = (kry_coarse_info){ .method = packed ? "dense packed" : "dense plain",
                                    .bytes_per_solve = kry_dense_inverse_moved(&s->inverse),
                                    .bytes_stored = kry_dense_inverse_bytes(&s->inverse) };
     else

@@ -6,15 +6,76 @@
 #ifndef KRY_COARSE_H
 #define KRY_COARSE_H
 
-#include "precond/cholesky.h"
-#include "precond/dense_inverse.h"
+#include "operator/op.h"
+#include "sparse/sparse.h"
 #include <kry/deflation.h>
+
+/* ---- cholesky_*.c: P E P' = L L' of the leading n-by-n part of E, on the host ------------------ */
+
+typedef struct kry_cholesky_engine {
+    const char *name;
+    /* Order the first n unknowns of E, which is symmetric and in double, and factor them.
+     * Returns  KRY_ERR_SINGULAR. */
+    kry_status (*create)(const kry_sparse *E, int64_t n, void **self);
+    /* Each column of x, n-by-columns, becomes E^-1 x. */
+    kry_status (*solve)(void *self, double *x, int64_t columns);
+    double (*bytes)(const void *self); /* of L */
+    void (*destroy)(void *self);       /* takes NULL */
+} kry_cholesky_engine;
+
+extern const kry_cholesky_engine kry_cholesky_band;
+#ifdef KRY_HAVE_CHOLMOD
+extern const kry_cholesky_engine kry_cholesky_cholmod;
+#endif
+
+/* The entry E_ii; 0 if there is none. */
+double kry_cholesky_diagonal(const kry_sparse *E, int64_t i);
+/* Whether `pivot`, what is left of E_ii after n - 1 others at most, is more than roundoff. */
+bool kry_cholesky_pivot_fits(double pivot, double diagonal, int64_t n);
+/* KRY_ERR_SINGULAR for vector i. */
+kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i);
+
+/* ---- dense_inverse.c: a symmetric matrix G on the device, k-by-k and dense, to multiply by ------ */
+
+/* How it is kept and multiplied by. */
+typedef enum kry_coarse_product {
+    KRY_COARSE_OWN,   /* the faster of the two */
+    KRY_COARSE_FULL,  /* one launch reads k^2 numbers */
+    KRY_COARSE_PACKED /* GPUs: two launches read half of them */
+} kry_coarse_product;
+
+typedef struct kry_dense_inverse {
+    kry_device *dev; /* borrowed */
+    kry_type type;
+    int64_t k;
+    kry_coarse_product product; /* FULL or PACKED */
+    cl_mem G;                   /* stride-by-k, or its tiles; NULL: not formed */
+    cl_mem part;                /* packed, TILE-by-blocks-by-blocks: each tile's share of c */
+    kry_kernel *tiles, *add;    /* packed; the device's */
+} kry_dense_inverse;
+
+/* Columns j ... j + m - 1 of G, k numbers each. */
+typedef kry_status kry_column_solver(void *user, int64_t j, int64_t m, double *columns);
+
+/* Choose the product for a G that is formed later.
+ * Returns  KRY_ERR_UNSUPPORTED for KRY_COARSE_PACKED where its kernels do not run */
+kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product product);
+/* What G takes on the device, and the least bytes that a product moves. */
+double kry_dense_inverse_bytes(const kry_dense_inverse *D);
+double kry_dense_inverse_moved(const kry_dense_inverse *D);
+/* Form G, rounded to the type, and compile and allocate what a product needs. Waits. */
+kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user);
+/* c := G w, vectors that start anywhere and do not overlap. Does not wait. */
+kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
+void kry_dense_inverse_release(kry_dense_inverse *D);
+
+/* ---- coarse.c --------------------------------------------------------------------------------- */
 
 typedef struct kry_coarse kry_coarse;
 
 typedef struct kry_coarse_how {
     kry_coarse_method method;
-    kry_coarse_product product;        /* of a dense inverse */
+    kry_coarse_product product;        /* of a dense inverse; for tests */
     bool singular;                     /* E times ones is zero */
     const kry_cholesky_engine *engine; /* NULL: CHOLMOD if there is one; for tests */
 } kry_coarse_how;
@@ -23,8 +84,7 @@ typedef struct kry_coarse_how {
  * Factor E, which is in double and has both triangles; dense: also form the inverse, rounded to
  * `type`. Waits.
  *
- * Returns  KRY_ERR_UNSUPPORTED for CLBlast in a kry without it, and for KRY_COARSE_PACKED where its
- *          kernels do not run;
+ * Returns  KRY_ERR_UNSUPPORTED for KRY_COARSE_PACKED where its kernels do not run;
  *          KRY_ERR_SINGULAR for linearly dependent deflation vectors (message: which one);
  *          KRY_ERR_MEMORY, for an inverse that the device cannot hold with the bytes it takes;
  *          KRY_ERR_ARGUMENT for numbers that are not finite.
@@ -41,8 +101,7 @@ kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
 kry_status kry_coarse_solve_from(kry_coarse *coarse, const double *numbers, kry_vec *w, kry_vec *c);
 
 typedef struct kry_coarse_info {
-    const char *method;     /* "dense plain", "dense packed", "dense clblast", "cholesky cholmod" or
-                               "... banded" */
+    const char *method;     /* "dense plain" or "packed", "cholesky cholmod" or "banded" */
     double bytes_per_solve; /* least bytes moved, on the device or on the host */
     double bytes_stored;    /* the inverse, or the factor */
 } kry_coarse_info;

@@ -147,10 +147,7 @@ static kry_status make_values(kry_deflation *D)
     kry_deflation_az az;
 
     TRY(kry_galerkin_create(D->A, &D->Z, &D->colours, &G));
-    const kry_coarse_how how = { .method = D->method,
-                                 .product = D->gemv == KRY_GEMV_CLBLAST ? KRY_COARSE_CLBLAST
-                                                                        : KRY_COARSE_OWN,
-                                 .singular = G.singular };
+    const kry_coarse_how how = { .method = D->method, .singular = G.singular };
     TRY(kry_coarse_create(D->Z.dev, D->Z.type, &how, &G.E, &coarse));
     TRY(choose_az(D, &G, &az));
     if (!G.AZ && az == KRY_AZ_STORED) TRY(make_az(D, &G.AZ_t, &AZ_t, &AZ));
@@ -238,9 +235,9 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
     CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&
-              (unsigned)p->coarse <= KRY_COARSE_CHOLESKY && (unsigned)p->gemv <= KRY_GEMV_CLBLAST,
-          KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d, coarse = %d, gemv = %d",
-          (int)p->variant, (int)p->az, (int)p->coarse, (int)p->gemv);
+              (unsigned)p->coarse <= KRY_COARSE_CHOLESKY,
+          KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d or coarse = %d is unknown",
+          (int)p->variant, (int)p->az, (int)p->coarse);
 done:
     return st;
 }
@@ -259,8 +256,7 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     D->variant = params->variant;
     D->method = params->coarse;
     D->az = params->az;
-    D->gemv = params->gemv;
-    TRY(kry_subdomains_subspace(subdomains, A, &D->Z));
+    TRY(kry_subspace_create(A->dev, shape.type, shape.rows, subdomains, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));

@@ -21,21 +21,11 @@ typedef struct kry_deflation {
     void *mine;         /* on a part of a team: w on the host, */
     double *sum;        /* and the sum of all parts' */
     kry_vec *t;         /* n */
-    kry_gemv gemv;
-    char text[128]; /* for kry_op_describe */
+    char text[128];     /* for kry_op_describe */
 } kry_deflation;
 
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);
-
-/* Which vectors deflation takes: labels of all unknowns in the order of rows; or of a part's
- * unknowns in its own order, and behind them those of the unknowns that it meets on other parts
- * (couplings.h). */
-typedef struct kry_subdomains {
-    const kry_vec *vectors; /* borrowed; NULL: by labels, 0 ... count - 1 */
-    int64_t count, beyond;
-    int32_t *labels; /* owned */
-} kry_subdomains;
 
 /* The vectors that the parameters ask for. A may lie on a team. */
 kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
@@ -44,7 +34,6 @@ void kry_subdomains_release(kry_subdomains *s);
 /* Those of part `rank` of A. vectors: room for its columns. */
 kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, int rank,
                                   kry_vec *vectors, kry_subdomains *s);
-kry_status kry_subdomains_subspace(const kry_subdomains *s, const kry_op *A, kry_subspace *Z);
 /* kry_deflation_create with vectors that have been found; on a part of a team by all parts. */
 kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params *params,
                                      const kry_subdomains *subdomains, kry_op **out);

@@ -7,7 +7,7 @@
  *
  * Per product  full: k^2 + 2 k numbers; packed: k^2/2 + 34 k and 2 k^2/64 partial sums
  */
-#include "precond/dense_inverse.h"
+#include "precond/coarse.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,42 +28,35 @@ static int64_t place_of(const kry_dense_inverse *D, int64_t c, int64_t i)
     return c * stride_of(D->k) + i;
 }
 
-/* To G, from column j on: m columns, or a row of tiles up to the diagonal. */
-static kry_status write_columns(const kry_dense_inverse *D, const kry_vec *G, int64_t j, int64_t m,
-                                const void *out)
+/* Where the columns from a multiple j of TILE on begin: packed, a row of tiles up to the diagonal. */
+static size_t column_at(const kry_dense_inverse *D, int64_t j)
 {
-    kry_vec columns = kry_vec_borrow(G);
-
-    if (D->product == KRY_COARSE_PACKED) {
-        int64_t block = j / TILE;
-        columns.first = tiles_above(block) * TILE * TILE, columns.n = (block + 1) * TILE * TILE;
-    } else {
-        columns.first = j * G->n, columns.k = m;
-    }
-    return kry_vec_write(&columns, out);
+    size_t word = kry_type_size(D->type);
+    if (D->product == KRY_COARSE_PACKED) return (size_t)tiles_above(j / TILE) * TILE * TILE * word;
+    return (size_t)(j * stride_of(D->k)) * word;
 }
 
 static kry_status form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
 {
     kry_status st = KRY_OK;
-    bool packed = D->product == KRY_COARSE_PACKED;
-    int64_t k = D->k, blocks = blocks_of(k);
-    size_t word = kry_type_size(D->type), room = (size_t)blocks * TILE * TILE;
+    int64_t k = D->k;
+    size_t word = kry_type_size(D->type), room = (size_t)blocks_of(k) * TILE * TILE;
     double *x = NULL;
     void *out = NULL;
 
     TRY(kry_alloc((size_t)k * TILE, sizeof *x, &x));
     TRY(kry_alloc(room, word, &out));
-    TRY(kry_vec_create(D->dev, D->type, packed ? tiles_above(blocks) * TILE * TILE : stride_of(k),
-                       packed ? 1 : k, &D->G));
+    TRY(kry_buffer_create(D->dev, (size_t)kry_dense_inverse_bytes(D), &D->G));
     for (int64_t j = 0; j < k; j += TILE) {
-        int64_t m = k - j < TILE ? k - j : TILE;
+        int64_t m = k - j < TILE ? k - j : TILE,
+                end = m < TILE && D->product == KRY_COARSE_FULL ? k : j + TILE;
         if (m < TILE) memset(out, 0, room * word); /* tiles have rows past the last */
         TRY(solve(user, j, m, x));
         for (int64_t c = 0; c < m; c++)
             for (int64_t i = 0; i < k; i++)
                 kry_number_put(D->type, out, place_of(D, c, i), x[c * k + i]);
-        TRY(write_columns(D, D->G, j, m, out));
+        TRY(kry_buffer_write(D->dev, D->G, column_at(D, j), column_at(D, end) - column_at(D, j),
+                             out));
     }
 done:
     free(out);
@@ -91,7 +84,7 @@ static kry_status multiply(const kry_dense_inverse *D, const kry_vec *w, kry_vec
 
     if (D->dev->info.cpu_kernels) groups = kry_groups_for(D->dev, D->type, D->k * stride);
     TRY(get_kernel(D, w->first, &kernel));
-    kry_arg args[] = { ARG(D->k),     ARG(stride),    ARG(D->G->buffer), ARG(w->buffer),
+    kry_arg args[] = { ARG(D->k),     ARG(stride),    ARG(D->G),    ARG(w->buffer),
                        ARG(w->first), ARG(c->buffer), ARG(c->first) };
     TRY(kry_launch(D->dev, kernel, groups < D->k ? groups : D->k, args, COUNT(args)));
 done:
@@ -119,11 +112,11 @@ static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, 
     int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(D->dev, D->type));
     cl_int blocks = (cl_int)count;
 
-    kry_arg multiply[] = { ARG(blocks),    ARG(D->k),     ARG(D->G->buffer),
-                           ARG(w->buffer), ARG(w->first), ARG(D->part->buffer) };
+    kry_arg multiply[] = { ARG(blocks),    ARG(D->k),     ARG(D->G),
+                           ARG(w->buffer), ARG(w->first), ARG(D->part) };
     TRY(kry_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
                         COUNT(multiply)));
-    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part->buffer), ARG(c->buffer), ARG(c->first) };
+    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG(c->buffer), ARG(c->first) };
     TRY(kry_launch_size(D->dev, D->add, count * slices, PACKED_GROUP, add, COUNT(add)));
 done:
     return st;
@@ -131,9 +124,7 @@ done:
 
 kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
 {
-    if (D->product == KRY_COARSE_PACKED) return multiply_packed(D, w, c);
-    if (D->product == KRY_COARSE_FULL) return multiply(D, w, c);
-    return kry_gemv_square(D->G, w, c);
+    return D->product == KRY_COARSE_PACKED ? multiply_packed(D, w, c) : multiply(D, w, c);
 }
 
 double kry_dense_inverse_bytes(const kry_dense_inverse *D)
@@ -179,56 +170,34 @@ done:
     return st;
 }
 
-/* Kry's own product is much faster than CLBlast's: 2 to 29 times on PoCL, 6 times on an H200 for
- * k = 4096. */
 kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product product)
 {
     kry_status st = KRY_OK;
+    bool pack = product == KRY_COARSE_PACKED || (product == KRY_COARSE_OWN && worth_packing(D));
 
-    if ((unsigned)product > KRY_COARSE_CLBLAST)
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_coarse_create: %d is no product", (int)product);
-    D->product = product;
-    if (product == KRY_COARSE_OWN)
-        D->product = worth_packing(D) ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
-    if (D->product == KRY_COARSE_PACKED) st = check_packing(D);
-    if (st == KRY_ERR_UNSUPPORTED && product == KRY_COARSE_OWN)
-        D->product = KRY_COARSE_FULL, st = KRY_OK;
-    return st;
-}
-
-/* Compile and allocate now what a solve needs: kernels of CLBlast take seconds. */
-static kry_status get_ready(kry_dense_inverse *D)
-{
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    kry_vec *w = NULL, *c = NULL;
-
-    if (D->product == KRY_COARSE_FULL) return get_kernel(D, 0, &kernel);
-    if (D->product == KRY_COARSE_PACKED) {
-        int64_t blocks = blocks_of(D->k);
-        return kry_vec_create(D->dev, D->type, TILE * blocks, blocks, &D->part);
-    }
-    TRY(kry_vec_create(D->dev, D->type, D->k, 1, &w));
-    TRY(kry_vec_create(D->dev, D->type, D->k, 1, &c));
-    TRY(kry_dense_inverse_apply(D, w, c));
-done:
-    kry_vec_release(&c);
-    kry_vec_release(&w);
+    if (pack) st = check_packing(D);
+    if (st == KRY_ERR_UNSUPPORTED && product == KRY_COARSE_OWN) pack = false, st = KRY_OK;
+    D->product = pack ? KRY_COARSE_PACKED : KRY_COARSE_FULL;
     return st;
 }
 
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
 {
     kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    size_t blocks = (size_t)blocks_of(D->k);
 
     TRY(form(D, solve, user));
-    TRY(get_ready(D));
+    if (D->product == KRY_COARSE_PACKED)
+        TRY(kry_buffer_create(D->dev, blocks * blocks * TILE * kry_type_size(D->type), &D->part));
+    else
+        TRY(get_kernel(D, 0, &kernel)); /* compile it now */
 done:
     return st;
 }
 
 void kry_dense_inverse_release(kry_dense_inverse *D)
 {
-    kry_vec_release(&D->part);
-    kry_vec_release(&D->G);
+    kry_buffer_release(D->dev, &D->part);
+    kry_buffer_release(D->dev, &D->G);
 }

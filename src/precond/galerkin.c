@@ -9,7 +9,6 @@
  * On a part of a team: A Z of its own rows, and E of all.
  */
 #include "precond/galerkin.h"
-#include "precond/couplings.h"
 #include "sparse/entries.h"
 #include <float.h>
 #include <math.h>
@@ -288,25 +287,24 @@ done:
 static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_sparse *E)
 {
     kry_status st = KRY_OK;
+    const kry_vec *null = A->null_space;
     kry_vec *ones = NULL;
     double trace = 0;
     int64_t unknowns;
-    bool constants = kry_op_loses_constants(A);
 
-    if (!A->null_space && !(constants && Z->vectors)) return KRY_OK;
+    if (!null && !(kry_op_loses_constants(A) && Z->vectors)) return KRY_OK;
     TRY(make_full(E));
-    const double *val = E->val;
+    for (int64_t s = 0; s < E->rows; s++) trace += ((double *)E->val)[s * E->rows + s];
     TRY(kry_layout_rows(&Z->dev->layout, Z->n, NULL, &unknowns));
-    for (int64_t s = 0; s < E->rows; s++) trace += val[s * E->rows + s];
-    if (A->null_space) {
-        for (int64_t j = 0; j < A->null_space->k; j++) {
-            kry_vec v = kry_vec_column(A->null_space, j);
-            TRY(lift(Z, &v, trace / (double)unknowns, E));
-        }
-    } else {
+    if (!null) {
         TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &ones));
         TRY(kry_vec_fill(ones, 1 / sqrt((double)unknowns)));
-        TRY(lift(Z, ones, trace / (double)Z->k, E));
+    }
+    const double t = trace / (double)(null ? unknowns : Z->k);
+    if (!null) null = ones;
+    for (int64_t j = 0; j < null->k; j++) {
+        kry_vec v = kry_vec_column(null, j);
+        TRY(lift(Z, &v, t, E));
     }
 done:
     kry_vec_release(&ones);

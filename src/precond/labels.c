@@ -1,20 +1,15 @@
-/* labels.c - which sub-domain each unknown belongs to: by its place, by a value, or as the caller
- * says. */
-#include "precond/labels.h"
+/* labels.c - which sub-domain each unknown belongs to: by its place, by a value, by the matrix's
+ * graph, from a file, or as the caller says. */
+#include "io/mtx_source.h"
+#include "operator/op_parts.h"
+#include "operator/pin.h"
+#include "precond/rows.h"
+#include "sparse/partition.h"
+#include <kry/deflation.h>
+#include <kry/io.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-void kry_labels_renumber(int64_t n, int32_t *labels, int64_t most, int32_t *number, int64_t *count)
-{
-    *count = 0;
-    for (int64_t j = 0; j < most; j++) number[j] = -1;
-    for (int64_t i = 0; i < n; i++) {
-        int32_t *own = &number[labels[i]];
-        if (*own < 0) *own = (int32_t)(*count)++;
-        labels[i] = *own;
-    }
-}
 
 /* ---- by place -------------------------------------------------------------------------------- */
 
@@ -156,9 +151,65 @@ done:
     return st;
 }
 
+/* ---- by the matrix's graph -------------------------------------------------------------------- */
+
+/* Give n labels, which are below `most`, new numbers in the order in which they first appear, so
+ * that no number is unused; *count is how many there are. number: room for `most`. */
+static void renumber(int64_t n, int32_t *labels, int64_t most, int32_t *number, int64_t *count)
+{
+    *count = 0;
+    for (int64_t j = 0; j < most; j++) number[j] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t *own = &number[labels[i]];
+        if (*own < 0) *own = (int32_t)(*count)++;
+        labels[i] = *own;
+    }
+}
+
+static kry_status read_graph(const kry_op *A, kry_sparse *graph)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+
+    st = kry_rows_download(A, &rows);
+    CHECK(st != KRY_ERR_UNSUPPORTED, KRY_ERR_UNSUPPORTED,
+          "kry_labels_graph: '%s' has no entries that can be read; take labels of another kind",
+          kry_op_piece(A, 0)->table->kind);
+    TRY(st);
+    TRY(kry_sparse_graph(&rows, graph));
+done:
+    kry_sparse_release(&rows);
+    return st;
+}
+
+kry_status kry_labels_graph(const kry_op *A, int64_t k, int32_t *labels, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    kry_sparse graph = { 0 };
+    int32_t *part = NULL, *number = NULL;
+
+    CHECK(A && labels && count, KRY_ERR_ARGUMENT, "kry_labels_graph: NULL");
+    int64_t n = A->shape.rows;
+    TRY(kry_op_check_square("kry_labels_graph", A));
+    CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT, "kry_labels_graph: %lld parts of %lld unknowns",
+          (long long)k, (long long)n);
+    TRY(read_graph(kry_pin_of(A), &graph));
+    TRY(kry_alloc((size_t)n, sizeof *part, &part));
+    TRY(kry_alloc((size_t)k, sizeof *number, &number));
+    TRY(kry_graph_parts("kry_labels_graph", &graph, NULL, (int)k, NULL, part));
+    renumber(n, part, k, number, count);
+    memcpy(labels, part, (size_t)n * sizeof *part);
+done:
+    free(number);
+    free(part);
+    kry_sparse_release(&graph);
+    return st;
+}
+
 /* ---- given by the caller --------------------------------------------------------------------- */
 
-kry_status kry_labels_check_as(const char *who, int64_t n, const int32_t *labels, int64_t *count)
+/* who: stands in messages, a function or a file */
+static kry_status check_labels(const char *who, int64_t n, const int32_t *labels, int64_t *count)
 {
     kry_status st = KRY_OK;
     bool *used = NULL;
@@ -187,7 +238,115 @@ kry_status kry_labels_check(int64_t n, const int32_t *labels, int64_t *count)
     kry_status st = KRY_OK;
 
     CHECK((labels || n == 0) && count, KRY_ERR_ARGUMENT, "kry_labels_check: NULL");
-    TRY(kry_labels_check_as("kry_labels_check", n, labels, count));
+    TRY(check_labels("kry_labels_check", n, labels, count));
 done:
+    return st;
+}
+
+/* ---- from a file ------------------------------------------------------------------------------ */
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == ','; }
+
+/* The labels of a line. */
+static kry_status read_line(const mtx_source *s, const char *at, const char *end, int64_t n,
+                            int32_t *labels, int64_t *got)
+{
+    kry_status st = KRY_OK;
+    int64_t value;
+
+    for (;;) {
+        while (at < end && is_blank(*at)) at++;
+        if (at == end || *at == '#' || *at == '%') break;
+        const char *stop = kry_read_int64(at, end, &value), *word = at;
+        while (word < end && word - at < 40 && !is_blank(*word)) word++;
+        CHECK(stop && (stop == end || is_blank(*stop)), KRY_ERR_PARSE,
+              "%s:%lld: '%.*s' is not a whole number", s->name, (long long)s->line,
+              (int)(word - at), at);
+        CHECK(value >= 0 && value < n, KRY_ERR_PARSE, "%s:%lld: label %lld is not in [0, %lld)",
+              s->name, (long long)s->line, (long long)value, (long long)n);
+        CHECK(*got < n, KRY_ERR_PARSE, "%s:%lld: more than %lld labels", s->name,
+              (long long)s->line, (long long)n);
+        labels[(*got)++] = (int32_t)value;
+        at = stop;
+    }
+done:
+    return st;
+}
+
+static bool is_mtx(const char *at, const char *end)
+{
+    static const char word[] = "%%MatrixMarket";
+    return end - at >= (ptrdiff_t)sizeof word - 1 && !memcmp(at, word, sizeof word - 1);
+}
+
+static kry_status read_plain(const char *path, int64_t n, int32_t *labels, bool *mtx)
+{
+    kry_status st = KRY_OK;
+    mtx_source s = { .name = path };
+    const char *at, *end;
+    int64_t got = 0;
+
+    TRY(kry_mtx_source_open(&s, path, NULL, 0));
+    for (;;) {
+        TRY(kry_mtx_source_line(&s, &at, &end));
+        if (!at) break;
+        *mtx = s.line == 1 && is_mtx(at, end);
+        if (*mtx) goto done;
+        TRY(read_line(&s, at, end, n, labels, &got));
+    }
+    CHECK(got == n, KRY_ERR_PARSE, "%s:%lld: the file ends after %lld of %lld labels", path,
+          (long long)s.line, (long long)got, (long long)n);
+done:
+    kry_mtx_source_close(&s);
+    return st;
+}
+
+/* Entries that are not given are 0. */
+static kry_status read_mtx(const char *path, int64_t n, int32_t *labels)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = NULL;
+
+    TRY(kry_mtx_read(path, &m));
+    CHECK(m->rows == n && m->cols == 1, KRY_ERR_PARSE,
+          "%s: it is %lld-by-%lld instead of %lld-by-1", path, (long long)m->rows,
+          (long long)m->cols, (long long)n);
+    for (int64_t i = 0; i < n; i++) labels[i] = -1;
+    for (int64_t e = 0; e < m->nnz; e++) {
+        int64_t i = m->array ? e : m->row[e];
+        double v = m->val[e];
+        CHECK(v >= 0 && v < (double)n && v == (double)(int32_t)v, KRY_ERR_PARSE,
+              "%s: label %g of row %lld is no whole number in [0, %lld)", path, v, (long long)i + 1,
+              (long long)n);
+        CHECK(labels[i] < 0, KRY_ERR_PARSE, "%s: row %lld is there twice", path, (long long)i + 1);
+        labels[i] = (int32_t)v;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (labels[i] < 0) labels[i] = 0;
+done:
+    kry_mtx_release(&m);
+    return st;
+}
+
+kry_status kry_labels_read(const char *path, int64_t n, int32_t *labels, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    int32_t *read = NULL;
+    int64_t found;
+    bool mtx = false;
+
+    CHECK(path && labels && count, KRY_ERR_ARGUMENT, "kry_labels_read: NULL");
+    CHECK(n >= 1 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_labels_read: %lld unknowns",
+          (long long)n);
+    TRY(kry_alloc((size_t)n, sizeof *read, &read));
+    TRY(read_plain(path, n, read, &mtx));
+    if (mtx) TRY(read_mtx(path, n, read));
+    st = check_labels(path, n, read, &found);
+    if (st == KRY_ERR_ARGUMENT) st = kry_fail(KRY_ERR_PARSE, "%s", kry_last_error());
+    TRY(st);
+    memcpy(labels, read, (size_t)n * sizeof *read);
+    *count = found;
+done:
+    free(read);
     return st;
 }

@@ -133,7 +133,7 @@ static void narrow_destroy(void *self)
 {
     narrow *N = self;
     if (!N) return;
-    if (N->scale) kry_buffer_release(N->dev, &N->scale);
+    kry_buffer_release(N->dev, &N->scale);
     kry_sum_release(&N->size);
     kry_vec_release(&N->z);
     kry_vec_release(&N->r);

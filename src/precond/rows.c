@@ -68,16 +68,19 @@ done:
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-kry_status kry_rows_diagonal(const char *who, const kry_op *A, const kry_sparse *R, int64_t *at)
+static kry_status invert_diagonal(const char *who, const kry_op *A, const kry_sparse *R,
+                                  double *inverse)
 {
     kry_status st = KRY_OK;
     const double *val = R->val;
 
     for (int64_t i = 0; i < R->rows; i++) {
-        at[i] = kry_sparse_find(R, i, i);
-        double v = at[i] >= 0 ? val[at[i]] : 0,
-               inverse = A->shape.type == KRY_F32 ? (double)(float)(1 / v) : 1 / v;
-        CHECK(v > 0 && isfinite(v) && isfinite(inverse), KRY_ERR_ARGUMENT,
+        int64_t e = kry_sparse_find(R, i, i);
+        double v = e >= 0 ? val[e] : 0;
+        inverse[i] = 1 / v;
+        CHECK(v > 0 && isfinite(v) &&
+                  isfinite(A->shape.type == KRY_F32 ? (double)(float)inverse[i] : inverse[i]),
+              KRY_ERR_ARGUMENT,
               "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive", who,
               (long long)kry_layout_row(&A->dev->layout, i), A->table->kind, v);
     }
@@ -85,17 +88,15 @@ done:
     return st;
 }
 
-kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R)
+kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, double *inverse)
 {
     kry_status st = KRY_OK;
     const double tolerance = A->shape.type == KRY_F32 ? 1e-5 : 1e-8; /* of files with few digits */
     kry_sparse_mismatch m;
-    int64_t *at = NULL;
 
-    TRY(kry_alloc((size_t)R->rows, sizeof *at, &at));
-    TRY(kry_rows_diagonal(who, A, R, at));
+    TRY(invert_diagonal(who, A, R, inverse));
     TRY(kry_sparse_symmetrise(R, tolerance, &m));
-    if (m.i < 0) goto done;
+    if (m.i < 0) return KRY_OK;
     long long row = kry_layout_row(&A->dev->layout, m.i),
               col = kry_layout_row(&A->dev->layout, m.j);
     CHECK(false, KRY_ERR_ARGUMENT,
@@ -103,7 +104,6 @@ kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R)
           "%lld",
           who, A->table->kind, row, m.lower, col, col, m.upper, row);
 done:
-    free(at);
     return st;
 }
 

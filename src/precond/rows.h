@@ -22,18 +22,17 @@ kry_status kry_rows_download(const kry_op *A, kry_sparse *R);
  */
 kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R);
 
-/* at[i] := where the diagonal entry of row i is. Returns  KRY_ERR_ARGUMENT naming the first row
- * whose entry, or the inverse of it in A's type, is not positive and finite. */
-kry_status kry_rows_diagonal(const char *who, const kry_op *A, const kry_sparse *R, int64_t *at);
-
 /*
  * Make what is symmetric but for rounding symmetric to the bit: the lower triangle counts, zeros
  * without a partner go.
  *
- * Returns  KRY_ERR_ARGUMENT naming the first place where a_ij and a_ji differ by more than
- *          rounding, measured by the diagonal, which must be positive.
+ *   inverse  [out]  of the diagonal
+ *
+ * Returns  KRY_ERR_ARGUMENT naming the first row whose diagonal entry, or the inverse of it in A's
+ *          type, is not positive and finite, or the first place where a_ij and a_ji differ by more
+ *          than rounding, measured by the diagonal.
  */
-kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R);
+kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, double *inverse);
 
 /* A matrix of these entries in A's type, to which R is rounded, in the format that suits the
  * device. Waits. */

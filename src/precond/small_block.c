@@ -1,12 +1,11 @@
-/* small_block.c - dense matrices of a few rows: inverses, and whether they are positive
- * definite. */
+/* small_block.c - dense matrices of a few rows: inverses, positive definiteness. */
 #include "precond/small_block.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Powers of two that bring the largest entry of each row, then of each column, near one: what is
- * small afterwards is small by cancellation. false: one is zero. */
+/* Scale by powers of two that bring the largest entry of each row, then of each column, near one:
+ * what is small afterwards is small by cancellation. false: a row or column is zero. */
 static bool equilibrate(kry_small_block *B, double *by_row, double *by_col)
 {
     for (int side = 0; side < 2; side++)
@@ -31,7 +30,7 @@ static void swap_rows(kry_small_block *B, int i, int k)
     memcpy(B->a[k], row, sizeof row);
 }
 
-/* Gauss and Jordan, with the largest pivot of each column: I becomes the inverse of B. */
+/* Gauss-Jordan elimination with the largest pivot of each column: I becomes the inverse of B. */
 static bool eliminate(kry_small_block *B, kry_small_block *I)
 {
     int n = B->size;
@@ -72,14 +71,6 @@ bool kry_small_block_invert(kry_small_block *B, bool symmetric)
     for (int i = 0; i < B->size; i++)
         for (int j = 0; j < B->size; j++) B->a[i][j] = by_col[i] * I.a[i][j] * by_row[j];
     if (symmetric) symmetrise(B);
-    return true;
-}
-
-bool kry_small_block_is_symmetric(const kry_small_block *B)
-{
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < i; j++)
-            if (B->a[i][j] != B->a[j][i]) return false;
     return true;
 }
 

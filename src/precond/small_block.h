@@ -14,8 +14,7 @@ typedef struct kry_small_block {
 /* B := its inverse; symmetric: that of its symmetric part, symmetric to the bit. false: it is
  * singular. */
 bool kry_small_block_invert(kry_small_block *B, bool symmetric);
-bool kry_small_block_is_symmetric(const kry_small_block *B);
-/* Whether Cholesky's factors of a symmetric B exist. */
+/* Whether the Cholesky factors of a symmetric B exist. */
 bool kry_small_block_is_positive(const kry_small_block *B);
 
 #endif

@@ -2,7 +2,6 @@
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
-#include "precond/couplings.h"
 #include "precond/deflation.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,17 +210,5 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
 done:
     free(place);
     if (st < 0) kry_subdomains_release(s);
-    return st;
-}
-
-kry_status kry_subdomains_subspace(const kry_subdomains *s, const kry_op *A, kry_subspace *Z)
-{
-    kry_status st = KRY_OK;
-    int64_t n = A->shape.rows;
-
-    if (s->vectors) return kry_subspace_from_vectors(s->vectors, Z);
-    TRY(kry_subspace_from_labels(A->dev, A->shape.type, n, s->count, s->labels, Z));
-    TRY(kry_subspace_append(Z, s->labels + n, s->beyond));
-done:
     return st;
 }

@@ -135,65 +135,50 @@ static kry_status make_kernels(kry_subspace *Z)
 {
     kry_status st = KRY_OK;
     char defines[64];
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } all[] = { { Z->part ? "deflation_segments" : "deflation_restrict", &Z->kernel.restrict_ },
+                { "deflation_finish", &Z->kernel.finish },
+                { "deflation_prolong", &Z->kernel.prolong },
+                { "deflation_correct", &Z->kernel.correct },
+                { "deflation_add", &Z->kernel.add } };
 
     snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d", narrow(Z) ? "ushort" : "int",
              Z->dev->info.cpu_kernels ? 1 : tile_of(Z));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines,
-                       Z->part ? "deflation_segments" : "deflation_restrict",
-                       &Z->kernel.restrict_));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_finish",
-                       &Z->kernel.finish));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_prolong",
-                       &Z->kernel.prolong));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_correct",
-                       &Z->kernel.correct));
-    TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, "deflation_add", &Z->kernel.add));
+    for (size_t i = 0; i < COUNT(all); i++)
+        TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
     return st;
 }
 
-kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, int64_t k,
-                                    const int32_t *labels, kry_subspace *Z)
+static kry_status take_labels(const int32_t *labels, int64_t beyond, kry_subspace *Z)
 {
     kry_status st = KRY_OK;
+    size_t all = (size_t)(Z->n + beyond);
     pieces p = { 0 };
 
-    *Z = (kry_subspace){ .dev = dev, .type = type, .n = n, .k = k };
-    TRY(kry_alloc((size_t)n, sizeof *Z->labels, &Z->labels));
-    memcpy(Z->labels, labels, (size_t)n * sizeof *labels);
+    TRY(kry_alloc(all, sizeof *Z->labels, &Z->labels));
+    memcpy(Z->labels, labels, all * sizeof *labels);
     TRY(find_pieces(Z, &p));
     Z->piece_count = (double)p.count;
-    TRY(kry_buffer_upload(dev, (size_t)p.count * sizeof *p.start, p.start, &Z->piece_start));
-    TRY(kry_buffer_upload(dev, (size_t)p.count * sizeof *p.length, p.length, &Z->piece_length));
-    TRY(kry_buffer_create(dev, (size_t)k * kry_type_size(type), &Z->kept));
+    TRY(kry_buffer_upload(Z->dev, (size_t)p.count * sizeof *p.start, p.start, &Z->piece_start));
+    TRY(kry_buffer_upload(Z->dev, (size_t)p.count * sizeof *p.length, p.length, &Z->piece_length));
+    TRY(kry_buffer_create(Z->dev, (size_t)Z->k * kry_type_size(Z->type), &Z->kept));
     TRY(make_segments(Z, &p));
     TRY(upload_labels(Z));
     TRY(make_kernels(Z));
 done:
     pieces_release(&p);
-    if (st < 0) kry_subspace_release(Z);
-    return st;
-}
-
-kry_status kry_subspace_append(kry_subspace *Z, const int32_t *labels, int64_t count)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_realloc((size_t)(Z->n + count), sizeof *Z->labels, &Z->labels));
-    if (count) memcpy(Z->labels + Z->n, labels, (size_t)count * sizeof *labels);
-done:
     return st;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z)
+static kry_status take_vectors(const kry_vec *vectors, kry_subspace *Z)
 {
     kry_status st = KRY_OK;
 
-    *Z = (kry_subspace){
-        .dev = vectors->dev, .type = vectors->type, .n = vectors->n, .k = vectors->k
-    };
     for (int64_t j = 0; j < Z->k; j++) {
         kry_vec v = kry_vec_column(vectors, j);
         double norm;
@@ -203,6 +188,18 @@ kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z)
     }
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &Z->vectors));
     TRY(kry_vec_copy(vectors, Z->vectors));
+done:
+    return st;
+}
+
+kry_status kry_subspace_create(kry_device *dev, kry_type type, int64_t n, const kry_subdomains *s,
+                               kry_subspace *Z)
+{
+    kry_status st = KRY_OK;
+
+    *Z = (kry_subspace){ .dev = dev, .type = type, .n = n };
+    Z->k = s->vectors ? s->vectors->k : s->count;
+    TRY(s->vectors ? take_vectors(s->vectors, Z) : take_labels(s->labels, s->beyond, Z));
 done:
     if (st < 0) kry_subspace_release(Z);
     return st;

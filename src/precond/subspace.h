@@ -12,7 +12,7 @@ typedef struct kry_subspace {
     kry_type type;
     int64_t n, k;
     kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
-    int32_t *labels;  /* n, host; behind them those of unknowns on other parts (couplings.h) */
+    int32_t *labels;  /* host; as in kry_subdomains */
     cl_mem label;     /* the same on the device, 16 bits each where k allows */
     /* The unknowns of each label in pieces of up to eight neighbours; the pieces of a label are cut
      * into segments, each of which is summed by one group of work-items. */
@@ -28,13 +28,18 @@ typedef struct kry_subspace {
     } kernel;
 } kry_subspace;
 
-/* labels: n, in 0 ... k-1, copied. Waits. */
-kry_status kry_subspace_from_labels(kry_device *dev, kry_type type, int64_t n, int64_t k,
-                                    const int32_t *labels, kry_subspace *Z);
-/* The labels of unknowns that are on other parts. */
-kry_status kry_subspace_append(kry_subspace *Z, const int32_t *labels, int64_t count);
-/* Returns  KRY_ERR_ARGUMENT for a vector that is zero or not finite. Waits. */
-kry_status kry_subspace_from_vectors(const kry_vec *vectors, kry_subspace *Z);
+/* Which vectors: those of the caller, or by labels 0 ... count - 1 of n unknowns. */
+typedef struct kry_subdomains {
+    const kry_vec *vectors; /* borrowed; NULL: by labels */
+    int64_t count;
+    int32_t *labels; /* n + beyond; behind the n those of unknowns on other parts (galerkin.h) */
+    int64_t beyond;
+} kry_subdomains;
+
+/* Labels or vectors are copied. Waits.
+ * Returns  KRY_ERR_ARGUMENT for a vector that is zero or not finite. */
+kry_status kry_subspace_create(kry_device *dev, kry_type type, int64_t n, const kry_subdomains *s,
+                               kry_subspace *Z);
 void kry_subspace_release(kry_subspace *Z);
 
 /* w := Z'v; of a part's rows, what they add to it. None of these waits. */

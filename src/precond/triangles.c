@@ -1,6 +1,9 @@
 /*
  * triangles.c - M := c K' D^-1 K, K = sum (-omega L D^-1)^j, A = L + D + L', by products with
- * triangles of A whose rows are scaled by D^-1. D^-1 K is the same sum in D^-1 L, times D^-1:
+ * triangles of A whose rows are scaled by D^-1: the incomplete Poisson inverse of stored matrices,
+ * and the SSOR-type approximate inverse, the inverse of (D + omega L) D^-1 (D + omega L') / c where
+ * each factor is inverted by the first terms of a Neumann series. D^-1 K is the same sum in D^-1 L,
+ * times D^-1:
  *
  *   degree 1   w := F r,  F = c (D^-1 - omega D^-1 L D^-1)
  *              z := w - H w
@@ -17,8 +20,10 @@
  * Positive    always, because D is; with drop not always
  */
 #include "precond/triangles.h"
-#include "matrix/matrix.h"
+#include "grid/stencil.h"
+#include "operator/op_parts.h"
 #include "precond/rows.h"
+#include <kry/precond.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,30 +55,6 @@ typedef struct taken {
     kry_sparse R;
     double *d; /* n: 1 / diagonal */
 } taken;
-
-static void taken_release(taken *t)
-{
-    free(t->d);
-    kry_sparse_release(&t->R);
-}
-
-static kry_status take(const kry_op *A, const char *who, taken *t)
-{
-    kry_status st = KRY_OK;
-    int64_t *at = NULL;
-
-    *t = (taken){ 0 };
-    TRY(kry_rows_read(who, A, &t->R));
-    TRY(kry_rows_symmetrise(who, A, &t->R));
-    TRY(kry_alloc((size_t)t->R.rows, sizeof *at, &at));
-    TRY(kry_alloc((size_t)t->R.rows, sizeof *t->d, &t->d));
-    TRY(kry_rows_diagonal(who, A, &t->R, at));
-    for (int64_t i = 0; i < t->R.rows; i++) t->d[i] = 1 / ((const double *)t->R.val)[at[i]];
-done:
-    free(at);
-    if (st < 0) taken_release(t);
-    return st;
-}
 
 /* A triangle of A whose entries are multiplied by what stands in the formulas above. */
 typedef struct triangle {
@@ -167,10 +148,12 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
                    G = { .by = omega, .by_row = true },
                    H = { .by = omega, .by_row = true, .upper = true },
                    E = { .by = 1, .by_col = true };
-    taken t;
+    taken t = { 0 };
 
     *p = (parts){ 0 };
-    TRY(take(A, f->who, &t));
+    TRY(kry_rows_read(f->who, A, &t.R));
+    TRY(kry_alloc((size_t)t.R.rows, sizeof *t.d, &t.d));
+    TRY(kry_rows_symmetrise(f->who, A, &t.R, t.d));
     if (f->drop) {
         TRY(make_dropped(A, &t, f->unscaled, &p->first));
         goto done;
@@ -179,7 +162,8 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
     TRY(make_factor(A, &t, f->unscaled ? &E : &H, &p->second));
     if (f->degree > 1) TRY(make_inverse(A, &t, &p->inverse));
 done:
-    taken_release(&t);
+    free(t.d);
+    kry_sparse_release(&t.R);
     if (st < 0) release_parts(p);
     return st;
 }
@@ -318,4 +302,41 @@ kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form,
 done:
     triangles_destroy(M);
     return st;
+}
+
+/* ---- the SSOR-type approximate inverse --------------------------------------------------------- */
+
+static kry_status check(const kry_op *A, const void *params)
+{
+    enum { MOST = 1000 };
+    kry_status st = KRY_OK;
+    const kry_ssor_ai_params *p = params;
+
+    (void)A;
+    CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
+          "kry_ssor_ai_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
+    CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
+          "kry_ssor_ai_create: omega = %g is not in (0, 2)", p->omega);
+done:
+    return st;
+}
+
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
+{
+    const kry_ssor_ai_params *p = params;
+    const kry_triangles_form form = { .who = "kry_ssor_ai_create",
+                                      .ssor_ai = true,
+                                      .degree = p->degree ? p->degree : 1,
+                                      .omega = p->omega > 0 ? p->omega : 1 };
+
+    if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* the same M, without a matrix */
+        return kry_incomplete_poisson_create(A, NULL, out);
+    return kry_triangles_create(A, &form, out);
+}
+
+kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
+{
+    static const kry_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
+                                         .check = check, .create = create };
+    return kry_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
 }

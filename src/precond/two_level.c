@@ -87,22 +87,32 @@ done:
     return st;
 }
 
-static kry_status two_level_apply(void *self, double alpha, const kry_vec *x, double beta,
-                                  kry_vec *y)
-{
-    two_level *T = self;
-    kry_status st = KRY_OK;
-    kry_vec *z = y, *room = NULL;
+typedef kry_status run_fn(two_level *T, const kry_vec *x, kry_vec *y); /* y := M x */
 
-    if (alpha != 1 || beta != 0) {
-        TRY(kry_vec_create(y->dev, y->type, y->n, 1, &room));
-        z = room;
-    }
-    TRY(two_level_dots(T, x, z, T->sum));
-    if (room) TRY(kry_vec_axpby(alpha, room, beta, y));
+static kry_status apply_with(two_level *T, run_fn *run, double alpha, const kry_vec *x, double beta,
+                             kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_vec *room = NULL;
+
+    if (alpha == 1 && beta == 0) return run(T, x, y);
+    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &room));
+    TRY(run(T, x, room));
+    TRY(kry_vec_axpby(alpha, room, beta, y));
 done:
     kry_vec_release(&room);
     return st;
+}
+
+static kry_status precond_run(two_level *T, const kry_vec *r, kry_vec *z)
+{
+    return two_level_dots(T, r, z, T->sum);
+}
+
+static kry_status two_level_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                  kry_vec *y)
+{
+    return apply_with(self, precond_run, alpha, x, beta, y);
 }
 
 static void two_level_describe(void *self, kry_op_info *info)
@@ -174,17 +184,7 @@ done:
 
 static kry_status product_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    two_level *T = self;
-    kry_status st = KRY_OK;
-    kry_vec *room = NULL;
-
-    if (alpha == 1 && beta == 0) return product_run(T, x, y);
-    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &room));
-    TRY(product_run(T, x, room));
-    TRY(kry_vec_axpby(alpha, room, beta, y));
-done:
-    kry_vec_release(&room);
-    return st;
+    return apply_with(self, product_run, alpha, x, beta, y);
 }
 
 static kry_status product_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)

@@ -13,106 +13,66 @@
 
 /* ---- preconditioners -------------------------------------------------------------------- */
 
-static kry_status make_none(const kry_op *A, int64_t number, kry_store storage, kry_op **M)
+/* In the order of the table below. */
+enum kind {
+    NONE,
+    JACOBI,
+    BLOCK_JACOBI,
+    CHEBYSHEV,
+    IP,
+    NEUMANN,
+    SSOR_AI,
+    BLOCK_IC,
+    BLOCK_ILU,
+    ILU0
+};
+
+static const kry_word preconds[] = {
+    { "none", KRY_WORD_PLAIN, "none", "none" },
+    { "jacobi", KRY_WORD_PLAIN, "jacobi", "inverse of the diagonal" },
+    { "block-jacobi", KRY_WORD_WHOLE, "block-jacobi[:ROWS]", "inverses of diagonal blocks" },
+    { "chebyshev", KRY_WORD_WHOLE, "chebyshev[:DEGREE]", "Chebyshev polynomial of A" },
+    { "ip", KRY_WORD_CHOICE, "ip[:drop|unscaled|unscaled,drop]", "incomplete Poisson inverse" },
+    { "neumann", KRY_WORD_WHOLE, "neumann[:DEGREE]", "truncated Neumann series" },
+    { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
+    { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
+    { "block-ilu", KRY_WORD_WHOLE, "block-ilu[:ROWS]", "incomplete LU factors of blocks" },
+    { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
+};
+
+/* Whether it keeps its numbers in single or as halves, if asked. */
+static bool stores(enum kind kind) { return kind == BLOCK_JACOBI || kind >= BLOCK_IC; }
+
+/* number: what stands behind the colon, for a choice its place from 1; 0: there is no colon. */
+static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_store storage,
+                       kry_op **M)
 {
-    (void)A, (void)number, (void)storage;
-    *M = NULL;
+    const int whole = (int)number;
+    const bool drop = number & 1, unscaled = number & 2;
+
+    switch (kind) {
+    case NONE: return KRY_OK;
+    case JACOBI: return kry_jacobi_create(A, M);
+    case BLOCK_JACOBI:
+        return kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = whole, .storage = storage), M);
+    case CHEBYSHEV: return kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = whole), M);
+    case IP:
+        return kry_incomplete_poisson_create(
+            A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M);
+    case NEUMANN: return kry_neumann_create(A, KRY_NEUMANN(.degree = whole), M);
+    case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
+    case BLOCK_IC:
+        return kry_block_ic_create(A, KRY_BLOCK_IC(.rows = number, .storage = storage), M);
+    case ILU0: number = A->shape.rows; /* one block */ /* fall through */
+    case BLOCK_ILU:
+        return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = number, .storage = storage), M);
+    }
     return KRY_OK;
 }
 
-static kry_status make_jacobi(const kry_op *A, int64_t number, kry_store storage, kry_op **M)
-{
-    (void)number, (void)storage;
-    return kry_jacobi_create(A, M);
-}
-
-static kry_status make_block_jacobi(const kry_op *A, int64_t rows, kry_store storage, kry_op **M)
-{
-    return kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = (int)rows, .storage = storage), M);
-}
-
-static kry_status make_chebyshev(const kry_op *A, int64_t degree, kry_store storage, kry_op **M)
-{
-    (void)storage;
-    return kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = (int)degree), M);
-}
-
-static kry_status make_neumann(const kry_op *A, int64_t degree, kry_store storage, kry_op **M)
-{
-    (void)storage;
-    return kry_neumann_create(A, KRY_NEUMANN(.degree = (int)degree), M);
-}
-
-static kry_status make_ssor_ai(const kry_op *A, int64_t degree, kry_store storage, kry_op **M)
-{
-    (void)storage;
-    return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = (int)degree), M);
-}
-
-/* choice: 1 drop, 2 unscaled, 3 both */
-static kry_status make_ip(const kry_op *A, int64_t choice, kry_store storage, kry_op **M)
-{
-    bool drop = choice & 1, unscaled = choice & 2;
-
-    (void)storage;
-    return kry_incomplete_poisson_create(
-        A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M);
-}
-
-static kry_status make_block_ic(const kry_op *A, int64_t rows, kry_store storage, kry_op **M)
-{
-    return kry_block_ic_create(A, KRY_BLOCK_IC(.rows = rows, .storage = storage), M);
-}
-
-static kry_status make_block_ilu(const kry_op *A, int64_t rows, kry_store storage, kry_op **M)
-{
-    return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = rows, .storage = storage), M);
-}
-
-/* One block. */
-static kry_status make_ilu0(const kry_op *A, int64_t number, kry_store storage, kry_op **M)
-{
-    (void)number;
-    return kry_block_ilu_create(A, KRY_BLOCK_IC(.rows = A->shape.rows, .storage = storage), M);
-}
-
-static const struct precond {
-    kry_word word;
-    /* number: what stands behind the colon, for a choice its place from 1; 0: there is no colon */
-    kry_status (*make)(const kry_op *A, int64_t number, kry_store storage, kry_op **M);
-    bool stores; /* its numbers in single or as halves */
-} preconds[] = {
-    { { "none", KRY_WORD_PLAIN, "none", "none" }, make_none, false },
-    { { "jacobi", KRY_WORD_PLAIN, "jacobi", "inverse of the diagonal" }, make_jacobi, false },
-    { { "block-jacobi", KRY_WORD_WHOLE, "block-jacobi[:ROWS]", "inverses of diagonal blocks" },
-      make_block_jacobi,
-      true },
-    { { "chebyshev", KRY_WORD_WHOLE, "chebyshev[:DEGREE]", "Chebyshev polynomial of A" },
-      make_chebyshev,
-      false },
-    { { "ip", KRY_WORD_CHOICE, "ip[:drop|unscaled|unscaled,drop]", "incomplete Poisson inverse" },
-      make_ip,
-      false },
-    { { "neumann", KRY_WORD_WHOLE, "neumann[:DEGREE]", "truncated Neumann series" },
-      make_neumann,
-      false },
-    { { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
-      make_ssor_ai,
-      false },
-    { { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
-      make_block_ic,
-      true },
-    { { "block-ilu", KRY_WORD_WHOLE, "block-ilu[:ROWS]", "incomplete LU factors of blocks" },
-      make_block_ilu,
-      true },
-    { { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
-      make_ilu0,
-      true },
-};
-
 const kry_word *kry_precond_word(int i)
 {
-    return i >= 0 && (size_t)i < COUNT(preconds) ? &preconds[i].word : NULL;
+    return i >= 0 && (size_t)i < COUNT(preconds) ? &preconds[i] : NULL;
 }
 
 /* What stands behind the colon; `rest` NULL: there is no colon. */
@@ -134,20 +94,19 @@ done:
 }
 
 /* What stands behind the @. */
-static kry_status read_storage(const char *name, const struct precond *p, kry_store *storage)
+static kry_status read_storage(const char *name, enum kind kind, kry_store *storage)
 {
-    static const kry_word stores = { .form =
-                                         "@:given|single|half" }; /* in the order of kry_store */
+    static const kry_word ways = { .form = "@:given|single|half" }; /* in the order of kry_store */
     kry_status st = KRY_OK;
     const char *at = strchr(name, '@');
-    int found = at ? kry_word_choose(&stores, at + 1) : KRY_STORE_GIVEN;
+    int found = at ? kry_word_choose(&ways, at + 1) : KRY_STORE_GIVEN;
 
     CHECK(found >= 0, KRY_ERR_PARSE,
           "kry_precond_create: '%s': behind @ stand single, half or given", name);
-    CHECK(!found || p->stores, KRY_ERR_UNSUPPORTED,
+    CHECK(!found || stores(kind), KRY_ERR_UNSUPPORTED,
           "kry_precond_create: '%s': block-jacobi, block-ic, block-ilu and ilu0 keep their numbers "
           "in single or as halves, '%s' does not",
-          name, p->word.name);
+          name, preconds[kind].name);
     *storage = (kry_store)found;
 done:
     return st;
@@ -170,9 +129,9 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
           "kry_precond_create: a word of %zu bytes is too long", strlen(name));
     bool colon = name[length] == ':';
     snprintf(rest, sizeof rest, "%.*s", (int)(all - length - colon), name + length + colon);
-    TRY(read_storage(name, &preconds[i], &storage));
-    TRY(read_number(name, colon ? rest : NULL, &preconds[i].word, &number));
-    TRY(preconds[i].make(A, number, storage, M));
+    TRY(read_storage(name, (enum kind)i, &storage));
+    TRY(read_number(name, colon ? rest : NULL, &preconds[i], &number));
+    TRY(make(A, (enum kind)i, number, storage, M));
 done:
     return st;
 }
@@ -200,8 +159,6 @@ static const struct {
       AT(variant) },
     { { "az", KRY_WORD_CHOICE, "az=auto|stored|product", "products with A Z" }, AT(az) },
     { { "coarse", KRY_WORD_CHOICE, "coarse=auto|dense|cholesky", "the coarse solve" }, AT(coarse) },
-    { { "gemv", KRY_WORD_CHOICE, "gemv=plain|clblast", "products with a dense inverse" },
-      AT(gemv) },
 };
 #undef AT
 enum { SETTINGS = 6 /* from here on words that stand behind a comma */ };

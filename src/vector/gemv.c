@@ -13,11 +13,10 @@ kry_status kry_clblast_check(const char *who, int code)
 #ifdef KRY_HAVE_CLBLAST
 #include <clblast_c.h>
 
-/* X stands for its first m rows. */
-static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X, int64_t m,
+static kry_status call_clblast(CLBlastTranspose op, double alpha, const kry_vec *X,
                                const kry_vec *c, double beta, kry_vec *y)
 {
-    size_t rows = (size_t)m, ld = (size_t)X->ld, n = (size_t)X->k, x0 = (size_t)X->first,
+    size_t rows = (size_t)X->n, ld = (size_t)X->ld, n = (size_t)X->k, x0 = (size_t)X->first,
            c0 = (size_t)c->first, y0 = (size_t)y->first;
     const kry_device *dev = y->dev;
     cl_command_queue queue = dev->queue;
@@ -57,25 +56,10 @@ kry_status kry_vec_gemv(bool transposed, double alpha, const kry_vec *X, const k
           "kry_vec_gemv has no kernels on the host device");
 #ifdef KRY_HAVE_CLBLAST
     if (beta == 0) TRY(kry_vec_fill(y, 0.0)); /* CLBlast computes 0 y, which keeps NaN */
-    TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, X->n, c, beta,
-                     y));
+    TRY(call_clblast(transposed ? CLBlastTransposeYes : CLBlastTransposeNo, alpha, X, c, beta, y));
 #else
     (void)alpha;
     CHECK(false, KRY_ERR_UNSUPPORTED, "kry_vec_gemv: this kry was built without CLBlast");
-#endif
-done:
-    return st;
-}
-
-kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y)
-{
-    kry_status st = KRY_OK;
-#ifdef KRY_HAVE_CLBLAST
-    TRY(kry_vec_fill(y, 0.0));
-    TRY(call_clblast(CLBlastTransposeNo, 1, X, X->k, c, 0, y));
-#else
-    (void)X, (void)c, (void)y;
-    CHECK(false, KRY_ERR_UNSUPPORTED, "kry_gemv_square: this kry was built without CLBlast");
 #endif
 done:
     return st;

@@ -107,8 +107,5 @@ kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec 
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y); /* share at least one number */
 /* code: what CLBlast returned: 0, an error of OpenCL, or below -1000 one of its own. */
 kry_status kry_clblast_check(const char *who, int code);
-/* gemv.c: y := X c, where X stands for its first k rows; X n-by-k, c and y k-by-1. Checks
- * nothing. */
-kry_status kry_gemv_square(const kry_vec *X, const kry_vec *c, kry_vec *y);
 
 #endif

@@ -1,0 +1,83 @@
+/*
+ * block_ic.h - incomplete factors of diagonal blocks: made on the host (block_factor.c), laid out
+ * for the kernels of cl/block_ic.cl, and solved with (block_solve.c, block_diagonals.c).
+ */
+#ifndef KRY_BLOCK_IC_H
+#define KRY_BLOCK_IC_H
+
+#include "precond/storage.h"
+#include "sparse/sparse.h"
+
+/* L D U, L and U unit triangular with the pattern of A inside blocks of `rows` rows. */
+typedef struct kry_block_factor {
+    const char *who; /* the public function, for messages */
+    const kry_op *A; /* borrowed */
+    bool symmetric;  /* U = L' */
+    kry_store storage;
+    int64_t rows;
+    kry_sparse lower, upper; /* strict triangles, in double; `upper` is not used if symmetric */
+    double *d;               /* n: pivots */
+    double shift;            /* A + shift diag(A) is what was factored */
+} kry_block_factor;
+
+/*
+ * Factor the blocks of A, whose entries, in double, are `entries`, with the least shift >= f->shift
+ * of a growing sequence that leaves no pivot zero or, if f->symmetric, negative. All but the
+ * triangles and d is set.
+ *
+ * Returns  KRY_ERR_SINGULAR for a zero in the diagonal; KRY_ERR_ARGUMENT if A should be symmetric
+ *          and positive definite, and is not
+ */
+kry_status kry_block_factor_make(kry_block_factor *f, const kry_sparse *entries);
+void kry_block_factor_release(kry_block_factor *f);
+
+enum { KRY_MOST_DIAGONALS = 16 };
+
+/* Factors with few diagonals: kept without indices, and once for all bundles that are equal. Those
+ * of a grid with constant coefficients are, but for its ends. */
+typedef struct kry_block_diagonals {
+    int count; /* off the main one; -1: the factors are kept as rows */
+    int offset[KRY_MOST_DIAGONALS], begin[KRY_MOST_DIAGONALS];
+    int step; /* GPUs: rows at once that do not depend on each other */
+    /* A slot holds the numbers of a bundle, `record` for each block: L, U, D^-1. L begins at 0. */
+    int64_t record, upper_at, inverse_at;
+    cl_mem pairs, slot, factor; /* (offset, begin); each bundle's slot; the slots */
+} kry_block_diagonals;
+
+/* Other factors: rows padded to the longest of a bundle. */
+typedef struct kry_padded_rows {
+    cl_mem begin, col, val; /* bundles * rows + 1; stride each for col, val */
+} kry_padded_rows;
+
+/* Factors on the device. A bundle is `stride` consecutive blocks whose numbers lie side by side. */
+typedef struct kry_block_solve {
+    kry_device *dev; /* borrowed */
+    kry_type type;   /* of vectors */
+    kry_store storage;
+    double scale; /* of D^-1: what is stored is a power of two smaller */
+    int64_t n, rows, bundles, walkers;
+    int stride;
+    kry_block_diagonals diagonals;
+    kry_padded_rows lower, upper;
+    cl_mem inverse; /* D^-1, beside padded rows */
+    cl_mem scratch; /* a bundle of rows for each walker */
+    kry_kernel *kernel;
+    double bytes_stored, bytes_moved; /* bytes that a solve moves */
+    int64_t nnz, slots;
+} kry_block_solve;
+
+/* Lay factors out on the device. f->upper may change. Waits. */
+kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve **s);
+void kry_block_solve_release(kry_block_solve **s);
+/* z := (L D U)^-1 r; enqueued. */
+kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
+
+/* A new buffer of these numbers; they count as stored. Waits. */
+kry_status kry_block_upload(kry_block_solve *s, const void *host, size_t count, size_t size,
+                            cl_mem *buffer);
+/* Whether the factors are best kept by diagonals; if so, how; s->rows may become larger. */
+bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f);
+kry_status kry_block_diagonals_pack(kry_block_solve *s, const kry_block_factor *f);
+kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * polynomial.c - M := p(D^-1 A) D^-1, p from the iterations of Jacobi (Neumann's series) or of
+ * Chebyshev for A z = r:
+ *
+ *   z_0 := b D^-1 r,  z_k := z_k-1 + c0 (z_k-1 - z_k-2) + c1 D^-1 (r - A z_k-1),  M r = z_degree
+ *
+ *   Neumann     b = c1 = omega, c0 = 0:  M = omega sum over j of (I - omega D^-1 A)^j D^-1
+ *   Chebyshev   b = 1 / theta, c0 = rho_k-1 rho_k, c1 = 2 rho_k / delta, where theta and delta are
+ *               the middle and half the length of the interval, sigma = theta / delta,
+ *               rho_0 = 1 / sigma and rho_k = 1 / (2 sigma - rho_k-1)
+ *
+ * Storage     2 n numbers, and those of sweeps.h
+ * Per use     degree products; words moved on grids: 2 for z_0, then 3 for each iterate, and for
+ *             Chebyshev 1 more from z_2 on. If the diagonal of a grid is one number, z_0 is a
+ *             multiple of r: it is not stored and costs nothing
+ * Positive    Neumann: if 1 - (1 - omega s)^(degree + 1) > 0 for all eigenvalues s > 0 of D^-1 A:
+ *             always for even degrees, for odd ones if omega s < 2.
+ *             Chebyshev: if no eigenvalue of D^-1 A is above the interval
+ * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for
+ *             use in iterative algorithms on vector processors, Computing 22 (1979); Y. Saad,
+ *             Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1, and
+ *             section 6.7.3 for the largest eigenvalue from conjugate gradients
+ */
+#include "grid/stencil.h"
+#include "operator/op.h"
+#include "operator/op_parts.h"
+#include "precond/sweeps.h"
+#include <kry/precond.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct polynomial {
+    kry_relaxer sweep;
+    kry_vec *work, *product; /* every second iterate; M x where beta is not 0 */
+    int degree;
+    double omega;          /* Neumann; 0: Chebyshev */
+    double given;          /* the upper end of the interval if the caller gave it, else 0 */
+    double ratio, highest; /* Chebyshev's interval is highest / ratio ... highest */
+    double entry;          /* the diagonal of a grid if it is one number, else 0 */
+    char variant[64];
+} polynomial;
+
+/* ---- Chebyshev: the largest eigenvalue of D^-1 A --------------------------------------------- */
+
+enum { STEPS = 12 }; /* of conjugate gradients: they find it within a few per cent */
+
+/* A symmetric tridiagonal matrix; off[k] couples unknowns k - 1 and k. */
+typedef struct tridiagonal {
+    int n;
+    double diagonal[STEPS], off[STEPS];
+} tridiagonal;
+
+/* Whether all eigenvalues are below x, that is, all pivots of T - x are negative (Sturm). */
+static bool all_below(const tridiagonal *T, double x)
+{
+    double pivot = -1;
+    for (int k = 0; k < T->n; k++) {
+        pivot = T->diagonal[k] - x - (k ? T->off[k] * T->off[k] / pivot : 0);
+        if (!(pivot < 0)) return false;
+    }
+    return true;
+}
+
+static double largest_of(const tridiagonal *T)
+{
+    double low = 0, high = 1;
+    while (!all_below(T, high)) high *= 2;
+    for (int i = 0; i < 50; i++) {
+        double middle = (low + high) / 2;
+        *(all_below(T, middle) ? &high : &low) = middle;
+    }
+    return high;
+}
+
+/* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method.
+ * v: r, z, p, q */
+static kry_status tridiagonalise(const kry_op *A, const kry_op *jacobi, kry_vec *const v[4],
+                                 tridiagonal *T)
+{
+    kry_status st = KRY_OK;
+    kry_vec *r = v[0], *z = v[1], *p = v[2], *q = v[3];
+    double rho, first = 0, last = 1, alpha = 1, pq;
+
+    for (T->n = 0; T->n < STEPS; T->n++) {
+        TRY(kry_op_apply(jacobi, 1, r, 0, z));
+        TRY(kry_vec_dot(r, z, &rho));
+        CHECK(rho >= 0, KRY_ERR_ARGUMENT,
+              "kry_chebyshev_create: '%s' is not positive definite: its diagonal is not",
+              A->table->kind);
+        if (T->n == 0) first = rho;
+        if (!(rho > 1e-10 * first)) break; /* solved */
+        double beta = T->n ? rho / last : 0;
+        TRY(kry_vec_axpby(1, z, beta, p));
+        TRY(kry_op_apply(A, 1, p, 0, q));
+        TRY(kry_vec_dot(p, q, &pq));
+        CHECK(pq > 0, KRY_ERR_ARGUMENT,
+              "kry_chebyshev_create: '%s' is not positive definite: p'Ap = %g", A->table->kind, pq);
+        T->diagonal[T->n] = pq / rho + (T->n ? beta / alpha : 0);
+        T->off[T->n] = T->n ? sqrt(beta) / alpha : 0;
+        alpha = rho / pq, last = rho;
+        TRY(kry_vec_axpby(-alpha, q, 1, r));
+    }
+done:
+    return st;
+}
+
+/* The same numbers in every run, on every machine and for every split of the rows. */
+static kry_status fill_random(kry_vec *v)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+    int64_t first, all;
+
+    TRY(kry_layout_rows(v->layout, v->n, &first, &all));
+    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
+    for (int64_t i = 0; i < v->n; i++)
+        kry_number_put(v->type, host, i, kry_random_unit(1, 0, (uint64_t)(first + i)) - 0.5);
+    TRY(kry_vec_write(v, host));
+done:
+    free(host);
+    return st;
+}
+
+static kry_status estimate_highest(const polynomial *M, double *highest)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = M->sweep.A;
+    kry_op *jacobi = NULL;
+    kry_vec *v[4] = { NULL };
+    tridiagonal T;
+
+    for (size_t i = 0; i < COUNT(v); i++)
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &v[i]));
+    if (M->sweep.jacobi)
+        jacobi = kry_op_retain(M->sweep.jacobi);
+    else
+        TRY(kry_jacobi_create(A, &jacobi));
+    TRY(fill_random(v[0]));
+    TRY(tridiagonalise(A, jacobi, v, &T));
+    *highest = 1.1 * largest_of(&T);
+done:
+    for (size_t i = 0; i < COUNT(v); i++) kry_vec_release(&v[i]);
+    kry_op_release(&jacobi);
+    return st;
+}
+
+/* Rows of grids are diagonally dominant, so 2 is an upper bound (Gershgorin), and a sharp one. */
+static kry_status find_interval(polynomial *M)
+{
+    kry_status st = KRY_OK;
+
+    M->highest = M->given > 0 ? M->given : 2;
+    if (!M->given && !kry_stencil_of(M->sweep.A) && M->sweep.A->shape.rows > 0)
+        TRY(estimate_highest(M, &M->highest));
+    snprintf(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
+             M->highest / M->ratio, M->highest);
+done:
+    return st;
+}
+
+/* ---- the operator ---------------------------------------------------------------------------- */
+
+/* Where z_k is stored. The last iterate is z, so every second one is stored there. */
+static kry_vec *place(const polynomial *M, int k, kry_vec *z)
+{
+    return (M->degree - k) % 2 ? M->work : z;
+}
+
+static kry_status run(polynomial *M, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    kry_status st = KRY_OK;
+    const bool neumann = M->omega > 0;
+    double low = M->highest / M->ratio, theta = (M->highest + low) / 2,
+           delta = (M->highest - low) / 2, sigma = theta / delta, rho = 1 / sigma;
+    double multiple = 0; /* z_0 = multiple r is not stored then */
+
+    if (M->entry > 0) multiple = neumann ? M->omega / M->entry : 1 / (theta * M->entry);
+    const kry_relax first = { .c1 = neumann ? M->omega : 1 / theta, .b = r };
+    if (!multiple) TRY(kry_relaxer_run(&M->sweep, &first, place(M, 0, z), NULL));
+    for (int k = 1; k <= M->degree; k++) {
+        kry_relax s = { .c1 = M->omega, .b = r, .x = place(M, k - 1, z) };
+        if (!neumann) {
+            double next = 1 / (2 * sigma - rho);
+            s.c0 = rho * next, s.c1 = 2 * next / delta, rho = next;
+            if (k > 1) s.old = place(M, k - 2, z);
+            if (multiple && k == 2) s.old = r, s.old_scale = multiple;
+        }
+        if (multiple && k == 1) s.x = r, s.x_scale = multiple;
+        TRY(kry_relaxer_run(&M->sweep, &s, place(M, k, z), k == M->degree ? sum : NULL));
+    }
+done:
+    return st;
+}
+
+static kry_status polynomial_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                   kry_vec *y)
+{
+    polynomial *M = self;
+    kry_status st = KRY_OK;
+
+    if (alpha == 1 && beta == 0) return run(M, x, y, NULL);
+    TRY(run(M, x, M->product, NULL));
+    TRY(kry_vec_axpby(alpha, M->product, beta, y));
+done:
+    return st;
+}
+
+static kry_status polynomial_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
+{
+    return run(self, r, z, sum);
+}
+
+static kry_status polynomial_update(void *self, const void *values)
+{
+    polynomial *M = self;
+    kry_status st = KRY_OK;
+
+    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
+          M->omega > 0 ? "neumann" : "chebyshev");
+    TRY(kry_relaxer_update(&M->sweep));
+    if (!M->omega) TRY(find_interval(M));
+done:
+    return st;
+}
+
+static void polynomial_describe(void *self, kry_op_info *info)
+{
+    const polynomial *M = self;
+    double word = (double)M->work->n * (double)kry_type_size(M->work->type),
+           sweep = kry_relaxer_bytes(&M->sweep);
+    /* z_0, or less where r takes its place; and z_k-2 */
+    int words = M->sweep.jacobi ? 3 : M->entry > 0 ? -1 : 2;
+
+    if (!M->omega) words += M->degree - (M->entry > 0 && M->degree > 1 ? 2 : 1);
+    info->variant = M->variant;
+    if (sweep > 0) info->bytes_per_apply = M->degree * sweep + words * word;
+}
+
+static void polynomial_destroy(void *self)
+{
+    polynomial *M = self;
+    if (!M) return;
+    kry_vec_release(&M->product);
+    kry_vec_release(&M->work);
+    kry_relaxer_release(&M->sweep);
+    free(M);
+}
+
+/* Two tables that differ in the name. */
+#define TABLE(name)                                                                   \
+    {                                                                                 \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = polynomial_apply, \
+        .update = polynomial_update, .describe = polynomial_describe,                 \
+        .destroy = polynomial_destroy, .apply_dots = polynomial_apply_dots            \
+    }
+static const kry_op_table neumann_table = TABLE("neumann"), chebyshev_table = TABLE("chebyshev");
+
+/* given: degree, and omega or the interval. */
+static kry_status create(const char *who, const kry_op *A, const polynomial *given, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    polynomial *M = NULL;
+    kry_op_shape shape = A->shape;
+
+    TRY(kry_alloc(1, sizeof *M, &M));
+    *M = *given;
+    if (kry_stencil_of(A)) M->entry = kry_stencil_diagonal_entry(kry_stencil_of(A));
+    TRY(kry_relaxer_create(who, A, &M->sweep));
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
+    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->product));
+    if (M->omega > 0) {
+        snprintf(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
+        shape.traits &= KRY_SYMMETRIC | (M->degree % 2 ? 0 : KRY_POSITIVE);
+    } else {
+        TRY(find_interval(M));
+        shape.traits = KRY_SYMMETRIC;
+    }
+    TRY(kry_op_create(A->dev, M->omega > 0 ? &neumann_table : &chebyshev_table, M, &shape, out));
+    M = NULL;
+done:
+    polynomial_destroy(M);
+    return st;
+}
+
+/* ---- the constructors ------------------------------------------------------------------------ */
+
+static kry_status check_degree(const char *who, int degree)
+{
+    enum { MOST = 1000 };
+    if (degree >= 0 && degree <= MOST) return KRY_OK;
+    return kry_fail(KRY_ERR_ARGUMENT, "%s: degree = %d is not in 1 ... %d", who, degree, (int)MOST);
+}
+
+static kry_status neumann_check(const kry_op *A, const void *params)
+{
+    kry_status st = KRY_OK;
+    const kry_neumann_params *p = params;
+
+    (void)A;
+    TRY(check_degree("kry_neumann_create", p->degree));
+    CHECK(p->omega >= 0 && isfinite(p->omega), KRY_ERR_ARGUMENT,
+          "kry_neumann_create: omega = %g; it must be positive", p->omega);
+done:
+    return st;
+}
+
+static kry_status neumann_create(const kry_op *A, const void *params, kry_op **out)
+{
+    const kry_neumann_params *p = params;
+    polynomial M = { .degree = p->degree ? p->degree : 2, .ratio = 1 };
+
+    M.omega = p->omega > 0 ? p->omega : M.degree % 2 ? 0.9 : 1;
+    return create("kry_neumann_create", A, &M, out);
+}
+
+kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
+{
+    static const kry_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
+                                         .check = neumann_check, .create = neumann_create };
+    return kry_construct(&how, A, params ? params : KRY_NEUMANN(), out);
+}
+
+static kry_status chebyshev_check(const kry_op *A, const void *params)
+{
+    kry_status st = KRY_OK;
+    const kry_chebyshev_params *p = params;
+
+    (void)A;
+    TRY(check_degree("kry_chebyshev_create", p->degree));
+    CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
+          "kry_chebyshev_create: highest = %g; it must be positive", p->highest);
+    CHECK(p->ratio == 0 || (p->ratio > 1 && isfinite(p->ratio)), KRY_ERR_ARGUMENT,
+          "kry_chebyshev_create: ratio = %g; it must be above 1", p->ratio);
+done:
+    return st;
+}
+
+static kry_status chebyshev_create(const kry_op *A, const void *params, kry_op **out)
+{
+    const kry_chebyshev_params *p = params;
+    const polynomial M = { .degree = p->degree ? p->degree : 4,
+                           .given = p->highest,
+                           .ratio = p->ratio > 0 ? p->ratio : 60 };
+
+    return create("kry_chebyshev_create", A, &M, out);
+}
+
+kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
+{
+    static const kry_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
+                                         .check = chebyshev_check, .create = chebyshev_create };
+    return kry_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
+}
