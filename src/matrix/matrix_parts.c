@@ -196,40 +196,37 @@ done:
 
 /* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------- */
 
-/* Numbers of the columns in the order of the whole: those below, the own ones, those above. */
-static kry_wide_columns number_columns(const cut *c)
+/* Number the columns in the order of the whole: those below, the own ones, those above. */
+static void number_columns(const cut *c, kry_extended *A)
 {
     enum { ALIGNED = 8 };
-    kry_wide_columns w = { .place = c->wanted, .traits = c->W->params.traits };
 
-    while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
-    w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
-    number_own(c, w.own_at);
+    while (A->below < c->wants && c->wanted[A->below] < c->first) A->below++;
+    A->own_at = (A->below + ALIGNED - 1) / ALIGNED * ALIGNED;
+    number_own(c, A->own_at);
     for (int64_t i = 0; i < c->wants; i++) {
-        int64_t from_own = i - w.below + (i < w.below ? 0 : c->rows);
-        c->number[kry_split_row(c->W->split, c->wanted[i])] = (int32_t)(w.own_at + from_own);
+        int64_t from_own = i - A->below + (i < A->below ? 0 : c->rows);
+        c->number[kry_split_row(c->W->split, c->wanted[i])] = (int32_t)(A->own_at + from_own);
     }
-    return w;
 }
 
 static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
 {
     kry_status st = KRY_OK;
     kry_matrix_params params = c->W->params;
-    kry_op *wide = NULL;
-    kry_halo *halo = NULL;
-    const kry_wide_columns w = number_columns(c);
+    kry_extended A = { .traits = params.traits };
 
-    TRY(take_columns(c, w.own_at + c->rows + c->wants - w.below, &c->own, &c->piece->own));
+    number_columns(c, &A);
+    TRY(take_columns(c, A.own_at + c->rows + c->wants - A.below, &c->own, &c->piece->own));
     c->piece->own_nnz = kry_sparse_nnz(&c->own);
     params.traits = 0;
     if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
-    TRY(create(dev, &c->own, params, &wide));
-    if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
-    TRY(kry_extended_create(wide, &halo, &w, local));
+    TRY(create(dev, &c->own, params, &A.wide));
+    if (c->W->split->members > 1) TRY(make_halo(c, dev, &A.halo));
+    A.place = c->wanted, c->wanted = NULL;
+    TRY(kry_extended_create(&A, local));
 done:
-    kry_halo_release(&halo);
-    kry_op_release(&wide);
+    kry_op_release(&A.wide);
     return st;
 }
 
