@@ -1,7 +1,6 @@
 /*
- * choose.c - format AUTO: the format that was fastest when such a matrix was measured on this
- * device before; else the one that a few products show to be fastest, if measuring is asked for;
- * else the one that is predicted to be fastest.
+ * choose.c - format AUTO takes the format that was fastest when such a matrix was measured on this
+ * device before. If none was, it measures, if the caller asked for that, or else predicts.
  */
 #include "device/tuning.h"
 #include "matrix/matrix.h"

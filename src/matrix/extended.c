@@ -1,8 +1,6 @@
 /*
- * extended.c - a part's rows of a matrix in one piece, times the part's numbers and the neighbours'
- * in one vector: a row is summed alike on any number of devices.
- *
- * Per product  2 words a row beside the matrix's own: x is copied between the neighbours' numbers
+ * extended.c - a part's rows of a matrix as one matrix. A product first copies the part's x and the
+ * neighbours' numbers into one vector; so a row is summed in the same order on any number of devices.
  */
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
@@ -11,7 +9,7 @@
 
 static int64_t rows_of(const kry_extended *A) { return A->wide->shape.rows; }
 
-/* Copy numbers of the halo to their places in x. */
+/* Copy `count` numbers of the halo to their places in x. */
 static kry_status take_halo(kry_extended *A, int64_t from, int64_t count, int64_t to)
 {
     size_t size = kry_type_size(A->x->type);
