@@ -100,7 +100,7 @@ static void compare_matrix(kry_type type, const char *spec, const char *format, 
         OK(kry_format_parse(format, &params));
         kry_op *A = matrix_on(team, type, p, &params);
         assert_int_equal(kry_op_split(A)->members, parts);
-        assert_true(kry_op_is_extended(kry_op_on_part(A, 0)));
+        assert_non_null(kry_extended_of(kry_op_on_part(A, 0)));
         outcome got = solve_system(A, type, options, 100000);
         if (t == 0) {
             want = got;

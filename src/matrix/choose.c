@@ -1,7 +1,6 @@
 /*
- * choose.c - format AUTO: the format that was fastest when such a matrix was measured on this
- * device before; else the one that a few products show to be fastest, if measuring is asked for;
- * else the one that is predicted to be fastest.
+ * choose.c - format AUTO takes the format that was fastest when such a matrix was measured on this
+ * device before. If none was, it measures, if the caller asked for that, or else predicts.
  */
 #include "device/tuning.h"
 #include "matrix/matrix.h"
@@ -195,7 +194,6 @@ kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_
                                  : build_one(dev, host, params, kept, "kept", op);
     if (!is_refusal(st)) goto done;
     count = find_candidates(seconds, c);
-    if (kry_device_is_host(dev)) c[0] = (candidate){ .format = KRY_FORMAT_CSR }, count = 1;
     if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
         TRY(measure(dev, host, params, c, count, op, &winner));
         keep_decision(dev, name, host, &winner);

@@ -1,6 +1,6 @@
 /*
- * coupled.c - a part's rows of a matrix in two pieces: while the halo travels, the product of the
- * part's own columns is formed in the fused passes of its format; what the halo adds comes last.
+ * coupled.c - products of a part's rows of a matrix: while the halo travels, the format of the part's
+ * own entries forms their product, fused with the rest of its pass; then the far entries add theirs.
  * Kernels: cl/halo.cl.
  */
 #include "matrix/matrix.h"
@@ -41,7 +41,7 @@ static kry_status add_far(kry_coupled *A, double alpha, const kry_vec *x, kry_ve
     return run(A, A->add, groups_for_rows(A), rest, COUNT(rest));
 }
 
-/* y += far x, and sum gets what that adds to x.y. state NULL: not within a solve. */
+/* y += far x; what that adds to x.y goes to sum. state: of a solve that may have stopped, or NULL. */
 static kry_status add_far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kry_vec *y,
                               kry_sum *sum)
 {

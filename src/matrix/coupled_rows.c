@@ -10,7 +10,7 @@
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* The coupled rows of M. from: as in kry_sparse_part. */
+/* Copy the pattern of M's coupled rows to the device. from: as in kry_sparse_part. */
 static kry_status pack(const kry_coupled *A, const kry_sparse *M, kry_packed_rows *packed,
                        int64_t **from)
 {
@@ -47,7 +47,7 @@ kry_status kry_coupled_pack(kry_coupled *A, bool exact)
     if (!exact) return KRY_OK;
     TRY(pack(A, &kry_matrix_of(A->own)->sorted, &A->exact.own, &A->exact.from));
     TRY(kry_vec_create(A->dev, far->type, A->rows, 1, &A->exact.b));
-    /* written in flux form */
+    /* filled in flux form only */
     TRY(kry_buffer_create(A->dev, (size_t)A->rows * kry_type_size(far->type), &A->exact.surplus));
 done:
     return st;
@@ -55,7 +55,7 @@ done:
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The own numbers of the coupled rows once more. */
+/* Send the own numbers of the coupled rows, for their residuals. */
 static kry_status store_exact(const kry_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
@@ -70,7 +70,7 @@ done:
     return st;
 }
 
-/* Flux form: what the coupled rows add up to, for their residuals. sums: all rows'; NULL: zeros. */
+/* Flux form: send what the coupled rows add up to, for their residuals. sums: of all rows; NULL: 0. */
 static kry_status store_surplus(const kry_coupled *A, const void *sums)
 {
     kry_status st = KRY_OK;
@@ -87,7 +87,7 @@ done:
     return st;
 }
 
-/* Flux form: what rows add up to, of own and far entries. */
+/* Flux form: add up the rows, own and far entries together. */
 static kry_status balance(const kry_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
@@ -122,7 +122,7 @@ done:
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-/* Rows of own entries and, behind them, of far ones. */
+/* Put the far entries of each row behind its own ones. */
 static kry_status join(const kry_sparse *own, const kry_sparse *far, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
@@ -178,7 +178,7 @@ done:
     return st;
 }
 
-/* All parts have one, or none has: what single cannot hold may be with one alone. */
+/* If one part has numbers that do not fit the precision, all parts refuse. */
 static kry_status agree_on_twin(const kry_coupled *A, kry_status mine)
 {
     kry_status st = KRY_OK;
@@ -193,7 +193,7 @@ done:
     return st;
 }
 
-/* Around `own`, with these far entries. Collective. */
+/* The coupled operator of converted own and far entries. Collective. */
 static kry_status make_twin(const kry_coupled *A, const kry_op *own, kry_sparse *far, kry_op **twin)
 {
     kry_status st = KRY_OK;
@@ -209,7 +209,7 @@ done:
     return st;
 }
 
-/* Its numbers, and in flux form what its rows add up to, of the own numbers on the device. */
+/* Its far numbers; in flux form its rows are added up, for which the own numbers are read back. */
 static kry_status store_twin(kry_op *twin, const void *far_val)
 {
     kry_status st = KRY_OK;

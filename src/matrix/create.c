@@ -1,4 +1,4 @@
-/* create.c - matrices from host arrays: the front doors. */
+/* create.c - the public functions that make matrices of host arrays. */
 #include "matrix/matrix.h"
 
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,

@@ -87,7 +87,7 @@ static kry_status csr_build(kry_matrix *A, const kry_sparse *host)
 
 /* ---- the diagonal ----------------------------------------------------------------------------- */
 
-/* Searches the rows, because a wrapped matrix may have entries in any order, or twice. */
+/* By rows, not by slots: a wrapped matrix may have entries in any order, or one place twice. */
 static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
 {
     kry_status st = KRY_OK;

@@ -6,10 +6,11 @@
 
 enum { UNROLLED = 16 }; /* up to so many diagonals a kernel is compiled for just that number */
 
-/* Diagonal `offset` is the number[offset + rows - 1]-th of those with entries, or it is -1. */
+/* The diagonals with entries. number[offset - lowest] is the place of diagonal `offset` in the list, -1
+ * if it has no entry. */
 typedef struct diagonals {
     int32_t *number; /* rows + cols */
-    int32_t *offset; /* count, ascending */
+    int32_t *offset; /* the list: count of them, ascending */
     int64_t count, lowest;
 } diagonals;
 
@@ -19,7 +20,7 @@ static void diagonals_release(diagonals *d)
     free(d->offset);
 }
 
-/* symmetric: only those of the upper triangle, always with the main diagonal. */
+/* symmetric: list the upper triangle only, and the main diagonal even if it is empty. */
 static kry_status find_diagonals(const kry_sparse *host, bool symmetric, diagonals *d)
 {
     kry_status st = KRY_OK;

@@ -3,8 +3,8 @@
  *
  *     y_i = s_i x_i + sum over j of a_ij (x_j - x_i),   s_i = sum over j of a_ij
  *
- * The diagonal multiplies 0, so its number stays as it was given, and that it was rounded does not
- * matter. Where nothing is lost at a wall s_i is 0, and then it must be exactly so.
+ * The diagonal multiplies x_i - x_i = 0, so its rounding does not matter. Where nothing flows out at a
+ * wall, s_i must be exactly 0.
  */
 #include "matrix/matrix.h"
 #include <float.h>
@@ -28,8 +28,8 @@ static void add_up(kry_type type, const void *val, int64_t from, int64_t to, tot
     t->count += to - from;
 }
 
-/* A diagonal that was added up and rounded, of entries that were rounded, misses 0 by no more than
- * an entry's half unit in the last place for each of them: that is 0. */
+/* Rows that add up to 0 before they are rounded miss it afterwards by at most half a unit in the last
+ * place of their absolute sum for each entry. So little counts as 0. */
 static double surplus_of(kry_type type, const total *t)
 {
     double unit = (type == KRY_F32 ? (double)FLT_EPSILON : DBL_EPSILON) / 2;

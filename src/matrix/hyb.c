@@ -5,35 +5,23 @@
 
 /* A column of ELL pays as long as a third of the rows have an entry in it, because COO takes about
  * three times as long per entry (Bell and Garland, SC09, 2009). */
-static kry_status choose_width(const kry_sparse *host, int64_t *width)
-{
-    kry_status st = KRY_OK;
-    int64_t longest = kry_longest_row(host), *longer = NULL; /* rows with more than k entries */
-
-    TRY(kry_alloc((size_t)longest + 1, sizeof *longer, &longer));
-    for (int64_t i = 0; i < host->rows; i++) longer[kry_row_length(host, i)]++;
-    for (int64_t k = longest, rows = 0; k >= 0; k--) {
-        int64_t with_k = longer[k];
-        longer[k] = rows;
-        rows += with_k;
-    }
-    for (*width = 0; *width < longest && 3 * longer[*width] >= host->rows;) ++*width;
-done:
-    free(longer);
-    return st;
-}
-
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail)
 {
     kry_status st = KRY_OK;
+    int64_t longest = kry_longest_row(host), *with = NULL; /* rows with this many entries */
 
-    TRY(choose_width(host, width));
-    *tail = 0;
-    for (int64_t i = 0; i < host->rows; i++) {
-        int64_t rest = kry_row_length(host, i) - *width;
-        if (rest > 0) *tail += rest;
+    *width = *tail = 0;
+    TRY(kry_alloc((size_t)longest + 1, sizeof *with, &with));
+    for (int64_t i = 0; i < host->rows; i++) with[kry_row_length(host, i)]++;
+    for (int64_t k = longest, rows = 0; k > 0; k--) { /* rows: those with k entries at least */
+        rows += with[k];
+        if (3 * rows >= host->rows)
+            ++*width;
+        else
+            *tail += rows;
     }
 done:
+    free(with);
     return st;
 }
 

@@ -1,9 +1,9 @@
 /*
  * matrix.h - what every stored format shares: one operator, made of stages.
  *
- * A format analyses a matrix on the host and leaves two things: stages, each a kernel file with
- * the structure its kernels read, and for every entry the slot its number goes to. Everything
- * else is the same for all of them and done in matrix.c: products, new values, reading back.
+ * A format analyses a matrix on the host and leaves two things: stages, each of them a kernel file
+ * with the arrays that its kernels read, and for every entry its slot, the place of its number on the
+ * device. All else is the same for all formats: products, new values, reading back.
  */
 #ifndef KRY_MATRIX_H
 #define KRY_MATRIX_H
@@ -15,11 +15,10 @@ enum {
     KRY_STAGE_ARGS = 10,
     KRY_STAGE_DEFINES = 192,
     KRY_MAX_STAGES = 3,
-    KRY_UNROLL =
-        4 /* UNROLL of csr.cl and coo.cl: entries that a work-item of a GPU loads at once */
+    KRY_UNROLL = 4 /* entries that a work-item of a GPU loads at once in csr.cl and coo.cl */
 };
 
-/* What kernels are made of a format; NULL: CPUs have no direction. */
+/* The kernels that product.clh makes of a format's file. CPUs have no direction. */
 typedef enum kry_product {
     KRY_APPLY,
     KRY_RESIDUAL,
@@ -30,14 +29,14 @@ typedef enum kry_product {
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
 typedef struct kry_stage {
-    const char *stem;                /* of cl/<stem>.cl */
-    char defines[KRY_STAGE_DEFINES]; /* that its format compiles it with, each after a blank */
+    const char *stem;                /* the file is cl/<stem>.cl */
+    char defines[KRY_STAGE_DEFINES]; /* what the format compiles it with, each after a blank */
     bool adds;                       /* a later stage */
     bool no_values;                  /* its kernels do not take `val` */
-    bool fuses;                      /* the direction of a Krylov step goes into the product */
+    bool fuses;                      /* its apply_direction is faster than two launches */
     int64_t groups;                  /* to launch */
     int64_t sum_groups;              /* the same where partial sums are left */
-    int count;                       /* arguments of its structure, in the kernels' order */
+    int count;                       /* values: the first arguments of its kernels */
     union {
         cl_int number;
         cl_mem buffer; /* retained */
@@ -57,7 +56,7 @@ typedef struct kry_format_table {
      * Returns  KRY_ERR_UNSUPPORTED, with the bytes it would take, if the format does not suit the
      * matrix. */
     kry_status (*build)(kry_matrix *A, const kry_sparse *host);
-    /* NULL: by slots. */
+    /* NULL: the diagonal is found by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
 } kry_format_table;
 
@@ -69,13 +68,13 @@ struct kry_matrix {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_op_shape shape;
     int64_t nnz;
-    kry_matrix_params params; /* it was made with, but for AUTO */
-    const char *chosen;       /* by whom the format was; static */
+    kry_matrix_params params; /* the caller's, with the format that was chosen */
+    const char *chosen;       /* who chose it, as in kry_op_info; static */
     bool wrapped;             /* the buffers are the caller's */
 
     kry_stage stage[KRY_MAX_STAGES];
     int stages;
-    double structure_bytes; /* of the structure that a product reads */
+    double structure_bytes; /* of the arrays that a product reads beside the numbers */
     int64_t rewritten;      /* rows of y that a later stage reads and writes once more */
     char variant[96];       /* for kry_op_describe */
 
@@ -86,11 +85,11 @@ struct kry_matrix {
     cl_mem surplus;  /* flux form: what each row adds up to, in the vectors' type; NULL: all 0 */
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
-    kry_entry_map map; /* for new values: where the entries that were given are kept */
-    kry_sparse sorted; /* the pattern; val: room for new values that come in another order */
+    kry_entry_map map; /* from the entries as they were given to the sorted ones */
+    kry_sparse sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted */
 };
 
-/* Products are of differences. */
+/* Whether products multiply differences, a_ij (x_j - x_i). */
 static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
 {
     return A->params.form == KRY_FLUX;
@@ -98,22 +97,22 @@ static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
 
 /* ---- for formats: stages ---------------------------------------------------------------- */
 
-/* The next stage; room for it is certain. The rest is what it is compiled with, as for printf. */
+/* Begin the next stage. defines and what follows are as for printf: what it is compiled with. */
 kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...);
 void kry_stage_int(kry_stage *s, int64_t number);                        /* below 2^31 */
 kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer); /* retained */
-/* Copy an array of the structure to the device, for this stage. Waits. */
+/* Copy an array to the device as the stage's next argument. Waits. */
 kry_status kry_stage_array(kry_matrix *A, kry_stage *s, const void *array, size_t count,
                            size_t size);
-/* A work-item for each of n rows on GPUs; the profile's chunks on CPUs. */
+/* Launch a work-item for each of n rows on GPUs, a group for each chunk on CPUs. */
 void kry_stage_rows(const kry_matrix *A, kry_stage *s, int64_t n);
-/* A group for each of n pieces of work, as many at once as the device holds. */
+/* Launch a group for each of n pieces of work, but no more than the device holds at once. */
 void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
 kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
 
-/* CPU: cut 0 ... count-1 into shares of equal work, where begin[i + 1] - begin[i] is that of i
- * besides itself; share has pieces+1 entries. */
+/* CPUs: cut 0 ... count-1 into `pieces` shares of equal work; item i costs 1 + begin[i + 1] - begin[i].
+ * share has pieces+1 entries. */
 void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces);
 int64_t kry_cpu_pieces(const kry_device *dev, int64_t work);
 
@@ -128,6 +127,7 @@ static inline int64_t kry_matrix_slot(const kry_matrix *A, int64_t k)
     int64_t slot = A->slot ? A->slot[k] : k;
     return slot < 0 ? ~slot : slot;
 }
+
 /* ---- for formats made of parts of others ------------------------------------------------------- */
 
 /* ELL of the first `width` entries of each row; slots from 0 on. */
@@ -141,17 +141,18 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
-/* The parameters of every function that makes a matrix; create.c. */
+/* create.c: check what every function that makes a matrix is given. */
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                    int64_t cols, const kry_matrix_params *params);
 /* The operator of a matrix in the format that params asks for. Takes host and map over if the call
  * succeeds. */
 kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op);
-/* The same in one format, never AUTO, and without what new values need from host. */
+/* The same in one format, never AUTO. The operator does not know its pattern yet: it takes no new
+ * values and cannot be read. */
 kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
                                 const kry_matrix_params *params, kry_op **op);
-/* An empty matrix, and the operator around it once it is built; takes *A over. */
+/* A matrix without stages or numbers; and once it has them the operator, which takes *A over. */
 kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
                           const kry_matrix_params *params, const kry_sparse *size, int64_t nnz,
                           kry_matrix **A);
@@ -181,22 +182,22 @@ kry_matrix *kry_matrix_of(const kry_op *op);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
-/* The kernels of all stages for numbers stored as `stored`; surplus: if rows have any. */
+/* Get the kernels of all stages for numbers stored as `stored`, and for rows with or without a surplus. */
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
-/* What a stage is compiled with, for kernels of a format's own in the same program. */
+/* All that a stage is compiled with, for kernels of the format's own in the same program. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES]);
-/* Numbers in the order of the sorted matrix to the device; row_ptr: of that matrix, only read in
- * flux form. On failure the old ones stay. */
+/* Send the numbers of the sorted matrix to the device. row_ptr: its rows, read in flux form only. On
+ * failure the old numbers stay. */
 kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
                             const void *sorted);
-/* A takes other sums of rows than those of its own entries; NULL: all are 0. Waits. */
+/* Replace what the rows add up to, where other parts hold some of their entries. NULL: 0. Waits. */
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 
-/* ---- flux.c: what rows add up to, for products of differences --------------------------------- */
+/* ---- flux.c ------------------------------------------------------------------------------------ */
 
-/* sums: what each row of own and far (NULL: none) entries adds up to, to be freed; NULL if that is 0 for
- * all of them. layout: for messages. */
+/* Add up each row of own and far (NULL: none) entries. sums: to be freed; NULL if all are 0. layout
+ * tells messages which rows these are. */
 kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
                          const kry_sparse *far, void **sums);
 
@@ -204,12 +205,12 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 
 kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op);
-/* Seconds of a product in each format, INFINITY if the format cannot or should not take the matrix; and
- * a hash of the size and a sample of the pattern: other patterns seldom have the same one. predict.c */
+/* predict.c: the expected seconds of a product in each format, INFINITY if the format cannot or should
+ * not take the matrix; and a hash of the size and a sample of the pattern. */
 kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
                        uint64_t *hash);
-/* What the formats would make of a matrix, without making it. */
+/* How large a matrix would be in sell, and how hyb would cut it. */
 typedef struct kry_sell_size {
     double slots;       /* padding included */
     double index_bytes; /* of a column, from a sample */
@@ -218,10 +219,10 @@ typedef struct kry_sell_size {
 kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
                              const kry_matrix_params *params, kry_sell_size *size);
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
-/* What numbers are stored as: their own type, or single. */
+/* The type in which numbers are stored: their own, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
 
-/* ---- runs.c: the runs that csr.cl and coo.cl walk -------------------------------------- */
+/* ---- runs.c: the runs of entries that a group of csr.cl or coo.cl takes ------------------------ */
 
 typedef struct kry_runs {
     int64_t count;

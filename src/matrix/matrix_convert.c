@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* v := factor s_i s_j v in another type. Entries off the diagonal may underflow to 0. Refused are
- * numbers that are too large, and entries of the diagonal that underflow. */
+/* out := factor s_i s_j a_ij in another type. Entries off the diagonal may underflow to 0; numbers that
+ * are too large and diagonal entries that underflow are refused. */
 static kry_status convert(const kry_sparse *A, kry_type type, double factor, const double *scale,
                           void *out)
 {

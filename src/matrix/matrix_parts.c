@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a part's numbers stand in the whole matrix. */
+/* Which numbers of the whole matrix are a part's own and far ones. */
 typedef struct piece {
     int64_t own_nnz, far_nnz;
     int64_t *own, *far;
@@ -64,7 +64,7 @@ static bool is_own(const cut *c, int64_t place)
     return place >= c->first && place < c->first + c->rows;
 }
 
-/* The places that are wanted, and for their columns which of them they are. */
+/* List the wanted places; number[column] is then the column's place in this list. */
 static kry_status find_wanted(cut *c)
 {
     kry_status st = KRY_OK;
@@ -95,8 +95,7 @@ done:
     return st;
 }
 
-/* Own columns count from `first`; those that are wanted are left out, unless they have been given
- * other numbers. */
+/* Number the own columns from `first` on. */
 static void number_own(const cut *c, int64_t first)
 {
     for (int64_t p = c->first; p < c->first + c->rows; p++)
@@ -113,7 +112,7 @@ static kry_status take_columns(const cut *c, int64_t cols, kry_sparse *part, int
     return kry_sparse_part(&c->W->host, &cut, part, from);
 }
 
-/* The halo that brings the wanted places, and their rows at their owners. Collective. */
+/* Make the halo that brings the wanted numbers. Collective. */
 static kry_status make_halo(const cut *c, kry_device *dev, kry_halo **halo)
 {
     kry_status st = KRY_OK;
@@ -145,8 +144,8 @@ static kry_status create(kry_device *dev, const kry_sparse *A, kry_matrix_params
     return kry_csr_create(dev, A->type, A->rows, A->cols, A->row_ptr, A->col, A->val, &params, op);
 }
 
-/* The part's own columns as a matrix: no longer singular where couplings are missing. In flux form
- * its rows add up to 0 all the same, for what they add up to is asked of the whole ones. */
+/* Make a matrix of the own entries. Without the far ones it is no longer singular; but in flux form its
+ * rows are still those of the whole, which add up to 0. */
 static kry_status make_own(const cut *c, kry_device *dev, kry_op **own)
 {
     kry_status st = KRY_OK;
@@ -196,40 +195,37 @@ done:
 
 /* ---- all of its rows' entries in one matrix, for reproducible sums --------------------------- */
 
-/* Numbers of the columns in the order of the whole: those below, the own ones, those above. */
-static kry_wide_columns number_columns(const cut *c)
+/* Number all columns in the order of the whole: those below, the own ones, those above. */
+static void number_columns(const cut *c, kry_extended *A)
 {
     enum { ALIGNED = 8 };
-    kry_wide_columns w = { .place = c->wanted, .traits = c->W->params.traits };
 
-    while (w.below < c->wants && c->wanted[w.below] < c->first) w.below++;
-    w.own_at = (w.below + ALIGNED - 1) / ALIGNED * ALIGNED;
-    number_own(c, w.own_at);
+    while (A->below < c->wants && c->wanted[A->below] < c->first) A->below++;
+    A->own_at = (A->below + ALIGNED - 1) / ALIGNED * ALIGNED;
+    number_own(c, A->own_at);
     for (int64_t i = 0; i < c->wants; i++) {
-        int64_t from_own = i - w.below + (i < w.below ? 0 : c->rows);
-        c->number[kry_split_row(c->W->split, c->wanted[i])] = (int32_t)(w.own_at + from_own);
+        int64_t from_own = i - A->below + (i < A->below ? 0 : c->rows);
+        c->number[kry_split_row(c->W->split, c->wanted[i])] = (int32_t)(A->own_at + from_own);
     }
-    return w;
 }
 
 static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
 {
     kry_status st = KRY_OK;
     kry_matrix_params params = c->W->params;
-    kry_op *wide = NULL;
-    kry_halo *halo = NULL;
-    const kry_wide_columns w = number_columns(c);
+    kry_extended A = { .traits = params.traits };
 
-    TRY(take_columns(c, w.own_at + c->rows + c->wants - w.below, &c->own, &c->piece->own));
+    number_columns(c, &A);
+    TRY(take_columns(c, A.own_at + c->rows + c->wants - A.below, &c->own, &c->piece->own));
     c->piece->own_nnz = kry_sparse_nnz(&c->own);
     params.traits = 0;
     if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
-    TRY(create(dev, &c->own, params, &wide));
-    if (c->W->split->members > 1) TRY(make_halo(c, dev, &halo));
-    TRY(kry_extended_create(wide, &halo, &w, local));
+    TRY(create(dev, &c->own, params, &A.wide));
+    if (c->W->split->members > 1) TRY(make_halo(c, dev, &A.halo));
+    A.place = c->wanted, c->wanted = NULL;
+    TRY(kry_extended_create(&A, local));
 done:
-    kry_halo_release(&halo);
-    kry_op_release(&wide);
+    kry_op_release(&A.wide);
     return st;
 }
 
@@ -291,7 +287,7 @@ done:
     return st;
 }
 
-/* Each row by itself, from its first entry to its last one. */
+/* Formats that sum each row by itself, from its first entry to its last one. */
 static bool sums_alike(kry_format format)
 {
     return format == KRY_FORMAT_AUTO || format == KRY_FORMAT_SELL || format == KRY_FORMAT_ELL;

@@ -95,29 +95,27 @@ kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows);
 
 /* ---- extended.c: all entries in one matrix ----------------------------------------------------- */
 
-/* The columns of such a matrix: those of the whole, in order, that have entries in these rows. */
-typedef struct kry_wide_columns {
-    int64_t below;  /* how many come before the part's own; they end where the own ones begin */
-    int64_t own_at; /* the part's first own column: where wide loads may begin */
-    const int64_t *place; /* of each of the halo's numbers in the whole */
-    unsigned traits;      /* of the whole matrix */
-} kry_wide_columns;
-
 /*
- * y := alpha A x + beta y.
- *
- *   wide     rows by own_at + rows + above columns, in a format that sums a row from its first
- *            entry to its last one whatever the other rows are; retained
- *   halo     taken over if the call succeeds; its numbers are those below, then those above. NULL:
- *            there are none
- *   columns  copied, and its places
+ * y := alpha A x + beta y for a matrix with the columns of the whole, in order, that have entries in
+ * these rows: `below` of them come before the part's own and end where those begin.
  *
  * Moved    beside the product 2 words a row, for the copy of x
  */
-kry_status kry_extended_create(const kry_op *wide, kry_halo **halo, const kry_wide_columns *columns,
-                               kry_op **op);
-bool kry_op_is_extended(const kry_op *op);
-/* The matrix of such an operator, and its columns, borrowed; NULL for any other operator. */
-const kry_op *kry_extended_wide(const kry_op *op, kry_wide_columns *columns);
+typedef struct kry_extended {
+    kry_op *wide;   /* rows by own_at + rows + above columns, in a format that sums a row from its
+                        first entry to its last one whatever the other rows are; retained */
+    kry_halo *halo; /* owned; its numbers are those below, then those above. NULL: there are none */
+    int64_t below;
+    int64_t own_at;  /* the part's first own column: where wide loads may begin */
+    int64_t *place;  /* owned: of each of the halo's numbers in the whole */
+    unsigned traits; /* of the whole matrix */
+    kry_vec *x;      /* of all columns */
+    char variant[128];
+} kry_extended;
+
+/* The operator of what `given` says; retains wide and takes over halo and place, even if it fails. */
+kry_status kry_extended_create(const kry_extended *given, kry_op **op);
+/* Such an operator, NULL for any other. */
+const kry_extended *kry_extended_of(const kry_op *op);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* The place in the whole of column `col` of part r; w NULL: own columns, and behind them the
  * halo's. */
-static int64_t place_of(const kry_split *s, int r, int64_t col, const kry_wide_columns *w,
+static int64_t place_of(const kry_split *s, int r, int64_t col, const kry_extended *w,
                         const int64_t *halo)
 {
     int64_t rows = kry_split_rows(s, r), below = w ? w->below : 0;
@@ -24,13 +24,12 @@ static kry_status read_part(const kry_op *op, int r, kry_sparse *R)
     const kry_split *s = kry_op_split(op);
     const kry_op *local = kry_pin_of(kry_op_on_part(op, r));
     const int64_t *halo;
-    kry_wide_columns w;
-    const kry_op *wide = kry_extended_wide(local, &w);
+    const kry_extended *w = kry_extended_of(local);
 
-    TRY(kry_coupled_download(wide ? wide : local, R));
+    TRY(kry_coupled_download(w ? w->wide : local, R));
     (void)kry_coupled_places(local, &halo);
     for (int64_t e = 0; e < kry_sparse_nnz(R); e++) {
-        int64_t place = place_of(s, r, R->col[e], wide ? &w : NULL, wide ? w.place : halo);
+        int64_t place = place_of(s, r, R->col[e], w, w ? w->place : halo);
         R->col[e] = (int32_t)kry_split_row(s, place);
     }
     R->cols = s->n;

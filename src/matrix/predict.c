@@ -190,7 +190,9 @@ kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
 
     TRY(look_at(dev, host, params, &s));
     seconds[KRY_FORMAT_AUTO] = INFINITY;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) seconds[f] = predict(dev, &s, f);
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        seconds[f] =
+            f == KRY_FORMAT_CSR || !kry_device_is_host(dev) ? predict(dev, &s, f) : INFINITY;
     *hash = hash_of(host, params, &s);
 done:
     return st;

@@ -10,7 +10,7 @@ void kry_runs_release(kry_runs *r)
     *r = (kry_runs){ 0 };
 }
 
-/* Begin a run at this entry, which is in this row. Without arrays, only count it. */
+/* Begin a run at this entry of this row. In the first pass there are no arrays: only count it. */
 static void begin_run(kry_runs *r, int64_t row, int64_t entry)
 {
     if (r->cut) r->cut[r->count] = entry, r->row[r->count] = (int32_t)row;
@@ -47,7 +47,7 @@ static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_r
     }
 }
 
-/* List the rows that several runs share: all runs but the first leave their sums for split.cl. */
+/* List the rows that several runs share. All runs of a row but the first leave their sums to split.cl. */
 static kry_status find_splits(kry_runs *r, const int64_t *row_ptr)
 {
     kry_status st = KRY_OK;

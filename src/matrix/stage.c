@@ -1,5 +1,5 @@
-/* stage.c - the stages that formats build a matrix of, with their arguments, groups and kernels;
- * and the slots of its numbers. */
+/* stage.c - the stages of a matrix, their arguments, groups and kernels; room for the slots of its
+ * numbers. */
 #include "matrix/matrix.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -136,8 +136,8 @@ done:
     return st;
 }
 
-/* No programs are compiled twice for what does not concern them: a stage without numbers does not
- * depend on the flux form, and a later stage does not depend on what rows add up to. */
+/* A stage without numbers does not depend on the flux form, and only the first one on what rows add up
+ * to: no program is compiled twice. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES])
 {

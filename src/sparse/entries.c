@@ -72,7 +72,7 @@ done:
 
 /* ---- placing: entries, then their mirror images, sorted by row and column -------------------- */
 
-/* The entries and behind them their mirror images: entry e's is number given + e. */
+/* A list of the given entries and their mirror images: that of entry e has the number given + e. */
 typedef struct placing {
     const kry_entries *e;
     int64_t given, all;
@@ -80,7 +80,7 @@ typedef struct placing {
     int64_t *order, *other; /* numbers sorted so far, and the room to sort into */
 } placing;
 
-/* List the entries and, if they are asked for, the mirror images of those off the diagonal. */
+/* List the entries; for symmetric storage also the mirror images of those off the diagonal. */
 static kry_status list_entries(placing *p, kry_storage storage)
 {
     kry_status st = KRY_OK;
@@ -118,7 +118,7 @@ static void counting_sort(placing *p, const int32_t *key, int64_t keys, int64_t 
     p->order = p->other, p->other = t;
 }
 
-/* By row, in a row by column, at one place as they were given. */
+/* Sort by row, in a row by column; entries at one place stay in the order in which they were given. */
 static kry_status sort_entries(placing *p)
 {
     kry_status st = KRY_OK;

@@ -15,8 +15,8 @@ done:
     return st;
 }
 
-/* The costs, so small that their sum is an idx_t. None becomes zero: METIS would give a part any
- * number of such nodes. */
+/* Scale the costs down until their sum fits an idx_t, but none to zero: METIS would put any number of
+ * such nodes into one part. */
 static kry_status weigh(int64_t n, const int64_t *cost, idx_t **weight)
 {
     kry_status st = KRY_OK;
@@ -75,7 +75,7 @@ static kry_status call_metis(const char *who, const kry_sparse *g, const int64_t
     TRY(share_out(parts, shares, &in.target));
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
-    /* grids in 2 to 8 parts: 5 to 20 % less words than with few edges, in the same time */
+    /* for grids in 2 to 8 parts the volume is 5 to 20 % less than with few edges cut */
     options[METIS_OPTION_OBJTYPE] = cost ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
     int code = METIS_PartGraphKway(&n, &one, in.start, in.neighbour, in.weight, NULL, NULL, &k,
                                    in.target, NULL, options, &cut, in.part);

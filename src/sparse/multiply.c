@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Row i of A B: its columns, as they are met, to col, and the sums to val; both NULL: counted only.
- * place: of each column among the row's entries, good where seen[column] == i + 1. */
+/* Form row i of A B: the columns in the order in which they are met in col, their sums in val. Both
+ * NULL: only count them. place[j] is column j's place in the row if seen[j] == i + 1. */
 static int64_t multiply_row(const kry_sparse *A, const kry_sparse *B, int64_t i, int64_t *seen,
                             int64_t *place, int32_t *col, double *val)
 {

@@ -19,7 +19,7 @@ int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* Upper entries of row j up to column `end` have no lower partner. */
+/* Visit the upper entries of row j before column `end`: they have no lower partner. */
 static bool visit_unpaired(const kry_sparse *A, int64_t j, int64_t end, int64_t *cursor,
                            kry_sparse_visit *visit, void *user)
 {
@@ -141,7 +141,7 @@ done:
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Row i of A and of its transpose T as one, without the diagonal, to `out`; how many. */
+/* Merge row i of A and of its transpose T, without the diagonal, into `out`. Returns how many. */
 static int64_t merge_row(const kry_sparse *A, const kry_sparse *T, int64_t i, int32_t *out)
 {
     int64_t a = A->row_ptr[i], t = T->row_ptr[i], count = 0;

@@ -64,7 +64,7 @@ static int64_t first_beyond(const cutting *c, int64_t cost)
     return cost > 0 ? last_within(c, cost - 1) + 1 : 0;
 }
 
-/* Whole numbers, so that both ends of a block agree on whether it fits. */
+/* A whole number, so that a block fits or not whichever end it is measured from. */
 static int64_t allowed(const cutting *c, int p, double limit)
 {
     return (int64_t)fmin(limit * share_of(c, p), (double)cost_before(c, c->units));

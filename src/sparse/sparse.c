@@ -1,4 +1,4 @@
-/* sparse.c - sparse matrices on the host: making one, and its entries at other places. */
+/* sparse.c - sparse matrices on the host: made, sorted, transposed, cut. */
 #include "sparse/sparse.h"
 #include <stdlib.h>
 #include <string.h>
