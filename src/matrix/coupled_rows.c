@@ -101,6 +101,7 @@ static kry_status store_exact(kry_coupled *A, const void *val)
     kry_status st = KRY_OK;
     void *packed = NULL;
 
+    assert(val || !A->exact.own.nnz); /* no such rows in a converted copy */
     TRY(kry_alloc((size_t)A->exact.own.nnz, kry_type_size(A->type), &packed));
     for (int64_t e = 0; e < A->exact.own.nnz; e++)
         kry_number_put(A->type, packed, e, kry_number_at(A->type, val, A->exact.from[e]));
