@@ -30,7 +30,7 @@ kry_device *the_device(void) { return device; }
 void device_close(void)
 {
     kry_queue_release(&queue);
-    elements_forget();
+    kernels_forget();
     kry_device_release(&device);
 }
 

@@ -7,7 +7,10 @@ function [x, rc] = inv (a)
   % Example:
   %   gather (inv (gpuMatrix ([2 0; 0 4])))
   if ~issquare (a), error ('kry:size', 'inv: argument must be a square matrix, not %dx%d', size (a)); end
-  if issparse (a), x = by_host (@inv, a); rc = NaN; return; end
+  if issparse (a)
+    if nargout < 2, x = via_host ('inv', a); else, [x, rc] = via_host ('inv', a); rc = gather (rc); end
+    return;
+  end
   if isempty (a), x = a; rc = Inf; return; end
   rc = rcond_of (factors_of (a));
   if is_tiny (rc, a) && nargout < 2, warn_singular (rc); end
@@ -16,6 +19,7 @@ function [x, rc] = inv (a)
   else
     x = gpuMatrix (kry_mex ('inv', a.h), 'handle');
   end
+  if strcmp (underlyingType (a), 'single'), rc = single (rc); end
 end
 
 %!test
@@ -24,6 +28,8 @@ end
 %! assert (gather (inv (gpuMatrix (single (A)))), single (inv (A)), 1e-6);
 %! [x, rc] = inv (gpuMatrix (A));
 %! assert (rc, rcond (A), -2);
+%! [~, rc] = inv (gpuMatrix (single (A)));
+%! assert (class (rc), 'single');
 %! assert (isempty (inv (gpuMatrix ([]))));
 %!warning id=kry:singular inv (gpuMatrix ([1 2; 2 4]));
 %!test
