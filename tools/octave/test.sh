@@ -77,21 +77,25 @@ run held
 run timings
 
 # Ctrl-C: the child is to say so soon, and to go on
-"$octave" --norc --quiet --eval "$lists;
-    pkg load kry; addpath ('$here/tests'); long_solve;" > "$work/child" 2>&1 &
-child=$!
-for _ in $(seq 600); do grep -q begin "$work/child" && break; sleep 0.1; done
-sleep 1
-kill -INT "$child"
-for _ in $(seq 100); do grep -q '^then' "$work/child" && break; sleep 0.1; done
-grep -v 'while preparing to exit' "$work/child" | sed 's/^/# /'
-grep -q '^kry:interrupted after' "$work/child"
-check $? 'Ctrl-C interrupts a solve: kry:interrupted'
-grep -q '^then 1 ' "$work/child"
-check $? 'and the next solve runs'
-kill "$child" 2>/dev/null
-wait "$child" 2>/dev/null
-child=
+interrupt() { # SCRIPT WHAT
+    "$octave" --norc --quiet --eval "$lists;
+        pkg load kry; addpath ('$here/tests'); $1;" > "$work/child" 2>&1 &
+    child=$!
+    for _ in $(seq 600); do grep -q begin "$work/child" && break; sleep 0.1; done
+    sleep 1
+    kill -INT "$child"
+    for _ in $(seq 200); do grep -q '^then' "$work/child" && break; sleep 0.1; done
+    grep -v 'while preparing to exit' "$work/child" | sed 's/^/# /'
+    grep -q '^kry:interrupted after' "$work/child"
+    check $? "Ctrl-C interrupts $2: kry:interrupted"
+    grep -q '^then 1 ' "$work/child"
+    check $? 'and the next command runs'
+    kill "$child" 2>/dev/null
+    wait "$child" 2>/dev/null
+    child=
+}
+interrupt long_solve 'a solve'
+interrupt long_queue 'what is queued'
 
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -151,7 +151,8 @@ static bool stays_real(element_op op, const operand *a, const operand *b)
 {
     if (!operations[op].complex) return true;
     if (op != ELEMENT_POWER) return false;
-    return (a->scalar && a->number >= 0) || (b->scalar && b->number == floor(b->number));
+    return (a->scalar && a->number >= 0) ||
+           (b->scalar && isfinite(b->number) && b->number == floor(b->number));
 }
 
 kry_status elements(element_op op, operand *a, operand *b, shape *s, kry_task **task)

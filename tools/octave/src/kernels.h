@@ -55,7 +55,7 @@ static const char kernel_text[] = KERNEL_TEXT(
     /* Would the result be complex? */
     int is_outside(int op, REAL a, REAL b) {
         switch (op) {
-        case 5: return a < 0 && b != rint(b);
+        case 5: return a < 0 && (b != rint(b) || isinf(b));
         case 17: return a < -1;
         case 21:
         case 22:

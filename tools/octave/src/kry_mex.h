@@ -88,8 +88,8 @@ kry_status submit(const char *name, job_fn *run, const void *params, size_t size
 kry_status submit_owning(const char *name, job_fn *run, const void *params, size_t size,
                          void (*destroy)(void *), kry_task *const *inputs, int count,
                          kry_task **task);
-/* Wait, in slices, so that Ctrl-C is heard: then the task is cancelled and waited for, and the
- * error is kry:interrupted. */
+/* Wait, in slices, so that Ctrl-C is noticed: then all that is queued is cancelled, the task is waited
+ * for, and the error is kry:interrupted. */
 kry_status wait_for(kry_task *task);
 
 /* ---- operand.c: what a command works on, a handle or numbers of the host ---- */
@@ -142,7 +142,7 @@ kry_status elements(element_op op, operand *a, operand *b, shape *shape, kry_tas
 /* The same numbers in another type. */
 kry_status elements_convert(kry_task *task, const shape *from, kry_type type, kry_task **converted);
 
-void kernels_forget(void); /* the kernels of a device that goes */
+void kernels_forget(void); /* the kernels and marks of a device that goes */
 
 /* ---- index.c ---- */
 

@@ -6,8 +6,41 @@
 
 static cl_kernel kernels[KERNEL_COUNT][3]; /* by kry_type */
 
+/* Marks in the device's queue, one behind each of the last few tasks. */
+enum { AHEAD = 4 };
+static cl_event marks[AHEAD];
+static unsigned next_mark;
+
+/* Tasks only enqueue work. If they ran far ahead of the device, Ctrl-C would have to wait for all of
+ * it, and dropped results would keep their memory until then. */
+kry_status keep_pace(void)
+{
+    kry_status st = KRY_OK;
+    cl_command_queue queue = kry_device_queue(the_device());
+    cl_event *mark = &marks[next_mark++ % AHEAD];
+    cl_int err = CL_SUCCESS;
+
+    if (!queue) { /* several devices as one have no queue to mark */
+        if (mark == marks) TRY(kry_device_finish(the_device()));
+        return st;
+    }
+    if (*mark) {
+        err = clWaitForEvents(1, mark);
+        clReleaseEvent(*mark);
+        *mark = NULL;
+    }
+    if (!err) err = clEnqueueMarkerWithWaitList(queue, 0, NULL, mark);
+    CHECK(!err, KRY_ERR_DEVICE, "gpuMatrix: OpenCL error %d in work that was queued", err);
+done:
+    return st;
+}
+
 void kernels_forget(void)
 {
+    for (int i = 0; i < AHEAD; i++) {
+        if (marks[i]) clReleaseEvent(marks[i]);
+        marks[i] = NULL;
+    }
     for (int k = 0; k < KERNEL_COUNT; k++)
         for (int t = 0; t < 3; t++) {
             if (kernels[k][t]) clReleaseKernel(kernels[k][t]);
@@ -66,9 +99,10 @@ kry_status buffer_of(const kry_vec *x, cl_mem *buffer, cl_long *first)
 
     *buffer = kry_vec_buffer(x, &at);
     *first = at;
-    CHECK(*buffer, KRY_ERR_UNSUPPORTED,
-          "gpuMatrix: arithmetic on several devices as one is not "
-          "supported: only products and solves are");
+    CHECK(*buffer && kry_device_queue(the_device()), KRY_ERR_UNSUPPORTED,
+          "gpuMatrix: arithmetic needs one OpenCL device: several as one, and the host, have "
+          "products "
+          "and solves only");
 done:
     return st;
 }
