@@ -14,6 +14,10 @@ export KRY_CL_PATH=${KRY_CL_PATH:-$root/cl}
 export KRY_CFLAGS="-I$root/include"
 export KRY_LIBS="-L$build -lkry -Wl,-rpath,$build"
 export HOME=$work OCTAVE_HISTFILE=$work/history
+# Of root's packages Octave keeps the global list, of others' the local one: neither may be the user's.
+lists="pkg prefix $work/packages $work/arch; pkg local_list $work/list; pkg global_list $work/global_list"
+users_list=$("$octave" --norc --quiet --eval "disp (pkg ('global_list'))" 2> /dev/null)
+cksum "$users_list" > "$work/users_list.before" 2> /dev/null
 
 count=0
 failed=0
@@ -36,7 +40,7 @@ check() { # STATUS WHAT
 }
 # run SCRIPT - a script of tests/ with the package loaded; its end is a test, too
 run() {
-    "$octave" --norc --quiet --eval "pkg prefix $work/packages $work/arch; pkg local_list $work/list;
+    "$octave" --norc --quiet --eval "$lists;
         pkg load kry; addpath ('$here/tests'); $1;" > "$work/out" 2>&1
     local status=$?
     grep -v 'while preparing to exit' "$work/out" > "$work/shown"
@@ -47,14 +51,18 @@ run() {
 "$here/package.sh" "$work/kry.tar.gz" > "$work/out" 2>&1
 check $? 'package.sh makes an archive'
 mkdir "$work/packages" "$work/arch"
-"$octave" --norc --quiet --eval "pkg prefix $work/packages $work/arch; pkg local_list $work/list;
+"$octave" --norc --quiet --eval "$lists;
     pkg install $work/kry.tar.gz; pkg load kry; pkg describe kry" > "$work/out" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$work/out"
 check $status 'pkg install, pkg load'
 if [ $status -ne 0 ]; then echo "1..$count"; exit 1; fi
+cksum "$users_list" > "$work/users_list.after" 2> /dev/null
+cmp -s "$work/users_list.before" "$work/users_list.after"
+check $? "the user's list of packages is as it was"
 
 run blocks
+run each_function
 run pcg_blocks
 run examples
 export KRY_PLOTS=${KEEP:-$work}
@@ -69,21 +77,25 @@ run held
 run timings
 
 # Ctrl-C: the child is to say so soon, and to go on
-"$octave" --norc --quiet --eval "pkg prefix $work/packages $work/arch; pkg local_list $work/list;
-    pkg load kry; addpath ('$here/tests'); long_solve;" > "$work/child" 2>&1 &
-child=$!
-for _ in $(seq 600); do grep -q begin "$work/child" && break; sleep 0.1; done
-sleep 1
-kill -INT "$child"
-for _ in $(seq 100); do grep -q '^then' "$work/child" && break; sleep 0.1; done
-grep -v 'while preparing to exit' "$work/child" | sed 's/^/# /'
-grep -q '^kry:interrupted after' "$work/child"
-check $? 'Ctrl-C interrupts a solve: kry:interrupted'
-grep -q '^then 1 ' "$work/child"
-check $? 'and the next solve runs'
-kill "$child" 2>/dev/null
-wait "$child" 2>/dev/null
-child=
+interrupt() { # SCRIPT WHAT
+    "$octave" --norc --quiet --eval "$lists;
+        pkg load kry; addpath ('$here/tests'); $1;" > "$work/child" 2>&1 &
+    child=$!
+    for _ in $(seq 600); do grep -q begin "$work/child" && break; sleep 0.1; done
+    sleep 1
+    kill -INT "$child"
+    for _ in $(seq 200); do grep -q '^then' "$work/child" && break; sleep 0.1; done
+    grep -v 'while preparing to exit' "$work/child" | sed 's/^/# /'
+    grep -q '^kry:interrupted after' "$work/child"
+    check $? "Ctrl-C interrupts $2: kry:interrupted"
+    grep -q '^then 1 ' "$work/child"
+    check $? 'and the next command runs'
+    kill "$child" 2>/dev/null
+    wait "$child" 2>/dev/null
+    child=
+}
+interrupt long_solve 'a solve'
+interrupt long_queue 'what is queued'
 
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -30,7 +30,7 @@ kry_device *the_device(void) { return device; }
 void device_close(void)
 {
     kry_queue_release(&queue);
-    elements_forget();
+    kernels_forget();
     kry_device_release(&device);
 }
 
@@ -108,9 +108,10 @@ static kry_status wait_in_slices(kry_task *task)
         slice = 0.02;
     }
     if (ended) return st;
-    kry_task_cancel(task);
+    kry_queue_cancel(queue);
     (void)!kry_task_wait(task);
-    return fail_as("kry:interrupted", KRY_ERR_CANCELLED, "kry: interrupted");
+    return fail_as("kry:interrupted", KRY_ERR_CANCELLED,
+                   "kry: interrupted; what was queued and not computed yet is cancelled");
 }
 
 kry_status wait_for(kry_task *task)

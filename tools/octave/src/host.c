@@ -2,35 +2,18 @@
  * host.c - numbers of Octave to the device and back. Sparse matrices are kept by columns there, by
  * rows here.
  */
-#include "kry_mex.h"
+#include "launch.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What is dropped while the device is still at work on it keeps its memory until then: so that
- * loops do not pile up results, the queue's thread waits whenever this share of the memory was
- * handed out. */
-static kry_status keep_pace(kry_device *device, int64_t bytes)
-{
-    static int64_t ahead;
-    kry_status st = KRY_OK;
-    enum { SHARE = 16 };
-
-    ahead += bytes;
-    if (ahead < kry_device_get_info(device)->global_bytes / SHARE) return st;
-    ahead = 0;
-    TRY(kry_device_finish(device));
-done:
-    return st;
-}
 
 kry_status vec_of(kry_device *device, kry_type type, int64_t m, int64_t n, kry_vec **vec)
 {
     kry_status st = KRY_OK;
     bool empty = m == 0 || n == 0;
 
-    TRY(keep_pace(device, m * n * (int64_t)kry_type_size(type)));
+    TRY(keep_pace());
     TRY(kry_vec_create(device, type, empty ? 0 : m, empty ? 1 : n, vec));
 done:
     return st;

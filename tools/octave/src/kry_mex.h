@@ -88,8 +88,8 @@ kry_status submit(const char *name, job_fn *run, const void *params, size_t size
 kry_status submit_owning(const char *name, job_fn *run, const void *params, size_t size,
                          void (*destroy)(void *), kry_task *const *inputs, int count,
                          kry_task **task);
-/* Wait, in slices, so that Ctrl-C is heard: then the task is cancelled and waited for, and the
- * error is kry:interrupted. */
+/* Wait, in slices, so that Ctrl-C is noticed: then all that is queued is cancelled, the task is waited
+ * for, and the error is kry:interrupted. */
 kry_status wait_for(kry_task *task);
 
 /* ---- operand.c: what a command works on, a handle or numbers of the host ---- */
@@ -121,7 +121,7 @@ kry_status dense_read(kry_task *task, const shape *shape, mxArray **a);
 /* A vector for m-by-n numbers: kry_vec has at least a column. */
 kry_status vec_of(kry_device *device, kry_type type, int64_t m, int64_t n, kry_vec **vec);
 
-/* ---- elements.c: kernels of the toolbox itself ---- */
+/* ---- elements.c and launch.c: kernels of the toolbox itself ---- */
 
 typedef enum element_op {
     ELEMENT_PLUS,
@@ -132,20 +132,25 @@ typedef enum element_op {
     ELEMENT_POWER,
     ELEMENT_MAX,
     ELEMENT_MIN,
-    ELEMENT_ABS,
-    ELEMENT_EXP
+    ELEMENT_ATAN2,
+    ELEMENT_HYPOT,
+    ELEMENT_UNARY /* from here on functions of one number: elements.c */
 } element_op;
 
 /* z := a op b, sizes 1 broadcast. One of the two may be a scalar of the host. Result in *task. */
 kry_status elements(element_op op, operand *a, operand *b, shape *shape, kry_task **task);
 /* The same numbers in another type. */
 kry_status elements_convert(kry_task *task, const shape *from, kry_type type, kry_task **converted);
-void elements_forget(void); /* the kernels of a device that goes */
+
+void kernels_forget(void); /* the kernels and marks of a device that goes */
+
+/* ---- index.c ---- */
 
 /* Which rows or columns to take: start, start + step ..., or a list. From 0. */
 typedef struct picks {
     int64_t count, start, step;
     int64_t *list; /* NULL: by start and step */
+    bool distinct; /* none is taken twice */
 } picks;
 /* z(i, j) := x(rows_i, columns_j) on the queue's thread; x as one of `rows` rows. */
 kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const picks *j,
@@ -157,8 +162,10 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
 #define VALUE_COMMANDS(X)  X(free) X(live) X(info) X(state)
 #define HOST_COMMANDS(X)   X(put) X(get) X(convert)
 #define ELEMENT_COMMANDS(X) \
-    X(plus) X(minus) X(times) X(rdivide) X(ldivide) X(power) X(max2) X(min2) X(abs) X(exp) X(reduce)
-#define INDEX_COMMANDS(X)   X(index) X(diag)
+    X(plus)                 \
+    X(minus) X(times) X(rdivide) X(ldivide) X(power) X(max2) X(min2) X(atan2) X(hypot) X(unary)
+#define REDUCE_COMMANDS(X)  X(reduce)
+#define INDEX_COMMANDS(X)   X(index) X(diag) X(reshape) X(repmat) X(assign) X(cat)
 #define PRODUCT_COMMANDS(X) X(mtimes) X(transpose) X(dot) X(norm2)
 #define DENSE_COMMANDS(X)   X(lu) X(factors) X(lu_solve) X(inv) X(det) X(rcond) X(rref) X(tridiagonal)
 #define SOLVE_COMMANDS(X)   X(precond) X(deflation) X(apply) X(pcg)
@@ -166,7 +173,8 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
     DEVICE_COMMANDS(X)  \
     VALUE_COMMANDS(X)   \
     HOST_COMMANDS(X)    \
-    ELEMENT_COMMANDS(X) INDEX_COMMANDS(X) PRODUCT_COMMANDS(X) DENSE_COMMANDS(X) SOLVE_COMMANDS(X)
+    ELEMENT_COMMANDS(X) \
+    REDUCE_COMMANDS(X) INDEX_COMMANDS(X) PRODUCT_COMMANDS(X) DENSE_COMMANDS(X) SOLVE_COMMANDS(X)
 
 #define COMMAND_DECLARE(name) kry_status command_##name(call *c);
 COMMAND_LIST(COMMAND_DECLARE)

@@ -21,6 +21,17 @@ kry_status check_host(const mxArray *a, const char *what)
     return st;
 }
 
+/* Logical values as 0 and 1; freed when the command ends, as all arrays of a command are. */
+static const mxArray *numbers_of_mask(const mxArray *a)
+{
+    size_t count = mxGetNumberOfElements(a);
+    mxArray *numbers = mxCreateNumericArray(mxGetNumberOfDimensions(a), mxGetDimensions(a),
+                                            mxDOUBLE_CLASS, mxREAL);
+
+    for (size_t k = 0; k < count; k++) mxGetPr(numbers)[k] = mxGetLogicals(a)[k] ? 1 : 0;
+    return numbers;
+}
+
 kry_status operand_look(const mxArray *a, operand *o)
 {
     kry_status st = KRY_OK;
@@ -35,6 +46,7 @@ kry_status operand_look(const mxArray *a, operand *o)
         o->task = kry_task_retain(v->task);
         return KRY_OK;
     }
+    if (mxIsLogical(a) && !mxIsSparse(a)) a = numbers_of_mask(a);
     TRY(check_host(a, "gpuMatrix"));
     o->host = a;
     o->shape = (shape){ .kind = mxIsSparse(a) ? SPARSE : DENSE,

@@ -6,6 +6,7 @@ for folder = folders
   for k = 1:numel (files)
     name = fullfile (folder{1}, files(k).name);
     file = fullfile (root, name);
+    if isempty (strfind (fileread (file), "\n%!")), continue; end % one that came of a pattern: each_function
     start = tic ();
     log = tempname ();
     out = fopen (log, 'w');

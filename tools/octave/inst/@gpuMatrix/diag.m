@@ -1,11 +1,11 @@
-function z = diag (a, k)
-  % diag (a), diag (a, k)   The k-th diagonal of a matrix, or a matrix with a vector on it
+function z = diag (a, k, varargin)
+  % diag (a), diag (a, k), diag (v, m, n)   The k-th diagonal of a matrix, or a matrix with a vector on it
   %
   % Diagonals of dense matrices are taken on the device; the rest is done by the host.
   if nargin < 2, k = 0; end
-  h = kry_mex ('diag', a.h, k);
-  if h == 0, z = by_host (@(x) diag (x, k), a); return; end
-  z = gpuMatrix (h, 'handle');
+  h = 0;
+  if nargin < 3 && isobject (a) && isnumeric (k) && isscalar (k), h = kry_mex ('diag', a.h, host_of (k)); end
+  if h == 0, z = via_host ('diag', a, k, varargin{:}); else, z = gpuMatrix (h, 'handle'); end
 end
 
 %!test

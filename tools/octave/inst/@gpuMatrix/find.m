@@ -1,6 +1,6 @@
 function varargout = find (a, varargin)
   % find (a), [i, j, v] = find (a)   Where a is not zero: on the host, as Octave's find. Waits.
-  [varargout{1:max (nargout, 1)}] = find (gather (a), varargin{:});
+  [varargout{1:max (nargout, 1)}] = on_host ('find', a, varargin{:});
 end
 
 %!test
@@ -9,3 +9,4 @@ end
 %! [i, j, v] = find (gpuMatrix (sparse (A)));
 %! assert ([i j v], [2 1 3; 1 2 2]);
 %! assert (find (gpuMatrix (A), 1), 2);
+%! assert (find (A, gpuMatrix (1)), 2);

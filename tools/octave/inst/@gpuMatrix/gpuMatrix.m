@@ -6,10 +6,9 @@ function z = gpuMatrix (a, type)
   % kry_device, and opened when it is first needed.
   %
   % What is done with a gpuMatrix is put on the device's queue and returns at once; gather, double or
-  % display wait for the numbers. Operators: + - .* ./ .\ .^ * / \ ^ ' .' and indices for reading.
-  % Functions: abs columns det diag disp dot exp find full gather inv isempty isfloat isreal issparse
-  % length lu max min ndims nnz norm numel pcg rcond rows rref single double size sparse sum
-  % underlyingType.
+  % display wait for the numbers. Operators and functions work as those of matrices of the host. What has
+  % no kernel on the device is computed by the host, and waits; the help of each function says which it is.
+  % Comparisons give logical matrices of the host. Results that would be complex are errors.
   %
   % MATLAB saves a gpuMatrix with its numbers, and it goes to the device again when it is loaded. Octave
   % saves the name alone: gather before saving; a loaded one raises kry:handle.

@@ -19,7 +19,7 @@ function z = ldivide (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('ldivide', @ldivide, a, b);
+    z = mixed ('ldivide', a, b);
   end
 end
 

@@ -2,7 +2,7 @@ function [l, u, p] = lu (a, how)
   % [L, U, P] = lu (a), [L, U, p] = lu (a, 'vector'), [L, U] = lu (a), Y = lu (a)
   %
   % The factors P * a = L * U of a dense matrix of any shape, with partial pivoting, on the device. With
-  % two results L is P' * L; with one, Y = L + U - I. 'vector': p is the order of rows, a (p, :) = L * U,
+  % two results L is P' * L; with one, Y = L + U - I. 'vector': p is the order of rows, a column, a (p, :) = L * U,
   % on the host, and waited for. The rest is queued: returns at once.
   %
   % Example:
@@ -19,7 +19,7 @@ function [l, u, p] = lu (a, how)
   u = factor (f, 'U');
   if nargout == 2, l = factor (f, 'Q'); return; end
   l = factor (f, 'L');
-  if nargin > 1, p = double (factor (f, 'p')); else, p = factor (f, 'P'); end
+  if nargin > 1, p = double (factor (f, 'p'))'; else, p = factor (f, 'P'); end
 end
 
 function x = factor (f, which)
@@ -46,6 +46,8 @@ end
 %!   assert (gather (L), l, 1e-12); assert (gather (U), u, 1e-12);
 %!   assert (gather (lu (gpuMatrix (A))), lu (A), 1e-12);
 %!   [L, U, p] = lu (gpuMatrix (A), 'vector');
+%!   [~, ~, q] = lu (A, 'vector');
+%!   assert (p, q);
 %!   assert (norm (A(p, :) - gather (L * U)), 0, 1e-12);
 %! end
 %!test

@@ -1,4 +1,4 @@
-function [z, at] = max (a, b, dim)
+function [z, at] = max (a, b, varargin)
   % max (a), max (a, [], dim), max (a, b)   The largest numbers, on the device
   %
   % Along the first axis that is longer than 1, or axis dim; or of each two numbers. NaN counts only
@@ -7,26 +7,15 @@ function [z, at] = max (a, b, dim)
   % Example:
   %   gather (max (gpuMatrix ([1 5; 7 2])))
   if nargin == 2
-    z = pairs (a, b);
-    return;
+    z = each_pair ('max2', 'max', a, b);
+  elseif nargout < 2 && nargin < 4 && (nargin == 1 || isequal (size (b), [0 0]))
+    z = along ('max', 'max', a, {[]}, varargin{:});
+  else
+    args = {a};
+    if nargin > 1, args = {a, b, varargin{:}}; end
+    z = via_host ('max', args{:});
+    if nargout > 1, [~, at] = on_host ('max', args{:}); end
   end
-  if nargin > 2 && ~isempty (b), error ('kry:argument', 'max: two matrices and a dimension do not go together'); end
-  s = kry_mex ('info', a.h);
-  if nargin < 3, dim = first_axis (s); end
-  if nargout > 1 || s(4) || any (s(1:2) == 0)
-    [z, at] = max (gather (a), [], dim);
-    z = gpuMatrix (z);
-    return;
-  end
-  z = reduced (a, 'max', dim);
-end
-
-function z = pairs (a, b)
-  if isobject (a), z = a; p = a.h; else, p = a; z = b; end
-  if isobject (b), q = b.h; else, q = b; end
-  h = kry_mex ('max2', p, q);
-  if h == 0, z = by_host (@max, a, b); return; end
-  z = gpuMatrix (h, 'handle');
 end
 
 %!test
@@ -38,3 +27,11 @@ end
 %! [m, i] = max (gpuMatrix (A));
 %! [M, I] = max (A);
 %! assert (gather (m), M); assert (i, I);
+%!test
+%! % an axis behind the second, and one that there is not
+%! assert (gather (max (gpuMatrix ([1 2; 3 4]), [], 3)), [1 2; 3 4]);
+%! assert (gather (max (gpuMatrix ([1 2; 3 4]), [], gpuMatrix (2))), max ([1 2; 3 4], [], 2));
+%! assert (gather (max (gpuMatrix (zeros (0, 3)))), max (zeros (0, 3)));
+%! assert (gather (max ([1 5 3], gpuMatrix (2))), max ([1 5 3], 2));
+%!error id=kry:argument max (gpuMatrix ([1 2]), [], -3)
+%!error id=kry:argument max (gpuMatrix ([1 2]), [], 1.5)

@@ -1,4 +1,4 @@
-function [z, at] = min (a, b, dim)
+function [z, at] = min (a, b, varargin)
   % min (a), min (a, [], dim), min (a, b)   The least numbers, on the device
   %
   % Along the first axis that is longer than 1, or axis dim; or of each two numbers. NaN counts only
@@ -7,26 +7,15 @@ function [z, at] = min (a, b, dim)
   % Example:
   %   gather (min (gpuMatrix ([1 5; 7 2])))
   if nargin == 2
-    z = pairs (a, b);
-    return;
+    z = each_pair ('min2', 'min', a, b);
+  elseif nargout < 2 && nargin < 4 && (nargin == 1 || isequal (size (b), [0 0]))
+    z = along ('min', 'min', a, {[]}, varargin{:});
+  else
+    args = {a};
+    if nargin > 1, args = {a, b, varargin{:}}; end
+    z = via_host ('min', args{:});
+    if nargout > 1, [~, at] = on_host ('min', args{:}); end
   end
-  if nargin > 2 && ~isempty (b), error ('kry:argument', 'min: two matrices and a dimension do not go together'); end
-  s = kry_mex ('info', a.h);
-  if nargin < 3, dim = first_axis (s); end
-  if nargout > 1 || s(4) || any (s(1:2) == 0)
-    [z, at] = min (gather (a), [], dim);
-    z = gpuMatrix (z);
-    return;
-  end
-  z = reduced (a, 'min', dim);
-end
-
-function z = pairs (a, b)
-  if isobject (a), z = a; p = a.h; else, p = a; z = b; end
-  if isobject (b), q = b.h; else, q = b; end
-  h = kry_mex ('min2', p, q);
-  if h == 0, z = by_host (@min, a, b); return; end
-  z = gpuMatrix (h, 'handle');
 end
 
 %!test
@@ -38,3 +27,11 @@ end
 %! [m, i] = min (gpuMatrix (A));
 %! [M, I] = min (A);
 %! assert (gather (m), M); assert (i, I);
+%!test
+%! % an axis behind the second, and one that there is not
+%! assert (gather (min (gpuMatrix ([1 2; 3 4]), [], 3)), [1 2; 3 4]);
+%! assert (gather (min (gpuMatrix ([1 2; 3 4]), [], gpuMatrix (2))), min ([1 2; 3 4], [], 2));
+%! assert (gather (min (gpuMatrix (zeros (0, 3)))), min (zeros (0, 3)));
+%! assert (gather (min ([1 5 3], gpuMatrix (2))), min ([1 5 3], 2));
+%!error id=kry:argument min (gpuMatrix ([1 2]), [], -3)
+%!error id=kry:argument min (gpuMatrix ([1 2]), [], 1.5)

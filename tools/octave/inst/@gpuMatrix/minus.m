@@ -19,7 +19,7 @@ function z = minus (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('minus', @minus, a, b);
+    z = mixed ('minus', a, b);
   end
 end
 

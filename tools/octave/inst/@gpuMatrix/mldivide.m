@@ -52,7 +52,7 @@ function x = by_factors (a, b)
   rc = rcond_of (f);
   if is_tiny (rc, a)
     warn_singular (rc);
-    x = by_host (@quietly, a, b);
+    x = via_host (@quietly, a, b);
   else
     if isobject (b), q = b.h; else, q = b; end
     x = gpuMatrix (kry_mex ('lu_solve', f.h, q, false), 'handle');
@@ -66,7 +66,7 @@ function x = by_band (a, b)
   catch err
     if ~strcmp (err.identifier, 'kry:singular'), rethrow (err); end
     warn_singular (0);
-    x = by_host (@quietly, a, b);
+    x = via_host (@quietly, a, b);
   end
 end
 

@@ -1,12 +1,14 @@
 function z = mpower (a, p)
-  % a ^ p   a times itself, p a whole number of the host; negative ones take the inverse
+  % a ^ p   a times itself, p a whole number; negative ones take the inverse. Of two numbers a .^ p
   %
   % Example:
   %   gather (gpuMatrix ([1 1; 0 1]) ^ 5)
-  if ~isobject (a) || ~(isnumeric (p) && ~isobject (p) && isscalar (p) && isreal (p) && p == fix (p))
+  if isscalar (a) && isscalar (p), z = a .^ p; return; end
+  p = host_of (p);
+  if ~isobject (a) && isscalar (p), a = gpuMatrix (a); end
+  if ~isobject (a) || ~(isnumeric (p) && isscalar (p) && isreal (p) && p == fix (p))
     error ('kry:unsupported', 'gpuMatrix: operator ^: a matrix to the power of a whole number only');
   end
-  if isscalar (a), z = a .^ double (p); return; end
   if ~issquare (a), error ('kry:size', 'gpuMatrix: operator ^: the matrix must be square, not %dx%d', size (a)); end
   if p < 0, a = inv (a); p = -p; end
   z = [];

@@ -1,4 +1,4 @@
-function z = mtimes (a, b)
+function z = mtimes (a, b, varargin)
   % a * b   The product of matrices, on the device
   %
   % Dense times dense, sparse times dense and dense times sparse; a number scales. One operand may be on
@@ -17,20 +17,25 @@ function z = mtimes (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('mtimes', [], a, b);
-    if ~isobject (z), z = with_sparse (a, b); end
+    z = with_others (a, b);
   end
+  for k = 1:numel (varargin), z = mtimes (z, varargin{k}); end
 end
 
-function z = with_sparse (a, b)
+function z = with_others (a, b)
   % Dense times sparse as (b' * a')'; what is sparse twice, or scaled, by the host
-  if issparse (a) || isscalar (a) || isscalar (b)
-    z = by_host (@mtimes, a, b);
+  if islogical (a), a = double (a); end
+  if islogical (b), b = double (b); end
+  if ~issparse (a) && ~issparse (b) || (issparse (a) && ~issparse (b) && ~isscalar (a) && ~isscalar (b))
+    z = mixed ('mtimes', a, b);
+  elseif issparse (a) || isscalar (a) || isscalar (b)
+    z = via_host ('mtimes', a, b);
   else
     z = transpose (mtimes (transpose (gpuMatrix (b)), transpose (gpuMatrix (a))));
   end
 end
 
+%!assert (gather (mtimes (gpuMatrix (2), 3, 4)), mtimes (2, 3, 4))
 %!test
 %! A = rand (13, 7); B = rand (7, 9); x = rand (7, 1);
 %! assert (gather (gpuMatrix (A) * gpuMatrix (B)), A * B, 1e-13);

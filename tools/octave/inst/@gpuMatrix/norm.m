@@ -1,4 +1,4 @@
-function n = norm (a, p)
+function n = norm (a, p, varargin)
   % norm (a), norm (a, p)   p: 1, 2, Inf or 'fro'; a number of the host. Waits.
   %
   % Vectors and p = 1, Inf and 'fro' of dense matrices on the device; everything else by the host.
@@ -6,6 +6,8 @@ function n = norm (a, p)
   % Example:
   %   norm (gpuMatrix ([3 4]))
   if nargin < 2, p = 2; end
+  p = host_of (p);
+  if ~isobject (a) || nargin > 2, n = on_host ('norm', a, p, varargin{:}); return; end
   s = kry_mex ('info', a.h);
   vector = any (s(1:2) == 1);
   if s(4) || any (s(1:2) == 0)

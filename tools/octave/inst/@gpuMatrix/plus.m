@@ -1,4 +1,4 @@
-function z = plus (a, b)
+function z = plus (a, b, varargin)
   % a + b   Sums, on the device
   %
   % One operand may be a matrix of the host or a number; sizes of 1 are repeated. Queued: returns at
@@ -19,10 +19,12 @@ function z = plus (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('plus', @plus, a, b);
+    z = mixed ('plus', a, b);
   end
+  for k = 1:numel (varargin), z = plus (z, varargin{k}); end
 end
 
+%!assert (gather (plus (gpuMatrix (2), 3, 4)), plus (2, 3, 4))
 %!test
 %! A = [1 2 3; 4 5 6]; B = [6 5 4; 3 2 1];
 %! Z = A + B;

@@ -3,7 +3,7 @@ function z = power (a, b)
   %
   % One operand may be a matrix of the host or a number; sizes of 1 are repeated. Queued: returns at
   % once. Where a sparse matrix takes part the host computes.
-  % A negative number to a power that is not whole gives NaN, not a complex number.
+  % A negative number to a power that is not whole is complex: an error, raised when the result is waited for.
   %
   % Example:
   %   gather (gpuMatrix ([1 2; 3 4]) .^ [5 6; 7 8])
@@ -20,7 +20,7 @@ function z = power (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('power', @power, a, b);
+    z = mixed ('power', a, b);
   end
 end
 
@@ -47,3 +47,11 @@ end
 %!error <kry:size|sizes do not agree> gpuMatrix ([1 2 3]) .^ [1 2]
 %!error <complex numbers are not supported> gpuMatrix ([1 2 3]) .^ 2i
 %!error <class int32 are not supported> gpuMatrix ([1 2 3]) .^ int32(1)
+%!test
+%! % what would be complex is an error; what is real, is not
+%! for z = {@() gpuMatrix(-8) .^ (1/3), @() (-8) .^ gpuMatrix([2 0.5]), @() gpuMatrix([2 -2]) .^ gpuMatrix([0.5 0.5])}
+%!   try, gather (z{1} ()), assert (false); catch err, assert (err.identifier, 'kry:type'); end
+%! end
+%! assert (gather (gpuMatrix ([-8 4]) .^ [3 0.5]), [-512 2], 4 * eps (512));
+%! assert (gather ((-2) .^ gpuMatrix ([2 -1 0])), [4 -0.5 1], eps (4));
+%! assert (gather (gpuMatrix ([NaN 4]) .^ 0.5), [NaN 2]);

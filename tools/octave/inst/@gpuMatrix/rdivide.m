@@ -19,7 +19,7 @@ function z = rdivide (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('rdivide', @rdivide, a, b);
+    z = mixed ('rdivide', a, b);
   end
 end
 

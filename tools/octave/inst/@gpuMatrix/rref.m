@@ -7,6 +7,8 @@ function [r, k] = rref (a, tol)
   % Example:
   %   gather (rref (gpuMatrix ([1 2 3; 2 4 7])))
   if nargin < 2, tol = 0; end
+  tol = host_of (tol);
+  if ~isobject (a), a = gpuMatrix (a); end
   if issparse (a), a = full (a); end
   if nargout > 1
     [h, k] = kry_mex ('rref', a.h, tol);

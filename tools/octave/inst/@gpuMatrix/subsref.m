@@ -15,8 +15,9 @@ function varargout = subsref (a, s)
     case 0
       z = a;
     case 1
-      h = kry_mex ('index', a.h, at{1});
-      if h == 0, z = by_host (@(x) x(at{1}), a); else, z = gpuMatrix (h, 'handle'); end
+      h = 0;
+      if ndims (at{1}) == 2, h = kry_mex ('index', a.h, at{1}); end
+      if h == 0, z = via_host (@(x) x(at{1}), a); else, z = gpuMatrix (h, 'handle'); end
     otherwise
       for k = 3:numel (at)
         if ~isequal (at{k}, 1) && ~isequal (at{k}, ':')
@@ -24,16 +25,10 @@ function varargout = subsref (a, s)
         end
       end
       h = kry_mex ('index', a.h, at{1:2});
-      if h == 0, z = by_host (@(x) x(at{1:2}), a); else, z = gpuMatrix (h, 'handle'); end
+      if h == 0, z = via_host (@(x) x(at{1:2}), a); else, z = gpuMatrix (h, 'handle'); end
   end
   if numel (s) > 1, z = subsref (z, s(2:end)); end
   varargout = {z};
-end
-
-function k = an_index (k)
-  k = host_of (k);
-  if issparse (k), k = full (k); end
-  if isinteger (k) || isa (k, 'single'), k = double (k); end
 end
 
 %!test
@@ -61,6 +56,20 @@ end
 %! assert (gather (r(logical ([1 0 1 0 0]))), [1 3]);
 %! assert (gather (c(:)), (1:5)');
 %! assert (gather (r(:)), (1:5)');
+%!test
+%! % masks and lists of every shape, as the host's
+%! for A = {1:6, (1:6)', reshape(1:6, 2, 3), 5}
+%!   for k = {true, false, logical([1 0]), logical([1; 0]), logical([1 0; 0 0]), logical([0 0; 0 0]), [], ...
+%!            zeros(1, 0), zeros(0, 1), zeros(0, 3), 1, [1 1], [1; 1], [1 1; 1 1], ones(2, 2, 2), ':'}
+%!     if iscell (k), k = k{1}; end
+%!     B = A{1}(k); b = gpuMatrix (A{1})(k);
+%!     assert (size (b), size (B)); assert (gather (b), B);
+%!   end
+%! end
+%! b = gpuMatrix (1:6)(gpuMatrix ([2 3]));
+%! assert (gather (b), [2 3]);
+%! x = gpuMatrix ([-1 2 -3 4]);
+%! assert (gather (x(x > 0)), [2 4]);
 %!test
 %! % sparse, by the host
 %! A = sprand (6, 5, 0.4); a = gpuMatrix (A);

@@ -1,16 +1,11 @@
-function z = sum (a, dim)
+function z = sum (a, varargin)
   % sum (a), sum (a, dim)   Sums along the first axis that is longer than 1, or axis dim; on the device
   %
-  % Queued: returns at once. Of sparse matrices by the host.
+  % Queued: returns at once. Of sparse and empty matrices, and with other options, by the host.
   %
   % Example:
   %   gather (sum (gpuMatrix ([1 2; 3 4])))
-  s = kry_mex ('info', a.h);
-  if nargin < 2, dim = first_axis (s); end
-  check_axis ('sum', dim);
-  if s(4), z = by_host (@(x) sum (x, dim), a); return; end
-  if dim > 2, z = a; return; end
-  z = reduced (a, 'sum', dim);
+  z = along ('sum', 'sum', a, {}, varargin{:});
 end
 
 %!test
@@ -26,4 +21,9 @@ end
 %!assert (gather (sum (gpuMatrix (zeros (0, 3)))), [0 0 0])
 %!assert (gather (sum (gpuMatrix (zeros (3, 0)), 2)), [0; 0; 0])
 %!assert (full (gather (sum (gpuMatrix (sparse ([1 2; 0 4]))))), [1 6])
-%!error <kry:argument|dimension> sum (gpuMatrix ([1 2]), 0)
+%!assert (gather (sum (gpuMatrix ([]))), 0)
+%!assert (gather (sum (gpuMatrix (zeros (0, 1)))), 0)
+%!assert (gather (sum (gpuMatrix ([1 2]), 3)), [1 2])
+%!assert (gather (sum (gpuMatrix ([1 2; 3 4]), gpuMatrix (2))), [3; 7])
+%!error <DIM> sum (gpuMatrix ([1 2]), 0)
+%!error <DIM> sum (gpuMatrix ([1 2]), 1.5)

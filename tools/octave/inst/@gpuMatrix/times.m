@@ -1,4 +1,4 @@
-function z = times (a, b)
+function z = times (a, b, varargin)
   % a .* b   Products of numbers, on the device
   %
   % One operand may be a matrix of the host or a number; sizes of 1 are repeated. Queued: returns at
@@ -19,10 +19,12 @@ function z = times (a, b)
     z.h = h;
     z.guard = onCleanup (@() kry_mex ('free', h));
   catch
-    z = mixed ('times', @times, a, b);
+    z = mixed ('times', a, b);
   end
+  for k = 1:numel (varargin), z = times (z, varargin{k}); end
 end
 
+%!assert (gather (times (gpuMatrix (2), 3, 4)), times (2, 3, 4))
 %!test
 %! A = [1 2 3; 4 5 6]; B = [6 5 4; 3 2 1];
 %! Z = A .* B;

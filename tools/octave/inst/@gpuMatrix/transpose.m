@@ -3,7 +3,7 @@ function z = transpose (a)
   %
   % Queued. Of sparse matrices that are not symmetric by the host.
   h = kry_mex ('transpose', a.h);
-  if h == 0, z = by_host (@transpose, a); return; end
+  if h == 0, z = via_host ('transpose', a); return; end
   z = a;
   z.h = h;
   z.guard = onCleanup (@() kry_mex ('free', h));
