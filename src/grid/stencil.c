@@ -253,7 +253,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->variable = variable;
-    A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
+    A->lanes = kry_stencil_lanes(A);
 }
 
 /* A twin without coefficients takes the factor in its weights. */

@@ -140,9 +140,6 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* The buffers of coefficients and faces, where `params` has any, and their numbers. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
-/* Whether the coefficients and faces of params would do. */
-kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
-                                     const kry_stencil_params *params);
 /* New numbers for kry_op_update, of the whole grid, in buffers that take the place of the old ones.
  * On failure nothing has changed. Waits. Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
