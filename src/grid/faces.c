@@ -102,21 +102,6 @@ done:
     return st;
 }
 
-kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
-                                     const kry_stencil_params *p)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-
-    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
-    if (p->coefficient) TRY(convert(A, who, CELLS, p->coefficient, 0, A->slab.count, host));
-    for (int a = 0; a < A->axes && p->face[0]; a++)
-        TRY(convert(A, who, a, p->face[a], 0, A->slab.count, host));
-done:
-    free(host);
-    return st;
-}
-
 /* Write `layers` layers from the first one here on to the device. */
 static kry_status take(const kry_stencil *A, const char *who, int axis, const double *k,
                        int64_t layers, cl_mem buffer)
@@ -223,7 +208,7 @@ static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stenc
     if (!source) return KRY_OK;
     TRY(kry_alloc((size_t)count, given_size, &given));
     TRY(kry_alloc((size_t)count, size, &taken));
-    TRY(kry_buffer_read(A->dev, source, 0, (size_t)count * given_size, given));
+    TRY(kry_buffer_read(from->dev, source, 0, (size_t)count * given_size, given));
     TRY(kry_numbers_convert("kry_op_twin", what, from->type, given, count, factor, A->type, taken));
     TRY(kry_buffer_write(A->dev, to, 0, (size_t)count * size, taken));
 done:

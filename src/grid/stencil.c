@@ -3,6 +3,7 @@
  * Kernels: cl/stencil.cl.
  */
 #include "grid/stencil.h"
+#include "host/host.h"
 #include "operator/direction.h"
 #include <math.h>
 #include <stdio.h>
@@ -252,7 +253,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->variable = variable;
-    A->lanes = !A->dev || A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
+    A->lanes = A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
     while (A->size[0] % A->lanes) A->lanes /= 2;
 }
 
@@ -267,20 +268,6 @@ static kry_status scale_weights(kry_stencil *A, double factor)
               "kry_op_twin: diffusion / h^2 along %c is %g, which single precision cannot hold",
               "xyz"[a], A -> weight[a]);
     }
-done:
-    return st;
-}
-
-/* The numbers are looked at as a device would. */
-static kry_status on_host(kry_device *dev, const kry_stencil_params *params, kry_op **out)
-{
-    kry_stencil grid = { .type = KRY_F64 };
-    kry_status st = KRY_OK;
-
-    describe_grid(&grid, params, NULL, false);
-    TRY(kry_stencil_check_numbers(&grid, "kry_stencil_create", params));
-    unsigned traits = KRY_SYMMETRIC | (grid.singular ? KRY_SINGULAR : KRY_POSITIVE);
-    TRY(kry_stencil_on_host(dev, params, traits, out));
 done:
     return st;
 }
@@ -338,10 +325,25 @@ static kry_status stencil_twin(void *self, kry_type type, double factor, const d
             TRY(kry_halo_like(A->slab.halo, type, &slab.halo));
             slab.numbers = kry_halo_numbers(slab.halo);
         }
-        TRY(agree(A, kry_stencil_make(A->dev, type, &p, &slab, A, factor, twin)));
+        kry_device *dev = kry_device_for_copies(A->dev);
+        TRY(agree(A, kry_stencil_make(dev, type, &p, &slab, A, factor, twin)));
     }
     TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));
 done:
+    return st;
+}
+
+static kry_status keep_on_host(kry_device *dev, const kry_stencil_params *params, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    kry_device *beside = NULL;
+    kry_stencil_params p = *params;
+
+    p.on_host = false;
+    TRY(kry_host_beside(dev, &beside));
+    TRY(kry_stencil_make(beside, KRY_F64, &p, NULL, NULL, 1, out));
+done:
+    kry_device_release(&beside);
     return st;
 }
 
@@ -353,7 +355,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     *out = NULL;
     TRY(check_params(dev, type, params));
     if (params->on_host)
-        TRY(on_host(dev, params, out));
+        TRY(keep_on_host(dev, params, out));
     else if (dev->team)
         TRY(kry_stencil_create_parts(dev, type, params, out));
     else

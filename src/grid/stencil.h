@@ -131,11 +131,8 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* Make the buffers of coefficients and faces, where `params` has any, and fill them. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
-/* Whether the coefficients and faces of params would do. */
-kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
-                                     const kry_stencil_params *params);
-/* Take the numbers that kry_op_update got, of the whole grid. On failure nothing has changed. Waits.
- * Collective. */
+/* New numbers for kry_op_update, of the whole grid, in buffers that take the place of the old ones.
+ * On failure nothing has changed. Waits. Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 
@@ -145,9 +142,6 @@ kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, doubl
 /* Get face_below from the part below. Collective. */
 kry_status kry_stencil_share_faces(kry_stencil *A);
 
-/* host_op.c: params->on_host. */
-kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
-                               kry_op **op);
 /* kry_stencil_create on one device.
  *
  *   params  of the whole grid
