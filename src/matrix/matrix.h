@@ -171,7 +171,7 @@ kry_matrix *kry_matrix_of(const kry_op *op);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
-/* Get the kernels of all stages for numbers stored as `stored`, and for rows with or without a surplus. */
+/* Get the kernels of all stages for numbers stored as `stored` and rows with or without a surplus. */
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
 /* All that a stage is compiled with, for kernels of the format's own in the same program. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,

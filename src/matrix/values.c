@@ -43,39 +43,33 @@ done:
     return st;
 }
 
-/* Entries to slots. Two entries that share a slot must be equal to the bit; NaN marks slots that
- * have none yet. */
-#define TO_SLOTS(FROM, TO)                                                                       \
-    do {                                                                                         \
-        const FROM *from = sorted;                                                               \
-        TO *to = *out;                                                                           \
-        for (int64_t s = 0; s < A->slots && A->format->shared; s++) to[s] = (TO)NAN;             \
-        for (int64_t k = 0; k < A->nnz; k++) {                                                   \
-            TO *place = &to[kry_matrix_slot(A, k)], v = (TO)from[k];                             \
-            if (A->format->shared && !isnan(*place) && memcmp(place, &v, sizeof v)) differs = k; \
-            *place = v;                                                                          \
-        }                                                                                        \
-        for (int64_t s = 0; s < A->slots && A->format->shared; s++)                              \
-            if (isnan(to[s])) to[s] = 0;                                                         \
-    } while (0)
+#define TO_SLOTS(FROM, TO)               \
+    for (int64_t k = 0; k < A->nnz; k++) \
+        ((TO *)*out)[kry_matrix_slot(A, k)] = (TO)((const FROM *)sorted)[k];
 
 static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,
                            const void *sorted, void **out)
 {
     kry_status st = KRY_OK;
-    int64_t differs = -1;
+    kry_type type = A->shape.type;
 
     TRY(kry_alloc((size_t)A->slots, kry_type_size(stored), out));
-    if (A->shape.type == KRY_F32)
-        TO_SLOTS(float, float);
+    if (type == KRY_F32)
+        TO_SLOTS(float, float)
     else if (stored == KRY_F32)
-        TO_SLOTS(double, float);
+        TO_SLOTS(double, float)
     else
-        TO_SLOTS(double, double);
-    CHECK(differs < 0, KRY_ERR_ARGUMENT,
-          "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
-          "for both",
-          who, (long long)differs, kry_format_name(A->format->format));
+        TO_SLOTS(double, double)
+    for (int64_t k = 0; k < A->nnz && A->format->shared; k++) { /* equal to the bit? */
+        double there = kry_number_at(stored, *out, kry_matrix_slot(A, k));
+        double given = kry_number_at(type, sorted, k);
+        if (stored == KRY_F32) given = (float)given;
+        CHECK(
+            !memcmp(&there, &given, sizeof given), KRY_ERR_ARGUMENT,
+            "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
+            "for both",
+            who, (long long)k, kry_format_name(A->format->format));
+    }
 done:
     return st;
 }

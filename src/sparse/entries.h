@@ -1,5 +1,4 @@
-/* entries.h - a matrix from the entries that a caller gives: checked, expanded, sorted, added
- * up. */
+/* entries.h - the entries that a caller gives, and the sorted matrix that they make. */
 #ifndef KRY_ENTRIES_H
 #define KRY_ENTRIES_H
 
@@ -13,22 +12,21 @@ typedef struct kry_entries {
     int64_t nnz;
 } kry_entries;
 
-/* How the entries that were given became those that are kept, for new values later. */
+/* Where each of the given entries went, so that new values can follow. */
 typedef struct kry_entry_map {
     int64_t given;
-    int64_t *place; /* given: where entry e went; NULL: entry e is kept at place e */
-    int64_t
-        *mirror; /* given: where its mirror image went, -1: it has none; NULL: general storage */
-    bool skew;   /* mirror images change sign */
+    int64_t *place;  /* given: of entry e; NULL: they were sorted */
+    int64_t *mirror; /* given: of its mirror image, -1 if it has none; NULL: general storage */
+    bool skew;       /* mirror images change sign */
 } kry_entry_map;
 
-/* Row pointers that do not decrease, indices in range. Returns  KRY_ERR_ARGUMENT. */
+/* Returns  KRY_ERR_ARGUMENT for row pointers that decrease and indices out of range. */
 kry_status kry_entries_check(const kry_entries *e);
 /* Returns  KRY_ERR_ARGUMENT naming the first value that is not finite. */
 kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const void *val);
 
 /*
- * The matrix of these entries: columns ascend, each place has one entry.
+ * Make the matrix of these entries: columns ascend, each place has one entry.
  *
  *   params  storage (general, or one triangle of a symmetric or skew matrix) and duplicates
  *   map     [out]  to be released; NULL: not wanted
@@ -38,8 +36,8 @@ kry_status kry_values_check(const char *who, kry_type type, int64_t nnz, const v
  */
 kry_status kry_entries_compress(const kry_entries *e, const kry_matrix_params *params,
                                 kry_sparse *A, kry_entry_map *map);
-/* A's numbers := what new values for the given entries make of them; A needs no columns.
- * Returns  KRY_ERR_ARGUMENT for values that are not finite; A is unchanged, but for sums that
+/* Give A the numbers that new values for the given entries make; A needs no columns.
+ * Returns  KRY_ERR_ARGUMENT for values that are not finite, and A is unchanged; or for sums that
  * overflow. */
 kry_status kry_entries_renew(const char *who, const kry_entry_map *map, const void *values,
                              int64_t nnz, kry_sparse *A);
@@ -58,7 +56,7 @@ typedef struct kry_entry_list {
 } kry_entry_list;
 
 kry_status kry_entry_append(kry_entry_list *list, int64_t row, int64_t col, double val);
-/* All entries of A, in double or a pattern, whose entries count as 0. */
+/* Append all entries of A, which is in double; those of a pattern as 0. */
 kry_status kry_entry_append_all(kry_entry_list *list, const kry_sparse *A);
 /* A := the matrix of these entries, in double; those at one place are added up in their order.
  * `who` names the public function. Returns  KRY_ERR_ARGUMENT for numbers that are not finite */

@@ -31,8 +31,8 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
                                  int64_t multiple, int64_t *first);
 
 /*
- * part[i] := the part of row i of a square A, such that few words have to be exchanged: METIS on the graph of
- * A + A', the same costs and shares as above, fixed seed. Every part has rows.
+ * part[i] := the part of row i of a square A, chosen by METIS on the graph of A + A' so that few words have
+ * to be exchanged: the same costs and shares as above, fixed seed. Every part has rows.
  *
  * Returns  also KRY_ERR_UNSUPPORTED without METIS
  * Source   G. Karypis, V. Kumar, SIAM J. Sci. Comput. 20 (1998)
@@ -40,14 +40,13 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
 kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *shares,
                                   int32_t *part);
 
-/* graph_parts.c */
 /*
- * part[i] := 0 ... parts-1: k-way, 3 % imbalance, fixed seed.
+ * graph_parts.c: part[i] := 0 ... parts-1 for the nodes of a graph: k-way, 3 % imbalance, fixed seed.
  *
  *   who     the public function, for messages
  *   graph   pattern: the neighbours of each node (kry_sparse_graph)
- *   cost    rows, of the nodes; few words are then to be exchanged between parts. NULL: nodes cost
- *           the same, and few edges are cut
+ *   cost    rows, of the nodes: parts then exchange few words. NULL: nodes cost the same, and few
+ *           edges are cut
  *   shares  parts, of the cost, > 0; NULL: equal
  *
  * A part may be left without nodes. METIS leaves many parts empty, and prints that, if there are

@@ -32,7 +32,7 @@ void kry_sparse_release(kry_sparse *A);
 /* to := the numbers that stand at these places, to be freed. */
 kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
                           void **to);
-/* The numbers of A in another type, in place. */
+/* Convert the numbers of A to another type. */
 kry_status kry_sparse_convert(kry_sparse *A, kry_type type);
 
 /* ---- sparse.c: the same entries at other places ---------------------------------------------- */
@@ -48,12 +48,10 @@ kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const v
 
 /* Rows and columns of a matrix, in an order of their own. */
 typedef struct kry_sparse_cut {
-    int64_t rows, first; /* rows first ... first + rows - 1, */
-    const int32_t *row;  /* or of all rows in this order; NULL: in that of the matrix */
-    int64_t cols;        /* of the part */
-    const int32_t
-        *place; /* for each column of the matrix its number in the part; -1: left out; NULL:
-                             all as they are */
+    int64_t rows, first;  /* rows first ... first + rows - 1, */
+    const int32_t *row;   /* or of all rows in this order; NULL: in that of the matrix */
+    int64_t cols;         /* of the part */
+    const int32_t *place; /* a column's number in the part, -1: left out; NULL: its own */
 } kry_sparse_cut;
 
 /* B := that part of A; the entries of a row stay in A's order.
@@ -65,9 +63,8 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
 
 /* The number of the entry (i, j), -1 if there is none. Cost: O(log of the length of row i) */
 int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j);
-/* Call visit for each two places (i, j) and (j, i), i > j, of a square A of which one has an entry
- * at least; lower and upper are their numbers, -1: none. By rows i, in them by the columns of the
- * lower entry. It ends when visit returns false. */
+/* Call visit for all places (i, j) and (j, i), i > j, of a square A of which at least one has an entry;
+ * lower and upper are the entries' numbers, -1: none. Ends when visit returns false. */
 typedef bool kry_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
 kry_status kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user);
 /* Whether A is square and equal to A', to the bit. */
@@ -79,9 +76,8 @@ typedef struct kry_sparse_mismatch {
     double lower, upper; /* a_ij and a_ji */
 } kry_sparse_mismatch;
 
-/* Make an A in double that is symmetric but for rounding symmetric to the bit, in place: upper
- * entries take the number of the lower ones, entries without a mirror image go. A has a positive
- * diagonal.
+/* Make an A in double that is symmetric but for rounding symmetric to the bit: upper entries take the
+ * number of the lower ones, entries without a mirror image are left out. A has a positive diagonal.
  *   tolerance  |a_ij - a_ji| <= tolerance sqrt(a_ii a_jj) is rounding
  *   mismatch   [out]  the first pair that is not; A is then of no use */
 kry_status kry_sparse_symmetrise(kry_sparse *A, double tolerance, kry_sparse_mismatch *mismatch);
