@@ -123,18 +123,17 @@ kry_status kry_labels_levels(int64_t n, const double *field, double jump, int32_
     kry_status st = KRY_OK;
     double *value = NULL; /* ascending; then the least of each level */
 
-    CHECK((field && labels) || n == 0, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
-    CHECK(count, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
+    CHECK(((field && labels) || n == 0) && count, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
     if (jump == 0) jump = 4;
     TRY(check_field(n, field, jump));
     TRY(kry_alloc((size_t)n, sizeof *value, &value));
     if (n > 0) memcpy(value, field, (size_t)n * sizeof *value);
     qsort(value, (size_t)n, sizeof *value, ascending);
-    int64_t levels = n > 0;
-    double last = n > 0 ? value[0] : 0;
-    for (int64_t i = 1; i < n; i++) {
+    int64_t levels = 0;
+    double last = 0;
+    for (int64_t i = 0; i < n; i++) {
         double v = value[i];
-        if (v / last > jump) value[levels++] = v;
+        if (i == 0 || v / last > jump) value[levels++] = v;
         last = v;
     }
     for (int64_t i = 0; i < n; i++) {
