@@ -162,7 +162,7 @@ kry_status kry_precond_narrow(const kry_op *M, kry_op **out)
     kry_op_shape shape = M->shape;
     TRY(kry_op_check_square("kry_precond_narrow", M));
     CHECK(shape.type == KRY_F32, KRY_ERR_TYPE,
-          "kry_precond_narrow: '%s' is double, and single is wanted", M->table->kind);
+          "kry_precond_narrow: '%s' is in double; make M in single", M->table->kind);
     TRY(kry_type_check("kry_precond_narrow", M->dev, KRY_F64));
     TRY(kry_alloc(1, sizeof *N, &N));
     N->M = kry_op_retain(M);
