@@ -1,6 +1,6 @@
 /* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by GEMV.
  * Kernels: cl/deflation.cl. */
-#include "precond/subspace.h"
+#include "precond/deflation.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
