@@ -10,11 +10,11 @@
 //                         part[I][J] and part[J][I]
 //         coarse_add      c_I := sum over J of part[I][J]; a group of 128 for 8 VW numbers of c
 
-#ifdef KRY_CPU
 kernel void coarse_product(long k, long stride, global const REAL *restrict G,
                            global const REAL *restrict w, long w0, global REAL *restrict c, long c0)
 {
     w += w0, c += c0;
+#ifdef KRY_CPU
     FOR_EACH(row, k)
     {
         global const REAL *g = G + row * stride;
@@ -24,17 +24,13 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G,
         for (long i = k / VW * VW; i < k; i++) t += g[i] * w[i];
         c[row] = LANES_SUM(s) + t;
     }
-}
 #else
-kernel void coarse_product(long k, long stride, global const REAL *restrict G,
-                           global const REAL *restrict w, long w0, global REAL *restrict c, long c0)
-{
     local REAL lane[WG];
     int l = get_local_id(0);
     long row = get_group_id(0);
     VEC s = 0;
     REAL t = 0;
-    w += w0, c += c0, G += row * stride;
+    G += row * stride;
     for (long i = l; i < k / VW; i += WG) s += ((global const VEC *)G)[i] * LDV(w, i);
     for (long i = k / VW * VW + l; i < k; i += WG) t += G[i] * w[i];
     lane[l] = LANES_SUM(s) + t;
@@ -43,8 +39,10 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G,
         if (l < step) lane[l] += lane[l + step];
     }
     if (l == 0) c[row] = lane[0];
+#endif
 }
 
+#ifndef KRY_CPU
 #define TILE   64
 #define GROUP  128
 #define IN_ROW (TILE / VW) // vectors in a row of a tile

@@ -29,48 +29,42 @@ TOTAL sum_pieces(int first, int last, int step, global const int *restrict piece
     return s;
 }
 
-#define RESTRICT_PARAMS                                                                 \
-    int segments, global const int *restrict segment, global const int *restrict piece_start, \
-        global const uchar *restrict piece_length, global const REAL *restrict v, long v0
-
-#ifdef KRY_CPU
-#define RESTRICT(OUT)                                                                       \
-    FOR_EACH(s, segments)                                                                   \
-    OUT(s, sum_pieces(segment[s], segment[s + 1], 1, piece_start, piece_length, v + v0))
+#ifdef SEGMENTS
+#define PUT_SUM(s, sum) part[s] = (sum)
 #else
-#define RESTRICT(OUT)                                                                       \
-    local TOTAL lane[WG];                                                                   \
-    const int l = get_local_id(0), t = l % TILE, per_group = WG / TILE;                     \
-    for (int first = get_group_id(0) * per_group; first < segments;                         \
-         first += (int)get_num_groups(0) * per_group) {                                     \
-        const int s = first + l / TILE;                                                     \
-        TOTAL share = NO_TOTAL;                                                             \
-        if (s < segments)                                                                   \
-            share = sum_pieces(segment[s] + t, segment[s + 1], TILE, piece_start,           \
-                               piece_length, v + v0);                                       \
-        lane[l] = share;                                                                    \
-        for (int step = TILE / 2; step > 0; step /= 2) {                                    \
-            barrier(CLK_LOCAL_MEM_FENCE);                                                   \
-            if (t < step) ADD_TOTAL(lane[l], lane[l + step]);                               \
-        }                                                                                   \
-        if (t == 0 && s < segments) OUT(s, lane[l]);                                        \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                       \
-    }
+#define PUT_SUM(s, sum) w[w0 + (s)] = kept[s] = (REAL)VALUE_OF(sum)
 #endif
 
-// Each label is a segment. `kept`: the same once more.
-kernel void deflation_restrict(RESTRICT_PARAMS, global REAL *restrict w, long w0,
-                               global REAL *restrict kept)
+// Sums of segments. Each label is one, and its sum goes to w and to `kept`; or with SEGMENTS labels
+// have many, whose sums go to `part` for deflation_finish.
+kernel void deflation_restrict(int segments, global const int *restrict segment,
+                               global const int *restrict piece_start,
+                               global const uchar *restrict piece_length,
+                               global const REAL *restrict v, long v0, global REAL *restrict w,
+                               long w0, global REAL *restrict kept, global TOTAL *restrict part)
 {
-#define TO_W(s, sum) w[w0 + (s)] = kept[s] = (REAL)VALUE_OF(sum)
-    RESTRICT(TO_W);
-}
-
-// Labels of many segments: sums of segments, then of labels.
-kernel void deflation_segments(RESTRICT_PARAMS, global TOTAL *restrict part)
-{
-#define TO_PART(s, sum) part[s] = (sum)
-    RESTRICT(TO_PART);
+#ifdef KRY_CPU
+    FOR_EACH(s, segments)
+    PUT_SUM(s, sum_pieces(segment[s], segment[s + 1], 1, piece_start, piece_length, v + v0));
+#else
+    local TOTAL lane[WG];
+    const int l = get_local_id(0), t = l % TILE, per_group = WG / TILE;
+    for (int first = get_group_id(0) * per_group; first < segments;
+         first += (int)get_num_groups(0) * per_group) {
+        const int s = first + l / TILE;
+        TOTAL share = NO_TOTAL;
+        if (s < segments)
+            share = sum_pieces(segment[s] + t, segment[s + 1], TILE, piece_start, piece_length,
+                               v + v0);
+        lane[l] = share;
+        for (int step = TILE / 2; step > 0; step /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (t < step) ADD_TOTAL(lane[l], lane[l + step]);
+        }
+        if (t == 0 && s < segments) PUT_SUM(s, lane[l]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#endif
 }
 
 kernel void deflation_finish(long k, global const int *restrict label_segment,

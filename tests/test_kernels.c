@@ -8,7 +8,7 @@
 #include "operator/direction.h"
 #include "operator/null_space.h"
 #include "precond/coarse.h"
-#include "precond/subspace.h"
+#include "precond/deflation.h"
 #include "unit.h"
 #include <float.h>
 #include <jacobi.h>

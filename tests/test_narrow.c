@@ -246,7 +246,7 @@ static void narrow_create__refusals(void **state)
     assert_null(M);
     REFUSES(kry_precond_narrow(wide, &M), KRY_ERR_SHAPE, "3-by-4");
     if (type == KRY_F64)
-        REFUSES(kry_precond_narrow(square, &M), KRY_ERR_TYPE, "single is wanted");
+        REFUSES(kry_precond_narrow(square, &M), KRY_ERR_TYPE, "make M in single");
     else
         REFUSES(kry_precond_narrow(square, &M), KRY_ERR_UNSUPPORTED, "no double precision");
     assert_null(M);

@@ -4,7 +4,7 @@
  */
 #include "grids.h"
 #include "op_suite.h"
-#include "precond/galerkin.h"
+#include "precond/deflation.h"
 #include "teams.h"
 
 enum { NX = 37, NY = 23, CELLS = NX * NY };

@@ -306,9 +306,9 @@ static void storage__refusals(void **state)
     REFUSES(kry_precond_create(csr, "block-ic@half:4", &M), KRY_ERR_PARSE, "single, half");
     REFUSES(kry_precond_create(csr, "none@half", &M), KRY_ERR_UNSUPPORTED, "none");
     REFUSES(kry_block_ic_create(csr, KRY_BLOCK_IC(.storage = (kry_store)3), &M), KRY_ERR_ARGUMENT,
-            "3 is not a storage");
+            "storage 3 is unknown");
     REFUSES(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.storage = (kry_store)3), &M),
-            KRY_ERR_ARGUMENT, "3 is not a storage");
+            KRY_ERR_ARGUMENT, "storage 3 is unknown");
     OK(kry_precond_create(csr, "jacobi@given", &M));
     kry_op_release(&M);
     kry_op_release(&csr);

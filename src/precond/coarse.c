@@ -157,7 +157,7 @@ static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
     double most = (double)s->dev->info.max_alloc_bytes;
 
     CHECK(m == KRY_COARSE_AUTO || m == KRY_COARSE_DENSE || m == KRY_COARSE_CHOLESKY,
-          KRY_ERR_ARGUMENT, "coarse solver: %d is no method", (int)m);
+          KRY_ERR_ARGUMENT, "coarse solver: method %d is unknown", (int)m);
     if (m != KRY_COARSE_CHOLESKY) TRY(kry_dense_inverse_choose(&s->inverse, how->product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;

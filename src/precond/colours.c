@@ -5,7 +5,7 @@
 #include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
 #include "operator/pin.h"
-#include "precond/galerkin.h"
+#include "precond/deflation.h"
 #include "sparse/entries.h"
 #include <stdlib.h>
 #include <string.h>

@@ -67,16 +67,6 @@ done:
     return st;
 }
 
-kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_deflation_solve(D, r, NULL));
-    TRY(kry_subspace_prolong(&D->Z, 1, D->c, 1, x));
-done:
-    return st;
-}
-
 /* ---- the operator ---------------------------------------------------------------------------- */
 
 static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, double beta,
@@ -89,6 +79,11 @@ static kry_status deflation_apply(void *self, double alpha, const kry_vec *x, do
     TRY(kry_subspace_prolong(&D->Z, alpha, D->c, beta, y));
 done:
     return st;
+}
+
+kry_status kry_deflation_start(kry_deflation *D, kry_vec *x, const kry_vec *r)
+{
+    return deflation_apply(D, 1, r, 1, x);
 }
 
 /* (AZ)' as an operator, in the type of the subspace; and A Z, where the variant multiplies by

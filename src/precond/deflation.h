@@ -1,11 +1,118 @@
 /*
  * deflation.h - the second level as solvers use it: corrections from the subspace Z, by way of
- * the operator Q = Z E^-1 Z' that kry_deflation_create makes.
+ * the operator Q = Z E^-1 Z' that kry_deflation_create makes; and what it is made of.
  */
 #ifndef KRY_DEFLATION_INTERNAL_H
 #define KRY_DEFLATION_INTERNAL_H
 
-#include "precond/galerkin.h"
+#include "precond/coarse.h"
+
+/* ---- subspace.c: Z, n-by-k, piecewise constant by labels, which is never stored as a matrix, or a
+ * dense block of the caller's vectors ---- */
+
+typedef struct kry_subspace {
+    kry_device *dev; /* borrowed */
+    kry_type type;
+    int64_t n, k;
+    kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
+    int32_t *labels;  /* host; as in kry_subdomains */
+    cl_mem label;     /* the same on the device, 16 bits each where k allows */
+    /* The unknowns of each label in pieces of up to eight neighbours; the pieces of a label are cut
+     * into segments, each of which is summed by one group of work-items. */
+    cl_mem piece_start, piece_length, segment; /* segment: its first piece; segments + 1 */
+    cl_mem label_segment, part; /* first segment of each label, k + 1, and room for their sums;
+                                   NULL: each label is one segment */
+    cl_int segments;
+    int64_t filled; /* segments with pieces: on a part of a team labels may have none */
+    double piece_count;
+    cl_mem kept; /* Z'v of the last restriction, k numbers */
+    struct {
+        kry_kernel *restrict_, *finish, *prolong, *correct, *add;
+    } kernel;
+} kry_subspace;
+
+/* Which vectors: those of the caller, or by labels 0 ... count - 1 of n unknowns. */
+typedef struct kry_subdomains {
+    const kry_vec *vectors; /* borrowed; NULL: by labels */
+    int64_t count;
+    int32_t *labels; /* n + beyond; behind the n those of unknowns on other parts (below) */
+    int64_t beyond;
+} kry_subdomains;
+
+/* Labels or vectors are copied. Waits.
+ * Returns  KRY_ERR_ARGUMENT for a vector that is zero or not finite. */
+kry_status kry_subspace_create(kry_device *dev, kry_type type, int64_t n, const kry_subdomains *s,
+                               kry_subspace *Z);
+void kry_subspace_release(kry_subspace *Z);
+
+/* w := Z'v; of a part's rows, what they add to it. None of these waits. */
+kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w);
+/* y := alpha Z c + beta y; with beta == 0, y is not read */
+kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c, double beta,
+                                kry_vec *y);
+/* z += Z c and sum := (r.z, r.r) */
+kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec *r, kry_vec *z,
+                                kry_sum *sum);
+/* z += Z c. In: sum is that of (r.z, r.r) for this z, and the last restriction was of r; out: that
+ * of the new z. Not for vectors. */
+kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_sum *sum);
+/* Bytes that a restriction and a correction move, by the model. */
+double kry_subspace_restrict_bytes(const kry_subspace *Z);
+double kry_subspace_correct_bytes(const kry_subspace *Z);
+
+/* ---- colours.c, galerkin.c: A Z, as compact as it is sparse, and E = Z'A Z ---- */
+
+/*
+ * Which unknowns the rows of an operator couple, on the host: of grids from their sides, of stored
+ * matrices read back, of pinned ones those of the matrix (operator/pin.h), of others unknown. On a
+ * part of a team unknowns of other parts that its rows meet are numbered behind its own.
+ */
+typedef struct kry_couplings {
+    const struct kry_stencil *grid; /* borrowed; NULL: `rows` */
+    kry_sparse rows;                /* the pattern, in any order; row_ptr NULL: not known */
+} kry_couplings;
+
+kry_status kry_couplings_of(const kry_op *A, kry_couplings *couplings);
+void kry_couplings_release(kry_couplings *couplings);
+static inline bool kry_couplings_known(const kry_couplings *c)
+{
+    return c->grid || c->rows.row_ptr;
+}
+/* How many unknowns of other parts the rows of A meet, and where they stand in the whole
+ * (team/split.h): to be freed. */
+kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place);
+/* The columns of row i, its own among them; `room`: 7 numbers, for what is not stored. Returns
+ * their count. */
+int64_t kry_couplings_at(const kry_couplings *couplings, int64_t i, int32_t room[7],
+                         const int32_t **cols);
+
+/* Which sub-domains may share one product with A: no row meets two of a colour. */
+typedef struct kry_colours {
+    int32_t *of_label; /* k */
+    int32_t count;
+} kry_colours;
+
+typedef struct kry_galerkin {
+    kry_sparse E;    /* k-by-k in double, both triangles */
+    bool singular;   /* E times ones is zero */
+    kry_sparse AZ_t; /* by labels: (AZ)', k-by-n in double */
+    kry_vec *AZ;     /* of vectors: n-by-k, dense */
+} kry_galerkin;
+
+/* Colours for the labels of Z by the pattern of A. */
+kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours *colours);
+void kry_colours_release(kry_colours *colours);
+
+/* A := the sum of what each part of a team has of it, in the order of parts; alone, A stays as it
+ * is. Collective. */
+kry_status kry_sum_parts(kry_layout *layout, const char *who, kry_sparse *A);
+
+/* Returns  KRY_ERR_MEMORY, KRY_ERR_DEVICE. Waits. */
+kry_status kry_galerkin_create(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
+                               kry_galerkin *G);
+void kry_galerkin_release(kry_galerkin *G);
+
+/* ---- deflation.c ---- */
 
 typedef struct kry_deflation {
     kry_op *A; /* retained */

@@ -8,7 +8,7 @@
  *
  * On a part of a team: A Z of its own rows, and E of all.
  */
-#include "precond/galerkin.h"
+#include "precond/deflation.h"
 #include "sparse/entries.h"
 #include <float.h>
 #include <math.h>

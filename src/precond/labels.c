@@ -19,7 +19,8 @@ kry_status kry_labels_stripes(int64_t n, int64_t k, int32_t *labels)
 
     CHECK(labels || n == 0, KRY_ERR_ARGUMENT, "kry_labels_stripes: NULL");
     CHECK(k >= 1 && k <= n && n <= INT32_MAX, KRY_ERR_ARGUMENT,
-          "kry_labels_stripes: %lld stripes of %lld unknowns", (long long)k, (long long)n);
+          "kry_labels_stripes: cannot make %lld stripes of %lld unknowns", (long long)k,
+          (long long)n);
     /* the first n % k stripes have one more */
     int64_t length = n / k, longer = n % k, in_longer = longer * (length + 1);
     for (int64_t i = 0; i < n; i++)
@@ -47,9 +48,10 @@ static kry_status check_axis(blocks *b, int a, const int64_t size[3], const int6
 
     b->size[a] = missing ? 1 : size[a], b->block[a] = missing ? 1 : block[a];
     CHECK(b->size[a] >= 1 && b->size[a] <= INT32_MAX / b->n, KRY_ERR_ARGUMENT,
-          "kry_labels_blocks: %lld cells along axis %d", (long long)size[a], a);
+          "kry_labels_blocks: a grid cannot have %lld cells along axis %d", (long long)size[a], a);
     CHECK(b->block[a] >= 1, KRY_ERR_ARGUMENT,
-          "kry_labels_blocks: blocks of %lld cells along axis %d", (long long)block[a], a);
+          "kry_labels_blocks: there are no blocks of %lld cells along axis %d", (long long)block[a],
+          a);
     b->across[a] = (b->size[a] - 1) / b->block[a] + 1;
     b->n *= b->size[a];
 done:
@@ -106,8 +108,8 @@ static kry_status check_field(int64_t n, const double *field, double jump)
 {
     kry_status st = KRY_OK;
 
-    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_labels_levels: %lld values",
-          (long long)n);
+    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT,
+          "kry_labels_levels: there cannot be %lld values", (long long)n);
     CHECK(jump > 1 && isfinite(jump), KRY_ERR_ARGUMENT,
           "kry_labels_levels: jump = %g; it must be above 1", jump);
     for (int64_t i = 0; i < n; i++)
@@ -123,18 +125,17 @@ kry_status kry_labels_levels(int64_t n, const double *field, double jump, int32_
     kry_status st = KRY_OK;
     double *value = NULL; /* ascending; then the least of each level */
 
-    CHECK((field && labels) || n == 0, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
-    CHECK(count, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
+    CHECK(((field && labels) || n == 0) && count, KRY_ERR_ARGUMENT, "kry_labels_levels: NULL");
     if (jump == 0) jump = 4;
     TRY(check_field(n, field, jump));
     TRY(kry_alloc((size_t)n, sizeof *value, &value));
     if (n > 0) memcpy(value, field, (size_t)n * sizeof *value);
     qsort(value, (size_t)n, sizeof *value, ascending);
-    int64_t levels = n > 0;
-    double last = n > 0 ? value[0] : 0;
-    for (int64_t i = 1; i < n; i++) {
+    int64_t levels = 0;
+    double last = 0;
+    for (int64_t i = 0; i < n; i++) {
         double v = value[i];
-        if (v / last > jump) value[levels++] = v;
+        if (i == 0 || v / last > jump) value[levels++] = v;
         last = v;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -191,8 +192,8 @@ kry_status kry_labels_graph(const kry_op *A, int64_t k, int32_t *labels, int64_t
     CHECK(A && labels && count, KRY_ERR_ARGUMENT, "kry_labels_graph: NULL");
     int64_t n = A->shape.rows;
     TRY(kry_op_check_square("kry_labels_graph", A));
-    CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT, "kry_labels_graph: %lld parts of %lld unknowns",
-          (long long)k, (long long)n);
+    CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT,
+          "kry_labels_graph: cannot make %lld parts of %lld unknowns", (long long)k, (long long)n);
     TRY(read_graph(kry_pin_of(A), &graph));
     TRY(kry_alloc((size_t)n, sizeof *part, &part));
     TRY(kry_alloc((size_t)k, sizeof *number, &number));
@@ -215,7 +216,8 @@ static kry_status check_labels(const char *who, int64_t n, const int32_t *labels
     bool *used = NULL;
     int64_t most = 0;
 
-    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "%s: %lld unknowns", who, (long long)n);
+    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "%s: there cannot be %lld unknowns", who,
+          (long long)n);
     TRY(kry_alloc((size_t)n, sizeof *used, &used));
     for (int64_t i = 0; i < n; i++) {
         CHECK(labels[i] >= 0 && labels[i] < n, KRY_ERR_ARGUMENT,
@@ -316,9 +318,9 @@ static kry_status read_mtx(const char *path, int64_t n, int32_t *labels)
         int64_t i = m->array ? e : m->row[e];
         double v = m->val[e];
         CHECK(v >= 0 && v < (double)n && v == (double)(int32_t)v, KRY_ERR_PARSE,
-              "%s: label %g of row %lld is no whole number in [0, %lld)", path, v, (long long)i + 1,
-              (long long)n);
-        CHECK(labels[i] < 0, KRY_ERR_PARSE, "%s: row %lld is there twice", path, (long long)i + 1);
+              "%s: label %g of row %lld is not a whole number in [0, %lld)", path, v,
+              (long long)i + 1, (long long)n);
+        CHECK(labels[i] < 0, KRY_ERR_PARSE, "%s: row %lld occurs twice", path, (long long)i + 1);
         labels[i] = (int32_t)v;
     }
     for (int64_t i = 0; i < n; i++)
@@ -336,8 +338,8 @@ kry_status kry_labels_read(const char *path, int64_t n, int32_t *labels, int64_t
     bool mtx = false;
 
     CHECK(path && labels && count, KRY_ERR_ARGUMENT, "kry_labels_read: NULL");
-    CHECK(n >= 1 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_labels_read: %lld unknowns",
-          (long long)n);
+    CHECK(n >= 1 && n <= INT32_MAX, KRY_ERR_ARGUMENT,
+          "kry_labels_read: there cannot be %lld unknowns", (long long)n);
     TRY(kry_alloc((size_t)n, sizeof *read, &read));
     TRY(read_plain(path, n, read, &mtx));
     if (mtx) TRY(read_mtx(path, n, read));

@@ -1,13 +1,11 @@
 /*
- * narrow.c - a preconditioner in single precision for vectors in double precision: z := double(M
- * single(r)).
+ * narrow.c - a preconditioner in single precision for vectors in double: z := double(M single(r)).
+ * Kernels: cl/narrow.cl.
  *
  * Storage     two vectors in single precision, beside those of M
  * Per use     reads r (twice with sums) and writes z in double; writes r and reads z in single; and
- * what M moves.
- *             A diagonal M: reads r and the diagonal and writes z in one pass
- * Range       r is scaled by a power of two near its size before it is rounded (cl/narrow.cl)
- * Kernels     cl/narrow.cl
+ *             what M moves. A diagonal M: reads r and the diagonal and writes z in one pass
+ * Range       r is scaled by a power of two near its size before it is rounded
  */
 #include "operator/op.h"
 #include <kry/precond.h>
@@ -153,18 +151,6 @@ static const kry_op_table narrow_table = {
 
 static const kry_op_fused narrow_fused = { .as_scalar = narrow_as_scalar };
 
-/* Room for r and z in single precision, which a diagonal M does not need. */
-static kry_status make_room(narrow *N, int64_t n)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_vec_create(N->dev, KRY_F32, n, 1, &N->z));
-    TRY(kry_sum_create(N->dev, 1, &N->size));
-    TRY(kry_vec_create(N->dev, KRY_F32, n, 1, &N->r));
-done:
-    return st;
-}
-
 kry_status kry_precond_narrow(const kry_op *M, kry_op **out)
 {
     static const double one[2] = { 1, 1 };
@@ -176,13 +162,17 @@ kry_status kry_precond_narrow(const kry_op *M, kry_op **out)
     kry_op_shape shape = M->shape;
     TRY(kry_op_check_square("kry_precond_narrow", M));
     CHECK(shape.type == KRY_F32, KRY_ERR_TYPE,
-          "kry_precond_narrow: '%s' is double, and single is wanted", M->table->kind);
+          "kry_precond_narrow: '%s' is in double; make M in single", M->table->kind);
     TRY(kry_type_check("kry_precond_narrow", M->dev, KRY_F64));
     TRY(kry_alloc(1, sizeof *N, &N));
     N->M = kry_op_retain(M);
     N->dev = M->dev;
     TRY(kry_buffer_upload(N->dev, sizeof one, one, &N->scale));
-    if (!M->table->as_diagonal) TRY(make_room(N, shape.rows));
+    if (!M->table->as_diagonal) {
+        TRY(kry_vec_create(N->dev, KRY_F32, shape.rows, 1, &N->z));
+        TRY(kry_sum_create(N->dev, 1, &N->size));
+        TRY(kry_vec_create(N->dev, KRY_F32, shape.rows, 1, &N->r));
+    }
     shape.type = KRY_F64;
     TRY(kry_op_create_fused(M->dev, &narrow_table, &narrow_fused, N, &shape, out));
     N = NULL;

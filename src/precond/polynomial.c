@@ -86,7 +86,8 @@ static kry_status tridiagonalise(const kry_op *A, const kry_op *jacobi, kry_vec 
         TRY(kry_op_apply(jacobi, 1, r, 0, z));
         TRY(kry_vec_dot(r, z, &rho));
         CHECK(rho >= 0, KRY_ERR_ARGUMENT,
-              "kry_chebyshev_create: '%s' is not positive definite: its diagonal is not",
+              "kry_chebyshev_create: '%s' is not positive definite: its diagonal has an entry that "
+              "is not positive",
               A->table->kind);
         if (T->n == 0) first = rho;
         if (!(rho > 1e-10 * first)) break; /* solved */

@@ -33,7 +33,7 @@ kry_status kry_storage_check(const char *who, kry_store storage)
 {
     if (storage == KRY_STORE_GIVEN || storage == KRY_STORE_SINGLE || storage == KRY_STORE_HALF)
         return KRY_OK;
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: %d is not a storage", who, (int)storage);
+    return kry_fail(KRY_ERR_ARGUMENT, "%s: storage %d is unknown", who, (int)storage);
 }
 
 const char *kry_storage_name(kry_store storage)

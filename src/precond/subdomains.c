@@ -64,7 +64,7 @@ static kry_status label_blocks(const kry_op *A, const kry_deflation_params *p, i
     size_t bytes = (size_t)A->shape.rows * sizeof *labels;
 
     CHECK(grid, KRY_ERR_UNSUPPORTED,
-          "kry_deflation_create: '%s' does not know of a grid, so it has no blocks and no phases: "
+          "kry_deflation_create: '%s' is not a grid operator, so it has no blocks and no phases: "
           "take stripes, graph, or labels (kry_labels_blocks makes them)",
           A->table->kind);
     for (int a = 0; a < grid->axes; a++) size[a] = kry_stencil_size_of_all(grid, a);
@@ -137,8 +137,8 @@ static kry_status check_vectors(const kry_op *A, const kry_vec *Z)
           "kry_deflation_create: A has %lld rows, the deflation vectors %lld",
           (long long)A->shape.rows, (long long)Z->n);
     CHECK(Z->k > 0 && Z->k <= Z->n, KRY_ERR_ARGUMENT,
-          "kry_deflation_create: %lld deflation vectors for %lld unknowns", (long long)Z->k,
-          (long long)Z->n);
+          "kry_deflation_create: there cannot be %lld deflation vectors for %lld unknowns",
+          (long long)Z->k, (long long)Z->n);
     CHECK(
         Z->type == A->shape.type && Z->dev == A->dev, KRY_ERR_TYPE,
         "kry_deflation_create: the deflation vectors have another number type or device than '%s'",
@@ -159,11 +159,9 @@ static kry_status check_choice(const kry_deflation_params *p)
         "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
         "or phase, not %d of them",
         ways);
-    CHECK(p->stripes >= 0 && p->graph >= 0, KRY_ERR_ARGUMENT,
-          "kry_deflation_create: %lld stripes, %lld parts of the graph", (long long)p->stripes,
-          (long long)p->graph);
-    CHECK(p->block >= 0, KRY_ERR_ARGUMENT, "kry_deflation_create: blocks of %lld cells a side",
-          (long long)p->block);
+    CHECK(p->stripes >= 0 && p->graph >= 0 && p->block >= 0, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: stripes = %lld, graph = %lld, block = %lld: none may be negative",
+          (long long)p->stripes, (long long)p->graph, (long long)p->block);
 done:
     return st;
 }

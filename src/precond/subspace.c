@@ -1,6 +1,6 @@
 /* subspace.c - Z'v and Z c for sub-domains by labels, and for dense vectors by GEMV.
  * Kernels: cl/deflation.cl. */
-#include "precond/subspace.h"
+#include "precond/deflation.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,14 +138,14 @@ static kry_status make_kernels(kry_subspace *Z)
     const struct {
         const char *name;
         kry_kernel **kernel;
-    } all[] = { { Z->part ? "deflation_segments" : "deflation_restrict", &Z->kernel.restrict_ },
+    } all[] = { { "deflation_restrict", &Z->kernel.restrict_ },
                 { "deflation_finish", &Z->kernel.finish },
                 { "deflation_prolong", &Z->kernel.prolong },
                 { "deflation_correct", &Z->kernel.correct },
                 { "deflation_add", &Z->kernel.add } };
 
-    snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d", narrow(Z) ? "ushort" : "int",
-             Z->dev->info.cpu_kernels ? 1 : tile_of(Z));
+    snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d%s", narrow(Z) ? "ushort" : "int",
+             Z->dev->info.cpu_kernels ? 1 : tile_of(Z), Z->part ? " -DSEGMENTS" : "");
     for (size_t i = 0; i < COUNT(all); i++)
         TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
@@ -229,16 +229,17 @@ static int64_t restrict_groups(const kry_subspace *Z)
 kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 {
     kry_status st = KRY_OK;
-    kry_arg args[] = { ARG(Z->segments),     ARG(Z->segment), ARG(Z->piece_start),
-                       ARG(Z->piece_length), ARG(v->buffer),  ARG(v->first),
-                       ARG(w->buffer),       ARG(w->first),   ARG(Z->kept) };
+    const cl_mem part = Z->part ? Z->part : Z->kept; /* or not written */
+    const kry_arg args[] = { ARG(Z->segments),    ARG(Z->segment),
+                             ARG(Z->piece_start), ARG(Z->piece_length),
+                             ARG(v->buffer),      ARG(v->first),
+                             ARG(w->buffer),      ARG(w->first),
+                             ARG(Z->kept),        ARG(part) };
     const kry_arg finish[] = { ARG(Z->k),      ARG(Z->label_segment), ARG(Z->part),
                                ARG(w->buffer), ARG(w->first),         ARG(Z->kept) };
 
     if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
-    if (Z->part) args[6] = (kry_arg)ARG(Z->part);
-    TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args,
-                   Z->part ? 7 : COUNT(args)));
+    TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args, COUNT(args)));
     if (Z->part)
         TRY(kry_launch(Z->dev, Z->kernel.finish, kry_groups_for(Z->dev, Z->type, Z->k), finish,
                        COUNT(finish)));

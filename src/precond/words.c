@@ -115,7 +115,7 @@ done:
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     kry_status st = KRY_OK;
-    kry_store storage;
+    kry_store storage = KRY_STORE_GIVEN;
     int64_t number;
     char list[400], rest[64];
 

@@ -57,7 +57,6 @@ static const struct line {
     { "null_space_subtract", 2, 1, 0, 0 },
     { "pin_add", 0, 0, 0, 0 },
     { "deflation_restrict", 1, 1, 0, PIECES },
-    { "deflation_segments", 1, 1, 0, PIECES },
     { "deflation_prolong", 1, 1, 0, LABELS },
     { "deflation_correct", 3, 5, 0, LABELS },
     { "deflation_add", 2, 1, 0, LABELS },
