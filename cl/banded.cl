@@ -49,8 +49,9 @@ kernel void banded_solve(long n, long count, int listed, int pivoting,
                          global const REAL *far_upper, long far_upper_first, long m_row,
                          long m_system, global const REAL *b, long b_first, global REAL *x,
                          long x_first, long row, long system, volatile global int *found,
-                         global long *state, global REAL *work, long word, long slot)
+                         int room, global REAL *work, long word, long slot)
 {
+    global long *state = (global long *)(found + 4 + 2L * room); // of systems that are not solved
     global REAL *u = work + get_global_id(0) * slot;
     const long inner = max(n - BORDER, 0L); // columns of the band; the rest is the border
     FOR_EACH(k, count)

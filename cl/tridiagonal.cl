@@ -18,8 +18,7 @@
     long n, long systems, long tiles, global const REAL *lower, long lower_first,                  \
         global const REAL *diagonal, long diagonal_first, global const REAL *upper,                \
         long upper_first, long m_row, long m_system, global const REAL *b, long b_first, long row, \
-        long system, int periodic, int check, volatile global int *flag,                           \
-        volatile global int *found, int ticket
+        long system, int periodic, int check, volatile global int *found, int room, int ticket
 
 // How far a row may be from dominated: 8 roundings
 #define SLACK (sizeof(REAL) == 4 ? (REAL)9.5367431640625e-07f : (REAL)1.7763568394002505e-15f)
@@ -57,10 +56,14 @@
         C = -(C * ci);  \
     }
 
+// found: 4 ints, `room` ints that list the systems marked, and for each system the ticket of the last call
+// that marked it.
+#define TICKET(s) found[4L + room + (s)]
+
 // Remember that a system was not solved, once.
-void mark(volatile global int *flag, volatile global int *found, int ticket, long s)
+void mark(volatile global int *found, int room, int ticket, long s)
 {
-    if (atomic_xchg(&flag[s], ticket) != ticket) found[4 + atomic_inc(&found[0])] = (int)s;
+    if (atomic_xchg(&TICKET(s), ticket) != ticket) found[4 + atomic_inc(&found[0])] = (int)s;
 }
 
 long tile_begin(long tile, long n, long tiles) { return tile * n / tiles; }
@@ -141,15 +144,15 @@ VEC lanes_staged(global const REAL *p, const private long *at, int kind, int r,
     return kind == ANYHOW ? vload8(r, box) : lanes_load(p, at, kind);
 }
 #define STAGE_ROWS(i)                                                                           \
-    lanes_stage(lower + lower_first + (i)*m_row, p.m, p.m_kind, m_row, box[0]);                 \
-    lanes_stage(diagonal + diagonal_first + (i)*m_row, p.m, p.m_kind, m_row, box[1]);           \
-    lanes_stage(upper + upper_first + (i)*m_row, p.m, p.m_kind, m_row, box[2]);                 \
-    lanes_stage(b + b_first + (i)*row, p.r, p.r_kind, row, box[3]);
+    lanes_stage(lower + lower_first + (i)*m_row, p->m, p->m_kind, m_row, box[0]);                 \
+    lanes_stage(diagonal + diagonal_first + (i)*m_row, p->m, p->m_kind, m_row, box[1]);           \
+    lanes_stage(upper + upper_first + (i)*m_row, p->m, p->m_kind, m_row, box[2]);                 \
+    lanes_stage(b + b_first + (i)*row, p->r, p->r_kind, row, box[3]);
 #define STAGED_ROW(i, j)                                                                          \
-    a = lanes_staged(lower + lower_first + (i + j) * m_row, p.m, p.m_kind, j, box[0]);            \
-    d_ = lanes_staged(diagonal + diagonal_first + (i + j) * m_row, p.m, p.m_kind, j, box[1]);     \
-    c = lanes_staged(upper + upper_first + (i + j) * m_row, p.m, p.m_kind, j, box[2]);            \
-    y = lanes_staged(b + b_first + (i + j) * row, p.r, p.r_kind, j, box[3]);
+    a = lanes_staged(lower + lower_first + (i + j) * m_row, p->m, p->m_kind, j, box[0]);            \
+    d_ = lanes_staged(diagonal + diagonal_first + (i + j) * m_row, p->m, p->m_kind, j, box[1]);     \
+    c = lanes_staged(upper + upper_first + (i + j) * m_row, p->m, p->m_kind, j, box[2]);            \
+    y = lanes_staged(b + b_first + (i + j) * row, p->r, p->r_kind, j, box[3]);
 
 // A row that not every lane has, or that is the first or last of a tile or system. `left`, `right`: what
 // is known to stand there.
@@ -157,33 +160,23 @@ VEC lanes_staged(global const REAL *p, const private long *at, int kind, int r,
     {                                                                                         \
         REAL e[4][VW];                                                                        \
         for (int v = 0; v < VW; v++) {                                                        \
-            bool there = i < p.rows[v], top = i == 0, bottom = i == p.rows[v] - 1;            \
-            bool open_top = top && p.tile[v] == 0 && !periodic;                               \
-            bool open_bottom = bottom && p.tile[v] == tiles - 1 && !periodic;                 \
-            long o = p.m[v] + (i)*m_row;                                                      \
+            bool there = i < p->rows[v], top = i == 0, bottom = i == p->rows[v] - 1;            \
+            bool open_top = top && p->tile[v] == 0 && !periodic;                               \
+            bool open_bottom = bottom && p->tile[v] == tiles - 1 && !periodic;                 \
+            long o = p->m[v] + (i)*m_row;                                                      \
             e[0][v] = there && !open_top ? lower[lower_first + o] : 0;                        \
             e[1][v] = there ? diagonal[diagonal_first + o] : 1;                               \
             e[2][v] = there && !open_bottom ? upper[upper_first + o] : 0;                     \
-            e[3][v] = there ? b[b_first + p.r[v] + (i)*row] : 0;                              \
+            e[3][v] = there ? b[b_first + p->r[v] + (i)*row] : 0;                              \
             if (top) e[3][v] -= e[0][v] * left[v];                                            \
             if (bottom) e[3][v] -= e[2][v] * right[v];                                        \
         }                                                                                     \
         a = vload8(0, e[0]), d_ = vload8(0, e[1]), c = vload8(0, e[2]), y = vload8(0, e[3]);  \
     }
 
-// x_i = d_i - c_i x_i+1, which go to cs and ds
-#define FORWARD(i)           \
-    CHECK_ROW(a, d_, c, y)   \
-    r = 1 / (d_ - a * ci);   \
-    CHECK_INVERSE(r);        \
-    ci = c * r;              \
-    di = (y - a * di) * r;   \
-    vstore8(ci, i, cs);      \
-    vstore8(di, i, ds);
-
 // Which lanes are to be written: there, and of systems that nothing was found in. Returns whether all are.
 int lanes_keep(VEC total, VEC excess, int count, const private long *of, int check,
-               volatile global int *flag, volatile global int *found, int ticket, private int *keep)
+               volatile global int *found, int room, int ticket, private int *keep)
 {
     REAL t[VW], e[VW];
     int all = count == VW;
@@ -192,162 +185,122 @@ int lanes_keep(VEC total, VEC excess, int count, const private long *of, int che
     for (int v = 0; v < VW; v++) {
         keep[v] = v < count;
         if (!keep[v]) continue;
-        if (IS_BAD(t[v], e[v])) mark(flag, found, ticket, of[v]);
-        keep[v] = !check || flag[of[v]] != ticket;
+        if (IS_BAD(t[v], e[v])) mark(found, room, ticket, of[v]);
+        keep[v] = !check || TICKET(of[v]) != ticket;
         all &= keep[v];
     }
     return all;
 }
 
-// What tridiagonal_solve has beyond SYSTEMS_PARAMS, and how it hands all on. cs, ds: the factors of a pack.
-#define SOLVE_PARAMS                                                                            \
-    SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded, global const REAL *ends,         \
-        long ends_first, long e_row, long e_system
-#define SOLVE_ARGS                                                                               \
-    n, systems, tiles, lower, lower_first, diagonal, diagonal_first, upper, upper_first, m_row,  \
-        m_system, b, b_first, row, system, periodic, check, flag, found, ticket, x, x_first,     \
-        bounded, ends, ends_first, e_row, e_system
-
-// Which rows of `ends` are known above and below a tile
-long end_above(long tile, long tiles) { return (2 * tile - 1 + 2 * tiles) % (2 * tiles); }
-long end_below(long tile, long tiles) { return (2 * tile + 2) % (2 * tiles); }
-
-// Systems side by side are solved WIDE packs at a time: rows of theirs are far apart, and each costs a page.
+// Packs solved together. Rows of systems side by side are far apart, and each costs a page: WIDE packs then.
 #define WIDE 8
 
-// One tile of the WIDE packs of systems from s0 on.
-void solve_wide(SOLVE_PARAMS, long tile, long s0, global REAL *cs, global REAL *ds)
+// x_i = d_i - c_i x_i+1 for row i of pack w, which go to cs and ds
+#define FORWARD(i, w)                            \
+    {                                            \
+        VEC ci = cis[w], di = dis[w], r;         \
+        VEC total = totals[w], excess = excesses[w]; \
+        CHECK_ROW(a, d_, c, y)                   \
+        r = 1 / (d_ - a * ci);                   \
+        CHECK_INVERSE(r);                        \
+        cis[w] = ci = c * r;                     \
+        dis[w] = di = (y - a * di) * r;          \
+        totals[w] = total, excesses[w] = excess; \
+        vstore8(ci, (long)(i)*together + w, cs); \
+        vstore8(di, (long)(i)*together + w, ds); \
+    }
+
+#define SOLVE_ARGS                                                                               \
+    n, systems, tiles, lower, lower_first, diagonal, diagonal_first, upper, upper_first, m_row,  \
+        m_system, b, b_first, row, system, periodic, check, found, room, ticket, x, x_first,     \
+        bounded, ends, ends_first, e_row, e_system
+
+// Packs first ... first + together - 1 of the `count` systems behind the first `before`. together: 1 or, for
+// systems side by side, WIDE; a constant where this is called. cs, ds: room for their factors.
+__attribute__((always_inline)) void solve_packs(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded, global const REAL *ends,
+                 long ends_first, long e_row, long e_system, const int together, long first,
+                 long before, long count, global REAL *cs, global REAL *ds)
 {
-    const long begin = tile_begin(tile, n, tiles);
-    const int rows = (int)(tile_begin(tile + 1, n, tiles) - begin);
-    const long m0 = begin * m_row + s0 * m_system, r0 = begin * row + s0;
-    global const REAL *above = ends + ends_first + end_above(tile, tiles) * e_row + s0,
-                      *below = ends + ends_first + end_below(tile, tiles) * e_row + s0;
-    VEC cis[WIDE], dis[WIDE], totals[WIDE], excesses[WIDE], a, d_, c, y, r;
-    long s[VW];
+    pack packs[WIDE];
+    REAL left[WIDE][VW], right[WIDE][VW], box[4][BLOCK * VW];
+    VEC cis[WIDE], dis[WIDE], totals[WIDE], excesses[WIDE], a, d_, c, y;
     int keep[WIDE][VW], whole = 1;
 
-    for (int w = 0; w < WIDE; w++) cis[w] = dis[w] = totals[w] = excesses[w] = 0;
-    for (int i = 0; i < rows; i++) {
-        const bool open_top = i == 0 && tile == 0 && !periodic;
-        const bool open_bottom = i == rows - 1 && tile == tiles - 1 && !periodic;
-        const long m = m0 + i * m_row;
-        for (int w = 0; w < WIDE; w++) {
-            VEC ci = cis[w], di = dis[w], total = totals[w], excess = excesses[w];
-            const long o = m_system ? m + w * VW : m;
-            const int kind = m_system ? BESIDE : TOGETHER;
-            a = lanes_load(lower + lower_first, &o, kind);
-            d_ = lanes_load(diagonal + diagonal_first, &o, kind);
-            c = lanes_load(upper + upper_first, &o, kind);
-            y = vload8(w, b + b_first + r0 + i * row);
-            if (open_top) a = 0;
-            if (open_bottom) c = 0;
-            if (bounded && i == 0) y -= a * vload8(w, above);
-            if (bounded && i == rows - 1) y -= c * vload8(w, below);
-            FORWARD(i * WIDE + w)
-            cis[w] = ci, dis[w] = di, totals[w] = total, excesses[w] = excess;
+    for (int w = 0; w < together; w++) {
+        pack_take(&packs[w], first + w, n, before, count, tiles, m_row, m_system, row, system);
+        for (int v = 0; v < VW; v++) { // what is known above and below the tile
+            global const REAL *end = ends + ends_first + packs[w].s[v] * e_system;
+            const long tile = packs[w].tile[v];
+            left[w][v] = bounded ? end[(2 * tile - 1 + 2 * tiles) % (2 * tiles) * e_row] : 0;
+            right[w][v] = bounded ? end[(2 * tile + 2) % (2 * tiles) * e_row] : 0;
         }
+        cis[w] = dis[w] = totals[w] = excesses[w] = 0;
     }
-    for (int w = 0; w < WIDE; w++) {
-        for (int v = 0; v < VW; v++) s[v] = s0 + w * VW + v;
-        whole &= lanes_keep(totals[w], excesses[w], VW, s, check, flag, found, ticket, keep[w]);
+    const int least = packs[0].least, most = packs[0].most;
+    for (int i = 0; i < most;) {
+        const int rows = i > 0 && i + BLOCK < least ? BLOCK : 1;
+        const private pack *p = packs;
+        if (rows == BLOCK && together == 1) {
+            STAGE_ROWS((long)i)
+        }
+        for (int j = 0; j < rows; j++)
+            for (int w = 0; w < together; w++) {
+                p = &packs[w];
+                if (rows == BLOCK) {
+                    STAGED_ROW((long)i, j)
+                } else {
+                    LOAD_EDGE(i, left[w], right[w])
+                }
+                FORWARD(i + j, w)
+            }
+        i += rows;
+    }
+    for (int w = 0; w < together; w++) {
+        const private pack *p = &packs[w];
+        whole &= lanes_keep(totals[w], excesses[w], p->count, p->s, check, found, room, ticket, keep[w]);
+        whole &= p->r_kind == BESIDE && p->least == p->most;
         dis[w] = 0;
     }
-    for (int i = rows - 1; i >= 0; i--)
-        for (int w = 0; w < WIDE; w++) {
-            global REAL *to = x + x_first + r0 + i * row + w * VW;
-            y = dis[w] = vload8(i * WIDE + w, ds) - vload8(i * WIDE + w, cs) * dis[w];
-            if (whole) {
-                vstore8(y, 0, to);
-                continue;
+    for (int i = most; i > 0;) { // rows to go
+        const int from = !whole && i <= least && i >= BLOCK ? i - BLOCK : i - 1;
+        for (int w = 0; w < together; w++) {
+            const private pack *p = &packs[w];
+            for (int j = i - 1; j >= from; j--) {
+                const long at = (long)j * together + w;
+                y = dis[w] = vload8(at, ds) - vload8(at, cs) * dis[w];
+                if (whole)
+                    vstore8(y, 0, x + x_first + p->r[0] + j * row);
+                else
+                    vstore8(y, j - from, box[0]);
             }
-            REAL t[VW];
-            vstore8(y, 0, t);
-            for (int v = 0; v < VW; v++)
-                if (keep[w][v]) to[v] = t[v];
-        }
-}
-
-// x of a pack, from its factors.
-void pack_substitute(const private pack *p, int whole, const private int *keep, global REAL *x, long row,
-                     global const REAL *cs, global const REAL *ds)
-{
-    REAL box[BLOCK * VW];
-    VEC y = 0;
-    for (int i = p->most; i > 0;) { // rows to go
-        if (whole) {
-            i--;
-            y = vload8(i, ds) - vload8(i, cs) * y;
-            vstore8(y, 0, x + p->r[0] + i * row);
-            continue;
-        }
-        int from = i <= p->least && i >= BLOCK ? i - BLOCK : i - 1;
-        for (int j = i - 1; j >= from; j--) {
-            y = vload8(j, ds) - vload8(j, cs) * y;
-            vstore8(y, j - from, box);
-        }
-        for (int v = 0; v < VW; v++) {
-            if (!keep[v]) continue;
-            global REAL *to = x + p->r[v];
-            for (int j = from; j < i; j++)
-                if (j < p->rows[v]) to[j * row] = box[(j - from) * VW + v];
+            for (int v = 0; v < VW && !whole; v++)
+                for (int j = from; j < min(i, p->rows[v]) && keep[w][v]; j++)
+                    x[x_first + p->r[v] + j * row] = box[0][(j - from) * VW + v];
         }
         i = from;
     }
 }
 
-// Pack k of the systems that solve_wide leaves, which are `narrow`.
-void solve_pack(SOLVE_PARAMS, long k, long narrow, global REAL *cs, global REAL *ds)
-{
-    pack p;
-    REAL left[VW], right[VW], box[4][BLOCK * VW];
-    VEC ci = 0, di = 0, total = 0, excess = 0, a, d_, c, y, r;
-    int keep[VW];
-
-    pack_take(&p, k, n, systems - narrow, narrow, tiles, m_row, m_system, row, system);
-    for (int v = 0; v < VW; v++) {
-        global const REAL *end = ends + ends_first + p.s[v] * e_system;
-        left[v] = bounded ? end[end_above(p.tile[v], tiles) * e_row] : 0;
-        right[v] = bounded ? end[end_below(p.tile[v], tiles) * e_row] : 0;
-    }
-    for (int i = 0; i < p.most;) {
-        if (i > 0 && i + BLOCK < p.least) {
-            STAGE_ROWS((long)i)
-            for (int j = 0; j < BLOCK; j++) {
-                STAGED_ROW((long)i, j)
-                FORWARD(i + j)
-            }
-            i += BLOCK;
-            continue;
-        }
-        LOAD_EDGE(i, left, right)
-        FORWARD(i)
-        i++;
-    }
-    int whole = lanes_keep(total, excess, p.count, p.s, check, flag, found, ticket, keep);
-    pack_substitute(&p, whole && p.r_kind == BESIDE && p.least == p.most, keep, x + x_first, row, cs,
-                    ds);
-}
-
-kernel void tridiagonal_solve(SOLVE_PARAMS, global REAL *work, long work_first, long work_size,
-                              long wide)
+kernel void tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
+                              global const REAL *ends, long ends_first, long e_row, long e_system,
+                              global REAL *work, long work_first, long work_size, long wide)
 {
     global REAL *cs = work + work_first + (long)get_group_id(0) * work_size, *ds = cs + work_size / 2;
-    const long narrow = systems - wide * WIDE * VW; // systems that are left
-    const long packs = (narrow * tiles + VW - 1) / VW;
-    FOR_EACH(k, wide * tiles + packs)
+    const long side_by_side = wide * WIDE * VW; // systems
+    const long rest = ((systems - side_by_side) * tiles + VW - 1) / VW;
+    FOR_EACH(k, wide * tiles + rest)
     {
         if (k < wide * tiles)
-            solve_wide(SOLVE_ARGS, k / wide, k % wide * WIDE * VW, cs, ds);
+            solve_packs(SOLVE_ARGS, WIDE, k * WIDE, 0, side_by_side, cs, ds);
         else
-            solve_pack(SOLVE_ARGS, k - wide * tiles, narrow, cs, ds);
+            solve_packs(SOLVE_ARGS, 1, k - wide * tiles, side_by_side, systems - side_by_side, cs, ds);
     }
 }
 
 #define PUT_END(array, first, which, vec)  \
     vstore8(vec, 0, t);                    \
-    for (int v = 0; v < p.count; v++)      \
-        array[first + (2 * p.tile[v] + which) * e_row + p.s[v] * e_system] = t[v];
+    for (int v = 0; v < p->count; v++)      \
+        array[first + (2 * p->tile[v] + which) * e_row + p->s[v] * e_system] = t[v];
 
 kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_size,
                                long e_row, long e_system)
@@ -356,10 +309,11 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     ends += ends_first;
     FOR_EACH(k, packs)
     {
-        pack p;
+        pack taken;
+        const private pack *p = &taken;
         REAL none[VW] = { 0 }, t[VW], e[VW], box[4][BLOCK * VW];
         VEC a, d_, c, y, r, A, B, C, D, ai, ci, di, total = 0, excess = 0;
-        pack_take(&p, k, n, 0, systems, tiles, m_row, m_system, row, system);
+        pack_take(&taken, k, n, 0, systems, tiles, m_row, m_system, row, system);
         LOAD_EDGE(0, none, none)
         CHECK_ROW(a, d_, c, y)
         A = a, B = d_, C = c, D = y;
@@ -367,7 +321,7 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
         CHECK_ROW(a, d_, c, y)
         ELIMINATE_FIRST(a, d_, c, y)
         int i = 2;
-        for (; i + BLOCK < p.least; i += BLOCK) {
+        for (; i + BLOCK < p->least; i += BLOCK) {
             STAGE_ROWS((long)i)
             for (int j = 0; j < BLOCK; j++) {
                 STAGED_ROW((long)i, j)
@@ -376,14 +330,14 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
                 ELIMINATE(a, d_, c, y)
             }
         }
-        for (; i < p.most; i++) {
+        for (; i < p->most; i++) {
             VEC B0 = B, C0 = C, D0 = D, ai0 = ai, ci0 = ci, di0 = di;
             REAL s[VW];
             LOAD_EDGE(i, none, none)
             CHECK_ROW(a, d_, c, y)
             SUBSTITUTE
             ELIMINATE(a, d_, c, y)
-            for (int v = 0; v < VW; v++) s[v] = i < p.rows[v] ? 1 : 0;
+            for (int v = 0; v < VW; v++) s[v] = i < p->rows[v] ? 1 : 0;
             VEC there = vload8(0, s);
             B = there > 0 ? B : B0, C = there > 0 ? C : C0, D = there > 0 ? D : D0;
             ai = there > 0 ? ai : ai0, ci = there > 0 ? ci : ci0, di = there > 0 ? di : di0;
@@ -400,8 +354,8 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
         PUT_END(ends, 3 * e_size, 1, di)
         vstore8(total, 0, t);
         vstore8(excess, 0, e);
-        for (int v = 0; v < p.count; v++)
-            if (IS_BAD(t[v], e[v])) mark(flag, found, ticket, p.s[v]);
+        for (int v = 0; v < p->count; v++)
+            if (IS_BAD(t[v], e[v])) mark(found, room, ticket, p->s[v]);
     }
 }
 
@@ -569,8 +523,8 @@ tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
     barrier(CLK_LOCAL_MEM_FENCE);
     const REAL L = t > 0 ? box[l - 1] : 0;
     if (l < here) {
-        if (bad[l]) mark(flag, found, ticket, s0 + l);
-        if (check && flag[s0 + l] == ticket) bad[l] = 1;
+        if (bad[l]) mark(found, room, ticket, s0 + l);
+        if (check && TICKET(s0 + l) == ticket) bad[l] = 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     y[M - 1] = last;
@@ -633,7 +587,7 @@ tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_si
         barrier(CLK_LOCAL_MEM_FENCE);
         step *= 2;
     } while (step < T);
-    if (count > 0 && IS_BAD(total, excess)) mark(flag, found, ticket, s0 + mine);
+    if (count > 0 && IS_BAD(total, excess)) mark(found, room, ticket, s0 + mine);
     if (count > 0 && t == 0) {
         global REAL *e = ends + ends_first + 2 * tile * e_row + (s0 + mine) * e_system;
         e[0] = A, e[e_size] = 1, e[2 * e_size] = C, e[3 * e_size] = D;
@@ -668,8 +622,8 @@ kernel void tridiagonal_close(SYSTEMS_PARAMS, global REAL *x, long x_first)
         CHECK_INVERSE(p);
         CHECK_INVERSE(q);
         CHECK_INVERSE(r);
-        if (IS_BAD(total, excess)) mark(flag, found, ticket, s);
-        if (check && flag[s] == ticket) continue;
+        if (IS_BAD(total, excess)) mark(found, room, ticket, s);
+        if (check && TICKET(s) == ticket) continue;
         x[x_first + s * system] = (y[0] - ac0 * y[1]) * r;
         if (n > 1) x[x_first + s * system + row] = (y[1] - ac1 * y[0]) * r;
     }

@@ -409,8 +409,10 @@ static void solve_batch(kry_type type, int band, int64_t n, int64_t systems, boo
 static void batches(kry_type type, int64_t first)
 {
     const bool interleaved = first > 0;
-    OK(batch_space_reserve(dev, 100)); /* once and for all: objects stay */
-    OK(batch_work_reserve(dev, 1 << 19));
+    batch_marks *marks;
+    cl_mem room;
+    OK(batch_marks_reserve(dev, 100, &marks)); /* once and for all: objects stay */
+    OK(kry_room_reserve(dev, 1 << 19, &room));
     solve_batch(type, 1, 45, 3, interleaved, false, false);
     solve_batch(type, 1, 3, 70, interleaved, false, false);
     solve_batch(type, 1, 49, 3, interleaved, true, false);

@@ -4,7 +4,7 @@
 #ifndef KRY_BATCH_H
 #define KRY_BATCH_H
 
-#include "operator/op.h"
+#include "dense/dense.h"
 #include <kry/tridiagonal.h>
 
 enum { BATCH_MAX_BAND = 2, BATCH_MAX_DIAGONALS = 2 * BATCH_MAX_BAND + 1 };
@@ -14,6 +14,17 @@ typedef struct batch_array {
     cl_mem buffer; /* borrowed */
     int64_t first;
 } batch_array;
+
+/* What a call finds out about its systems: a buffer that stays with the device. `room` systems fit in:
+ * BATCH_LIST ints, then `room` ints each for the list of systems that were marked and for the ticket
+ * of the last call that marked a system, then `room` int64_t that say what cl/banded.cl found. */
+typedef struct batch_marks {
+    cl_mem found;
+    cl_int room;
+    bool dirty; /* the first ints are not zero */
+} batch_marks;
+/* The first ints: systems marked, systems that were not solved, the first of these. */
+enum { BATCH_MARKED, BATCH_BAD, BATCH_FIRST_BAD, BATCH_RESERVED, BATCH_LIST };
 
 /* Systems of n equations. One matrix for all: m_system is 0. */
 typedef struct batch {
@@ -28,30 +39,14 @@ typedef struct batch {
     int64_t row, system;
     bool periodic;
     bool in_place;                 /* x is b */
+    batch_marks *marks;            /* borrowed from the device */
     kry_tridiagonal_params params; /* defaults filled in */
 } batch;
 
-/* What stays with the device from one call to the next. */
-struct kry_batch_space {
-    cl_mem found;    /* BATCH_* ints, then the numbers of systems that were marked */
-    cl_mem flag;     /* the ticket of the last call that marked a system */
-    cl_mem state;    /* of marked systems: int64_t, see cl/banded.cl */
-    int64_t systems; /* room for them in found, flag and state */
-    cl_mem work;
-    size_t work_bytes;
-    bool dirty; /* found is not as a call wants it */
-};
-/* The first ints of `found`: systems marked, systems that were not solved, the first of these. */
-enum { BATCH_MARKED, BATCH_BAD, BATCH_FIRST_BAD, BATCH_RESERVED, BATCH_LIST };
-
-/* batch_space.c */
-/* NULL: nothing is kept yet. */
-struct kry_batch_space *batch_space_of(const kry_device *dev);
-/* Room for this many systems and this much scratch storage. */
-kry_status batch_space_reserve(kry_device *dev, int64_t systems);
-kry_status batch_work_reserve(kry_device *dev, size_t bytes);
-void batch_work_trim(kry_device *dev); /* gives back what is too much to keep */
-kry_status batch_found_read(kry_device *dev, cl_int found[BATCH_LIST]); /* waits */
+/* batch_marks.c */
+kry_status batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks);
+kry_status batch_marks_read(kry_device *dev, batch_marks *marks,
+                            cl_int found[BATCH_LIST]); /* waits */
 
 /* batch_levels.c: without pivoting; systems that need it are marked, their x untouched. */
 kry_status batch_solve_levels(const batch *B);

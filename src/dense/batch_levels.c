@@ -9,7 +9,7 @@
  */
 #include "dense/batch.h"
 #include <assert.h>
-#include <stdio.h>
+#include <string.h>
 
 enum {
     MAX_LEVELS = 40,
@@ -41,6 +41,7 @@ typedef struct levels {
     int64_t cpu_groups;
     int64_t wide;  /* CPUs: how many times CPU_WIDE packs there are side by side in memory */
     int64_t words; /* of scratch storage */
+    cl_mem work;
     int64_t cpu_words, copy_at;
     kry_kernel *solve, *reduce, *close;
 } levels;
@@ -232,11 +233,11 @@ static kry_status reserve(levels *L)
         L->cpu_groups = 4 * (int64_t)L->dev->info.compute_units;
         L->words += L->cpu_groups * 2 * longest * width * (L->wide ? CPU_WIDE : 1);
     }
-    TRY(batch_work_reserve(L->dev, (size_t)(L->words ? L->words : 1) * kry_type_size(B->type)));
+    TRY(kry_room_reserve(L->dev, (size_t)L->words * kry_type_size(B->type), &L->work));
     for (int i = 1; i < L->count; i++) {
         level *l = &L->level[i];
-        cl_mem work = batch_space_of(L->dev)->work;
-        l->lower.buffer = l->diagonal.buffer = l->upper.buffer = l->b.buffer = l->x.buffer = work;
+        l->lower.buffer = l->diagonal.buffer = l->upper.buffer = L->work;
+        l->b.buffer = l->x.buffer = L->work;
     }
 done:
     return st;
@@ -244,48 +245,55 @@ done:
 
 /* ---- launches -------------------------------------------------------------------------- */
 
-enum { SYSTEMS_ARGS = 19 };
-
-static void systems_args(const levels *L, const level *l, kry_arg args[SYSTEMS_ARGS])
+/* SYSTEMS_PARAMS of cl/tridiagonal.cl. Returns how many. */
+static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX_ARGS])
 {
-    const struct kry_batch_space *space = batch_space_of(L->dev);
-    const kry_arg all[SYSTEMS_ARGS] = { ARG(l->n),
-                                        ARG(L->B->systems),
-                                        ARG(l->tiles),
-                                        ARG(l->lower.buffer),
-                                        ARG(l->lower.first),
-                                        ARG(l->diagonal.buffer),
-                                        ARG(l->diagonal.first),
-                                        ARG(l->upper.buffer),
-                                        ARG(l->upper.first),
-                                        ARG(l->m_row),
-                                        ARG(l->m_system),
-                                        ARG(l->b.buffer),
-                                        ARG(l->b.first),
-                                        ARG(l->row),
-                                        ARG(l->system),
-                                        ARG(L->periodic),
-                                        ARG(l->check),
-                                        ARG(space->flag),
-                                        ARG(space->found) };
-    for (int i = 0; i < SYSTEMS_ARGS; i++) args[i] = all[i];
+    const batch_marks *marks = L->B->marks;
+    const kry_arg all[] = { ARG(l->n),
+                            ARG(L->B->systems),
+                            ARG(l->tiles),
+                            ARG(l->lower.buffer),
+                            ARG(l->lower.first),
+                            ARG(l->diagonal.buffer),
+                            ARG(l->diagonal.first),
+                            ARG(l->upper.buffer),
+                            ARG(l->upper.first),
+                            ARG(l->m_row),
+                            ARG(l->m_system),
+                            ARG(l->b.buffer),
+                            ARG(l->b.first),
+                            ARG(l->row),
+                            ARG(l->system),
+                            ARG(L->periodic),
+                            ARG(l->check),
+                            ARG(marks->found),
+                            ARG(marks->room),
+                            ARG(L->ticket) };
+    memcpy(args, all, sizeof all);
+    return COUNT(all);
 }
 
-/* The launches of a kernel whose arguments on GPUs end with S, T, by_system and the first block. */
-static kry_status launch_tiles(const levels *L, const level *l, kry_kernel *kernel, kry_arg *args,
-                               size_t count)
+/* The launches of a kernel that takes SYSTEMS_PARAMS, `more` and, on GPUs, S, T, by_system and the first
+ * block. */
+static kry_status launch_tiles(const levels *L, const level *l, kry_kernel *kernel,
+                               const kry_arg *more, size_t more_count)
 {
     kry_status st = KRY_OK;
+    kry_arg args[KRY_MAX_ARGS];
+    size_t count = systems_args(L, l, args);
     int64_t first = 0, blocks = l->tiles * divide_up(L->B->systems, l->S ? l->S : 1);
     const kry_arg last[] = { ARG(l->S), ARG(l->T), ARG(L->by_system), ARG(first) };
 
+    memcpy(args + count, more, more_count * sizeof *more);
+    count += more_count;
     if (L->dev->info.cpu_kernels) {
         int64_t packs = divide_up(l->tiles * L->B->systems, kry_vector_width(L->dev, L->B->type));
         int64_t groups = packs < L->cpu_groups ? packs : L->cpu_groups;
         TRY(kry_launch(L->dev, kernel, groups, args, count));
         return KRY_OK;
     }
-    for (size_t i = 0; i < COUNT(last); i++) args[count++] = last[i];
+    memcpy(args + count, last, sizeof last);
+    count += COUNT(last);
     for (; first < blocks; first += MOST_GROUPS) {
         int64_t groups = blocks - first < MOST_GROUPS ? blocks - first : MOST_GROUPS;
         TRY(kry_launch_size(L->dev, kernel, groups, L->group, args, count));
@@ -296,49 +304,36 @@ done:
 
 static kry_status run_reduce(const levels *L, const level *l, const level *up)
 {
-    kry_arg args[KRY_MAX_ARGS];
-    size_t count = SYSTEMS_ARGS;
     int64_t size = up->n * L->B->systems;
-    cl_mem ends = up->lower.buffer;
-
-    systems_args(L, l, args);
-    const kry_arg more[] = { ARG(L->ticket), ARG(ends),    ARG(up->lower.first),
-                             ARG(size),      ARG(up->row), ARG(up->system) };
-    for (size_t i = 0; i < COUNT(more); i++) args[count++] = more[i];
-    return launch_tiles(L, l, L->reduce, args, count);
+    const kry_arg more[] = { ARG(L->work), ARG(up->lower.first), ARG(size), ARG(up->row),
+                             ARG(up->system) };
+    return launch_tiles(L, l, L->reduce, more, COUNT(more));
 }
 
 /* up: NULL if nothing is known beyond the ends */
 static kry_status run_solve(const levels *L, const level *l, const level *up)
 {
-    kry_arg args[KRY_MAX_ARGS];
-    size_t count = SYSTEMS_ARGS;
     cl_int bounded = up != NULL;
     batch_array ends = up ? up->x : l->b;
     int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
     int width = kry_vector_width(L->dev, L->B->type);
     int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
-
-    systems_args(L, l, args);
-    const kry_arg more[] = { ARG(L->ticket),    ARG(l->x.buffer), ARG(l->x.first),
-                             ARG(bounded),      ARG(ends.buffer), ARG(ends.first),
-                             ARG(e_row),        ARG(e_system),    ARG(batch_space_of(L->dev)->work),
-                             ARG(L->cpu_words), ARG(factors),     ARG(L->wide) };
-    size_t take = COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4);
-    for (size_t i = 0; i < take; i++) args[count++] = more[i];
-    return launch_tiles(L, l, L->solve, args, count);
+    const kry_arg more[] = { ARG(l->x.buffer),  ARG(l->x.first), ARG(bounded),  ARG(ends.buffer),
+                             ARG(ends.first),   ARG(e_row),      ARG(e_system), ARG(L->work),
+                             ARG(L->cpu_words), ARG(factors),    ARG(L->wide) };
+    return launch_tiles(L, l, L->solve, more,
+                        COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4)); /* CPUs: the factors */
 }
 
 static kry_status run_close(const levels *L, const level *l)
 {
-    kry_arg args[SYSTEMS_ARGS + 3];
+    kry_arg args[KRY_MAX_ARGS];
+    size_t count = systems_args(L, l, args);
 
-    systems_args(L, l, args);
-    args[SYSTEMS_ARGS] = (kry_arg)ARG(L->ticket);
-    args[SYSTEMS_ARGS + 1] = (kry_arg)ARG(l->x.buffer);
-    args[SYSTEMS_ARGS + 2] = (kry_arg)ARG(l->x.first);
+    args[count++] = (kry_arg)ARG(l->x.buffer);
+    args[count++] = (kry_arg)ARG(l->x.first);
     return kry_launch(L->dev, L->close, kry_groups_for(L->dev, L->B->type, L->B->systems), args,
-                      COUNT(args));
+                      count);
 }
 
 /* b to where x does not lie */
@@ -354,7 +349,7 @@ static kry_status copy_b(levels *L)
                      .first = B->b.first,
                      .buffer = B->b.buffer };
     kry_vec to = from;
-    to.buffer = batch_space_of(L->dev)->work, to.first = L->copy_at;
+    to.buffer = L->work, to.first = L->copy_at;
     L->level[0].b = (batch_array){ to.buffer, to.first };
     return kry_vec_copy(&from, &to);
 }

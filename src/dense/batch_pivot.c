@@ -30,6 +30,7 @@ kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool
     kry_status st = KRY_OK;
     kry_device *dev = B->dev;
     kry_kernel *kernel = NULL;
+    cl_mem work = NULL;
     char defines[40];
     int size = 1, words = row_words(B);
     int64_t items = items_at_once(B, count, &size);
@@ -39,10 +40,10 @@ kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool
 
     snprintf(defines, sizeof defines, "-DBAND=%d%s", B->band, B->periodic ? " -DPERIODIC" : "");
     TRY(kry_kernel_get(dev, "banded", B->type, defines, "banded_solve", &kernel));
-    TRY(batch_work_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type)));
+    TRY(kry_room_reserve(dev, (size_t)(items * B->n) * (size_t)words * kry_type_size(B->type),
+                         &work));
     const batch_array *d = B->diagonal, *low = d + B->band - 1, *high = d + B->band + 1;
     const batch_array *far_low = d, *far_high = d + 2 * B->band;
-    const struct kry_batch_space *space = batch_space_of(dev);
     kry_arg args[] = { ARG(B->n),
                        ARG(count),
                        ARG(listed),
@@ -65,9 +66,9 @@ kry_status batch_solve_pivoting(const batch *B, int64_t count, bool marked, bool
                        ARG(B->x.first),
                        ARG(B->row),
                        ARG(B->system),
-                       ARG(space->found),
-                       ARG(space->state),
-                       ARG(space->work),
+                       ARG(B->marks->found),
+                       ARG(B->marks->room),
+                       ARG(work),
                        ARG(word),
                        ARG(slot) };
     TRY(kry_launch_size(dev, kernel, items / size, size, args, COUNT(args)));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- checks and sizes --------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------- */
 
 kry_status kry_dense_check_block(const char *who, const char *name, const kry_vec *A)
 {
@@ -22,6 +22,61 @@ kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A)
     kry_status st = kry_dense_check_block(who, name, A);
     return st < 0 ? st : kry_vec_check_packed(who, name, A);
 }
+
+kry_status kry_dense_check_two(const char *who, const char *a, const kry_vec *A, const char *b,
+                               const kry_vec *B, bool or_equal)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A->type == B->type, KRY_ERR_TYPE, "%s: %s is %s, %s is %s", who, a,
+          kry_type_name(A->type), b, kry_type_name(B->type));
+    CHECK(A->dev == B->dev, KRY_ERR_ARGUMENT, "%s: %s and %s live on different devices", who, a, b);
+    CHECK(!kry_vec_overlap(A, B) || (or_equal && A->first == B->first), KRY_ERR_ARGUMENT,
+          "%s: %s and %s overlap", who, a, b);
+done:
+    return st;
+}
+
+/* ---- scratch storage --------------------------------------------------------------------------- */
+
+typedef struct room {
+    cl_mem buffer;
+    size_t bytes;
+} room;
+
+static void release_room(kry_device *dev, void *kept)
+{
+    room *r = kept;
+    kry_buffer_release(dev, &r->buffer);
+    r->bytes = 0;
+}
+
+static const kry_keeper room_keeper = { sizeof(room), release_room };
+
+kry_status kry_room_reserve(kry_device *dev, size_t bytes, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+    room *r;
+
+    TRY(kry_device_keep(dev, &room_keeper, &r));
+    if (!r->buffer || r->bytes < bytes) {
+        release_room(dev, r); /* there may not be room for both */
+        TRY(kry_buffer_create(dev, bytes, &r->buffer));
+        r->bytes = bytes;
+    }
+    *buffer = r->buffer;
+done:
+    return st;
+}
+
+void kry_room_trim(kry_device *dev)
+{
+    enum { KEPT_BYTES = 128 << 20 };
+    room *r = kry_device_kept(dev, &room_keeper);
+    if (r && r->bytes > KEPT_BYTES) release_room(dev, r);
+}
+
+/* ---- small kernels ------------------------------------------------------------------------------ */
 
 kry_status kry_block_fill(const kry_block *B, double value)
 {

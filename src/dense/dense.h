@@ -61,8 +61,15 @@ bool kry_gemm_has_clblast(void);
 
 /* Not NULL, not on a team, columns without gaps; `name` is what the caller calls it. */
 kry_status kry_dense_check(const char *who, const char *name, const kry_vec *A);
-kry_status kry_dense_check_block(const char *who, const char *name,
-                                 const kry_vec *A); /* gaps, too */
+/* The same for a block, whose columns may have gaps. */
+kry_status kry_dense_check_block(const char *who, const char *name, const kry_vec *A);
+/* Two matrices of one type on one device that do not overlap; or_equal: but may be the same one. */
+kry_status kry_dense_check_two(const char *who, const char *a, const kry_vec *A, const char *b,
+                               const kry_vec *B, bool or_equal);
+/* Scratch storage of at least so many bytes, which stays with the device and is used by one call at a
+ * time. kry_room_trim, after a call, releases what is too much to keep. */
+kry_status kry_room_reserve(kry_device *dev, size_t bytes, cl_mem *buffer);
+void kry_room_trim(kry_device *dev);
 kry_status kry_block_fill(const kry_block *B, double value);
 /* d := the first numbers of its diagonal, as many as d has */
 kry_status kry_block_diagonal(const kry_block *B, kry_vec *d);

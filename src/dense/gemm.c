@@ -138,12 +138,8 @@ kry_status kry_vec_gemm(bool ta, bool tb, double alpha, const kry_vec *A, const 
           KRY_ERR_SHAPE, "%s: A is %lld-by-%lld%s, B is %lld-by-%lld%s, C is %lld-by-%lld", who,
           (long long)A->n, (long long)A->k, ta ? ", transposed" : "", (long long)B->n,
           (long long)B->k, tb ? ", transposed" : "", (long long)C->n, (long long)C->k);
-    CHECK(A->type == C->type && B->type == C->type, KRY_ERR_TYPE, "%s: A is %s, B is %s, C is %s",
-          who, kry_type_name(A->type), kry_type_name(B->type), kry_type_name(C->type));
-    CHECK(A->dev == C->dev && B->dev == C->dev, KRY_ERR_ARGUMENT,
-          "%s: the matrices live on different devices", who);
-    CHECK(!kry_vec_overlap(A, C) && !kry_vec_overlap(B, C), KRY_ERR_ARGUMENT,
-          "%s: C overlaps A or B", who);
+    TRY(kry_dense_check_two(who, "A", A, "C", C, false));
+    TRY(kry_dense_check_two(who, "B", B, "C", C, false));
     TRY(kry_gemm_run(&(kry_gemm){ .ta = ta,
                                   .tb = tb,
                                   .alpha = alpha,

@@ -17,24 +17,10 @@
     (size_t)(g)->A.first, (size_t)(g)->A.ld, (size_t)(g)->B.first, (size_t)(g)->B.ld, \
         (size_t)(g)->C.first, (size_t)(g)->C.ld
 
-/* What CLBlast copies operands to; it stays with the device. */
-typedef struct gemm_room {
-    cl_mem buffer;
-    size_t bytes;
-} gemm_room;
-
-static void release_room(kry_device *dev, void *kept)
-{
-    kry_buffer_release(dev, &((gemm_room *)kept)->buffer);
-}
-
-static const kry_keeper room_keeper = { sizeof(gemm_room), release_room };
-
 static kry_status make_room(const kry_gemm *g, cl_mem *buffer)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
-    gemm_room *room;
     size_t bytes = 0;
     CLBlastStatusCode code =
         g->C.type == KRY_F32
@@ -42,13 +28,7 @@ static kry_status make_room(const kry_gemm *g, cl_mem *buffer)
             : CLBlastDGemmTempBufferSize(LAYOUT(g), OFFSETS(g), &dev->queue, &bytes);
 
     TRY(kry_clblast_check("kry_vec_gemm", (int)code));
-    TRY(kry_device_keep(dev, &room_keeper, &room));
-    if (!room->buffer || bytes > room->bytes) {
-        kry_buffer_release(dev, &room->buffer); /* there may not be room for both */
-        TRY(kry_buffer_create(dev, bytes, &room->buffer));
-        room->bytes = bytes;
-    }
-    *buffer = room->buffer;
+    TRY(kry_room_reserve(dev, bytes, buffer));
 done:
     return st;
 }

@@ -6,13 +6,15 @@
 
 /* ---- the operator ---- */
 
-static kry_status check_usable(const char *who, const kry_lu *lu)
+kry_status kry_lu_check_regular(const char *who, const kry_lu *lu)
 {
     kry_status st = KRY_OK;
 
     CHECK(lu->m == lu->n, KRY_ERR_SHAPE, "%s: a matrix of %lld-by-%lld has no inverse", who,
           (long long)lu->m, (long long)lu->n);
-    TRY(kry_lu_check_regular(who, lu));
+    CHECK(lu->smallest > lu->params.tolerance * lu->largest, KRY_ERR_SINGULAR,
+          "%s: the matrix is singular: the pivot of column %lld is %g, the largest %g", who,
+          (long long)lu->column, lu->smallest, lu->largest);
 done:
     return st;
 }
@@ -20,7 +22,7 @@ done:
 static kry_status lu_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     kry_lu *lu = self;
-    kry_status st = check_usable("kry_op_apply", lu);
+    kry_status st = kry_lu_check_regular("kry_op_apply", lu);
     return st < 0 ? st : kry_lu_run(lu, false, alpha, x, lu->work, beta, y);
 }
 
@@ -28,7 +30,7 @@ static kry_status lu_apply_transpose(void *self, double alpha, const kry_vec *x,
                                      kry_vec *y)
 {
     kry_lu *lu = self;
-    kry_status st = check_usable("kry_op_apply_transpose", lu);
+    kry_status st = kry_lu_check_regular("kry_op_apply_transpose", lu);
     return st < 0 ? st : kry_lu_run(lu, true, alpha, x, lu->work, beta, y);
 }
 
@@ -64,17 +66,6 @@ static const kry_op_table lu_table = {
 };
 
 const kry_lu *kry_lu_of(const kry_op *op) { return op && op->table == &lu_table ? op->self : NULL; }
-
-kry_status kry_lu_check_regular(const char *who, const kry_lu *lu)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(lu->smallest > lu->params.tolerance * lu->largest, KRY_ERR_SINGULAR,
-          "%s: the matrix is singular: the pivot of column %lld is %g, the largest %g", who,
-          (long long)lu->column, lu->smallest, lu->largest);
-done:
-    return st;
-}
 
 /* ---- making it ---- */
 
@@ -281,10 +272,7 @@ static kry_status check_factor(const kry_op *op, const char *name, const kry_vec
     CHECK(C->n == rows && C->k == cols, KRY_ERR_SHAPE,
           "%s: %s is %lld-by-%lld instead of %lld-by-%lld", who, name, (long long)C->n,
           (long long)C->k, (long long)rows, (long long)cols);
-    CHECK(C->type == op->shape.type, KRY_ERR_TYPE, "%s: %s is %s, the factors are %s", who, name,
-          kry_type_name(C->type), kry_type_name(op->shape.type));
-    CHECK(C->dev == op->dev, KRY_ERR_ARGUMENT, "%s: %s lives on another device than the factors",
-          who, name);
+    TRY(kry_dense_check_two(who, name, C, "the factors", kry_lu_of(op)->F, false));
 done:
     return st;
 }

@@ -109,25 +109,17 @@ kry_status kry_lu_solve(const kry_op *op, bool transposed, const kry_vec *B, kry
 {
     static const char who[] = "kry_lu_solve";
     kry_status st = KRY_OK;
-    const kry_lu *lu = kry_lu_of(op);
+    const kry_lu *lu;
     kry_vec *room = NULL;
 
-    CHECK(lu, KRY_ERR_ARGUMENT, "%s: '%s' was not made by kry_lu_create", who,
-          op ? op->table->kind : "NULL");
+    TRY(kry_lu_get(who, op, true, &lu));
     TRY(kry_dense_check(who, "B", B));
     TRY(kry_dense_check(who, "X", X));
-    CHECK(lu->m == lu->n, KRY_ERR_SHAPE, "%s: a matrix of %lld-by-%lld has no inverse", who,
-          (long long)lu->m, (long long)lu->n);
     CHECK(B->n == lu->n && X->n == lu->n && B->k == X->k, KRY_ERR_SHAPE,
           "%s: A is %lld-by-%lld, but B is %lld-by-%lld and X %lld-by-%lld", who, (long long)lu->n,
           (long long)lu->n, (long long)B->n, (long long)B->k, (long long)X->n, (long long)X->k);
-    CHECK(B->type == lu->F->type && X->type == lu->F->type, KRY_ERR_TYPE,
-          "%s: A is %s, B is %s, X is %s", who, kry_type_name(lu->F->type), kry_type_name(B->type),
-          kry_type_name(X->type));
-    CHECK(B->dev == op->dev && X->dev == op->dev, KRY_ERR_ARGUMENT,
-          "%s: B or X lives on another device than the factors", who);
-    CHECK(!kry_vec_overlap(B, X) || B->first == X->first, KRY_ERR_ARGUMENT,
-          "%s: B and X overlap by a part", who);
+    TRY(kry_dense_check_two(who, "B", B, "X", X, true));
+    TRY(kry_dense_check_two(who, "X", X, "the factors", lu->F, false));
     TRY(kry_lu_check_regular(who, lu));
     if (X->k > 1) TRY(kry_vec_create(op->dev, X->type, X->n, X->k, &room));
     TRY(kry_lu_run(lu, transposed, 1, B, room ? room : lu->work, 0, X));
@@ -147,12 +139,7 @@ static kry_status check_inverse(const char *who, const kry_vec *A, const kry_vec
     CHECK(A->n == A->k && inverse->n == A->n && inverse->k == A->n, KRY_ERR_SHAPE,
           "%s: A is %lld-by-%lld, inverse %lld-by-%lld", who, (long long)A->n, (long long)A->k,
           (long long)inverse->n, (long long)inverse->k);
-    CHECK(A->type == inverse->type, KRY_ERR_TYPE, "%s: A is %s, inverse %s", who,
-          kry_type_name(A->type), kry_type_name(inverse->type));
-    CHECK(A->dev == inverse->dev, KRY_ERR_ARGUMENT, "%s: A and inverse live on different devices",
-          who);
-    CHECK(!kry_vec_overlap(A, inverse) || A->first == inverse->first, KRY_ERR_ARGUMENT,
-          "%s: A and inverse overlap by a part", who);
+    TRY(kry_dense_check_two(who, "A", A, "inverse", inverse, true));
 done:
     return st;
 }

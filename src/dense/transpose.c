@@ -40,10 +40,7 @@ kry_status kry_vec_transpose(const kry_vec *A, kry_vec *At)
     CHECK(A->n == At->k && A->k == At->n, KRY_ERR_SHAPE,
           "%s: A is %lld-by-%lld, but At %lld-by-%lld", who, (long long)A->n, (long long)A->k,
           (long long)At->n, (long long)At->k);
-    CHECK(A->type == At->type, KRY_ERR_TYPE, "%s: A is %s, At is %s", who, kry_type_name(A->type),
-          kry_type_name(At->type));
-    CHECK(A->dev == At->dev, KRY_ERR_ARGUMENT, "%s: A and At live on different devices", who);
-    CHECK(!kry_vec_overlap(A, At), KRY_ERR_ARGUMENT, "%s: A and At overlap", who);
+    TRY(kry_dense_check_two(who, "A", A, "At", At, false));
     if (A->n > 0) TRY(run(A, At));
 done:
     return st;

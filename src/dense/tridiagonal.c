@@ -139,8 +139,8 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
               (long long)b->k, (long long)B->systems, (long long)B->n);
         B->diagonal[i] = (batch_array){ v->buffer, v->first };
     }
-    CHECK(B->systems < INT_MAX - BATCH_LIST, KRY_ERR_UNSUPPORTED, "%s: %lld systems are too many",
-          B->who, (long long)B->systems);
+    CHECK(B->systems < INT_MAX, KRY_ERR_UNSUPPORTED, "%s: %lld systems are too many", B->who,
+          (long long)B->systems);
 done:
     return st;
 }
@@ -174,8 +174,9 @@ static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST],
 
     report->singular = found[BATCH_BAD];
     report->system = s;
-    TRY(kry_buffer_read(B->dev, batch_space_of(B->dev)->state, (size_t)s * sizeof state,
-                        sizeof state, &state));
+    const size_t states = (BATCH_LIST + 2 * (size_t)B->marks->room) * sizeof(cl_int);
+    TRY(kry_buffer_read(B->dev, B->marks->found, states + (size_t)s * sizeof state, sizeof state,
+                        &state));
     int64_t place = state < 0 ? -1 - state : state;
     report->equation = state < 0 ? place / 8 : place;
     CHECK(state >= 0, KRY_ERR_ARGUMENT,
@@ -190,7 +191,7 @@ done:
     return st;
 }
 
-static kry_status solve(const batch *B, kry_systems_report *report)
+static kry_status solve(batch *B, kry_systems_report *report)
 {
     kry_status st = KRY_OK;
     cl_int found[BATCH_LIST] = { 0 };
@@ -198,22 +199,22 @@ static kry_status solve(const batch *B, kry_systems_report *report)
     bool all = B->band > 1 || (pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !B->params.unchecked);
 
     if (B->n == 0 || B->systems == 0) goto done;
-    TRY(batch_space_reserve(B->dev, B->systems));
-    batch_space_of(B->dev)->dirty = !B->params.unchecked; /* until the marks have been read */
+    TRY(batch_marks_reserve(B->dev, B->systems, &B->marks));
+    B->marks->dirty = !B->params.unchecked; /* until the marks have been read */
     if (!all) {
         TRY(batch_solve_levels(B));
         if (B->params.unchecked) goto done;
-        TRY(batch_found_read(B->dev, found));
+        TRY(batch_marks_read(B->dev, B->marks, found));
     }
     int64_t count = all ? B->systems : found[BATCH_MARKED];
     bool pivots = B->band > 1 || pivoting != KRY_SYSTEMS_PIVOT_NEVER;
     if (count == 0) goto done;
     TRY(batch_solve_pivoting(B, count, !all, pivots));
-    TRY(batch_found_read(B->dev, found));
+    TRY(batch_marks_read(B->dev, B->marks, found));
     report->pivoted = pivots ? count - found[BATCH_BAD] : 0;
     if (found[BATCH_BAD]) TRY(name_bad(B, found, report));
 done:
-    if (batch_space_of(B->dev)) batch_work_trim(B->dev);
+    kry_room_trim(B->dev);
     return st;
 }
 
