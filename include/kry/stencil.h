@@ -11,49 +11,50 @@
 extern "C" {
 #endif
 
-/* What lies beyond a side of the grid. h: the spacing across that side. */
+/* What is given on a side of the grid. h: the spacing across that side. */
 typedef enum kry_side {
     KRY_DIRICHLET,      /* a given value at distance h from the last unknowns: points on a grid */
     KRY_DIRICHLET_FACE, /* a given value at distance h/2, on the face of the last cells */
     KRY_NEUMANN,        /* a given flux through the face of the last cells */
-    KRY_PERIODIC        /* the other side; both sides of an axis or none */
+    KRY_PERIODIC        /* the grid goes on at the other side; both sides of an axis or none */
 } kry_side;
 
 /* Unknown (i, j, k) is number i + nx (j + ny k). */
 typedef struct kry_stencil_params {
     size_t struct_size;
-    int64_t size[3];           /* unknowns along x, y, z; size[2] = 0: two axes */
-    double spacing[3];         /* h > 0; default 1 */
-    double diffusion[3];       /* factor of the second derivative along each axis, > 0; default 1 */
-    kry_side low[3], high[3];  /* sides at the first and at the last unknowns of each axis */
-    const double *coefficient; /* n numbers > 0, k of each cell; at a face the harmonic mean of
-                                  its two cells counts. Host, copied. NULL: k = 1 */
-    const double *face[3];     /* n numbers > 0 for each axis, or NULL for all axes: k at the face
-                                  between cell i and its upper neighbour, the wrapped one if
-                                  periodic, at the last cells the high side's (not read if that
-                                  is Neumann). Host, copied. They take the place of harmonic means;
-                                  `coefficient` then counts at low sides with given values, which
-                                  need it */
-    bool on_host;              /* the operator, in double, stays there, also for devices without
+    int64_t size[3];          /* unknowns along x, y, z; size[2] = 0: two axes */
+    double spacing[3];        /* h > 0; default 1 */
+    double diffusion[3];      /* factor of the second derivative along each axis, > 0; default 1 */
+    kry_side low[3], high[3]; /* sides at the first and at the last unknowns of each axis */
+    const double
+        *coefficient; /* n numbers > 0 on the host, copied: k of each cell. The k of a face is the
+                                  harmonic mean of its two cells. NULL: k = 1 */
+    const double
+        *face[3]; /* NULL, or for each axis n numbers > 0 on the host, copied: k of the face
+                                  between cell i and its upper neighbour (the wrapped one if periodic; at
+                                  the last cells that of the high side, not read if Neumann). They replace
+                                  the harmonic means; low sides with given values still need
+                                  `coefficient` */
+    bool on_host; /* the operator, in double, stays there, also for devices without
                      double: for kry_mixed_create, which refines with it */
 } kry_stencil_params;
 #define KRY_STENCIL(...) \
     (&(kry_stencil_params){ .struct_size = sizeof(kry_stencil_params), __VA_ARGS__ })
 
 /*
- * A x = sum over faces f (x_i - x_j), f = diffusion k_f / h^2, zero values or fluxes outside.
+ * A x = sum over faces f (x_i - x_j), f = diffusion k_f / h^2, with zero values or fluxes on the sides.
  *
- * Symmetric; positive definite if a side has given values, KRY_SINGULAR (constants give zero) if
- * none has. kry_op_update takes n new coefficients, in double; of an operator made with faces, n
- * for each axis, x first, as one array (coefficients stay). Meanwhile there are old and new ones.
+ * Symmetric; positive definite if a side has given values, else KRY_SINGULAR: constants give zero.
+ * kry_op_update takes n new coefficients in double, or for an operator made with faces n for each axis, x
+ * first, in one array (the coefficients stay); until it returns, old and new ones are held.
  *
  * On a team (kry_team_create) each device has consecutive layers of the last axis: rows of a plane
  * grid, planes of one in space. Make the operator before its vectors.
  *
- * Returns  KRY_ERR_ARGUMENT for sizes, spacings, coefficients or faces that are not positive, 2^31
- *          or more unknowns, a periodic side without its partner, faces of some axes only, or
- *          without the coefficients that a low side needs; KRY_ERR_SHAPE on a team whose vectors
- *          of n rows are split elsewhere than between layers.
+ * Returns  KRY_ERR_ARGUMENT for sizes, spacings, coefficients or faces that are not positive, 2^31 or more
+ *          unknowns, a periodic side without its partner, faces of some axes only, or without the
+ *          coefficients that a low side needs; KRY_ERR_SHAPE on a team whose vectors of n rows are not
+ *          split between layers.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_create(kry_device *device, kry_type type,
                                                      const kry_stencil_params *params, kry_op **A);

@@ -22,11 +22,11 @@ typedef struct kry_team_params {
 #define KRY_TEAM(...) (&(kry_team_params){ .struct_size = sizeof(kry_team_params), __VA_ARGS__ })
 
 /*
- * A device made of parts.
+ * Make one device of several.
  *
  *   parts   devices that were opened or wrapped, each with a queue of its own, of any contexts and
  *           platforms. Retained. Do not use them for anything else while the team exists
- *   count   1 or more
+ *   count   1 to 64
  *   params  NULL: the defaults
  *
  * Vectors and operators that are made on the team lie on all its parts. The first vector or operator of
@@ -34,14 +34,12 @@ typedef struct kry_team_params {
  * have equal work (nonzeros), a grid along its last axis. If one part has no double precision the team
  * has none.
  *
- * Reproducible: teams of 1, 2, 3 ... parts of the same kind give the same x, residuals and number of
- * iterations, bit for bit, without a preconditioner or with Jacobi, Chebyshev or Neumann. Rows are summed
- * in chunks that depend on the problem alone, and the chunks are added in one order; each row of a
- * matrix is summed from its first entry to its last. Matrices are stored as sell or ell, the fused
- * passes are not used, and neither are tuned launches; docs/reproducibility.md says what that costs.
+ * Reproducible: teams of 1, 2, 3 ... parts of one kind give the same x, residuals and iterations, bit for
+ * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann: rows are summed in chunks that depend
+ * on the problem alone, and the chunks are added in one order. docs/reproducibility.md says what that costs.
  *
- * One host thread works for each part (the caller's works for the first); they sleep between calls. Only
- * one thread at a time may call functions that use the team; a second one is refused.
+ * Each part has a host thread (the first part the caller's), which sleeps between calls. Only one thread at
+ * a time may call functions that use the team; a second one is refused.
  *
  * Returns  KRY_ERR_ARGUMENT for a device that is given twice, is a team itself or is in one already,
  *          shares that are not positive, and by_graph together with reproducible; KRY_ERR_UNSUPPORTED for
@@ -64,7 +62,7 @@ typedef struct kry_part_volume {
 } kry_part_volume;
 
 /*
- * What the parts of a team would tell each other in a product with A, without making it
+ * Count what the parts of a team would send each other in a product with A, without making the team
  *
  *   n         rows and columns, up to 2^31 - 1
  *   row_ptr   [in]   n+1, from 0 on, not decreasing

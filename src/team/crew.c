@@ -25,7 +25,6 @@ typedef struct member {
     pthread_t thread;
     bool started;
     kry_status status;
-    unsigned failed_as;     /* 1: it failed first, 2: second ...; 0: it did not fail */
     kry_deferred *deferred; /* a list */
     char error[SENTENCE];
 } member;
@@ -46,8 +45,8 @@ typedef struct kry_crew {
     atomic_uint run;      /* its number */
     atomic_bool occupied; /* a thread is in kry_team_run */
     atomic_uint running;  /* threads that have not ended their task */
-    atomic_bool failed, quit;
-    unsigned failures;
+    atomic_int failed;    /* the part that failed first, -1: none */
+    atomic_bool quit;
 
     /* Gathering uses two sets of slots in turn: no part is two gathers ahead of another. */
     atomic_int arrived;
@@ -68,26 +67,21 @@ static void notify(kry_crew *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-enum patience { FOR_EVER, UNTIL_FAILURE };
-
-/* Wait while *number is `value`, or until a part fails. Returns whether the number has changed. */
-static bool wait_while(kry_crew *c, const atomic_uint *number, unsigned value, enum patience how)
+/* Wait while *number is `value`; `stops`: no longer than until a part fails. */
+static void wait_while(kry_crew *c, const atomic_uint *number, unsigned value, bool stops)
 {
-    const bool stops = how == UNTIL_FAILURE;
-
-    for (int i = 0; i < c->spin; i++) {
-        if (atomic_load(number) != value) return true;
-        if (stops && atomic_load(&c->failed)) return false;
-    }
+    for (int i = 0; i < c->spin; i++)
+        if (atomic_load(number) != value || (stops && atomic_load(&c->failed) >= 0)) return;
     pthread_mutex_lock(&c->lock);
-    while (atomic_load(number) == value && !(stops && atomic_load(&c->failed)))
+    while (atomic_load(number) == value && !(stops && atomic_load(&c->failed) >= 0))
         pthread_cond_wait(&c->changed, &c->lock);
     pthread_mutex_unlock(&c->lock);
-    return atomic_load(number) != value;
 }
 
-static kry_status others_failed(void)
+static kry_status wait_for_part(kry_crew *c, const atomic_uint *number, unsigned value)
 {
+    wait_while(c, number, value, true);
+    if (atomic_load(number) != value) return KRY_OK;
     return kry_fail(KRY_ERR_DEVICE, "another device of the team failed");
 }
 
@@ -104,7 +98,7 @@ static kry_status meet(kry_crew *c)
         notify(c);
         return KRY_OK;
     }
-    return wait_while(c, &c->turn, turn, UNTIL_FAILURE) ? KRY_OK : others_failed();
+    return wait_for_part(c, &c->turn, turn);
 }
 
 static kry_status crew_gather(kry_comm *comm, const void *mine, size_t bytes, void *all)
@@ -132,29 +126,33 @@ done:
 /* Only the sender changes `posted`, and only the receiver `taken`. */
 static kry_status crew_post(kry_comm *comm, int to, kry_message *message)
 {
+    kry_status st = KRY_OK;
     kry_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[comm->rank * c->size + to];
     unsigned posted = atomic_load(&box->posted);
 
-    if (!wait_while(c, &box->taken, posted - BOX, UNTIL_FAILURE)) return others_failed();
+    TRY(wait_for_part(c, &box->taken, posted - BOX));
     atomic_store(&message->held, 1);
     box->message[posted % BOX] = message;
     atomic_fetch_add(&box->posted, 1);
     notify(c);
-    return KRY_OK;
+done:
+    return st;
 }
 
 static kry_status crew_take(kry_comm *comm, int from, kry_message **message)
 {
+    kry_status st = KRY_OK;
     kry_crew *c = ((member *)comm)->crew;
     mailbox *box = &c->mail[from * c->size + comm->rank];
     unsigned taken = atomic_load(&box->taken);
 
-    if (!wait_while(c, &box->posted, taken, UNTIL_FAILURE)) return others_failed();
+    TRY(wait_for_part(c, &box->posted, taken));
     *message = box->message[taken % BOX];
     atomic_fetch_add(&box->taken, 1);
     notify(c);
-    return KRY_OK;
+done:
+    return st;
 }
 
 static void crew_release(kry_comm *comm, kry_message *message)
@@ -165,8 +163,7 @@ static void crew_release(kry_comm *comm, kry_message *message)
 
 static kry_status crew_settle(kry_comm *comm, kry_message *message)
 {
-    kry_crew *c = ((member *)comm)->crew;
-    return wait_while(c, &message->held, 1, UNTIL_FAILURE) ? KRY_OK : others_failed();
+    return wait_for_part(((member *)comm)->crew, &message->held, 1);
 }
 
 static void crew_defer(kry_comm *comm, kry_deferred *what)
@@ -203,11 +200,8 @@ static void work(kry_crew *c, int rank)
     }
     m->comm.size = 1;
     in_run = false;
-    if (m->status >= 0) return;
-    pthread_mutex_lock(&c->lock);
-    m->failed_as = ++c->failures;
-    pthread_mutex_unlock(&c->lock);
-    atomic_store(&c->failed, true);
+    int none = -1;
+    if (m->status >= 0 || !atomic_compare_exchange_strong(&c->failed, &none, rank)) return;
     notify(c);
 }
 
@@ -217,7 +211,7 @@ static void *thread_main(void *arg)
     kry_crew *c = m->crew;
 
     for (unsigned run = 0;;) {
-        wait_while(c, &c->run, run, FOR_EVER);
+        wait_while(c, &c->run, run, false);
         if (atomic_load(&c->quit)) return NULL;
         pthread_mutex_lock(&c->lock);
         run = atomic_load(&c->run);
@@ -235,31 +229,26 @@ static void *thread_main(void *arg)
 static kry_status outcome(const struct kry_team *team)
 {
     const kry_crew *c = team->crew;
+    int r = atomic_load(&c->failed);
 
-    for (int r = 0; r < c->members; r++) {
-        const member *m = &c->member[r];
-        if (m->failed_as != 1) continue;
-        bool device = m->status == KRY_ERR_DEVICE || m->status == KRY_ERR_MEMORY ||
-                      m->status == KRY_ERR_BUILD;
-        if (!device) return kry_fail(m->status, "%s", m->error);
-        return kry_fail(m->status, "device %d of %d, '%s': %s", r, c->members,
-                        team->part[r]->info.name, m->error);
-    }
-    return c->member[0].status;
+    if (r < 0) return c->member[0].status;
+    const member *m = &c->member[r];
+    if (m->status != KRY_ERR_DEVICE && m->status != KRY_ERR_MEMORY && m->status != KRY_ERR_BUILD)
+        return kry_fail(m->status, "%s", m->error);
+    return kry_fail(m->status, "device %d of %d, '%s': %s", r, c->members, team->part[r]->info.name,
+                    m->error);
 }
 
 static void start(kry_crew *c, int members, kry_task_of_part *task, void *user)
 {
     pthread_mutex_lock(&c->lock);
     c->task = task, c->user = user, c->members = members;
-    c->failures = 0;
-    atomic_store(&c->failed, false);
+    atomic_store(&c->failed, -1);
     atomic_store(&c->arrived, 0);
     for (int i = 0; i < c->size * c->size; i++) {
         atomic_store(&c->mail[i].posted, 0);
         atomic_store(&c->mail[i].taken, 0);
     }
-    for (int r = 0; r < c->size; r++) c->member[r].status = KRY_OK, c->member[r].failed_as = 0;
     atomic_store(&c->running, (unsigned)members - 1);
     atomic_fetch_add(&c->run, 1);
     pthread_cond_broadcast(&c->changed);
@@ -280,7 +269,7 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     start(c, members, task, user);
     work(c, 0);
     for (unsigned left; (left = atomic_load(&c->running)) > 0;)
-        wait_while(c, &c->running, left, FOR_EVER);
+        wait_while(c, &c->running, left, false);
     release_deferred(c);
     kry_status st = outcome(team);
     atomic_store(&c->occupied, false);

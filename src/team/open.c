@@ -6,17 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 };
-
 typedef struct members {
-    kry_device *device[MOST];
+    kry_device *device[KRY_TEAM_MOST];
     int count;
 } members;
 
 static kry_status add(members *m, cl_device_id id)
 {
     kry_status st = KRY_OK;
-    CHECK(m->count < MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices", (int)MOST);
+    CHECK(m->count < KRY_TEAM_MOST, KRY_ERR_ARGUMENT, "kry_device_open: more than %d devices",
+          (int)KRY_TEAM_MOST);
     TRY(kry_device_open_id(id, &m->device[m->count]));
     m->count++;
 done:
@@ -29,56 +28,47 @@ done:
 typedef struct cut {
     cl_device_id whole;
     int pieces;
-    cl_device_id piece[MOST];
+    cl_device_id piece[KRY_TEAM_MOST];
     struct cut *next;
 } cut;
 
 static cut *cuts;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static kry_status cut_create(cl_device_id id, int pieces, cl_uint units, cut **made)
-{
-    kry_status st = KRY_OK;
-    const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
-                                                 (cl_device_partition_property)units / pieces, 0 };
-    cl_uint count = 0;
-    cut *c = NULL;
-
-    TRY(kry_alloc(1, sizeof *c, &c));
-    c->whole = id;
-    c->pieces = pieces;
-    CHECK(clCreateSubDevices(id, how, MOST, c->piece, &count) == CL_SUCCESS && (int)count >= pieces,
-          KRY_ERR_UNSUPPORTED,
-          "kry_device_open: the device cannot be cut into %d pieces: it has no sub-devices",
-          pieces);
-    c->next = cuts;
-    cuts = *made = c;
-    c = NULL;
-done:
-    free(c);
-    return st;
-}
-
 /* Add the sub-devices of a device that is cut into `pieces` with equally many compute units. */
 static kry_status add_pieces(members *m, cl_device_id id, int pieces)
 {
     kry_status st = KRY_OK;
-    cl_uint units = 0;
+    cl_uint units = 0, count = 0;
     kry_device_info info;
-    cut *c = NULL;
+    cut *c = NULL, *made = NULL;
 
     pthread_mutex_lock(&lock);
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
-    CHECK(pieces >= 1 && pieces <= (int)units && pieces <= MOST, KRY_ERR_ARGUMENT,
+    CHECK(pieces >= 1 && pieces <= (int)units && pieces <= KRY_TEAM_MOST, KRY_ERR_ARGUMENT,
           "kry_device_open: a device of %u compute units cannot be cut into %d", units, pieces);
     TRY(kry_profile_query(id, &info)); /* OpenCL 1.1 has no clCreateSubDevices */
     CHECK(info.opencl >= 120, KRY_ERR_UNSUPPORTED,
           "kry_device_open: '%s' cannot be cut into %d pieces: sub-devices are of OpenCL 1.2",
           info.name, pieces);
     for (c = cuts; c && (c->whole != id || c->pieces != pieces);) c = c->next;
-    if (!c) TRY(cut_create(id, pieces, units, &c));
+    if (!c) {
+        const cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY,
+                                                     (cl_device_partition_property)units / pieces,
+                                                     0 };
+        TRY(kry_alloc(1, sizeof *made, &made));
+        CHECK(clCreateSubDevices(id, how, KRY_TEAM_MOST, made->piece, &count) == CL_SUCCESS &&
+                  (int)count >= pieces,
+              KRY_ERR_UNSUPPORTED,
+              "kry_device_open: '%s' cannot be cut into %d pieces: it has no sub-devices",
+              info.name, pieces);
+        made->whole = id, made->pieces = pieces, made->next = cuts;
+        c = cuts = made;
+        made = NULL;
+    }
     for (int i = 0; i < pieces; i++) TRY(add(m, c->piece[i]));
 done:
+    free(made);
     pthread_mutex_unlock(&lock);
     return st;
 }
@@ -99,7 +89,7 @@ static kry_status add_named(members *m, char *word)
         TRY(kry_device_find(word, &id));
         TRY(add_pieces(m, id, pieces));
     } else if (!strcmp(word, "gpu:all") || !strcmp(word, "cpu:all")) {
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < KRY_TEAM_MOST; i++) {
             snprintf(number, sizeof number, "%.3s:%d", word, i);
             if (i > 0 && kry_device_find(number, &id) < 0) break;
             if (i == 0) TRY(kry_device_find(number, &id));
@@ -115,19 +105,15 @@ done:
 
 static kry_status take_option(const char *word, kry_team_params *params)
 {
-    kry_status st = KRY_OK;
-
-    if (!strcmp(word, "use-all"))
-        params->use_all = true;
-    else if (!strcmp(word, "graph"))
-        params->by_graph = true;
-    else if (!strcmp(word, "reproducible"))
-        params->reproducible = true;
-    else
-        CHECK(false, KRY_ERR_ARGUMENT,
-              "kry_device_open: '%s' is none of use-all, graph, reproducible", word);
-done:
-    return st;
+    bool *option = !strcmp(word, "use-all")        ? &params->use_all
+                   : !strcmp(word, "graph")        ? &params->by_graph
+                   : !strcmp(word, "reproducible") ? &params->reproducible
+                                                   : NULL;
+    if (!option)
+        return kry_fail(KRY_ERR_ARGUMENT,
+                        "kry_device_open: '%s' is none of use-all, graph, reproducible", word);
+    *option = true;
+    return KRY_OK;
 }
 
 static bool is_team(const char *spec)

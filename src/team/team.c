@@ -106,7 +106,8 @@ static kry_status check_parts(kry_device *const *parts, int count)
 {
     kry_status st = KRY_OK;
 
-    CHECK(parts && count >= 1, KRY_ERR_ARGUMENT, "kry_team_create: %d devices", count);
+    CHECK(parts && count >= 1 && count <= KRY_TEAM_MOST, KRY_ERR_ARGUMENT,
+          "kry_team_create: %d devices, not 1 to %d", count, (int)KRY_TEAM_MOST);
     for (int i = 0; i < count; i++) {
         CHECK(parts[i], KRY_ERR_ARGUMENT, "kry_team_create: device %d is NULL", i);
         CHECK(!parts[i]->team && !parts[i]->layout.comm, KRY_ERR_ARGUMENT,
@@ -124,7 +125,7 @@ done:
 }
 
 /* What the parts have together. They have double precision only if all of them do. */
-static void take_info(kry_device *dev, const struct kry_team *team)
+static void take_info(kry_device *dev, struct kry_team *team)
 {
     kry_device_info *info = &dev->info;
     const kry_device_info *first = &team->part[0]->info;
@@ -152,7 +153,7 @@ static void take_info(kry_device *dev, const struct kry_team *team)
 }
 
 /* In reproducible teams all parts sum with groups of one size, whatever was tuned for each. */
-static kry_status take_shapes(const struct kry_team *team)
+static kry_status take_shapes(struct kry_team *team)
 {
     enum { GROUP = 128 }; /* of kry_shape_default */
     kry_status st = KRY_OK;
@@ -196,10 +197,6 @@ static void team_release(kry_device *dev)
         team->part[i]->shape = team->shape[i];
         kry_device_release(&team->part[i]);
     }
-    free(team->shape);
-    free(team->fp64);
-    free(team->share);
-    free(team->part);
     free(team);
 }
 
@@ -224,10 +221,6 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(kry_device_new(&team_driver, &dev));
     TRY(kry_alloc(1, sizeof *dev->team, &dev->team));
     struct kry_team *team = dev->team;
-    TRY(kry_alloc((size_t)count, sizeof *team->part, &team->part));
-    TRY(kry_alloc((size_t)count, sizeof *team->share, &team->share));
-    TRY(kry_alloc((size_t)count, sizeof *team->fp64, &team->fp64));
-    TRY(kry_alloc((size_t)count, sizeof *team->shape, &team->shape));
     for (int i = 0; i < count; i++) {
         team->part[i] = kry_device_retain(parts[i]);
         if (parts[i]->info.cpu_kernels || !parts[i]->info.gpu)

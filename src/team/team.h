@@ -9,16 +9,18 @@
 #include "team/split.h"
 #include <kry/team.h>
 
+enum { KRY_TEAM_MOST = 64 }; /* parts */
+
 struct kry_team {
     int size;
-    kry_device **part;  /* owned */
-    double *share;      /* speed of each part in bytes per second, measured or given */
-    double sum_seconds; /* duration of a sum over all parts, measured */
-    bool use_all;       /* even for small problems */
-    bool by_graph;      /* matrices are split by METIS */
+    kry_device *part[KRY_TEAM_MOST]; /* retained */
+    double share[KRY_TEAM_MOST];     /* speed of each part in bytes per second, measured or given */
+    double sum_seconds;              /* duration of a sum over all parts, measured */
+    bool use_all;                    /* even for small problems */
+    bool by_graph;                   /* matrices are split by METIS */
     bool reproducible;
-    bool *fp64;              /* whether each part had double precision by itself */
-    kry_launch_shape *shape; /* and its launch shape */
+    bool fp64[KRY_TEAM_MOST];              /* whether each part had double precision by itself */
+    kry_launch_shape shape[KRY_TEAM_MOST]; /* and its launch shape */
     kry_split *splits;     /* a list, borrowed: the splits of the vectors and operators there are */
     struct kry_crew *crew; /* owned; crew.c */
 };
