@@ -12,8 +12,8 @@
 // SHARED       r is in local memory: neighbours of the same group read it there, and only what
 //              another group needs is published
 //
-// Each group adds in a fixed tree, and all groups add the partial sums in the same order: n, GROUP
-// and PER decide it. Each then decides alike.
+// Each group adds in a fixed tree, and all groups add the partial sums in the same order, which depends on n,
+// GROUP and PER. So all groups take the same decision.
 //
 // Source: A. T. Chronopoulos, C. W. Gear, s-step iterative methods for symmetric linear systems,
 // J. Comput. Appl. Math. 25 (1989): both dot products of an iteration at once.
@@ -22,8 +22,8 @@
 
 #define TREE (GROUP < 32 ? GROUP : 32) // lanes of the second step
 
-// Every work-item hands in v. The sum of `row` is that of all.
-// A sweep of few lanes over many numbers: two barriers instead of one for each halving.
+// The sum of `row` becomes that of the v of all work-items. Few lanes sum many numbers each: two barriers
+// instead of one for each halving.
 void tree(TOTAL2 v, local TOTAL2 *lane, local TOTAL2 *row)
 {
     int l = get_local_id(0);
@@ -185,8 +185,8 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
     do {
 #pragma unroll
         EACH if (sides[k] & PUBLISH) published[UNKNOWN] = R;
-        // Out of the compiler's sight for a moment: it would keep the addresses of all neighbours,
-        // and push x, p and s out of the registers for them.
+        // `base` goes through local memory: else the compiler keeps the addresses of all neighbours in
+        // registers, and spills x, p and s.
         if (l == 0) first[0] = base;
         resident_wait(&me);
         base = first[0];
@@ -217,8 +217,8 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
             row[l] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        // All work-items find the same scalars: to compute them takes less time than to tell them.
-        // p'A p comes without p: s = A p is conjugate to the p before.
+        // All work-items compute the same scalars: that takes less time than to share them. p'A p needs no
+        // product with p, because s = A p is conjugate to the p before.
         sums = row_sum(row);
         ACC2 dots = VALUES_OF(sums);
         ACC beta_ = gamma > 0 ? dots.x / gamma : 0, next = dots.y - beta_ * beta_ * pq;

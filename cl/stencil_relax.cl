@@ -6,11 +6,17 @@
 
 #if defined(RELAX)
 
-// y := c1 D^-1 b. With `sums` 1, part[group] := the sum of b.b; with 2, the pair (b.y, b.b).
 #define RELAX_PARAMS                                                                         \
     GRID, ACC c1, global const REAL *restrict b, long b0, global REAL *y, long y0, int sums, \
         global TOTAL *restrict part
 
+// part[group] := the squares alone, or both sums
+#define LEAVE_SUMS(products, squares)                                                        \
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(products), SUM_OF(squares)), lane);                \
+    if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;                        \
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
+
+// y := c1 D^-1 b. With `sums` 1, part[group] := the sum of b.b; with 2, the pair (b.y, b.b).
 kernel void stencil_scale(RELAX_PARAMS)
 {
     local TOTAL2 lane[WG];
@@ -29,9 +35,7 @@ kernel void stencil_scale(RELAX_PARAMS)
         ADD_PRODUCT_##K(bb, b_i, b_i);                  \
     }
     SWEEP(GET_NOTHING, SCALE)
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(bb)), lane);
-    if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
+    LEAVE_SUMS(by, bb)
 }
 
 // y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
@@ -64,9 +68,7 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
         }                                                                    \
     }
     SWEEP(GET_RELAXED, RELAX_POINT)
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(squares)), lane);
-    if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;
-    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
+    LEAVE_SUMS(by, squares)
 }
 
 #elif defined(COLOURS)
