@@ -12,22 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The `count` points of a side, as arguments of the kernel stencil_side. */
-typedef struct side {
-    cl_int count, first, across, step, stride;
-} side;
-
-static side side_of(const kry_stencil *A, int axis, bool high)
-{
-    int64_t stride[3] = { 1, A->size[0], A->size[0] * A->size[1] };
-    int u = axis == 0 ? 1 : 0, v = axis == 2 ? 1 : 2; /* the other two axes */
-    return (side){ .count = (cl_int)(A->n / A->size[axis]),
-                   .first = (cl_int)(high ? stride[axis] * (A->size[axis] - 1) : 0),
-                   .across = (cl_int)A->size[u],
-                   .step = (cl_int)stride[u],
-                   .stride = (cl_int)stride[v] };
-}
-
 /* Whether this slab has that side of the grid, and values can be given there. */
 static bool has_side(const kry_stencil *A, int axis, bool high)
 {
@@ -64,9 +48,14 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
     kry_status st = KRY_OK;
     kry_kernel *kernel;
     kry_side kind = high ? A->high[axis] : A->low[axis];
-    const side s = side_of(A, axis, high);
-    const bool stored =
-        A->face[0] && high && kind != KRY_NEUMANN; /* the face holds the weight, too */
+    /* the points of the side: rows along axis u, one after another along axis v */
+    const int64_t strides[3] = { 1, A->size[0], A->size[0] * A->size[1] };
+    const int u = axis == 0 ? 1 : 0, v = axis == 2 ? 1 : 2;
+    const cl_int count = (cl_int)given->n, across = (cl_int)A->size[u];
+    const cl_int first = high ? (cl_int)(strides[axis] * (A->size[axis] - 1)) : 0;
+    const cl_int step = (cl_int)strides[u], stride = (cl_int)strides[v];
+    /* a stored face on the side is weight and coefficient in one */
+    const bool stored = A->face[0] && high && kind != KRY_NEUMANN;
     const cl_mem *k = stored ? &A->face[axis] : kry_stencil_cells(A);
     double weight = stored ? 1 : A->weight[axis];
     const cl_int by_cell = kind != KRY_NEUMANN;
@@ -74,12 +63,12 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
     if (kind == KRY_DIRICHLET_FACE) weight *= 2;
     if (kind == KRY_NEUMANN) weight *= A->spacing[axis];
     kry_scalar w = kry_scalar_of(A->dev, weight);
-    const kry_arg args[] = { ARG(s.count),       ARG(s.first),   ARG(s.across),
-                             ARG(s.step),        ARG(s.stride),  ARG_ACC(A->dev, w),
+    const kry_arg args[] = { ARG(count),         ARG(first),     ARG(across),
+                             ARG(step),          ARG(stride),    ARG_ACC(A->dev, w),
                              ARG(given->buffer), ARG(b->buffer), ARG(b->first),
                              ARG(by_cell),       ARG(*k) };
     TRY(kry_stencil_kernel(A, "stencil", kry_stencil_anywhere(A), "stencil_side", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, s.count), args,
+    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, count), args,
                    COUNT(args) - (A->face[0] ? 0 : 2)));
 done:
     return st;

@@ -24,46 +24,28 @@ typedef struct parts {
     const kry_split *split;
 } parts;
 
-/* The layers of part `rank`, and its neighbours. */
-static kry_slab slab_of(const parts *p, int rank)
-{
-    const kry_split *s = p->split;
-    int last = p->params->size[2] ? 2 : 1, size = s->members;
-    bool wraps = p->params->low[last] == KRY_PERIODIC && size > 1;
-    kry_slab slab = { .all = p->params->size[last] };
-
-    slab.layer = last == 2 ? p->params->size[0] * p->params->size[1] : p->params->size[0];
-    slab.first = s->first[rank] / slab.layer;
-    slab.count = kry_split_rows(s, rank) / slab.layer;
-    slab.low = rank > 0 || wraps, slab.high = rank + 1 < size || wraps;
-    slab.below = (rank + size - 1) % size, slab.above = (rank + 1) % size;
-    slab.layers_below = kry_split_rows(s, slab.below) / slab.layer;
-    return slab;
-}
-
-kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab)
+/* Make the halo of a slab: the last layer of part `below` and the first one of part `above`. Collective. */
+static kry_status make_halo(const parts *p, int below, int above, kry_device *dev, kry_slab *slab)
 {
     kry_status st = KRY_OK;
-    int64_t layer = slab->layer, last = (slab->layers_below - 1) * layer;
-    bool both = slab->low && slab->high, one = both && slab->above == slab->below;
-    bool upside_down = both && slab->above < slab->below; /* ranks ascend */
-    kry_link low = { slab->below, 0, one ? 2 * layer : layer }, high = { slab->above, 0, layer };
-    kry_link want[2];
-    int wants = 0;
+    int64_t layer = slab->layer, last = kry_split_rows(p->split, below) - layer;
+    const bool both = slab->low && slab->high;
+    const bool above_first =
+        !slab->low || (both && above < below); /* links in the order of ranks */
+    const kry_link want[2] = { { above_first ? above : below, 0, layer },
+                               { above_first ? below : above, layer, layer } };
+    const kry_link one = { below, 0, 2 * layer };
+    const bool same = both && above == below;
     int32_t *row = NULL;
 
+    slab->at_low = above_first ? (cl_int)layer : 0;
+    slab->at_high = above_first ? 0 : (cl_int)layer;
     TRY(kry_alloc((size_t)(2 * layer), sizeof *row, &row));
-    if (upside_down)
-        low.first = layer;
-    else if (slab->low)
-        high.first = layer;
-    slab->at_low = (cl_int)low.first, slab->at_high = (cl_int)high.first;
-    for (int64_t i = 0; i < layer && slab->low; i++) row[low.first + i] = (int32_t)(last + i);
-    for (int64_t i = 0; i < layer && slab->high; i++) row[high.first + i] = (int32_t)i;
-    if (upside_down) want[wants++] = high;
-    if (slab->low) want[wants++] = low;
-    if (slab->high && !one && !upside_down) want[wants++] = high;
-    TRY(kry_halo_create(dev, type, want, wants, row, &slab->halo));
+    for (int64_t i = 0; i < layer; i++) {
+        row[slab->at_low + i] = (int32_t)(last + i);
+        row[slab->at_high + i] = (int32_t)i;
+    }
+    TRY(kry_halo_create(dev, p->type, same ? &one : want, both && !same ? 2 : 1, row, &slab->halo));
     slab->numbers = kry_halo_numbers(slab->halo);
 done:
     free(row);
@@ -74,11 +56,20 @@ static kry_status make_part(const void *user, int rank, kry_op **local)
 {
     kry_status st = KRY_OK;
     const parts *p = user;
-    kry_device *dev = p->split->team->part[rank];
-    kry_slab slab = slab_of(p, rank);
+    const kry_split *s = p->split;
+    kry_device *dev = s->team->part[rank];
+    int last = p->params->size[2] ? 2 : 1, size = s->members;
+    bool wraps = p->params->low[last] == KRY_PERIODIC && size > 1;
+    kry_slab slab = { .all = p->params->size[last],
+                      .low = rank > 0 || wraps,
+                      .high = rank + 1 < size || wraps };
 
     *local = NULL;
-    if (slab.low || slab.high) TRY(kry_slab_make_halo(dev, p->type, &slab));
+    slab.layer = last == 2 ? p->params->size[0] * p->params->size[1] : p->params->size[0];
+    slab.first = s->first[rank] / slab.layer;
+    slab.count = kry_split_rows(s, rank) / slab.layer;
+    if (slab.low || slab.high)
+        TRY(make_halo(p, (rank + size - 1) % size, (rank + 1) % size, dev, &slab));
     TRY(kry_stencil_make(dev, p->type, p->params, &slab, NULL, 1, local));
 done:
     return st;

@@ -252,7 +252,8 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->variable = variable;
-    A->lanes = A->dev ? kry_stencil_lanes(A) : 1;
+    A->lanes = !A->dev || A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
+    while (A->size[0] % A->lanes) A->lanes /= 2;
 }
 
 /* A twin without coefficients takes the factor in its weights. */
@@ -333,7 +334,10 @@ static kry_status stencil_twin(void *self, kry_type type, double factor, const d
         TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*twin), A, factor)));
     } else {
         slab.halo = NULL, slab.numbers = slab.face_below = NULL;
-        if (kry_stencil_is_slab(A)) TRY(kry_slab_make_halo(A->dev, type, &slab));
+        if (A->slab.halo) {
+            TRY(kry_halo_like(A->slab.halo, type, &slab.halo));
+            slab.numbers = kry_halo_numbers(slab.halo);
+        }
         TRY(agree(A, kry_stencil_make(A->dev, type, &p, &slab, A, factor, twin)));
     }
     TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));

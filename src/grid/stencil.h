@@ -51,8 +51,6 @@ typedef struct kry_slab {
     cl_int at_low, at_high; /* where its numbers begin in the halo's */
     kry_halo *halo;         /* owned. NULL: all layers are here; or a test fills `numbers` */
     cl_mem numbers;         /* borrowed from the halo */
-    int below, above;       /* that part; not for tests */
-    int64_t layers_below;   /* how many that part has */
     cl_mem face_below;      /* owned: faces between the first layer and the one below; or NULL */
 } kry_slab;
 
@@ -112,8 +110,7 @@ static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
     return A->coefficient ? &A->coefficient : &A->face[0];
 }
 
-/* resident.c: run_cg of kry_op_fused, self is the stencil; and what it keeps. New
- * coefficients in the same buffers need nothing; buffers that change, a release before. */
+/* stencil_persistent.c: the entry of kry_op_fused, and the release of what it keeps. */
 kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
 void kry_stencil_resident_release(kry_stencil *A);
 
@@ -121,17 +118,12 @@ void kry_stencil_resident_release(kry_stencil *A);
  * the grid by kry_stencil.slab. */
 kry_stencil *kry_stencil_of(const kry_op *op);
 
-/* ---- slab.c ---- */
-
 /* The same, but of an operator on a team its first part's. */
 kry_stencil *kry_stencil_of_parts(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
 kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows);
 
-/* The halo of a slab, `type` numbers: the last layer of the part below and the first one of that above.
- * Collective. */
-kry_status kry_slab_make_halo(kry_device *dev, kry_type type, kry_slab *slab);
-/* On a team, split between layers; the parameters have been checked. */
+/* slab.c: kry_stencil_create on a team, split between layers; the parameters have been checked. */
 kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A);
 /* ---- faces.c ---- */
@@ -169,8 +161,6 @@ kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_pa
 
 /* ---- sweep.c ---- */
 
-/* Points that a work-item takes at once from aligned vectors. */
-int kry_stencil_lanes(const kry_stencil *A);
 /* A kernel of <stem>.cl for this grid, with `more` defines. */
 kry_status kry_stencil_kernel(const kry_stencil *A, const char *stem, const char *more,
                               const char *name, kry_kernel **kernel);
@@ -190,7 +180,7 @@ kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_ve
                                 const kry_direction *d, const kry_arg *rest, size_t count,
                                 kry_sum *sum);
 
-/* ---- relax.c ---- */
+/* ---- stencil_relax.c ---- */
 
 /* Entries of the operator's table. */
 kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);

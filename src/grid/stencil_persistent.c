@@ -50,7 +50,6 @@ typedef struct kry_stencil_resident {
  * among few groups. The order is by speed on an H200 (docs/benchmarks.md). No group is larger than
  * 512, so that of 65536 registers each work-item has 128. */
 
-enum { MAX_SHAPES = 12 };
 static const shape gpu_shapes[] = { { 128, 1, 1 }, { 256, 1, 1 },  { 256, 2, 1 }, { 256, 4, 1 },
                                     { 512, 4, 1 }, { 256, 16, 1 }, { 512, 8, 1 } };
 static const shape cpu_shapes[] = { { 16, 1, 1 }, { 32, 2, 1 }, { 64, 4, 1 }, { 64, 16, 1 } };
@@ -61,14 +60,6 @@ static int64_t local_bytes(const kry_stencil *A, shape s)
     int64_t pair = 2 * (int64_t)sizeof(kry_partial), slack = 512;
     return (s.group + 32) * pair + (int64_t)s.shared * s.group * s.per * kry_type_size(A->type) +
            slack;
-}
-
-/* Whether groups of this shape, one per compute unit, can hold the grid. */
-static bool worth_trying(const kry_stencil *A, shape s)
-{
-    const kry_device_info *info = &A->dev->info;
-    return s.group <= info->max_group && local_bytes(A, s) <= info->local_bytes &&
-           (int64_t)s.group * s.per * info->compute_units >= A->n;
 }
 
 /* A shape for experiments, from the tuning file: resident/shape group=256 per-item=2 shared=1 */
@@ -140,6 +131,21 @@ static void defines(const kry_stencil *A, shape s, char *text, size_t size)
                                  kry_ghost(A->high[a]));
 }
 
+static kry_status allocate(const kry_stencil *A, resident *R)
+{
+    kry_status st = KRY_OK;
+    size_t set = 4 * (size_t)R->pitch * kry_type_size(A->type), acc = kry_acc_size(A->dev);
+
+    TRY(kry_buffer_create(A->dev, set, &R->set[0]));
+    TRY(kry_buffer_create(A->dev, set, &R->set[1]));
+    TRY(kry_buffer_create(A->dev, set / 4, &R->published));
+    TRY(kry_buffer_create(A->dev, 2 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
+    TRY(kry_buffer_create(A->dev, OUT_SIZE * acc, &R->out));
+    TRY(kry_alloc(OUT_SIZE, acc, &R->host_out));
+done:
+    return st;
+}
+
 /* Use groups of this shape if enough of them can wait for each other. */
 static kry_status try_shape(const kry_stencil *A, resident *R, shape s)
 {
@@ -162,20 +168,6 @@ done:
     return st;
 }
 
-/* List the shapes that can hold the grid, the fastest first; returns how many. */
-static int candidates(const kry_stencil *A, shape list[MAX_SHAPES])
-{
-    bool gpu = A->dev->info.gpu;
-    const shape *shapes = gpu ? gpu_shapes : cpu_shapes;
-    size_t of = gpu ? COUNT(gpu_shapes) : COUNT(cpu_shapes);
-    int count = 0;
-
-    if (given_shape(A->dev, &list[0])) return 1;
-    for (size_t i = 0; i < of; i++)
-        if (worth_trying(A, shapes[i])) list[count++] = shapes[i];
-    return count;
-}
-
 static void release(kry_device *dev, resident *R)
 {
     if (!R) return;
@@ -195,17 +187,31 @@ void kry_stencil_resident_release(kry_stencil *A)
     A->resident = NULL;
 }
 
-static kry_status allocate(const kry_stencil *A, resident *R)
+/* Whether groups of this shape, one per compute unit, can hold the grid. */
+static bool fits(const kry_stencil *A, shape s)
 {
-    kry_status st = KRY_OK;
-    size_t set = 4 * (size_t)R->pitch * kry_type_size(A->type), acc = kry_acc_size(A->dev);
+    const kry_device_info *info = &A->dev->info;
+    return s.group <= info->max_group && local_bytes(A, s) <= info->local_bytes &&
+           (int64_t)s.group * s.per * info->compute_units >= A->n;
+}
 
-    TRY(kry_buffer_create(A->dev, set, &R->set[0]));
-    TRY(kry_buffer_create(A->dev, set, &R->set[1]));
-    TRY(kry_buffer_create(A->dev, set / 4, &R->published));
-    TRY(kry_buffer_create(A->dev, 2 * KRY_BARRIER_MOST * sizeof(kry_partial), &R->part));
-    TRY(kry_buffer_create(A->dev, OUT_SIZE * acc, &R->out));
-    TRY(kry_alloc(OUT_SIZE, acc, &R->host_out));
+/* Take the first shape that fits and that the device can run. */
+static kry_status choose_shape(const kry_stencil *A, resident *R)
+{
+    const bool gpu = A->dev->info.gpu;
+    const shape *shapes = gpu ? gpu_shapes : cpu_shapes;
+    size_t count = gpu ? COUNT(gpu_shapes) : COUNT(cpu_shapes);
+    kry_status st = KRY_OK, tried = KRY_ERR_UNSUPPORTED;
+    shape given;
+
+    if (given_shape(A->dev, &given)) shapes = &given, count = 1;
+    kry_fail(tried, "%lld unknowns do not fit on the chip", (long long)A->n);
+    for (size_t i = 0; i < count && tried != KRY_OK && tried != KRY_ERR_MEMORY; i++) {
+        if (shapes != &given && !fits(A, shapes[i])) continue;
+        if (!R->host_out) TRY(allocate(A, R));
+        tried = try_shape(A, R, shapes[i]);
+    }
+    st = tried;
 done:
     return st;
 }
@@ -215,23 +221,15 @@ static kry_status prepare(kry_stencil *A)
     enum { LINE = 32 }; /* numbers */
     kry_status st = KRY_OK;
     resident *R = NULL;
-    shape list[MAX_SHAPES];
 
     if (A->resident) {
         CHECK(kry_barrier_groups(A->resident->barrier) > 0, KRY_ERR_UNSUPPORTED,
               "an earlier launch was aborted");
         return KRY_OK;
     }
-    int count = candidates(A, list);
-    CHECK(count, KRY_ERR_UNSUPPORTED, "%lld unknowns do not fit on the chip", (long long)A->n);
     TRY(kry_alloc(1, sizeof *R, &R));
     R->pitch = (cl_int)((A->n + LINE - 1) / LINE * LINE);
-    TRY(allocate(A, R));
-    for (int i = 0; i < count; i++) {
-        st = try_shape(A, R, list[i]);
-        if (st == KRY_OK || st == KRY_ERR_MEMORY) break;
-    }
-    TRY(st);
+    TRY(choose_shape(A, R));
     A->resident = R;
     R = NULL;
 done:

@@ -76,14 +76,6 @@ done:
 
 /* ---- groups ------------------------------------------------------------------------------------ */
 
-int kry_stencil_lanes(const kry_stencil *A)
-{
-    int lanes = kry_vector_width(A->dev, A->type);
-    if (A->dev->info.cpu_kernels) return 1;
-    while (A->size[0] % lanes) lanes /= 2;
-    return lanes;
-}
-
 static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
 /* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the

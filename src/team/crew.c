@@ -23,7 +23,6 @@ typedef struct member {
     kry_comm comm; /* first: the functions of the table get it */
     struct kry_crew *crew;
     pthread_t thread;
-    bool started;
     kry_status status;
     kry_deferred *deferred; /* a list */
     char error[SENTENCE];
@@ -32,6 +31,7 @@ typedef struct member {
 typedef struct kry_crew {
     struct kry_team *team; /* borrowed */
     int size, spin;        /* spin: how often a wait looks before it sleeps */
+    int threads;           /* that have been started */
     member *member;
     mailbox *mail; /* size * size, [from * size + to] */
 
@@ -312,8 +312,7 @@ void kry_crew_release(struct kry_team *team)
     atomic_store(&c->quit, true);
     atomic_fetch_add(&c->run, 1);
     notify(c);
-    for (int r = 1; c->member && r < c->size; r++)
-        if (c->member[r].started) pthread_join(c->member[r].thread, NULL);
+    for (int r = 1; r <= c->threads; r++) pthread_join(c->member[r].thread, NULL);
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->changed);
     free(c->large);
@@ -354,7 +353,7 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
         if (r == 0) continue;
         CHECK(pthread_create(&m->thread, NULL, thread_main, m) == 0, KRY_ERR_MEMORY,
               "kry_team_create: no thread for part %d", r);
-        m->started = true;
+        c->threads++;
     }
 done:
     if (st < 0) kry_crew_release(team);

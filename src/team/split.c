@@ -1,5 +1,6 @@
 /* split.c - cutting the rows of a problem into blocks, one for each part of a team. */
 #include "team/split.h"
+#include "sparse/entries.h"
 #include "sparse/partition.h"
 #include "team/team.h"
 #include <math.h>
@@ -265,4 +266,37 @@ int64_t kry_layout_find_row(const kry_layout *layout, int64_t n, int64_t row)
     for (int64_t i = 0; i < n; i++)
         if (kry_layout_row(layout, i) == row) return i;
     return -1;
+}
+
+/* ---- before there is a team ------------------------------------------------------------------ */
+
+kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col, int parts,
+                           bool by_graph, kry_part_volume *volume)
+{
+    kry_status st = KRY_OK;
+    int32_t *part = NULL;
+    int64_t *first = NULL;
+    const int64_t nnz = row_ptr && n > 0 ? row_ptr[n] : 0;
+    const kry_sparse A = {
+        .rows = n, .cols = n, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
+    };
+
+    CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_team_volume: %lld rows", (long long)n);
+    CHECK(row_ptr && (col || !nnz), KRY_ERR_ARGUMENT, "kry_team_volume: NULL");
+    TRY(kry_entries_check(&(kry_entries){ "kry_team_volume", A, NULL, nnz }));
+    CHECK(parts >= 1, KRY_ERR_ARGUMENT, "kry_team_volume: %d parts", parts);
+    TRY(kry_alloc((size_t)n, sizeof *part, &part));
+    TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
+    if (by_graph) {
+        TRY(kry_partition_by_graph(&A, parts, NULL, part));
+    } else {
+        TRY(kry_partition_by_rows(n, row_ptr, parts, NULL, 1, first));
+        for (int p = 0; p < parts; p++)
+            for (int64_t i = first[p]; i < first[p + 1]; i++) part[i] = p;
+    }
+    TRY(kry_partition_volume(&A, parts, part, volume));
+done:
+    free(first);
+    free(part);
+    return st;
 }
