@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What may stand behind a word's "=" or ":". */
+/* What may follow a word's "=" or ":". */
 typedef enum kry_word_kind {
     KRY_WORD_PLAIN,  /* nothing */
     KRY_WORD_CHOICE, /* one of the words that `form` lists */
@@ -26,11 +26,11 @@ typedef enum kry_word_kind {
 typedef struct kry_word {
     const char *name; /* "rtol", "block-jacobi" */
     kry_word_kind kind;
-    const char *form;    /* as one writes it: "rtol=T", "block-jacobi[:ROWS]"; brackets: or not */
+    const char *form; /* how it is written: "rtol=T", "block-jacobi[:ROWS]"; brackets: optional */
     const char *meaning; /* one line */
 } kry_word;
 
-/* The i-th word, from 0; NULL: there are no more. */
+/* The i-th word, from 0; NULL behind the last one. */
 KRY_API const kry_word *kry_solver_word(int i);    /* of kry_solver_create */
 KRY_API const kry_word *kry_precond_word(int i);   /* of kry_precond_create, and precond= */
 KRY_API const kry_word *kry_deflation_word(int i); /* of kry_deflation_parse, and deflation= */

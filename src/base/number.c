@@ -115,7 +115,7 @@ static bool is_digit(const char *at, const char *end)
     return at < end && (unsigned char)(*at - '0') < 10;
 }
 
-/* Digits before or behind the point. Beyond WORD_DIGITS the value wraps, and count tells. */
+/* Read the digits before or behind the point. With more than WORD_DIGITS of them (count) d->digits wraps. */
 static const char *read_digits(const char *at, const char *end, decimal *d, bool fraction)
 {
     const char *first = at, *significant;
@@ -149,7 +149,7 @@ static const char *read_decimal(const char *at, const char *end, decimal *d)
     return at;
 }
 
-/* strtod in the C locale, on a copy that ends with the number. */
+/* Call strtod in the C locale on a copy that ends with the number. */
 static bool by_strtod(const char *at, const char *stop, double *value)
 {
     char small[64], *text = small, *end = NULL;
@@ -181,7 +181,7 @@ static uint64_t multiply(uint64_t a, uint64_t b, uint64_t *low)
     return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/* w 10^q rounded, for w > 0 and q of the table. */
+/* Round w 10^q to the nearest double, for w > 0 and q of the table. */
 static double round_product(uint64_t w, int q)
 {
     int zeros = __builtin_clzll(w);

@@ -6,8 +6,7 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-/* The numbers of faces, read back from the device; NULL: there are none. All NULL: one weight for
- * each axis. */
+/* Coefficients and faces, read back from the device. All NULL: each axis has one weight. */
 typedef struct faces {
     void *cell, *axis[3], *below;
     bool whole; /* rows of the whole grid, with the columns that are on other parts */
@@ -62,14 +61,14 @@ static void add(row *r, int64_t col, double value)
     r->val[at] += value;
 }
 
-/* The number of the cell below or above, which is on another part. */
+/* The number in the whole grid of the cell below or above, which is on another part. */
 static int64_t beyond(const kry_stencil *A, int64_t i, bool high)
 {
     int64_t n = A->slab.layer * A->slab.all;
     return (i + (high ? A->slab.layer : n - A->slab.layer)) % n;
 }
 
-/* One face of cell i, which is at coordinate `at` of the axis, of the row of cell base + i. */
+/* Add one face of cell i, at coordinate `at` of the axis, to the row of cell base + i of the whole grid. */
 static void add_face(const kry_stencil *A, const faces *f, int64_t i, int64_t base, int axis,
                      int64_t at, int64_t stride, bool high, row *r)
 {

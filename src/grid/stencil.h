@@ -10,7 +10,7 @@
 #include "sparse/sparse.h"
 #include <kry/stencil.h>
 
-/* A kernel and how its sweep is launched: see GRID in cl/sweep.clh. */
+/* A kernel, and how it is launched to go over the grid: see GRID in cl/sweep.clh. */
 typedef struct kry_sweep {
     kry_kernel *kernel;
     cl_int work, length, width;
@@ -41,15 +41,15 @@ enum {
     KRY_SWEEPS
 };
 
-/* Consecutive layers of a grid, along its last axis. Not all of them: the others are on other parts
- * of a team, and the numbers of those next to these come by a halo. */
+/* The layers of a grid, along its last axis, that one part of a team has. A halo brings the numbers of the
+ * layers next to them. */
 typedef struct kry_slab {
-    int64_t first, count;   /* the layers that are here */
-    int64_t all;            /* of the grid */
-    int64_t layer;          /* unknowns of one */
+    int64_t first, count;   /* the layers of this part */
+    int64_t all;            /* layers of the whole grid */
+    int64_t layer;          /* unknowns of a layer */
     bool low, high;         /* the layer below, above is on another part */
-    cl_int at_low, at_high; /* where its numbers begin in the halo's */
-    kry_halo *halo;         /* owned. NULL: all layers are here; or a test fills `numbers` */
+    cl_int at_low, at_high; /* where its numbers begin in `numbers` */
+    kry_halo *halo;         /* owned. NULL: this part has all layers; or a test fills `numbers` */
     cl_mem numbers;         /* borrowed from the halo */
     cl_mem face_below;      /* owned: faces between the first layer and the one below; or NULL */
 } kry_slab;
@@ -58,9 +58,8 @@ typedef struct kry_slab {
  * Row i of A is  sum over axes  f_low (x_i - x_low) + f_high (x_i - x_high).
  *
  * Constant coefficient: f = weight[axis]. Else face[axis][i] is f between cell i and its upper
- * neighbour (the wrapped one on a periodic axis; at any other high side that of the side: weight *
- * k_i, or what was given; nothing is made of it if Neumann). At a low side with given values
- * f = weight * coefficient[i].
+ * neighbour (the wrapped one on a periodic axis). At other high sides it is f of the side, weight * k_i or
+ * the face that was given; not used if Neumann. At low sides with given values f = weight * coefficient[i].
  * A neighbour outside the grid is the ghost  g x_i  with g = kry_ghost(side), wrapped if periodic.
  */
 typedef struct kry_stencil {
@@ -72,10 +71,11 @@ typedef struct kry_stencil {
     double spacing[3], diffusion[3];
     kry_side low[3], high[3]; /* of the whole grid */
     kry_slab slab;
-    cl_mem coefficient; /* n numbers of `type`; NULL: constant, or faces were given without. Behind
-                           them those of a layer above that is not here */
+    cl_mem
+        coefficient; /* n numbers of `type`, and those of the layer above if it is on another part;
+                           NULL: constant, or only faces were given */
     cl_mem face[3]; /* n numbers of `type` for each axis, and room for that layer; NULL: constant */
-    bool faces_given; /* and not made from coefficients */
+    bool faces_given; /* by the caller; else made from coefficients */
     bool variable;    /* there are coefficients or faces */
     bool singular;    /* the whole grid maps constants to zero */
     int lanes;        /* points that a work-item takes at once from aligned vectors */
@@ -104,7 +104,7 @@ static inline bool kry_stencil_wraps(const kry_stencil *A, int axis)
     return A->low[axis] == KRY_PERIODIC && !(axis == A->axes - 1 && kry_stencil_is_slab(A));
 }
 
-/* What kernels with faces take for coefficients; read at low sides with given values only. */
+/* The argument `kappa` of kernels with faces, which they read at low sides with given values only. */
 static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
 {
     return A->coefficient ? &A->coefficient : &A->face[0];
@@ -114,11 +114,10 @@ static inline const cl_mem *kry_stencil_cells(const kry_stencil *A)
 kry_status kry_stencil_run_cg(void *self, kry_cg_run *run);
 void kry_stencil_resident_release(kry_stencil *A);
 
-/* The stencil behind an operator, or NULL. On a part of a team: its slab, which knows the rest of
- * the grid by kry_stencil.slab. */
+/* The stencil of an operator, on a part of a team that of its slab; NULL: it is no stencil. */
 kry_stencil *kry_stencil_of(const kry_op *op);
 
-/* The same, but of an operator on a team its first part's. */
+/* The same, and the stencil of the first part for an operator on a team. */
 kry_stencil *kry_stencil_of_parts(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
 kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows);
@@ -128,19 +127,20 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
                                     const kry_stencil_params *params, kry_op **A);
 /* ---- faces.c ---- */
 
-/* What is wrong with the coefficients and faces of `params`, but for their numbers. */
+/* Check which coefficients and faces are given, not their numbers. */
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
-/* The buffers of coefficients and faces, where `params` has any, and their numbers. Waits. */
+/* Make the buffers of coefficients and faces, where `params` has any, and fill them. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
 /* Whether the coefficients and faces of params would do. */
 kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
                                      const kry_stencil_params *params);
-/* New numbers for kry_op_update, of the whole grid, in buffers that take the place of the old ones.
- * On failure nothing has changed. Waits. Collective. */
+/* Take the numbers that kry_op_update got, of the whole grid. On failure nothing has changed. Waits.
+ * Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 
-/* Those of another stencil of the same grid, times factor, but for face_below. Waits. */
+/* Copy the coefficients and faces of another stencil of the same grid, times factor, but not face_below.
+ * Waits. */
 kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);
 /* Get face_below from the part below. Collective. */
 kry_status kry_stencil_share_faces(kry_stencil *A);
@@ -174,8 +174,8 @@ kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, 
 /* Enqueue a kernel whose arguments are the grid and `rest`, at most 18. */
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count);
-/* Launch a sweep that meets x, or (x NULL) the direction d, also on neighbouring parts: what they
- * have travels while layers that do not need it are swept. sum: left behind by it; or NULL. */
+/* Launch a sweep over x, or (x NULL) over the direction d. On a slab the neighbours' layers travel while the
+ * layers that do not need them are swept. sum: what the sweep leaves behind; or NULL. */
 kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
                                 const kry_direction *d, const kry_arg *rest, size_t count,
                                 kry_sum *sum);
@@ -187,7 +187,7 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
 kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
                                     kry_vec *x);
 
-/* The entry that all of the diagonal has in common, 0 if there is none. */
+/* The number that all entries of the diagonal are, 0 if they differ. */
 double kry_stencil_diagonal_entry(const kry_stencil *A);
 
 /* y := alpha M x + beta y with M = K' D^-1 K, K = I - L D^-1, L the strict lower triangle. */
@@ -195,7 +195,7 @@ typedef struct kry_incomplete {
     double alpha, beta;
     const kry_vec *inverse; /* D^-1; not read where the diagonal is one number */
 } kry_incomplete;
-/* With sum: the pair (x.y, x.x), of alpha = 1, beta = 0. x NULL: get ready, and no more. */
+/* sum: NULL, or for alpha = 1, beta = 0 the pair (x.y, x.x). x NULL: only compile. */
 kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, const kry_vec *x,
                                   kry_vec *y, kry_sum *sum);
 

@@ -9,7 +9,7 @@
 
 /* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
 
-/* A buffer for an argument that the kernel will not use. */
+/* A vector for an argument that the kernel does not use. */
 static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
 
 kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)

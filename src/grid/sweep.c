@@ -10,7 +10,7 @@ enum { GRID_ARGS = 21, REST = 18 };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* What the ghosts of a side are to the kernels; where layers of another part are, not of interest. */
+/* The define of a side: its ghost, or 2 if it wraps. Where another part goes on it is not used. */
 static int ghost_define(const kry_stencil *A, int axis, bool high)
 {
     kry_side side = high ? A->high[axis] : A->low[axis];
@@ -78,8 +78,8 @@ done:
 
 static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
-/* The most work-items in a row of a tile that are not mostly beyond its end: rows share more the
- * more of them a tile has, but a load wants to be whole. */
+/* The work-items in a row of a tile: at most 32, so that a tile has many rows, which share points; and not
+ * more than half of them beyond the end of the grid. */
 static int tile_width(const kry_stencil *A, int lanes)
 {
     int group = kry_group_size(A->dev), width = 1;
@@ -88,8 +88,8 @@ static int tile_width(const kry_stencil *A, int lanes)
     return width;
 }
 
-/* Points in a column: long ones read less twice. Where `count` columns, or tiles of them, are not
- * what fits on the device at once, or nearly a multiple of it, they are cut. */
+/* Choose how many points a column has: longer columns read fewer points twice. If `count` columns, or tiles
+ * of them, are not nearly a multiple of the number that fits on the device at once, cut them. */
 static void cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
 {
     enum { SHORTEST = 4, WAVES = 4 };
@@ -108,8 +108,8 @@ static void cut_columns(kry_sweep *s, int64_t last, int64_t count, int64_t fit)
     s->work = (cl_int)(count * pieces_of(last, s->length));
 }
 
-/* Over `last` layers, each of them a piece if they are `apart`, with those groups that fit on the
- * device at once; kernel, lanes and heavy are those of `like`. */
+/* Plan a sweep over `last` layers with the groups that fit on the device at once. apart: each layer is a
+ * piece. kernel, lanes and heavy are those of `like`. */
 static kry_sweep plan(const kry_stencil *A, const kry_sweep *like, int64_t last, bool apart)
 {
     /* Registers: up to 40 in a product, up to 80 in a step, of which NVIDIA's multiprocessors have
@@ -147,7 +147,7 @@ kry_sweep kry_stencil_plan(const kry_stencil *A, kry_kernel *kernel, int lanes, 
                 false);
 }
 
-/* The same of the layers that need no halo. */
+/* The layers that need no halo. */
 static kry_sweep plan_inner(const kry_stencil *A, const kry_sweep *all)
 {
     const kry_slab *l = &A->slab;
@@ -159,7 +159,7 @@ static kry_sweep plan_inner(const kry_stencil *A, const kry_sweep *all)
     return s;
 }
 
-/* And of the one or two that do. */
+/* The one or two layers that do. */
 static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
 {
     const kry_slab *l = &A->slab;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of a file in `type`; *out is val itself for double, else a new array in *owned. */
+/* Convert the numbers of a file to `type`. *out is val itself for double, else a new array in *owned. */
 static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, const double *val,
                           int64_t count, const void **out, float **owned)
 {
@@ -28,8 +28,8 @@ done:
     return st;
 }
 
-/* The places of an array file's numbers: column after column, of a symmetric one the lower
- * triangle, of a skew one what lies below the diagonal. */
+/* Make the rows and columns of an array file's numbers: column after column; of a symmetric file the lower
+ * triangle, of a skew-symmetric one the entries below the diagonal. */
 static kry_status array_places(const kry_mtx *mtx, int32_t **row, int32_t **col)
 {
     kry_status st = KRY_OK;
@@ -79,7 +79,7 @@ done:
     return st;
 }
 
-/* A coordinate file as a dense block, what is not given being zero. */
+/* Make a dense block from a coordinate file; the other entries are zero. */
 static kry_status scatter(const kry_mtx *mtx, double **block)
 {
     kry_status st = KRY_OK;

@@ -53,7 +53,7 @@ typedef struct parser {
 #define AT(p)    (p)->source.name, (long long)(p)->source.line
 #define AFTER(p) (p)->source.name, (long long)(p)->source.line + 1
 
-/* One of `count` words; its number goes to *which. */
+/* Read one of `count` words; its number goes to *which. */
 static kry_status choose_word(parser *p, const char **at, const char *end, const char *what,
                               const char *const *words, int count, int *which)
 {
@@ -162,8 +162,8 @@ done:
     return st;
 }
 
-/* Room for one entry more: twice as much each time, never more than the header promises, so that
- * a header alone cannot ask for memory. */
+/* Make room for one entry more. The arrays double, up to the number of entries in the header, so that a
+ * wrong header alone cannot ask for much memory. */
 static kry_status make_room(parser *p)
 {
     kry_status st = KRY_OK;

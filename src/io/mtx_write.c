@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* The fewest of 15, 16 or 17 digits that read back to the bit. In a locale with a decimal comma
- * the comma becomes a point. */
+/* Print with the fewest of 15, 16 or 17 digits that read back to the bit. In a locale with a decimal
+ * comma the comma becomes a point. */
 static int print_double(char *text, size_t size, double value)
 {
     int length = 0;
@@ -22,7 +22,7 @@ static int print_double(char *text, size_t size, double value)
     return length;
 }
 
-/* Nothing but files: devices and pipes stay. */
+/* Remove a file, but no device and no pipe. */
 static void remove_file(const char *path)
 {
     struct stat info;
@@ -64,7 +64,7 @@ static bool put_entry(gzFile file, const kry_mtx *m, int64_t e)
     return gzwrite(file, line, (unsigned)at) == at;
 }
 
-/* What could not be read back is not written: of the kind, */
+/* Refuse a header that kry_mtx_read would refuse. */
 static kry_status check_kind(const kry_mtx *m)
 {
     kry_status st = KRY_OK;
@@ -81,7 +81,7 @@ done:
     return st;
 }
 
-/* and of the entries. */
+/* Refuse entries that kry_mtx_read would refuse. */
 static kry_status check_entries(const kry_mtx *m)
 {
     kry_status st = KRY_OK;
