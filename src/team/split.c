@@ -280,11 +280,10 @@ kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col
     const kry_sparse A = {
         .rows = n, .cols = n, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
     };
-    const kry_entries given = { "kry_team_volume", A, NULL, nnz };
 
     CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_team_volume: %lld rows", (long long)n);
     CHECK(row_ptr && (col || !nnz), KRY_ERR_ARGUMENT, "kry_team_volume: NULL");
-    TRY(kry_entries_check(&given));
+    TRY(kry_entries_check(&(kry_entries){ "kry_team_volume", A, NULL, nnz }));
     CHECK(parts >= 1, KRY_ERR_ARGUMENT, "kry_team_volume: %d parts", parts);
     TRY(kry_alloc((size_t)n, sizeof *part, &part));
     TRY(kry_alloc((size_t)parts + 1, sizeof *first, &first));
