@@ -143,16 +143,16 @@ static void fault__every_request_of_a_warm_device(void **state)
     assert_int_equal(dev->refs, 1);
 }
 
-/* The same with a device of its own for each k, so that opening it and compiling fail, too. What
- * only saves time (the cache on disk) may fail unnoticed. */
+/* The same with a device of its own for each k, a sample of them, so that opening it and compiling fail,
+ * too. What only saves time (the cache on disk) may fail unnoticed. */
 static void fault__every_request_of_a_new_device(void **state)
 {
     (void)state;
     bool reached = true;
-    int k = 0;
-    for (; reached; k += small_run() ? 7 : 1) {
+    int64_t k = random_below(every(7));
+    for (; reached; k += every(7)) {
         kry_device *dev = POISONED(kry_device);
-        kry_test_fail_at = k;
+        kry_test_fail_at = (int)k;
         kry_status st = kry_device_open(NULL, &dev);
         int left = kry_test_fail_at;
         kry_test_fail_at = -1;
@@ -168,7 +168,7 @@ static void fault__every_request_of_a_new_device(void **state)
         kry_device_release(&dev);
         assert_null(dev);
     }
-    print_message("# %d requests\n", k);
+    print_message("# %lld requests\n", (long long)k);
 }
 
 /* ---- in the background: requests are the caller's and the queues' threads' ---- */
@@ -405,10 +405,10 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
         bool reached = true, flux = f == KRY_FORMAT_COUNT;
         const kry_matrix_params *p = flux ? KRY_MATRIX(.format = KRY_FORMAT_SELL, .form = KRY_FLUX)
                                           : KRY_MATRIX(.format = f);
-        for (int k = 0; reached; k++) {
+        for (int64_t k = random_below(every(3)); reached; k += every(3)) {
             kry_device *dev;
             OK(kry_device_open(NULL, &dev));
-            check_widening(dev, p, k, &reached);
+            check_widening(dev, p, (int)k, &reached);
             assert_int_equal(dev->refs, 1);
             kry_device_release(&dev);
         }
