@@ -324,9 +324,7 @@ static void jacobi_create__no_memory(void **state)
         for (int side = 0; side < SIDES; side++) of.side[side] = b.side[side];
         for (int k = 0; st == KRY_ERR_MEMORY; k++) {
             int refs = device()->refs;
-            kry_test_fail_at = k;
-            st = jacobi_create(device(), KRY_F32, some[i], &of, &J);
-            kry_test_fail_at = -1;
+            st = FAILING(k, jacobi_create(device(), KRY_F32, some[i], &of, &J));
             if (st < 0) assert_null(J);
             if (st < 0) assert_int_equal(device()->refs, refs);
         }

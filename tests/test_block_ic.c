@@ -590,16 +590,13 @@ static void create__no_memory(void **state)
     kry_op *of[] = { grid_op(&g, type, NULL), op_of(type, shapes[3].n, a) };
 
     for (size_t i = 0; i < COUNT(of); i++) {
-        bool reached = true;
-        for (int k = 0; reached; k++) {
+        EACH_REQUEST(k)
+        {
             kry_op *M = of[i];
             int refs = device()->refs;
-            kry_test_fail_at = k;
-            kry_status st = kry_block_ic_create(of[i], NULL, &M);
-            reached = kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
-            assert_int_equal(st, reached ? KRY_ERR_MEMORY : KRY_OK);
-            assert_true(reached == !M);
+            kry_status st = FAILING(k, kry_block_ic_create(of[i], NULL, &M));
+            assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+            assert_true(request_failed == !M);
             kry_op_release(&M);
             assert_int_equal(device()->refs, refs);
         }

@@ -39,7 +39,7 @@ static void times(const chain *c, const long double *x, long double *y)
 
 static double residual_of(const chain *c, const double *x)
 {
-    long double at[MOST], y[MOST], sum = 0;
+    long double at[MOST] = { 0 }, y[MOST], sum = 0;
     for (int64_t i = 0; i < c->n; i++) at[i] = x[i];
     times(c, at, y);
     for (int64_t i = 0; i < c->n; i++) sum += (c->b[i] - y[i]) * (c->b[i] - y[i]);

@@ -39,6 +39,9 @@ typedef struct session {
 /* Poison, so that an output that is not set to NULL shows. */
 #define POISONED(type) ((type *)(uintptr_t)0x10)
 
+/* Request k failed, and the call says so or goes on without what only saves time; or there was none. */
+#define SAYS_SO(st) assert_true((st) == KRY_OK || (request_failed && (st) == KRY_ERR_MEMORY))
+
 /* A step that fails has set its output to NULL. */
 #define STEP(call, output)       \
     do {                         \
@@ -105,10 +108,8 @@ static bool fails_cleanly(kry_device *dev, int k)
     session s;
     int refs = dev->refs;
 
-    kry_test_fail_at = k;
-    kry_status st = session_run(dev, &s);
-    bool reached = kry_test_fail_at < 0;
-    kry_test_fail_at = -1;
+    kry_status st = FAILING(k, session_run(dev, &s));
+    const bool reached = request_failed;
     if (st < 0 && st != KRY_ERR_MEMORY)
         fail_msg("request %d: '%s' (%s) instead of out of memory", k, kry_status_text(st),
                  kry_last_error());
@@ -143,16 +144,16 @@ static void fault__every_request_of_a_warm_device(void **state)
     assert_int_equal(dev->refs, 1);
 }
 
-/* The same with a device of its own for each k, so that opening it and compiling fail, too. What
- * only saves time (the cache on disk) may fail unnoticed. */
+/* The same with a device of its own for each k, a sample of them, so that opening it and compiling fail,
+ * too. What only saves time (the cache on disk) may fail unnoticed. */
 static void fault__every_request_of_a_new_device(void **state)
 {
     (void)state;
     bool reached = true;
-    int k = 0;
-    for (; reached; k += small_run() ? 7 : 1) {
+    int64_t k = random_below(every(7));
+    for (; reached; k += every(7)) {
         kry_device *dev = POISONED(kry_device);
-        kry_test_fail_at = k;
+        kry_test_fail_at = (int)k;
         kry_status st = kry_device_open(NULL, &dev);
         int left = kry_test_fail_at;
         kry_test_fail_at = -1;
@@ -168,7 +169,7 @@ static void fault__every_request_of_a_new_device(void **state)
         kry_device_release(&dev);
         assert_null(dev);
     }
-    print_message("# %d requests\n", k);
+    print_message("# %lld requests\n", (long long)k);
 }
 
 /* ---- in the background: requests are the caller's and the queues' threads' ---- */
@@ -226,10 +227,8 @@ static void fault__every_request_in_the_background(void **state)
     const int refs = dev[0]->refs;
     OK(background_run(dev, A));
     for (; reached; k += small_run() ? 7 : 1) {
-        kry_test_fail_at = k;
-        kry_status st = background_run(dev, A);
-        reached = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
+        kry_status st = FAILING(k, background_run(dev, A));
+        reached = request_failed;
         if (st < 0 && st != KRY_ERR_MEMORY)
             fail_msg("request %d: '%s' (%s) instead of out of memory", k, kry_status_text(st),
                      kry_last_error());
@@ -246,14 +245,12 @@ static void fault__every_request_in_the_background(void **state)
 static void device_list__fails(void **state)
 {
     (void)state;
-    for (int k = 0;; k++) {
+    EACH_REQUEST(k)
+    {
         kry_device_info *info = POISONED(kry_device_info);
         int count = 7;
-        kry_test_fail_at = k;
-        kry_status st = kry_device_list(&info, &count);
-        bool reached = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
-        if (!reached) {
+        kry_status st = FAILING(k, kry_device_list(&info, &count));
+        if (!request_failed) {
             OK(st);
             free(info);
             break;
@@ -281,16 +278,13 @@ static void update__failure_keeps_the_old_values(void **state)
     OK(kry_vec_read(y, before));
     for (int64_t k = 0; k < row_ptr[N]; k++) next[k] = 2 * val[k];
     OK(kry_op_update(A, next));
-    for (int k = 0;; k++) {
-        kry_test_fail_at = k;
-        kry_status st = kry_op_update(M, NULL);
-        bool reached = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, kry_op_update(M, NULL));
         OK(kry_op_apply(M, 1, x, 0, y));
         OK(kry_vec_read(y, after));
         for (int i = 0; i < N; i++) assert_true(after[i] == (st < 0 ? 1 : 0.5f) * before[i]);
-        if (!reached) break;
-        assert_int_equal(st, KRY_ERR_MEMORY);
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
     }
     kry_vec_release(&x);
     kry_vec_release(&y);
@@ -339,10 +333,8 @@ static bool stored_fails_cleanly(kry_device *dev, kry_format format, kry_form fo
     stored s;
     int refs = dev->refs;
 
-    kry_test_fail_at = k;
-    kry_status st = stored_run(dev, format, form, &s);
-    bool reached = k >= 0 && kry_test_fail_at < 0;
-    kry_test_fail_at = -1;
+    kry_status st = FAILING(k, stored_run(dev, format, form, &s));
+    const bool reached = k >= 0 && request_failed;
     if (st < 0 && (st != KRY_ERR_MEMORY || !reached))
         fail_msg("%s, request %d: %s", kry_format_name(format), k, kry_last_error());
     kry_sum_release(&s.sum);
@@ -369,7 +361,7 @@ static void fault__every_request_of_every_format(void **state)
 
 /* Numbers that need double where single was enough: either all of it happens or nothing does, on a
  * device that has yet to compile for them, too. */
-static void check_widening(kry_device *dev, const kry_matrix_params *p, int k, bool *reached)
+static void check_widening(kry_device *dev, const kry_matrix_params *p, int64_t k)
 {
     static double narrow[3 * N], wide[3 * N];
     double y[N];
@@ -381,11 +373,8 @@ static void check_widening(kry_device *dev, const kry_matrix_params *p, int k, b
     OK(kry_vec_create(dev, KRY_F64, N, 1, &x));
     OK(kry_vec_create(dev, KRY_F64, N, 1, &Ax));
     OK(kry_vec_fill(x, 3));
-    kry_test_fail_at = k;
-    kry_status st = kry_op_update(A, wide);
-    *reached = kry_test_fail_at < 0;
-    kry_test_fail_at = -1;
-    assert_true(st == KRY_OK || (*reached && st == KRY_ERR_MEMORY));
+    kry_status st = FAILING(k, kry_op_update(A, wide));
+    SAYS_SO(st);
     OK(kry_op_apply(A, 1, x, 0, Ax));
     OK(kry_vec_read(Ax, y));
     for (int i = 0; i < N; i++) { /* rows 3 -1, -1 4 -1 and so on, times 3 or 1 */
@@ -402,16 +391,18 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
     (void)state;
     if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
     for (kry_format f = KRY_FORMAT_CSR; f <= KRY_FORMAT_COUNT; f++) {
-        bool reached = true, flux = f == KRY_FORMAT_COUNT;
+        const bool flux = f == KRY_FORMAT_COUNT;
+        int64_t k = random_below(every(3));
         const kry_matrix_params *p = flux ? KRY_MATRIX(.format = KRY_FORMAT_SELL, .form = KRY_FLUX)
                                           : KRY_MATRIX(.format = f);
-        for (int k = 0; reached; k++) {
+        do {
             kry_device *dev;
             OK(kry_device_open(NULL, &dev));
-            check_widening(dev, p, k, &reached);
+            check_widening(dev, p, k);
             assert_int_equal(dev->refs, 1);
             kry_device_release(&dev);
-        }
+            k += every(3);
+        } while (request_failed);
     }
 }
 
@@ -472,23 +463,21 @@ static void fault__every_request_of_relaxations(void **state)
 {
     (void)state;
     kry_device *dev = device();
-    bool reached = true;
     relaxed s;
-    int k = 0;
+    int all = 0;
 
     OK(relaxed_run(dev, &s)); /* compiles */
     relaxed_end(&s);
-    for (; reached; k++) {
-        kry_test_fail_at = k;
-        kry_status st = relaxed_run(dev, &s);
-        reached = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
-        assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, relaxed_run(dev, &s));
+        SAYS_SO(st);
         relaxed_end(&s);
         assert_int_equal(dev->refs, 1);
+        all++;
     }
-    assert_in_range(k, 60, 100000);
-    print_message("# %d requests\n", k);
+    assert_in_range(all, 60, 100000);
+    print_message("# %d requests\n", all);
 }
 
 /* ---- preconditioners that take a matrix apart on the host: made, given new values, applied ------ */
@@ -526,15 +515,13 @@ static void fault__every_request_of_preconditioners(void **state)
     OK(kry_vec_fill(b, 1));
     const int refs = device()->refs;
     for (size_t i = 0; i < 2 * COUNT(names); i++) {
-        bool reached = true;
         OK(precond_run(A[i % 2], names[i / 2], b, z)); /* compiles */
-        for (int k = 0; reached; k++, all++) {
-            kry_test_fail_at = k;
-            kry_status st = precond_run(A[i % 2], names[i / 2], b, z);
-            reached = kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
-            assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+        EACH_REQUEST(k)
+        {
+            kry_status st = FAILING(k, precond_run(A[i % 2], names[i / 2], b, z));
+            SAYS_SO(st);
             assert_int_equal(device()->refs, refs);
+            all++;
         }
     }
     assert_in_range(all, 100, 100000);
@@ -573,14 +560,11 @@ static void fault__every_request_of_a_narrow_preconditioner(void **state)
     OK(kry_vec_fill(b, 1));
     const int refs = device()->refs;
     for (int i = 0; i < 2; i++) {
-        bool reached = true;
         OK(narrow_run(M[i], b, z)); /* compiles */
-        for (int k = 0; reached; k++) {
-            kry_test_fail_at = k;
-            kry_status st = narrow_run(M[i], b, z);
-            reached = kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
-            assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+        EACH_REQUEST(k)
+        {
+            kry_status st = FAILING(k, narrow_run(M[i], b, z));
+            SAYS_SO(st);
             assert_int_equal(device()->refs, refs);
         }
     }
@@ -629,16 +613,14 @@ static void fault__every_request_of_mixed_precision(void **state)
     const int refs = device()->refs;
     int all = 0;
     for (size_t i = 0; i < 2 * COUNT(words); i++) {
-        bool reached = true;
         if (!fp64 && i % 2 == 0) continue;
         (void)mixed_run(i % 2, words[i / 2]); /* compiles */
-        for (int k = 0; reached; k++, all++) {
-            kry_test_fail_at = k;
-            kry_status st = mixed_run(i % 2, words[i / 2]);
-            reached = kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
-            assert_true(reached ? st == KRY_ERR_MEMORY || st >= 0 : st >= 0);
+        EACH_REQUEST(k)
+        {
+            kry_status st = FAILING(k, mixed_run(i % 2, words[i / 2]));
+            assert_true(st >= 0 || (request_failed && st == KRY_ERR_MEMORY));
             assert_int_equal(device()->refs, refs);
+            all++;
         }
     }
     assert_in_range(all, 100, 100000);
@@ -697,24 +679,22 @@ static void fault__every_request_of_dense_matrices(void **state)
 {
     (void)state;
     kry_device *dev = device();
-    bool reached = true;
     dense s;
-    int k = 0;
+    int all = 0;
 
     OK(dense_run(dev, &s)); /* compiles */
     dense_end(&s);
-    for (; reached; k++) {
-        kry_test_fail_at = k;
-        kry_status st = dense_run(dev, &s);
-        reached = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
+    EACH_REQUEST(k)
+    {
         /* What a panel in one launch wants is done without: then there is a launch for each column. */
-        assert_true(st == KRY_OK || (reached && st == KRY_ERR_MEMORY));
+        kry_status st = FAILING(k, dense_run(dev, &s));
+        SAYS_SO(st);
         dense_end(&s);
         assert_int_equal(dev->refs, 1);
+        all++;
     }
-    assert_in_range(k, 60, 100000);
-    print_message("# %d requests\n", k);
+    assert_in_range(all, 60, 100000);
+    print_message("# %d requests\n", all);
 }
 
 /* ---- two devices: flux form, read back, deflation in single; whichever part it hits ---------------- */
@@ -751,23 +731,22 @@ done:
 static void fault__every_request_of_a_team(void **state)
 {
     (void)state;
-    bool reached = true, fp64 = kry_device_get_info(device())->fp64;
+    const bool fp64 = kry_device_get_info(device())->fp64;
     kry_device *team = open_team(2, (kry_team_params){ 0 });
-    int k = 0;
+    int all = 0;
 
     OK(team_run(team, fp64));    /* compiles */
     const int held = team->refs; /* by whoever shares the team among tests */
-    for (; reached; k++) {
-        kry_test_fail_at = k;
-        kry_status st = team_run(team, fp64);
-        reached = kry_test_fail_at < 0;
-        kry_test_fail_at = -1;
-        assert_true(reached ? st == KRY_ERR_MEMORY || st == KRY_OK : st == KRY_OK);
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, team_run(team, fp64));
+        SAYS_SO(st);
         assert_int_equal(team->refs, held);
         for (int i = 0; i < 2; i++) assert_int_equal(kry_team_part(team, i)->refs, 1);
+        all++;
     }
-    assert_in_range(k, 100, 100000);
-    print_message("# %d requests\n", k);
+    assert_in_range(all, 100, 100000);
+    print_message("# %d requests\n", all);
     OK(team_run(team, fp64));
     close_team(&team);
 }
@@ -795,12 +774,11 @@ static void fault__every_request_of_batches(void **state)
             OK(kry_vec_fill(diagonal, run < 3 ? 4 : 1.5)); /* 3: solved again, with pivoting */
             if (run == 2) OK(kry_vec_fill(b, 1));
             kry_device_forget(device());
-            kry_test_fail_at = k;
-            kry_status st =
-                run == 4 ? kry_pentadiagonal_solve(&p, lower, lower, diagonal, lower, lower, b, x)
-                         : kry_tridiagonal_solve(&p, lower, diagonal, lower, b, run == 2 ? b : x);
-            reached = k >= 0 && kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
+            kry_status st = FAILING(
+                k, run == 4
+                       ? kry_pentadiagonal_solve(&p, lower, lower, diagonal, lower, lower, b, x)
+                       : kry_tridiagonal_solve(&p, lower, diagonal, lower, b, run == 2 ? b : x));
+            reached = k >= 0 && request_failed;
             assert_int_equal(st, reached ? KRY_ERR_MEMORY : KRY_OK);
             assert_int_equal(device()->refs, refs);
             all += reached;

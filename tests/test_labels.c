@@ -104,10 +104,8 @@ static void labels_blocks__refusals(void **state)
     REFUSES(kry_labels_blocks((int64_t[]){ 4, 2, 0 }, (int64_t[]){ 2, 2, 2 }, NULL, NULL, &count),
             KRY_ERR_ARGUMENT, "NULL");
     for (int k = 0; k < 2; k++) {
-        kry_test_fail_at = k;
-        kry_status st =
-            kry_labels_blocks((int64_t[]){ 4, 2, 0 }, (int64_t[]){ 2, 2, 2 }, NULL, labels, &count);
-        kry_test_fail_at = -1;
+        kry_status st = FAILING(k, kry_labels_blocks((int64_t[]){ 4, 2, 0 }, (int64_t[]){ 2, 2, 2 },
+                                                     NULL, labels, &count));
         assert_int_equal(st, KRY_ERR_MEMORY);
     }
     assert_int_equal(labels[0], 7);
@@ -290,15 +288,12 @@ static void labels_graph__every_request_fails(void **state)
     int64_t count = 99;
     OK(kry_labels_graph(grid, 3, labels, &count)); /* compiles */
     for (int parts = 3; parts < 200; parts += 97) {
-        bool reached = true;
-        for (int k = 0; reached; k++) {
+        EACH_REQUEST(k)
+        {
             labels[0] = 7, count = 99;
-            kry_test_fail_at = k;
-            kry_status st = kry_labels_graph(grid, parts, labels, &count);
-            reached = kry_test_fail_at < 0;
-            kry_test_fail_at = -1;
+            kry_status st = FAILING(k, kry_labels_graph(grid, parts, labels, &count));
             if (st < 0) assert_true(st == KRY_ERR_MEMORY && labels[0] == 7 && count == 99);
-            if (!reached) OK(st);
+            if (!request_failed) OK(st);
             assert_in_range(k, 0, 1000);
         }
     }

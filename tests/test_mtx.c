@@ -629,9 +629,7 @@ static void mtx_parse__each_failed_allocation(void **unused)
     for (int e = 1; e <= N; e++) used += sprintf(text + used, "%d %d %d\n", e, e, e);
     for (;; fail_at++) {
         m = (kry_mtx *)(uintptr_t)1;
-        kry_test_fail_at = fail_at;
-        kry_status st = kry_mtx_parse("memory", text, (size_t)used, &m);
-        kry_test_fail_at = -1;
+        kry_status st = FAILING(fail_at, kry_mtx_parse("memory", text, (size_t)used, &m));
         if (st == KRY_OK) break;
         assert_int_equal(st, KRY_ERR_MEMORY);
         assert_null(m);

@@ -151,35 +151,6 @@ static void attach_constants(kry_op *A, kry_type type)
     kry_vec_release(&ones);
 }
 
-static void compare_grid(kry_type type, const grid *g, bool attaches, const char *options)
-{
-    double *k = grid_coefficients(g, type);
-    outcome want = { 0 };
-    int64_t layers = g->size[2] ? g->size[2] : g->size[1];
-
-    for (size_t t = 0; t < COUNT(counts) && counts[t] <= layers; t++) {
-        kry_device *team = open_reproducible(counts[t], NULL);
-        kry_stencil_params p = grid_params(g, k);
-        kry_op *A;
-        OK(kry_stencil_create(team, type, &p, &A));
-        assert_int_equal(kry_op_split(A)->members, counts[t]);
-        if (attaches) attach_constants(A, type);
-        outcome got = solve_system(A, type, options, 100000);
-        if (t == 0) {
-            want = got;
-            print_message("# %s %s: %lld iterations\n", g->name, options,
-                          (long long)got.iterations);
-        } else {
-            same_bits(&got, &want, g->name, counts[t]);
-            outcome_release(&got);
-        }
-        kry_op_release(&A);
-        close_team(&team);
-    }
-    outcome_release(&want);
-    free(k);
-}
-
 #define D KRY_DIRICHLET
 #define N KRY_NEUMANN
 #define P KRY_PERIODIC
@@ -201,6 +172,36 @@ static const grid solved[] = {
 #undef D
 #undef N
 #undef P
+
+static void compare_grid(kry_type type, const grid *g, bool attaches, const char *options)
+{
+    double *k = grid_coefficients(g, type);
+    outcome want = { 0 };
+    int64_t layers = g->size[2] ? g->size[2] : g->size[1];
+
+    for (size_t t = 0; t < COUNT(counts) && counts[t] <= layers; t++) {
+        if (t > 0 && !in_sample((int64_t)t + (g - solved))) continue;
+        kry_device *team = open_reproducible(counts[t], NULL);
+        kry_stencil_params p = grid_params(g, k);
+        kry_op *A;
+        OK(kry_stencil_create(team, type, &p, &A));
+        assert_int_equal(kry_op_split(A)->members, counts[t]);
+        if (attaches) attach_constants(A, type);
+        outcome got = solve_system(A, type, options, 100000);
+        if (t == 0) {
+            want = got;
+            print_message("# %s %s: %lld iterations\n", g->name, options,
+                          (long long)got.iterations);
+        } else {
+            same_bits(&got, &want, g->name, counts[t]);
+            outcome_release(&got);
+        }
+        kry_op_release(&A);
+        close_team(&team);
+    }
+    outcome_release(&want);
+    free(k);
+}
 
 static void grids__give_the_same_bits(void **state)
 {

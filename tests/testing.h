@@ -65,17 +65,22 @@ MAYBE_UNUSED static int64_t random_below(int64_t n)
     return (int64_t)(random_bits() % (uint64_t)n);
 }
 
+/* How far apart the cases of a sample lie: `n`; with KRY_FULL none is left out. */
+MAYBE_UNUSED static int64_t every(int64_t n) { return getenv("KRY_FULL") ? 1 : n; }
+
 /*
- * Whether to run case `i` of a table whose cases are run for each type, format or team: every second
- * one, and `i` counts the columns along with the rows, as on a chessboard. So every row and every
- * column is run; KRY_FULL runs every pair of them, and KRY_TEST_SEED moves the board.
+ * Whether to run case `i` of a table whose cases are run for each type, format or team: one of n, and `i`
+ * counts the columns along with the rows, as on a chessboard. So every row and every column is run;
+ * KRY_FULL runs every pair of them, and KRY_TEST_SEED moves the board.
  */
-MAYBE_UNUSED static bool in_sample(int64_t i)
+MAYBE_UNUSED static bool one_of(int64_t n, int64_t i)
 {
     static int64_t moved = -1;
-    if (moved < 0) moved = random_below(2);
-    return (i + moved) % 2 == 0 || getenv("KRY_FULL");
+    if (moved < 0) moved = random_below(60);
+    return (i + moved) % every(n) == 0;
 }
+
+MAYBE_UNUSED static bool in_sample(int64_t i) { return one_of(2, i); }
 
 static double to_type(kry_type type, double v) { return type == KRY_F32 ? (float)v : v; }
 
@@ -194,20 +199,6 @@ MAYBE_UNUSED static int close_device(void **state)
  * devices too. */
 static char *given_profile;
 
-/* PoCL takes a third of the time to compile kernels for GPUs if it does not optimise them, and the
- * tests of paths for GPUs ask for results, not for speed. With KRY_FULL it does. */
-static void choose_build_flags(void)
-{
-    static char given[300] = "?";
-
-    if (!strcmp(given, "?")) {
-        const char *flags = getenv("POCL_EXTRA_BUILD_FLAGS");
-        snprintf(given, sizeof given, "%s", flags ? flags : "");
-    }
-    bool plain = !getenv("KRY_FULL") && strstr(present_profile(), "gpu-kernels");
-    setenv("POCL_EXTRA_BUILD_FLAGS", plain ? "-cl-opt-disable" : given, 1);
-}
-
 MAYBE_UNUSED static void use_profile(const char *words)
 {
     char all[300];
@@ -215,7 +206,6 @@ MAYBE_UNUSED static void use_profile(const char *words)
     snprintf(all, sizeof all, "%s%s%s", given_profile ? given_profile : "",
              given_profile && words ? " " : "", words ? words : "");
     setenv("KRY_PROFILE", all, 1);
-    choose_build_flags();
     test_dev = NULL;
     (void)device();
 }
@@ -234,7 +224,6 @@ MAYBE_UNUSED static int restore_profile(void **state)
         setenv("KRY_PROFILE", given_profile, 1);
     else
         unsetenv("KRY_PROFILE");
-    choose_build_flags();
     free(given_profile);
     given_profile = NULL;
     return close_device(state);

@@ -31,4 +31,22 @@
         if (ok_ != KRY_OK) fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error()); \
     } while (0)
 
+/* ---- memory that is not there ------------------------------------------------------------- */
+
+static bool request_failed; /* whether the last FAILING came to its request */
+
+static inline void fail_request(int64_t k) { kry_test_fail_at = (int)k; }
+static inline kry_status end_request(kry_status st)
+{
+    request_failed = kry_test_fail_at < 0;
+    kry_test_fail_at = -1;
+    return st;
+}
+
+/* The status of the call, in which request k for memory fails. */
+#define FAILING(k, call) (fail_request(k), end_request(call))
+
+/* For k = 0, 1, ... until the FAILING of the body does not come to request k. */
+#define EACH_REQUEST(k) for (int k = (request_failed = true, 0); request_failed; k++)
+
 #endif
