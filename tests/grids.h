@@ -165,7 +165,8 @@ MAYBE_UNUSED static double *grid_numbers(const grid *g, double *k)
 MAYBE_UNUSED static kry_stencil_params grid_params(const grid *g, const double *k)
 {
     kry_stencil_params p = *KRY_STENCIL(.coefficient = g->faces == FACES ? NULL : k);
-    for (int a = 0; g->faces && a < (g->size[2] ? 3 : 2); a++) p.face[a] = k + grid_upper(g, a, 0);
+    const int faces = k && g->faces ? (g->size[2] ? 3 : 2) : 0;
+    for (int a = 0; a < faces; a++) p.face[a] = k + grid_upper(g, a, 0);
     memcpy(p.size, g->size, sizeof p.size);
     memcpy(p.low, g->low, sizeof p.low);
     memcpy(p.high, g->high, sizeof p.high);

@@ -577,7 +577,7 @@ words=$(sed -n 's/^  --[a-z-]* \([a-z0-9-]*|[a-z0-9|-]*\).*/\1/p' "$dir/out" | t
 [ "$(echo "$words" | wc -l)" -ge 40 ] || fail "the words are not found"
 for word in $words; do
     checks=$((checks + 1))
-    grep -q -e "[\`|=]$word[\`|:=]" "$page" || fail "docs/command-line.md lacks the word $word"
+    grep -q -e "[\`|=]${word}[\`|:=]" "$page" || fail "docs/command-line.md lacks the word $word"
 done
 for word in $(sed -n 's/^  \([a-z0-9_]*\):N.*/\1/p' "$dir/out"); do
     checks=$((checks + 1))

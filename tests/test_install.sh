@@ -88,15 +88,10 @@ readme_program()
         grep 'int main' ten.c
 }
 
-# The program kry. What repeats papers is left out while it looks behind the public headers.
+# The program kry, with the papers that it repeats.
 program_sources()
 {
-    mkdir program && cp "$dir/source/tools/kry/"*.[ch] program/ &&
-        (cd program && rm -f reproduce* akhtar* brodtkorb* cevahir* field.* fit.* grid.* gupta* \
-            lines.* surface.*) &&
-        printf '%s\n' '#include "commands.h"' \
-            'kry_status reproduce_run(const options *o) { return (void)o, KRY_OK; }' \
-            >program/reproduce.c
+    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" program/
 }
 
 forget_sources()
@@ -131,8 +126,9 @@ program()
 program_from_sources()
 {
     # shellcheck disable=SC2046
-    cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror program/*.c -o kry \
-        $(pkg-config --cflags --libs kry) -lOpenCL -lpthread -lm -ldl &&
+    cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -o kry $(find program -name '*.c') \
+        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry) \
+        -lOpenCL -lpthread -lm -ldl &&
         ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&
         grep '"iterations": 48,' "$dir/answer"
 }

@@ -240,6 +240,44 @@ static void steps(kry_type type, int64_t first)
     keep_vec(x);
 }
 
+/* Conjugate residuals, alone and with a preconditioner; the true residual has the last word. */
+static void residuals(kry_type type, int64_t first)
+{
+    static const char *const how[] = { "method=cr rtol=1e-4 check-every=4",
+                                       "method=cr rtol=1e-4 check-every=4 precond=jacobi" };
+    kry_op *A = laplace(type, 150), *S;
+    kry_vec *b = vector(type, 150, 0, 3), *x = vector(type, 150, first, 0);
+    for (size_t i = 0; i < COUNT(how); i++) {
+        OK(kry_solver_create(A, how[i], NULL, NULL, &S));
+        keep_op(S);
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, NULL));
+    }
+    keep_op(A);
+    keep_vec(b), keep_vec(x);
+}
+
+/* V'w with more columns than one pass of the kernel takes. */
+static void column_sums(kry_type type, int64_t first)
+{
+    enum { LENGTH = 45, COLUMNS = 9 };
+    kry_vec *all = vector(type, LENGTH * COLUMNS, first, 0),
+            *w = vector(type, LENGTH, 3 - first, 5), *V;
+    double got[COLUMNS];
+    kry_sum *sum;
+    OK(kry_vec_wrap(dev, type, LENGTH, COLUMNS, all->buffer, all->first, &V));
+    OK(kry_sum_create(dev, COLUMNS, &sum));
+    OK(kry_vec_dots(V, w, sum));
+    OK(kry_sum_read(&dev->layout, sum, got));
+    for (int j = 0; j < COLUMNS; j++) {
+        double want = 0;
+        for (int i = 0; i < LENGTH; i++) want += entry(j * LENGTH + i) * entry(i + 5);
+        assert_true(fabs(got[j] - want) <= LENGTH * roundoff(type) * (1 + fabs(want)));
+    }
+    kry_sum_release(&sum);
+    keep_vec(all), keep_vec(w), keep_vec(V);
+}
+
 /* Blocks of 2, 7 and 32 rows of a matrix whose inverse blocks are known: 1 / (1 + rows) off those
  * of ones and the identity. */
 static void blocks(kry_type type, int64_t first)
@@ -855,6 +893,11 @@ static void format_kernels__on_small_groups(void **state)
 static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, both(blocks); }
 static void narrow_kernels__against_plain_c(void **state) { (void)state, both(narrows); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
+static void cr_kernels__with_and_without_preconditioner(void **state)
+{
+    (void)state, both(residuals);
+}
+static void vec_dots__against_plain_c(void **state) { (void)state, both(column_sums); }
 
 /* Under Oclgrind these take a quarter of an hour: tools/test --full. */
 static bool too_slow(void) { return getenv("KRY_OCLGRIND") && !getenv("KRY_FULL"); }
@@ -929,7 +972,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pcg_kernels__every_kind_of_step),
+        cmocka_unit_test(cr_kernels__with_and_without_preconditioner),
         cmocka_unit_test(vec_kernels__against_plain_c),
+        cmocka_unit_test(vec_dots__against_plain_c),
         cmocka_unit_test(mixed_kernels__solve),
         cmocka_unit_test(csr_kernels__against_plain_c),
         cmocka_unit_test(block_jacobi_kernel__against_plain_c),

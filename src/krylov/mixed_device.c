@@ -32,12 +32,12 @@ static device_outer *device_of(kry_outer *O) { return (device_outer *)O; }
 
 /* ---- between single and double ---------------------------------------------------------- */
 
-/* y := beta x + a S d, and d := 0; x NULL with beta = 0 */
+/* y := beta x + a S d, and d := 0; x is not read with beta = 0, and may be y */
 static kry_status widen(device_outer *D, double beta, const kry_vec *x, double a, kry_vec *y)
 {
-    const kry_vec *in = x ? x : y, *s = D->scale ? D->scale : in, *d = D->outer.inner->x;
+    const kry_vec *s = D->scale ? D->scale : x, *d = D->outer.inner->x;
     a *= D->outer.e.factor * D->outer.inner->scale;
-    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(in->buffer), ARG(a),
+    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(x->buffer), ARG(a),
                              ARG(s->buffer), ARG(d->buffer), ARG(y->buffer) };
     return kry_launch(D->dev, D->widen, kry_groups_for(D->dev, KRY_F64, y->n), args, COUNT(args));
 }
@@ -129,7 +129,7 @@ static void refine_accept(void *self, kry_cycle *c, double *norm)
 
 static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
-    device_outer *D = (device_outer *)(uintptr_t)setup->params;
+    device_outer *D = (device_outer *)setup->params; /* its own, and not const */
 
     K->judge.drop = D->outer.drop;
     if (D->outer.inner)

@@ -306,7 +306,7 @@ static kry_status host_run(kry_outer *O, kry_scheme scheme, const kry_terms *ter
     static const kry_rounds rounds = { find_residual, run_cycle };
     host_outer *H = host_of(O);
     kry_status st = KRY_OK;
-    bool refining = scheme != KRY_SCHEME_FLEXIBLE && scheme != KRY_SCHEME_DOUBLE;
+    bool refining = O->inner && scheme != KRY_SCHEME_FLEXIBLE && scheme != KRY_SCHEME_DOUBLE;
     int before = H->at;
 
     H->scheme = scheme;

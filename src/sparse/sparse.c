@@ -144,8 +144,8 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
     for (int64_t i = 0; i < cut->rows; i++)
         for (int64_t e = A->row_ptr[row_of(cut, i)]; e < A->row_ptr[row_of(cut, i) + 1]; e++)
             kept += column_of(cut, A->col[e]) >= 0;
-    TRY(create_like(A, cut->rows, cut->cols, kept, B));
     if (from) TRY(kry_alloc((size_t)kept, sizeof **from, from));
+    TRY(create_like(A, cut->rows, cut->cols, kept, B));
     kept = 0;
     for (int64_t i = 0; i < cut->rows; i++) {
         for (int64_t e = A->row_ptr[row_of(cut, i)]; e < A->row_ptr[row_of(cut, i) + 1]; e++) {
@@ -157,6 +157,5 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
         B->row_ptr[i + 1] = kept;
     }
 done:
-    if (st < 0) kry_sparse_release(B);
     return st;
 }

@@ -17,6 +17,7 @@ kry_status allocate(size_t count, size_t size, void *address_of_pointer)
 
     if (!memory) return no_memory(count, size);
     memcpy(address_of_pointer, &memory, sizeof memory);
+    /* cppcheck-suppress memleak ; the caller has it now */
     return KRY_OK;
 }
 

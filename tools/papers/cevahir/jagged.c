@@ -124,7 +124,8 @@ typedef union number {
 
 static number number_of(kry_type type, double value)
 {
-    return type == KRY_F32 ? (number){ .single = (float)value } : (number){ .dbl = value };
+    if (type == KRY_F32) return (number){ .single = (float)value };
+    return (number){ .dbl = value };
 }
 
 static int64_t groups_of(const jagged *J, int64_t n)
