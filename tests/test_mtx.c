@@ -813,7 +813,7 @@ static int read_folder(const char *folder, int depth)
         char name[4096];
         size_t length = strlen(d->d_name);
         if (d->d_name[0] == '.') continue;
-        snprintf(name, sizeof name, "%s/%s", folder, d->d_name);
+        if (snprintf(name, sizeof name, "%s/%s", folder, d->d_name) >= (int)sizeof name) continue;
         if (length > 7 && !strcmp(d->d_name + length - 7, ".mtx.gz")) {
             kry_mtx *m;
             OK(kry_mtx_read(name, &m));
