@@ -17,7 +17,7 @@ end
 %! A = rand (3, 2); B = rand (3, 4); S = sparse (round (A));
 %! assert (gather ([gpuMatrix(A), B, A]), [A, B, A]);
 %! assert (gather ([B, gpuMatrix(A)]), [B, A]);
-%! assert (gather ([gpuMatrix(A), gpuMatrix([])]), A);
+%! assert (gather ([gpuMatrix(A), gpuMatrix([])]), A); assert (gather ([[], gpuMatrix(A), []]), A);
 %! assert (gather ([gpuMatrix(S), S]), [S, S]);
 %! assert (gather ([gpuMatrix(A)]), A);
 %! assert ([gpuMatrix(1), int8(2)], int8 ([1 2]));
