@@ -1,6 +1,5 @@
 /*
- * device.c - the device in use and its queue; work for it, and waiting for that with an ear for
- * Ctrl-C.
+ * device.c - the device in use and its queue; work for it; waiting for that work, which Ctrl-C ends.
  */
 #include "kry_mex.h"
 #include <signal.h>
@@ -64,8 +63,9 @@ kry_status submit(const char *name, job_fn *run, const void *params, size_t size
 
 /* ---- Ctrl-C ---- */
 
-/* MATLAB tells; Octave would at its next statement. So the signal is caught here instead or, where a
- * thread of Octave's takes it first, seen in what that leaves for the next statement. */
+/* MATLAB has a function that tells whether Ctrl-C was pressed. Octave looks at its next statement only, so
+ * the signal is caught here; if one of Octave's threads caught it first, its flag for the next statement
+ * tells. */
 #if defined(__GNUC__)
 extern bool utIsInterruptPending(void) __attribute__((weak));
 extern bool utSetInterruptPending(bool) __attribute__((weak));

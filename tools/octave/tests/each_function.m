@@ -85,7 +85,8 @@ tap (good, 'zeros, ones, rand, eye (..., ''like'', a)');
 tap (isequal ({x, y}, {single([1 2; 3 4]), [1 2]}), '[x, y] = gather (a, b)');
 count = 0; for k = 1:gpuMatrix (3), count = count + k; end
 switch gpuMatrix (3), case 3, good = true; otherwise, good = false; end
-tap (good && count == 6, 'for, switch');
+text = evalc ('printf ("%d ", gpuMatrix ([1 2]))');
+tap (good && count == 6 && strcmp (text, '1 2 '), 'for, switch, printf');
 
 % solvers of Octave with matrices and functions on the device
 A = gpuMatrix (A); b = gpuMatrix ([1; 2; 3]);

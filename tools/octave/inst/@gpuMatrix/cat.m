@@ -5,7 +5,8 @@ function z = cat (dim, varargin)
   %
   % Example:
   %   gather (cat (2, gpuMatrix ([1 2]), [3 4]))
-  z = joined (host_of (dim), varargin{:});
+  dim = host_of (dim);
+  z = joined (@(varargin) via_host ('cat', dim, varargin{:}), dim, varargin{:});
 end
 
 %!test

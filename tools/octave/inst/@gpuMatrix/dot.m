@@ -5,7 +5,9 @@ function z = dot (a, b, dim)
   %
   % Example:
   %   dot (gpuMatrix ([1 2 3]), [4 5 6])
-  if nargin < 3 && isvector (a) && isvector (b) && ~issparse (a) && ~issparse (b)
+  if isempty (a) || isempty (b)
+    if nargin < 3, z = via_host ('dot', a, b); else, z = via_host ('dot', a, b, dim); end
+  elseif nargin < 3 && isvector (a) && isvector (b) && ~issparse (a) && ~issparse (b)
     if isobject (a), p = a.h; else, p = a; end
     if isobject (b), q = b.h; else, q = b; end
     z = kry_mex ('dot', p, q);
@@ -22,6 +24,7 @@ end
 %! x = rand (100, 1); y = rand (100, 1);
 %! assert (dot (gpuMatrix (x), gpuMatrix (y)), x' * y, 1e-12);
 %! assert (dot (gpuMatrix (x), y'), x' * y, 1e-12);
+%! assert (gather (dot (gpuMatrix ([]), [])), zeros (1, 0));
 %! assert (class (dot (gpuMatrix (single (x)), y)), 'single');
 %! assert (gather (dot (gpuMatrix ([1 2; 3 4]), [5 6; 7 8])), dot ([1 2; 3 4], [5 6; 7 8]));
 %! assert (gather (dot (gpuMatrix ([1 2; 3 4]), [5 6; 7 8], 2)), dot ([1 2; 3 4], [5 6; 7 8], 2));

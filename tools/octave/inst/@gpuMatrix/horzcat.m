@@ -6,7 +6,7 @@ function z = horzcat (varargin)
   % Example:
   %   gather ([gpuMatrix([1 2]), 3])
   try
-    z = joined (2, varargin{:});
+    z = joined (@(varargin) via_host ('horzcat', varargin{:}), 2, varargin{:});
   catch err
     warning ('kry:size', 'gpuMatrix: %s', err.message); % Octave itself says no more than "method failed"
     rethrow (err);
@@ -17,7 +17,8 @@ end
 %! A = rand (3, 2); B = rand (3, 4); S = sparse (round (A));
 %! assert (gather ([gpuMatrix(A), B, A]), [A, B, A]);
 %! assert (gather ([B, gpuMatrix(A)]), [B, A]);
-%! assert (gather ([gpuMatrix(A), gpuMatrix([])]), A);
+%! assert (gather ([gpuMatrix(A), gpuMatrix([])]), A); assert (gather ([[], gpuMatrix(A), []]), A);
+%! assert (gather ([zeros(1, 0), gpuMatrix(A)]), A);
 %! assert (gather ([gpuMatrix(S), S]), [S, S]);
 %! assert (gather ([gpuMatrix(A)]), A);
 %! assert ([gpuMatrix(1), int8(2)], int8 ([1 2]));

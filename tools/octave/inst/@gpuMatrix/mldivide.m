@@ -10,7 +10,7 @@ function x = mldivide (a, b)
   %   a number         b / a
   %
   % A singular a gives the warning kry:singular with its reciprocal condition, and what Octave gives:
-  % the host computes it. Systems with more or fewer equations than unknowns are refused. The
+  % the host computes it. With more or fewer equations than unknowns the host solves least squares. The
   % factors are waited for, because of these warnings; the solution comes in the background.
   %
   % Example:
@@ -19,17 +19,17 @@ function x = mldivide (a, b)
   %
   % See also: lu, kry_pcg
   if isscalar (a), x = b ./ a; return; end
+  if islogical (a), a = double (a); end
   if ~isobject (a), a = gpuMatrix (a, type_beside (b)); end
   s = kry_mex ('info', a.h);
-  if s(1) ~= s(2)
-    error ('kry:unsupported', ['gpuMatrix: operator \: %dx%d is not square: gather it, and let the ' ...
-           'host solve least squares'], s(1), s(2));
-  elseif size (b, 1) ~= s(1)
-    error ('kry:size', 'gpuMatrix: operator \: sizes do not agree: %dx%d and %dx%d', s(1:2), size (b));
+  if size (b, 1) ~= s(1)
+    error ('kry:size', 'gpuMatrix: operator \\: sizes do not agree: %dx%d and %dx%d', s(1:2), size (b));
   elseif issparse (b)
     b = full (b);
   end
-  if ~s(4)
+  if s(1) ~= s(2) || s(1) == 0 || size (b, 2) == 0
+    x = via_host ('mldivide', a, b);
+  elseif ~s(4)
     x = by_factors (a, b);
   elseif s(7)
     x = by_band (a, b);
@@ -95,7 +95,7 @@ function x = by_iterations (a, b)
       x = as_dense (a, b, 'is symmetric, but not positive definite');
       return;
     elseif flag
-      warning ('kry:notConverged', ['gpuMatrix: operator \: conjugate gradients ended at a relative ' ...
+      warning ('kry:notConverged', ['gpuMatrix: operator \\: conjugate gradients ended at a relative ' ...
                'residual of %.1e: %s'], relres, why);
     end
   end
@@ -105,7 +105,7 @@ end
 function x = as_dense (a, b, what)
   s = kry_mex ('info', a.h);
   if s(1) > 3000
-    error ('kry:unsupported', ['gpuMatrix: operator \: a matrix of %d rows that %s: there is no solver ' ...
+    error ('kry:unsupported', ['gpuMatrix: operator \\: a matrix of %d rows that %s: there is no solver ' ...
            'for that on the device; the host has one: gather (a) \ gather (b)'], s(1), what);
   end
   x = by_factors (full (a), b);
@@ -145,7 +145,16 @@ end
 %! warning ('off', 'all', 'local');
 %! A = [1 2; 2 4]; b = [1; 3];
 %! assert (gather (gpuMatrix (A) \ b), A \ b, 1e-12);
-%!error id=kry:unsupported gpuMatrix (ones (3, 2)) \ [1; 2; 3]
+%!test
+%! assert (gather (gpuMatrix (zeros (0, 0)) \ zeros (0, 3)), zeros (0, 3));
+%! assert (size (gpuMatrix ([1 2; 3 4]) \ zeros (2, 0)), [2 0]);
+%! assert (gather ([true false; true true] \ gpuMatrix ([1; 3])), [1; 2]);
+%!test
+%! % least squares
+%! A = rand (7, 3); b = rand (7, 2);
+%! assert (gather (gpuMatrix (A) \ b), A \ b, 1e-12);
+%! assert (gather (b' / gpuMatrix (A')), b' / A', 1e-12);
+%! assert (gather (gpuMatrix (sparse (A)) \ b), A \ b, 1e-12);
 %!error id=kry:size gpuMatrix (ones (2)) \ [1; 2; 3]
 %!error <is nan> gpuMatrix ([1 NaN; 2 3]) \ [1; 2]
 %!error <there is no solver for that>

@@ -6,7 +6,7 @@ function z = vertcat (varargin)
   % Example:
   %   gather ([gpuMatrix([1 2]); 3 4])
   try
-    z = joined (1, varargin{:});
+    z = joined (@(varargin) via_host ('vertcat', varargin{:}), 1, varargin{:});
   catch err
     warning ('kry:size', 'gpuMatrix: %s', err.message); % Octave itself says no more than "method failed"
     rethrow (err);

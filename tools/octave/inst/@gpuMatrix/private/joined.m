@@ -1,6 +1,7 @@
-function z = joined (dim, varargin)
-  % Matrices side by side along axis dim: on the device if all are dense, have numbers, and fit; else by the host,
-  % which says what is wrong
+function z = joined (f, dim, varargin)
+  % Matrices side by side along axis dim: on the device if all are dense, have numbers, and fit; else by the host's
+  % f, which says what is wrong
+  varargin(cellfun (@(x) isa (x, 'double') && ~issparse (x) && isequal (size (x), [0 0]), varargin)) = []; % [x, a] with x = []
   h = 0;
   good = nargin <= 60 && isscalar (dim) && any (dim == [1 2]);
   parts = varargin;
@@ -12,5 +13,5 @@ function z = joined (dim, varargin)
     end
   end
   if good, h = kry_mex ('cat', dim, parts{:}); end
-  if h == 0, z = via_host ('cat', dim, varargin{:}); else, z = gpuMatrix (h, 'handle'); end
+  if h == 0, z = f (varargin{:}); else, z = gpuMatrix (h, 'handle'); end
 end
