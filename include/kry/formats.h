@@ -76,8 +76,8 @@ typedef struct kry_matrix_params {
     double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
     kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, and in
                                kry_csr_wrap only with KRY_SINGULAR */
-    bool on_host;           /* the numbers, in double, stay there, also for devices without
-                                  double: for kry_mixed_create, which refines with them. What else
+    bool on_host;           /* the numbers, in double, stay there, on a host device beside the one
+                                  given, which may be without double: for kry_mixed_create. What else
                                   is said here is of the matrix in single that it makes */
 } kry_matrix_params;
 #define KRY_MATRIX(...) \

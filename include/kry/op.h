@@ -112,8 +112,6 @@ typedef struct kry_op_table {
      * that gain from having all of them at once. */
     kry_status (*apply_block)(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
 
-    /* Default: by vectors on the device. kry_solve_host, for those who keep x and b on the host. */
-    kry_status (*solve_host)(void *self, const double *b, double *x, kry_result *result);
 } kry_op_table;
 
 /*

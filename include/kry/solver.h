@@ -196,8 +196,8 @@ typedef struct kry_mixed_params {
  * Solve A x = b to the accuracy of double with iterations in single
  *
  *   A       in double: an operator that kry_op_twin can convert; or one that stays on the host
- *           (on_host of KRY_MATRIX and KRY_STENCIL), for devices without double, too: then x and
- *           its residual are kept there, and kry_solve_host is the way in
+ *           (on_host of KRY_MATRIX and KRY_STENCIL), for devices without double, too: then the outer
+ *           iteration runs there, with b and x of a solve
  *   params  NULL: the defaults
  *   solver  [out]  b and x are in double. kry_op_update(solver, NULL) after an update of A
  *

@@ -116,10 +116,18 @@ struct kry_device {
     struct kry_kept *_Atomic kept; /* what other modules keep here: kry_device_keep */
     atomic_int busy;               /* tasks of that queue that have not ended */
     kry_observer *observer;        /* borrowed; NULL: nobody looks on */
+    kry_device *beside; /* retained: the device for whose solves a host device keeps the doubles;
+                           NULL: none */
 };
 
 /* The device of src/host/, which has no kernels but C functions for some of them. */
 static inline bool kry_device_is_host(const kry_device *dev) { return !dev->context && !dev->team; }
+
+/* Where copies of an operator in single precision go: beside a host device, to that device. */
+static inline kry_device *kry_device_for_copies(kry_device *dev)
+{
+    return dev->beside ? dev->beside : dev;
+}
 
 /* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
  * broken then breaks at some other time and place. */

@@ -3,6 +3,7 @@
  * Kernels: cl/stencil.cl.
  */
 #include "grid/stencil.h"
+#include "host/host.h"
 #include "operator/direction.h"
 #include <math.h>
 #include <stdio.h>
@@ -271,20 +272,6 @@ done:
     return st;
 }
 
-/* The numbers are looked at as a device would. */
-static kry_status on_host(kry_device *dev, const kry_stencil_params *params, kry_op **out)
-{
-    kry_stencil grid = { .type = KRY_F64 };
-    kry_status st = KRY_OK;
-
-    describe_grid(&grid, params, NULL, false);
-    TRY(kry_stencil_check_numbers(&grid, "kry_stencil_create", params));
-    unsigned traits = KRY_SYMMETRIC | (grid.singular ? KRY_SINGULAR : KRY_POSITIVE);
-    TRY(kry_stencil_on_host(dev, params, traits, out));
-done:
-    return st;
-}
-
 kry_status kry_stencil_make(kry_device *dev, kry_type type, const kry_stencil_params *params,
                             const kry_slab *slab, const kry_stencil *like, double factor,
                             kry_op **out)
@@ -338,10 +325,25 @@ static kry_status stencil_twin(void *self, kry_type type, double factor, const d
             TRY(kry_halo_like(A->slab.halo, type, &slab.halo));
             slab.numbers = kry_halo_numbers(slab.halo);
         }
-        TRY(agree(A, kry_stencil_make(A->dev, type, &p, &slab, A, factor, twin)));
+        kry_device *dev = kry_device_for_copies(A->dev);
+        TRY(agree(A, kry_stencil_make(dev, type, &p, &slab, A, factor, twin)));
     }
     TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));
 done:
+    return st;
+}
+
+static kry_status keep_on_host(kry_device *dev, const kry_stencil_params *params, kry_op **out)
+{
+    kry_status st = KRY_OK;
+    kry_device *beside = NULL;
+    kry_stencil_params p = *params;
+
+    p.on_host = false;
+    TRY(kry_host_beside(dev, &beside));
+    TRY(kry_stencil_make(beside, KRY_F64, &p, NULL, NULL, 1, out));
+done:
+    kry_device_release(&beside);
     return st;
 }
 
@@ -353,7 +355,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     *out = NULL;
     TRY(check_params(dev, type, params));
     if (params->on_host)
-        TRY(on_host(dev, params, out));
+        TRY(keep_on_host(dev, params, out));
     else if (dev->team)
         TRY(kry_stencil_create_parts(dev, type, params, out));
     else

@@ -145,9 +145,6 @@ kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, doubl
 /* Get face_below from the part below. Collective. */
 kry_status kry_stencil_share_faces(kry_stencil *A);
 
-/* host_op.c: params->on_host. */
-kry_status kry_stencil_on_host(kry_device *dev, const kry_stencil_params *params, unsigned traits,
-                               kry_op **op);
 /* kry_stencil_create on one device.
  *
  *   params  of the whole grid

@@ -149,6 +149,7 @@ static void host_release(kry_device *dev)
 {
     kry_programs_release(dev);
     kry_tuning_release(dev);
+    kry_device_release(&dev->beside);
 }
 
 static const kry_driver host_driver = { .finish = host_finish,
@@ -195,4 +196,11 @@ kry_status kry_host_open(kry_device **device)
     describe(&(*device)->info);
     (*device)->shape = kry_shape_default(&(*device)->info);
     return KRY_OK;
+}
+
+kry_status kry_host_beside(kry_device *beside, kry_device **device)
+{
+    kry_status st = kry_host_open(device);
+    if (st == KRY_OK) (*device)->beside = kry_device_retain(beside);
+    return st;
 }

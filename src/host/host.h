@@ -8,6 +8,11 @@
 
 /* Open it. It needs no OpenCL. */
 kry_status kry_host_open(kry_device **device);
+/* The same, for what stays on the host in double while solves in single run on `beside`. */
+kry_status kry_host_beside(kry_device *beside, kry_device **device);
+
+/* A buffer of this device is the memory itself. */
+static inline void *kry_host_memory(cl_mem buffer) { return buffer; }
 
 /* ---- for the files of this folder ---- */
 
@@ -33,7 +38,6 @@ static inline int64_t take_int(kry_host_args *a)
 
 static inline double take_number(kry_host_args *a) { return *(const double *)a->next++->value; }
 
-/* A buffer of this device is the memory itself. */
 static inline void *take_buffer(kry_host_args *a) { return *(void *const *)a->next++->value; }
 
 /* The number of a define "-Dname=5", 1 of "-Dname" or "-Dname=word", 0 if it is not there. */

@@ -5,7 +5,6 @@
  * its diagonal is far from 1, S A S if the diagonal spreads over more than single can hold well.
  */
 #include "krylov/mixed.h"
-#include "operator/host_op.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +15,7 @@ static kry_status read_diagonal(const kry_op *A, double *d)
 {
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
-    const kry_host_op *H = kry_host_op_of(A);
 
-    if (H) return H->table->diagonal(H, d), KRY_OK;
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &v));
     TRY(kry_op_diagonal(A, v));
     TRY(kry_vec_read(v, d));

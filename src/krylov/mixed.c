@@ -10,8 +10,9 @@
  *   double     none of it
  *
  * All of them are rounds of method.c. Reliable and classical refinement are a method whose cycles
- * are corrections by the solver in single; the others are pcg.c in double (mixed_device.c), or on the
- * host (mixed_host.c). A scheme that stalls is promoted to the next.
+ * are corrections by the solver in single; the others are pcg.c in double. A scheme that stalls is
+ * promoted to the next. Where A is kept on the host, so are x and its residual, and the outer
+ * iteration runs there (mixed_outer.c).
  *
  * Source  G. L. G. Sleijpen, H. A. van der Vorst, Reliable updated residuals in hybrid Bi-CG
  *         methods, Computing 56 (1996); M. A. Clark et al., Solving lattice QCD systems of equations
@@ -19,7 +20,6 @@
  *         Nukada, S. Matsuoka, ICCS 2009
  */
 #include "krylov/mixed.h"
-#include "operator/host_op.h"
 #include "operator/op_parts.h"
 #include <math.h>
 #include <stdio.h>
@@ -88,14 +88,6 @@ kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
     return correct(I, &inner);
 }
 
-bool kry_outer_takes(kry_outer *O, kry_result *res)
-{
-    bool taken = kry_residual_accept(res->true_residual, &O->least);
-
-    if (!taken) res->true_residual = O->least;
-    return taken;
-}
-
 /* ---- what the monitor is shown ------------------------------------------------------------ */
 
 static int show(kry_mixed *M, const kry_iteration *at, int64_t iteration)
@@ -149,7 +141,7 @@ static kry_status flexible(kry_mixed *M, kry_terms *terms, kry_result *res)
 
     terms->max_iter = (terms->max_iter + each - 1) / each;
     M->now.best = INFINITY, M->now.best_step = 0, M->now.stalled = M->now.spent = false;
-    TRY(M->outer->table->run(M->outer, KRY_SCHEME_FLEXIBLE, terms, res));
+    TRY(kry_outer_run(M->outer, KRY_SCHEME_FLEXIBLE, terms, res));
     TRY(agree_on_end(M));
     if (M->now.stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
@@ -175,7 +167,7 @@ static kry_status run_scheme(kry_mixed *M, bool inner, kry_result *res)
     kry_terms terms = { .max_iter = left > 1 ? left : 1, .inner = inner };
 
     if (M->now.scheme == KRY_SCHEME_FLEXIBLE) return flexible(M, &terms, res);
-    TRY(M->outer->table->run(M->outer, M->now.scheme, &terms, res));
+    TRY(kry_outer_run(M->outer, M->now.scheme, &terms, res));
     if (M->now.scheme == KRY_SCHEME_DOUBLE)
         M->now.doubled += res->iterations, M->now.bytes += res->bytes;
 done:
@@ -207,7 +199,7 @@ static double bytes_moved(const kry_mixed *M)
 
     kry_op_describe(M->system, &A);
     if (M->inner.iterations && M->inner.bytes <= 0) return 0;
-    return M->inner.bytes + M->now.bytes + (double)M->outer->products * (A.bytes_per_apply + words);
+    return M->inner.bytes + M->now.bytes + (double)M->now.products * (A.bytes_per_apply + words);
 }
 
 static void report(kry_mixed *M, const kry_result *story, kry_result *res)
@@ -216,7 +208,7 @@ static void report(kry_mixed *M, const kry_result *story, kry_result *res)
     res->single_iterations = M->inner.iterations;
     res->double_iterations = M->now.doubled;
     res->iterations = iterations_of(M);
-    res->outer_iterations = M->outer->products;
+    res->outer_iterations = M->now.products;
     res->promotions = story->promotions;
     memcpy(res->promoted_why, story->promoted_why, sizeof res->promoted_why);
     res->bytes = bytes_moved(M);
@@ -230,7 +222,7 @@ static kry_scheme first_scheme(const kry_mixed *M)
 }
 
 /* inner: a part of another solve. */
-static kry_status solve_ends(kry_mixed *M, const kry_ends *ends, bool inner, kry_result *res)
+static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, kry_result *res)
 {
     kry_status st = KRY_OK;
     kry_result story = { .promotions = 0 };
@@ -238,17 +230,17 @@ static kry_status solve_ends(kry_mixed *M, const kry_ends *ends, bool inner, kry
     memset(&M->now, 0, sizeof M->now);
     M->now.start = kry_now();
     M->now.scheme = first_scheme(M);
-    M->inner.iterations = M->outer->products = 0;
+    M->inner.iterations = 0;
     M->inner.bytes = 0;
-    M->outer->least = INFINITY;
+    M->now.least = INFINITY;
     if (M->refused[0]) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
     }
-    TRY(M->outer->table->begin(M->outer, ends));
+    TRY(kry_outer_begin(M->outer, b, x));
     do TRY(run_scheme(M, inner, res));
     while (promote(M, res, &story));
-    TRY(M->outer->table->end(M->outer, ends));
+    TRY(kry_outer_end(M->outer, x));
     report(M, &story, res);
     st = kry_reason_status(res->reason);
 done:
@@ -259,17 +251,12 @@ done:
 
 static kry_status mixed_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
-    return solve_ends(self, &(kry_ends){ .b = b, .x = x }, false, res);
+    return solve(self, b, x, false, res);
 }
 
 static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
-    return solve_ends(self, &(kry_ends){ .b = b, .x = x }, true, res);
-}
-
-static kry_status mixed_solve_host(void *self, const double *b, double *x, kry_result *res)
-{
-    return solve_ends(self, &(kry_ends){ .host_b = b, .host_x = x }, false, res);
+    return solve(self, b, x, true, res);
 }
 
 static kry_status mixed_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -301,7 +288,7 @@ static kry_status mixed_update(void *self, const void *values)
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
     if (M->converted) TRY(update_inner(M));
-    TRY(M->outer->table->update(M->outer));
+    TRY(kry_outer_update(M->outer));
 done:
     return st;
 }
@@ -316,7 +303,7 @@ void kry_mixed_destroy(void *self)
 {
     kry_mixed *M = self;
     if (!M) return;
-    if (M->outer) M->outer->table->destroy(M->outer);
+    kry_outer_destroy(M->outer);
     kry_vec_release(&M->inner.x);
     kry_vec_release(&M->inner.r);
     kry_op_release(&M->inner.solver);
@@ -329,10 +316,12 @@ void kry_mixed_destroy(void *self)
     free(M);
 }
 
-#define TABLE                                                                   \
-    .struct_size = sizeof(kry_op_table), .kind = "mixed", .apply = mixed_apply, \
-    .update = mixed_update, .solve = mixed_solve, .describe = mixed_describe,   \
-    .destroy = kry_mixed_destroy
-
-const kry_op_table kry_mixed_table = { TABLE };
-const kry_op_table kry_mixed_host_table = { TABLE, .solve_host = mixed_solve_host };
+const kry_op_table kry_mixed_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "mixed",
+    .apply = mixed_apply,
+    .update = mixed_update,
+    .solve = mixed_solve,
+    .describe = mixed_describe,
+    .destroy = kry_mixed_destroy,
+};

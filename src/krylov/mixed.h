@@ -41,55 +41,23 @@ kry_status kry_inner_refine(kry_inner *I, const kry_cycle *c, double scaled_norm
 /* x from I->r, up to `most` iterations or until rtol: an application of a preconditioner. */
 kry_status kry_inner_precondition(kry_inner *I, double scaled_norm);
 
-/* ---- the outer iteration in double ---- */
+/* ---- mixed_outer.c: the outer iteration in double ---- */
 
-/* b and x of a solve: on the device, or on the host. */
-typedef struct kry_ends {
-    const kry_vec *b;
-    kry_vec *x;
-    const double *host_b;
-    double *host_x;
-} kry_ends;
-
+typedef struct kry_mixed kry_mixed;
 typedef struct kry_outer kry_outer;
-typedef struct kry_outer_table {
-    /* A solve begins: x is taken over. */
-    kry_status (*begin)(kry_outer *O, const kry_ends *ends);
-    /* Go on by this scheme with the x that is there. */
-    kry_status (*run)(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res);
-    kry_status (*end)(kry_outer *O, const kry_ends *ends);
-    kry_status (*update)(kry_outer *O); /* A has new values */
-    void (*destroy)(kry_outer *O);
-} kry_outer_table;
 
-struct kry_outer {
-    const kry_outer_table *table;
-    const kry_op *A, *system; /* in double, A and what is solved with; borrowed */
-    const kry_options *options;
-    kry_inner *inner;  /* borrowed; NULL: there is nothing in single */
-    kry_equilibrium e; /* borrowed: what the inner system is scaled by */
-    bool pinned;       /* host: the first unknown of `A` is */
-    bool flexible;     /* that scheme is needed for certain */
-    bool reliable;     /* refinement goes on along the last direction, */
-    double drop;       /* and a cycle of it ends at this share of its first residual */
-    kry_stop stop;
-    kry_monitor monitor;       /* of the flexible and the plain method; */
-    kry_monitor inner_monitor; /* of refinement; NULL: none */
-    void *monitor_user;
-    double least;     /* true residual of the x that is kept */
-    int64_t products; /* in double, outside of the plain method */
-};
-
-/* Whether the x of a method that has ended takes the place of the one before; if not, its result
- * tells of the x that stays. */
-bool kry_outer_takes(kry_outer *O, kry_result *res);
-/* With what `like` has filled in. */
-kry_status kry_outer_host(const kry_outer *like, kry_outer **O);
-kry_status kry_outer_device(const kry_outer *like, kry_outer **O);
+kry_status kry_outer_create(kry_mixed *M, kry_outer **O);
+void kry_outer_destroy(kry_outer *O);
+/* A solve begins: x is copied. */
+kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x);
+/* Go on by this scheme with the x that is there. */
+kry_status kry_outer_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res);
+kry_status kry_outer_end(kry_outer *O, kry_vec *x);
+kry_status kry_outer_update(kry_outer *O); /* A has new values */
 
 /* ---- the solver: mixed.c solves, mixed_create.c makes one ---- */
 
-typedef struct kry_mixed {
+struct kry_mixed {
     kry_op *A, *system; /* in double, retained: A, and what is solved with */
     kry_op *converted;  /* A in single; NULL: single cannot hold it */
     kry_inner inner;
@@ -102,6 +70,7 @@ typedef struct kry_mixed {
     void *monitor_user;
     kry_scheme asked;   /* by the parameters */
     kry_scheme fitting; /* what a solve begins with where single can hold the matrix */
+    double drop;        /* a cycle of refinement ends at this share of its first residual */
     char refused[160];  /* why single cannot; "": it can */
     double setup_seconds;
     struct {
@@ -112,10 +81,12 @@ typedef struct kry_mixed {
         double best;         /* flexible: the least residual so far, */
         int64_t best_step;   /* the step that gave it, */
         bool stalled, spent; /* and whether it was stopped: no progress, no iterations left */
+        double least;        /* true residual of the x that is kept */
+        int64_t products;    /* in double, outside of the plain method */
     } now;                   /* of this solve */
-} kry_mixed;
+};
 
-extern const kry_op_table kry_mixed_table, kry_mixed_host_table;
+extern const kry_op_table kry_mixed_table;
 void kry_mixed_destroy(void *self);
 /* What the solvers in single and in double show, with the numbers of the whole solve. user: M */
 int kry_mixed_inner_monitor(void *user, const kry_iteration *it);

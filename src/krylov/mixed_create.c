@@ -1,6 +1,5 @@
 /* mixed_create.c - mixed precision from parameters and from words, on one device and on a team. */
 #include "krylov/mixed.h"
-#include "operator/host_op.h"
 #include "operator/op_parts.h"
 #include <stdio.h>
 
@@ -33,10 +32,7 @@ static bool scales_diagonally(const kry_mixed *M)
     const kry_options *o = &M->options;
     bool singular = M->A->null_space || (M->A->shape.traits & KRY_SINGULAR);
 
-    const kry_host_op *H = kry_host_op_of(M->A);
-    bool assembled = H ? H->table->scales(H) : kry_op_is_assembled(M->A);
-
-    return !kry_options_deflate(o) && !singular && assembled;
+    return !kry_options_deflate(o) && !singular && kry_op_is_assembled(M->A);
 }
 
 /* The matrix in single and a solver for it. */
@@ -55,8 +51,8 @@ static kry_status make_inner(kry_mixed *M)
     TRY(kry_options_solver(M->converted, &o, &I->solver));
     TRY(kry_options_system(M->converted, &o, &I->system));
     I->K = kry_krylov_of(I->solver);
-    TRY(kry_vec_create(M->A->dev, KRY_F32, n, 1, &I->r));
-    TRY(kry_vec_create(M->A->dev, KRY_F32, n, 1, &I->x));
+    TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->r));
+    TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->x));
 done:
     return st;
 }
@@ -71,37 +67,15 @@ static kry_status make_inner_or_double(kry_mixed *M)
     return KRY_OK;
 }
 
-static kry_status make_outer(kry_mixed *M, const kry_mixed_params *p)
-{
-    const double delta = 0.1, inner_rtol = 1e-2;
-    bool reliable = M->fitting == KRY_SCHEME_RELIABLE;
-    double drop = reliable ? p->delta : p->inner_rtol;
-    const kry_outer like = { .A = M->A,
-                             .system = M->system,
-                             .options = &M->options,
-                             .inner = M->converted ? &M->inner : NULL,
-                             .e = M->e,
-                             .pinned = M->options.null_space == KRY_NULL_SPACE_PIN,
-                             .flexible = M->converted && M->fitting == KRY_SCHEME_FLEXIBLE,
-                             .reliable = reliable,
-                             .drop = drop > 0   ? drop
-                                     : reliable ? delta
-                                                : inner_rtol,
-                             .stop = M->stop,
-                             .monitor = kry_mixed_outer_monitor,
-                             .inner_monitor = M->monitor ? kry_mixed_inner_monitor : NULL,
-                             .monitor_user = M };
-
-    return kry_host_op_of(M->A) ? kry_outer_host(&like, &M->outer)
-                                : kry_outer_device(&like, &M->outer);
-}
-
 static void set_scheme(kry_mixed *M, const kry_mixed_params *p)
 {
     M->asked = p->scheme;
     M->fitting = p->scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : p->scheme;
     if (kry_options_relax(&M->options) && M->fitting == KRY_SCHEME_RELIABLE)
         M->fitting = KRY_SCHEME_CLASSICAL;
+    double drop = M->fitting == KRY_SCHEME_RELIABLE ? p->delta : p->inner_rtol;
+    if (!(drop > 0)) drop = M->fitting == KRY_SCHEME_RELIABLE ? 0.1 : 1e-2;
+    M->drop = drop;
     M->inner.rtol = p->inner_rtol;
     M->inner.most = p->inner ? p->inner : p->inner_rtol > 0 ? 0 : INNER;
     M->options.equilibrate = p->equilibrate;
@@ -129,18 +103,14 @@ static kry_status create(const kry_op *A, const kry_mixed_params *params, const 
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
     TRY(kry_stop_check("kry_mixed_create", KRY_F64, unknowns, &M->stop));
     set_scheme(M, params);
-    if (kry_host_op_of(A)) /* which pins by itself */
-        M->system = kry_op_retain(A);
-    else
-        TRY(kry_options_system(A, &M->options, &M->system));
+    TRY(kry_options_system(A, &M->options, &M->system));
     if (M->fitting != KRY_SCHEME_DOUBLE) TRY(make_inner_or_double(M));
-    TRY(make_outer(M, params));
-    TRY(kry_device_finish(A->dev));
+    TRY(kry_outer_create(M, &M->outer));
+    TRY(kry_device_finish(kry_device_for_copies(A->dev)));
     M->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;
     shape.traits = KRY_VARYING;
-    const kry_op_table *table = kry_host_op_of(A) ? &kry_mixed_host_table : &kry_mixed_table;
-    TRY(kry_op_create(A->dev, table, M, &shape, solver));
+    TRY(kry_op_create(A->dev, &kry_mixed_table, M, &shape, solver));
     M = NULL;
 done:
     kry_mixed_destroy(M);

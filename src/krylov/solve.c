@@ -96,8 +96,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve_host: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve_host: '%s' is not a solver",
           solver->table->kind);
-    st = solver->table->solve_host ? solver->table->solve_host(solver->self, b, x, &res)
-                                   : solve_by_vectors(solver, b, x, &res);
+    st = solve_by_vectors(solver, b, x, &res);
 done:
     return report(st, &res, result);
 }

@@ -71,7 +71,7 @@ kry_status kry_story_show(kry_story *s, int64_t iteration)
     kry_status st = KRY_OK;
     const kry_iteration it = { iteration, s->residual, s->target, kry_now() - s->start };
     /* All parts of a team have an observer, or none. */
-    const kry_observer *observer = s->inner ? NULL : s->dev->observer;
+    const kry_observer *observer = s->inner ? NULL : kry_device_for_copies(s->dev)->observer;
     double stop = 0;
 
     if (!s->monitor && !observer) return KRY_OK;

@@ -1,6 +1,7 @@
 /* matrix.c - the operator of every stored matrix: products stage by stage, new values, description.
  * Kernels: cl/product.clh, made of each format's cl/<stem>.cl. */
 #include "matrix/matrix.h"
+#include "host/host.h"
 #include "matrix/matrix_parts.h"
 #include "operator/direction.h"
 #include "operator/op.h"
@@ -303,6 +304,26 @@ static void adopt(kry_matrix *A, kry_sparse *host, kry_entry_map *map)
     if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 }
 
+/* In csr, with all its digits, on a host device. What else the parameters say is of its copies in
+ * single. */
+static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
+                               const kry_matrix_params *params, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_device *beside = NULL;
+    kry_matrix_params p = *params;
+
+    p.on_host = false;
+    p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
+    TRY(kry_host_beside(dev, &beside));
+    TRY(kry_matrix_from_host(beside, host, map, &p, op));
+    p.format = params->format, p.values = params->values;
+    kry_matrix_of(*op)->params = p;
+done:
+    kry_device_release(&beside);
+    return st;
+}
+
 kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                 const kry_matrix_params *params, kry_op **op)
 {
@@ -311,7 +332,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
-    if (params->on_host) return kry_matrix_on_host(dev, host, map, params, op);
+    if (params->on_host) return keep_on_host(dev, host, map, params, op);
     if (dev->team) return kry_matrix_in_parts(dev, host, map, params, op);
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));

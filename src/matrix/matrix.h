@@ -170,9 +170,6 @@ kry_status kry_matrix_twin_of(kry_device *dev, const kry_sparse *A, const kry_ma
 /* Entry of the operators' table; matrix_convert.c. */
 kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
                            kry_op **twin);
-/* host_matrix.c: params->on_host. Takes host and map over if the call succeeds. */
-kry_status kry_matrix_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
-                              const kry_matrix_params *params, kry_op **op);
 /* d := entries (i, first + i), by slots; `first` is the same in all calls. */
 kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */

@@ -57,8 +57,8 @@ kry_status kry_matrix_twin(void *self, kry_type type, double factor, const doubl
     kry_sparse host = { 0 };
 
     TRY(kry_matrix_download(A, &host));
-    TRY(kry_matrix_twin_of(A->dev, &host, &A->params, &(kry_twin_how){ type, factor, scale },
-                           twin));
+    TRY(kry_matrix_twin_of(kry_device_for_copies(A->dev), &host, &A->params,
+                           &(kry_twin_how){ type, factor, scale }, twin));
 done:
     kry_sparse_release(&host);
     return st;

@@ -57,7 +57,7 @@ kry_status kry_op_make_twin(const char *who, const kry_op *A, kry_type type, dou
     CHECK(A->table->twin, KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no twin in another precision; stored matrices and grid operators have", who,
           A->table->kind);
-    TRY(kry_type_check(who, A->dev, type));
+    TRY(kry_type_check(who, kry_device_for_copies(A->dev), type));
     CHECK(!scale || !(A->null_space || (A->shape.traits & KRY_SINGULAR)), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is singular, and scaled by a diagonal it would have another null space", who,
           A->table->kind);

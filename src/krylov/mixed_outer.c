@@ -1,0 +1,372 @@
+/*
+ * mixed_outer.c - x and its residual in double, on the device of A. Kernels: cl/mixed.cl.
+ *
+ * An x is given up for the next one only when that one's residual is known to be sane: two buffers
+ * take turns, and what a solver in single diverged to is forgotten.
+ *
+ * Words of 8 bytes moved when a residual is replaced, the matrix aside: 2.5 (x), 3 (b - A x), 1
+ * (its norm), 1.5 (rounding it); another 3 where the matrix in single is scaled by a diagonal.
+ *
+ * Where A is kept on the host, beside a device that need not have double, residuals and corrections
+ * travel between the two, 4 bytes a number each.
+ */
+#include "host/host.h"
+#include "krylov/mixed.h"
+#include "precond/deflation.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kry_outer {
+    kry_mixed *M;    /* borrowed */
+    kry_device *dev; /* borrowed: of A */
+    kry_vec *x[2];   /* n in double; x[at] is the one that is kept */
+    int at;
+    kry_vec *scale;   /* S; NULL: the identity */
+    kry_vec *single;  /* n in single, on their way to another device or back; NULL: there is none */
+    const kry_vec *b; /* borrowed for a solve */
+    kry_sum *sum;
+    kry_kernel *widen, *narrow, *measure;
+    kry_op *refine;           /* the rounds around corrections in single */
+    kry_op *precond;          /* a correction in single, as a preconditioner of `flexible` */
+    kry_op *flexible, *plain; /* made when they are needed */
+};
+
+/* ---- between single and double ---------------------------------------------------------- */
+
+/* y := beta x + a S d, and d := 0; x is not read with beta = 0, and may be y */
+static kry_status widen(kry_outer *O, double beta, const kry_vec *x, double a, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_inner *I = &O->M->inner;
+    const kry_vec *s = O->scale ? O->scale : x, *d = O->single ? O->single : I->x;
+
+    if (O->single) {
+        TRY(kry_vec_read(I->x, kry_host_memory(O->single->buffer)));
+        TRY(kry_vec_fill(I->x, 0));
+    }
+    a *= O->M->e.factor * I->scale;
+    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(x->buffer), ARG(a),
+                             ARG(s->buffer), ARG(d->buffer), ARG(y->buffer) };
+    TRY(kry_launch(O->dev, O->widen, kry_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
+done:
+    return st;
+}
+
+/* ||S r||, of ||r|| = norm. Waits where S is not the identity. */
+static kry_status scaled_norm_of(kry_outer *O, const kry_vec *r, double norm, double *scaled)
+{
+    kry_status st = KRY_OK;
+    const kry_chunks rows = kry_chunks_of(r);
+    kry_arg args[KRY_CHUNKS_ARGS + 3];
+
+    *scaled = norm;
+    if (!O->scale) return KRY_OK;
+    size_t count = kry_chunks_args(&rows, args);
+    args[count++] = (kry_arg)ARG(O->scale->buffer);
+    args[count++] = (kry_arg)ARG(r->buffer);
+    args[count++] = (kry_arg)ARG(O->sum->buffer);
+    TRY(kry_launch(O->dev, O->measure, rows.groups, args, count));
+    O->sum->count = (cl_int)rows.groups;
+    TRY(kry_sum_read(r->layout, O->sum, scaled));
+    *scaled = sqrt(*scaled);
+done:
+    return st;
+}
+
+/* inner r := S r by a power of two; *scaled := ||S r||, for ||r|| = norm */
+static kry_status narrow(kry_outer *O, const kry_vec *r, double norm, double *scaled)
+{
+    kry_status st = KRY_OK;
+    kry_inner *I = &O->M->inner;
+    const kry_vec *s = O->scale ? O->scale : r, *to = O->single ? O->single : I->r;
+
+    TRY(scaled_norm_of(O, r, norm, scaled));
+    kry_inner_scale(I, *scaled);
+    const double a = 1 / I->scale;
+    const kry_arg args[] = { ARG(r->n), ARG(a), ARG(s->buffer), ARG(r->buffer), ARG(to->buffer) };
+    TRY(kry_launch(O->dev, O->narrow, kry_groups_for(O->dev, KRY_F64, r->n), args, COUNT(args)));
+    if (O->single) TRY(kry_vec_write(I->r, kry_host_memory(O->single->buffer)));
+done:
+    return st;
+}
+
+/* ---- refinement: a method whose cycles are corrections in single ------------------------- */
+
+/* x := x + the correction, in the other buffer. */
+static kry_status add_correction(kry_outer *O, kry_cycle *c)
+{
+    kry_vec *next = c->x == O->x[0] ? O->x[1] : O->x[0], *x = c->x;
+    c->x = next;
+    return widen(O, 1, x, 1, next);
+}
+
+static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved)
+{
+    kry_outer *O = self;
+    kry_inner *I = &O->M->inner;
+    kry_status st = KRY_OK;
+    double scaled;
+
+    *moved = false;
+    if (!I->K->deflation) return KRY_OK;
+    TRY(narrow(O, c->r, c->norm, &scaled));
+    TRY(kry_null_space_project(&I->K->system.null, I->r));
+    TRY(kry_krylov_start(I->K, first, I->r, I->x, moved));
+    if (*moved) TRY(add_correction(O, c));
+done:
+    return st;
+}
+
+static kry_status refine_cycle(void *self, kry_cycle *c)
+{
+    kry_outer *O = self;
+    kry_status st = KRY_OK;
+    double scaled;
+
+    TRY(narrow(O, c->r, c->norm, &scaled));
+    TRY(kry_inner_refine(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
+    TRY(add_correction(O, c));
+done:
+    return st;
+}
+
+static void refine_accept(void *self, kry_cycle *c, double *norm)
+{
+    kry_outer *O = self;
+
+    if (kry_residual_accept(*norm, &kry_krylov_of(O->refine)->judge.least)) return;
+    c->x = c->x == O->x[0] ? O->x[1] : O->x[0];
+    *norm = INFINITY;
+}
+
+static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_outer *O = (kry_outer *)setup->params; /* its own, and not const */
+
+    K->judge.drop = O->M->drop;
+    if (O->M->converted) memcpy(K->judge.words, O->M->inner.K->judge.words, sizeof K->judge.words);
+    *self = O;
+    return KRY_OK;
+}
+
+static void refine_destroy(void *self) { (void)self; }
+
+static const kry_method refine_method = {
+    .kind = "refinement",
+    .who = "kry_mixed_create",
+    .projects = true,
+    .create = refine_create,
+    .cycle = refine_cycle,
+    .start = refine_start,
+    .accept = refine_accept,
+    .destroy = refine_destroy,
+};
+
+/* ---- a correction as a preconditioner ---------------------------------------------------- */
+
+static kry_status precond_apply(void *self, double alpha, const kry_vec *r, double beta, kry_vec *z)
+{
+    kry_outer *O = self;
+    kry_status st = KRY_OK;
+    double norm, scaled;
+
+    TRY(kry_vec_dot_sum(r, r, O->sum));
+    TRY(kry_sum_read(r->layout, O->sum, &norm));
+    norm = sqrt(norm);
+    TRY(narrow(O, r, norm, &scaled));
+    if (norm > 0 && isfinite(norm)) TRY(kry_inner_precondition(&O->M->inner, scaled));
+    TRY(widen(O, beta, z, alpha, z));
+    O->M->now.products++; /* the outer step's */
+done:
+    return st;
+}
+
+static const kry_op_table precond_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "solve in single",
+    .apply = precond_apply,
+};
+
+/* ---- methods in double ------------------------------------------------------------------ */
+
+static kry_status make_flexible(kry_outer *O)
+{
+    kry_status st = KRY_OK;
+    const kry_mixed *M = O->M;
+    kry_op_shape shape = M->system->shape;
+
+    if (O->flexible) return KRY_OK;
+    shape.traits = KRY_VARYING;
+    if (!O->precond) TRY(kry_op_create(O->dev, &precond_table, O, &shape, &O->precond));
+    TRY(kry_pcg_create(M->system,
+                       KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
+                               .stop = M->stop, .monitor = kry_mixed_outer_monitor,
+                               .monitor_user = O->M, .resident = KRY_RESIDENT_OFF),
+                       &O->flexible));
+done:
+    return st;
+}
+
+/* By the words of the solver in single; beside another device, where the host has few of them, with
+ * Jacobi's preconditioner. */
+static kry_status make_plain(kry_outer *O)
+{
+    kry_status st = KRY_OK;
+    kry_options o = O->M->options;
+
+    if (O->plain) return KRY_OK;
+    if (O->dev->beside)
+        o = (kry_options){ .precond = "jacobi", .null_space = O->M->options.null_space };
+    o.stop = O->M->stop;
+    o.monitor = kry_mixed_outer_monitor, o.monitor_user = O->M;
+    TRY(kry_options_solver(O->M->A, &o, &O->plain));
+done:
+    return st;
+}
+
+/* The guess is kept, and nobody has measured it. */
+static kry_status measure_guess(kry_outer *O, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = kry_krylov_of(O->refine);
+    double unit;
+
+    TRY(kry_system_residual(&K->system, O->b, O->x[O->at], K->r, &O->M->now.least, &unit));
+    res->true_residual = O->M->now.least;
+done:
+    return st;
+}
+
+/* A solver in double goes on from x; what it comes to is taken if it is no worse. If not, its result
+ * tells of the x that stays. */
+static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *terms, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    double *least = &O->M->now.least;
+    kry_vec *x = O->x[!O->at];
+
+    TRY(kry_vec_copy(O->x[O->at], x));
+    TRY(kry_krylov_solve(kry_krylov_of(solver), O->b, x, terms, res));
+    if (kry_residual_accept(res->true_residual, least))
+        O->at = !O->at;
+    else
+        res->true_residual = *least;
+    if (!isfinite(*least)) TRY(measure_guess(O, res));
+    st = KRY_OK;
+done:
+    return st;
+}
+
+static kry_status refine(kry_outer *O, const kry_terms *terms, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = kry_krylov_of(O->refine);
+
+    O->M->inner.scale = 1;
+    TRY(kry_vec_fill(O->M->inner.x, 0));
+    TRY(kry_krylov_solve(K, O->b, O->x[O->at], terms, res));
+    O->M->now.least = res->true_residual;
+    if (K->system.residuals > 1) /* the guess's is everybody's */
+        O->M->now.products += K->system.residuals - 1;
+    st = KRY_OK;
+done:
+    return st;
+}
+
+kry_status kry_outer_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res)
+{
+    kry_status st = KRY_OK;
+
+    if (scheme == KRY_SCHEME_FLEXIBLE) {
+        TRY(make_flexible(O));
+        TRY(kry_vec_fill(O->M->inner.x, 0));
+        TRY(go_on(O, O->flexible, terms, res));
+    } else if (scheme == KRY_SCHEME_DOUBLE) {
+        TRY(make_plain(O));
+        TRY(go_on(O, O->plain, terms, res));
+    } else {
+        TRY(refine(O, terms, res));
+    }
+done:
+    return st;
+}
+
+/* ---- around a solve --------------------------------------------------------------------- */
+
+kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x)
+{
+    O->b = b;
+    O->at = 0;
+    return kry_vec_copy(x, O->x[0]);
+}
+
+kry_status kry_outer_end(kry_outer *O, kry_vec *x) { return kry_vec_copy(O->x[O->at], x); }
+
+kry_status kry_outer_update(kry_outer *O)
+{
+    return O->plain ? kry_op_update(O->plain, NULL) : KRY_OK;
+}
+
+void kry_outer_destroy(kry_outer *O)
+{
+    if (!O) return;
+    kry_op_release(&O->plain);
+    kry_op_release(&O->flexible);
+    kry_op_release(&O->precond);
+    kry_op_release(&O->refine);
+    kry_sum_release(&O->sum);
+    kry_vec_release(&O->single);
+    kry_vec_release(&O->scale);
+    kry_vec_release(&O->x[1]);
+    kry_vec_release(&O->x[0]);
+    free(O);
+}
+
+static kry_status allocate(kry_outer *O)
+{
+    kry_status st = KRY_OK;
+    const kry_mixed *M = O->M;
+    int64_t n = M->system->shape.rows;
+    const char *defines = M->e.scale ? "-DSCALED" : "";
+
+    TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[0]));
+    TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[1]));
+    TRY(kry_sum_create(O->dev, 1, &O->sum));
+    if (O->dev->beside) TRY(kry_vec_create(O->dev, KRY_F32, n, 1, &O->single));
+    if (M->e.scale) {
+        TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->scale));
+        TRY(kry_vec_write(O->scale, M->e.scale));
+    }
+    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_widen", &O->widen));
+    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_narrow", &O->narrow));
+    TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_norm", &O->measure));
+    TRY(kry_krylov_create(M->system,
+                          (kry_setup){ .method = &refine_method,
+                                       .stop = M->stop,
+                                       .monitor = M->monitor ? kry_mixed_inner_monitor : NULL,
+                                       .monitor_user = O->M,
+                                       .params = O },
+                          &O->refine));
+done:
+    return st;
+}
+
+kry_status kry_outer_create(kry_mixed *M, kry_outer **made)
+{
+    kry_status st = KRY_OK;
+    kry_outer *O = NULL;
+
+    *made = NULL;
+    TRY(kry_alloc(1, sizeof *O, &O));
+    O->M = M;
+    O->dev = M->A->dev;
+    TRY(allocate(O));
+    if (M->converted && M->fitting == KRY_SCHEME_FLEXIBLE) TRY(make_flexible(O));
+    if (!M->converted) TRY(make_plain(O));
+    *made = O, O = NULL;
+done:
+    kry_outer_destroy(O);
+    return st;
+}
