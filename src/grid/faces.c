@@ -102,21 +102,6 @@ done:
     return st;
 }
 
-kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
-                                     const kry_stencil_params *p)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-
-    TRY(kry_alloc((size_t)A->n, kry_type_size(A->type), &host));
-    if (p->coefficient) TRY(convert(A, who, CELLS, p->coefficient, 0, A->slab.count, host));
-    for (int a = 0; a < A->axes && p->face[0]; a++)
-        TRY(convert(A, who, a, p->face[a], 0, A->slab.count, host));
-done:
-    free(host);
-    return st;
-}
-
 /* Write `layers` layers from the first one here on to the device. */
 static kry_status take(const kry_stencil *A, const char *who, int axis, const double *k,
                        int64_t layers, cl_mem buffer)

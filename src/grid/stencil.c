@@ -253,7 +253,7 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->variable = variable;
-    A->lanes = !A->dev || A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
+    A->lanes = A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
     while (A->size[0] % A->lanes) A->lanes /= 2;
 }
 

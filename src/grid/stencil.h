@@ -131,9 +131,6 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* Make the buffers of coefficients and faces, where `params` has any, and fill them. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
-/* Whether the coefficients and faces of params would do. */
-kry_status kry_stencil_check_numbers(const kry_stencil *A, const char *who,
-                                     const kry_stencil_params *params);
 /* Take the numbers that kry_op_update got, of the whole grid. On failure nothing has changed. Waits.
  * Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
