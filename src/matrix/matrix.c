@@ -304,7 +304,7 @@ static void adopt(kry_matrix *A, kry_sparse *host, kry_entry_map *map)
     if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 }
 
-/* In csr, with all its digits, on a host device. What else the parameters say is of its copies in
+/* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
  * single. */
 static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
                                const kry_matrix_params *params, kry_op **op)
@@ -317,8 +317,7 @@ static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map 
     p.format = KRY_FORMAT_CSR, p.values = KRY_VALUES_AS_GIVEN;
     TRY(kry_host_beside(dev, &beside));
     TRY(kry_matrix_from_host(beside, host, map, &p, op));
-    p.format = params->format, p.values = params->values;
-    kry_matrix_of(*op)->params = p;
+    kry_matrix_of(*op)->params.format = params->format;
 done:
     kry_device_release(&beside);
     return st;

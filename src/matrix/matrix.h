@@ -158,16 +158,8 @@ kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
                           kry_matrix **A);
 kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
 void kry_matrix_destroy(void *A);
-/* matrix_convert.c: the converted copy of a matrix on the host, as an operator in another type, or
- * *twin's numbers again. */
-typedef struct kry_twin_how {
-    kry_type type;
-    double factor;
-    const double *scale; /* rows: of rows and columns; NULL: ones */
-} kry_twin_how;
-kry_status kry_matrix_twin_of(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
-                              const kry_twin_how *how, kry_op **twin);
-/* Entry of the operators' table; matrix_convert.c. */
+/* Entry of the operators' table; matrix_convert.c: the converted copy, factor S A S, or *twin's numbers
+ * again. scale: of rows and columns, rows numbers; NULL: ones. */
 kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
                            kry_op **twin);
 /* d := entries (i, first + i), by slots; `first` is the same in all calls. */

@@ -27,39 +27,29 @@ done:
     return st;
 }
 
-kry_status kry_matrix_twin_of(kry_device *dev, const kry_sparse *A, const kry_matrix_params *params,
-                              const kry_twin_how *how, kry_op **twin)
-{
-    kry_status st = KRY_OK;
-    kry_matrix_params p = *params;
-    void *val = NULL;
-
-    CHECK(!how->scale || (A->rows == A->cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
-          "kry_op_twin: a matrix in flux form, or one that is not square, is not scaled by a "
-          "diagonal");
-    TRY(kry_alloc((size_t)A->row_ptr[A->rows], kry_type_size(how->type), &val));
-    TRY(convert(A, how->type, how->factor, how->scale, val));
-    p.storage = KRY_GENERAL, p.duplicates = KRY_SUM; /* a wrapped matrix may have some */
-    if (*twin)
-        TRY(kry_op_update(*twin, val));
-    else
-        TRY(kry_csr_create(dev, how->type, A->rows, A->cols, A->row_ptr, A->col, val, &p, twin));
-done:
-    free(val);
-    return st;
-}
-
 kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
                            kry_op **twin)
 {
     kry_matrix *A = self;
     kry_status st = KRY_OK;
+    kry_device *dev = kry_device_for_copies(A->dev);
+    kry_matrix_params p = A->params;
     kry_sparse host = { 0 };
+    void *val = NULL;
 
+    CHECK(!scale || (A->shape.rows == A->shape.cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
+          "kry_op_twin: a matrix in flux form, or one that is not square, is not scaled by a "
+          "diagonal");
     TRY(kry_matrix_download(A, &host));
-    TRY(kry_matrix_twin_of(kry_device_for_copies(A->dev), &host, &A->params,
-                           &(kry_twin_how){ type, factor, scale }, twin));
+    TRY(kry_alloc((size_t)host.row_ptr[host.rows], kry_type_size(type), &val));
+    TRY(convert(&host, type, factor, scale, val));
+    p.storage = KRY_GENERAL, p.duplicates = KRY_SUM; /* a wrapped matrix may have some */
+    if (*twin)
+        TRY(kry_op_update(*twin, val));
+    else
+        TRY(kry_csr_create(dev, type, host.rows, host.cols, host.row_ptr, host.col, val, &p, twin));
 done:
+    free(val);
     kry_sparse_release(&host);
     return st;
 }
