@@ -474,12 +474,12 @@ static void check_named(kry_status st, int64_t low, int64_t high)
 static void coarse_create__dependent_vectors(void **state)
 {
     kry_type type = type_of(state);
-    double twins[25] = { 4, -1, 0, 0,  0, -1, 4, 0, -1, -1, 0, 0, 4,
+    double twice[25] = { 4, -1, 0, 0,  0, -1, 4, 0, -1, -1, 0, 0, 4,
                          0, 0,  0, -1, 0, 4,  4, 0, -1, 0,  4, 4 }; /* 3 and 4 are the same */
     double empty[9] = { 2, -1, 0, -1, 2, 0, 0, 0, 0 }, negative[9] = { 2, 0, 0, 0, -3, 0, 0, 0, 2 };
     for (size_t e = 0; e < COUNT(engines); e++) {
-        kry_coarse *s = (kry_coarse *)twins;
-        coarse_matrix E = compress(5, twins, false);
+        kry_coarse *s = (kry_coarse *)twice;
+        coarse_matrix E = compress(5, twice, false);
         check_named(
             create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, engines[e], &E, &s), 3,
             4);

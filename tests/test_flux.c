@@ -705,7 +705,7 @@ static void flux_team__errors_are_of_the_flows(void **state)
 }
 
 /* The same numbers in single, by the same update. */
-static void flux_team__twins(void **state)
+static void flux_team__converted(void **state)
 {
     (void)state;
     if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
@@ -713,16 +713,16 @@ static void flux_team__twins(void **state)
     kry_device *team = open_team(3, (kry_team_params){ 0 });
 
     for (size_t l = 0; l < COUNT(leaks); l++) {
-        /* singles in double: their twin adds up to the same */
+        /* singles in double: their copy adds up to the same */
         matrix A = graph_matrix(KRY_F32, 169, two_phases, leaks[l]);
         kry_op *op = flux_on(team, &A, KRY_F64,
                              KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR,
                                         .traits = leaks[l] ? 0 : KRY_SINGULAR)),
-               *twin;
-        OK(kry_op_twin(op, KRY_F32, &twin));
-        check_on_team(twin, &A, "twin");
-        if (leaks[l] == 0) check_constants_on_team(twin, &A, "twin");
-        kry_op_release(&twin), kry_op_release(&op);
+               *copy;
+        OK(kry_op_convert(op, KRY_F32, &copy));
+        check_on_team(copy, &A, "copy");
+        if (leaks[l] == 0) check_constants_on_team(copy, &A, "copy");
+        kry_op_release(&copy), kry_op_release(&op);
         matrix_release(&A);
     }
     close_team(&team);
@@ -819,7 +819,7 @@ int main(void)
         BOTH(flux__refusals),
         cmocka_unit_test(flux__solves_what_assembled_does_not),
         BOTH(flux_team__errors_are_of_the_flows),
-        cmocka_unit_test(flux_team__twins),
+        cmocka_unit_test(flux_team__converted),
         BOTH(flux_team__solves),
         BOTH(flux_team__reproducible),
     };

@@ -158,7 +158,7 @@ static void way_pick(way *w, const system_of *s)
     w->noted = (w->krylov || w->mixed) && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
     w->stays = w->mixed && !s->attach && !s->grid && one_in(4);
     w->host = w->stays || one_in(3);
-    if (w->stays) w->rounded = w->flux = false; /* that is for the twin */
+    if (w->stays) w->rounded = w->flux = false; /* that is for the copy */
 }
 
 /* ---- a case ---------------------------------------------------------------------------------- */

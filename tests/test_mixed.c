@@ -325,7 +325,7 @@ static kry_status make_jacobi(void *user, const kry_op *A, kry_op **made)
     return kry_jacobi_create(A, made);
 }
 
-static void create__makers_are_called_with_the_twin(void **state)
+static void create__makers_are_called_with_the_copy(void **state)
 {
     (void)state;
     int64_t row_ptr[41] = { 0 };
@@ -527,8 +527,8 @@ static void create__refusals(void **state)
     REFUSES(kry_mixed_create(NULL, NULL, &S), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_mixed_create(A, &(kry_mixed_params){ 0 }, &S), KRY_ERR_ARGUMENT, "KRY_MIXED");
     OK(kry_jacobi_create(single, &S));
-    kry_op *twin;
-    REFUSES(kry_op_twin(S, KRY_F64, &twin), KRY_ERR_UNSUPPORTED, "'jacobi' has no twin");
+    kry_op *copy;
+    REFUSES(kry_op_convert(S, KRY_F64, &copy), KRY_ERR_UNSUPPORTED, "'jacobi' has no copy");
     kry_op_release(&S);
     kry_op_release(&A);
     kry_op_release(&single);
@@ -650,7 +650,7 @@ static void solve_host__rounds_for_single(void **state)
     kry_problem_release(&p);
 }
 
-/* ---- twins ------------------------------------------------------------------------------ */
+/* ---- copies in another precision ------------------------------------------------------------------------------ */
 
 /* The same products, to the bit. */
 static void assert_same_operator(const kry_op *A, const kry_op *B, const char *what)
@@ -675,7 +675,7 @@ static void assert_same_operator(const kry_op *A, const kry_op *B, const char *w
     kry_vec_release(&x);
 }
 
-static void twin__of_every_format(void **state)
+static void convert__every_format(void **state)
 {
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
@@ -698,17 +698,17 @@ static void twin__of_every_format(void **state)
     float *single = in_type(KRY_F32, p->val, p->nnz);
     for (size_t i = 0; i < COUNT(words); i++) {
         kry_matrix_params params = *KRY_MATRIX(.traits = KRY_POSITIVE);
-        kry_op *A, *made, *twin, *back;
+        kry_op *A, *made, *copy, *back;
         OK(kry_format_parse(words[i], &params));
         OK(kry_csr_create(device(), KRY_F64, p->n, p->n, p->row_ptr, p->col, p->val, &params, &A));
         OK(kry_csr_create(device(), KRY_F32, p->n, p->n, p->row_ptr, p->col, single, &params,
                           &made));
-        OK(kry_op_twin(A, KRY_F32, &twin));
-        assert_same_operator(twin, made, words[i]);
-        OK(kry_op_twin(made, KRY_F64, &back));
+        OK(kry_op_convert(A, KRY_F32, &copy));
+        assert_same_operator(copy, made, words[i]);
+        OK(kry_op_convert(made, KRY_F64, &back));
         assert_int_equal(back->shape.type, KRY_F64);
         kry_op_release(&back);
-        kry_op_release(&twin);
+        kry_op_release(&copy);
         kry_op_release(&made);
         kry_op_release(&A);
     }
@@ -716,7 +716,7 @@ static void twin__of_every_format(void **state)
     kry_problem_release(&p);
 }
 
-static void twin__of_grids_and_pinned_ones(void **state)
+static void convert__grids_and_pinned_ones(void **state)
 {
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
@@ -739,28 +739,28 @@ static void twin__of_grids_and_pinned_ones(void **state)
                          .low = { s, s, s }, .high = { s, s, s });
         if (what > 0) p.coefficient = k;
         for (int a = 0; a < (flat ? 2 : 3) && what > 1; a++) p.face[a] = face[a];
-        kry_op *A, *made, *twin, *pinned, *pinned_made;
+        kry_op *A, *made, *copy, *pinned, *pinned_made;
         OK(kry_stencil_create(device(), KRY_F64, &p, &A));
         OK(kry_stencil_create(device(), KRY_F32, &p, &made));
-        OK(kry_op_twin(A, KRY_F32, &twin));
+        OK(kry_op_convert(A, KRY_F32, &copy));
         snprintf(name, sizeof name, "grid %d", i);
-        assert_same_operator(twin, made, name);
-        kry_op_release(&twin);
+        assert_same_operator(copy, made, name);
+        kry_op_release(&copy);
         if (A->shape.traits & KRY_SINGULAR) {
             OK(kry_pin_create(A, 2, &pinned));
             OK(kry_pin_create(made, 2, &pinned_made));
-            OK(kry_op_twin(pinned, KRY_F32, &twin));
-            assert_same_operator(twin, pinned_made, name);
-            kry_op_release(&twin);
+            OK(kry_op_convert(pinned, KRY_F32, &copy));
+            assert_same_operator(copy, pinned_made, name);
+            kry_op_release(&copy);
             kry_op_release(&pinned);
             kry_op_release(&pinned_made);
         }
         p.on_host = true; /* to the bit, too */
         kry_op_release(&A);
         OK(kry_stencil_create(device(), KRY_F64, &p, &A));
-        OK(kry_op_twin(A, KRY_F32, &twin));
-        assert_same_operator(twin, made, name);
-        kry_op_release(&twin);
+        OK(kry_op_convert(A, KRY_F32, &copy));
+        assert_same_operator(copy, made, name);
+        kry_op_release(&copy);
         kry_op_release(&made);
         kry_op_release(&A);
     }
@@ -802,14 +802,14 @@ int main(void)
         cmocka_unit_test(overflow__is_named_or_promoted),
         cmocka_unit_test(equilibrate__one_factor),
         cmocka_unit_test(update__to_what_single_cannot_hold_and_back),
-        cmocka_unit_test(create__makers_are_called_with_the_twin),
+        cmocka_unit_test(create__makers_are_called_with_the_copy),
         cmocka_unit_test(singular__two_phases_with_deflation),
         cmocka_unit_test(ends__as_other_solvers),
         cmocka_unit_test(update__follows_new_values),
         cmocka_unit_test(create__refusals),
         cmocka_unit_test(solve_host__rounds_for_single),
-        cmocka_unit_test(twin__of_every_format),
-        cmocka_unit_test(twin__of_grids_and_pinned_ones),
+        cmocka_unit_test(convert__every_format),
+        cmocka_unit_test(convert__grids_and_pinned_ones),
         cmocka_unit_test(host__without_double),
         cmocka_unit_test(host__promoted_to_double_and_singular),
         cmocka_unit_test(gpu_kernels__reliable_and_flexible),

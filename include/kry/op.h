@@ -103,10 +103,10 @@ typedef struct kry_op_table {
     kry_status (*apply_dots)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
     /* No default. The same operator in another number type: factor S A S, S the diagonal matrix of
-     * `scale` (rows numbers on the host; NULL: ones). *twin NULL: make it, with the same traits;
-     * else it was made by this entry, and is to have the numbers that A has now. See kry_op_twin. */
-    kry_status (*twin)(void *self, kry_type type, double factor, const double *scale,
-                       kry_op **twin);
+     * `scale` (rows numbers on the host; NULL: ones). *copy NULL: make it, with the same traits;
+     * else it was made by this entry, and is to have the numbers that A has now. See kry_op_convert. */
+    kry_status (*convert)(void *self, kry_type type, double factor, const double *scale,
+                          kry_op **copy);
 
     /* Default: apply, column by column. The same with x and y of any number of columns, for operators
      * that gain from having all of them at once. */
@@ -156,10 +156,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_residual(const kry_op *op, const kry_ve
 KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
 
 /*
- * The same operator in another number type, on the same device: its numbers rounded, in the same
- * format. What mixed precision is made of (kry_mixed_create)
+ * The same operator in another number type, on the same device (of one that stays on the host: on the
+ * device beside it): its numbers rounded, in the same format. What mixed precision is made of
+ * (kry_mixed_create)
  *
- *   twin  [out]  of its own: it keeps nothing of A, and does not follow its updates
+ *   copy  [out]  of its own: it keeps nothing of A, and does not follow its updates
  *
  * For stored matrices of every format, grid operators and pinned ones. To the bit what is made of
  * the same numbers rounded on the host.
@@ -167,7 +168,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
  * Returns  KRY_ERR_UNSUPPORTED for other operators, for a type the device does not have, and for an
  *          entry that the type cannot hold (message: which). Waits.
  */
-KRY_API KRY_MUST_CHECK kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin);
+KRY_API KRY_MUST_CHECK kry_status kry_op_convert(const kry_op *A, kry_type type, kry_op **copy);
 
 /*
  * New values, same pattern: redo only the numerical part of the set-up.

@@ -195,7 +195,7 @@ typedef struct kry_mixed_params {
 /*
  * Solve A x = b to the accuracy of double with iterations in single
  *
- *   A       in double: an operator that kry_op_twin can convert; or one that stays on the host
+ *   A       in double: an operator that kry_op_convert can convert; or one that stays on the host
  *           (on_host of KRY_MATRIX and KRY_STENCIL), for devices without double, too: then the outer
  *           iteration runs there, with b and x of a solve
  *   params  NULL: the defaults

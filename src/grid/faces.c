@@ -209,7 +209,8 @@ static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stenc
     TRY(kry_alloc((size_t)count, given_size, &given));
     TRY(kry_alloc((size_t)count, size, &taken));
     TRY(kry_buffer_read(from->dev, source, 0, (size_t)count * given_size, given));
-    TRY(kry_numbers_convert("kry_op_twin", what, from->type, given, count, factor, A->type, taken));
+    TRY(kry_numbers_convert("kry_op_convert", what, from->type, given, count, factor, A->type,
+                            taken));
     TRY(kry_buffer_write(A->dev, to, 0, (size_t)count * size, taken));
 done:
     free(taken);

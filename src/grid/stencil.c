@@ -133,14 +133,14 @@ static kry_status agree(const kry_stencil *A, kry_status mine)
     if (mine < 0 && !refused) return mine;
     TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
     if (mine >= 0 && refused)
-        return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_twin: not on another device of the team");
+        return kry_fail(KRY_ERR_UNSUPPORTED, "kry_op_convert: not on another device of the team");
     st = mine;
 done:
     return st;
 }
 
-static kry_status stencil_twin(void *self, kry_type type, double factor, const double *scale,
-                               kry_op **twin);
+static kry_status stencil_convert(void *self, kry_type type, double factor, const double *scale,
+                                  kry_op **copy);
 
 static const kry_op_table stencil_table = {
     .struct_size = sizeof(kry_op_table),
@@ -152,7 +152,7 @@ static const kry_op_table stencil_table = {
     .update = stencil_update,
     .describe = stencil_describe,
     .destroy = stencil_destroy,
-    .twin = stencil_twin,
+    .convert = stencil_convert,
 };
 
 /* A persistent kernel cannot exchange halos. */
@@ -253,11 +253,11 @@ static void describe_grid(kry_stencil *A, const kry_stencil_params *p, const kry
     }
     A->singular = is_singular(A);
     A->variable = variable;
-    A->lanes = !A->dev || A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
+    A->lanes = A->dev->info.cpu_kernels ? 1 : kry_vector_width(A->dev, A->type);
     while (A->size[0] % A->lanes) A->lanes /= 2;
 }
 
-/* A twin without coefficients takes the factor in its weights. */
+/* A copy without coefficients takes the factor in its weights. */
 static kry_status scale_weights(kry_stencil *A, double factor)
 {
     kry_status st = KRY_OK;
@@ -265,7 +265,7 @@ static kry_status scale_weights(kry_stencil *A, double factor)
         A->weight[a] *= factor;
         CHECK(A->type == KRY_F64 || (isfinite((float)A->weight[a]) && (float)A->weight[a] > 0),
               KRY_ERR_UNSUPPORTED,
-              "kry_op_twin: diffusion / h^2 along %c is %g, which single precision cannot hold",
+              "kry_op_convert: diffusion / h^2 along %c is %g, which single precision cannot hold",
               "xyz"[a], A -> weight[a]);
     }
 done:
@@ -303,22 +303,23 @@ done:
     return st;
 }
 
-static kry_status stencil_twin(void *self, kry_type type, double factor, const double *scale,
-                               kry_op **twin)
+static kry_status stencil_convert(void *self, kry_type type, double factor, const double *scale,
+                                  kry_op **copy)
 {
     const kry_stencil *A = self;
     kry_status st = KRY_OK;
     kry_stencil_params p = *KRY_STENCIL();
     kry_slab slab = A->slab;
 
-    CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: a grid operator is not scaled by a diagonal");
+    CHECK(!scale, KRY_ERR_UNSUPPORTED,
+          "kry_op_convert: a grid operator is not scaled by a diagonal");
     for (int a = 0; a < A->axes; a++) {
         p.size[a] = kry_stencil_size_of_all(A, a);
         p.spacing[a] = A->spacing[a], p.diffusion[a] = A->diffusion[a];
         p.low[a] = A->low[a], p.high[a] = A->high[a];
     }
-    if (*twin) {
-        TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*twin), A, factor)));
+    if (*copy) {
+        TRY(agree(A, kry_stencil_copy_faces(kry_stencil_of(*copy), A, factor)));
     } else {
         slab.halo = NULL, slab.numbers = slab.face_below = NULL;
         if (A->slab.halo) {
@@ -326,9 +327,9 @@ static kry_status stencil_twin(void *self, kry_type type, double factor, const d
             slab.numbers = kry_halo_numbers(slab.halo);
         }
         kry_device *dev = kry_device_for_copies(A->dev);
-        TRY(agree(A, kry_stencil_make(dev, type, &p, &slab, A, factor, twin)));
+        TRY(agree(A, kry_stencil_make(dev, type, &p, &slab, A, factor, copy)));
     }
-    TRY(kry_stencil_share_faces(kry_stencil_of(*twin)));
+    TRY(kry_stencil_share_faces(kry_stencil_of(*copy)));
 done:
     return st;
 }

@@ -131,8 +131,8 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
 kry_status kry_stencil_check_faces(const kry_stencil_params *params);
 /* Make the buffers of coefficients and faces, where `params` has any, and fill them. Waits. */
 kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *params);
-/* New numbers for kry_op_update, of the whole grid, in buffers that take the place of the old ones.
- * On failure nothing has changed. Waits. Collective. */
+/* Take the numbers that kry_op_update got, of the whole grid. On failure nothing has changed. Waits.
+ * Collective. */
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 

@@ -44,7 +44,7 @@ static kry_status make_inner(kry_mixed *M)
     int64_t n = M->A->shape.rows;
 
     TRY(kry_equilibrium_find(M->A, o.equilibrate, scales_diagonally(M), &M->e));
-    TRY(kry_op_make_twin("kry_mixed_create", M->A, KRY_F32, M->e.factor, M->e.scale,
+    TRY(kry_op_make_copy("kry_mixed_create", M->A, KRY_F32, M->e.factor, M->e.scale,
                          &M->converted));
     o.stop = (kry_stop){ .max_iter = M->stop.max_iter, .check_every = M->stop.check_every };
     o.monitor = NULL;

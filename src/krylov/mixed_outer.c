@@ -35,19 +35,19 @@ struct kry_outer {
 
 /* ---- between single and double ---------------------------------------------------------- */
 
-/* y := beta x + a S d, and d := 0; x NULL with beta = 0 */
+/* y := beta x + a S d, and d := 0; x is not read with beta = 0, and may be y */
 static kry_status widen(kry_outer *O, double beta, const kry_vec *x, double a, kry_vec *y)
 {
     kry_status st = KRY_OK;
     kry_inner *I = &O->M->inner;
-    const kry_vec *in = x ? x : y, *s = O->scale ? O->scale : in, *d = O->single ? O->single : I->x;
+    const kry_vec *s = O->scale ? O->scale : x, *d = O->single ? O->single : I->x;
 
     if (O->single) {
         TRY(kry_vec_read(I->x, kry_host_memory(O->single->buffer)));
         TRY(kry_vec_fill(I->x, 0));
     }
     a *= O->M->e.factor * I->scale;
-    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(in->buffer), ARG(a),
+    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(x->buffer), ARG(a),
                              ARG(s->buffer), ARG(d->buffer), ARG(y->buffer) };
     TRY(kry_launch(O->dev, O->widen, kry_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
 done:
@@ -143,7 +143,7 @@ static void refine_accept(void *self, kry_cycle *c, double *norm)
 
 static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **self)
 {
-    kry_outer *O = (kry_outer *)(uintptr_t)setup->params;
+    kry_outer *O = (kry_outer *)setup->params; /* its own, and not const */
 
     K->judge.drop = O->M->drop;
     if (O->M->converted) memcpy(K->judge.words, O->M->inner.K->judge.words, sizeof K->judge.words);

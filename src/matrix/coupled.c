@@ -185,7 +185,7 @@ static const kry_op_table coupled_table = {
     .residual = coupled_residual,
     .diagonal = coupled_diagonal,
     .update = coupled_update,
-    .twin = kry_coupled_twin,
+    .convert = kry_coupled_convert,
     .describe = coupled_describe,
     .destroy = coupled_destroy,
 };

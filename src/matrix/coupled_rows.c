@@ -172,14 +172,14 @@ static kry_status convert_far(const kry_coupled *A, kry_type type, double factor
     TRY(kry_sparse_part(&pattern, &(kry_sparse_cut){ .rows = pattern.rows, .cols = pattern.cols },
                         far, NULL));
     TRY(kry_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
-    TRY(kry_numbers_convert("kry_op_twin", "entry", A->far.type, A->far.val, A->packed.nnz, factor,
-                            type, far->val));
+    TRY(kry_numbers_convert("kry_op_convert", "entry", A->far.type, A->far.val, A->packed.nnz,
+                            factor, type, far->val));
 done:
     return st;
 }
 
 /* If one part has numbers that do not fit the precision, all parts refuse. */
-static kry_status agree_on_twin(const kry_coupled *A, kry_status mine)
+static kry_status agree_on_copy(const kry_coupled *A, kry_status mine)
 {
     kry_status st = KRY_OK;
     double refused = mine == KRY_ERR_UNSUPPORTED;
@@ -188,13 +188,13 @@ static kry_status agree_on_twin(const kry_coupled *A, kry_status mine)
     TRY(kry_layout_combine(&A->dev->layout, KRY_MAX, &refused, 1));
     if (mine < 0) return mine;
     CHECK(refused == 0, KRY_ERR_UNSUPPORTED,
-          "kry_op_twin: another device has numbers that do not fit the precision");
+          "kry_op_convert: another device has numbers that do not fit the precision");
 done:
     return st;
 }
 
 /* The coupled operator of converted own and far entries. Collective. */
-static kry_status make_twin(const kry_coupled *A, const kry_op *own, kry_sparse *far, kry_op **twin)
+static kry_status make_copy(const kry_coupled *A, const kry_op *own, kry_sparse *far, kry_op **copy)
 {
     kry_status st = KRY_OK;
     kry_halo *halo = NULL;
@@ -203,43 +203,44 @@ static kry_status make_twin(const kry_coupled *A, const kry_op *own, kry_sparse 
     };
 
     TRY(kry_halo_like(A->halo, own->shape.type, &halo));
-    TRY(kry_coupled_create(&rows, twin));
+    TRY(kry_coupled_create(&rows, copy));
 done:
     kry_halo_release(&halo);
     return st;
 }
 
 /* Its far numbers; in flux form its rows are added up, for which the own numbers are read back. */
-static kry_status store_twin(kry_op *twin, const void *far_val)
+static kry_status store_copy(kry_op *copy, const void *far_val)
 {
     kry_status st = KRY_OK;
-    const kry_coupled *T = kry_coupled_of(twin);
+    const kry_coupled *T = kry_coupled_of(copy);
     const kry_matrix *matrix = kry_matrix_of(T->own);
     kry_sparse own = { 0 };
 
     if (kry_matrix_in_flux_form(matrix)) TRY(kry_matrix_download(matrix, &own));
-    TRY(kry_coupled_store(twin, own.val, far_val));
+    TRY(kry_coupled_store(copy, own.val, far_val));
 done:
     kry_sparse_release(&own);
     return st;
 }
 
-kry_status kry_coupled_twin(void *self, kry_type type, double factor, const double *scale,
-                            kry_op **twin)
+kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **copy)
 {
-    kry_coupled *A = self, *T = *twin ? (*twin)->self : NULL;
+    kry_coupled *A = self, *T = *copy ? (*copy)->self : NULL;
     kry_status st = KRY_OK;
     kry_op *own = T ? kry_op_retain(T->own) : NULL;
     kry_sparse far = { 0 };
 
-    CHECK(!scale, KRY_ERR_UNSUPPORTED, "kry_op_twin: no scaling by a diagonal on several devices");
+    CHECK(!scale, KRY_ERR_UNSUPPORTED,
+          "kry_op_convert: no scaling by a diagonal on several devices");
     st = convert_far(A, type, factor, &far);
-    if (st == KRY_OK) st = kry_op_make_twin("kry_op_twin", A->own, type, factor, NULL, &own);
-    TRY(agree_on_twin(A, st));
+    if (st == KRY_OK) st = kry_op_make_copy("kry_op_convert", A->own, type, factor, NULL, &own);
+    TRY(agree_on_copy(A, st));
     assert(own);
     own->shape.traits = A->own->shape.traits;
-    if (!T) TRY(make_twin(A, own, &far, twin));
-    TRY(store_twin(*twin, T ? far.val : kry_coupled_of(*twin)->far.val));
+    if (!T) TRY(make_copy(A, own, &far, copy));
+    TRY(store_copy(*copy, T ? far.val : kry_coupled_of(*copy)->far.val));
 done:
     kry_sparse_release(&far);
     kry_op_release(&own);

@@ -216,7 +216,7 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
         .update = matrix_update,             \
         .describe = matrix_describe,         \
         .destroy = kry_matrix_destroy,       \
-        .twin = kry_matrix_twin,             \
+        .convert = kry_matrix_convert,       \
     },
     KRY_FORMAT_LIST(X)
 #undef X

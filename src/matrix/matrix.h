@@ -158,10 +158,10 @@ kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
                           kry_matrix **A);
 kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
 void kry_matrix_destroy(void *A);
-/* Entry of the operators' table; matrix_convert.c: the converted copy, factor S A S, or *twin's numbers
+/* Entry of the operators' table; matrix_convert.c: the converted copy, factor S A S, or *copy's numbers
  * again. scale: of rows and columns, rows numbers; NULL: ones. */
-kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
-                           kry_op **twin);
+kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
+                              kry_op **copy);
 /* d := entries (i, first + i), by slots; `first` is the same in all calls. */
 kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */

@@ -10,7 +10,7 @@ static kry_status convert(const kry_sparse *A, kry_type type, double factor, con
                           void *out)
 {
     kry_status st = KRY_OK;
-    static const char who[] = "kry_op_twin";
+    static const char who[] = "kry_op_convert";
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -27,8 +27,8 @@ done:
     return st;
 }
 
-kry_status kry_matrix_twin(void *self, kry_type type, double factor, const double *scale,
-                           kry_op **twin)
+kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
+                              kry_op **copy)
 {
     kry_matrix *A = self;
     kry_status st = KRY_OK;
@@ -38,16 +38,16 @@ kry_status kry_matrix_twin(void *self, kry_type type, double factor, const doubl
     void *val = NULL;
 
     CHECK(!scale || (A->shape.rows == A->shape.cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
-          "kry_op_twin: a matrix in flux form, or one that is not square, is not scaled by a "
+          "kry_op_convert: a matrix in flux form, or one that is not square, is not scaled by a "
           "diagonal");
     TRY(kry_matrix_download(A, &host));
     TRY(kry_alloc((size_t)host.row_ptr[host.rows], kry_type_size(type), &val));
     TRY(convert(&host, type, factor, scale, val));
     p.storage = KRY_GENERAL, p.duplicates = KRY_SUM; /* a wrapped matrix may have some */
-    if (*twin)
-        TRY(kry_op_update(*twin, val));
+    if (*copy)
+        TRY(kry_op_update(*copy, val));
     else
-        TRY(kry_csr_create(dev, type, host.rows, host.cols, host.row_ptr, host.col, val, &p, twin));
+        TRY(kry_csr_create(dev, type, host.rows, host.cols, host.row_ptr, host.col, val, &p, copy));
 done:
     free(val);
     kry_sparse_release(&host);

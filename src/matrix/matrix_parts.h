@@ -87,8 +87,8 @@ kry_status kry_coupled_pack(kry_coupled *A, bool exact);
  * updates before. Does nothing for other operators. */
 kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val);
 /* Entry of the operators' table. */
-kry_status kry_coupled_twin(void *self, kry_type type, double factor, const double *scale,
-                            kry_op **twin);
+kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,
+                               kry_op **copy);
 /* The rows of a stored matrix on the host: own columns, and behind them those of the halo's
  * numbers. Waits. Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
 kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows);

@@ -25,22 +25,22 @@ done:
 }
 
 /* Convert the null space of A for the converted copy. */
-static kry_status take_null_space(const kry_op *A, kry_op *twin)
+static kry_status take_null_space(const kry_op *A, kry_op *copy)
 {
     kry_status st = KRY_OK;
     const kry_vec *N = A->null_space;
     void *given = NULL, *taken = NULL;
     kry_vec *basis = NULL;
 
-    if (!N || twin->null_space) return KRY_OK;
+    if (!N || copy->null_space) return KRY_OK;
     TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(N->type), &given));
-    TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(twin->shape.type), &taken));
+    TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(copy->shape.type), &taken));
     TRY(kry_vec_read(N, given));
     for (int64_t i = 0; i < N->n * N->k; i++)
-        kry_number_put(twin->shape.type, taken, i, kry_number_at(N->type, given, i));
-    TRY(kry_vec_create(twin->dev, twin->shape.type, N->n, N->k, &basis));
+        kry_number_put(copy->shape.type, taken, i, kry_number_at(N->type, given, i));
+    TRY(kry_vec_create(copy->dev, copy->shape.type, N->n, N->k, &basis));
     TRY(kry_vec_write(basis, taken));
-    twin->null_space = basis, basis = NULL;
+    copy->null_space = basis, basis = NULL;
 done:
     kry_vec_release(&basis);
     free(taken);
@@ -48,40 +48,40 @@ done:
     return st;
 }
 
-kry_status kry_op_make_twin(const char *who, const kry_op *A, kry_type type, double factor,
-                            const double *scale, kry_op **twin)
+kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
+                            const double *scale, kry_op **copy)
 {
     kry_status st = KRY_OK;
     bool made = false;
 
-    CHECK(A->table->twin, KRY_ERR_UNSUPPORTED,
-          "%s: '%s' has no twin in another precision; stored matrices and grid operators have", who,
+    CHECK(A->table->convert, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has no copy in another precision; stored matrices and grid operators have", who,
           A->table->kind);
     TRY(kry_type_check(who, kry_device_for_copies(A->dev), type));
     CHECK(!scale || !(A->null_space || (A->shape.traits & KRY_SINGULAR)), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is singular, and scaled by a diagonal it would have another null space", who,
           A->table->kind);
-    made = !*twin;
-    TRY(A->table->twin(A->self, type, factor, scale, twin));
-    TRY(take_null_space(A, *twin));
+    made = !*copy;
+    TRY(A->table->convert(A->self, type, factor, scale, copy));
+    TRY(take_null_space(A, *copy));
 done:
-    if (st < 0 && made) kry_op_release(twin);
+    if (st < 0 && made) kry_op_release(copy);
     return st;
 }
 
-static kry_status create_twin(const kry_op *A, const void *type, kry_op **twin)
+static kry_status create_copy(const kry_op *A, const void *type, kry_op **copy)
 {
-    *twin = NULL;
-    return kry_op_make_twin("kry_op_twin", A, *(const kry_type *)type, 1, NULL, twin);
+    *copy = NULL;
+    return kry_op_make_copy("kry_op_convert", A, *(const kry_type *)type, 1, NULL, copy);
 }
 
-kry_status kry_op_twin(const kry_op *A, kry_type type, kry_op **twin)
+kry_status kry_op_convert(const kry_op *A, kry_type type, kry_op **copy)
 {
     kry_status st = KRY_OK;
 
-    *twin = NULL;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_op_twin: NULL");
-    TRY(kry_op_make(A, create_twin, &type, twin));
+    *copy = NULL;
+    CHECK(A, KRY_ERR_ARGUMENT, "kry_op_convert: NULL");
+    TRY(kry_op_make(A, create_copy, &type, copy));
 done:
     return st;
 }

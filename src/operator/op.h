@@ -76,11 +76,11 @@ kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_su
 /* p := z + beta p, q := op p and sum := p.q */
 kry_status kry_op_run_direction(const kry_op *op, const kry_direction *d, kry_vec *p, kry_vec *q,
                                 kry_sum *sum);
-/* matrix.c: a stored matrix that is not in flux form: kry_op_make_twin may scale it by a diagonal. */
+/* matrix.c: a stored matrix that is not in flux form: kry_op_make_copy may scale it by a diagonal. */
 bool kry_op_is_assembled(const kry_op *op);
-/* convert.c: kry_op_twin of factor S A S; *twin not NULL: it gets the numbers that A has now. */
-kry_status kry_op_make_twin(const char *who, const kry_op *A, kry_type type, double factor,
-                            const double *scale, kry_op **twin);
+/* convert.c: kry_op_convert of factor S A S; *copy not NULL: it gets the numbers that A has now. */
+kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
+                            const double *scale, kry_op **copy);
 /* Numbers of one type as numbers of another, in a new array: factor times v. Names the first that
  * does not fit. */
 kry_status kry_numbers_convert(const char *who, const char *what, kry_type from, const void *v,

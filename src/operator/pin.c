@@ -124,8 +124,8 @@ static void pin_destroy(void *self)
     free(P);
 }
 
-static kry_status pin_twin(void *self, kry_type type, double factor, const double *scale,
-                           kry_op **twin);
+static kry_status pin_convert(void *self, kry_type type, double factor, const double *scale,
+                              kry_op **copy);
 
 static const kry_op_table pin_table = {
     .struct_size = sizeof(kry_op_table),
@@ -137,7 +137,7 @@ static const kry_op_table pin_table = {
     .update = pin_update,
     .describe = pin_describe,
     .destroy = pin_destroy,
-    .twin = pin_twin,
+    .convert = pin_convert,
 };
 
 const kry_op *kry_pin_of(const kry_op *op)
@@ -192,16 +192,16 @@ done:
     return st;
 }
 
-/* The twin of A, pinned. */
-static kry_status pin_twin(void *self, kry_type type, double factor, const double *scale,
-                           kry_op **twin)
+/* The copy of A, pinned. */
+static kry_status pin_convert(void *self, kry_type type, double factor, const double *scale,
+                              kry_op **copy)
 {
-    pin *P = self, *old = *twin ? (*twin)->self : NULL;
+    pin *P = self, *old = *copy ? (*copy)->self : NULL;
     kry_status st = KRY_OK;
     kry_op *A = old ? kry_op_retain(old->A) : NULL;
 
-    TRY(kry_op_make_twin("kry_op_twin", P->A, type, factor, scale, &A));
-    TRY(old ? take_entry(old, "kry_op_twin") : kry_pin_create(A, P->global_row, twin));
+    TRY(kry_op_make_copy("kry_op_convert", P->A, type, factor, scale, &A));
+    TRY(old ? take_entry(old, "kry_op_convert") : kry_pin_create(A, P->global_row, copy));
 done:
     kry_op_release(&A);
     return st;

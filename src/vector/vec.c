@@ -283,38 +283,20 @@ enum { MOST_OPERANDS = 5 };
 
 static kry_status run(const char *name, const operand *o, int count);
 
-/* Enqueue the operation for each part from this thread: no part waits for another one. */
-static kry_status run_on_parts(const char *name, const operand *o, int count)
+/* Part by part, where no part waits for another one; or column by column, where columns of an operand are
+ * further apart than it has rows. */
+static kry_status run_on_pieces(const char *name, const operand *o, int count)
 {
     kry_status st = KRY_OK;
+    const kry_vec *y = o[count - 1].v;
     kry_vec v[MOST_OPERANDS];
     operand here[MOST_OPERANDS];
 
-    for (int r = 0; r < kry_vec_parts(o[count - 1].v); r++) {
+    for (int64_t j = 0; j < (y->split ? kry_vec_parts(y) : y->k); j++) {
         for (int i = 0; i < count; i++) {
             here[i] = o[i];
             if (!o[i].v) continue;
-            v[i] = kry_vec_on_part(o[i].v, r);
-            here[i].v = &v[i];
-        }
-        TRY(run(name, here, count));
-    }
-done:
-    return st;
-}
-
-/* Columns of at least one operand are further apart than it has rows. */
-static kry_status run_on_columns(const char *name, const operand *o, int count)
-{
-    kry_status st = KRY_OK;
-    kry_vec v[MOST_OPERANDS];
-    operand here[MOST_OPERANDS];
-
-    for (int64_t j = 0; j < o[count - 1].v->k; j++) {
-        for (int i = 0; i < count; i++) {
-            here[i] = o[i];
-            if (!o[i].v) continue;
-            v[i] = kry_vec_column(o[i].v, j);
+            v[i] = y->split ? kry_vec_on_part(o[i].v, (int)j) : kry_vec_column(o[i].v, j);
             here[i].v = &v[i];
         }
         TRY(run(name, here, count));
@@ -335,9 +317,9 @@ static kry_status run(const char *name, const operand *o, int count)
     int vectors = 0;
     kry_kernel *kernel;
 
-    if (y->split) return run_on_parts(name, o, count);
+    if (y->split) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++)
-        if (o[i].v && !kry_vec_is_packed(o[i].v)) return run_on_columns(name, o, count);
+        if (o[i].v && !kry_vec_is_packed(o[i].v)) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++) {
         number[i] = kry_scalar_of(dev, o[i].a);
         if (!o[i].v) {
