@@ -21,7 +21,7 @@
 
 typedef struct block_ic {
     kry_op *A; /* retained */
-    kry_block_solve *solve;
+    kry_block_solve solve;
     kry_vec *product; /* M x where y is not simply M x */
     int64_t rows;
     bool symmetric;
@@ -84,8 +84,8 @@ static void print_variant(block_ic *M, double shift)
     char shifted[32] = "", diagonals[32] = "";
 
     if (shift > 0) snprintf(shifted, sizeof shifted, " shift=%g", shift);
-    if (M->solve->diagonals.count >= 0)
-        snprintf(diagonals, sizeof diagonals, " diagonals=%d", M->solve->diagonals.count);
+    if (M->solve.diagonals.count >= 0)
+        snprintf(diagonals, sizeof diagonals, " diagonals=%d", M->solve.diagonals.count);
     snprintf(M->variant, sizeof M->variant, "block=%lld%s%s%s%s", (long long)M->rows, shifted,
              diagonals, M->storage ? " " : "", M->storage ? kry_storage_name(M->storage) : "");
 }
@@ -95,7 +95,7 @@ static kry_status refactor(block_ic *M)
 {
     kry_status st = KRY_OK;
     kry_sparse e = { 0 };
-    kry_block_solve *solve = NULL;
+    kry_block_solve solve = { 0 };
     kry_block_factor f = { .who = name_of(M->symmetric),
                            .A = M->A,
                            .symmetric = M->symmetric,
@@ -108,10 +108,10 @@ static kry_status refactor(block_ic *M)
     TRY(kry_block_factor_make(&f, &e));
     kry_sparse_release(&e);
     TRY(kry_block_solve_create(&f, &solve));
-    if (M->solve && M->A->shape.rows > 0) TRY(kry_device_finish(M->A->dev));
+    if (M->solve.kernel) TRY(kry_device_finish(M->A->dev));
     kry_block_solve_release(&M->solve);
     M->solve = solve;
-    solve = NULL;
+    solve = (kry_block_solve){ 0 };
     print_variant(M, f.shift);
 done:
     kry_block_solve_release(&solve);
@@ -127,8 +127,8 @@ static kry_status block_apply(void *self, double alpha, const kry_vec *x, double
     block_ic *M = self;
     kry_status st = KRY_OK;
 
-    if (alpha == 1 && beta == 0) return kry_block_solve_run(M->solve, x, y);
-    TRY(kry_block_solve_run(M->solve, x, M->product));
+    if (alpha == 1 && beta == 0) return kry_block_solve_run(&M->solve, x, y);
+    TRY(kry_block_solve_run(&M->solve, x, M->product));
     TRY(kry_vec_axpby(alpha, M->product, beta, y));
 done:
     return st;
@@ -147,10 +147,10 @@ static void block_describe(void *self, kry_op_info *info)
 {
     const block_ic *M = self;
     info->variant = M->variant;
-    info->nnz = M->solve->nnz;
-    info->slots = M->solve->slots;
-    info->bytes_stored = M->solve->bytes_stored;
-    info->bytes_per_apply = M->solve->bytes_moved;
+    info->nnz = M->solve.nnz;
+    info->slots = M->solve.slots;
+    info->bytes_stored = M->solve.bytes_stored;
+    info->bytes_per_apply = M->solve.bytes_moved;
 }
 
 static void block_destroy(void *self)

@@ -67,8 +67,8 @@ typedef struct kry_block_solve {
 } kry_block_solve;
 
 /* Lay factors out on the device. f->upper may change. Waits. */
-kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve **s);
-void kry_block_solve_release(kry_block_solve **s);
+kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s);
+void kry_block_solve_release(kry_block_solve *s); /* zeros: nothing */
 /* z := (L D U)^-1 r; enqueued. */
 kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z);
 

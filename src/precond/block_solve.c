@@ -205,33 +205,25 @@ done:
     return st;
 }
 
-kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve **out)
+kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
 {
-    kry_status st = KRY_OK;
-    kry_block_solve *s = NULL;
+    const kry_op *A = f->A;
 
-    *out = NULL;
-    TRY(kry_alloc(1, sizeof *s, &s));
-    s->dev = f->A->dev, s->type = f->A->shape.type, s->storage = f->storage,
-    s->n = f->A->shape.rows;
-    TRY(lay_out(s, f));
-    *out = s, s = NULL;
-done:
-    kry_block_solve_release(&s);
+    *s = (kry_block_solve){
+        .dev = A->dev, .type = A->shape.type, .storage = f->storage, .n = A->shape.rows
+    };
+    kry_status st = lay_out(s, f);
+    if (st < 0) kry_block_solve_release(s);
     return st;
 }
 
-void kry_block_solve_release(kry_block_solve **address)
+void kry_block_solve_release(kry_block_solve *s)
 {
-    kry_block_solve *s = *address;
-    if (!s) return;
     kry_block_diagonals *d = &s->diagonals;
     cl_mem *all[] = { &d->pairs,     &d->slot,      &d->factor,      &s->lower.begin,
                       &s->lower.col, &s->lower.val, &s->upper.begin, &s->upper.col,
                       &s->upper.val, &s->inverse,   &s->scratch };
     for (size_t i = 0; i < COUNT(all); i++) kry_buffer_release(s->dev, all[i]);
-    free(s);
-    *address = NULL;
 }
 
 kry_status kry_block_solve_run(kry_block_solve *s, const kry_vec *r, kry_vec *z)
