@@ -56,52 +56,57 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
 {
     local REAL4 slice_a[STEP * SIDE / 4], slice_b[STEP * SIDE / 4];
     const int l = get_local_id(0), x = l % TS, y = l / TS;
-    const long down = (m + SIDE - 1) / SIDE, i0 = get_group_id(0) % down * SIDE,
-               j0 = get_group_id(0) / down * SIDE;
-    REAL4 sum[FOURS][4 * FOURS];
-    REAL share_a[SHARE], share_b[SHARE];
-    long at = 0;
+    const long down = (m + SIDE - 1) / SIDE, across = (n + SIDE - 1) / SIDE;
+    long tile = get_group_id(0);
 
     A += a0, B += b0, C += c0;
-    UNROLL for (int f = 0; f < FOURS; f++) UNROLL for (int j = 0; j < 4 * FOURS; j++) sum[f][j] =
-        (REAL4)(0);
-    FETCH(share_a, A, i0, m, a_row, a_col, at)
-    FETCH(share_b, B, j0, n, b_col, b_row, at)
-    do {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        KEEP(share_a, slice_a, a_row)
-        KEEP(share_b, slice_b, b_col)
-        barrier(CLK_LOCAL_MEM_FENCE);
-        at += STEP;
-        if (at < k) {
-            FETCH(share_a, A, i0, m, a_row, a_col, at)
-            FETCH(share_b, B, j0, n, b_col, b_row, at)
-        }
-        UNROLL for (int d = 0; d < STEP; d++)
-        {
-            REAL4 a[FOURS];
-            UNROLL for (int f = 0; f < FOURS; f++) a[f] = slice_a[(d * SIDE + f * 4 * TS) / 4 + x];
-            UNROLL for (int g = 0; g < FOURS; g++)
+    do { // the host makes no more groups than there are tiles
+        const long i0 = tile % down * SIDE, j0 = tile / down * SIDE;
+        REAL4 sum[FOURS][4 * FOURS];
+        REAL share_a[SHARE], share_b[SHARE];
+        long at = 0;
+        UNROLL for (int f = 0; f < FOURS; f++) UNROLL for (int j = 0; j < 4 * FOURS; j++)
+            sum[f][j] = (REAL4)(0);
+        FETCH(share_a, A, i0, m, a_row, a_col, at)
+        FETCH(share_b, B, j0, n, b_col, b_row, at)
+        do {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            KEEP(share_a, slice_a, a_row)
+            KEEP(share_b, slice_b, b_col)
+            barrier(CLK_LOCAL_MEM_FENCE);
+            at += STEP;
+            if (at < k) {
+                FETCH(share_a, A, i0, m, a_row, a_col, at)
+                FETCH(share_b, B, j0, n, b_col, b_row, at)
+            }
+            UNROLL for (int d = 0; d < STEP; d++)
             {
-                REAL4 b = slice_b[(d * SIDE + g * 4 * TS) / 4 + y];
+                REAL4 a[FOURS];
                 UNROLL for (int f = 0; f < FOURS; f++)
+                    a[f] = slice_a[(d * SIDE + f * 4 * TS) / 4 + x];
+                UNROLL for (int g = 0; g < FOURS; g++)
                 {
-                    sum[f][4 * g] += a[f] * b.x;
-                    sum[f][4 * g + 1] += a[f] * b.y;
-                    sum[f][4 * g + 2] += a[f] * b.z;
-                    sum[f][4 * g + 3] += a[f] * b.w;
+                    const REAL4 b = slice_b[(d * SIDE + g * 4 * TS) / 4 + y];
+                    UNROLL for (int f = 0; f < FOURS; f++)
+                    {
+                        sum[f][4 * g] += a[f] * b.x;
+                        sum[f][4 * g + 1] += a[f] * b.y;
+                        sum[f][4 * g + 2] += a[f] * b.z;
+                        sum[f][4 * g + 3] += a[f] * b.w;
+                    }
                 }
             }
+        } while (at < k);
+        UNROLL for (int j = 0; j < 4 * FOURS; j++)
+        {
+            const long column = j0 + j / 4 * 4 * TS + 4 * y + j % 4;
+            if (column < n) {
+                UNROLL for (int f = 0; f < FOURS; f++) gemm_store(
+                    C + column * ld, i0 + f * 4 * TS + 4 * x, m, sum[f][j], (REAL)alpha, (REAL)beta);
+            }
         }
-    } while (at < k);
-    UNROLL for (int j = 0; j < 4 * FOURS; j++)
-    {
-        long column = j0 + j / 4 * 4 * TS + 4 * y + j % 4;
-        if (column < n) {
-            UNROLL for (int f = 0; f < FOURS; f++) gemm_store(
-                C + column * ld, i0 + f * 4 * TS + 4 * x, m, sum[f][j], (REAL)alpha, (REAL)beta);
-        }
-    }
+        tile += get_num_groups(0);
+    } while (tile < down * across);
 }
 
 // The same for a C of few columns: a group has `rows` rows of one column at a time, and WG / rows

@@ -102,40 +102,65 @@ kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, 
 
 // T X = B for one triangle of b rows, in place. Its entry (i, j) lies t_row i + t_col j behind t0,
 // so a transpose is a change of strides; backward: upper triangles, else lower ones; unit: ones on
-// the diagonal, which are not read. A group has `columns` of X. Rows go in steps of STEP: their own
-// triangle one after the other, then all others at once.
-#define STEP 16
+// the diagonal, which are not read. A group has `columns` of X.
 #ifdef KRY_CPU
-#define LANES(columns) 1
+
+// VW columns of X in the lanes of vectors.
+kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL *restrict T,
+                        long t0, long t_row, long t_col, global REAL *X, long x0, long ld,
+                        int columns)
+{
+    VEC x[TRIANGLE];
+    REAL lane[VW];
+
+    T += t0, X += x0;
+    if (backward) T += (b - 1) * (t_row + t_col), t_row = -t_row, t_col = -t_col; // from the end
+    FOR_EACH(share, (n + VW - 1) / VW)
+    {
+        const int count = (int)min(n - share * VW, (long)VW);
+        global REAL *first = X + share * VW * ld + (backward ? b - 1 : 0);
+        for (int v = 0; v < VW; v++) lane[v] = 0;
+        for (int r = 0; r < b; r++) {
+            for (int v = 0; v < count; v++) lane[v] = first[v * ld + (backward ? -r : r)];
+            x[r] = vload8(0, lane);
+        }
+        for (int j = 0; j < b; j++) {
+            global const REAL *column = T + j * t_col;
+            if (!unit) x[j] /= column[j * t_row];
+            for (int r = j + 1; r < b; r++) x[r] -= column[r * t_row] * x[j];
+        }
+        for (int r = 0; r < b; r++) {
+            vstore8(x[r], 0, lane);
+            for (int v = 0; v < count; v++) first[v * ld + (backward ? -r : r)] = lane[v];
+        }
+    }
+}
+
 #else
-#define LANES(columns) (WG / (columns))
-#endif
+
+// Rows go in steps of STEP: their own triangle one after the other, then all others at once.
+#define STEP 16
 kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL *restrict T,
                         long t0, long t_row, long t_col, global REAL *X, long x0, long ld,
                         int columns)
 {
     local REAL x[TRIANGLE * COLUMNS], t[STEP * (STEP + 1)];
-    const int l = get_local_id(0), lanes = LANES(columns), r0 = l % lanes;
+    const int l = get_local_id(0), lanes = WG / columns, r0 = l % lanes, k = l / lanes;
+    const int down = t_row == 1; // columns of T are contiguous
     long first = (long)get_group_id(0) * columns;
 
     T += t0, X += x0;
     if (backward) T += (b - 1) * (t_row + t_col), t_row = -t_row, t_col = -t_col; // from the end
     do {
-#ifdef KRY_CPU
-        for (int k = 0; k < columns; k++)
-#else
-        const int k = l / lanes;
-#endif
-            for (int r = r0; r < b; r += lanes)
-                x[k * TRIANGLE + r] =
-                    first + k < n ? X[(first + k) * ld + (backward ? b - 1 - r : r)] : 0;
+        for (int r = r0; r < b; r += lanes)
+            x[k * TRIANGLE + r] =
+                first + k < n ? X[(first + k) * ld + (backward ? b - 1 - r : r)] : 0;
         int i0 = 0;
         do {
             const int rows = min(STEP, b - i0);
             FENCE();
             for (int e = l; e < STEP * STEP; e += WG) {
-                int i = t_row == 1 || t_row == -1 ? e % STEP : e / STEP,
-                    j = t_row == 1 || t_row == -1 ? e / STEP : e % STEP;
+                const int i = down ? e % STEP : e / STEP, j = down ? e / STEP : e % STEP;
                 if (i < rows && j < rows)
                     t[j * (STEP + 1) + i] =
                         unit && i == j ? 1 : T[(i0 + i) * t_row + (i0 + j) * t_col];
@@ -143,51 +168,33 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
             int i = 0;
             do {
                 FENCE();
-#ifdef KRY_CPU
-                for (int k = 0; k < columns; k++)
-#endif
-                {
-                    const REAL v = x[k * TRIANGLE + i0 + i] / t[i * (STEP + 1) + i];
-                    for (int r = i + 1 + r0; r < rows; r += lanes)
-                        x[k * TRIANGLE + i0 + r] -= t[i * (STEP + 1) + r] * v;
-                }
+                const REAL v = x[k * TRIANGLE + i0 + i] / t[i * (STEP + 1) + i];
+                for (int r = i + 1 + r0; r < rows; r += lanes)
+                    x[k * TRIANGLE + i0 + r] -= t[i * (STEP + 1) + r] * v;
             } while (++i < rows);
             FENCE();
-#ifdef KRY_CPU
-            for (int k = 0; k < columns; k++)
-#endif
-                for (int r = r0; r < rows; r += lanes)
-                    x[k * TRIANGLE + i0 + r] /= t[r * (STEP + 1) + r];
+            for (int r = r0; r < rows; r += lanes)
+                x[k * TRIANGLE + i0 + r] /= t[r * (STEP + 1) + r];
             FENCE();
             i0 += rows;
-#ifdef KRY_CPU
-            for (int k = 0; k < columns; k++)
-                for (int j = i0 - rows; j < i0; j++) {
-                    const REAL v = x[k * TRIANGLE + j];
-                    global const REAL *column = T + j * t_col;
-                    for (int r = i0; r < b; r++) x[k * TRIANGLE + r] -= column[r * t_row] * v;
-                }
-#else
             if (rows == STEP)
                 for (int r = i0 + r0; r < b; r += lanes) {
                     REAL sum = 0;
-                    _Pragma("unroll") for (int j = 0; j < STEP; j++) sum +=
+                    UNROLL for (int j = 0; j < STEP; j++) sum +=
                         T[r * t_row + (i0 - STEP + j) * t_col] * x[k * TRIANGLE + i0 - STEP + j];
                     x[k * TRIANGLE + r] -= sum;
                 }
-#endif
         } while (i0 < b);
         FENCE();
-#ifdef KRY_CPU
-        for (int k = 0; k < columns; k++)
-#endif
-            for (int r = r0; r < b; r += lanes)
-                if (first + k < n)
-                    X[(first + k) * ld + (backward ? b - 1 - r : r)] = x[k * TRIANGLE + r];
+        for (int r = r0; r < b; r += lanes)
+            if (first + k < n)
+                X[(first + k) * ld + (backward ? b - 1 - r : r)] = x[k * TRIANGLE + r];
         FENCE();
         first += (long)get_num_groups(0) * columns;
     } while (first < n);
 }
+
+#endif
 
 // y := alpha z + beta y, k columns of n numbers, z in another order: z_i is x_i and goes to y_i, or
 // gather: z_i is x_order(i), or scatter: goes to y_order(i). With beta == 0, y is not read.

@@ -249,12 +249,21 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
 // triangle below the diagonal in these rows and columns. ECHELON: the rows that the pivots went to
 // leave for T, PANEL rows to a column, and zeros stay.
 // A row that is exchanged twice comes twice, and gets the same number.
+#ifdef KRY_CPU
+#define FOR_ENTRIES(k, s, width)             \
+    for (int k = 0; k < at_once; k++)        \
+        for (int s = 0; s < (width); s++)
+#else
+#define FOR_ENTRIES(k, s, width)                                               \
+    for (int e = l, k = e / (width), s = e % (width); e < at_once * (width);   \
+         e += WG, k = e / (width), s = e % (width))
+#endif
 kernel void panel_rows(long n, int m, int columns, int lo, int c0, int w, int solve, int of_block,
                        int at_once, global REAL *F, long f0, long ld,
                        global const int *restrict index, global REAL *T)
 {
-    local REAL stage[COLUMNS * TRIANGLE / 2];
-    const int l = get_local_id(0), each = 2 * w, all = at_once * each;
+    local REAL stage[COLUMNS * TRIANGLE / 2]; // 2 w numbers for each of at_once columns
+    const int l = get_local_id(0);
     global const int *source = of_block ? ORIGIN : SOURCE;
     long first = (long)get_group_id(0) * at_once;
 
@@ -270,41 +279,43 @@ kernel void panel_rows(long n, int m, int columns, int lo, int c0, int w, int so
     }
 #endif
     do { // the host makes no more groups than there are columns to be had
-        for (int e = l; e < all; e += WG) {
-            const int s = e % each, k = c0 + s % w;
-            const long nth = lo + first + e / each, column = nth < c0 ? nth : nth + w;
-            if (nth < lo + n && TOP(k) >= 0)
-                stage[e] = F[column * ld + source[s < w ? TOP(k) : PIVOTS[k]]];
+        FOR_ENTRIES(k, s, 2 * w)
+        {
+            const long nth = lo + first + k, column = nth < c0 ? nth : nth + w;
+            const int step = c0 + (s < w ? s : s - w), top = TOP(step);
+            if (nth < lo + n && top >= 0)
+                stage[k * 2 * w + s] = F[column * ld + source[s < w ? top : PIVOTS[step]]];
         }
         FENCE();
-        for (int e = l; e < all; e += WG) {
-            const int s = e % each, k = c0 + s % w;
-            const long nth = lo + first + e / each, column = nth < c0 ? nth : nth + w;
-            if (s >= w && nth < lo + n && TOP(k) >= 0 && PIVOTS[k] >= behind)
-                F[column * ld + PIVOTS[k]] = stage[e];
+        FOR_ENTRIES(k, s, w)
+        {
+            const long nth = lo + first + k, column = nth < c0 ? nth : nth + w;
+            const int p = PIVOTS[c0 + s];
+            if (nth < lo + n && TOP(c0 + s) >= 0 && p >= behind)
+                F[column * ld + p] = stage[k * 2 * w + w + s];
         }
 #ifndef ECHELON
         int i = 0;
         do {
             FENCE();
-            for (int e = l; e < at_once * PANEL && solve; e += WG) {
-                const int s = e % PANEL, k = e / PANEL;
-                if (s > i && s < w && lo + first + k >= c0)
-                    stage[k * each + s] -= t[i * (PANEL + 1) + s] * stage[k * each + i];
+            FOR_ENTRIES(k, s, PANEL)
+            {
+                if (solve && s > i && s < w && lo + first + k >= c0)
+                    stage[k * 2 * w + s] -= t[i * (PANEL + 1) + s] * stage[k * 2 * w + i];
             }
         } while (++i < w - 1 && solve);
         FENCE();
 #endif
-        for (int e = l; e < at_once * w; e += WG) {
-            const int s = e % w, top = TOP(c0 + s);
-            const long nth = lo + first + e / w, column = nth < c0 ? nth : nth + w;
-            const REAL v = top >= 0 && nth < lo + n ? stage[e / w * each + s] : 0;
+        FOR_ENTRIES(k, s, w)
+        {
+            const int top = TOP(c0 + s);
+            const long nth = lo + first + k, column = nth < c0 ? nth : nth + w;
             if (nth >= lo + n) continue;
 #ifdef ECHELON
-            T[(first + e / w) * PANEL + s] = v;
+            T[(first + k) * PANEL + s] = top >= 0 ? stage[k * 2 * w + s] : 0;
             if (top >= 0) F[column * ld + top] = 0;
 #else
-            F[column * ld + top] = v;
+            F[column * ld + top] = stage[k * 2 * w + s];
 #endif
         }
         FENCE();

@@ -28,83 +28,57 @@ static int fours(const kry_device *dev, kry_type type)
     return dev->info.gpu && slices + ARGUMENTS <= dev->info.local_bytes ? 2 : 1;
 }
 
-static kry_status get_kernel(const kry_gemm *g, const char *name, kry_kernel **kernel)
-{
-    char defines[48];
-    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(g->C.dev),
-             fours(g->C.dev, g->C.type));
-    return kry_kernel_get(g->C.dev, "gemm", g->C.type, defines, name, kernel);
-}
+static int64_t in_pieces(int64_t n, int64_t piece) { return n / piece + (n % piece != 0); }
 
-/* A launch for some columns of C. */
-typedef struct strip {
-    kry_kernel *kernel;
-    int64_t column, columns; /* the first, and how many */
-    int64_t groups;
-    int size;    /* work-items of a group */
-    cl_int rows; /* of a group of gemm_narrow; 0: gemm_tile */
-} strip;
-
-/* Transposes are changes of strides. */
-static kry_status launch(const kry_gemm *g, const strip *s)
+/* Groups of `size` work-items for so many tiles of C; gemm_narrow: of `rows` rows, else 0. Transposes are
+ * changes of strides. */
+static kry_status launch(const kry_gemm *g, const char *name, int64_t tiles, int size, cl_int rows)
 {
+    kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
+    kry_kernel *kernel;
     const int64_t k = kry_gemm_depth(g), one = 1, *a_row = g->ta ? &g->A.ld : &one,
                   *a_col = g->ta ? &one : &g->A.ld, *b_row = g->tb ? &g->B.ld : &one,
-                  *b_col = g->tb ? &one : &g->B.ld, b0 = g->B.first + s->column * *b_col,
-                  c0 = g->C.first + s->column * g->C.ld;
+                  *b_col = g->tb ? &one : &g->B.ld,
+                  most = dev->info.cpu_kernels ? dev->shape.chunks : MOST_GROUPS;
     kry_scalar alpha = kry_scalar_of(dev, g->alpha), beta = kry_scalar_of(dev, g->beta);
     const kry_arg args[] = {
-        ARG(g->C.rows),     ARG(s->columns),  ARG(k),      ARG_ACC(dev, alpha),
-        ARG(g->A.buffer),   ARG(g->A.first),  ARG(*a_row), ARG(*a_col),
-        ARG(g->B.buffer),   ARG(b0),          ARG(*b_row), ARG(*b_col),
-        ARG_ACC(dev, beta), ARG(g->C.buffer), ARG(c0),     ARG(g->C.ld),
-        ARG(s->rows),
+        ARG(g->C.rows),     ARG(g->C.cols),   ARG(k),          ARG_ACC(dev, alpha),
+        ARG(g->A.buffer),   ARG(g->A.first),  ARG(*a_row),     ARG(*a_col),
+        ARG(g->B.buffer),   ARG(g->B.first),  ARG(*b_row),     ARG(*b_col),
+        ARG_ACC(dev, beta), ARG(g->C.buffer), ARG(g->C.first), ARG(g->C.ld),
+        ARG(rows),
     };
-    return kry_launch_size(dev, s->kernel, s->groups, s->size, args, COUNT(args) - (s->rows == 0));
-}
+    char defines[48];
 
-static int64_t in_pieces(int64_t n, int64_t piece) { return n / piece + (n % piece != 0); }
+    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(dev),
+             fours(dev, g->C.type));
+    TRY(kry_kernel_get(dev, "gemm", g->C.type, defines, name, &kernel));
+    TRY(kry_launch_size(dev, kernel, tiles < most ? tiles : most, size, args,
+                        COUNT(args) - (rows == 0)));
+done:
+    return st;
+}
 
 static kry_status narrow(const kry_gemm *g)
 {
-    kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
-    const bool cpu = dev->info.cpu_kernels, down_columns = !g->ta || g->A.ld == 1;
-    const int group = kry_group_size(dev), lanes = group < 32 ? group : 32;
-    strip s = { .columns = g->C.cols, .size = group, .rows = down_columns ? lanes : group / lanes };
-    int64_t tiles = in_pieces(g->C.rows, s.rows) * g->C.cols;
+    const bool down_columns = !g->ta || g->A.ld == 1;
+    const int group = kry_group_size(dev), lanes = group < 32 ? group : 32,
+              rows = down_columns ? lanes : group / lanes;
+    int64_t tiles = in_pieces(g->C.rows, rows) * g->C.cols;
 
-    TRY(get_kernel(g, "gemm_narrow", &s.kernel));
-    if (cpu) tiles = in_pieces(tiles, down_columns ? 64 : 16);
-    if (cpu && tiles > dev->shape.chunks) tiles = dev->shape.chunks;
-    s.groups = tiles < MOST_GROUPS ? tiles : MOST_GROUPS;
-    TRY(launch(g, &s));
-done:
-    return st;
+    if (dev->info.cpu_kernels) tiles = in_pieces(tiles, down_columns ? 64 : 16);
+    return launch(g, "gemm_narrow", tiles, group, rows);
 }
 
-/* Strips of columns, so that no launch has more groups than any device takes. */
 static kry_status tiled(const kry_gemm *g)
 {
-    kry_status st = KRY_OK;
-    kry_device *dev = g->C.dev;
-    const bool cpu = dev->info.cpu_kernels;
-    const int side = items_per_side(dev);
-    const int64_t square = cpu ? CPU_SIDE : side * 4 * fours(dev, g->C.type),
-                  down = in_pieces(g->C.rows, square),
-                  width = (down < MOST_GROUPS ? MOST_GROUPS / down : 1) * square;
-    strip s = { .size = side * side };
-
-    TRY(get_kernel(g, "gemm_tile", &s.kernel));
-    for (; s.column < g->C.cols; s.column += width) {
-        s.columns = g->C.cols - s.column < width ? g->C.cols - s.column : width;
-        s.groups = down * in_pieces(s.columns, square);
-        if (cpu && s.groups > dev->shape.chunks) s.groups = dev->shape.chunks;
-        TRY(launch(g, &s));
-    }
-done:
-    return st;
+    const kry_device *dev = g->C.dev;
+    const int side = items_per_side(dev),
+              square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours(dev, g->C.type);
+    return launch(g, "gemm_tile", in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square),
+                  side * side, 0);
 }
 
 kry_status kry_gemm_own(const kry_gemm *g) { return (g->C.cols <= NARROW ? narrow : tiled)(g); }

@@ -27,14 +27,14 @@ kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, cons
     kry_kernel *kernel;
     const cl_int b = (cl_int)F->rows, backward = lower == transposed, unit = lower;
     const int64_t t_row = transposed ? F->ld : 1, t_col = transposed ? 1 : F->ld;
-    cl_int columns = kry_lu_columns(X->type);
+    const bool cpu = dev->info.cpu_kernels;
+    cl_int columns = cpu ? kry_vector_width(dev, X->type) : kry_lu_columns(X->type);
 
-    while (columns > 1 &&
-           (columns / 2 >= X->cols || (!dev->info.cpu_kernels && columns > kry_group_size(dev))))
+    while (!cpu && columns > 1 && (columns / 2 >= X->cols || columns > kry_group_size(dev)))
         columns /= 2;
-    int64_t groups = (X->cols + columns - 1) / columns;
-    if (groups > MOST_GROUPS) groups = MOST_GROUPS;
-    if (dev->info.cpu_kernels && groups > dev->shape.chunks) groups = dev->shape.chunks;
+    const int64_t shares = (X->cols + columns - 1) / columns,
+                  most = cpu ? dev->shape.chunks : MOST_GROUPS,
+                  groups = shares < most ? shares : most;
     const kry_arg args[] = { ARG(b),         ARG(X->cols),  ARG(backward), ARG(unit),
                              ARG(F->buffer), ARG(F->first), ARG(t_row),    ARG(t_col),
                              ARG(X->buffer), ARG(X->first), ARG(X->ld),    ARG(columns) };

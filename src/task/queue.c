@@ -3,32 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- lists of tasks ---- */
-
-void kry_task_list_add(kry_task_list *list, kry_task *t)
-{
-    kry_task *before = list->last;
-
-    if (list->first && list->first->order > t->order)
-        before = NULL; /* as a rule it is one of the two */
-    while (before && before->order > t->order) before = before->previous;
-    t->list = list;
-    t->previous = before;
-    t->next = before ? before->next : list->first;
-    *(before ? &before->next : &list->first) = t;
-    *(t->next ? &t->next->previous : &list->last) = t;
-}
-
-void kry_task_list_remove(kry_task *t)
-{
-    kry_task_list *list = t->list;
-
-    *(t->previous ? &t->previous->next : &list->first) = t->next;
-    *(t->next ? &t->next->previous : &list->last) = t->previous;
-    t->list = NULL;
-    t->previous = t->next = NULL;
-}
-
 /* ---- the thread ---- */
 
 /* What the job left for the device to do is part of the task. */
@@ -61,9 +35,11 @@ static void work_off(kry_queue *q, kry_task *t)
     kry_ended_release(&ended);
 }
 
-static bool is_idle(const kry_queue *q)
+static kry_task *first_ready(const kry_queue *q)
 {
-    return !q->running && !q->ready.first && !q->waiting.first;
+    kry_task *t = q->tasks.first;
+    while (t && t->phase != KRY_TASK_READY) t = t->next;
+    return t;
 }
 
 static void queue_free(kry_queue *q)
@@ -80,15 +56,15 @@ static void *thread_main(void *arg)
 
     kry_task_enter(q);
     kry_tasks_lock();
-    while (!q->quit || !is_idle(q)) {
-        kry_task *t = q->ready.first;
+    while (!q->quit || q->tasks.first) {
+        kry_task *t = first_ready(q);
         if (!t) {
             q->sleeping = true;
             kry_tasks_sleep(&q->work);
             q->sleeping = false;
             continue;
         }
-        kry_task_list_remove(t);
+        kry_task_list_remove(&q->tasks, t);
         t->phase = KRY_TASK_RUNNING;
         t->began = kry_now();
         q->running = t;
@@ -167,8 +143,7 @@ kry_queue *kry_queue_retain(kry_queue *q)
 static void cancel_all(kry_queue *q, kry_ended *ended)
 {
     if (q->running) kry_task_cancel_locked(q->running, ended);
-    while (q->waiting.first) kry_task_cancel_locked(q->waiting.first, ended);
-    while (q->ready.first) kry_task_cancel_locked(q->ready.first, ended);
+    while (q->tasks.first) kry_task_cancel_locked(q->tasks.first, ended);
 }
 
 void kry_queue_release(kry_queue **queue)
@@ -221,8 +196,7 @@ kry_status kry_queue_finish(kry_queue *q)
           kry_task_inside()->name);
     kry_tasks_lock();
     const uint64_t last = q->submitted;
-    while (!begins_after(q->running, last) || !begins_after(q->ready.first, last) ||
-           !begins_after(q->waiting.first, last))
+    while (!begins_after(q->running, last) || !begins_after(q->tasks.first, last))
         kry_tasks_wait(KRY_FOREVER);
     kry_tasks_unlock();
 done:

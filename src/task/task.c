@@ -58,6 +58,22 @@ void kry_task_enter(kry_queue *queue)
     kry_device_work_for(queue->device);
 }
 
+/* ---- lists ---- */
+
+void kry_task_list_append(kry_task_list *list, kry_task *t)
+{
+    t->previous = list->last, t->next = NULL;
+    *(list->last ? &list->last->next : &list->first) = t;
+    list->last = t;
+}
+
+void kry_task_list_remove(kry_task_list *list, kry_task *t)
+{
+    *(t->previous ? &t->previous->next : &list->first) = t->next;
+    *(t->next ? &t->next->previous : &list->last) = t->previous;
+    t->previous = t->next = NULL;
+}
+
 /* ---- making ---- */
 
 kry_status kry_task_new(const char *who, const kry_job *job, kry_task *const *inputs, int count,
@@ -149,13 +165,6 @@ kry_status kry_task_of_op(const kry_op *op, kry_task **task)
 
 static bool has_ended(const kry_task *t) { return t->phase >= KRY_TASK_DONE; }
 
-static void append(kry_ended *ended, kry_task *t)
-{
-    t->previous = ended->last, t->next = NULL;
-    *(ended->last ? &ended->last->next : &ended->first) = t;
-    ended->last = t;
-}
-
 static kry_task_phase phase_of(const kry_task *t, kry_status status)
 {
     if (status == KRY_ERR_CANCELLED || (status == KRY_STOPPED && t->cancelled))
@@ -169,6 +178,7 @@ static void settle(kry_task *t, kry_status status, const char *error, kry_ended 
     kry_outcome *out = &t->out;
     int at = 0;
 
+    if (t->phase < KRY_TASK_RUNNING) kry_task_list_remove(&t->queue->tasks, t);
     out->status = status;
     t->phase = phase_of(t, status);
     if (t->phase == KRY_TASK_CANCELLED && !error)
@@ -180,14 +190,13 @@ static void settle(kry_task *t, kry_status status, const char *error, kry_ended 
         snprintf(out->error + at, sizeof out->error - (size_t)at, "%s", error);
     }
     out->message = out->error + at;
-    if (t->list) kry_task_list_remove(t);
     if (t->queue->running == t) t->queue->running = NULL;
     if (t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
     if (t->queue->device) t->queue->device->busy--;
     t->queue = NULL;
     if (t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
     if (t->began > 0) t->progress.seconds = kry_now() - t->began;
-    append(ended, t);
+    kry_task_list_append(ended, t);
     kry_tasks_changed();
 }
 
@@ -206,9 +215,7 @@ static void settle_because(kry_task *t, const kry_task *input, kry_ended *ended)
 
 static void make_ready(kry_task *t)
 {
-    if (t->list) kry_task_list_remove(t);
     t->phase = KRY_TASK_READY;
-    kry_task_list_add(&t->queue->ready, t);
     if (t->queue->sleeping) pthread_cond_signal(&t->queue->work);
 }
 
@@ -269,6 +276,7 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
     if (queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
     t->order = ++queue->submitted;
     t->phase = KRY_TASK_WAITING;
+    kry_task_list_append(&queue->tasks, t);
     for (int i = 0; i < t->count; i++) {
         kry_edge *e = &t->input[i];
         if (has_ended(e->from)) {
@@ -284,8 +292,6 @@ void kry_task_start(kry_task *t, kry_queue *queue, kry_ended *ended)
         settle_because(t, failed, ended);
     else if (t->missing == 0)
         make_ready(t);
-    else
-        kry_task_list_add(&queue->waiting, t);
 }
 
 /* ---- cancelling ---- */

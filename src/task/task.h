@@ -21,7 +21,6 @@ typedef struct kry_edge {
         **at; /* among the edges that begin at `from`; at NULL: `from` has ended */
 } kry_edge;
 
-/* Tasks in the order of submission. */
 typedef struct kry_task_list {
     kry_task *first, *last;
 } kry_task_list;
@@ -48,11 +47,10 @@ struct kry_task {
     /* Under the lock. */
     kry_queue *queue; /* borrowed; NULL: the task has ended */
     kry_task_phase phase;
-    uint64_t order;       /* of its submission to the queue */
-    int missing;          /* inputs that have not ended */
-    kry_edge *dependents; /* tasks that wait for this one */
-    kry_task_list *list;  /* that this task is in */
-    kry_task *previous, *next;
+    uint64_t order;            /* of its submission to the queue */
+    int missing;               /* inputs that have not ended */
+    kry_edge *dependents;      /* tasks that wait for this one */
+    kry_task *previous, *next; /* in the queue, until it runs; then among those that have ended */
     kry_task_progress_info progress;
     double began;
 
@@ -70,7 +68,7 @@ struct kry_queue {
     char name[128];
     pthread_t thread;
     pthread_cond_t work;
-    kry_task_list waiting, ready;
+    kry_task_list tasks; /* that wait or are ready, in the order of submission */
     kry_task *running;
     uint64_t submitted;
     bool sleeping, quit, abandoned; /* abandoned: its own thread released it */
@@ -89,6 +87,8 @@ void kry_tasks_changed(void); /* wake the threads in kry_tasks_wait; under the l
 /* The queue whose thread this is; NULL: none. */
 kry_queue *kry_task_inside(void);
 void kry_task_enter(kry_queue *queue);
+void kry_task_list_append(kry_task_list *list, kry_task *task);
+void kry_task_list_remove(kry_task_list *list, kry_task *task);
 void kry_task_forget_work(kry_task *task); /* its job and its copies of inputs */
 void kry_task_forget_value(kry_task *task);
 
@@ -104,10 +104,5 @@ void kry_task_start(kry_task *task, kry_queue *queue, kry_ended *ended); /* take
 /* End the task, and with it the tasks that cannot run without it. error NULL: none. */
 void kry_task_end(kry_task *task, kry_status status, const char *error, kry_ended *ended);
 void kry_task_cancel_locked(kry_task *task, kry_ended *ended);
-
-/* ---- queue.c ---- */
-
-void kry_task_list_add(kry_task_list *list, kry_task *task); /* in the order of submission */
-void kry_task_list_remove(kry_task *task);
 
 #endif
