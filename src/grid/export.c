@@ -112,9 +112,10 @@ static row make_row(const kry_stencil *A, const faces *f, int64_t i)
     return r;
 }
 
-/* Rows, each with room for seven entries; entry i + 1 of row_ptr: how many of them row i has. */
+/* Rows, each with room for `width` entries; entry i + 1 of row_ptr: how many of them row i has. */
 typedef struct table {
     bool whole; /* of all slabs, else of the one at hand, whose couplings to others are left out */
+    int width;
     kry_sparse *rows;
 } table;
 
@@ -132,8 +133,8 @@ static kry_status fill(const kry_call *here)
         const row r = make_row(A, &f, i);
         t->rows->row_ptr[first + i + 1] = r.count;
         for (int e = 0; e < r.count; e++) {
-            t->rows->col[7 * (first + i) + e] = r.col[e];
-            kry_number_put(A->type, t->rows->val, 7 * (first + i) + e, r.val[e]);
+            t->rows->col[t->width * (first + i) + e] = r.col[e];
+            kry_number_put(A->type, t->rows->val, t->width * (first + i) + e, r.val[e]);
         }
     }
 done:
@@ -141,12 +142,12 @@ done:
     return st;
 }
 
-static void close_gaps(kry_sparse *rows)
+static void close_gaps(int width, kry_sparse *rows)
 {
     int64_t to = 0;
     for (int64_t i = 0; i < rows->rows; i++) {
         int64_t count = rows->row_ptr[i + 1];
-        for (int64_t e = 7 * i; e < 7 * i + count; e++, to++) {
+        for (int64_t e = width * i; e < width * i + count; e++, to++) {
             rows->col[to] = rows->col[e];
             kry_number_put(rows->type, rows->val, to, kry_number_at(rows->type, rows->val, e));
         }
@@ -157,12 +158,13 @@ static void close_gaps(kry_sparse *rows)
 kry_status kry_stencil_rows(const kry_op *op, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
-    table t = { kry_op_in_parts(op), rows };
+    const kry_stencil *A = kry_stencil_of(kry_pin_of(kry_op_piece(op, 0)));
+    table t = { kry_op_in_parts(op), 2 * A->axes + 1, rows };
     int64_t n = op->shape.rows;
 
-    TRY(kry_sparse_create(n, n, op->shape.type, 7 * n, rows));
+    TRY(kry_sparse_create(n, n, op->shape.type, t.width * n, rows));
     TRY(kry_op_call(&(kry_call){ .A = op, .more = &t }, fill));
-    close_gaps(rows);
+    close_gaps(t.width, rows);
 done:
     if (st < 0) kry_sparse_release(rows);
     return st;

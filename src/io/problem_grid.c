@@ -5,7 +5,8 @@
  * N points or cells a side, x fastest, everything scaled by h^2. The parameters of the stencil come
  * first; the entries of the matrix are made from them.
  */
-#include "grid/host_grid.h"
+#include "grid/stencil.h"
+#include "host/host.h"
 #include "io/problem.h"
 #include <math.h>
 #include <stdlib.h>
@@ -39,50 +40,23 @@ done:
     return st;
 }
 
-/* The diagonal is the sum of the others in the order of the axes, as kry_stencil_matrix adds them
- * up; with constant coefficients last axis first. */
-static double diagonal_of(const kry_host_grid *g, const kry_host_face face[6])
-{
-    double sum = 0;
-
-    if (g->params->coefficient)
-        for (int f = 0; f < 2 * g->axes; f++) sum += face[f].weight;
-    else
-        for (int a = g->axes - 1; a >= 0; a--) sum += 2 * g->weight[a];
-    return sum;
-}
-
-static void put(int64_t column, double value, int64_t *count, int32_t *col, double *val)
-{
-    if (col) col[*count] = (int32_t)column;
-    if (val) val[*count] = value;
-    ++*count;
-}
-
-/* Row i: neighbours below in falling stride, the diagonal, neighbours above. */
-static int64_t grid_row(const void *self, int64_t i, int32_t *col, double *val)
-{
-    const kry_host_grid *g = self;
-    kry_host_face face[6] = { 0 };
-    int64_t count = 0;
-
-    for (int f = 0; f < 2 * g->axes; f++) {
-        int64_t at = i / g->stride[f / 2] % g->size[f / 2];
-        face[f] = kry_host_face_of(g, i, at, f / 2, f % 2);
-    }
-    for (int f = 2 * g->axes - 2; f >= 0; f -= 2)
-        if (face[f].cell >= 0) put(face[f].cell, -face[f].weight, &count, col, val);
-    put(i, diagonal_of(g, face), &count, col, val);
-    for (int f = 1; f < 2 * g->axes; f += 2)
-        if (face[f].cell >= 0) put(face[f].cell, -face[f].weight, &count, col, val);
-    return count;
-}
-
+/* The entries are those of the stencil, which needs no device for that. */
 static kry_status make_entries(const spec *s, kry_problem *p)
 {
+    kry_status st = KRY_OK;
+    kry_device *host = NULL;
+    kry_op *A = NULL;
+    kry_sparse rows = { 0 };
+
     if (!s->entries) return KRY_OK;
-    const kry_host_grid g = kry_host_grid_of(p->grid, KRY_F64);
-    return kry_problem_make_rows(grid_row, &g, true, p);
+    TRY(kry_host_open(&host));
+    TRY(kry_stencil_create(host, KRY_F64, p->grid, &A));
+    TRY(kry_stencil_rows(A, &rows));
+    p->row_ptr = rows.row_ptr, p->col = rows.col, p->val = rows.val;
+done:
+    kry_op_release(&A);
+    kry_device_release(&host);
+    return st;
 }
 
 /* ---- poisson2d, poisson3d, anisotropic2d ------------------------------------------------------
