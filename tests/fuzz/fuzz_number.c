@@ -1,5 +1,6 @@
 /* fuzz_number.c - numbers in text: what kry_read_double takes is what strtod makes of it, to the
  * bit, and so for whole numbers and strtoll. Nothing behind the end is read. */
+#include "base/base.h"
 #include "fuzz.h"
 #include <errno.h>
 #include <math.h>
