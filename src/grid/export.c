@@ -1,7 +1,8 @@
 /*
- * export.c - a grid operator as a stored matrix.
+ * export.c - a grid operator as a stored matrix, and its product on the host.
  */
 #include "grid/stencil.h"
+#include "host/host.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include <stdlib.h>
@@ -68,46 +69,48 @@ static int64_t beyond(const kry_stencil *A, int64_t i, bool high)
     return (i + (high ? A->slab.layer : n - A->slab.layer)) % n;
 }
 
-/* Add one face of cell i, at coordinate `at` of the axis, to the row of cell base + i of the whole grid. */
-static void add_face(const kry_stencil *A, const faces *f, int64_t i, int64_t base, int axis,
-                     int64_t at, int64_t stride, bool high, row *r)
+/* A face of a cell. The row of cell i gets weight (x_i - x_cell), or with no cell weight (1 - ghost) x_i. */
+typedef struct face {
+    double weight;
+    int64_t cell; /* -1: beyond a side, or on another part */
+    bool shared;  /* that cell is on another part */
+    int ghost;
+} face;
+
+/* Towards the lower or the higher neighbour of cell i along an axis with this stride. */
+static face face_of(const kry_stencil *A, const faces *f, int64_t i, int axis, int64_t stride,
+                    bool high)
 {
-    int64_t size = A->size[axis];
+    int64_t size = A->size[axis], at = i / stride % size, step = high ? stride : -stride;
     kry_side side = high ? A->high[axis] : A->low[axis];
     bool inside = high ? at < size - 1 : at > 0, wraps = kry_stencil_wraps(A, axis);
-    bool shared = axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
-    int64_t step = high ? stride : -stride, j = inside ? i + step : i - step * (size - 1);
-    double weight = A->weight[axis];
+    face g = { .weight = A->weight[axis], .cell = -1, .ghost = kry_ghost(side) };
 
-    if (f->axis[axis] && (high || inside || wraps))
-        weight = kry_number_at(A->type, f->axis[axis], high ? i : j);
-    else if (f->below && shared)
-        weight = kry_number_at(A->type, f->below, i);
+    if (inside || wraps) g.cell = inside ? i + step : i - step * (size - 1);
+    g.shared = g.cell < 0 && axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
+    if (f->axis[axis] && (high || g.cell >= 0))
+        g.weight = kry_number_at(A->type, f->axis[axis], high ? i : g.cell);
+    else if (f->below && g.shared)
+        g.weight = kry_number_at(A->type, f->below, i);
     else if (f->cell)
-        weight *= kry_number_at(A->type, f->cell, i);
-    if (inside || wraps) {
-        if (j == i) return; /* its own neighbour */
-        add(r, base + i, weight);
-        add(r, base + j, -weight);
-    } else if (shared) {
-        add(r, base + i, weight);
-        if (f->whole) add(r, beyond(A, base + i, high), -weight);
-    } else {
-        add(r, base + i, weight * (1 - kry_ghost(side)));
-    }
+        g.weight *= kry_number_at(A->type, f->cell, i);
+    return g;
 }
 
 static row make_row(const kry_stencil *A, const faces *f, int64_t i)
 {
     row r = { .count = 0 };
-    int64_t rest = i, stride = 1, base = f->whole ? A->slab.first * A->slab.layer : 0;
+    int64_t stride = 1, base = f->whole ? A->slab.first * A->slab.layer : 0;
 
     add(&r, base + i, 0);
-    for (int a = 0; a < A->axes; a++) {
-        int64_t at = rest % A->size[a];
-        add_face(A, f, i, base, a, at, stride, false, &r);
-        add_face(A, f, i, base, a, at, stride, true, &r);
-        rest /= A->size[a], stride *= A->size[a];
+    for (int a = 0; a < A->axes; stride *= A->size[a++]) {
+        for (int high = 0; high < 2; high++) {
+            const face g = face_of(A, f, i, a, stride, high);
+            if (g.cell == i) continue; /* its own neighbour */
+            add(&r, base + i, g.cell < 0 && !g.shared ? g.weight * (1 - g.ghost) : g.weight);
+            if (g.cell >= 0) add(&r, base + g.cell, -g.weight);
+            if (g.shared && f->whole) add(&r, beyond(A, base + i, high), -g.weight);
+        }
     }
     return r;
 }
@@ -187,5 +190,38 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
                        &with_traits, matrix));
 done:
     kry_sparse_release(&rows);
+    return st;
+}
+
+kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type type, const double *x,
+                                  double *y)
+{
+    kry_status st = KRY_OK;
+    kry_device *host = NULL;
+    kry_op *op = NULL;
+    faces f = { 0 };
+
+    CHECK(params && x && y, KRY_ERR_ARGUMENT, "kry_stencil_apply_host: NULL");
+    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+          "kry_stencil_apply_host: params not made by KRY_STENCIL");
+    TRY(kry_host_open(&host));
+    TRY(kry_stencil_create(host, type, params, &op));
+    const kry_stencil *A = kry_stencil_of(op);
+    TRY(fetch_faces(A, false, &f));
+    for (int64_t i = 0; i < A->n; i++) {
+        int64_t stride = 1;
+        y[i] = 0;
+        for (int a = 0; a < A->axes; stride *= A->size[a++]) {
+            for (int high = 0; high < 2; high++) {
+                const face g = face_of(A, &f, i, a, stride, high);
+                double weight = type == KRY_F32 ? (double)(float)g.weight : g.weight;
+                y[i] += weight * (x[i] - (g.cell < 0 ? g.ghost * x[i] : x[g.cell]));
+            }
+        }
+    }
+done:
+    release_faces(&f);
+    kry_op_release(&op);
+    kry_device_release(&host);
     return st;
 }

@@ -82,17 +82,3 @@ void kry_host_product(const kry_host_grid *g, const double *x, double *y)
         for (int a = 0; a < g->axes && ++at[a] == g->size[a]; a++) at[a] = 0;
     }
 }
-
-kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type type, const double *x,
-                                  double *y)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(params && x && y, KRY_ERR_ARGUMENT, "kry_stencil_apply_host: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "kry_stencil_apply_host: params not made by KRY_STENCIL");
-    const kry_host_grid g = kry_host_grid_of(params, type);
-    kry_host_product(&g, x, y);
-done:
-    return st;
-}
