@@ -176,6 +176,7 @@ static void device__describes_itself(void **state)
     assert_true(info->fp64 && info->cpu_kernels && !info->gpu && !info->opencl);
     assert_null(kry_device_queue(device()));
     REFUSES(kry_device_open(NULL, &dev), KRY_ERR_DEVICE, "'host', which needs none");
+    REFUSES(kry_device_open("host,reproducible", &dev), KRY_ERR_UNSUPPORTED, "no part in teams");
     OK(kry_device_open("host", &dev));
     REFUSES(kry_team_create((kry_device *[]){ dev, device() }, 2, NULL, &team), KRY_ERR_UNSUPPORTED,
             "no part in teams");

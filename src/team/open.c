@@ -154,7 +154,8 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
     if (spec && !strcmp(spec, "host")) return kry_host_open(device);
-    st = kry_device_find(spec, &id);
+    bool host_in_team = spec && !strncmp(spec, "host", 4) && is_team(spec); /* refused */
+    st = host_in_team ? KRY_ERR_ARGUMENT : kry_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, device);
     TRY(st);
