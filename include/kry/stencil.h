@@ -35,8 +35,8 @@ typedef struct kry_stencil_params {
                                   the last cells that of the high side, not read if Neumann). They replace
                                   the harmonic means; low sides with given values still need
                                   `coefficient` */
-    bool on_host; /* the operator, in double, stays there, also for devices without
-                     double: for kry_mixed_create, which refines with it */
+    bool on_host; /* the operator, in double, stays there, on a host device beside the
+                                  one given, which may be without double: for kry_mixed_create */
 } kry_stencil_params;
 #define KRY_STENCIL(...) \
     (&(kry_stencil_params){ .struct_size = sizeof(kry_stencil_params), __VA_ARGS__ })
