@@ -126,7 +126,7 @@ program()
 program_from_sources()
 {
     # shellcheck disable=SC2046
-    cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -o kry $(find program -name '*.c') \
+    cc -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -o kry $(find program -name '*.c') \
         $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry) \
         -lOpenCL -lpthread -lm -ldl &&
         ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&

@@ -354,7 +354,7 @@ static void labels_read__bad_files(void **state)
         { MTX "array real general\n3 1\n0\n1\n2\n", "3-by-1 instead of 4-by-1" },
         { MTX "array real general\n4 1\n0\n1\n0.5\n1\n", "label 0.5 of row 3" },
         { MTX "array real general\n4 1\n0\n1\n1\n1e9\n", "label 1e+09 of row 4" },
-        { MTX "coordinate real general\n4 1 2\n2 1 1\n2 1 1\n", "row 2 is there twice" },
+        { MTX "coordinate real general\n4 1 2\n2 1 1\n2 1 1\n", "row 2 occurs twice" },
         { MTX "array real general\n4 1\n0\n", ":4: the file ends after 1" },
     };
 #undef MTX
