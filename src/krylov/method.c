@@ -190,7 +190,7 @@ kry_status kry_apply_by_solve(kry_solve_within *solve, void *self, const kry_sca
     TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
     TRY(solved = solve(self, x, t, &res));
     TRY(kry_vec_axpby(by->alpha, t, by->beta, y));
-    st = solved;
+    st = solved > 0 ? kry_fail(solved, "kry_op_apply: %s", res.why) : solved;
 done:
     kry_vec_release(&t);
     return st;
