@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The end of a solve for its caller: the result, and its reason as the last error if it did not converge. */
-static kry_status report(kry_status st, const kry_result *res, kry_result *result)
-{
-    if (result) *result = *res;
-    return st > 0 ? kry_fail(st, "kry_solve: %s", res->why) : st;
-}
-
 /* ---- kry_solve --------------------------------------------------------------------------- */
 
 kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result)
@@ -28,7 +21,8 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
     st = solver->table->solve(solver->self, b, x, &res);
 done:
-    return report(st, &res, result);
+    if (result) *result = res;
+    return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
 }
 
 /* ---- kry_solve_host --------------------------------------------------------------------- */
@@ -68,35 +62,25 @@ done:
     return st;
 }
 
-static kry_status solve_by_vectors(const kry_op *solver, const double *b, double *x,
-                                   kry_result *res)
+kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_result *result)
 {
     kry_status st = KRY_OK, solved;
-    int64_t n = solver->shape.rows;
     kry_vec *vb = NULL, *vx = NULL;
 
-    TRY(kry_vec_create(solver->dev, solver->shape.type, n, 1, &vb));
-    TRY(kry_vec_create(solver->dev, solver->shape.type, n, 1, &vx));
+    if (result) *result = (kry_result){ 0 };
+    CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve_host: NULL");
+    CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve_host: '%s' is not a solver",
+          solver->table->kind);
+    const kry_op_shape *A = &solver->shape;
+    TRY(kry_vec_create(solver->dev, A->type, A->rows, 1, &vb));
+    TRY(kry_vec_create(solver->dev, A->type, A->rows, 1, &vx));
     TRY(send("b", b, vb));
     TRY(send("x", x, vx));
-    TRY(solved = kry_solve(solver, vb, vx, res));
+    TRY(solved = kry_solve(solver, vb, vx, result));
     TRY(fetch(vx, x));
     st = solved;
 done:
     kry_vec_release(&vx);
     kry_vec_release(&vb);
     return st;
-}
-
-kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_result *result)
-{
-    kry_status st = KRY_OK;
-    kry_result res = { .iterations = 0 };
-
-    CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve_host: NULL");
-    CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve_host: '%s' is not a solver",
-          solver->table->kind);
-    st = solve_by_vectors(solver, b, x, &res);
-done:
-    return report(st, &res, result);
 }

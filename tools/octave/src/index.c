@@ -81,6 +81,13 @@ done:
     return st;
 }
 
+/* The rows and the columns that are picked. */
+static void picks_release(picks *i, picks *j)
+{
+    free(i->list);
+    free(j->list);
+}
+
 typedef struct index_params {
     kry_type type;
     int64_t rows; /* of the matrix, as it is looked at */
@@ -88,16 +95,11 @@ typedef struct index_params {
     picks i, j;
 } index_params;
 
-static void index_release(index_params *p)
-{
-    free(p->i.list);
-    free(p->j.list);
-}
-
 static void destroy_index(void *params)
 {
-    index_release(params);
-    free(params);
+    index_params *p = params;
+    picks_release(&p->i, &p->j);
+    free(p);
 }
 
 static kry_status run_index(void *params, kry_task *self)
@@ -255,7 +257,7 @@ kry_status command_index(call *c)
     }
     TRY(submit_index(c, &x, &p));
 done:
-    index_release(&p);
+    picks_release(&p.i, &p.j);
     operand_drop(&x);
     return st;
 }
@@ -287,7 +289,7 @@ kry_status command_diag(call *c)
                         .j = { .count = 1 } };
     TRY(submit_index(c, &x, &p));
 done:
-    index_release(&p);
+    picks_release(&p.i, &p.j);
     operand_drop(&x);
     return st;
 }
@@ -359,7 +361,7 @@ kry_status command_repmat(call *c)
     p.m = p.i.count, p.n = p.j.count;
     TRY(submit_index(c, &x, &p));
 done:
-    index_release(&p);
+    picks_release(&p.i, &p.j);
     operand_drop(&x);
     return st;
 }
@@ -374,16 +376,11 @@ typedef struct assign_params {
     picks i, j;
 } assign_params;
 
-static void assign_release(assign_params *p)
-{
-    free(p->i.list);
-    free(p->j.list);
-}
-
 static void destroy_assign(void *params)
 {
-    assign_release(params);
-    free(params);
+    assign_params *p = params;
+    picks_release(&p->i, &p->j);
+    free(p);
 }
 
 static kry_status run_assign(void *params, kry_task *self)
@@ -454,7 +451,7 @@ kry_status command_assign(call *c)
     p = (assign_params){ 0 };
     TRY(value_keep(&a.shape, &task, &c->out[0]));
 done:
-    assign_release(&p);
+    picks_release(&p.i, &p.j);
     kry_task_release(&task);
     operand_drop(&a);
     operand_drop(&b);

@@ -5,13 +5,11 @@ function z = all (a, varargin)
   %
   % Example:
   %   all (gpuMatrix ([0 1; 0 1]))
-  s = size (a);
-  if isobject (a) && nargin < 2 && ~issparse (a) && all (s > 0)
-    z = gather (reduced (a, 'zeros', 1 + (s(1) == 1))) == 0;
-  elseif isobject (a) && nargin == 2 && is_axis (varargin{1}) && varargin{1} <= 2 && ~issparse (a) && all (s > 0)
-    z = gather (reduced (a, 'zeros', host_of (varargin{1}))) == 0;
-  else
+  n = counted ('zeros', a, varargin{:});
+  if isempty (n)
     z = on_host ('all', a, varargin{:});
+  else
+    z = n == 0;
   end
 end
 

@@ -5,13 +5,11 @@ function z = any (a, varargin)
   %
   % Example:
   %   any (gpuMatrix ([0 1; 0 1]))
-  s = size (a);
-  if isobject (a) && nargin < 2 && ~issparse (a) && all (s > 0)
-    z = gather (reduced (a, 'nnz', 1 + (s(1) == 1))) > 0;
-  elseif isobject (a) && nargin == 2 && is_axis (varargin{1}) && varargin{1} <= 2 && ~issparse (a) && all (s > 0)
-    z = gather (reduced (a, 'nnz', host_of (varargin{1}))) > 0;
-  else
+  n = counted ('nnz', a, varargin{:});
+  if isempty (n)
     z = on_host ('any', a, varargin{:});
+  else
+    z = n > 0;
   end
 end
 
