@@ -532,47 +532,6 @@ static void fault__every_request_of_preconditioners(void **state)
     kry_op_release(&A[0]);
 }
 
-static kry_status narrow_run(const kry_op *M, kry_vec *b, kry_vec *z)
-{
-    kry_status st = KRY_OK;
-    kry_op *wide = POISONED(kry_op);
-
-    STEP(kry_precond_narrow(M, &wide), wide);
-    TRY(kry_op_apply(wide, 1, b, 0, z));
-    TRY(kry_op_update(wide, NULL));
-done:
-    if (wide) kry_op_release(&wide);
-    return st;
-}
-
-static void fault__every_request_of_a_narrow_preconditioner(void **state)
-{
-    (void)state;
-    kry_op *A, *M[2];
-    kry_vec *b, *z;
-
-    if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
-    OK(kry_csr_create(device(), KRY_F32, N, N, row_ptr, col, val, NULL, &A));
-    OK(kry_jacobi_create(A, &M[0]));
-    OK(kry_precond_create(A, "block-jacobi:7", &M[1]));
-    OK(kry_vec_create(device(), KRY_F64, N, 1, &b));
-    OK(kry_vec_create(device(), KRY_F64, N, 1, &z));
-    OK(kry_vec_fill(b, 1));
-    const int refs = device()->refs;
-    for (int i = 0; i < 2; i++) {
-        OK(narrow_run(M[i], b, z)); /* compiles */
-        EACH_REQUEST(k)
-        {
-            kry_status st = FAILING(k, narrow_run(M[i], b, z));
-            SAYS_SO(st);
-            assert_int_equal(device()->refs, refs);
-        }
-    }
-    kry_vec_release(&z), kry_vec_release(&b);
-    for (int i = 0; i < 2; i++) kry_op_release(&M[i]);
-    kry_op_release(&A);
-}
-
 /* ---- mixed precision: on the device and on the host, promoted, given new values -------------------- */
 
 static kry_status mixed_run(bool on_host, const char *words)
@@ -795,7 +754,6 @@ int main(void)
         cmocka_unit_test(fault__every_request_of_a_warm_device),
         cmocka_unit_test(fault__every_request_of_relaxations),
         cmocka_unit_test(fault__every_request_of_preconditioners),
-        cmocka_unit_test(fault__every_request_of_a_narrow_preconditioner),
         cmocka_unit_test(fault__every_request_of_mixed_precision),
         cmocka_unit_test(fault__every_request_of_dense_matrices),
         cmocka_unit_test(fault__every_request_of_a_team),

@@ -325,41 +325,6 @@ static void blocks(kry_type type, int64_t first)
     }
 }
 
-/* In double behind a matrix and a diagonal in single. */
-static void narrows(kry_type type, int64_t first)
-{
-    if (type == KRY_F32) return;
-    double want[N], pair[2], zr = 0;
-    kry_op *A = laplace(KRY_F32, N), *D, *M;
-    kry_vec *x = vector(type, N, first, 0), *y = vector(type, N, first, 2);
-    kry_sum *sum;
-    OK(kry_sum_create(dev, 2, &sum));
-    OK(kry_jacobi_create(A, &D));
-    for (int diagonal = 1; diagonal >= 0; diagonal--) {
-        OK(kry_precond_narrow(diagonal ? D : A, &M));
-        zr = 0;
-        for (int i = 0; i < N; i++) {
-            want[i] = entry(i) / (2.5 + i % 2);
-            if (!diagonal)
-                want[i] = (2.5 + i % 2) * entry(i) - (i ? entry(i - 1) : 0) -
-                          (i + 1 < N ? entry(i + 1) : 0);
-            zr += want[i] * entry(i);
-        }
-        OK(kry_op_run_dots(M, x, y, sum));
-        expect(y, want, 16 * FLT_EPSILON);
-        OK(kry_sum_read(&dev->layout, sum, pair));
-        assert_true(fabs(pair[0] - zr) <= 16 * FLT_EPSILON * (1 + fabs(zr)));
-        OK(kry_op_apply(M, 2, x, -1, y));
-        expect(y, want, 32 * FLT_EPSILON);
-        keep_op(M);
-    }
-    OK(kry_vec_fill(x, 1e200)); /* another power of two */
-    OK(kry_op_apply(M, 1, x, 0, y));
-    kry_sum_release(&sum);
-    keep_vec(x), keep_vec(y);
-    keep_op(D), keep_op(A);
-}
-
 /* ---- batches of tridiagonal and pentadiagonal systems, whose solution is known ---- */
 
 static kry_vec *numbers(kry_type type, int64_t n, int64_t k, const double *v)
@@ -888,7 +853,6 @@ static void format_kernels__on_small_groups(void **state)
     dev = large;
 }
 static void block_jacobi_kernel__against_plain_c(void **state) { (void)state, both(blocks); }
-static void narrow_kernels__against_plain_c(void **state) { (void)state, both(narrows); }
 static void pcg_kernels__every_kind_of_step(void **state) { (void)state, both(steps); }
 static void cr_kernels__with_and_without_preconditioner(void **state)
 {
@@ -975,7 +939,6 @@ int main(void)
         cmocka_unit_test(mixed_kernels__solve),
         cmocka_unit_test(csr_kernels__against_plain_c),
         cmocka_unit_test(block_jacobi_kernel__against_plain_c),
-        cmocka_unit_test(narrow_kernels__against_plain_c),
         cmocka_unit_test(pin_kernels__against_plain_c),
         cmocka_unit_test(batch_kernels__against_plain_c),
         cmocka_unit_test(paper_kernels__against_plain_c),

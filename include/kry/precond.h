@@ -222,25 +222,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
  */
 KRY_API KRY_MUST_CHECK kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M);
 
-/*
- * z := M r in single precision for vectors in double: r is rounded to single, z widened
- *
- *   M       in single, square; any preconditioner. Kept
- *   wide    [out]  in double, with M's traits. kry_op_update(wide, values) updates M
- *
- * For conjugate gradients in double with a preconditioner that moves half the bytes: make M from
- * the matrix in single. M is applied to r times a power of two that follows its size (the sum of
- * |r_i|), so that r neither overflows nor underflows; M z must not either for r near 1. If M is
- * KRY_VARYING, the method has to be flexible.
- *
- * Cost     what M costs, 24 bytes per unknown, or 32 with the sums of conjugate gradients, and three
- *          launches; with several devices a sum over all. A diagonal (kry_jacobi_create): 20 bytes
- *          in all, one launch, in double
- * Returns  KRY_ERR_TYPE if M is not in single; KRY_ERR_SHAPE if it is not square;
- *          KRY_ERR_UNSUPPORTED on a device without double.
- */
-KRY_API KRY_MUST_CHECK kry_status kry_precond_narrow(const kry_op *M, kry_op **wide);
-
 /* What a few products with an operator M show of it. */
 typedef struct kry_probe {
     int vectors;        /* tried: random, smooth and oscillating ones */
