@@ -84,7 +84,7 @@ static kry_status look_at(const kry_device *dev, const kry_sparse *host,
                       .value = (double)kry_type_size(stored),
                       .longest = kry_longest_row(host) };
     TRY(count_diagonals(host, s));
-    if (s->few_diagonals) TRY(kry_sparse_is_symmetric(host, &s->symmetric));
+    s->symmetric = s->few_diagonals && kry_sparse_is_symmetric(host);
     TRY(kry_sell_estimate(dev, host, params, &s->sell));
     TRY(kry_hyb_estimate(host, &s->ell_width, &s->ell_tail));
 done:

@@ -137,12 +137,11 @@ static bool average(void *user, int64_t i, int64_t j, int64_t lower, int64_t upp
 }
 
 /* Let E be symmetric to the bit; singular: and its rows sum to zero. */
-static kry_status make_symmetric(kry_sparse *E, bool singular)
+static void make_symmetric(kry_sparse *E, bool singular)
 {
-    kry_status st = KRY_OK;
     double *val = E->val;
 
-    TRY(kry_sparse_pairs(E, average, E));
+    kry_sparse_pairs(E, average, E);
     for (int64_t s = 0; s < E->rows && singular; s++) {
         double sum = 0;
         int64_t diagonal = kry_sparse_find(E, s, s);
@@ -150,8 +149,6 @@ static kry_status make_symmetric(kry_sparse *E, bool singular)
             if (e != diagonal) sum += val[e];
         if (diagonal >= 0) val[diagonal] = -sum;
     }
-done:
-    return st;
 }
 
 /* E := Z'(AZ) of the rows here; a diagonal for each label. */
@@ -185,7 +182,7 @@ static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_co
     TRY(restrict_product(Z, &G->AZ_t, &G->E));
     TRY(kry_sum_parts(&Z->dev->layout, who, &G->E));
     G->singular = kry_op_loses_constants(A);
-    TRY(make_symmetric(&G->E, G->singular));
+    make_symmetric(&G->E, G->singular);
 done:
     probe_release(&p);
     return st;
@@ -232,7 +229,7 @@ static kry_status multiply_vectors(const kry_op *A, kry_subspace *Z, kry_galerki
             E[s * Z->k + t] =
                 dot(Z->type, (char *)z + (size_t)t * column, (char *)az + (size_t)s * column, Z->n);
     TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, E, (size_t)(Z->k * Z->k)));
-    TRY(make_symmetric(&G->E, false));
+    make_symmetric(&G->E, false);
 done:
     free(z);
     free(az);

@@ -17,79 +17,37 @@ int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j)
     return low < A->row_ptr[i + 1] && A->col[low] == j ? low : -1;
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
-
-/* Visit the upper entries of row j before column `end`: they have no lower partner. */
-static bool visit_unpaired(const kry_sparse *A, int64_t j, int64_t end, int64_t *cursor,
-                           kry_sparse_visit *visit, void *user)
+void kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user)
 {
-    for (; *cursor < A->row_ptr[j + 1] && A->col[*cursor] < end; ++*cursor)
-        if (!visit(user, A->col[*cursor], j, -1, *cursor)) return false;
-    return true;
-}
-
-/* Lower entries in the order of rows meet their partners in the order of each row's columns: one
- * pass, with a cursor into every row. */
-static void walk(const kry_sparse *A, int64_t *cursor, kry_sparse_visit *visit, void *user)
-{
-    for (int64_t i = 0; i < A->rows; i++) {
-        int64_t e = A->row_ptr[i];
-        for (; e < A->row_ptr[i + 1] && A->col[e] < i; e++) {
-            int64_t j = A->col[e];
-            if (!visit_unpaired(A, j, i, &cursor[j], visit, user)) return;
-            bool paired = cursor[j] < A->row_ptr[j + 1] && A->col[cursor[j]] == i;
-            if (!visit(user, i, j, e, paired ? cursor[j]++ : -1)) return;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            int64_t j = A->col[e], mirror = j == i ? e : kry_sparse_find(A, j, i);
+            if (j < i && !visit(user, i, j, e, mirror)) return;
+            if (j > i && mirror < 0 && !visit(user, j, i, -1, e)) return;
         }
-        cursor[i] = e < A->row_ptr[i + 1] && A->col[e] == i ? e + 1 : e; /* behind the diagonal */
-    }
-    for (int64_t j = 0; j < A->rows; j++)
-        if (!visit_unpaired(A, j, A->rows, &cursor[j], visit, user)) return;
-}
-
-kry_status kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user)
-{
-    kry_status st = KRY_OK;
-    int64_t *cursor = NULL;
-
-    TRY(kry_alloc((size_t)A->rows, sizeof *cursor, &cursor));
-    walk(A, cursor, visit, user);
-done:
-    free(cursor);
-    return st;
 }
 
 /* ---- symmetry -------------------------------------------------------------------------------- */
 
-typedef struct comparison {
-    const kry_sparse *A;
-    bool equal;
-} comparison;
-
-static bool compare_bits(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper)
+bool kry_sparse_is_symmetric(const kry_sparse *A)
 {
-    comparison *c = user;
-    size_t size = kry_type_size(c->A->type);
-    const char *val = c->A->val;
+    size_t size = kry_type_size(A->type);
+    const char *val = A->val;
 
-    (void)i, (void)j;
-    c->equal = lower >= 0 && upper >= 0 &&
-               !memcmp(val + (size_t)lower * size, val + (size_t)upper * size, size);
-    return c->equal;
+    if (A->rows != A->cols) return false;
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            int64_t mirror = kry_sparse_find(A, A->col[e], i);
+            if (mirror < 0 || memcmp(val + (size_t)e * size, val + (size_t)mirror * size, size))
+                return false;
+        }
+    return true;
 }
-
-kry_status kry_sparse_is_symmetric(const kry_sparse *A, bool *symmetric)
-{
-    comparison c = { A, A->rows == A->cols };
-    kry_status st = c.equal ? kry_sparse_pairs(A, compare_bits, &c) : KRY_OK;
-    *symmetric = st == KRY_OK && c.equal;
-    return st;
-}
-
-enum { GONE = -1 }; /* the column of an entry that is to be left out */
 
 typedef struct symmetrising {
     kry_sparse *A;
     double tolerance, *root; /* of the diagonal */
+    bool *drop;              /* entries to be left out */
     kry_sparse_mismatch *mismatch;
 } symmetrising;
 
@@ -102,39 +60,32 @@ static bool symmetrise_pair(void *user, int64_t i, int64_t j, int64_t lower, int
         *s->mismatch = (kry_sparse_mismatch){ i, j, low, high };
         return false;
     }
-    if (lower < 0)
-        s->A->col[upper] = GONE;
-    else if (upper < 0)
-        s->A->col[lower] = GONE;
+    if (lower < 0 || upper < 0)
+        s->drop[lower < 0 ? upper : lower] = true;
     else
         val[upper] = low;
     return true;
 }
 
-static void leave_out(kry_sparse *A)
-{
-    double *val = A->val;
-    int64_t to = 0, e = 0;
-
-    for (int64_t i = 0; i < A->rows; i++) {
-        for (; e < A->row_ptr[i + 1]; e++)
-            if (A->col[e] != GONE) A->col[to] = A->col[e], val[to++] = val[e];
-        A->row_ptr[i + 1] = to;
-    }
-}
-
 kry_status kry_sparse_symmetrise(kry_sparse *A, double tolerance, kry_sparse_mismatch *mismatch)
 {
     kry_status st = KRY_OK;
-    symmetrising s = { A, tolerance, NULL, mismatch };
-    const double *val = A->val;
+    symmetrising s = { .A = A, .tolerance = tolerance, .mismatch = mismatch };
+    double *val = A->val;
+    int64_t to = 0, e = 0;
 
     *mismatch = (kry_sparse_mismatch){ .i = -1 };
     TRY(kry_alloc((size_t)A->rows, sizeof *s.root, &s.root));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof *s.drop, &s.drop));
     for (int64_t i = 0; i < A->rows; i++) s.root[i] = sqrt(val[kry_sparse_find(A, i, i)]);
-    TRY(kry_sparse_pairs(A, symmetrise_pair, &s));
-    leave_out(A);
+    kry_sparse_pairs(A, symmetrise_pair, &s);
+    for (int64_t i = 0; i < A->rows; i++) {
+        for (; e < A->row_ptr[i + 1]; e++)
+            if (!s.drop[e]) A->col[to] = A->col[e], val[to++] = val[e];
+        A->row_ptr[i + 1] = to;
+    }
 done:
+    free(s.drop);
     free(s.root);
     return st;
 }

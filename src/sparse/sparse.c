@@ -104,33 +104,16 @@ done:
     return st;
 }
 
-kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
-                             kry_sparse *B)
-{
-    kry_status st = KRY_OK;
-    int64_t kept = 0;
-
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            kept += keep(user, i, A->col[e]);
-    TRY(create_like(A, A->rows, A->cols, kept, B));
-    kept = 0;
-    for (int64_t i = 0; i < A->rows; i++) {
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            if (keep(user, i, A->col[e])) copy_entry(A, e, B, kept++, A->col[e]);
-        B->row_ptr[i + 1] = kept;
-    }
-done:
-    return st;
-}
-
+/* The row of A that is row i of the part. */
 static int64_t row_of(const kry_sparse_cut *cut, int64_t i)
 {
     return cut->row ? cut->row[cut->first + i] : cut->first + i;
 }
 
-static int64_t column_of(const kry_sparse_cut *cut, int32_t col)
+/* The column in the part of an entry of A, or -1. */
+static int64_t column_of(const kry_sparse_cut *cut, int64_t row, int32_t col)
 {
+    if (cut->keep && !cut->keep(cut->user, row, col)) return -1;
     return cut->place ? cut->place[col] : col;
 }
 
@@ -142,14 +125,14 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
 
     if (from) *from = NULL;
     for (int64_t i = 0; i < cut->rows; i++)
-        for (int64_t e = A->row_ptr[row_of(cut, i)]; e < A->row_ptr[row_of(cut, i) + 1]; e++)
-            kept += column_of(cut, A->col[e]) >= 0;
+        for (int64_t row = row_of(cut, i), e = A->row_ptr[row]; e < A->row_ptr[row + 1]; e++)
+            kept += column_of(cut, row, A->col[e]) >= 0;
     if (from) TRY(kry_alloc((size_t)kept, sizeof **from, from));
     TRY(create_like(A, cut->rows, cut->cols, kept, B));
     kept = 0;
     for (int64_t i = 0; i < cut->rows; i++) {
-        for (int64_t e = A->row_ptr[row_of(cut, i)]; e < A->row_ptr[row_of(cut, i) + 1]; e++) {
-            int64_t col = column_of(cut, A->col[e]);
+        for (int64_t row = row_of(cut, i), e = A->row_ptr[row]; e < A->row_ptr[row + 1]; e++) {
+            int64_t col = column_of(cut, row, A->col[e]);
             if (col < 0) continue;
             if (from) (*from)[kept] = e;
             copy_entry(A, e, B, kept++, col);
@@ -158,4 +141,11 @@ kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_s
     }
 done:
     return st;
+}
+
+kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
+                             kry_sparse *B)
+{
+    const kry_sparse_cut cut = { .rows = A->rows, .cols = A->cols, .keep = keep, .user = user };
+    return kry_sparse_part(A, &cut, B, NULL);
 }

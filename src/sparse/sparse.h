@@ -41,34 +41,38 @@ kry_status kry_sparse_convert(kry_sparse *A, kry_type type);
 kry_status kry_sparse_transpose(const kry_sparse *A, kry_sparse *T);
 /* Let columns ascend in each row, equal ones as they stood. */
 kry_status kry_sparse_sort(kry_sparse *A);
-/* B := the entries of A for which keep(user, row, column) is true, in A's order. */
-typedef bool kry_sparse_keep(const void *user, int64_t row, int64_t col);
-kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
-                             kry_sparse *B);
 
-/* Rows and columns of a matrix, in an order of their own. */
+/* Which entries of A belong to a part. */
+typedef bool kry_sparse_keep(const void *user, int64_t row, int64_t col);
+/* Rows, columns and entries of a matrix, the rows and columns in an order of their own. */
 typedef struct kry_sparse_cut {
     int64_t rows, first;  /* rows first ... first + rows - 1, */
     const int32_t *row;   /* or of all rows in this order; NULL: in that of the matrix */
     int64_t cols;         /* of the part */
     const int32_t *place; /* a column's number in the part, -1: left out; NULL: its own */
+    kry_sparse_keep *keep; /* false of entries that are left out, by A's row and column; NULL: none */
+    const void *user;      /* for keep */
 } kry_sparse_cut;
 
 /* B := that part of A; the entries of a row stay in A's order.
  *   from  [out]  of each entry of B its number in A, to be freed; NULL: not wanted */
 kry_status kry_sparse_part(const kry_sparse *A, const kry_sparse_cut *cut, kry_sparse *B,
                            int64_t **from);
+/* B := the entries of A for which keep(user, row, column) is true, in A's order. */
+kry_status kry_sparse_select(const kry_sparse *A, kry_sparse_keep *keep, const void *user,
+                             kry_sparse *B);
 
 /* ---- pairs.c: entries and their mirror images ------------------------------------------------ */
 
 /* The number of the entry (i, j), -1 if there is none. Cost: O(log of the length of row i) */
 int64_t kry_sparse_find(const kry_sparse *A, int64_t i, int64_t j);
 /* Call visit for all places (i, j) and (j, i), i > j, of a square A of which at least one has an entry;
- * lower and upper are the entries' numbers, -1: none. Ends when visit returns false. */
+ * lower and upper are the entries' numbers, -1: none. Ends when visit returns false.
+ * Cost: a kry_sparse_find for each entry; so is that of the next two. */
 typedef bool kry_sparse_visit(void *user, int64_t i, int64_t j, int64_t lower, int64_t upper);
-kry_status kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user);
+void kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user);
 /* Whether A is square and equal to A', to the bit. */
-kry_status kry_sparse_is_symmetric(const kry_sparse *A, bool *symmetric);
+bool kry_sparse_is_symmetric(const kry_sparse *A);
 
 /* Where a matrix is not symmetric. */
 typedef struct kry_sparse_mismatch {
