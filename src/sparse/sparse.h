@@ -50,8 +50,9 @@ typedef struct kry_sparse_cut {
     const int32_t *row;   /* or of all rows in this order; NULL: in that of the matrix */
     int64_t cols;         /* of the part */
     const int32_t *place; /* a column's number in the part, -1: left out; NULL: its own */
-    kry_sparse_keep *keep; /* false of entries that are left out, by A's row and column; NULL: none */
-    const void *user;      /* for keep */
+    kry_sparse_keep
+        *keep;        /* false of entries that are left out, by A's row and column; NULL: none */
+    const void *user; /* for keep */
 } kry_sparse_cut;
 
 /* B := that part of A; the entries of a row stay in A's order.
