@@ -2,7 +2,7 @@
 #include "team/team.h"
 #include "teams.h"
 #include "testing.h"
-#include "vector/vec_parts.h"
+#include "vector/vec.h"
 
 enum { MOST_COLUMNS = KRY_SUM_WIDTH };
 
@@ -114,7 +114,7 @@ static void dots__on_a_team(void **state)
             kry_device *team = open_team(parts, (kry_team_params){ .reproducible = reproducible });
             kry_vec *V = vec_on(team, type, b.V, b.n, b.k), *w = vec_on(team, type, b.w, b.n, 1);
             shared s = { .V = V, .w = w };
-            OK(kry_split_run(V->split, dots_of_part, &s));
+            OK(kry_team_run(V->split->team, V->split, dots_of_part, &s));
             for (int r = 0; r < V->split->members; r++) {
                 check(&b, s.total[r], "team");
                 assert_same_bits(s.total[r], s.total[0], b.k);

@@ -57,7 +57,7 @@ static kry_status call_on_part(void *user, int rank)
 
 static kry_status call_on_parts(const parts_op *P, const kry_call *all, kry_call_here *call)
 {
-    return kry_split_run(P->split, call_on_part, &(run){ P, all, call });
+    return kry_team_run(P->team, P->split, call_on_part, &(run){ P, all, call });
 }
 
 kry_status kry_op_call(const kry_call *all, kry_call_here *call)
@@ -149,7 +149,7 @@ static kry_status parts_update(void *self, const void *values)
     CHECK(!values || P->extra.prepare || P->extra.whole_values, KRY_ERR_UNSUPPORTED,
           "kry_op_update: '%s' takes no values", P->local[0]->table->kind);
     if (P->extra.prepare) TRY(P->extra.prepare(P->extra.self, values));
-    TRY(kry_split_run(P->split, update_part, &(updating){ P, values }));
+    TRY(kry_team_run(P->team, P->split, update_part, &(updating){ P, values }));
 done:
     return st;
 }
@@ -234,7 +234,7 @@ kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_
     P->team = team->team;
     P->split = kry_split_retain(split);
     TRY(kry_alloc((size_t)split->members, sizeof *P->local, &P->local));
-    TRY(kry_split_run(split, make_on_part, &m));
+    TRY(kry_team_run(P->team, split, make_on_part, &m));
     kry_op_shape shape = P->local[0]->shape;
     shape.rows = shape.cols = split->n;
     TRY(kry_op_create(team, &kry_parts_table, P, &shape, op));

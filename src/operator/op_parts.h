@@ -14,7 +14,6 @@
 #define KRY_OP_PARTS_H
 
 #include "operator/op.h"
-#include "vector/vec_parts.h"
 
 /* ---- the same code here or on every part ----------------------------------------------------- */
 

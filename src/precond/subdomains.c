@@ -202,7 +202,7 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
     }
     TRY(kry_couplings_beyond(kry_op_on_part(A, rank), &s->beyond, &place));
     TRY(kry_alloc((size_t)(n + s->beyond), sizeof *s->labels, &s->labels));
-    kry_split_scatter(split, rank, all->labels, sizeof *all->labels, s->labels);
+    kry_split_copy(split, rank, sizeof *all->labels, all->labels, s->labels, true);
     for (int64_t i = 0; i < s->beyond; i++)
         s->labels[n + i] = all->labels[kry_split_row(split, place[i])];
 done:

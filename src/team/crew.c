@@ -30,10 +30,10 @@ typedef struct member {
 
 typedef struct kry_crew {
     struct kry_team *team; /* borrowed */
-    int size, spin;        /* spin: how often a wait looks before it sleeps */
+    int spin;              /* how often a wait looks before it sleeps */
     int threads;           /* that have been started */
     member *member;
-    mailbox *mail; /* size * size, [from * size + to] */
+    mailbox *mail; /* team->size squared, [from * team->size + to] */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* signalled after every change that a thread may wait for */
@@ -41,6 +41,7 @@ typedef struct kry_crew {
     /* The run. */
     kry_task_of_part *task;
     void *user;
+    const kry_split *split; /* borrowed; NULL: none */
     int members;
     atomic_uint run;      /* its number */
     atomic_bool occupied; /* a thread is in kry_team_run */
@@ -51,8 +52,8 @@ typedef struct kry_crew {
     /* Gathering uses two sets of slots in turn: no part is two gathers ahead of another. */
     atomic_int arrived;
     atomic_uint turn;
-    unsigned char *slot; /* 2 * size * SMALL */
-    const void **large;  /* size */
+    unsigned char *slot; /* 2 * team->size * SMALL */
+    const void **large;  /* team->size */
 } kry_crew;
 
 static _Thread_local bool in_run; /* this thread is running a task of a team */
@@ -106,7 +107,8 @@ static kry_status crew_gather(kry_comm *comm, const void *mine, size_t bytes, vo
     kry_status st = KRY_OK;
     member *m = (member *)comm;
     kry_crew *c = m->crew;
-    unsigned char *to = all, *set = c->slot + atomic_load(&c->turn) % 2 * SMALL * (size_t)c->size;
+    size_t set_bytes = SMALL * (size_t)c->team->size;
+    unsigned char *to = all, *set = c->slot + atomic_load(&c->turn) % 2 * set_bytes;
     bool large = bytes > SMALL;
 
     if (large)
@@ -128,7 +130,7 @@ static kry_status crew_post(kry_comm *comm, int to, kry_message *message)
 {
     kry_status st = KRY_OK;
     kry_crew *c = ((member *)comm)->crew;
-    mailbox *box = &c->mail[comm->rank * c->size + to];
+    mailbox *box = &c->mail[comm->rank * c->team->size + to];
     unsigned posted = atomic_load(&box->posted);
 
     TRY(wait_for_part(c, &box->taken, posted - BOX));
@@ -144,7 +146,7 @@ static kry_status crew_take(kry_comm *comm, int from, kry_message **message)
 {
     kry_status st = KRY_OK;
     kry_crew *c = ((member *)comm)->crew;
-    mailbox *box = &c->mail[from * c->size + comm->rank];
+    mailbox *box = &c->mail[from * c->team->size + comm->rank];
     unsigned taken = atomic_load(&box->taken);
 
     TRY(wait_for_part(c, &box->posted, taken));
@@ -175,7 +177,7 @@ static void crew_defer(kry_comm *comm, kry_deferred *what)
 
 static void release_deferred(kry_crew *c)
 {
-    for (int r = 0; r < c->size; r++)
+    for (int r = 0; r < c->team->size; r++)
         for (kry_deferred *d = c->member[r].deferred; d; d = c->member[r].deferred) {
             c->member[r].deferred = d->next;
             d->release(d);
@@ -187,11 +189,14 @@ static void release_deferred(kry_crew *c)
 static void work(kry_crew *c, int rank)
 {
     member *m = &c->member[rank];
+    kry_layout *layout = &c->team->part[rank]->layout;
 
     in_run = true;
     m->comm.size = c->members;
     m->comm.run = atomic_load(&c->run);
+    layout->split = c->split;
     m->status = c->task(c->user, rank);
+    layout->split = NULL;
     /* When a run ends, neighbours have read what they read of each other: the queues are empty. */
     if (m->status < 0) snprintf(m->error, sizeof m->error, "%s", kry_last_error());
     if (kry_device_finish(c->team->part[rank]) < 0 && m->status >= 0) {
@@ -239,23 +244,27 @@ static kry_status outcome(const struct kry_team *team)
                     m->error);
 }
 
-static void start(kry_crew *c, int members, kry_task_of_part *task, void *user)
+static void start(kry_crew *c, const kry_split *split, kry_task_of_part *task, void *user)
 {
+    int size = c->team->size;
+
     pthread_mutex_lock(&c->lock);
-    c->task = task, c->user = user, c->members = members;
+    c->task = task, c->user = user, c->split = split;
+    c->members = split ? split->members : size;
     atomic_store(&c->failed, -1);
     atomic_store(&c->arrived, 0);
-    for (int i = 0; i < c->size * c->size; i++) {
+    for (int i = 0; i < size * size; i++) {
         atomic_store(&c->mail[i].posted, 0);
         atomic_store(&c->mail[i].taken, 0);
     }
-    atomic_store(&c->running, (unsigned)members - 1);
+    atomic_store(&c->running, (unsigned)c->members - 1);
     atomic_fetch_add(&c->run, 1);
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
 }
 
-kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *task, void *user)
+kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_of_part *task,
+                        void *user)
 {
     kry_crew *c = team->crew;
 
@@ -266,7 +275,7 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     if (atomic_exchange(&c->occupied, true))
         return kry_fail(KRY_ERR_ARGUMENT, "the team of devices is at work for another thread: "
                                           "one thread at a time (docs/threads.md)");
-    start(c, members, task, user);
+    start(c, split, task, user);
     work(c, 0);
     for (unsigned left; (left = atomic_load(&c->running)) > 0;)
         wait_while(c, &c->running, left, false);
@@ -274,29 +283,6 @@ kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *ta
     kry_status st = outcome(team);
     atomic_store(&c->occupied, false);
     return st;
-}
-
-typedef struct on_rows {
-    kry_split *split;
-    kry_task_of_part *task;
-    void *user;
-} on_rows;
-
-static kry_status run_on_rows(void *user, int rank)
-{
-    const on_rows *o = user;
-    kry_layout *layout = &o->split->team->part[rank]->layout;
-
-    layout->split = o->split;
-    kry_status st = o->task(o->user, rank);
-    layout->split = NULL;
-    return st;
-}
-
-kry_status kry_split_run(kry_split *split, kry_task_of_part *task, void *user)
-{
-    on_rows o = { split, task, user };
-    return kry_team_run(split->team, split->members, run_on_rows, &o);
 }
 
 /* ---- making --------------------------------------------------------------------------------- */
@@ -331,7 +317,6 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
     TRY(kry_alloc(1, sizeof *c, &c));
     team->crew = c;
     c->team = team;
-    c->size = team->size;
     c->spin = spin ? 20000 : 0;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);
@@ -339,7 +324,7 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
     TRY(kry_alloc(size * size, sizeof *c->mail, &c->mail));
     TRY(kry_alloc(2 * size, SMALL, &c->slot));
     TRY(kry_alloc(size, sizeof *c->large, &c->large));
-    for (int r = 0; r < c->size; r++) {
+    for (int r = 0; r < team->size; r++) {
         member *m = &c->member[r];
         m->crew = c;
         m->comm = (kry_comm){ .rank = r,

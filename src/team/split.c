@@ -44,7 +44,8 @@ void kry_split_release(kry_split **split)
     free(s);
 }
 
-kry_split *kry_split_find(const struct kry_team *team, int64_t n)
+/* The split that the team has for n rows, retained, or NULL. */
+static kry_split *find_split(const struct kry_team *team, int64_t n)
 {
     kry_split *s;
 
@@ -169,7 +170,7 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
                             const int64_t *row_ptr, int64_t multiple, kry_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL, *old = kry_split_find(team, n);
+    kry_split *s = NULL, *old = find_split(team, n);
     int members;
     double bytes = (double)WORD * (multiple > 1 ? GRID_WORDS : CG_WORDS) * (double)n;
     int64_t unit = 0, chunk = 0;
@@ -203,14 +204,14 @@ kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_sp
                             kry_split **split)
 {
     kry_status st = KRY_OK;
-    kry_split *s = NULL, *old = kry_split_find(team, A->rows);
+    kry_split *s = NULL, *old = find_split(team, A->rows);
     int32_t *part = NULL;
     int members;
-    bool in_use = old != NULL;
+    bool exists = old != NULL;
 
     *split = NULL;
     kry_split_release(&old);
-    if (!team->by_graph || A->rows != A->cols || in_use)
+    if (!team->by_graph || exists)
         return kry_split_blocks(team, who, A->rows, A->row_ptr, 1, split);
     double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)kry_sparse_nnz(A));
     TRY(choose_members(team, who, A->rows, bytes, &members));
@@ -228,30 +229,15 @@ done:
 
 /* ---- numbers in the order of rows, and in places --------------------------------------------- */
 
-void kry_split_scatter(const kry_split *s, int rank, const void *from, size_t size, void *to)
+void kry_split_copy(const kry_split *s, int rank, size_t size, void *all, void *mine, bool to_part)
 {
-    const char *rows = from;
-    char *here = to;
-    int64_t first = s->first[rank], count = kry_split_rows(s, rank);
+    int64_t count = kry_split_rows(s, rank), run = s->row ? 1 : count; /* rows side by side */
 
-    if (!s->row)
-        memcpy(here, rows + (size_t)first * size, (size_t)count * size);
-    else
-        for (int64_t i = 0; i < count; i++)
-            memcpy(here + (size_t)i * size, rows + (size_t)s->row[first + i] * size, size);
-}
-
-void kry_split_gather(const kry_split *s, int rank, const void *from, size_t size, void *to)
-{
-    const char *here = from;
-    char *rows = to;
-    int64_t first = s->first[rank], count = kry_split_rows(s, rank);
-
-    if (!s->row)
-        memcpy(rows + (size_t)first * size, here, (size_t)count * size);
-    else
-        for (int64_t i = 0; i < count; i++)
-            memcpy(rows + (size_t)s->row[first + i] * size, here + (size_t)i * size, size);
+    for (int64_t i = 0; i < count; i += run) {
+        char *in_all = (char *)all + (size_t)kry_split_row(s, s->first[rank] + i) * size;
+        char *in_part = (char *)mine + (size_t)i * size;
+        memcpy(to_part ? in_part : in_all, to_part ? in_all : in_part, (size_t)run * size);
+    }
 }
 
 int64_t kry_layout_row(const kry_layout *layout, int64_t i)

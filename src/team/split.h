@@ -42,9 +42,6 @@ static inline int64_t kry_split_row(const kry_split *s, int64_t place)
     return s->row ? s->row[place] : place;
 }
 
-/* The split that the team has for n rows, retained, or NULL. */
-kry_split *kry_split_find(const struct kry_team *team, int64_t n);
-
 /* The split that the team has for n rows, else a new one: a block of rows for each part, in
  * proportion to its speed. Retained.
  *   multiple  blocks begin at multiples of it
@@ -59,10 +56,9 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
 kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_sparse *A,
                             kry_split **split);
 
-/* Copy the numbers of part `rank` out of an array of all rows (scatter), or into one (gather).
- * size: bytes of a number. */
-void kry_split_scatter(const kry_split *s, int rank, const void *from, size_t size, void *to);
-void kry_split_gather(const kry_split *s, int rank, const void *from, size_t size, void *to);
+/* Copy the numbers of part `rank`, each of `size` bytes, out of an array of all rows (to_part), or into
+ * one. */
+void kry_split_copy(const kry_split *s, int rank, size_t size, void *all, void *mine, bool to_part);
 
 /* During a run, not collective: the number in the whole of row i here; and where row `row` of the
  * whole is among the n rows here, or -1 if it is on another part. */

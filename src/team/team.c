@@ -238,7 +238,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
         team->part[i]->layout.comm = kry_crew_comm(team, i);
         team->part[i]->layout.reproducible = params->reproducible;
     }
-    TRY(kry_team_run(team, count, time_sums, team));
+    TRY(kry_team_run(team, NULL, time_sums, team));
     *device = dev;
     dev = NULL;
 done:

@@ -29,17 +29,16 @@ struct kry_team {
 typedef kry_status kry_task_of_part(void *user, int rank);
 
 /*
- * Run `task` on the first `members` parts and wait until all have ended. Collective functions may
- * be called within it. If a part fails, parts that wait for it fail, too, and the call returns the
- * error of the part that failed first; the message names its device if that may be the cause.
+ * Run `task` on the parts that have rows of `split` (NULL: on all) and wait until all have ended.
+ * Collective functions may be called within it. If a part fails, parts that wait for it fail, too, and
+ * the call returns the error of the part that failed first; the message names its device if that may be
+ * the cause.
  *
  * Returns  also KRY_ERR_ARGUMENT if called within such a run, or while another thread is in this
  *          function.
  */
-kry_status kry_team_run(struct kry_team *team, int members, kry_task_of_part *task, void *user);
-
-/* The same on the parts that have rows of `split`. */
-kry_status kry_split_run(kry_split *split, kry_task_of_part *task, void *user);
+kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_of_part *task,
+                        void *user);
 
 /* crew.c. `spin`: threads wait in a loop for a moment before they sleep. */
 kry_status kry_crew_create(struct kry_team *team, bool spin);

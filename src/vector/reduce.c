@@ -1,5 +1,5 @@
 /* reduce.c - sums over vectors whose result stays on the device. Kernels: cl/vec.cl. */
-#include "vector/vec_parts.h"
+#include "vector/vec.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -75,27 +75,36 @@ size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
     return rows->chunk ? KRY_CHUNKS_ARGS : 1;
 }
 
+/* Launch a kernel of vec.cl that sums over the rows of a vector: its arguments are those of `rows`, then
+ * `rest`. */
+static kry_status launch_sum(const char *kernel, const char *defines, const kry_vec *v,
+                             const kry_arg *rest, size_t count, kry_sum *sum)
+{
+    enum { MOST = 7 }; /* of rest */
+    kry_status st = KRY_OK;
+    kry_kernel *k;
+    const kry_chunks rows = kry_chunks_of(v);
+    kry_arg args[KRY_CHUNKS_ARGS + MOST];
+    size_t used = kry_chunks_args(&rows, args);
+
+    memcpy(args + used, rest, count * sizeof *rest);
+    TRY(kry_kernel_get(v->dev, "vec", v->type, rows.chunk ? "-DKRY_UNALIGNED" : defines, kernel,
+                       &k));
+    TRY(kry_launch(v->dev, k, rows.groups, args, used + count));
+    sum->count = (cl_int)rows.groups;
+done:
+    return st;
+}
+
 static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *dot;
     const kry_vec *vectors[] = { x, y };
-    const kry_chunks rows = kry_chunks_of(x);
-    kry_arg args[KRY_CHUNKS_ARGS + 5];
     const kry_arg rest[] = { ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first),
                              ARG(sum->buffer) };
 
     /* Loads of another width would change the order of summation. */
-    const char *defines = rows.chunk                       ? "-DKRY_UNALIGNED"
-                          : *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS"
-                                                           : "";
-    size_t count = kry_chunks_args(&rows, args);
-    memcpy(args + count, rest, sizeof rest);
-    TRY(kry_kernel_get(x->dev, "vec", x->type, defines, kernel, &dot));
-    TRY(kry_launch(x->dev, dot, rows.groups, args, count + COUNT(rest)));
-    sum->count = (cl_int)rows.groups;
-done:
-    return st;
+    const char *defines = *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
+    return launch_sum(kernel, defines, x, rest, COUNT(rest), sum);
 }
 
 kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
@@ -110,25 +119,14 @@ kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 
 kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *dots;
-    const kry_chunks rows = kry_chunks_of(w);
     const kry_vec v = kry_vec_column(V, 0), next = kry_vec_column(V, V->k > 1);
     const cl_int k = (cl_int)V->k;
     const int64_t pitch = next.first - v.first;
     const kry_arg rest[] = { ARG(k),         ARG(v.buffer), ARG(v.first),    ARG(pitch),
                              ARG(w->buffer), ARG(w->first), ARG(sum->buffer) };
-    kry_arg args[KRY_CHUNKS_ARGS + COUNT(rest)];
 
     assert(sum->width == V->k && V->n == w->n && w->k == 1);
-    size_t count = kry_chunks_args(&rows, args);
-    memcpy(args + count, rest, sizeof rest);
-    TRY(kry_kernel_get(w->dev, "vec", w->type,
-                       rows.chunk ? "-DKRY_UNALIGNED" : "-DKRY_UNALIGNED_SUMS", "vec_dots", &dots));
-    TRY(kry_launch(w->dev, dots, rows.groups, args, count + COUNT(rest)));
-    sum->count = (cl_int)rows.groups;
-done:
-    return st;
+    return launch_sum("vec_dots", "-DKRY_UNALIGNED_SUMS", w, rest, COUNT(rest), sum);
 }
 
 /* One part after the other, on the caller's thread, so that monitors may call it within a solve. */

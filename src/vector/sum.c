@@ -1,6 +1,5 @@
 /* sum.c - adding up the partial sums that work-groups leave on a device, over all parts of a
  * team. */
-#include "team/split.h"
 #include "vector/vec.h"
 #include <assert.h>
 #include <math.h>

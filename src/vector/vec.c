@@ -1,6 +1,7 @@
 /* vec.c - dense n-by-k blocks on a device and the plain arithmetic on them. Kernels: cl/vec.cl. */
-#include "vector/vec_parts.h"
+#include "vector/vec.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- making --------------------------------------------------------------------------- */
 
@@ -217,13 +218,13 @@ done:
 kry_status kry_vec_write(kry_vec *v, const void *host)
 {
     if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
-    return v->split ? kry_vec_write_parts(v, host) : transfer(v, NULL, host);
+    return v->split ? kry_vec_move_parts(v, (void *)host, true) : transfer(v, NULL, host);
 }
 
 kry_status kry_vec_read(const kry_vec *v, void *host)
 {
     if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
-    return v->split ? kry_vec_read_parts(v, host) : transfer(v, host, NULL);
+    return v->split ? kry_vec_move_parts(v, host, false) : transfer(v, host, NULL);
 }
 
 /* ---- arithmetic ---------------------------------------------------------------------- */
@@ -252,18 +253,6 @@ kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec
         who, name, (long long)v->ld, (long long)v->n);
 }
 
-/* For an operation that writes y: x may be y itself, but must not overlap a part of it. */
-static kry_status check_same(const char *who, const kry_vec *x, const kry_vec *y)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_vec_check_alike(who, x, y));
-    CHECK(!kry_vec_overlap(x, y) || (x->first == y->first && x->ld == y->ld), KRY_ERR_ARGUMENT,
-          "%s: x and y overlap by a part", who);
-done:
-    return st;
-}
-
 /* Wide loads need vectors that start at a multiple of their width, except on CPUs. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count)
 {
@@ -273,11 +262,12 @@ const char *kry_vec_alignment(const kry_vec *const *v, int count)
     return "";
 }
 
-/* An argument of a kernel of elementwise arithmetic: a vector, or (v NULL) the number a. The last
- * argument is the vector that the kernel writes. */
+/* An argument of a kernel of elementwise arithmetic: a vector, or the number a. The last argument is the
+ * vector that the kernel writes. */
 typedef struct operand {
     const kry_vec *v;
     double a;
+    bool is_number;
 } operand;
 enum { MOST_OPERANDS = 5 };
 
@@ -295,7 +285,7 @@ static kry_status run_on_pieces(const char *name, const operand *o, int count)
     for (int64_t j = 0; j < (y->split ? kry_vec_parts(y) : y->k); j++) {
         for (int i = 0; i < count; i++) {
             here[i] = o[i];
-            if (!o[i].v) continue;
+            if (o[i].is_number) continue;
             v[i] = y->split ? kry_vec_on_part(o[i].v, (int)j) : kry_vec_column(o[i].v, j);
             here[i].v = &v[i];
         }
@@ -319,10 +309,10 @@ static kry_status run(const char *name, const operand *o, int count)
 
     if (y->split) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++)
-        if (o[i].v && !kry_vec_is_packed(o[i].v)) return run_on_pieces(name, o, count);
+        if (!o[i].is_number && !kry_vec_is_packed(o[i].v)) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++) {
         number[i] = kry_scalar_of(dev, o[i].a);
-        if (!o[i].v) {
+        if (o[i].is_number) {
             args[used++] = (kry_arg)ARG_ACC(dev, number[i]);
             continue;
         }
@@ -336,51 +326,56 @@ done:
     return st;
 }
 
+/* Check the operands of a public function kry_NAME, of which the last one is written, and run the kernel
+ * NAME. A vector may be the last one itself, but must not overlap a part of it. */
+static kry_status combine(const char *who, const operand *o, int count)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *y = o[count - 1].v;
+
+    CHECK(y, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    for (int i = 0; i < count - 1; i++) {
+        const kry_vec *x = o[i].v;
+        if (o[i].is_number) continue;
+        TRY(kry_vec_check_alike(who, x, y));
+        CHECK(!kry_vec_overlap(x, y) || (x->first == y->first && x->ld == y->ld), KRY_ERR_ARGUMENT,
+              "%s: x and y overlap by a part", who);
+    }
+    TRY(run(who + strlen("kry_"), o, count));
+done:
+    return st;
+}
+
+#define V(vec)     \
+    {              \
+        .v = (vec) \
+    }
+#define N(number)                        \
+    {                                    \
+        .a = (number), .is_number = true \
+    }
+
 kry_status kry_vec_fill(kry_vec *y, double value)
 {
-    if (!y) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_fill: NULL");
-    return run("vec_fill", (const operand[]){ { .a = value }, { .v = y } }, 2);
+    return combine("kry_vec_fill", (const operand[]){ N(value), V(y) }, 2);
 }
 
 kry_status kry_vec_copy(const kry_vec *x, kry_vec *y)
 {
-    kry_status st = KRY_OK;
-
-    TRY(check_same("kry_vec_copy", x, y));
-    TRY(run("vec_copy", (const operand[]){ { .v = x }, { .v = y } }, 2));
-done:
-    return st;
+    return combine("kry_vec_copy", (const operand[]){ V(x), V(y) }, 2);
 }
 
 kry_status kry_vec_axpby(double a, const kry_vec *x, double b, kry_vec *y)
 {
-    kry_status st = KRY_OK;
-
-    TRY(check_same("kry_vec_axpby", x, y));
-    TRY(run("vec_axpby", (const operand[]){ { .a = a }, { .v = x }, { .a = b }, { .v = y } }, 4));
-done:
-    return st;
+    return combine("kry_vec_axpby", (const operand[]){ N(a), V(x), N(b), V(y) }, 4);
 }
 
 kry_status kry_vec_mul(double a, const kry_vec *d, const kry_vec *x, double b, kry_vec *y)
 {
-    kry_status st = KRY_OK;
-
-    TRY(check_same("kry_vec_mul", x, y));
-    TRY(check_same("kry_vec_mul", d, y));
-    TRY(run("vec_mul",
-            (const operand[]){ { .a = a }, { .v = d }, { .v = x }, { .a = b }, { .v = y } }, 5));
-done:
-    return st;
+    return combine("kry_vec_mul", (const operand[]){ N(a), V(d), V(x), N(b), V(y) }, 5);
 }
 
 kry_status kry_vec_triad(double a, const kry_vec *x, const kry_vec *y, kry_vec *z)
 {
-    kry_status st = KRY_OK;
-
-    TRY(check_same("kry_vec_triad", x, z));
-    TRY(check_same("kry_vec_triad", y, z));
-    TRY(run("vec_triad", (const operand[]){ { .a = a }, { .v = x }, { .v = y }, { .v = z } }, 4));
-done:
-    return st;
+    return combine("kry_vec_triad", (const operand[]){ N(a), V(x), V(y), V(z) }, 4);
 }

@@ -5,7 +5,7 @@
 #define KRY_VEC_INTERNAL_H
 
 #include "device/launch.h"
-#include "team/split.h"
+#include "team/team.h"
 
 struct kry_vec {
     atomic_int refs;
@@ -92,6 +92,7 @@ kry_chunks kry_chunks_of(const kry_vec *v);
 size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
+kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
 /* sum := V'w, as wide as V has columns: one launch. */
@@ -107,5 +108,13 @@ kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec 
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y); /* share at least one number */
 /* code: what CLBlast returned: 0, an error of OpenCL, or below -1000 one of its own. */
 kry_status kry_clblast_check(const char *who, int code);
+
+/* ---- vec_parts.c: for vec.c, vectors on a team ------------------------------------------------ */
+
+kry_status kry_vec_allocate_parts(kry_vec *v);                    /* if it fails, release v */
+kry_status kry_vec_share_parts(const kry_vec *block, kry_vec *v); /* v: a view of block */
+void kry_vec_release_parts(kry_vec *v);
+/* Write all numbers from the host, or read them. */
+kry_status kry_vec_move_parts(const kry_vec *v, void *host, bool to_device);
 
 #endif

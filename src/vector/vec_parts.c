@@ -1,5 +1,5 @@
 /* vec_parts.c - vectors on a team of devices: a vector for each part. */
-#include "vector/vec_parts.h"
+#include "vector/vec.h"
 #include <stdlib.h>
 
 int kry_vec_parts(const kry_vec *v) { return v->split ? v->split->members : 1; }
@@ -59,39 +59,22 @@ void kry_vec_release_parts(kry_vec *v)
     kry_split_release(&v->split);
 }
 
-/* ---- to and from the host ----------------------------------------------------------------- */
-
-/* Move the numbers of each part in the order of its rows, by way of `block`, in one direction. */
-static kry_status move_part(const kry_vec *v, int r, char *host, bool to_device, char *block)
+kry_status kry_vec_move_parts(const kry_vec *v, void *host, bool to_device)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(v->type);
-    kry_vec p = kry_vec_on_part(v, r);
+    char *block = NULL; /* the numbers of a part, in the order of its rows */
 
-    if (!to_device) TRY(kry_vec_read(&p, block));
-    for (int64_t j = 0; j < v->k; j++) {
-        char *all = host + (size_t)(j * v->n) * size, *mine = block + (size_t)(j * p.n) * size;
-        if (to_device)
-            kry_split_scatter(v->split, r, all, size, mine);
-        else
-            kry_split_gather(v->split, r, mine, size, all);
+    TRY(kry_alloc((size_t)(v->n * v->k), size, &block));
+    for (int r = 0; r < v->split->members; r++) {
+        kry_vec p = kry_vec_on_part(v, r);
+        if (!to_device) TRY(kry_vec_read(&p, block));
+        for (int64_t j = 0; j < v->k; j++)
+            kry_split_copy(v->split, r, size, (char *)host + (size_t)(j * v->n) * size,
+                           block + (size_t)(j * p.n) * size, to_device);
+        if (to_device) TRY(kry_vec_write(&p, block));
     }
-    if (to_device) TRY(kry_vec_write(&p, block));
-done:
-    return st;
-}
-
-static kry_status move(const kry_vec *v, void *host, bool to_device)
-{
-    kry_status st = KRY_OK;
-    char *block = NULL;
-
-    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &block));
-    for (int r = 0; r < v->split->members; r++) TRY(move_part(v, r, host, to_device, block));
 done:
     free(block);
     return st;
 }
-
-kry_status kry_vec_write_parts(kry_vec *v, const void *host) { return move(v, (void *)host, true); }
-kry_status kry_vec_read_parts(const kry_vec *v, void *host) { return move(v, host, false); }
