@@ -1,5 +1,5 @@
 // dense.cl - filling, transposing and summing up dense matrices.
-// Host: src/dense/dense.c, transpose.c.  Launch: groups of WG, or of TILE x TILE to transpose.
+// Host: src/dense/dense.c.  Launch: groups of WG, or of TILE x TILE to transpose.
 // An m-by-n matrix is a buffer, the element it starts at, and the distance of its columns.
 
 kernel void dense_fill(long m, long n, ACC value, global REAL *A, long a0, long ld)

@@ -249,25 +249,11 @@ done:
 static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX_ARGS])
 {
     const batch_marks *marks = L->B->marks;
-    const kry_arg all[] = { ARG(l->n),
-                            ARG(L->B->systems),
-                            ARG(l->tiles),
-                            ARG(l->lower.buffer),
-                            ARG(l->lower.first),
-                            ARG(l->diagonal.buffer),
-                            ARG(l->diagonal.first),
-                            ARG(l->upper.buffer),
-                            ARG(l->upper.first),
-                            ARG(l->m_row),
-                            ARG(l->m_system),
-                            ARG(l->b.buffer),
-                            ARG(l->b.first),
-                            ARG(l->row),
-                            ARG(l->system),
-                            ARG(L->periodic),
-                            ARG(l->check),
-                            ARG(marks->found),
-                            ARG(marks->room),
+    const kry_arg all[] = { ARG(l->n),          ARG(L->B->systems),    ARG(l->tiles),
+                            ARG_VEC(&l->lower), ARG_VEC(&l->diagonal), ARG_VEC(&l->upper),
+                            ARG(l->m_row),      ARG(l->m_system),      ARG_VEC(&l->b),
+                            ARG(l->row),        ARG(l->system),        ARG(L->periodic),
+                            ARG(l->check),      ARG(marks->found),     ARG(marks->room),
                             ARG(L->ticket) };
     memcpy(args, all, sizeof all);
     return COUNT(all);
@@ -318,9 +304,9 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
     int width = kry_vector_width(L->dev, L->B->type);
     int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
-    const kry_arg more[] = { ARG(l->x.buffer),  ARG(l->x.first), ARG(bounded),  ARG(ends.buffer),
-                             ARG(ends.first),   ARG(e_row),      ARG(e_system), ARG(L->work),
-                             ARG(L->cpu_words), ARG(factors),    ARG(L->wide) };
+    const kry_arg more[] = { ARG_VEC(&l->x),    ARG(bounded),  ARG_VEC(&ends),
+                             ARG(e_row),        ARG(e_system), ARG(L->work),
+                             ARG(L->cpu_words), ARG(factors),  ARG(L->wide) };
     return launch_tiles(L, l, L->solve, more,
                         COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4)); /* CPUs: the factors */
 }

@@ -1,5 +1,5 @@
-/* dense.c - a dense matrix as an operator, and what is asked of dense matrices everywhere: whether
- * their numbers are finite, and how large they are. Kernels: cl/dense.cl, cl/gemm.cl. */
+/* dense.c - a dense matrix as an operator, its transpose, and what the other files ask of dense matrices:
+ * whether their numbers are finite, and how large they are. Kernels: cl/dense.cl, cl/gemm.cl. */
 #include "dense/dense.h"
 #include <math.h>
 #include <stdlib.h>
@@ -80,32 +80,22 @@ void kry_room_trim(kry_device *dev)
 
 kry_status kry_block_fill(const kry_block *B, double value)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
     kry_scalar v = kry_scalar_of(B->dev, value);
-    const kry_arg args[] = { ARG(B->rows),   ARG(B->cols),  ARG_ACC(B->dev, v),
-                             ARG(B->buffer), ARG(B->first), ARG(B->ld) };
+    const kry_arg args[] = { ARG(B->rows), ARG(B->cols), ARG_ACC(B->dev, v), ARG_VEC(B),
+                             ARG(B->ld) };
 
     if (B->rows == 0 || B->cols == 0) return KRY_OK;
-    TRY(kry_kernel_get(B->dev, "dense", B->type, "", "dense_fill", &kernel));
-    TRY(kry_launch(B->dev, kernel, kry_groups_for(B->dev, B->type, B->rows * B->cols), args,
-                   COUNT(args)));
-done:
-    return st;
+    return kry_run(B->dev, "dense", B->type, "", "dense_fill",
+                   kry_groups_for(B->dev, B->type, B->rows * B->cols), args, COUNT(args));
 }
 
 kry_status kry_block_diagonal(const kry_block *B, kry_vec *d)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    const kry_arg args[] = { ARG(d->n),  ARG(B->buffer), ARG(B->first),
-                             ARG(B->ld), ARG(d->buffer), ARG(d->first) };
+    const kry_arg args[] = { ARG(d->n), ARG_VEC(B), ARG(B->ld), ARG_VEC(d) };
 
     if (d->n == 0) return KRY_OK;
-    TRY(kry_kernel_get(d->dev, "dense", d->type, "", "dense_diagonal", &kernel));
-    TRY(kry_launch(d->dev, kernel, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
-done:
-    return st;
+    return kry_run(d->dev, "dense", d->type, "", "dense_diagonal",
+                   kry_groups_for(d->dev, d->type, d->n), args, COUNT(args));
 }
 
 /* The sums of magnitudes along the columns or the rows, on the host. */
@@ -113,10 +103,10 @@ static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
-    kry_kernel *kernel;
-    const int64_t count = of_rows ? A->n : A->k;
+    const int64_t count = of_rows ? A->n : A->k,
+                  groups = of_rows ? kry_groups_for(dev, A->type, A->n * 16)
+                                   : kry_groups_at_most(dev, A->k);
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
-    int64_t groups = of_rows ? kry_groups_for(dev, A->type, A->n * 16) : A->k;
     cl_mem buffer = NULL;
     void *host = NULL;
     double *out = NULL;
@@ -125,13 +115,10 @@ static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
     TRY(kry_alloc((size_t)count, sizeof *out, &out));
     TRY(kry_alloc((size_t)count, kry_type_size(acc), &host));
     if (A->n > 0 && A->k > 0) {
-        if (groups > 65535) groups = 65535;
         TRY(kry_buffer_create(dev, (size_t)count * kry_type_size(acc), &buffer));
-        const kry_arg args[] = { ARG(A->n),     ARG(A->k), ARG(A->buffer),
-                                 ARG(A->first), ARG(A->n), ARG(buffer) };
-        TRY(kry_kernel_get(dev, "dense", A->type, "",
-                           of_rows ? "dense_row_sums" : "dense_column_sums", &kernel));
-        TRY(kry_launch(dev, kernel, groups, args, COUNT(args)));
+        const kry_arg args[] = { ARG(A->n), ARG(A->k), ARG_VEC(A), ARG(A->n), ARG(buffer) };
+        TRY(kry_run(dev, "dense", A->type, "", of_rows ? "dense_row_sums" : "dense_column_sums",
+                    groups, args, COUNT(args)));
         TRY(kry_buffer_read(dev, buffer, 0, (size_t)count * kry_type_size(acc), host));
     }
     for (int64_t i = 0; i < count; i++) out[i] = kry_number_at(acc, host, i);
@@ -139,7 +126,7 @@ static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
     out = NULL;
 done:
     free(out), free(host);
-    if (buffer) kry_buffer_release(dev, &buffer);
+    kry_buffer_release(dev, &buffer);
     return st;
 }
 
@@ -191,18 +178,60 @@ done:
     return st;
 }
 
+/* ---- At := A' ---------------------------------------------------------------------------------- */
+
+/* Squares of this side pass through local memory. */
+static int side_of(const kry_device *dev)
+{
+    int side = 16;
+    while (side > 1 && side * side > dev->info.max_group) side /= 2;
+    return side;
+}
+
+static kry_status transpose(const kry_vec *A, kry_vec *At)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    kry_kernel *kernel;
+    const int side = side_of(dev);
+    const bool cpu = dev->info.cpu_kernels;
+    const int64_t squares = ((A->n + side - 1) / side) * ((A->k + side - 1) / side);
+    char defines[24];
+    const kry_arg args[] = { ARG(A->n), ARG(A->k), ARG_VEC(A), ARG(A->n), ARG_VEC(At), ARG(At->n) };
+
+    snprintf(defines, sizeof defines, "-DTILE=%d", side);
+    TRY(kry_kernel_get(dev, "dense", A->type, defines, "dense_transpose", &kernel));
+    TRY(kry_launch_size(dev, kernel, kry_groups_at_most(dev, squares), cpu ? 1 : side * side, args,
+                        COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kry_vec_transpose(const kry_vec *A, kry_vec *At)
+{
+    static const char who[] = "kry_vec_transpose";
+    kry_status st = KRY_OK;
+
+    TRY(kry_dense_check(who, "A", A));
+    TRY(kry_dense_check(who, "At", At));
+    CHECK(A->n == At->k && A->k == At->n, KRY_ERR_SHAPE,
+          "%s: A is %lld-by-%lld, but At %lld-by-%lld", who, (long long)A->n, (long long)A->k,
+          (long long)At->n, (long long)At->k);
+    TRY(kry_dense_check_two(who, "A", A, "At", At, false));
+    if (A->n > 0) TRY(transpose(A, At));
+done:
+    return st;
+}
+
 /* ---- the operator ------------------------------------------------------------------------------- */
 
-typedef struct dense {
-    kry_vec *A; /* retained */
-} dense;
-
-static kry_status multiply(const dense *D, bool transposed, double alpha, const kry_vec *x,
+/* What is behind the operator is the matrix itself, retained. */
+static kry_status multiply(const kry_vec *A, bool transposed, double alpha, const kry_vec *x,
                            double beta, kry_vec *y)
 {
     return kry_gemm_run(&(kry_gemm){ .ta = transposed,
                                      .alpha = alpha,
-                                     .A = kry_block_of(D->A),
+                                     .A = kry_block_of(A),
                                      .B = kry_block_of(x),
                                      .beta = beta,
                                      .C = kry_block_of(y) });
@@ -221,33 +250,29 @@ static kry_status dense_apply_transpose(void *self, double alpha, const kry_vec 
 
 static kry_status dense_diagonal(void *self, kry_vec *d)
 {
-    const dense *D = self;
-    const kry_block A = kry_block_of(D->A);
+    const kry_block A = kry_block_of(self);
     return kry_block_diagonal(&A, d);
 }
 
 static kry_status dense_update(void *self, const void *values)
 {
-    const dense *D = self;
-    return values ? kry_vec_write(D->A, values) : KRY_OK;
+    return values ? kry_vec_write(self, values) : KRY_OK;
 }
 
 static void dense_describe(void *self, kry_op_info *info)
 {
-    const dense *D = self;
-    const double word = (double)kry_type_size(D->A->type), m = (double)D->A->n, n = (double)D->A->k;
+    const kry_vec *A = self;
+    const double word = (double)kry_type_size(A->type), m = (double)A->n, n = (double)A->k;
 
-    info->nnz = info->slots = D->A->n * D->A->k;
+    info->nnz = info->slots = A->n * A->k;
     info->bytes_stored = m * n * word;
     info->bytes_per_apply = (m * n + m + n) * word;
 }
 
 static void dense_destroy(void *self)
 {
-    dense *D = self;
-    if (!D) return;
-    kry_vec_release(&D->A);
-    free(D);
+    kry_vec *A = self;
+    kry_vec_release(&A);
 }
 
 static const kry_op_table dense_table = {
@@ -266,7 +291,7 @@ kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op)
 {
     const unsigned known = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
     kry_status st = KRY_OK;
-    dense *D = NULL;
+    kry_vec *kept = NULL;
 
     *op = NULL;
     TRY(kry_dense_check("kry_dense_create", "A", A));
@@ -275,13 +300,12 @@ kry_status kry_dense_create(const kry_vec *A, unsigned traits, kry_op **op)
     CHECK(A->n == A->k || !traits, KRY_ERR_SHAPE,
           "kry_dense_create: a matrix of %lld-by-%lld has none of these traits", (long long)A->n,
           (long long)A->k);
-    TRY(kry_alloc(1, sizeof *D, &D));
-    D->A = kry_vec_retain((kry_vec *)A); /* its numbers change only by kry_op_update */
+    kept = kry_vec_retain((kry_vec *)A); /* its numbers change only by kry_op_update */
     TRY(kry_op_create(
-        A->dev, &dense_table, D,
+        A->dev, &dense_table, kept,
         &(kry_op_shape){ .rows = A->n, .cols = A->k, .type = A->type, .traits = traits }, op));
-    D = NULL;
+    kept = NULL;
 done:
-    dense_destroy(D);
+    kry_vec_release(&kept);
     return st;
 }

@@ -52,8 +52,8 @@ static kry_status write_units(const kry_panels *p, int64_t rank)
 {
     kry_status st = KRY_OK;
     kry_kernel *kernel;
-    const kry_arg args[] = { ARG(p->m),        ARG(p->columns), ARG(rank),   ARG(p->index),
-                             ARG(p->F.buffer), ARG(p->F.first), ARG(p->F.ld) };
+    const kry_arg args[] = { ARG(p->m),     ARG(p->columns), ARG(rank),
+                             ARG(p->index), ARG_VEC(&p->F),  ARG(p->F.ld) };
 
     if (rank == 0) return KRY_OK;
     TRY(kry_panels_kernel(p, "panel_units", &kernel));

@@ -2,8 +2,7 @@
 #include "dense/dense.h"
 
 enum {
-    NARROW = 4, /* columns of C up to which work-items share sums */
-    MOST_GROUPS = 65535,
+    NARROW = 4,         /* columns of C up to which work-items share sums */
     SHALLOW = 64,       /* k: below it, copying operands costs CLBlast more than the product */
     CLBLAST_FROM = 192, /* cubed: products below that are launches and little else */
     CPU_SIDE = 32       /* SIDE of cl/gemm.cl on CPUs */
@@ -39,22 +38,19 @@ static kry_status launch(const kry_gemm *g, const char *name, int64_t tiles, int
     kry_kernel *kernel;
     const int64_t k = kry_gemm_depth(g), one = 1, *a_row = g->ta ? &g->A.ld : &one,
                   *a_col = g->ta ? &one : &g->A.ld, *b_row = g->tb ? &g->B.ld : &one,
-                  *b_col = g->tb ? &one : &g->B.ld,
-                  most = dev->info.cpu_kernels ? dev->shape.chunks : MOST_GROUPS;
+                  *b_col = g->tb ? &one : &g->B.ld;
     kry_scalar alpha = kry_scalar_of(dev, g->alpha), beta = kry_scalar_of(dev, g->beta);
     const kry_arg args[] = {
-        ARG(g->C.rows),     ARG(g->C.cols),   ARG(k),          ARG_ACC(dev, alpha),
-        ARG(g->A.buffer),   ARG(g->A.first),  ARG(*a_row),     ARG(*a_col),
-        ARG(g->B.buffer),   ARG(g->B.first),  ARG(*b_row),     ARG(*b_col),
-        ARG_ACC(dev, beta), ARG(g->C.buffer), ARG(g->C.first), ARG(g->C.ld),
-        ARG(rows),
+        ARG(g->C.rows),     ARG(g->C.cols), ARG(k),         ARG_ACC(dev, alpha), ARG_VEC(&g->A),
+        ARG(*a_row),        ARG(*a_col),    ARG_VEC(&g->B), ARG(*b_row),         ARG(*b_col),
+        ARG_ACC(dev, beta), ARG_VEC(&g->C), ARG(g->C.ld),   ARG(rows),
     };
     char defines[48];
 
     snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(dev),
              fours(dev, g->C.type));
     TRY(kry_kernel_get(dev, "gemm", g->C.type, defines, name, &kernel));
-    TRY(kry_launch_size(dev, kernel, tiles < most ? tiles : most, size, args,
+    TRY(kry_launch_size(dev, kernel, kry_groups_at_most(dev, tiles), size, args,
                         COUNT(args) - (rows == 0)));
 done:
     return st;

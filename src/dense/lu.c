@@ -248,18 +248,13 @@ done:
 
 static kry_status copy_factor(const kry_lu *lu, bool lower, kry_vec *C)
 {
-    kry_status st = KRY_OK;
-    kry_device *dev = C->dev;
-    kry_kernel *kernel;
     const cl_int low = lower;
-    const kry_arg args[] = { ARG(C->n),         ARG(C->k),     ARG(low),       ARG(lu->F->buffer),
-                             ARG(lu->F->first), ARG(lu->F->n), ARG(C->buffer), ARG(C->first) };
+    const kry_arg args[] = { ARG(C->n),      ARG(C->k),     ARG(low),
+                             ARG_VEC(lu->F), ARG(lu->F->n), ARG_VEC(C) };
 
     if (C->n == 0) return KRY_OK;
-    TRY(kry_lu_kernel(dev, C->type, "lu_copy", &kernel));
-    TRY(kry_launch(dev, kernel, kry_groups_for(dev, C->type, C->n * C->k), args, COUNT(args)));
-done:
-    return st;
+    return kry_lu_launch(C->dev, C->type, "lu_copy", kry_groups_for(C->dev, C->type, C->n * C->k),
+                         args, COUNT(args));
 }
 
 static kry_status check_factor(const kry_op *op, const char *name, const kry_vec *C, int64_t rows,

@@ -40,7 +40,8 @@ typedef struct kry_lu {
 int kry_lu_columns(kry_type type);
 /* The defines that the kernels of cl/lu.cl and cl/panel.cl are compiled with, and `more`. */
 void kry_lu_defines(kry_type type, const char *more, char *text, size_t size);
-kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel);
+kry_status kry_lu_launch(kry_device *dev, kry_type type, const char *name, int64_t groups,
+                         const kry_arg *args, size_t count);
 
 /* ---- lu.c ---- */
 

@@ -40,9 +40,8 @@ static void panel_args(const factoring *f, const cl_int place[3], kry_arg args[P
     const kry_panels *p = &f->panels;
     const kry_arg all[PANEL_ARGS] = {
         { 0 }, /* the barrier's */
-        ARG(p->m),       ARG(place[0]),   ARG(place[1]), ARG(p->F.buffer),
-        ARG(p->F.first), ARG(p->F.ld),    ARG(p->value), ARG(p->row),
-        ARG(p->line),    ARG(p->columns), ARG(p->index), ARG(place[2]),
+        ARG(p->m),   ARG(place[0]), ARG(place[1]),   ARG_VEC(&p->F), ARG(p->F.ld),  ARG(p->value),
+        ARG(p->row), ARG(p->line),  ARG(p->columns), ARG(p->index),  ARG(place[2]),
     };
     memcpy(args, all, sizeof all);
 }
@@ -119,35 +118,26 @@ done:
 /* The inverses along the diagonal of the triangle of block k0 ... k1 - 1, for block_row. */
 static kry_status invert(factoring *f, int64_t k0, int64_t k1)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
     const cl_int b = (cl_int)(k1 - k0);
     const int64_t at = f->F.first + k0 * (f->F.ld + 1);
     const kry_arg args[] = { ARG(b), ARG(f->F.buffer), ARG(at), ARG(f->F.ld), ARG(f->inverse) };
 
     if (f->dev->info.cpu_kernels) return KRY_OK;
-    TRY(kry_lu_kernel(f->dev, f->F.type, "lu_inverses", &kernel));
-    TRY(kry_launch(f->dev, kernel, (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL, args, COUNT(args)));
-done:
-    return st;
+    return kry_lu_launch(f->dev, f->F.type, "lu_inverses", (b + KRY_LU_PANEL - 1) / KRY_LU_PANEL,
+                         args, COUNT(args));
 }
 
 /* A12 := L11^-1 A12; CPUs go without inverses. */
 static kry_status block_row(factoring *f, const kry_block *L11, const kry_block *A12)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
     const cl_int b = (cl_int)L11->rows;
     const int columns = kry_lu_columns(f->F.type);
-    const int64_t groups = (A12->cols + columns - 1) / columns;
+    const int64_t groups = kry_groups_at_most(f->dev, (A12->cols + columns - 1) / columns);
     const kry_arg args[] = { ARG(b),       ARG(A12->cols),  ARG(f->F.buffer), ARG(L11->first),
                              ARG(f->F.ld), ARG(f->inverse), ARG(f->F.buffer), ARG(A12->first) };
 
     if (f->dev->info.cpu_kernels) return kry_lu_triangle(true, false, L11, A12);
-    TRY(kry_lu_kernel(f->dev, f->F.type, "lu_block_row", &kernel));
-    TRY(kry_launch(f->dev, kernel, groups < 65535 ? groups : 65535, args, COUNT(args)));
-done:
-    return st;
+    return kry_lu_launch(f->dev, f->F.type, "lu_block_row", groups, args, COUNT(args));
 }
 
 /* U12 := L11^-1 A12 and A22 -= L21 U12 for columns `from` to before `to` behind block k0 ... k1 -

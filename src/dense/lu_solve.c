@@ -2,7 +2,7 @@
  * diagonal, products with what is beside them. Kernels: cl/lu.cl, and products. */
 #include "dense/lu.h"
 
-enum { MOST_GROUPS = 65535, ROWS_ON_CPU = 64 };
+enum { ROWS_ON_CPU = 64 };
 
 /* COLUMNS of cl/lu.cl: of X in the local memory of a group, 8 KB with KRY_LU_TRIANGLE rows. */
 int kry_lu_columns(kry_type type) { return type == KRY_F32 ? 8 : 4; }
@@ -13,18 +13,17 @@ void kry_lu_defines(kry_type type, const char *more, char *text, size_t size)
              kry_lu_columns(type), more);
 }
 
-kry_status kry_lu_kernel(kry_device *dev, kry_type type, const char *name, kry_kernel **kernel)
+kry_status kry_lu_launch(kry_device *dev, kry_type type, const char *name, int64_t groups,
+                         const kry_arg *args, size_t count)
 {
     char defines[80];
     kry_lu_defines(type, "", defines, sizeof defines);
-    return kry_kernel_get(dev, "lu", type, defines, name, kernel);
+    return kry_run(dev, "lu", type, defines, name, groups, args, count);
 }
 
 kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, const kry_block *X)
 {
-    kry_status st = KRY_OK;
     kry_device *dev = X->dev;
-    kry_kernel *kernel;
     const cl_int b = (cl_int)F->rows, backward = lower == transposed, unit = lower;
     const int64_t t_row = transposed ? F->ld : 1, t_col = transposed ? 1 : F->ld;
     const bool cpu = dev->info.cpu_kernels;
@@ -32,16 +31,10 @@ kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, cons
 
     while (!cpu && columns > 1 && (columns / 2 >= X->cols || columns > kry_group_size(dev)))
         columns /= 2;
-    const int64_t shares = (X->cols + columns - 1) / columns,
-                  most = cpu ? dev->shape.chunks : MOST_GROUPS,
-                  groups = shares < most ? shares : most;
-    const kry_arg args[] = { ARG(b),         ARG(X->cols),  ARG(backward), ARG(unit),
-                             ARG(F->buffer), ARG(F->first), ARG(t_row),    ARG(t_col),
-                             ARG(X->buffer), ARG(X->first), ARG(X->ld),    ARG(columns) };
-    TRY(kry_lu_kernel(dev, X->type, "lu_triangle", &kernel));
-    TRY(kry_launch(dev, kernel, groups, args, COUNT(args)));
-done:
-    return st;
+    const int64_t groups = kry_groups_at_most(dev, (X->cols + columns - 1) / columns);
+    const kry_arg args[] = { ARG(b),     ARG(X->cols), ARG(backward), ARG(unit),  ARG_VEC(F),
+                             ARG(t_row), ARG(t_col),   ARG_VEC(X),    ARG(X->ld), ARG(columns) };
+    return kry_lu_launch(dev, X->type, "lu_triangle", groups, args, COUNT(args));
 }
 
 /* X := T^-1 X, T all of the lower or the upper triangle of F, or its transpose. unit: X is the unit
@@ -76,19 +69,15 @@ done:
 static kry_status permute(const kry_lu *lu, bool gather, bool scatter, double alpha,
                           const kry_vec *x, double beta, kry_vec *y)
 {
-    kry_status st = KRY_OK;
     kry_device *dev = y->dev;
-    kry_kernel *kernel;
     const cl_int g = gather, s = scatter;
     kry_scalar a = kry_scalar_of(dev, alpha), b = kry_scalar_of(dev, beta);
-    const kry_arg args[] = { ARG(y->n),       ARG(y->k),       ARG(g),         ARG(s),
-                             ARG(lu->order),  ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first) };
+    const kry_arg args[] = { ARG(y->n),  ARG(y->k),       ARG(g),
+                             ARG(s),     ARG(lu->order),  ARG_ACC(dev, a),
+                             ARG_VEC(x), ARG_ACC(dev, b), ARG_VEC(y) };
 
-    TRY(kry_lu_kernel(dev, y->type, "lu_permute", &kernel));
-    TRY(kry_launch(dev, kernel, kry_groups_for(dev, y->type, y->n * y->k), args, COUNT(args)));
-done:
-    return st;
+    return kry_lu_launch(dev, y->type, "lu_permute", kry_groups_for(dev, y->type, y->n * y->k),
+                         args, COUNT(args));
 }
 
 kry_status kry_lu_run(const kry_lu *lu, bool transposed, double alpha, const kry_vec *B, kry_vec *T,
@@ -149,19 +138,15 @@ static kry_status invert(const kry_lu *lu, kry_vec *X, kry_vec *inverse)
 {
     kry_status st = KRY_OK;
     kry_device *dev = X->dev;
-    kry_kernel *unit, *columns;
     const int64_t groups = kry_groups_for(dev, X->type, X->n * X->n);
     const kry_block F = kry_block_of(lu->F), all = kry_block_of(X);
-    const kry_arg unit_args[] = { ARG(X->n), ARG(X->buffer), ARG(X->first) },
-                  args[] = { ARG(X->n),     ARG(lu->order),       ARG(X->buffer),
-                             ARG(X->first), ARG(inverse->buffer), ARG(inverse->first) };
+    const kry_arg unit_args[] = { ARG(X->n), ARG_VEC(X) },
+                  args[] = { ARG(X->n), ARG(lu->order), ARG_VEC(X), ARG_VEC(inverse) };
 
-    TRY(kry_lu_kernel(dev, X->type, "lu_unit", &unit));
-    TRY(kry_lu_kernel(dev, X->type, "lu_columns", &columns));
-    TRY(kry_launch(dev, unit, groups, unit_args, COUNT(unit_args)));
+    TRY(kry_lu_launch(dev, X->type, "lu_unit", groups, unit_args, COUNT(unit_args)));
     TRY(sweep(true, false, true, &F, &all));
     TRY(sweep(false, false, false, &F, &all));
-    TRY(kry_launch(dev, columns, groups, args, COUNT(args)));
+    TRY(kry_lu_launch(dev, X->type, "lu_columns", groups, args, COUNT(args)));
 done:
     return st;
 }

@@ -56,10 +56,10 @@ kry_status kry_panels_eliminate(const kry_panels *p, int64_t at, int64_t width)
     kry_scalar tolerance = kry_scalar_of(p->dev, p->tolerance);
     cl_int j = c0 - 1;
     const kry_arg args[] = {
-        ARG(p->m),     ARG(p->columns),  ARG(c0),         ARG(w),
-        ARG(j),        ARG(p->share),    ARG(p->most),    ARG_ACC(p->dev, tolerance),
-        ARG(p->block), ARG(p->F.buffer), ARG(p->F.first), ARG(p->F.ld),
-        ARG(p->value), ARG(p->row),      ARG(p->line),    ARG(p->index)
+        ARG(p->m),     ARG(p->columns), ARG(c0),      ARG(w),
+        ARG(j),        ARG(p->share),   ARG(p->most), ARG_ACC(p->dev, tolerance),
+        ARG(p->block), ARG_VEC(&p->F),  ARG(p->F.ld), ARG(p->value),
+        ARG(p->row),   ARG(p->line),    ARG(p->index)
     };
 
     for (; j < c0 + w; j++) TRY(kry_launch(p->dev, p->column, groups, args, COUNT(args)));
@@ -76,15 +76,12 @@ kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, i
                            : p->F.type == KRY_F32 ? 2
                                                   : 1; /* as they fit in */
     const int64_t n = to - from - width;
-    int64_t groups = (n + at_once - 1) / at_once;
-    const kry_arg args[] = { ARG(n),           ARG(p->m),       ARG(p->columns),
-                             ARG(lo),          ARG(c0),         ARG(w),
-                             ARG(s),           ARG(of_block),   ARG(at_once),
-                             ARG(p->F.buffer), ARG(p->F.first), ARG(p->F.ld),
-                             ARG(p->index),    ARG(T) };
+    const int64_t groups = kry_groups_at_most(p->dev, (n + at_once - 1) / at_once);
+    const kry_arg args[] = { ARG(n),       ARG(p->m),      ARG(p->columns), ARG(lo),
+                             ARG(c0),      ARG(w),         ARG(s),          ARG(of_block),
+                             ARG(at_once), ARG_VEC(&p->F), ARG(p->F.ld),    ARG(p->index),
+                             ARG(T) };
 
     if (n == 0) return KRY_OK;
-    if (groups > 65535) groups = 65535;
-    if (p->dev->info.cpu_kernels && groups > p->dev->shape.chunks) groups = p->dev->shape.chunks;
     return kry_launch(p->dev, p->rows, groups, args, COUNT(args));
 }

@@ -128,11 +128,18 @@ done:
     return st;
 }
 
-/* Without sums more groups are better: 4.13 against 3.93 TB/s of copy. 65535 is the most that
- * devices before Kepler take. */
+enum { MOST_GROUPS = 65535 }; /* of a launch, on devices before Kepler */
+
+/* Without sums more groups are better: 4.13 against 3.93 TB/s of copy. */
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n)
 {
-    return groups_up_to(dev, type, n, 65535);
+    return groups_up_to(dev, type, n, MOST_GROUPS);
+}
+
+int64_t kry_groups_at_most(const kry_device *dev, int64_t groups)
+{
+    const int64_t most = dev->info.cpu_kernels ? dev->shape.chunks : MOST_GROUPS;
+    return groups < most ? groups : most;
 }
 
 kry_scalar kry_scalar_of(const kry_device *dev, double value)
@@ -158,6 +165,14 @@ kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, 
 {
     kry_status st = kry_device_check_thread(dev);
     return st < 0 ? st : dev->driver->launch(dev, kernel, groups, size, args, count);
+}
+
+kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                   const char *name, int64_t groups, const kry_arg *args, size_t count)
+{
+    kry_kernel *kernel;
+    kry_status st = kry_kernel_get(dev, stem, type, defines, name, &kernel);
+    return st < 0 ? st : kry_launch(dev, kernel, groups, args, count);
 }
 
 /* ---- the same for callers' own kernels ---- */

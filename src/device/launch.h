@@ -7,6 +7,8 @@
 #include "device/program.h"
 
 #define ARG(x) KRY_ARG(x)
+/* Two arguments: the buffer of a vector or a block, and the element of it at which the numbers begin. */
+#define ARG_VEC(v) ARG((v)->buffer), ARG((v)->first)
 
 /* Enqueue `groups` work-groups of the profile's size. */
 kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const kry_arg *args,
@@ -14,6 +16,9 @@ kry_status kry_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, const
 /* The same with groups of `size` work-items. */
 kry_status kry_launch_size(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
                            const kry_arg *args, size_t count);
+/* kry_kernel_get and kry_launch, for kernels that are not kept by the caller. */
+kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
+                   const char *name, int64_t groups, const kry_arg *args, size_t count);
 
 /* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
 typedef union kry_scalar {
@@ -36,6 +41,8 @@ int64_t kry_groups_at_once(const kry_device *dev, int per_unit);
 /* Groups for n numbers: of a launch that leaves partial sums or reads them, and of any other. */
 int64_t kry_groups_for_sums(const kry_device *dev, kry_type type, int64_t n);
 int64_t kry_groups_for(const kry_device *dev, kry_type type, int64_t n);
+/* `groups`, or as many as a launch may have if these are fewer: for kernels that loop over the rest. */
+int64_t kry_groups_at_most(const kry_device *dev, int64_t groups);
 /* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
  * not allow them. */
 kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size);

@@ -29,14 +29,15 @@ typedef enum kry_product {
 
 /* One launch of a product. The first stage writes every row, later ones add (ADDS). */
 typedef struct kry_stage {
-    const char *stem;                /* the file is cl/<stem>.cl */
-    char defines[KRY_STAGE_DEFINES]; /* what the format compiles it with, each after a blank */
-    bool adds;                       /* a later stage */
-    bool no_values;                  /* its kernels do not take `val` */
-    bool fuses;                      /* its apply_direction is faster than two launches */
-    int64_t groups;                  /* to launch */
-    int64_t sum_groups;              /* the same where partial sums are left */
-    int count;                       /* values: the first arguments of its kernels */
+    const char *stem; /* the file is cl/<stem>.cl */
+    /* What the format compiles it with, each after a blank; kry_stage_defines adds to it. */
+    char defines[KRY_STAGE_DEFINES - 64];
+    bool adds;          /* a later stage */
+    bool no_values;     /* its kernels do not take `val` */
+    bool fuses;         /* its apply_direction is faster than two launches */
+    int64_t groups;     /* to launch */
+    int64_t sum_groups; /* the same where partial sums are left */
+    int count;          /* values: the first arguments of its kernels */
     union {
         cl_int number;
         cl_mem buffer; /* retained */
