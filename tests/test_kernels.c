@@ -646,7 +646,8 @@ static void null_space_kernels(kry_type type, int64_t first)
     kry_null_space null;
     double want[N], mean = 0, size;
     kry_vec *v = vector(type, N, first, 0);
-    A->shape.traits |= KRY_SINGULAR; /* whatever it is: it is not multiplied by */
+    static const kry_op_fused promised = { .sums_to_zero = true };
+    A->shape.traits |= KRY_SINGULAR, A->fused = &promised; /* it is not multiplied by */
     OK(kry_null_space_create(A, &null));
     for (int i = 0; i < N; i++) mean += entry(i) / N;
     OK(kry_null_space_measure(&null, v, &size));

@@ -94,17 +94,19 @@ static void no_solution(void **state)
     kry_vec_release(&b);
 }
 
-/* Two rings that do not touch: each has a constant of its own. */
-static matrix rings(void)
+enum { FIRST = 40, ALL = 97 };
+
+/* Two rings that do not touch, each with a constant of its own; or one, if all are in the first. */
+static matrix rings(int in_first)
 {
-    enum { FIRST = 40, ALL = 97 };
     matrix A = { .rows = ALL, .cols = ALL, .nnz = 3 * ALL };
 
     A.row_ptr = calloc(ALL + 1, sizeof *A.row_ptr);
     A.col = calloc(3 * ALL, sizeof *A.col);
     A.val = calloc(3 * ALL, sizeof *A.val);
     for (int i = 0; i < ALL; i++) {
-        int first = i < FIRST ? 0 : FIRST, size = i < FIRST ? FIRST : ALL - FIRST, at = i - first;
+        int first = i < in_first ? 0 : in_first, size = i < in_first ? in_first : ALL - in_first,
+            at = i - first;
         A.row_ptr[i + 1] = 3 * (i + 1);
         for (int j = 0; j < 3; j++) {
             A.col[3 * i + j] = first + (at + j - 1 + size) % size;
@@ -117,7 +119,7 @@ static matrix rings(void)
 static void attached_vectors(void **state)
 {
     kry_type type = type_of(state);
-    matrix host = rings();
+    matrix host = rings(FIRST);
     int64_t n = host.rows;
     double *basis = calloc(2 * (size_t)n, sizeof *basis), *want = random_array(type, n);
     kry_op *A = csr_of(&host, type, KRY_MATRIX(.traits = KRY_SYMMETRIC)), *S;
@@ -154,7 +156,7 @@ static void attached_vectors(void **state)
 static void bad_vectors(void **state)
 {
     kry_type type = type_of(state);
-    matrix host = rings();
+    matrix host = rings(FIRST);
     int64_t n = host.rows;
     double *basis = calloc(2 * (size_t)n, sizeof *basis);
     kry_op *A = csr_of(&host, type, KRY_MATRIX(.traits = KRY_SYMMETRIC));
@@ -182,9 +184,94 @@ static void bad_vectors(void **state)
     matrix_release(&host);
 }
 
+/* One ring, with an entry of the diagonal that is larger by `leak`. */
+static kry_op *leaking(kry_type type, matrix *A, double leak, unsigned traits)
+{
+    A->val[3 * 20 + 1] = 2 + leak;
+    return csr_of(A, type, KRY_MATRIX(.traits = traits));
+}
+
+/* What is promised to be singular and is not, from the beginning or since an update. */
+static void false_promises(void **state)
+{
+    kry_type type = type_of(state);
+    matrix host = rings(ALL);
+    int64_t n = host.rows;
+    kry_op *A = leaking(type, &host, 1, KRY_SINGULAR), *S;
+    kry_result res;
+    kry_vec *b, *x;
+
+    REFUSES(kry_solver_create(A, "method=pcg", NULL, NULL, &S), KRY_ERR_ARGUMENT,
+            "does not map constants to zero");
+    kry_op_release(&A);
+    A = leaking(type, &host, 0, KRY_SINGULAR);
+    OK(kry_solver_create(A, "method=pcg", NULL, NULL, &S));
+    OK(kry_vec_create(device(), type, n, 1, &b));
+    OK(kry_vec_create(device(), type, n, 1, &x));
+    OK(kry_solve(S, b, x, &res));
+    host.val[3 * 20 + 1] = 3;
+    void *values = in_type(type, host.val, host.nnz);
+    OK(kry_op_update(A, values));
+    REFUSES(kry_solve(S, b, x, &res), KRY_ERR_ARGUMENT, "does not map constants to zero");
+    REFUSES(kry_op_update(S, NULL), KRY_ERR_ARGUMENT, "does not map constants to zero");
+    kry_op_release(&S);
+    kry_op_release(&A);
+
+    A = leaking(type, &host, 0, KRY_SYMMETRIC);
+    OK(kry_vec_fill(x, 1));
+    OK(kry_op_set_null_space(A, x));
+    OK(kry_solver_create(A, "method=pcg", NULL, NULL, &S));
+    OK(kry_op_set_null_space(A, NULL)); /* of solvers made afterwards */
+    OK(kry_solve(S, b, x, &res));
+    OK(kry_op_update(A, values));
+    REFUSES(kry_solve(S, b, x, &res), KRY_ERR_ARGUMENT, "does not map vector 0 to zero");
+    free(values);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    matrix_release(&host);
+}
+
+/* One row does not add up to zero by less than rounding to single explains: the residual tells. */
+static void a_promise_nearly_true(void **state)
+{
+    kry_type type = type_of(state);
+    matrix host = rings(ALL);
+    int64_t n = host.rows;
+    double leak = type == KRY_F32 ? 4e-3 : 1e-6, *numbers = random_array(type, n);
+    kry_op *A = leaking(type, &host, leak, KRY_SINGULAR), *S;
+    kry_result res;
+
+    shift(numbers, n, -mean(numbers, n));
+    kry_vec *b = vec_of(type, numbers, n, 1), *x;
+    OK(kry_vec_create(device(), type, n, 1, &x));
+    OK(kry_solver_create(A, type == KRY_F32 ? "method=pcg rtol=1e-4" : "method=pcg rtol=1e-10",
+                         NULL, NULL, &S));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_STAGNATED);
+    assert_non_null(strstr(res.why, "A does not map it to zero"));
+    double *got = numbers_of(x), square = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double r = numbers[i];
+        for (int64_t e = 3 * i; e < 3 * i + 3; e++)
+            r -= to_type(type, host.val[e]) * got[host.col[e]];
+        square += r * r;
+    }
+    assert_true(sqrt(square) > 2 * res.target);
+    NEAR(res.true_residual, sqrt(square), 0.1 * sqrt(square), "the true residual");
+    free(got);
+    free(numbers);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    matrix_release(&host);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { BOTH(neumann_walls), BOTH(no_solution),
-                                        BOTH(attached_vectors), BOTH(bad_vectors) };
+    const struct CMUnitTest tests[] = { BOTH(neumann_walls),    BOTH(no_solution),
+                                        BOTH(attached_vectors), BOTH(bad_vectors),
+                                        BOTH(false_promises),   BOTH(a_promise_nearly_true) };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

@@ -24,7 +24,8 @@ enum {
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
     KRY_VARYING = 1u << 2,  /* not the same linear map twice, e.g. an inner iteration:
                                allowed as preconditioner of flexible methods only */
-    KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero, and nothing else is */
+    KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero, and nothing else is;
+                               solvers check the constants by a product */
 };
 
 typedef struct kry_op_shape {
@@ -187,7 +188,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 
 /*
  * What a symmetric A maps to zero, where that is not constants (KRY_SINGULAR): solvers made
- * afterwards keep their residuals and x clear of it.
+ * afterwards keep their residuals and x clear of it. After a kry_op_update of A such a solver refuses to
+ * solve (KRY_ERR_ARGUMENT) if A no longer maps it to zero.
  *
  *   vectors  [in]  n-by-m, independent, m < n; a copy is kept, made orthonormal in double.
  *                  NULL: forget them

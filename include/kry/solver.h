@@ -254,7 +254,8 @@ struct kry_result {
     double target;        /* max(rtol * norm_b, atol) */
     double residual;      /* that of the recurrence at the end */
     double true_residual; /* ||b - A x||, computed from the x that is returned; for a singular A
-                             that of its part orthogonal to the null space */
+                             that of its part orthogonal to the null space, unless A x has a part
+                             along it, too */
     double inconsistent;  /* norm of b's part in A's null space, which no x can remove; 0 for a
                              regular A. Converged: ||b - A x|| with this part meets the target */
     double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */

@@ -199,11 +199,23 @@ void kry_judge_again(double true_residual, kry_result *res)
              "the true residual is %.3e, x being clear of the null space", true_residual);
 }
 
-void kry_judge_consistency(const kry_judge *J, kry_result *res)
+void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_result *res)
 {
+    double rounding = 4 * (type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON) * J->norm_b;
+
     res->inconsistent = J->inconsistent;
     res->target = kry_judge_whole_target(J);
-    if (kry_reason_status(res->reason) != KRY_OK || J->inconsistent <= res->target) return;
+    if (kry_reason_status(res->reason) != KRY_OK) return;
+    if (fabs(along - J->inconsistent) > 0.1 * res->target + rounding) {
+        res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
+        res->true_residual = hypot(res->true_residual, along);
+        snprintf(res->why, sizeof res->why,
+                 "the true residual is %.3e, of which %.3e lies along the null space that A is "
+                 "promised to have: A does not map it to zero",
+                 res->true_residual, along);
+        return;
+    }
+    if (J->inconsistent <= res->target) return;
     res->reason = KRY_INCONSISTENT;
     snprintf(res->why, sizeof res->why,
              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "

@@ -56,7 +56,8 @@ void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, co
 /* After the end. x was freed of the null space: its true residual, which may meet the target now. */
 void kry_judge_again(double true_residual, kry_result *res);
 /* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
- * larger than the target. */
-void kry_judge_consistency(const kry_judge *J, kry_result *res);
+ * larger than the target; or if that of b - A x, `along`, is another one: A does not map the null space
+ * to zero. */
+void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_result *res);
 
 #endif

@@ -80,7 +80,7 @@ static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_resu
     if (K->judge.drop > 0) res->true_residual = K->judge.least;
     if (S->c.x != x) TRY(kry_vec_copy(S->c.x, x));
     TRY(kry_system_centre(&K->system, S->c.b, x, K->r, res));
-    kry_judge_consistency(&K->judge, res);
+    kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, res);
 done:
     return st;
 }
@@ -213,6 +213,7 @@ static kry_status krylov_update(void *self, const void *values)
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", K->method->kind);
     if (kry_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
+    TRY(kry_system_check(&K->system));
     if (K->M) TRY(kry_op_update(K->M, NULL));
     if (K->product != K->A) TRY(kry_op_update(K->deflation, NULL)); /* else M updates it */
     if (K->method->update) TRY(K->method->update(K->self));

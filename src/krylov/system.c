@@ -63,6 +63,8 @@ static kry_null_space *null_space_of(kry_system *s)
     return s->unpinned.A ? &s->unpinned.null : &s->null;
 }
 
+kry_status kry_system_check(kry_system *s) { return kry_null_space_check(null_space_of(s)); }
+
 kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, double *inconsistent)
 {
     kry_status st = KRY_OK;
@@ -70,7 +72,8 @@ kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, dou
     /* In single the squares of a residual 1e-6 as large, spread over 1e7 rows, must not flush to zero. */
     double least = fp64 ? 1e-140 : 1e-10, most = fp64 ? 1e140 : 1e15;
 
-    s->residuals = 0;
+    s->residuals = 0, s->measures = false;
+    TRY(kry_system_check(s));
     TRY(norm_of(s, b, norm));
     if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
     if (!isfinite(*norm)) TRY(check_finite(b));
@@ -79,6 +82,7 @@ kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, dou
           "system",
           *norm, least, most);
     TRY(kry_null_space_measure(null_space_of(s), b, inconsistent));
+    s->along = *inconsistent;
 done:
     return st;
 }
@@ -110,6 +114,7 @@ kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x
         TRY(norm_of(s, r, &whole));
     }
     TRY(kry_op_residual(s->A, b, x, r));
+    if (s->measures) TRY(kry_null_space_measure(&s->null, r, &s->along));
     TRY(kry_null_space_project(&s->null, r));
     TRY(norm_of(s, r, norm));
     s->residuals++;
@@ -131,12 +136,15 @@ kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_ve
     if (!s->null.A) return KRY_OK;
     TRY(kry_vec_copy(x, s->room));
     TRY(kry_null_space_project(&s->null, x));
+    s->measures = kry_null_space_may_be_false(&s->null);
     TRY(kry_system_residual(s, b, x, r, &residual, &unit));
     bool lost = res->true_residual <= res->target || residual > 2 * res->true_residual;
-    if (residual > res->target && lost)
+    if (residual > res->target && lost) {
         TRY(kry_vec_copy(s->room, x));
-    else
+        if (s->measures) TRY(kry_system_residual(s, b, x, r, &residual, &unit));
+    } else {
         kry_judge_again(residual, res);
+    }
 done:
     return st;
 }

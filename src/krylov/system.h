@@ -16,6 +16,8 @@ typedef struct kry_system {
     kry_vec *room;         /* n, of singular and of pinned ones; else NULL */
     kry_sum *square;
     bool unpins;       /* of a b that has a solution the residual without the pin is looked at */
+    bool measures;     /* the next residual's part along the null space is wanted: */
+    double along;      /* its size, once known; till then b's */
     int64_t residuals; /* of this solve, so far */
 } kry_system;
 
@@ -23,8 +25,10 @@ typedef struct kry_system {
 kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s);
 void kry_system_release(kry_system *s);
 
+/* Refuse an A that was updated and no longer has the null space. */
+kry_status kry_system_check(kry_system *s);
 /* A new solve: ||b||, refusing a b that has none that can be worked with, and the size of its part
- * along the null space. Waits. */
+ * along the null space. Checks A, too. Waits. */
 kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm_b,
                               double *inconsistent);
 /* The right-hand side to solve with: b, or if an unknown is pinned and the target is at least

@@ -8,14 +8,22 @@
 #include "operator/op.h"
 
 typedef struct kry_null_space {
-    const kry_op *A; /* borrowed; NULL: nothing is mapped to zero, and all below is no work */
-    const kry_vec *vectors; /* A's, orthonormal; NULL: constants */
-    int64_t unknowns;       /* of all parts */
+    const kry_op *A;  /* borrowed; NULL: nothing is mapped to zero, and all below is no work */
+    kry_vec *vectors; /* A's, orthonormal, retained; NULL: constants */
+    int64_t unknowns; /* of all parts */
+    int64_t checked;  /* A->updates when A was seen to map them to zero; < 0: never */
     kry_sum *sum;
     kry_kernel *dot, *subtract;
 } kry_null_space;
 
 kry_status kry_null_space_create(const kry_op *A, kry_null_space *N);
+/* A maps the vectors to zero as far as somebody promised it, not by construction. */
+static inline bool kry_null_space_may_be_false(const kry_null_space *N)
+{
+    return N->A && (N->vectors || !N->A->fused->sums_to_zero);
+}
+/* Refuse an A that no longer maps the vectors to zero. No work unless A was updated. Waits. */
+kry_status kry_null_space_check(kry_null_space *N);
 void kry_null_space_release(kry_null_space *N);
 /* v -= N N'v. Does not wait. */
 kry_status kry_null_space_project(kry_null_space *N, kry_vec *v);

@@ -192,6 +192,7 @@ kry_status kry_op_update(kry_op *op, const void *values)
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
     CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           op->table->kind);
+    op->updates++;
     if (op->table->update) TRY(op->table->update(op->self, values));
 done:
     return st;

@@ -46,6 +46,9 @@ typedef struct kry_op_fused {
     /* c > 0 if the operator is y = c x now and after every update, else 0: a preconditioner that only
      * scales is left out. */
     double (*as_scalar)(void *self);
+
+    /* KRY_SINGULAR holds by construction and after every update: no product has to check it. */
+    bool sums_to_zero;
 } kry_op_fused;
 
 struct kry_op {
@@ -56,6 +59,7 @@ struct kry_op {
     void *self;
     kry_op_shape shape;
     kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    int64_t updates;     /* how often its numbers may have changed */
 };
 /* kry_op_create with fused passes; fused is static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,

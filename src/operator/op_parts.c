@@ -137,6 +137,8 @@ static kry_status update_part(void *user, int rank)
     const updating *u = user;
     const kry_parts_extra *extra = &u->P->extra;
     kry_op *local = u->P->local[rank];
+
+    local->updates++;
     return extra->update ? extra->update(extra->self, rank, local)
                          : kry_op_update(local, u->values);
 }
