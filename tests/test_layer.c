@@ -268,7 +268,7 @@ static void solve_on(const struct expected *is, kry_type type)
 }
 
 /* One of each kind: compiling takes its time. All of the suite runs on any of them:
- * docs/devices.md. */
+ * docs/developers/made-up-devices.md. */
 static void solve__on_some(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
  * bench_kernels.c - kry bench kernels: where the time of a solve goes, kernel by kernel.
  *
  * Times are those of OpenCL's profiling events. Bytes and flops are what the model below says of
- * a kernel, not what was counted: docs/kernels.md has the words that it must move.
+ * a kernel, not what was counted: docs/developers/kernels.md has the words that it must move.
  */
 #include "bench.h"
 #include "json.h"
