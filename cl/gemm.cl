@@ -13,8 +13,6 @@
 #define SIDE   (TS * 4 * FOURS)
 #define STEP   8
 #define SHARE  ((SIDE * STEP + GROUP - 1) / GROUP)
-#define REAL4  KRY_JOIN(REAL, 4)
-#define UNROLL _Pragma("unroll")
 
 // One work-item's share of a slice: number e of it is at (e % SIDE, e / SIDE), or along the other
 // side first if that is how X lies in memory.
@@ -23,7 +21,7 @@
 
 // shares of the slice of `x` that begins at `at`; beyond `sides` and `k` there are zeros
 #define FETCH(share, x, first, sides, by_side, by_deep, at)                            \
-    UNROLL for (int s = 0; s < SHARE; s++)                                             \
+    UNROLLED for (int s = 0; s < SHARE; s++)                                           \
     {                                                                                  \
         int e = s * GROUP + l;                                                         \
         PLACE(e, (by_side) == 1)                                                       \
@@ -32,7 +30,7 @@
                        : 0;                                                            \
     }
 #define KEEP(share, slice, by_side)                                                           \
-    UNROLL for (int s = 0; s < SHARE; s++)                                                    \
+    UNROLLED for (int s = 0; s < SHARE; s++)                                                  \
     {                                                                                         \
         int e = s * GROUP + l;                                                                \
         PLACE(e, (by_side) == 1)                                                              \
@@ -44,7 +42,7 @@ void gemm_store(global REAL *c, long row, long m, REAL4 sum, REAL alpha, REAL be
 {
     REAL v[4];
     v[0] = sum.x, v[1] = sum.y, v[2] = sum.z, v[3] = sum.w;
-    UNROLL for (int i = 0; i < 4; i++)
+    UNROLLED for (int i = 0; i < 4; i++)
     {
         if (row + i < m) c[row + i] = beta == 0 ? alpha * v[i] : alpha * v[i] + beta * c[row + i];
     }
@@ -65,7 +63,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
         REAL4 sum[FOURS][4 * FOURS];
         REAL share_a[SHARE], share_b[SHARE];
         long at = 0;
-        UNROLL for (int f = 0; f < FOURS; f++) UNROLL for (int j = 0; j < 4 * FOURS; j++)
+        UNROLLED for (int f = 0; f < FOURS; f++) UNROLLED for (int j = 0; j < 4 * FOURS; j++)
             sum[f][j] = (REAL4)(0);
         FETCH(share_a, A, i0, m, a_row, a_col, at)
         FETCH(share_b, B, j0, n, b_col, b_row, at)
@@ -79,15 +77,15 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
                 FETCH(share_a, A, i0, m, a_row, a_col, at)
                 FETCH(share_b, B, j0, n, b_col, b_row, at)
             }
-            UNROLL for (int d = 0; d < STEP; d++)
+            UNROLLED for (int d = 0; d < STEP; d++)
             {
                 REAL4 a[FOURS];
-                UNROLL for (int f = 0; f < FOURS; f++)
+                UNROLLED for (int f = 0; f < FOURS; f++)
                     a[f] = slice_a[(d * SIDE + f * 4 * TS) / 4 + x];
-                UNROLL for (int g = 0; g < FOURS; g++)
+                UNROLLED for (int g = 0; g < FOURS; g++)
                 {
                     const REAL4 b = slice_b[(d * SIDE + g * 4 * TS) / 4 + y];
-                    UNROLL for (int f = 0; f < FOURS; f++)
+                    UNROLLED for (int f = 0; f < FOURS; f++)
                     {
                         sum[f][4 * g] += a[f] * b.x;
                         sum[f][4 * g + 1] += a[f] * b.y;
@@ -97,11 +95,11 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
                 }
             }
         } while (at < k);
-        UNROLL for (int j = 0; j < 4 * FOURS; j++)
+        UNROLLED for (int j = 0; j < 4 * FOURS; j++)
         {
             const long column = j0 + j / 4 * 4 * TS + 4 * y + j % 4;
             if (column < n) {
-                UNROLL for (int f = 0; f < FOURS; f++) gemm_store(
+                UNROLLED for (int f = 0; f < FOURS; f++) gemm_store(
                     C + column * ld, i0 + f * 4 * TS + 4 * x, m, sum[f][j], (REAL)alpha, (REAL)beta);
             }
         }

@@ -13,8 +13,6 @@
 // ---- U12 := L11^-1 A12 for all that is behind a block ----
 
 #ifndef KRY_CPU
-#define UNROLL _Pragma("unroll")
-#define REAL4  KRY_JOIN(REAL, 4)
 
 // The inverses of the PANEL-by-PANEL triangles, with ones on their diagonals, along the diagonal of
 // L's b rows: group g makes number g. Column major, with ones on the diagonal behind b.
@@ -59,15 +57,15 @@ kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, 
         do {
             REAL y[SHARE];
             FENCE();
-            UNROLL for (int s = 0; s < SHARE; s++)
+            UNROLLED for (int s = 0; s < SHARE; s++)
             {
                 const int e = l + s * WG, r = e % PANEL, k = e / PANEL % COLUMNS;
                 y[s] = 0;
-                UNROLL for (int j = 0; j < PANEL; j++) y[s] +=
+                UNROLLED for (int j = 0; j < PANEL; j++) y[s] +=
                     inverse[(i0 + j) * PANEL + r] * x[(i0 + j) * COLUMNS + k];
             }
             FENCE();
-            UNROLL for (int s = 0; s < SHARE; s++)
+            UNROLLED for (int s = 0; s < SHARE; s++)
             {
                 const int e = l + s * WG, r = e % PANEL, k = e / PANEL;
                 if (k < COLUMNS) x[(i0 + r) * COLUMNS + k] = y[s];
@@ -76,15 +74,15 @@ kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, 
             i0 += PANEL;
             for (int r = i0 + l; r < b; r += WG) {
                 REAL4 sum[COLUMNS / 4];
-                UNROLL for (int h = 0; h < COLUMNS / 4; h++) sum[h] = x4[r * (COLUMNS / 4) + h];
-                UNROLL for (int j = 0; j < PANEL; j++)
+                UNROLLED for (int h = 0; h < COLUMNS / 4; h++) sum[h] = x4[r * (COLUMNS / 4) + h];
+                UNROLLED for (int j = 0; j < PANEL; j++)
                 {
                     const int c = i0 - PANEL + j;
                     const REAL v = L[c * ld + r];
-                    UNROLL for (int h = 0; h < COLUMNS / 4; h++) sum[h] -=
+                    UNROLLED for (int h = 0; h < COLUMNS / 4; h++) sum[h] -=
                         v * x4[c * (COLUMNS / 4) + h];
                 }
-                UNROLL for (int h = 0; h < COLUMNS / 4; h++) x4[r * (COLUMNS / 4) + h] = sum[h];
+                UNROLLED for (int h = 0; h < COLUMNS / 4; h++) x4[r * (COLUMNS / 4) + h] = sum[h];
             }
         } while (i0 < b);
         FENCE();
@@ -180,7 +178,7 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
             if (rows == STEP)
                 for (int r = i0 + r0; r < b; r += lanes) {
                     REAL sum = 0;
-                    UNROLL for (int j = 0; j < STEP; j++) sum +=
+                    UNROLLED for (int j = 0; j < STEP; j++) sum +=
                         T[r * t_row + (i0 - STEP + j) * t_col] * x[k * TRIANGLE + i0 - STEP + j];
                     x[k * TRIANGLE + r] -= sum;
                 }

@@ -114,7 +114,7 @@ void eliminate(global REAL *F, long ld, int w, int from, int to, int r, int p, i
 
 // A work-item has row i of the panel, v, in registers, where only constants are indices: it is loaded while
 // the pivot is searched for.
-#define EACH(c) _Pragma("unroll") for (int c = 0; c < PANEL; c++)
+#define EACH(c) UNROLLED for (int c = 0; c < PANEL; c++)
 
 REAL row_entry(const REAL *v, int q)
 {

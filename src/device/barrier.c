@@ -3,7 +3,6 @@
 #include "device/barrier.h"
 #include "base/hooks.h"
 #include "device/launch.h"
-#include "device/tuning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
