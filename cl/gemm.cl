@@ -4,6 +4,11 @@
 // strides being 1, so that a transpose is a change of strides. C is column major. With beta == 0, C
 // is not read. Every number of C is summed by one work-item of gemm_tile, in the order of k.
 
+#define GEMM_PARAMS                                                                                 \
+    long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0, long a_row,          \
+        long a_col, global const REAL *restrict B, long b0, long b_row, long b_col, ACC beta,       \
+        global REAL *C, long c0, long ld
+
 #ifndef KRY_CPU
 
 // Groups of TS x TS work-items, each with FOURS x FOURS blocks of 4-by-4 numbers of C, so that a
@@ -48,9 +53,7 @@ void gemm_store(global REAL *c, long row, long m, REAL4 sum, REAL alpha, REAL be
     }
 }
 
-kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                      long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                      long b_col, ACC beta, global REAL *C, long c0, long ld)
+kernel void gemm_tile(GEMM_PARAMS)
 {
     local REAL4 slice_a[STEP * SIDE / 4], slice_b[STEP * SIDE / 4];
     const int l = get_local_id(0), x = l % TS, y = l / TS;
@@ -109,9 +112,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
 
 // The same for a C of few columns: a group has `rows` rows of one column at a time, and WG / rows
 // work-items share the sum of each; neighbours are neighbours in A.
-kernel void gemm_narrow(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                        long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                        long b_col, ACC beta, global REAL *C, long c0, long ld, int rows)
+kernel void gemm_narrow(GEMM_PARAMS, int rows)
 {
     local REAL lane[WG];
     const int l = get_local_id(0), sharers = WG / rows;
@@ -174,9 +175,7 @@ void gemm_multiply(REAL *sum, const REAL *a, const REAL *b, int deeps)
         }
 }
 
-kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                      long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                      long b_col, ACC beta, global REAL *C, long c0, long ld)
+kernel void gemm_tile(GEMM_PARAMS)
 {
     const long down = (m + SIDE - 1) / SIDE, across = (n + SIDE - 1) / SIDE;
     REAL a[STEP * SIDE], b[STEP * SIDE], sum[SIDE * SIDE];
@@ -204,9 +203,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
 }
 
 // Rows of A one after the other, or its columns in strips of 32 rows: whatever is contiguous.
-kernel void gemm_narrow(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                        long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                        long b_col, ACC beta, global REAL *C, long c0, long ld, int rows)
+kernel void gemm_narrow(GEMM_PARAMS, int rows)
 {
     const long strips = a_row == 1 ? (m + 31) / 32 : m;
     REAL sum[32];
