@@ -1,11 +1,13 @@
-// banded.cl - banded systems by Gauss's elimination with partial pivoting, one work-item to a system.
+// banded.cl - banded systems by Gaussian elimination with partial pivoting, one work-item to a system.
+// Host: src/dense/batch_pivot.c.
 //
-// BAND      diagonals beside the main one, on each side: 1 or 2
-// PERIODIC  rows go on beyond the ends
+// BAND      diagonals on each side of the main one: 1 or 2
+// PERIODIC  the unknowns form a ring
 //
-// A window of rows moves down the band: those that have the column in hand. Of two rows that fight for it the
-// larger number wins, as in LAPACK's gtsv. Periodic: the last BAND rows stand in the window from the beginning,
-// and the last BORDER columns are carried along for themselves; what is left then is full.
+// A window moves down the band: the rows that may have an entry in the column that is eliminated next. The
+// row with the largest one becomes the pivot's, of equal ones the first, as in LAPACK's gtsv. PERIODIC: the
+// last BAND rows are in the window from the beginning, and the last BORDER columns, the border, are kept
+// beside the band's. When the band is done, a full system for the unknowns of the border is left.
 
 #define PITCH (2 * BAND + 1)
 #ifdef PERIODIC
@@ -15,32 +17,39 @@
 #define BORDER 0
 #define ROWS   (BAND + 1)
 #endif
-#define WORDS (PITCH + BORDER + 1) // a row: from the diagonal on, the border, the right-hand side
+#define WORDS (PITCH + BORDER + 1) // of a row: from the diagonal on, the border, the right-hand side
 
-// Row i goes to `into`, whose first column is `column`. The first number that is not finite is
-// remembered: row * 8 + which, one of the diagonals or b.
-#define TAKE_ENTRY(which, p, p_first)                                           \
-    {                                                                           \
-        REAL v_ = 0;                                                            \
-        long j_ = i_ + (which)-BAND;                                            \
-        bool inside_ = j_ >= 0 && j_ < n;                                       \
-        if (INSIDE(inside_)) {                                                  \
-            v_ = p[p_first + i_ * m_row + s * m_system];                        \
-            if (!isfinite(v_)) wrong = min(wrong, i_ * 8 + (which));            \
-            j_ = inside_ ? j_ : ((j_ % n) + n) % n;                             \
-        }                                                                       \
-        _Pragma("unroll") for (int k_ = 0; k_ < PITCH + BORDER; k_++)           \
-        {                                                                       \
-            long at_ = k_ < PITCH ? column_ + k_ : n - BORDER + k_ - PITCH;     \
-            bool edge_ = k_ >= PITCH, border_ = j_ >= n - BORDER;               \
-            if (at_ == j_ && edge_ == border_) into_[k_] += v_;                 \
-        }                                                                       \
+// Put number `which` of row i_ into into_, whose first entry is that of column_. `wrong` keeps the first number
+// that is not finite as row * 8 + which, `which` counting the diagonals and then b.
+#define TAKE_ENTRY(which, p, p_first)                                       \
+    {                                                                       \
+        REAL v_ = 0;                                                        \
+        long j_ = i_ + (which)-BAND;                                        \
+        bool inside_ = j_ >= 0 && j_ < n;                                   \
+        if (inside_ || BORDER) {                                            \
+            v_ = p[p_first + i_ * m_row + s * m_system];                    \
+            if (!isfinite(v_)) wrong = min(wrong, i_ * 8 + (which));        \
+            j_ = inside_ ? j_ : ((j_ % n) + n) % n;                         \
+        }                                                                   \
+        UNROLLED for (int k_ = 0; k_ < PITCH + BORDER; k_++)                \
+        {                                                                   \
+            long at_ = k_ < PITCH ? column_ + k_ : n - BORDER + k_ - PITCH; \
+            bool edge_ = k_ >= PITCH, border_ = j_ >= n - BORDER;           \
+            if (at_ == j_ && edge_ == border_) into_[k_] += v_;             \
+        }                                                                   \
     }
-#ifdef PERIODIC
-#define INSIDE(inside) true
-#else
-#define INSIDE(inside) (inside)
-#endif
+
+// Of rows a and b, the one that is larger in column c becomes a; the first one if they are equal.
+void larger_first(REAL *a, REAL *b, int c)
+{
+    const bool larger = fabs(b[c]) > fabs(a[c]);
+    UNROLLED for (int z = 0; z < WORDS; z++)
+    {
+        const REAL top = a[z], other = b[z];
+        a[z] = larger ? other : top;
+        b[z] = larger ? top : other;
+    }
+}
 
 kernel void banded_solve(long n, long count, int listed, int pivoting,
                          global const REAL *far_lower, long far_lower_first,
@@ -53,42 +62,33 @@ kernel void banded_solve(long n, long count, int listed, int pivoting,
 {
     global long *state = (global long *)(found + 4 + 2L * room); // of systems that are not solved
     global REAL *u = work + get_global_id(0) * slot;
-    const long inner = max(n - BORDER, 0L); // columns of the band; the rest is the border
+    const long inner = max(n - BORDER, 0L); // columns of the band; the others are the border
     FOR_EACH(k, count)
     {
         const long s = listed ? found[4 + k] : k;
         REAL w[ROWS][WORDS];
         long wrong = LONG_MAX, singular = -1;
-        // Rows that come one by one. Those that there are not stand above the others, if all columns are
-        // the border's.
+        // Rows that enter the window one by one. PERIODIC: the last BAND are in it already. If all columns are
+        // in the border, the window's first `absent` rows are empty.
         const long in_band = ROWS > BAND + 1 ? max(n - BAND, 0L) : n;
         const long absent = inner ? 0 : max(BAND + 1 - in_band, 0L);
 
-#define TAKE_ROW(i, column, into)                                                     \
-    {                                                                                 \
-        long i_ = i, column_ = column;                                                \
-        private REAL *into_ = into;                                                   \
-        _Pragma("unroll") for (int z_ = 0; z_ < WORDS; z_++) into_[z_] = 0;           \
-        if (i_ >= 0 && i_ < n) {                                                      \
-            TAKE_BAND                                                                 \
-            into_[WORDS - 1] = b[b_first + i_ * row + s * system];                    \
-            if (!isfinite(into_[WORDS - 1])) wrong = min(wrong, i_ * 8 + PITCH);      \
-        }                                                                             \
+#define TAKE_ROW(i, column, into)                                                \
+    {                                                                            \
+        long i_ = i, column_ = column;                                           \
+        private REAL *into_ = into;                                              \
+        UNROLLED for (int z_ = 0; z_ < WORDS; z_++) into_[z_] = 0;               \
+        if (i_ >= 0 && i_ < n) {                                                 \
+            if (BAND == 2) TAKE_ENTRY(0, far_lower, far_lower_first)             \
+            TAKE_ENTRY(BAND - 1, lower, lower_first)                             \
+            TAKE_ENTRY(BAND, diagonal, diagonal_first)                           \
+            TAKE_ENTRY(BAND + 1, upper, upper_first)                             \
+            if (BAND == 2) TAKE_ENTRY(4, far_upper, far_upper_first)             \
+            into_[WORDS - 1] = b[b_first + i_ * row + s * system];               \
+            if (!isfinite(into_[WORDS - 1])) wrong = min(wrong, i_ * 8 + PITCH); \
+        }                                                                        \
     }
-#if BAND == 1
-#define TAKE_BAND                            \
-    TAKE_ENTRY(0, lower, lower_first)        \
-    TAKE_ENTRY(1, diagonal, diagonal_first)  \
-    TAKE_ENTRY(2, upper, upper_first)
-#else
-#define TAKE_BAND                               \
-    TAKE_ENTRY(0, far_lower, far_lower_first)   \
-    TAKE_ENTRY(1, lower, lower_first)           \
-    TAKE_ENTRY(2, diagonal, diagonal_first)     \
-    TAKE_ENTRY(3, upper, upper_first)           \
-    TAKE_ENTRY(4, far_upper, far_upper_first)
-#endif
-        _Pragma("unroll") for (int r = 0; r < ROWS; r++)
+        UNROLLED for (int r = 0; r < ROWS; r++)
         {
             long i = r <= BAND ? r - absent : in_band + (r - BAND - 1);
             if (r <= BAND && i >= in_band) i = -1;
@@ -96,58 +96,40 @@ kernel void banded_solve(long n, long count, int listed, int pivoting,
         }
         for (long j = 0; j < inner; j++) {
             if (pivoting) {
-                _Pragma("unroll") for (int r = 1; r < ROWS; r++)
-                {
-                    bool larger = fabs(w[r][0]) > fabs(w[0][0]);
-                    _Pragma("unroll") for (int z = 0; z < WORDS; z++)
-                    {
-                        REAL top = w[0][z], other = w[r][z];
-                        w[0][z] = larger ? other : top;
-                        w[r][z] = larger ? top : other;
-                    }
-                }
+                UNROLLED for (int r = 1; r < ROWS; r++) larger_first(w[0], w[r], 0);
             }
             if (w[0][0] == 0 && singular < 0) singular = j;
-            _Pragma("unroll") for (int z = 0; z < WORDS; z++) u[(j * WORDS + z) * word] = w[0][z];
-            _Pragma("unroll") for (int r = 1; r < ROWS; r++)
+            UNROLLED for (int z = 0; z < WORDS; z++) u[(j * WORDS + z) * word] = w[0][z];
+            UNROLLED for (int r = 1; r < ROWS; r++)
             {
                 REAL m = w[r][0] / w[0][0];
-                _Pragma("unroll") for (int z = 1; z < PITCH; z++) w[r][z - 1] = w[r][z] - m * w[0][z];
+                UNROLLED for (int z = 1; z < PITCH; z++) w[r][z - 1] = w[r][z] - m * w[0][z];
                 w[r][PITCH - 1] = 0;
-                _Pragma("unroll") for (int z = PITCH; z < WORDS; z++) w[r][z] -= m * w[0][z];
+                UNROLLED for (int z = PITCH; z < WORDS; z++) w[r][z] -= m * w[0][z];
             }
-            // The next row takes the place of the one that is done; without pivoting rows keep their order.
-            _Pragma("unroll") for (int r = 0; r < BAND; r++)
-                _Pragma("unroll") for (int z = 0; z < WORDS; z++) w[r][z] = w[r + 1][z];
+            // The next row enters behind the others, which keep their order: without pivoting it matters.
+            UNROLLED for (int r = 0; r < BAND; r++)
+                UNROLLED for (int z = 0; z < WORDS; z++) w[r][z] = w[r + 1][z];
             long i = j + 1 + BAND;
             TAKE_ROW(i < in_band ? i : -1, j + 1, w[BAND])
         }
-        REAL xs[PITCH + BORDER]; // the next unknowns, then those of the border
-        _Pragma("unroll") for (int z = 0; z < PITCH + BORDER; z++) xs[z] = 0;
+        REAL xs[PITCH + BORDER]; // the unknowns behind row j that it has entries of, then those of the border
+        UNROLLED for (int z = 0; z < PITCH + BORDER; z++) xs[z] = 0;
 #ifdef PERIODIC
-        // What is left: BORDER unknowns in as many rows of the window, by Gauss and Jordan.
-        const int lead = n < BORDER ? (int)(BORDER - n) : 0; // columns that are not there
-        _Pragma("unroll") for (int e = 0; e < BORDER; e++) if (e >= lead)
+        // The unknowns of the border, by Gauss-Jordan elimination in the rows of the window.
+        const int lead = n < BORDER ? (int)(BORDER - n) : 0; // columns of the border that do not exist
+        UNROLLED for (int e = 0; e < BORDER; e++) if (e >= lead)
         {
-            _Pragma("unroll") for (int r = e + 1; r < ROWS; r++)
-            {
-                bool larger = fabs(w[r][PITCH + e]) > fabs(w[e][PITCH + e]);
-                _Pragma("unroll") for (int z = PITCH; z < WORDS; z++)
-                {
-                    REAL top = w[e][z], other = w[r][z];
-                    w[e][z] = larger ? other : top;
-                    w[r][z] = larger ? top : other;
-                }
-            }
+            UNROLLED for (int r = e + 1; r < ROWS; r++) larger_first(w[e], w[r], PITCH + e);
             if (w[e][PITCH + e] == 0 && singular < 0) singular = n - BORDER + e;
-            _Pragma("unroll") for (int r = 0; r < ROWS; r++) if (r != e)
+            UNROLLED for (int r = 0; r < ROWS; r++) if (r != e)
             {
                 REAL m = w[r][PITCH + e] / w[e][PITCH + e];
-                _Pragma("unroll") for (int z = PITCH + e + 1; z < WORDS; z++) w[r][z] -= m * w[e][z];
+                UNROLLED for (int z = PITCH + e + 1; z < WORDS; z++) w[r][z] -= m * w[e][z];
                 w[r][PITCH + e] = 0;
             }
         }
-        _Pragma("unroll") for (int e = 0; e < BORDER; e++) if (e >= lead)
+        UNROLLED for (int e = 0; e < BORDER; e++) if (e >= lead)
             xs[PITCH + e] = w[e][WORDS - 1] / w[e][PITCH + e];
 #endif
         bool bad = wrong < LONG_MAX || singular >= 0;
@@ -157,13 +139,13 @@ kernel void banded_solve(long n, long count, int listed, int pivoting,
             atomic_min(&found[2], (int)s);
             continue;
         }
-        _Pragma("unroll") for (int e = 0; e < BORDER; e++) if (n - BORDER + e >= 0)
+        UNROLLED for (int e = 0; e < BORDER; e++) if (n - BORDER + e >= 0)
             x[x_first + (n - BORDER + e) * row + s * system] = xs[PITCH + e];
         for (long j = inner - 1; j >= 0; j--) {
             global const REAL *v = u + j * WORDS * word;
             REAL sum = v[(WORDS - 1) * word];
-            _Pragma("unroll") for (int z = 1; z < PITCH + BORDER; z++) sum -= v[z * word] * xs[z];
-            _Pragma("unroll") for (int z = PITCH - 1; z > 1; z--) xs[z] = xs[z - 1];
+            UNROLLED for (int z = 1; z < PITCH + BORDER; z++) sum -= v[z * word] * xs[z];
+            UNROLLED for (int z = PITCH - 1; z > 1; z--) xs[z] = xs[z - 1];
             xs[1] = sum / v[0];
             x[x_first + j * row + s * system] = xs[1];
         }

@@ -4,6 +4,11 @@
 // strides being 1, so that a transpose is a change of strides. C is column major. With beta == 0, C
 // is not read. Every number of C is summed by one work-item of gemm_tile, in the order of k.
 
+#define GEMM_PARAMS                                                                                 \
+    long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0, long a_row,          \
+        long a_col, global const REAL *restrict B, long b0, long b_row, long b_col, ACC beta,       \
+        global REAL *C, long c0, long ld
+
 #ifndef KRY_CPU
 
 // Groups of TS x TS work-items, each with FOURS x FOURS blocks of 4-by-4 numbers of C, so that a
@@ -13,8 +18,6 @@
 #define SIDE   (TS * 4 * FOURS)
 #define STEP   8
 #define SHARE  ((SIDE * STEP + GROUP - 1) / GROUP)
-#define REAL4  KRY_JOIN(REAL, 4)
-#define UNROLL _Pragma("unroll")
 
 // One work-item's share of a slice: number e of it is at (e % SIDE, e / SIDE), or along the other
 // side first if that is how X lies in memory.
@@ -23,7 +26,7 @@
 
 // shares of the slice of `x` that begins at `at`; beyond `sides` and `k` there are zeros
 #define FETCH(share, x, first, sides, by_side, by_deep, at)                            \
-    UNROLL for (int s = 0; s < SHARE; s++)                                             \
+    UNROLLED for (int s = 0; s < SHARE; s++)                                           \
     {                                                                                  \
         int e = s * GROUP + l;                                                         \
         PLACE(e, (by_side) == 1)                                                       \
@@ -32,7 +35,7 @@
                        : 0;                                                            \
     }
 #define KEEP(share, slice, by_side)                                                           \
-    UNROLL for (int s = 0; s < SHARE; s++)                                                    \
+    UNROLLED for (int s = 0; s < SHARE; s++)                                                  \
     {                                                                                         \
         int e = s * GROUP + l;                                                                \
         PLACE(e, (by_side) == 1)                                                              \
@@ -44,15 +47,13 @@ void gemm_store(global REAL *c, long row, long m, REAL4 sum, REAL alpha, REAL be
 {
     REAL v[4];
     v[0] = sum.x, v[1] = sum.y, v[2] = sum.z, v[3] = sum.w;
-    UNROLL for (int i = 0; i < 4; i++)
+    UNROLLED for (int i = 0; i < 4; i++)
     {
         if (row + i < m) c[row + i] = beta == 0 ? alpha * v[i] : alpha * v[i] + beta * c[row + i];
     }
 }
 
-kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                      long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                      long b_col, ACC beta, global REAL *C, long c0, long ld)
+kernel void gemm_tile(GEMM_PARAMS)
 {
     local REAL4 slice_a[STEP * SIDE / 4], slice_b[STEP * SIDE / 4];
     const int l = get_local_id(0), x = l % TS, y = l / TS;
@@ -65,7 +66,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
         REAL4 sum[FOURS][4 * FOURS];
         REAL share_a[SHARE], share_b[SHARE];
         long at = 0;
-        UNROLL for (int f = 0; f < FOURS; f++) UNROLL for (int j = 0; j < 4 * FOURS; j++)
+        UNROLLED for (int f = 0; f < FOURS; f++) UNROLLED for (int j = 0; j < 4 * FOURS; j++)
             sum[f][j] = (REAL4)(0);
         FETCH(share_a, A, i0, m, a_row, a_col, at)
         FETCH(share_b, B, j0, n, b_col, b_row, at)
@@ -79,15 +80,15 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
                 FETCH(share_a, A, i0, m, a_row, a_col, at)
                 FETCH(share_b, B, j0, n, b_col, b_row, at)
             }
-            UNROLL for (int d = 0; d < STEP; d++)
+            UNROLLED for (int d = 0; d < STEP; d++)
             {
                 REAL4 a[FOURS];
-                UNROLL for (int f = 0; f < FOURS; f++)
+                UNROLLED for (int f = 0; f < FOURS; f++)
                     a[f] = slice_a[(d * SIDE + f * 4 * TS) / 4 + x];
-                UNROLL for (int g = 0; g < FOURS; g++)
+                UNROLLED for (int g = 0; g < FOURS; g++)
                 {
                     const REAL4 b = slice_b[(d * SIDE + g * 4 * TS) / 4 + y];
-                    UNROLL for (int f = 0; f < FOURS; f++)
+                    UNROLLED for (int f = 0; f < FOURS; f++)
                     {
                         sum[f][4 * g] += a[f] * b.x;
                         sum[f][4 * g + 1] += a[f] * b.y;
@@ -97,11 +98,11 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
                 }
             }
         } while (at < k);
-        UNROLL for (int j = 0; j < 4 * FOURS; j++)
+        UNROLLED for (int j = 0; j < 4 * FOURS; j++)
         {
             const long column = j0 + j / 4 * 4 * TS + 4 * y + j % 4;
             if (column < n) {
-                UNROLL for (int f = 0; f < FOURS; f++) gemm_store(
+                UNROLLED for (int f = 0; f < FOURS; f++) gemm_store(
                     C + column * ld, i0 + f * 4 * TS + 4 * x, m, sum[f][j], (REAL)alpha, (REAL)beta);
             }
         }
@@ -111,9 +112,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
 
 // The same for a C of few columns: a group has `rows` rows of one column at a time, and WG / rows
 // work-items share the sum of each; neighbours are neighbours in A.
-kernel void gemm_narrow(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                        long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                        long b_col, ACC beta, global REAL *C, long c0, long ld, int rows)
+kernel void gemm_narrow(GEMM_PARAMS, int rows)
 {
     local REAL lane[WG];
     const int l = get_local_id(0), sharers = WG / rows;
@@ -176,9 +175,7 @@ void gemm_multiply(REAL *sum, const REAL *a, const REAL *b, int deeps)
         }
 }
 
-kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                      long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                      long b_col, ACC beta, global REAL *C, long c0, long ld)
+kernel void gemm_tile(GEMM_PARAMS)
 {
     const long down = (m + SIDE - 1) / SIDE, across = (n + SIDE - 1) / SIDE;
     REAL a[STEP * SIDE], b[STEP * SIDE], sum[SIDE * SIDE];
@@ -206,9 +203,7 @@ kernel void gemm_tile(long m, long n, long k, ACC alpha, global const REAL *rest
 }
 
 // Rows of A one after the other, or its columns in strips of 32 rows: whatever is contiguous.
-kernel void gemm_narrow(long m, long n, long k, ACC alpha, global const REAL *restrict A, long a0,
-                        long a_row, long a_col, global const REAL *restrict B, long b0, long b_row,
-                        long b_col, ACC beta, global REAL *C, long c0, long ld, int rows)
+kernel void gemm_narrow(GEMM_PARAMS, int rows)
 {
     const long strips = a_row == 1 ? (m + 31) / 32 : m;
     REAL sum[32];

@@ -4,17 +4,9 @@
 //
 // F holds L below the diagonal and U on and above it.
 
-#ifdef KRY_CPU
-#define FENCE()
-#else
-#define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#endif
-
 // ---- U12 := L11^-1 A12 for all that is behind a block ----
 
 #ifndef KRY_CPU
-#define UNROLL _Pragma("unroll")
-#define REAL4  KRY_JOIN(REAL, 4)
 
 // The inverses of the PANEL-by-PANEL triangles, with ones on their diagonals, along the diagonal of
 // L's b rows: group g makes number g. Column major, with ones on the diagonal behind b.
@@ -28,13 +20,13 @@ kernel void lu_inverses(int b, global const REAL *restrict L, long l0, long ld,
     for (int e = l; e < PANEL * PANEL; e += WG) z[e] = e / PANEL == e % PANEL;
     int j = 0;
     do {
-        FENCE();
+        BARRIER();
         for (int e = l; e < PANEL * PANEL; e += WG) {
             const int i = e % PANEL;
             if (i > j && i < rows) z[e] -= L[j * ld + i] * z[e - i + j];
         }
     } while (++j < rows);
-    FENCE();
+    BARRIER();
     for (int e = l; e < PANEL * PANEL; e += WG) inverse[first * PANEL + e] = z[e];
 }
 
@@ -58,41 +50,41 @@ kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, 
         int i0 = 0;
         do {
             REAL y[SHARE];
-            FENCE();
-            UNROLL for (int s = 0; s < SHARE; s++)
+            BARRIER();
+            UNROLLED for (int s = 0; s < SHARE; s++)
             {
                 const int e = l + s * WG, r = e % PANEL, k = e / PANEL % COLUMNS;
                 y[s] = 0;
-                UNROLL for (int j = 0; j < PANEL; j++) y[s] +=
+                UNROLLED for (int j = 0; j < PANEL; j++) y[s] +=
                     inverse[(i0 + j) * PANEL + r] * x[(i0 + j) * COLUMNS + k];
             }
-            FENCE();
-            UNROLL for (int s = 0; s < SHARE; s++)
+            BARRIER();
+            UNROLLED for (int s = 0; s < SHARE; s++)
             {
                 const int e = l + s * WG, r = e % PANEL, k = e / PANEL;
                 if (k < COLUMNS) x[(i0 + r) * COLUMNS + k] = y[s];
             }
-            FENCE();
+            BARRIER();
             i0 += PANEL;
             for (int r = i0 + l; r < b; r += WG) {
                 REAL4 sum[COLUMNS / 4];
-                UNROLL for (int h = 0; h < COLUMNS / 4; h++) sum[h] = x4[r * (COLUMNS / 4) + h];
-                UNROLL for (int j = 0; j < PANEL; j++)
+                UNROLLED for (int h = 0; h < COLUMNS / 4; h++) sum[h] = x4[r * (COLUMNS / 4) + h];
+                UNROLLED for (int j = 0; j < PANEL; j++)
                 {
                     const int c = i0 - PANEL + j;
                     const REAL v = L[c * ld + r];
-                    UNROLL for (int h = 0; h < COLUMNS / 4; h++) sum[h] -=
+                    UNROLLED for (int h = 0; h < COLUMNS / 4; h++) sum[h] -=
                         v * x4[c * (COLUMNS / 4) + h];
                 }
-                UNROLL for (int h = 0; h < COLUMNS / 4; h++) x4[r * (COLUMNS / 4) + h] = sum[h];
+                UNROLLED for (int h = 0; h < COLUMNS / 4; h++) x4[r * (COLUMNS / 4) + h] = sum[h];
             }
         } while (i0 < b);
-        FENCE();
+        BARRIER();
         for (int e = l; e < TRIANGLE * COLUMNS; e += WG) {
             const int r = e % TRIANGLE, k = e / TRIANGLE;
             if (r < b && first + k < n) X[(first + k) * ld + r] = x[r * COLUMNS + k];
         }
-        FENCE();
+        BARRIER();
         first += (long)get_num_groups(0) * COLUMNS;
     } while (first < n);
 }
@@ -158,7 +150,7 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
         int i0 = 0;
         do {
             const int rows = min(STEP, b - i0);
-            FENCE();
+            BARRIER();
             for (int e = l; e < STEP * STEP; e += WG) {
                 const int i = down ? e % STEP : e / STEP, j = down ? e / STEP : e % STEP;
                 if (i < rows && j < rows)
@@ -167,29 +159,29 @@ kernel void lu_triangle(int b, long n, int backward, int unit, global const REAL
             }
             int i = 0;
             do {
-                FENCE();
+                BARRIER();
                 const REAL v = x[k * TRIANGLE + i0 + i] / t[i * (STEP + 1) + i];
                 for (int r = i + 1 + r0; r < rows; r += lanes)
                     x[k * TRIANGLE + i0 + r] -= t[i * (STEP + 1) + r] * v;
             } while (++i < rows);
-            FENCE();
+            BARRIER();
             for (int r = r0; r < rows; r += lanes)
                 x[k * TRIANGLE + i0 + r] /= t[r * (STEP + 1) + r];
-            FENCE();
+            BARRIER();
             i0 += rows;
             if (rows == STEP)
                 for (int r = i0 + r0; r < b; r += lanes) {
                     REAL sum = 0;
-                    UNROLL for (int j = 0; j < STEP; j++) sum +=
+                    UNROLLED for (int j = 0; j < STEP; j++) sum +=
                         T[r * t_row + (i0 - STEP + j) * t_col] * x[k * TRIANGLE + i0 - STEP + j];
                     x[k * TRIANGLE + r] -= sum;
                 }
         } while (i0 < b);
-        FENCE();
+        BARRIER();
         for (int r = r0; r < b; r += lanes)
             if (first + k < n)
                 X[(first + k) * ld + (backward ? b - 1 - r : r)] = x[k * TRIANGLE + r];
-        FENCE();
+        BARRIER();
         first += (long)get_num_groups(0) * columns;
     } while (first < n);
 }

@@ -17,8 +17,6 @@
 #define BRANCH (GROUP / ROOT)
 #define HELD   (GROUP < 32 ? 1 : 4)
 #define LINES  (GROUP * HELD / PANEL) // groups whose rows are read while the best one is being found
-#define REAL4  KRY_JOIN(REAL, 4)
-#define UNROLL _Pragma("unroll")
 
 typedef struct leader {
     REAL value; // -2: none
@@ -47,12 +45,12 @@ leader lead_root(leader mine, contest *c)
     if (l < ROOT)
         ((local REAL *)c->root_value)[l] = mine.value, ((local int *)c->root_tag)[l] = mine.tag;
     barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLL for (int k = 0; k < ROOT / 4; k++)
+    UNROLLED for (int k = 0; k < ROOT / 4; k++)
     {
         REAL4 a = c->root_value[k];
         best.value = fmax(best.value, fmax(fmax(a.x, a.y), fmax(a.z, a.w)));
     }
-    UNROLL for (int k = 0; k < ROOT / 4; k++)
+    UNROLLED for (int k = 0; k < ROOT / 4; k++)
     {
         REAL4 a = c->root_value[k];
         int4 t = c->root_tag[k];
@@ -72,12 +70,12 @@ leader lead_group(leader mine, contest *c)
     barrier(CLK_LOCAL_MEM_FENCE);
     if (l < ROOT) {
         REAL x[BRANCH];
-        UNROLL for (int e = 0; e < BRANCH; e++)
+        UNROLLED for (int e = 0; e < BRANCH; e++)
         {
             x[e] = c->value[l + e * ROOT];
             best.value = fmax(best.value, x[e]);
         }
-        UNROLL for (int e = 0; e < BRANCH; e++)
+        UNROLLED for (int e = 0; e < BRANCH; e++)
         {
             int t = c->tag[l + e * ROOT];
             best.tag = min(best.tag, x[e] == best.value ? t : INT_MAX);
@@ -97,12 +95,12 @@ leader lead_all(volatile global const REAL *value, volatile global const int *ta
         for (int first = l; first < groups; first += AT_ONCE * ROOT) {
             REAL x[AT_ONCE];
             int t[AT_ONCE];
-            UNROLL for (int e = 0; e < AT_ONCE; e++)
+            UNROLLED for (int e = 0; e < AT_ONCE; e++)
             {
                 int g = min(first + e * ROOT, groups - 1);
                 x[e] = value[g], t[e] = tag[g];
             }
-            UNROLL for (int e = 0; e < AT_ONCE; e++)
+            UNROLLED for (int e = 0; e < AT_ONCE; e++)
             {
                 if (x[e] > best.value || (x[e] == best.value && t[e] < best.tag))
                     best.value = x[e], best.tag = t[e];
@@ -134,7 +132,7 @@ lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld
     const int old = valid && !fresh ? origin[i] : i;
     int at = i, q = 0;
     F += f0 + c0 * ld;
-    UNROLL for (int k = 0; k < PANEL; k++) v[k] = valid && k < w ? F[i + k * ld] : 0;
+    UNROLLED for (int k = 0; k < PANEL; k++) v[k] = valid && k < w ? F[i + k * ld] : 0;
     do {
         const int j = c0 + q, side = (q & 1) * CONTROL_MOST;
         leader best = nobody();
@@ -147,19 +145,19 @@ lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld
         if (l == 0 && me.groups)
             value[side + me.group] = best.value, tag[side + me.group] = best.tag;
         if (valid && own == best.tag && own != INT_MAX) {
-            UNROLL for (int k = 0; k < PANEL / 4; k++) line[(side + me.group) * (PANEL / 4) + k] =
+            UNROLLED for (int k = 0; k < PANEL / 4; k++) line[(side + me.group) * (PANEL / 4) + k] =
                 (REAL4)(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
         }
         resident_wait(&me);
 
         volatile global const REAL *lines = (volatile global const REAL *)line + side * PANEL;
-        UNROLL for (int s = 0; s < HELD; s++) held[s] =
+        UNROLLED for (int s = 0; s < HELD; s++) held[s] =
             l + s * GROUP < me.groups * PANEL ? lines[l + s * GROUP] : 0;
         best = lead_all(value + side, tag + side, me.groups, &c);
         const int from = best.tag % CONTROL_MOST, p = c0 + best.tag / CONTROL_MOST;
         // no multipliers, which are at the end
         if (from < LINES) {
-            UNROLL for (int s = 0; s < HELD; s++)
+            UNROLLED for (int s = 0; s < HELD; s++)
             {
                 const int e = l + s * GROUP;
                 if (e / PANEL == from) u[e % PANEL] = e % PANEL < PANEL - q ? held[s] : 0;
@@ -172,16 +170,16 @@ lu_panel(RESIDENT_PARAMS, int m, int c0, int w, global REAL *F, long f0, long ld
         if (l == 0 && me.groups && me.group == 0 && !me.aborted) pivots[j] = p;
         const int active = valid && at > j && u[0] != 0; // 0: so is all of the column
         const REAL by = active ? v[0] / u[0] : 0, done = active ? by : v[0];
-        UNROLL for (int k = 1; k < PANEL; k++) v[k - 1] = v[k] - by * u[k];
+        UNROLLED for (int k = 1; k < PANEL; k++) v[k - 1] = v[k] - by * u[k];
         v[PANEL - 1] = done;
     } while (++q < w && me.groups && !me.aborted);
     for (; q < PANEL; q++) {
         const REAL first = v[0];
-        UNROLL for (int k = 1; k < PANEL; k++) v[k - 1] = v[k];
+        UNROLLED for (int k = 1; k < PANEL; k++) v[k - 1] = v[k];
         v[PANEL - 1] = first;
     }
     if (valid && !me.aborted) {
-        UNROLL for (int k = 0; k < PANEL; k++)
+        UNROLLED for (int k = 0; k < PANEL; k++)
         {
             if (k < w) F[at + k * ld] = v[k];
         }

@@ -26,12 +26,6 @@
 #define TOP(j) (j)
 #endif
 
-#ifdef KRY_CPU
-#define FENCE()
-#else
-#define FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#endif
-
 typedef struct candidate {
     REAL value;
     int row;
@@ -114,7 +108,7 @@ void eliminate(global REAL *F, long ld, int w, int from, int to, int r, int p, i
 
 // A work-item has row i of the panel, v, in registers, where only constants are indices: it is loaded while
 // the pivot is searched for.
-#define EACH(c) _Pragma("unroll") for (int c = 0; c < PANEL; c++)
+#define EACH(c) UNROLLED for (int c = 0; c < PANEL; c++)
 
 REAL row_entry(const REAL *v, int q)
 {
@@ -192,7 +186,7 @@ kernel void panel_column(int m, int columns, int c0, int w, int j, int share, in
         u[c] = q >= 0 && best.row < m ? taken[(best.row - begin) / share * PANEL + c] : 0;
         d[c] = q >= 0 ? taken[most * PANEL + c] : 0;
     }
-    FENCE();
+    BARRIER();
     const REAL size = fabs(u[max(q, 0)]);
 #ifdef ECHELON
     const int found = q >= 0 && r < m && size > (REAL)tolerance, first = q + 1 < w ? r + found : m;
@@ -286,7 +280,7 @@ kernel void panel_rows(long n, int m, int columns, int lo, int c0, int w, int so
             if (nth < lo + n && top >= 0)
                 stage[k * 2 * w + s] = F[column * ld + source[s < w ? top : PIVOTS[step]]];
         }
-        FENCE();
+        BARRIER();
         FOR_ENTRIES(k, s, w)
         {
             const long nth = lo + first + k, column = nth < c0 ? nth : nth + w;
@@ -297,14 +291,14 @@ kernel void panel_rows(long n, int m, int columns, int lo, int c0, int w, int so
 #ifndef ECHELON
         int i = 0;
         do {
-            FENCE();
+            BARRIER();
             FOR_ENTRIES(k, s, PANEL)
             {
                 if (solve && s > i && s < w && lo + first + k >= c0)
                     stage[k * 2 * w + s] -= t[i * (PANEL + 1) + s] * stage[k * 2 * w + i];
             }
         } while (++i < w - 1 && solve);
-        FENCE();
+        BARRIER();
 #endif
         FOR_ENTRIES(k, s, w)
         {
@@ -318,7 +312,7 @@ kernel void panel_rows(long n, int m, int columns, int lo, int c0, int w, int so
             F[column * ld + top] = stage[k * 2 * w + s];
 #endif
         }
-        FENCE();
+        BARRIER();
         first += (long)get_num_groups(0) * at_once;
     } while (first < n);
 }

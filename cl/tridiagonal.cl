@@ -1,18 +1,22 @@
-// tridiagonal.cl - batches of tridiagonal systems without pivoting: tiles of them reduced to their first
-// and last unknown, tiles solved between neighbours that are known, and cycles of one or two closed.
+// tridiagonal.cl - many tridiagonal systems without pivoting. Host: src/dense/batch_levels.c.
 //
-// A system is cut into `tiles` of nearly equal length; tile t begins with row t n / tiles. Row i of
-// system s is number first + i * row + s * system of b and x, and of each diagonal with strides of its own.
-// Reduced, a system has two rows per tile, in terms of its neighbours' L and R:
+//   tridiagonal_reduce  reduces tiles of systems to two equations each
+//   tridiagonal_solve   solves tiles, given the unknowns on both sides of each
+//   tridiagonal_close   solves periodic systems of one or two equations
+//
+// A system is cut into `tiles` of nearly equal length; tile t begins with row t n / tiles. Row i of system s
+// is element first + i row + s system of b and x; the diagonals have the strides m_row and m_system. With L
+// the last unknown before a tile and R the first one behind it, the two equations of the tile are
 //
 //   first + A L + C last = D,    last + A' first + C' R = D'
 //
-// GPUs: a group takes a tile of S systems at once, T work-items to each, and these M rows each in
-// registers: everything is read and written once, in the order of memory, and changes hands through
-// local memory. CPUs: VW tiles or systems at a time in the lanes of vectors.
+// GPUs: a group takes a tile of S systems, with T work-items for each system, and each work-item keeps M
+// consecutive rows, its chunk, in registers. A group reads and writes each number once, in the order of
+// memory; local memory brings the numbers to their work-items. CPUs: VW tiles or systems at a time in the
+// lanes of vectors.
 //
-// M, GROUP  rows per work-item, work-items per group; M a multiple of 4. Not for CPUs
-// VECTORS   systems are one tile each, their rows side by side, and all places multiples of four
+// M, GROUP  GPUs: rows of a chunk, a multiple of 4; work-items of a group
+// VECTORS   every system is one tile, its rows are contiguous, and all offsets are multiples of four
 
 #define SYSTEMS_PARAMS                                                                             \
     long n, long systems, long tiles, global const REAL *lower, long lower_first,                  \
@@ -20,19 +24,21 @@
         long upper_first, long m_row, long m_system, global const REAL *b, long b_first, long row, \
         long system, int periodic, int check, volatile global int *found, int room, int ticket
 
-// How far a row may be from dominated: 8 roundings
+// By how many rounding errors a row may miss diagonal dominance: 8
 #define SLACK (sizeof(REAL) == 4 ? (REAL)9.5367431640625e-07f : (REAL)1.7763568394002505e-15f)
 
-// check 1: numbers and pivots' inverses are finite; 2: and every row is dominated by its diagonal; 0: no
-#define CHECK_ROW(a, b, c, d)                                              \
-    {                                                                      \
+// What is checked. 0: nothing; 1: numbers and the reciprocals of pivots are finite, as is their sum `total`;
+// 2: also, the diagonal dominates every row, or `excess` is positive
+#define CHECK_ROW(a, b, c, d)                                                 \
+    {                                                                         \
         excess = fmax(excess, fabs(a) + fabs(c) - fabs(b) - fabs(b) * SLACK); \
-        total += fabs(a) + fabs(b) + fabs(c) + fabs(d);                    \
+        total += fabs(a) + fabs(b) + fabs(c) + fabs(d);                       \
     }
 #define CHECK_INVERSE(r)        total += fabs(r)
 #define IS_BAD(total, excess)   (check && (!isfinite(total) || (check > 1 && (excess) > 0)))
 
-// x_i = D_i - A_i x_0 - C_i x_i+1 for rows 1 ... of a tile, before them the row of x_0: B x_0 + C x_1 = D
+// Reduce a tile row by row. The row in hand is x_i = di - ai x_0 - ci x_i+1. The first row of the tile is
+// A L + B x_0 + C x_i+1 = D: SUBSTITUTE puts x_i into it, and ELIMINATE goes on to the next row.
 #define ELIMINATE_FIRST(a, b, c, d) \
     {                               \
         r = 1 / (b);                \
@@ -56,11 +62,11 @@
         C = -(C * ci);  \
     }
 
-// found: 4 ints, `room` ints that list the systems marked, and for each system the ticket of the last call
-// that marked it.
+// `found` has 4 counters, a list of the systems that are marked, for `room` of them, and for each system the
+// ticket, which is the number of a call, of the last call that marked it.
 #define TICKET(s) found[4L + room + (s)]
 
-// Remember that a system was not solved, once.
+// Put a system that was not solved on the list, unless this call has done so already.
 void mark(volatile global int *found, int room, int ticket, long s)
 {
     if (atomic_xchg(&TICKET(s), ticket) != ticket) found[4 + atomic_inc(&found[0])] = (int)s;
@@ -70,17 +76,18 @@ long tile_begin(long tile, long n, long tiles) { return tile * n / tiles; }
 
 #ifdef KRY_CPU
 
-// ---- CPUs: VW lanes. Lane v of pack k is tile and system number k VW + v, systems fastest ----
+// ---- CPUs: a pack is VW tiles. All tiles are numbered, first tile 0 of every system, then tile 1 and so on;
+// lane v of pack k has tile number k VW + v ----
 
 typedef struct pack {
-    long m[VW], r[VW]; // where row 0 of the lane's tile lies: in the diagonals, in b and x
+    long m[VW], r[VW]; // where row 0 of each tile lies: m in the diagonals, r in b and x
     long tile[VW], s[VW];
-    int rows[VW]; // `least` or one more
-    int count, least, most;
-    int m_kind, r_kind; // how lanes lie beside each other: one after the other, all in one place, else
+    int rows[VW];           // of each tile: `least` or one more
+    int count, least, most; // lanes in use; the fewest and the most rows
+    int m_kind, r_kind;     // how the numbers of the lanes lie in memory
 } pack;
 
-enum { ANYHOW, BESIDE, TOGETHER };
+enum { ANYHOW, BESIDE, TOGETHER }; // TOGETHER: all lanes read the same number
 
 int kind_of(const private long *at)
 {
@@ -92,7 +99,7 @@ int kind_of(const private long *at)
     return beside ? BESIDE : together ? TOGETHER : ANYHOW;
 }
 
-// Packs of the systems behind the first `before`
+// Fill in pack k of the `systems` systems that begin with number `before`.
 void pack_take(pack *p, long k, long n, long before, long systems, long tiles, long m_row, long m_system,
                long row, long system)
 {
@@ -112,16 +119,9 @@ void pack_take(pack *p, long k, long n, long before, long systems, long tiles, l
     p->r_kind = kind_of(p->r);
 }
 
-VEC lanes_load(global const REAL *p, const private long *at, int kind)
-{
-    if (kind == BESIDE) return vload8(0, p + at[0]);
-    if (kind == TOGETHER) return (VEC)(p[at[0]]);
-    return (VEC)(p[at[0]], p[at[1]], p[at[2]], p[at[3]], p[at[4]], p[at[5]], p[at[6]], p[at[7]]);
-}
-
-// Lanes far from each other are read a cache line at a time: BLOCK rows of theirs, from row i on, to `box`.
-// So many streams are more than processors foresee: what comes behind the next block is asked for, on
-// CPUs, whose compilers take a pointer without an address space.
+// Where lanes lie far from each other, BLOCK rows of each lane are copied to `box`, so that a cache line is
+// used as soon as it is read. A processor's own prefetching does not follow so many streams: the rows behind
+// the next block are prefetched here, by compilers that take a pointer without an address space.
 #define BLOCK 16
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__riscv))
 #define WILL_READ(p) __builtin_prefetch((const void *)(size_t)(p))
@@ -141,40 +141,42 @@ void lanes_stage(global const REAL *p, const private long *at, int kind, long st
 VEC lanes_staged(global const REAL *p, const private long *at, int kind, int r,
                  const private REAL *box)
 {
-    return kind == ANYHOW ? vload8(r, box) : lanes_load(p, at, kind);
+    if (kind == ANYHOW) return vload8(r, box);
+    return kind == BESIDE ? vload8(0, p + at[0]) : (VEC)(p[at[0]]);
 }
-#define STAGE_ROWS(i)                                                                           \
-    lanes_stage(lower + lower_first + (i)*m_row, p->m, p->m_kind, m_row, box[0]);                 \
-    lanes_stage(diagonal + diagonal_first + (i)*m_row, p->m, p->m_kind, m_row, box[1]);           \
-    lanes_stage(upper + upper_first + (i)*m_row, p->m, p->m_kind, m_row, box[2]);                 \
+#define STAGE_ROWS(i)                                                                   \
+    lanes_stage(lower + lower_first + (i)*m_row, p->m, p->m_kind, m_row, box[0]);       \
+    lanes_stage(diagonal + diagonal_first + (i)*m_row, p->m, p->m_kind, m_row, box[1]); \
+    lanes_stage(upper + upper_first + (i)*m_row, p->m, p->m_kind, m_row, box[2]);       \
     lanes_stage(b + b_first + (i)*row, p->r, p->r_kind, row, box[3]);
-#define STAGED_ROW(i, j)                                                                          \
-    a = lanes_staged(lower + lower_first + (i + j) * m_row, p->m, p->m_kind, j, box[0]);            \
-    d_ = lanes_staged(diagonal + diagonal_first + (i + j) * m_row, p->m, p->m_kind, j, box[1]);     \
-    c = lanes_staged(upper + upper_first + (i + j) * m_row, p->m, p->m_kind, j, box[2]);            \
+#define STAGED_ROW(i, j)                                                                        \
+    a = lanes_staged(lower + lower_first + (i + j) * m_row, p->m, p->m_kind, j, box[0]);        \
+    d_ = lanes_staged(diagonal + diagonal_first + (i + j) * m_row, p->m, p->m_kind, j, box[1]); \
+    c = lanes_staged(upper + upper_first + (i + j) * m_row, p->m, p->m_kind, j, box[2]);        \
     y = lanes_staged(b + b_first + (i + j) * row, p->r, p->r_kind, j, box[3]);
 
-// A row that not every lane has, or that is the first or last of a tile or system. `left`, `right`: what
-// is known to stand there.
-#define LOAD_EDGE(i, left, right)                                                             \
-    {                                                                                         \
-        REAL e[4][VW];                                                                        \
-        for (int v = 0; v < VW; v++) {                                                        \
-            bool there = i < p->rows[v], top = i == 0, bottom = i == p->rows[v] - 1;            \
-            bool open_top = top && p->tile[v] == 0 && !periodic;                               \
-            bool open_bottom = bottom && p->tile[v] == tiles - 1 && !periodic;                 \
-            long o = p->m[v] + (i)*m_row;                                                      \
-            e[0][v] = there && !open_top ? lower[lower_first + o] : 0;                        \
-            e[1][v] = there ? diagonal[diagonal_first + o] : 1;                               \
-            e[2][v] = there && !open_bottom ? upper[upper_first + o] : 0;                     \
-            e[3][v] = there ? b[b_first + p->r[v] + (i)*row] : 0;                              \
-            if (top) e[3][v] -= e[0][v] * left[v];                                            \
-            if (bottom) e[3][v] -= e[2][v] * right[v];                                        \
-        }                                                                                     \
-        a = vload8(0, e[0]), d_ = vload8(0, e[1]), c = vload8(0, e[2]), y = vload8(0, e[3]);  \
+// Load row i where it is the first or last of a tile or system, or where not every lane has it: such lanes
+// get x = 0. left, right: the unknowns before and behind the tile, 0 if they are not known.
+#define LOAD_EDGE(i, left, right)                                                            \
+    {                                                                                        \
+        REAL e[4][VW];                                                                       \
+        for (int v = 0; v < VW; v++) {                                                       \
+            bool there = i < p->rows[v], top = i == 0, bottom = i == p->rows[v] - 1;         \
+            bool open_top = top && p->tile[v] == 0 && !periodic;                             \
+            bool open_bottom = bottom && p->tile[v] == tiles - 1 && !periodic;               \
+            long o = p->m[v] + (i)*m_row;                                                    \
+            e[0][v] = there && !open_top ? lower[lower_first + o] : 0;                       \
+            e[1][v] = there ? diagonal[diagonal_first + o] : 1;                              \
+            e[2][v] = there && !open_bottom ? upper[upper_first + o] : 0;                    \
+            e[3][v] = there ? b[b_first + p->r[v] + (i)*row] : 0;                            \
+            if (top) e[3][v] -= e[0][v] * left[v];                                           \
+            if (bottom) e[3][v] -= e[2][v] * right[v];                                       \
+        }                                                                                    \
+        a = vload8(0, e[0]), d_ = vload8(0, e[1]), c = vload8(0, e[2]), y = vload8(0, e[3]); \
     }
 
-// Which lanes are to be written: there, and of systems that nothing was found in. Returns whether all are.
+// Mark the systems of lanes that failed a check. keep: which lanes have an x to be written: those in use whose
+// system is not marked. Returns whether that is all of them.
 int lanes_keep(VEC total, VEC excess, int count, const private long *of, int check,
                volatile global int *found, int room, int ticket, private int *keep)
 {
@@ -192,22 +194,22 @@ int lanes_keep(VEC total, VEC excess, int count, const private long *of, int che
     return all;
 }
 
-// Packs solved together. Rows of systems side by side are far apart, and each costs a page: WIDE packs then.
+// Of interleaved systems, WIDE packs are solved together: each row of them touches another page of memory.
 #define WIDE 8
 
-// x_i = d_i - c_i x_i+1 for row i of pack w, which go to cs and ds
-#define FORWARD(i, w)                            \
-    {                                            \
-        VEC ci = cis[w], di = dis[w], r;         \
+// Eliminate row i of pack w: x_i = di - ci x_i+1. cs and ds keep ci and di.
+#define FORWARD(i, w)                                \
+    {                                                \
+        VEC ci = cis[w], di = dis[w], r;             \
         VEC total = totals[w], excess = excesses[w]; \
-        CHECK_ROW(a, d_, c, y)                   \
-        r = 1 / (d_ - a * ci);                   \
-        CHECK_INVERSE(r);                        \
-        cis[w] = ci = c * r;                     \
-        dis[w] = di = (y - a * di) * r;          \
-        totals[w] = total, excesses[w] = excess; \
-        vstore8(ci, (long)(i)*together + w, cs); \
-        vstore8(di, (long)(i)*together + w, ds); \
+        CHECK_ROW(a, d_, c, y)                       \
+        r = 1 / (d_ - a * ci);                       \
+        CHECK_INVERSE(r);                            \
+        cis[w] = ci = c * r;                         \
+        dis[w] = di = (y - a * di) * r;              \
+        totals[w] = total, excesses[w] = excess;     \
+        vstore8(ci, (long)(i)*together + w, cs);     \
+        vstore8(di, (long)(i)*together + w, ds);     \
     }
 
 #define SOLVE_ARGS                                                                               \
@@ -215,8 +217,8 @@ int lanes_keep(VEC total, VEC excess, int count, const private long *of, int che
         m_system, b, b_first, row, system, periodic, check, found, room, ticket, x, x_first,     \
         bounded, ends, ends_first, e_row, e_system
 
-// Packs first ... first + together - 1 of the `count` systems behind the first `before`. together: 1 or, for
-// systems side by side, WIDE; a constant where this is called. cs, ds: room for their factors.
+// Solve packs first ... first + together - 1 of the `count` systems that begin with number `before`. together:
+// 1 or, for interleaved systems, WIDE; a constant in each call. cs, ds: room for the factors.
 __attribute__((always_inline)) void solve_packs(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded, global const REAL *ends,
                  long ends_first, long e_row, long e_system, const int together, long first,
                  long before, long count, global REAL *cs, global REAL *ds)
@@ -228,7 +230,7 @@ __attribute__((always_inline)) void solve_packs(SYSTEMS_PARAMS, global REAL *x, 
 
     for (int w = 0; w < together; w++) {
         pack_take(&packs[w], first + w, n, before, count, tiles, m_row, m_system, row, system);
-        for (int v = 0; v < VW; v++) { // what is known above and below the tile
+        for (int v = 0; v < VW; v++) { // the unknowns before and behind each tile
             global const REAL *end = ends + ends_first + packs[w].s[v] * e_system;
             const long tile = packs[w].tile[v];
             left[w][v] = bounded ? end[(2 * tile - 1 + 2 * tiles) % (2 * tiles) * e_row] : 0;
@@ -297,9 +299,9 @@ kernel void tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int 
     }
 }
 
-#define PUT_END(array, first, which, vec)  \
-    vstore8(vec, 0, t);                    \
-    for (int v = 0; v < p->count; v++)      \
+#define PUT_END(array, first, which, vec) \
+    vstore8(vec, 0, t);                   \
+    for (int v = 0; v < p->count; v++)    \
         array[first + (2 * p->tile[v] + which) * e_row + p->s[v] * e_system] = t[v];
 
 kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_size,
@@ -361,11 +363,12 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
 
 #else
 
-// ---- GPUs: groups of S systems by T work-items by M rows ----
+// ---- GPUs: a group has S systems, T work-items for each, and M rows for each of these ----
 
 #define SHAPE_PARAMS int S, int T, int by_system, long first_block
 
-// The tile of this group, and the rows of this work-item in it: those from `start` on of system `mine`.
+// The tile of this group. System number `mine` of the group is that of this work-item, which is number t there.
+// There are `here` systems: fewer than S in the last group.
 #define TAKE_TILE                                                                          \
     const int l = get_local_id(0), mine = l / T, t = l % T;                                \
     const long block = first_block + get_group_id(0), blocks = (systems + S - 1) / S;      \
@@ -377,52 +380,52 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     const int wrap = by_system ? INT_MAX : rows;                                           \
     const int jump = by_system ? GROUP / S : GROUP % rows, skip = by_system ? 0 : GROUP / rows;
 
-// Walk over the numbers of the tile in the order of memory: DO with row `i` of system `j` for every k.
-#define WALK(DO)                                                           \
-    {                                                                      \
+// Walk over the numbers of the tile in the order of memory: DO with row i of the group's system j as number k
+// of this work-item.
+#define WALK(DO)                                                                \
+    {                                                                           \
         int i = by_system ? l / S : l % rows, j = by_system ? l % S : l / rows; \
-        _Pragma("unroll") for (int k = 0; k < M; k++)                      \
-        {                                                                  \
-            if (i < rows && j < here) { DO }                               \
-            i += jump, j += skip;                                          \
-            if (i >= wrap) i -= wrap, j++;                                 \
-        }                                                                  \
+        UNROLLED for (int k = 0; k < M; k++)                                    \
+        {                                                                       \
+            if (i < rows && j < here) { DO }                                    \
+            i += jump, j += skip;                                               \
+            if (i >= wrap) i -= wrap, j++;                                      \
+        }                                                                       \
     }
 
-// Where row i of the group's system j waits in local memory: a column for each work-item, odd, so that
-// they do not meet in one bank.
+// Where row i of the group's system j is kept in local memory. Chunks are M + 1 numbers apart, an odd
+// distance, so that work-items do not read from the same bank.
 #define PLACE(i, j) ((j)*T * M + (i) + ((j)*T * M + (i)) / M + (j))
 
-// From the order of memory to chunks: v[k] of the work-items becomes row start + k of their own.
-#define TO_CHUNKS(v, rest)                                                       \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                \
-    WALK(box[PLACE(i, j)] = v[k];)                                               \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                \
-    _Pragma("unroll") for (int k = 0; k < M; k++)                                \
+// Redistribute v, which was read in the order of memory: v[k] becomes row start + k of this work-item.
+#define TO_CHUNKS(v, rest)               \
+    barrier(CLK_LOCAL_MEM_FENCE);        \
+    WALK(box[PLACE(i, j)] = v[k];)       \
+    barrier(CLK_LOCAL_MEM_FENCE);        \
+    UNROLLED for (int k = 0; k < M; k++) \
         v[k] = k < count ? box[PLACE(start + k, mine)] : (rest);
 
 #ifdef VECTORS
-// Chunks lie in memory as they are wanted, at places that are multiples of four: no detour.
-#define REAL4 KRY_JOIN(REAL, 4)
-#define LOAD_CHUNK(v, from, rest)                                       \
-    _Pragma("unroll") for (int k = 0; k < M; k += 4)                    \
-    {                                                                   \
+// Each work-item reads its chunk from memory, four numbers at a time.
+#define LOAD_CHUNK(v, from, rest)                                                     \
+    UNROLLED for (int k = 0; k < M; k += 4)                                           \
+    {                                                                                 \
         REAL4 four = k < count ? *(global const REAL4 *)((from) + k) : (REAL4)(rest); \
-        v[k] = four.x, v[k + 1] = four.y, v[k + 2] = four.z, v[k + 3] = four.w;      \
+        v[k] = four.x, v[k + 1] = four.y, v[k + 2] = four.z, v[k + 3] = four.w;       \
     }
-#define LOAD_CHUNKS                                                                     \
-    REAL a[M], d[M], c[M], y[M];                                                        \
+#define LOAD_CHUNKS                                                                            \
+    REAL a[M], d[M], c[M], y[M];                                                               \
     const long m_chunk = (s0 + mine) * m_system + start, chunk = (s0 + mine) * system + start; \
-    LOAD_CHUNK(a, lower + lower_first + m_chunk, 0)                                     \
-    LOAD_CHUNK(d, diagonal + diagonal_first + m_chunk, 1)                               \
-    LOAD_CHUNK(c, upper + upper_first + m_chunk, 0)                                     \
-    LOAD_CHUNK(y, b + b_first + chunk, 0)                                               \
-    if (start == 0 && !periodic) a[0] = 0;                                              \
-    _Pragma("unroll") for (int k = 3; k < M; k += 4) if (start + k == n - 1 && !periodic) c[k] = 0;
-#define STORE_CHUNKS                                                             \
-    if (!bad[mine])                                                              \
-        _Pragma("unroll") for (int k = 0; k < M; k += 4) if (k < count)          \
-            *(global REAL4 *)(x + x_first + chunk + k) =                         \
+    LOAD_CHUNK(a, lower + lower_first + m_chunk, 0)                                            \
+    LOAD_CHUNK(d, diagonal + diagonal_first + m_chunk, 1)                                      \
+    LOAD_CHUNK(c, upper + upper_first + m_chunk, 0)                                            \
+    LOAD_CHUNK(y, b + b_first + chunk, 0)                                                      \
+    if (start == 0 && !periodic) a[0] = 0;                                                     \
+    UNROLLED for (int k = 3; k < M; k += 4) if (start + k == n - 1 && !periodic) c[k] = 0;
+#define STORE_CHUNKS                                           \
+    if (!bad[mine])                                            \
+        UNROLLED for (int k = 0; k < M; k += 4) if (k < count) \
+            *(global REAL4 *)(x + x_first + chunk + k) =       \
                 (REAL4)(y[k], y[k + 1], y[k + 2], y[k + 3]);
 #else
 #define LOAD_CHUNKS                                                                    \
@@ -436,13 +439,14 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     TO_CHUNKS(d, 1)                                                                    \
     TO_CHUNKS(c, 0)                                                                    \
     TO_CHUNKS(y, 0)
-#define STORE_CHUNKS                                                                                  \
-    _Pragma("unroll") for (int k = 0; k < M; k++) if (k < count) box[PLACE(start + k, mine)] = y[k];  \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                     \
+#define STORE_CHUNKS                                                                        \
+    UNROLLED for (int k = 0; k < M; k++) if (k < count) box[PLACE(start + k, mine)] = y[k]; \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                           \
     WALK(if (!bad[j]) x[x_first + (begin + i) * row + (s0 + j) * system] = box[PLACE(i, j)];)
 #endif
 
-// Chunks: what is left of each is one row for its last unknown; parallel cyclic reduction solves these.
+// Solve tiles. Each work-item reduces its chunk to one equation for the last unknown of the chunk; parallel
+// cyclic reduction solves these equations.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
                   global const REAL *ends, long ends_first, long e_row, long e_system, SHAPE_PARAMS)
@@ -453,9 +457,9 @@ tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
     const int start = t * M, count = mine < here ? clamp(rows - start, 0, M) : 0;
     LOAD_CHUNKS
     REAL total = 0, excess = 0, r;
-    _Pragma("unroll") for (int k = 0; k < M; k++) CHECK_ROW(a[k], d[k], c[k], y[k])
+    UNROLLED for (int k = 0; k < M; k++) CHECK_ROW(a[k], d[k], c[k], y[k])
 
-    // What is known beyond the ends of the tile
+    // The unknowns before and behind the tile are known
     if (bounded && count > 0) {
         global const REAL *end = ends + ends_first + (s0 + mine) * e_system;
         if (start == 0) {
@@ -463,19 +467,20 @@ tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
             a[0] = 0;
         }
         REAL right = start + count == rows ? end[(2 * tile + 2) % (2 * tiles) * e_row] : 0;
-        _Pragma("unroll") for (int k = 0; k < M; k++) if (start + k == rows - 1)
+        UNROLLED for (int k = 0; k < M; k++) if (start + k == rows - 1)
         {
             y[k] -= c[k] * right;
             c[k] = 0;
         }
     }
 
-    // x_k = y_k - a_k L - c_k x_k+1 for all rows but the last, and x_0 = D - A L - C x_k+1
+    // Of all rows but the last: x_k = y_k - a_k L - c_k x_k+1, L the last unknown of the chunk before; and
+    // x_0 = D - A L - C x_k+1
     r = 1 / d[0];
     CHECK_INVERSE(r);
     a[0] *= r, c[0] *= r, y[0] *= r;
     REAL A = a[0], C = c[0], D = y[0];
-    _Pragma("unroll") for (int k = 1; k < M - 1; k++)
+    UNROLLED for (int k = 1; k < M - 1; k++)
     {
         r = 1 / (d[k] - a[k] * c[k - 1]);
         CHECK_INVERSE(r);
@@ -516,7 +521,7 @@ tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
         step *= 2, side = 1 - side;
     } while (step < T);
 
-    // Neighbours' last unknowns, and which systems went wrong
+    // The last unknown of the chunk before, and which systems failed a check
     barrier(CLK_LOCAL_MEM_FENCE);
     box[l] = last;
     if (count > 0 && IS_BAD(total, excess)) atomic_or(&bad[mine], 1);
@@ -528,29 +533,30 @@ tridiagonal_solve(SYSTEMS_PARAMS, global REAL *x, long x_first, int bounded,
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     y[M - 1] = last;
-    _Pragma("unroll") for (int k = M - 2; k >= 0; k--) y[k] -= a[k] * L + c[k] * y[k + 1];
+    UNROLLED for (int k = M - 2; k >= 0; k--) y[k] -= a[k] * L + c[k] * y[k + 1];
     STORE_CHUNKS
 }
 
 #ifndef VECTORS
 
-// Chunks: first and last row of each; neighbours join until one pair is left for a tile.
+// Reduce tiles. Each work-item reduces its chunk to equations for the first and the last unknown; then
+// neighbours join, two and two, until one pair of equations is left for the tile.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_size, long e_row,
                    long e_system, SHAPE_PARAMS)
 {
     local REAL box[GROUP * (M + 2)];
     TAKE_TILE
-    // A last chunk of one row takes another from its neighbour.
+    // If the last chunk had only one row, it takes another from its neighbour.
     const int chunks = (rows + M - 1) / M, lone = chunks > 1 && rows % M == 1;
     const int start = t * M - (lone && t == chunks - 1);
     const int most = lone && t == chunks - 2 ? M - 1 : M;
     const int count = mine < here && t < chunks ? min(rows - start, most) : 0;
     LOAD_CHUNKS
     REAL total = 0, excess = 0, r, ai, ci, di, B = d[0], C = c[0], D = y[0];
-    _Pragma("unroll") for (int k = 0; k < M; k++) CHECK_ROW(a[k], d[k], c[k], y[k])
+    UNROLLED for (int k = 0; k < M; k++) CHECK_ROW(a[k], d[k], c[k], y[k])
     ELIMINATE_FIRST(a[1], d[1], c[1], y[1])
-    _Pragma("unroll") for (int k = 2; k < M; k++) if (k < count)
+    UNROLLED for (int k = 2; k < M; k++) if (k < count)
     {
         SUBSTITUTE
         ELIMINATE(a[k], d[k], c[k], y[k])
@@ -571,7 +577,7 @@ tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_si
             const REAL A2 = w[step], C2 = w[GROUP + step], D2 = w[2 * GROUP + step],
                        a2 = w[3 * GROUP + step], c2 = w[4 * GROUP + step],
                        d2 = w[5 * GROUP + step];
-            r = 1 / (1 - ci * A2); // of both unknowns where they meet
+            r = 1 / (1 - ci * A2); // eliminates the last unknown of one and the first of the other
             CHECK_INVERSE(r);
             const REAL left = 1 / (1 - C * ai * r), right = 1 / (1 - a2 * C2 * r);
             CHECK_INVERSE(left);
@@ -599,7 +605,7 @@ tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_first, long e_si
 #endif
 #endif
 
-// Cycles of one or two unknowns
+// Solve periodic systems of one or two unknowns.
 kernel void tridiagonal_close(SYSTEMS_PARAMS, global REAL *x, long x_first)
 {
     FOR_EACH(s, systems)
@@ -615,7 +621,7 @@ kernel void tridiagonal_close(SYSTEMS_PARAMS, global REAL *x, long x_first)
             CHECK_ROW(a[i], d[i], c[i], y[i])
         }
         if (n == 1) d[0] += a[0] + c[0], a[0] = 0, c[0] = 0;
-        // Rows scaled by their diagonals first: products of graded rows do not overflow then
+        // Rows are scaled by their diagonals first, so that products of graded rows do not overflow.
         REAL p = 1 / d[0], q = 1 / d[1], ac0 = (a[0] + c[0]) * p, ac1 = (a[1] + c[1]) * q;
         REAL r = 1 / (1 - ac0 * ac1);
         y[0] *= p, y[1] *= q;

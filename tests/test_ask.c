@@ -141,22 +141,6 @@ static void op_apply_dot__product_and_sum(void **state)
     kry_vec_release(&x);
 }
 
-static void tridiagonal_bytes__as_the_documents_say(void **state)
-{
-    (void)state;
-    kry_vec *v[5];
-    double bytes;
-    for (int i = 0; i < 5; i++) OK(kry_vec_create(device(), KRY_F32, N, 512, &v[i]));
-    OK(kry_tridiagonal_bytes(NULL, v[0], v[1], v[2], v[3], v[4], &bytes));
-    assert_true(bytes == 5.0 * 4 * N * 512); /* 5 words an unknown */
-    OK(kry_tridiagonal_bytes(KRY_TRIDIAGONAL(.pivoting = KRY_SYSTEMS_PIVOT_ALWAYS), v[0], v[1],
-                             v[2], v[3], v[4], &bytes));
-    assert_true(bytes == 13.0 * 4 * N * 512);
-    REFUSES(kry_tridiagonal_bytes(NULL, NULL, v[1], v[2], v[3], v[4], &bytes), KRY_ERR_ARGUMENT,
-            "kry_tridiagonal_bytes");
-    for (int i = 0; i < 5; i++) kry_vec_release(&v[i]);
-}
-
 static void random_unit__the_same_everywhere(void **state)
 {
     (void)state;
@@ -180,7 +164,6 @@ int main(void)
         cmocka_unit_test(csr_predict__a_time_for_each_format),
         cmocka_unit_test(stencil_apply_host__as_the_entries_say),
         cmocka_unit_test(op_apply_dot__product_and_sum),
-        cmocka_unit_test(tridiagonal_bytes__as_the_documents_say),
         cmocka_unit_test(random_unit__the_same_everywhere),
     };
     return cmocka_run_group_tests_name("ask", tests, set_up, tear_down);

@@ -3,7 +3,6 @@
  * and launches that are aborted. The kernels and the cache are in a folder of the test's own.
  */
 #include "device/barrier.h"
-#include "device/tuning.h"
 #include "testing.h"
 #include <dirent.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
  * lets go.
  */
 #include "device/barrier.h"
-#include "device/tuning.h"
 #include "grid/stencil.h"
 #include "testing.h"
 

@@ -48,6 +48,7 @@ enum {
     MATRIX,
     SOLVER,
     X,
+    AX,
     RESIDUAL,
     NORM,
     FAR,
@@ -80,8 +81,8 @@ static kry_status submit(kry_queue *q, kry_queue *far, float *read, kry_task **t
                         &t[MATRIX]));
     TRY(kry_task_solver(q, t[MATRIX], "precond=jacobi rtol=1e-5 check-every=5", &t[SOLVER]));
     TRY(kry_task_solve(q, t[SOLVER], t[RHS], NULL, &t[X]));
-    TRY(kry_task_apply(q, t[MATRIX], t[X], KRY_APPLY(.alpha = -1, .beta = 1, .y = t[RHS]),
-                       &t[RESIDUAL]));
+    TRY(kry_task_apply(q, t[MATRIX], t[X], &t[AX]));
+    TRY(task_axpby(q, -1, t[AX], 1, t[RHS], &t[RESIDUAL]));
     TRY(task_norm2(q, t[RESIDUAL], &t[NORM]));
     TRY(task_copy(far, t[X], &t[FAR]));
     TRY(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = M, .k = M, .numbers = dense), &t[DENSE]));

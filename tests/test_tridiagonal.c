@@ -150,19 +150,23 @@ static long double *reference(const systems *S, int64_t s)
 
 typedef struct where {
     kry_systems_layout layout;
-    int64_t row, system, numbers; /* of KRY_SYSTEMS_STRIDED: all that a vector holds */
+    int64_t gap; /* numbers between two columns of the vectors */
 } where;
+
+static int64_t rows_of(const where *W, const systems *S)
+{
+    return W->layout == KRY_SYSTEMS_INTERLEAVED ? S->count : S->n;
+}
 
 static int64_t place(const where *W, const systems *S, int64_t s, int64_t i)
 {
-    if (W->layout == KRY_SYSTEMS_COLUMNS) return s * S->n + i;
-    if (W->layout == KRY_SYSTEMS_INTERLEAVED) return i * S->count + s;
-    return i * W->row + s * W->system;
+    const int64_t ld = rows_of(W, S) + W->gap;
+    return W->layout == KRY_SYSTEMS_INTERLEAVED ? i * ld + s : s * ld + i;
 }
 
 static int64_t numbers_in(const where *W, const systems *S)
 {
-    return W->layout == KRY_SYSTEMS_STRIDED ? W->numbers : S->n * S->count;
+    return S->n > 0 && S->count > 0 ? place(W, S, S->count - 1, S->n - 1) + 1 : 0;
 }
 
 /* Numbers of systems as a layout has them; what belongs to none is NaN. */
@@ -180,11 +184,11 @@ static double *laid_out(const where *W, const systems *S, const double *v)
 static guarded vector_of(const where *W, const systems *S, const double *v, int64_t offset)
 {
     double *all = laid_out(W, S, v);
-    bool across = W->layout == KRY_SYSTEMS_INTERLEAVED;
-    guarded g = W->layout == KRY_SYSTEMS_STRIDED
-                    ? guarded_create(S->type, W->numbers, 1, offset, all)
-                    : guarded_create(S->type, across ? S->count : S->n, across ? S->n : S->count,
-                                     offset, all);
+    const int64_t rows = rows_of(W, S), columns = S->n + S->count - rows;
+    guarded g = guarded_create(S->type, numbers_in(W, S), 1, offset, all);
+    kry_vec_release(&g.v);
+    OK(kry_vec_wrap_block(device(), S->type, rows, columns, rows + W->gap, g.buffer, g.first,
+                          &g.v));
     free(all);
     return g;
 }
@@ -217,10 +221,6 @@ static answer solve(const systems *S, const where *W, kry_tridiagonal_params p, 
     }
     p.struct_size = sizeof p, p.layout = W->layout, p.periodic = S->periodic;
     if (!p.unchecked) p.report = &a.report;
-    if (W->layout == KRY_SYSTEMS_STRIDED) {
-        p.n = S->n, p.systems = S->count, p.one_matrix = S->one;
-        p.equation_stride = W->row, p.system_stride = W->system;
-    }
     a.status = S->band == 1
                    ? kry_tridiagonal_solve(&p, d[0].v, d[1].v, d[2].v, b.v, x.v)
                    : kry_pentadiagonal_solve(&p, d[0].v, d[1].v, d[2].v, d[3].v, d[4].v, b.v, x.v);
@@ -229,7 +229,7 @@ static answer solve(const systems *S, const where *W, kry_tridiagonal_params p, 
     assert_non_null(a.x);
     for (int64_t s = 0; s < S->count; s++)
         for (int64_t i = 0; i < S->n; i++) a.x[s * S->n + i] = all[place(W, S, s, i)];
-    for (int64_t s = 0; s < S->count; s++) /* strided: what lies between is as it was */
+    for (int64_t s = 0; s < S->count; s++) /* what lies between columns is as it was */
         for (int64_t i = 0; i < S->n; i++) all[place(W, S, s, i)] = (double)NAN;
     for (int64_t i = 0; i < numbers_in(W, S); i++)
         if (!isnan(all[i])) fail_msg("number %lld is nobody's", (long long)i);
@@ -284,7 +284,7 @@ static void check_systems(const systems *S, const answer *a, kind kind, const ch
 
 static const where layouts[] = { { .layout = KRY_SYSTEMS_COLUMNS },
                                  { .layout = KRY_SYSTEMS_INTERLEAVED } };
-static const char *const layout_names[] = { "columns", "interleaved", "strided" };
+static const char *const layout_names[] = { "columns", "interleaved" };
 
 static void run(kry_type type, int band, int64_t n, int64_t count, bool one, bool periodic,
                 kind kind, const where *W, kry_tridiagonal_params p, bool in_place)
@@ -377,20 +377,19 @@ static void solve__spd_needs_no_pivoting(void **state)
     }
 }
 
-static void solve__strided(void **state)
+static void solve__columns_with_gaps(void **state)
 {
     kry_type type = type_of(state);
     static const struct {
-        int64_t n, count, row, system;
-    } cases[] = { { 40, 5, 1, 43 }, { 40, 5, 7, 1 }, { 40, 5, 2, 90 }, { 33, 3, 12, 4 },
-                  { 1, 9, 0, 3 },   { 50, 1, 3, 0 }, { 300, 2, 5, 2 } };
+        int64_t n, count, gap;
+    } cases[] = { { 40, 5, 3 }, { 40, 5, 2 }, { 40, 90, 8 }, { 33, 3, 4 },
+                  { 1, 9, 2 },  { 50, 1, 3 }, { 300, 2, 5 } };
     for (size_t i = 0; i < COUNT(cases); i++)
-        for (int k = 0; k < 4; k++) {
-            where W = { KRY_SYSTEMS_STRIDED, cases[i].row, cases[i].system, 0 };
-            W.numbers = (cases[i].n - 1) * W.row + (cases[i].count - 1) * W.system + 1 + k;
-            run(type, 1, cases[i].n, cases[i].count, k == 1, k == 2, k == 3 ? RANDOM : DOMINANT, &W,
-                (kry_tridiagonal_params){ 0 }, k % 2);
-            run(type, 2, cases[i].n, cases[i].count, k == 1, k == 2, DOMINANT, &W,
+        for (int k = 0; k < 8; k++) {
+            where W = { k < 4 ? KRY_SYSTEMS_COLUMNS : KRY_SYSTEMS_INTERLEAVED, cases[i].gap };
+            run(type, 1, cases[i].n, cases[i].count, k % 4 == 1, k % 4 == 2,
+                k % 4 == 3 ? RANDOM : DOMINANT, &W, (kry_tridiagonal_params){ 0 }, k % 2);
+            run(type, 2, cases[i].n, cases[i].count, k % 4 == 1, k % 4 == 2, DOMINANT, &W,
                 (kry_tridiagonal_params){ 0 }, k % 2);
         }
 }
@@ -612,7 +611,6 @@ static void solve__refuses(void **state)
     REFUSES(SOLVE(.layout = (kry_systems_layout)9), KRY_ERR_ARGUMENT, "9 is not a layout");
     REFUSES(SOLVE(.pivoting = (kry_systems_pivoting)7), KRY_ERR_ARGUMENT, "7 is not a way");
     REFUSES(SOLVE(.chunk = 5), KRY_ERR_ARGUMENT, "chunk is 5");
-    REFUSES(SOLVE(.n = 6), KRY_ERR_ARGUMENT, "are for KRY_SYSTEMS_STRIDED");
     REFUSES(kry_tridiagonal_solve(NULL, v[0], NULL, v[2], v[3], v[4]), KRY_ERR_ARGUMENT,
             "diagonal is NULL");
     REFUSES(kry_tridiagonal_solve(NULL, v[0], v[1], v[2], v[3], NULL), KRY_ERR_ARGUMENT, "NULL");
@@ -626,16 +624,12 @@ static void solve__refuses(void **state)
     REFUSES(kry_tridiagonal_solve(NULL, part, part, part, v[3], part), KRY_ERR_ARGUMENT,
             "x overlaps lower");
     kry_vec_release(&part);
-#define STRIDED(...) SOLVE(.layout = KRY_SYSTEMS_STRIDED, __VA_ARGS__)
-    REFUSES(STRIDED(.n = -1, .systems = 1), KRY_ERR_ARGUMENT, "1 systems of -1 equations");
-    REFUSES(STRIDED(.n = 3, .systems = 2, .equation_stride = 1), KRY_ERR_ARGUMENT,
-            "strides 0 and 1");
-    REFUSES(STRIDED(.n = 3, .systems = 2, .equation_stride = 1, .system_stride = 10), KRY_ERR_SHAPE,
-            "do not fit in the 12 numbers");
-    REFUSES(STRIDED(.n = 3, .systems = 2, .equation_stride = 2, .system_stride = 3),
-            KRY_ERR_ARGUMENT, "share numbers");
-    REFUSES(STRIDED(.n = INT64_MAX, .systems = 1, .equation_stride = INT64_MAX), KRY_ERR_SHAPE,
-            "do not fit");
+    OK(kry_vec_block(v[3], 0, 5, 0, 2, &part));
+    REFUSES(kry_tridiagonal_solve(NULL, part, part, part, part, other), KRY_ERR_UNSUPPORTED,
+            "x start 5 numbers apart, those of b 6");
+    REFUSES(kry_tridiagonal_solve(NULL, other, other, other, part, part), KRY_ERR_UNSUPPORTED,
+            "lower start 5 numbers apart, those of b 6");
+    kry_vec_release(&part);
     REFUSES(kry_pentadiagonal_solve(KRY_TRIDIAGONAL(.unchecked = true), v[0], v[0], v[1], v[2],
                                     v[2], v[3], v[4]),
             KRY_ERR_ARGUMENT, "always checked");
@@ -696,7 +690,7 @@ int main(void)
         BOTH(solve__every_count),
         BOTH(solve__every_kind),
         BOTH(solve__spd_needs_no_pivoting),
-        BOTH(solve__strided),
+        BOTH(solve__columns_with_gaps),
         BOTH(solve__pentadiagonal),
         BOTH(solve__some_systems_again),
         BOTH(solve__names_what_is_singular),

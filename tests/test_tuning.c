@@ -2,7 +2,6 @@
  * test_tuning.c - what is measured on a device comes back in another device object; files that
  * are damaged, foreign or too large do no harm; the choice of formats uses what is kept.
  */
-#include "device/tuning.h"
 #include "patterns.h"
 #include <signal.h>
 #include <sys/resource.h>

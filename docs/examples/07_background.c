@@ -114,7 +114,7 @@ int main(void)
         (st = kry_task_solver(queue, t[MATRIX], "method=pcg precond=jacobi rtol=1e-4",
                               &t[SOLVER])) < 0 ||
         (st = kry_task_write(queue, KRY_HOST(.type = KRY_F32, .n = n, .numbers = v), &t[V])) < 0 ||
-        (st = kry_task_apply(queue, t[MATRIX], t[V], NULL, &t[B])) < 0 ||
+        (st = kry_task_apply(queue, t[MATRIX], t[V], &t[B])) < 0 ||
         (st = kry_task_solve(queue, t[SOLVER], t[B], NULL, &t[X])) < 0 ||
         (st = kry_task_submit(queue, KRY_JOB(.name = "distance", .run = distance),
                               (kry_task *[]){ t[X], t[V] }, 2, &t[NORM_ERROR])) < 0 ||

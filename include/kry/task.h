@@ -48,7 +48,6 @@ typedef struct kry_task kry_task;
  */
 KRY_API KRY_MUST_CHECK kry_status kry_queue_create(kry_device *device, const char *name,
                                                    kry_queue **queue);
-KRY_API kry_queue *kry_queue_retain(kry_queue *queue);
 /*
  * The last release ends the thread: tasks that have not begun are cancelled, the running one is asked
  * to stop. Call kry_queue_finish first if they shall run. Handles stay valid, and so do values that
@@ -123,8 +122,8 @@ KRY_API kry_vec *kry_task_vec(const kry_task *task);
 KRY_API kry_op *kry_task_op(const kry_task *task);
 /* The result of a kry_task_solve that has ended and not failed; else NULL. Its history is the task's. */
 KRY_API const kry_result *kry_task_result(const kry_task *task);
-/* The number that kry_task_set_number set. Waits, and returns what kry_task_wait returns;
- * KRY_ERR_TYPE if there is none. */
+/* The number that kry_task_set_number set. Waits, and returns what kry_task_wait returns, also to a job
+ * that has the task as an input; KRY_ERR_TYPE if there is none. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_number(kry_task *task, double *number);
 
 /* ---- the caller's own work ---- */
@@ -165,7 +164,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_input_vec(kry_task *self, int i, kry_
 /* Input i as an operator. Returns  KRY_ERR_TYPE if it is none, KRY_ERR_UNSUPPORTED if it lives on
  * another device. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_input_op(kry_task *self, int i, kry_op **op);
-KRY_API KRY_MUST_CHECK kry_status kry_task_input_number(kry_task *self, int i, double *number);
 /* Set the value. The task retains it; the caller's reference remains the caller's. */
 KRY_API void kry_task_set_vec(kry_task *self, kry_vec *vec);
 KRY_API void kry_task_set_op(kry_task *self, kry_op *op);
@@ -200,20 +198,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_task_read(kry_queue *queue, kry_task *x, v
 
 /* ---- operators and solvers ---- */
 
-typedef struct kry_apply_params {
-    size_t struct_size;
-    bool transposed;
-    double alpha; /* default 1 */
-    double beta;
-    kry_task *y; /* NULL: zero */
-} kry_apply_params;
-#define KRY_APPLY(...) (&(kry_apply_params){ .struct_size = sizeof(kry_apply_params), __VA_ARGS__ })
-
-/* alpha op(A) x + beta y, a new vector of as many columns as x
- *   A       a task whose value is an operator: a matrix, a preconditioner, LU factors, a solver
- *   params  NULL: A x */
+/* A x, a new vector of as many columns as x
+ *   A  a task whose value is an operator: a matrix, a preconditioner, LU factors, a solver */
 KRY_API KRY_MUST_CHECK kry_status kry_task_apply(kry_queue *queue, kry_task *A, kry_task *x,
-                                                 const kry_apply_params *params, kry_task **task);
+                                                 kry_task **task);
 /*
  * Solve A x = b (kry_solve) into a new vector; kry_task_result has the result
  *

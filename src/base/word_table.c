@@ -1,5 +1,5 @@
 /* word_table.c - tables of words: finding one, and listing them in messages. */
-#include "base/word_table.h"
+#include "base/base.h"
 #include <string.h>
 
 int kry_word_find(kry_word_at *at, const char *letters, size_t length)

@@ -1,11 +1,12 @@
 /*
  * batch_levels.c - tridiagonal systems without pivoting. Kernels: cl/tridiagonal.cl.
  *
- * Where a system is longer than one group can hold, it is cut into tiles. Each becomes two
- * equations for its first and last unknown; these form tridiagonal systems again, a level further
- * up. Once they are known every tile is a system of its own between neighbours that are known.
+ * A system that is too long for one work-group is cut into tiles. Each tile is reduced to two equations, for
+ * its first and its last unknown. These equations form tridiagonal systems again, which are solved in the
+ * same way, one level up. Then the unknowns on both sides of every tile are known, and each tile is solved
+ * as a system by itself.
  *
- * Words moved per unknown: 5, and where tiles are cut 9 and 10 for each reduced equation
+ * Words moved per unknown: 5 without tiles; with tiles 9, and 10 for each tile of each system.
  */
 #include "dense/batch.h"
 #include <assert.h>
@@ -14,21 +15,21 @@
 enum {
     MAX_LEVELS = 40,
     MOST_GROUPS = 65535,
-    CPU_LANES = 256,    /* tiles or systems that keep all cores busy */
-    CPU_SHORT = 128,    /* equations below which a system is not cut for that */
-    CPU_TILE = 4096,    /* equations of a tile, whose factors stay in the cache */
-    CPU_LONG = 1 << 15, /* equations above which a system is cut in any case */
-    CPU_WIDE = 8, /* WIDE of cl/tridiagonal.cl: packs of systems side by side, solved together */
-    SEGMENT_BYTES = 64 /* of interleaved systems to be read together */
+    CPU_LANES = 256,    /* tiles that keep all cores busy */
+    CPU_SHORT = 128,    /* equations of the shortest tile that is made for that */
+    CPU_TILE = 4096,    /* equations of the longest tile: its factors stay in the cache */
+    CPU_LONG = 1 << 15, /* longer systems are cut into such tiles even if there are many systems */
+    CPU_WIDE = 8, /* WIDE of cl/tridiagonal.cl: packs of interleaved systems, solved together */
+    SEGMENT_BYTES = 64 /* of a row of interleaved systems: what a GPU reads at once */
 };
 
-/* One level: systems of n equations, and how they are shared out. */
+/* One level: systems of n equations, cut into tiles. */
 typedef struct level {
     int64_t n, tiles;
     batch_array lower, diagonal, upper, b, x;
-    int64_t m_row, m_system, row, system;
-    cl_int check;
-    cl_int S, T; /* GPUs: systems to a group, work-items to a system */
+    int64_t m_row, m_system, row, system; /* as in batch */
+    cl_int check;                         /* as in cl/tridiagonal.cl */
+    cl_int S, T;                          /* GPUs: systems to a group, work-items to a system */
 } level;
 
 typedef struct levels {
@@ -37,12 +38,13 @@ typedef struct levels {
     level level[MAX_LEVELS];
     int count;
     cl_int periodic, ticket, by_system;
-    int group, chunk; /* GPUs: work-items, equations to each */
-    int64_t cpu_groups;
-    int64_t wide;  /* CPUs: how many times CPU_WIDE packs there are side by side in memory */
-    int64_t words; /* of scratch storage */
-    cl_mem work;
-    int64_t cpu_words, copy_at;
+    int group, chunk;    /* GPUs: work-items of a group, equations to each */
+    int64_t cpu_groups;  /* CPUs: work-groups */
+    int64_t wide;        /* CPUs, interleaved systems: groups of CPU_WIDE packs */
+    cl_mem work;         /* scratch storage; borrowed from the device */
+    int64_t words;       /* of it */
+    int64_t cpu_factors; /* where in it the factors of CPUs begin */
+    int64_t copy_at;     /* where in it the copy of b begins */
     kry_kernel *solve, *reduce, *close;
 } levels;
 
@@ -67,7 +69,7 @@ static int floor_power(int64_t v)
     return p;
 }
 
-/* Systems side by side are read in segments of SEGMENT_BYTES, each from as many systems. */
+/* A group takes so many interleaved systems that it reads segments of SEGMENT_BYTES. */
 static void cut_on_gpu(const levels *L, level *l)
 {
     int together = 1;
@@ -96,7 +98,7 @@ static void cut(const levels *L, level *l)
         cut_on_gpu(L, l);
 }
 
-/* The reduced systems of a level, in scratch storage. */
+/* The level above, in scratch storage: the reduced systems of level l. */
 static level above(levels *L, const level *l)
 {
     level up = { .n = 2 * l->tiles, .check = l->check > 0 };
@@ -114,7 +116,7 @@ static bool is_last(const levels *L, const level *l)
     return L->periodic ? l->n <= 2 : l->tiles == 1;
 }
 
-/* All levels, and the scratch storage that they want. */
+/* Fill in all levels, and how much scratch storage they need. */
 static void plan(levels *L)
 {
     const batch *B = L->B;
@@ -141,12 +143,12 @@ static void plan(levels *L)
     }
 }
 
-/* GPUs: work-items, as many as local memory has room for; each has a column there. */
+/* GPUs: the size of a group, which its local memory has to hold: M + 2 numbers for each work-item. */
 static void shape(levels *L)
 {
     const kry_device_info *info = &L->dev->info;
     int64_t size = (int64_t)kry_type_size(L->B->type);
-    /* Sixteen rows in registers pay in single, where nothing else wants registers: takes_vectors. */
+    /* 16 rows in registers are faster than 8 only for kernels with VECTORS in single precision. */
     bool beside = L->B->row == 1 && L->B->m_row == 1 && L->B->n <= 2048 && L->B->n % 4 == 0;
     L->chunk = L->B->params.chunk                     ? L->B->params.chunk
                : size == 4 && beside && L->B->n > 128 ? 16
@@ -157,26 +159,7 @@ static void shape(levels *L)
         L->group /= 2;
 }
 
-/* The matrix is read by every system, but where there is one for all it comes from memory once. */
-double batch_levels_bytes(const batch *B)
-{
-    levels L = { .B = B, .dev = B->dev };
-    double words = 0, systems = (double)B->systems;
-
-    if (!B->dev->info.cpu_kernels) shape(&L);
-    plan(&L);
-    for (int i = 0; i < L.count; i++) {
-        const level *l = &L.level[i];
-        double matrix = 3 * (double)l->n * (l->m_system || systems < 2 ? systems : 1);
-        double b = (double)l->n * systems, x = b, ends = 10 * (double)l->tiles * systems;
-        bool last = i == L.count - 1;
-        words += matrix + b + x + (last ? 0 : matrix + b + ends);
-    }
-    return words * (double)kry_type_size(B->type);
-}
-
-/* Whether systems are one tile each and their rows side by side, four rows at a time at places that
- * are multiples of four: VECTORS of cl/tridiagonal.cl. */
+/* Whether the condition of VECTORS in cl/tridiagonal.cl holds. */
 static bool takes_vectors(const levels *L)
 {
     const level *l = &L->level[0];
@@ -205,14 +188,14 @@ done:
     return st;
 }
 
-/* Strides stay in a copy of b: it is all between its first and its last number. */
+/* Numbers from the first to the last of b: a copy of b has the same strides. */
 static int64_t b_span(const batch *B)
 {
     return (B->n - 1) * B->row + (B->systems - 1) * B->system + 1;
 }
 
-/* Scratch storage: the levels above the first; b, if x is to be written over it while tiles still
- * need it; on CPUs the factors of what each group has in hand. */
+/* Reserve scratch storage: for the levels above the first; for a copy of b, if x is written over b while
+ * tiles still read it; on CPUs for the factors of the tiles that each group is solving. */
 static kry_status reserve(levels *L)
 {
     kry_status st = KRY_OK;
@@ -222,10 +205,9 @@ static kry_status reserve(levels *L)
 
     L->copy_at = L->words;
     if (B->in_place && L->count > 1) L->words += b_span(B);
-    L->cpu_words = L->words;
+    L->cpu_factors = L->words;
     if (L->dev->info.cpu_kernels) {
-        bool beside = L->by_system && B->system == 1 && B->m_system <= 1;
-        L->wide = beside ? B->systems / (CPU_WIDE * width) : 0;
+        L->wide = L->by_system ? B->systems / (CPU_WIDE * width) : 0;
         for (int i = 0; i < L->count; i++) {
             int64_t rows = divide_up(L->level[i].n, L->level[i].tiles);
             if (rows > longest) longest = rows;
@@ -245,7 +227,7 @@ done:
 
 /* ---- launches -------------------------------------------------------------------------- */
 
-/* SYSTEMS_PARAMS of cl/tridiagonal.cl. Returns how many. */
+/* Write the arguments for SYSTEMS_PARAMS of cl/tridiagonal.cl, and return how many they are. */
 static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX_ARGS])
 {
     const batch_marks *marks = L->B->marks;
@@ -259,8 +241,8 @@ static size_t systems_args(const levels *L, const level *l, kry_arg args[KRY_MAX
     return COUNT(all);
 }
 
-/* The launches of a kernel that takes SYSTEMS_PARAMS, `more` and, on GPUs, S, T, by_system and the first
- * block. */
+/* Launch a kernel for all tiles of a level. Its arguments are SYSTEMS_PARAMS, `more` and, on GPUs,
+ * SHAPE_PARAMS. */
 static kry_status launch_tiles(const levels *L, const level *l, kry_kernel *kernel,
                                const kry_arg *more, size_t more_count)
 {
@@ -296,7 +278,7 @@ static kry_status run_reduce(const levels *L, const level *l, const level *up)
     return launch_tiles(L, l, L->reduce, more, COUNT(more));
 }
 
-/* up: NULL if nothing is known beyond the ends */
+/* up: the level above, which has the unknowns on both sides of every tile; NULL: there is none */
 static kry_status run_solve(const levels *L, const level *l, const level *up)
 {
     cl_int bounded = up != NULL;
@@ -304,11 +286,12 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
     int width = kry_vector_width(L->dev, L->B->type);
     int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
-    const kry_arg more[] = { ARG_VEC(&l->x),    ARG(bounded),  ARG_VEC(&ends),
-                             ARG(e_row),        ARG(e_system), ARG(L->work),
-                             ARG(L->cpu_words), ARG(factors),  ARG(L->wide) };
+    const kry_arg more[] = { ARG_VEC(&l->x),      ARG(bounded),  ARG_VEC(&ends),
+                             ARG(e_row),          ARG(e_system), ARG(L->work),
+                             ARG(L->cpu_factors), ARG(factors),  ARG(L->wide) };
     return launch_tiles(L, l, L->solve, more,
-                        COUNT(more) - (L->dev->info.cpu_kernels ? 0 : 4)); /* CPUs: the factors */
+                        COUNT(more) -
+                            (L->dev->info.cpu_kernels ? 0 : 4)); /* GPUs keep no factors */
 }
 
 static kry_status run_close(const levels *L, const level *l)
@@ -322,7 +305,7 @@ static kry_status run_close(const levels *L, const level *l)
                       count);
 }
 
-/* b to where x does not lie */
+/* Copy b to scratch storage, and let the first level read it there. */
 static kry_status copy_b(levels *L)
 {
     const batch *B = L->B;

@@ -1,16 +1,17 @@
-/* batch_pivot.c - banded systems with partial pivoting, a work-item for each. Kernel: cl/banded.cl.
+/* batch_pivot.c - banded systems with partial pivoting, one work-item to each. Kernel: cl/banded.cl.
  *
- * Words moved per unknown: the diagonals and b; each row of U with what belongs to it there and
- * back; x */
+ * Words moved per unknown: the diagonals and b are read, a row of U and of the right-hand side is written
+ * and read again, x is written. */
 #include "dense/batch.h"
 #include <stdio.h>
 
-enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups: on as many compute units as there are */
+enum { GROUP = 32, MOST_GROUPS = 65535 }; /* small groups, so that all compute units have some */
 
-/* Words kept of an eliminated row: U's, those of a period's border, the right-hand side. */
+/* Words of an eliminated row: the entries in the band, those in the columns of the border if the system is
+ * periodic, and the right-hand side. */
 static int row_words(const batch *B) { return 2 * B->band + 2 + (B->periodic ? 2 * B->band : 0); }
 
-/* Work-items at once: as many as there are systems and scratch storage. */
+/* Work-items: one for each system, as far as there is scratch storage. *size: work-items of a group. */
 static int64_t items_at_once(const batch *B, int64_t count, int *size)
 {
     const kry_device *dev = B->dev;

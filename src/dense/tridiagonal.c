@@ -1,7 +1,8 @@
-/* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks, and what is done in
- * turn. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
+/* tridiagonal.c - many tridiagonal or pentadiagonal systems at once: checks of the arguments, the steps of a
+ * call, and its report. Kernels: cl/tridiagonal.cl, cl/banded.cl. */
 #include "dense/batch.h"
 #include <limits.h>
+#include <stdlib.h>
 
 static const char *const names3[] = { "lower", "diagonal", "upper" };
 static const char *const names5[] = { "far_lower", "lower", "diagonal", "upper", "far_upper" };
@@ -23,7 +24,7 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "%s: struct_size is %zu instead of %zu; use KRY_TRIDIAGONAL()", who, params->struct_size,
           sizeof *params);
-    CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_STRIDED,
+    CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_INTERLEAVED,
           KRY_ERR_ARGUMENT, "%s: %d is not a layout", who, (int)params->layout);
     CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO &&
               params->pivoting <= KRY_SYSTEMS_PIVOT_ALWAYS,
@@ -32,19 +33,11 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
           "%s: chunk is %d; it may be 8 or 16", who, params->chunk);
     CHECK(!params->unchecked || band == 1, KRY_ERR_ARGUMENT,
           "%s: pentadiagonal systems are always checked", who);
-    bool strided = params->layout == KRY_SYSTEMS_STRIDED;
-    CHECK(
-        strided || (!params->n && !params->systems && !params->equation_stride &&
-                    !params->system_stride && !params->one_matrix),
-        KRY_ERR_ARGUMENT,
-        "%s: n, systems, strides and one_matrix are for KRY_SYSTEMS_STRIDED; otherwise the shapes "
-        "of the vectors say it",
-        who);
 done:
     return st;
 }
 
-/* All there, of one type, on one device, and x for itself. */
+/* Vectors are not NULL, of one type and on one device; x overlaps no other, but may be b. */
 static kry_status check_vectors(const batch *B, const kry_vec *const *diagonal, const kry_vec *b,
                                 const kry_vec *x)
 {
@@ -62,57 +55,35 @@ static kry_status check_vectors(const batch *B, const kry_vec *const *diagonal, 
               kry_type_name(v->type), kry_type_name(x->type));
         CHECK(!x->split, KRY_ERR_UNSUPPORTED, "%s: this cannot be done on several devices yet",
               B->who);
-        TRY(kry_vec_check_packed(B->who, name, v));
         bool same = i == count && v->first == x->first && v->n * v->k == x->n * x->k;
         CHECK(same || !kry_vec_overlap(v, x), KRY_ERR_ARGUMENT, "%s: x overlaps %s", B->who, name);
     }
-    TRY(kry_vec_check_packed(B->who, "x", x));
     CHECK(b->n == x->n && b->k == x->k, KRY_ERR_SHAPE, "%s: b is %lld-by-%lld, x is %lld-by-%lld",
           B->who, (long long)b->n, (long long)b->k, (long long)x->n, (long long)x->k);
 done:
     return st;
 }
 
-static kry_status check_strides(const batch *B, int64_t numbers)
+/* The columns of v lie as far apart as those of b. */
+static kry_status check_distance(const batch *B, const char *name, const kry_vec *v,
+                                 const kry_vec *b)
 {
-    kry_status st = KRY_OK;
-    int64_t n = B->n, systems = B->systems, row = B->row, system = B->system;
-
-    bool positive = (n < 2 || row >= 1) && (systems < 2 || system >= 1);
-    CHECK(n >= 0 && systems >= 0 && (positive || n == 0 || systems == 0), KRY_ERR_ARGUMENT,
-          "%s: %lld systems of %lld equations with strides %lld and %lld: sizes must not be "
-          "negative, strides positive",
-          B->who, (long long)systems, (long long)n, (long long)system, (long long)row);
-    if (n == 0 || systems == 0) goto done;
-    bool fits = (n < 2 || row <= (numbers - 1) / (n - 1)) &&
-                (systems < 2 || system <= (numbers - 1) / (systems - 1));
-    CHECK(fits && (n - 1) * row + (systems - 1) * system < numbers, KRY_ERR_SHAPE,
-          "%s: %lld systems of %lld equations with strides %lld and %lld do not fit in the %lld "
-          "numbers of b",
-          B->who, (long long)systems, (long long)n, (long long)system, (long long)row,
-          (long long)numbers);
-    CHECK(n == 1 || systems == 1 || system > (n - 1) * row || row > (systems - 1) * system,
-          KRY_ERR_ARGUMENT, "%s: with strides %lld and %lld systems share numbers", B->who,
-          (long long)system, (long long)row);
-done:
-    return st;
+    if (v->k <= 1 || v->ld == b->ld) return KRY_OK;
+    return kry_fail(KRY_ERR_UNSUPPORTED,
+                    "%s: the columns of %s start %lld numbers apart, those of b %lld", B->who, name,
+                    (long long)v->ld, (long long)b->ld);
 }
 
-/* n, systems and the strides of b and x */
-static kry_status take_layout(batch *B, const kry_vec *b)
+/* Take n, the number of systems, and where they lie in b and x. */
+static kry_status take_layout(batch *B, const kry_vec *b, const kry_vec *x)
 {
-    const kry_tridiagonal_params *p = &B->params;
-    bool side_by_side = p->layout == KRY_SYSTEMS_INTERLEAVED;
+    bool interleaved = B->params.layout == KRY_SYSTEMS_INTERLEAVED;
 
-    B->n = side_by_side ? b->k : b->n;
-    B->systems = side_by_side ? b->n : b->k;
-    B->row = side_by_side ? b->n : 1;
-    B->system = side_by_side ? 1 : b->n;
-    if (p->layout == KRY_SYSTEMS_STRIDED) {
-        B->n = p->n, B->systems = p->systems;
-        B->row = p->equation_stride, B->system = p->system_stride;
-    }
-    return check_strides(B, b->n * b->k);
+    B->n = interleaved ? b->k : b->n;
+    B->systems = interleaved ? b->n : b->k;
+    B->row = interleaved ? b->ld : 1;
+    B->system = interleaved ? 1 : b->ld;
+    return check_distance(B, "x", x, b);
 }
 
 /* Each diagonal has the shape of b, or holds one system. */
@@ -120,23 +91,21 @@ static kry_status take_diagonals(batch *B, const kry_vec *const *diagonal, const
 {
     kry_status st = KRY_OK;
     const kry_vec *first = diagonal[0];
-    bool strided = B->params.layout == KRY_SYSTEMS_STRIDED;
     bool alike = first->n == b->n && first->k == b->k;
-    bool one = strided ? B->params.one_matrix : !alike && first->n * first->k == B->n;
+    bool one = !alike && first->n * first->k == B->n;
 
     B->m_row = one ? 1 : B->row;
     B->m_system = one ? 0 : B->system;
     for (int i = 0; i < 2 * B->band + 1; i++) {
         const kry_vec *v = diagonal[i];
+        const char *name = name_of(B->band, i);
         bool column = v->n == B->n && v->k == 1;
         bool line = v->n == 1 && v->k == B->n && B->params.layout == KRY_SYSTEMS_INTERLEAVED;
-        bool fits = strided ? v->n * v->k >= (one ? B->n : b->n * b->k)
-                    : one   ? column || line
-                            : v->n == b->n && v->k == b->k;
-        CHECK(fits, KRY_ERR_SHAPE,
+        CHECK(one ? column || line : v->n == b->n && v->k == b->k, KRY_ERR_SHAPE,
               "%s: %s is %lld-by-%lld; b is %lld-by-%lld, %lld systems of %lld equations", B->who,
-              name_of(B->band, i), (long long)v->n, (long long)v->k, (long long)b->n,
-              (long long)b->k, (long long)B->systems, (long long)B->n);
+              name, (long long)v->n, (long long)v->k, (long long)b->n, (long long)b->k,
+              (long long)B->systems, (long long)B->n);
+        TRY(one ? kry_vec_check_packed(B->who, name, v) : check_distance(B, name, v, b));
         B->diagonal[i] = (batch_array){ v->buffer, v->first };
     }
     CHECK(B->systems < INT_MAX, KRY_ERR_UNSUPPORTED, "%s: %lld systems are too many", B->who,
@@ -153,7 +122,7 @@ static kry_status take(batch *B, const kry_tridiagonal_params *params,
     TRY(check_params(B->who, B->band, params, &B->params));
     TRY(check_vectors(B, diagonal, b, x));
     B->dev = x->dev, B->type = x->type, B->periodic = B->params.periodic;
-    TRY(take_layout(B, b));
+    TRY(take_layout(B, b, x));
     TRY(take_diagonals(B, diagonal, b));
     B->b = (batch_array){ b->buffer, b->first };
     B->x = (batch_array){ x->buffer, x->first };
@@ -162,9 +131,58 @@ done:
     return st;
 }
 
-/* ---- what went wrong ------------------------------------------------------------------- */
+/* ---- marks: which systems failed a check ------------------------------------------------ */
 
-/* The first system that was not solved, and others like it. */
+static void release_marks(kry_device *dev, void *kept)
+{
+    kry_buffer_release(dev, &((batch_marks *)kept)->found);
+}
+
+static const kry_keeper keeper = { sizeof(batch_marks), release_marks };
+static const cl_int nothing[BATCH_LIST] = { 0, 0, INT_MAX, 0 };
+
+/* The tickets are 0, which is the number of no call. */
+static kry_status grow(kry_device *dev, int64_t systems, batch_marks *marks)
+{
+    kry_status st = KRY_OK;
+    const size_t ints = BATCH_LIST + 4 * (size_t)systems;
+    cl_mem found = NULL;
+    void *zeros = NULL;
+
+    TRY(kry_alloc(ints, sizeof(cl_int), &zeros));
+    TRY(kry_buffer_upload(dev, ints * sizeof(cl_int), zeros, &found));
+    kry_buffer_release(dev, &marks->found);
+    *marks = (batch_marks){ .found = found, .room = (cl_int)systems, .dirty = true };
+done:
+    free(zeros);
+    return st;
+}
+
+kry_status batch_marks_reserve(kry_device *dev, int64_t systems, batch_marks **marks)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_device_keep(dev, &keeper, marks));
+    if ((*marks)->room < systems) TRY(grow(dev, systems, *marks));
+    if ((*marks)->dirty) TRY(kry_buffer_write(dev, (*marks)->found, 0, sizeof nothing, nothing));
+    (*marks)->dirty = false;
+done:
+    return st;
+}
+
+kry_status batch_marks_read(kry_device *dev, batch_marks *marks, cl_int found[BATCH_LIST])
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_buffer_read(dev, marks->found, 0, BATCH_LIST * sizeof(cl_int), found));
+    marks->dirty = found[BATCH_MARKED] || found[BATCH_BAD];
+done:
+    return st;
+}
+
+/* ---- solving, and the report ------------------------------------------------------------ */
+
+/* Fail with a message that names the first system that was not solved, and why. */
 static kry_status name_bad(const batch *B, const cl_int found[BATCH_LIST],
                            kry_systems_report *report)
 {
@@ -237,23 +255,6 @@ kry_status kry_tridiagonal_solve(const kry_tridiagonal_params *params, const kry
 {
     batch B = { .who = "kry_tridiagonal_solve", .band = 1 };
     return take_and_solve(&B, params, (const kry_vec *[]){ lower, diagonal, upper }, b, x);
-}
-
-kry_status kry_tridiagonal_bytes(const kry_tridiagonal_params *params, const kry_vec *lower,
-                                 const kry_vec *diagonal, const kry_vec *upper, const kry_vec *b,
-                                 const kry_vec *x, double *bytes)
-{
-    kry_status st = KRY_OK;
-    batch B = { .who = "kry_tridiagonal_bytes", .band = 1 };
-
-    *bytes = 0;
-    TRY(take(&B, params, (const kry_vec *[]){ lower, diagonal, upper }, b, x));
-    double words = B.periodic ? 17 : 13; /* with pivoting: see kry_tridiagonal_solve */
-    bool pivots = B.params.pivoting == KRY_SYSTEMS_PIVOT_ALWAYS && !B.params.unchecked;
-    *bytes = pivots ? words * (double)B.n * (double)B.systems * (double)kry_type_size(B.type)
-                    : batch_levels_bytes(&B);
-done:
-    return st;
 }
 
 kry_status kry_pentadiagonal_solve(const kry_tridiagonal_params *params, const kry_vec *far_lower,

@@ -3,7 +3,6 @@
 #include "device/barrier.h"
 #include "base/hooks.h"
 #include "device/launch.h"
-#include "device/tuning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,34 +81,32 @@ kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t 
     return st < 0 ? st : kry_barrier_launch_next(b, groups, args, count);
 }
 
-kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
+/* The last group of a launch in a series sets CONTROL_ARRIVED back to 0. */
+static kry_status read_end(kry_barrier *b, bool series, bool *finished)
 {
     kry_status st = KRY_OK;
-    int groups = b->words[CONTROL_GROUPS];
+    const cl_int groups = b->words[CONTROL_GROUPS], *now = b->words;
 
     *finished = false;
     TRY(read_words(b));
-    *finished = b->words[CONTROL_FINISHED] == groups && b->words[CONTROL_ARRIVED] < CONTROL_HIGH;
+    *finished = series ? now[CONTROL_ARRIVED] == 0
+                       : now[CONTROL_FINISHED] == groups && now[CONTROL_ARRIVED] < CONTROL_HIGH;
     if (!*finished) b->groups = 0; /* not again: every attempt may wait as long */
 done:
     return st;
 }
 
-/* ---- launches in series ---- */
+kry_status kry_barrier_finished(kry_barrier *b, bool *finished)
+{
+    return read_end(b, false, finished);
+}
 
-/* Each launch has its own number of groups. */
+/* Each launch of a series has its own number of groups. */
 kry_status kry_barrier_begin_series(kry_barrier *b) { return reset(b, 1); }
 
 kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
 {
-    kry_status st = KRY_OK;
-
-    *finished = false;
-    TRY(read_words(b));
-    *finished = b->words[CONTROL_ARRIVED] == 0; /* reset by the last group of the last launch */
-    if (!*finished) b->groups = 0;
-done:
-    return st;
+    return read_end(b, true, finished);
 }
 
 /* ---- the probe ---- */

@@ -1,6 +1,5 @@
 /* device.c - finding, opening, wrapping and releasing a device. */
 #include "device/launch.h"
-#include "device/tuning.h"
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -46,6 +46,17 @@ typedef struct kry_pinned {
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned);
 void kry_pinned_release(kry_device *dev, kry_pinned *pinned); /* waits */
 
+/* ---- tuning.c: results of measurements on a device, by name ---- */
+
+/* They are kept in one small text file for each device and driver in the cache directory. Like the
+ * cache, it only saves time: errors of reading and writing are ignored, and who asks for a value
+ * checks it. */
+
+bool kry_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
+/* value: one line; name: no blanks. */
+void kry_tuning_set(kry_device *dev, const char *name, const char *value);
+void kry_tuning_release(kry_device *dev);
+
 /* ---- device.c, profile.c ---- */
 
 struct kry_program; /* program.c */

@@ -1,6 +1,5 @@
 /* launch.c - launching kernels: how many groups of what size. */
 #include "device/launch.h"
-#include "device/tuning.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* opencl.c - one OpenCL device as the driver of kry_device. */
 #include "device/launch.h"
-#include "device/tuning.h"
 #include <string.h>
 
 static kry_status opencl_finish(kry_device *dev)

@@ -67,8 +67,13 @@ kry_status kry_program_source_given(const char *name, const char *given, char **
 
 /* ---- program_disk.c ---- */
 
-bool kry_cache_directory(char *dir, size_t size);  /* false: there is none */
-void kry_cache_make_directories(const char *path); /* those above the file `path` */
+bool kry_cache_directory(char *dir, size_t size); /* false: there is none */
+/* Write a file under another name and rename it, so that no process ever reads half of it. */
+typedef struct kry_piece {
+    const void *bytes;
+    size_t size;
+} kry_piece;
+void kry_cache_write(const char *path, const kry_piece *pieces, int count);
 /* Open for reading; NULL if it is no plain file, because opening a pipe might wait for ever. */
 FILE *kry_cache_open(const char *path);
 

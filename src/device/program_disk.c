@@ -53,7 +53,7 @@ static bool file_name(const char *key, char *path, size_t size)
            snprintf(path, size, "%s/%016llx.bin", dir, (unsigned long long)h) < (int)size;
 }
 
-void kry_cache_make_directories(const char *path)
+static void make_directories(const char *path)
 {
     char part[600];
     if (strlen(path) >= sizeof part) return;
@@ -63,6 +63,23 @@ void kry_cache_make_directories(const char *path)
         mkdir(part, 0700); /* any error shows when the file is opened */
         *at = '/';
     }
+}
+
+void kry_cache_write(const char *path, const kry_piece *pieces, int count)
+{
+    char temporary[700];
+    bool whole = true;
+
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(), kry_ticket()) >=
+        (int)sizeof temporary)
+        return;
+    make_directories(path);
+    FILE *f = fopen(temporary, "wb");
+    if (!f) return;
+    for (int i = 0; i < count && whole; i++)
+        whole = fwrite(pieces[i].bytes, 1, pieces[i].size, f) == pieces[i].size;
+    whole = fclose(f) == 0 && whole;
+    if (!whole || rename(temporary, path)) unlink(temporary);
 }
 
 FILE *kry_cache_open(const char *path)
@@ -111,19 +128,13 @@ done:
 
 void kry_disk_store(const char *key, const unsigned char *binary, size_t size)
 {
-    char path[600], temporary[700];
+    char path[600];
     header h = { .key_size = strlen(key),
                  .binary_size = size,
                  .checksum = kry_hash(KRY_HASH_START, binary, size) };
 
     memcpy(h.magic, magic, sizeof magic);
     if (!file_name(key, path, sizeof path)) return;
-    kry_cache_make_directories(path);
-    snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(), kry_ticket());
-    FILE *f = fopen(temporary, "wb");
-    if (!f) return;
-    bool whole = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(key, 1, h.key_size, f) == h.key_size &&
-                 fwrite(binary, 1, size, f) == size;
-    whole = fclose(f) == 0 && whole;
-    if (!whole || rename(temporary, path)) unlink(temporary);
+    kry_cache_write(path, (kry_piece[]){ { &h, sizeof h }, { key, h.key_size }, { binary, size } },
+                    3);
 }

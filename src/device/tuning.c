@@ -1,12 +1,10 @@
 /* tuning.c - results of measurements on a device, kept in a text file for each device and
  * driver. */
-#include "device/tuning.h"
 #include "device/launch.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LARGEST = 256 * 1024 }; /* bytes; a larger file loses its older half */
 
@@ -89,23 +87,7 @@ void kry_tuning_each(kry_device *dev, void (*each)(const char *name, const char 
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- writing: read the file again, for another process may have changed it; rename ----------- */
-
-static void write_file(const char *path, const char *text)
-{
-    char temporary[640];
-    FILE *f;
-
-    if (snprintf(temporary, sizeof temporary, "%s.%ld.%x", path, (long)getpid(), kry_ticket()) >=
-        (int)sizeof temporary)
-        return;
-    kry_cache_make_directories(path);
-    f = fopen(temporary, "wb");
-    if (!f) return;
-    bool written = fputs(text, f) >= 0;
-    written = !fclose(f) && written;
-    if (!written || rename(temporary, path)) remove(temporary);
-}
+/* ---- writing: read the file again, for another process may have changed it --------------------- */
 
 /* Remove the lines of that name (a file written by hand may have several) and append a new one. */
 static char *with_line(kry_device *dev, const char *old, const char *name, const char *value)
@@ -154,7 +136,7 @@ static void set_line(kry_device *dev, const char *name, const char *value)
     text = old ? with_line(dev, old, name, value) : NULL;
     free(fresh);
     if (!text) return;
-    if (kept) write_file(path, text);
+    if (kept) kry_cache_write(path, &(kry_piece){ text, strlen(text) }, 1);
     free(dev->tuning);
     dev->tuning = text;
 }

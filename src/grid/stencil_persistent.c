@@ -15,7 +15,6 @@
  *             of cl/barrier.clh
  */
 #include "device/barrier.h"
-#include "device/tuning.h"
 #include "grid/stencil.h"
 #include "operator/direction.h"
 #include <stdio.h>

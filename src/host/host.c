@@ -1,7 +1,6 @@
 /* host.c - the host as a driver of kry_device: memory of the process, and C functions that are called
  * in place of kernels. Everything has happened when a call returns. */
 #include "host/host.h"
-#include "device/tuning.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * problem.c - model problems from a spec such as "poisson2d:100".
  */
 #include "io/problem.h"
-#include "base/word_table.h"
 #include <ctype.h>
 #include <float.h>
 #include <math.h>

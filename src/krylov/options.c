@@ -1,6 +1,5 @@
 /* options.c - solvers from option strings: one vocabulary for the program and every binding. */
 #include "krylov/options.h"
-#include "base/word_table.h"
 #include "krylov/method.h"
 #include "krylov/methods.h"
 #include <kry/deflation.h>

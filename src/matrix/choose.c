@@ -2,7 +2,6 @@
  * choose.c - format AUTO takes the format that was fastest when such a matrix was measured on this
  * device before. If none was, it measures, if the caller asked for that, or else predicts.
  */
-#include "device/tuning.h"
 #include "matrix/matrix.h"
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
  * docs/benchmarks.md has the measurements behind them. Only their ratios matter: bandwidths are
  * those of the device where kry tune has measured them, and a guess elsewhere.
  */
-#include "device/tuning.h"
 #include "matrix/matrix.h"
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * words.c - preconditioners and deflation from words: a name, what stands behind its colon, and for
  * preconditioners behind an @ how their numbers are stored.
  */
-#include "base/word_table.h"
 #include "operator/op.h"
 #include "precond/storage.h"
 #include <kry/deflation.h>

@@ -9,7 +9,6 @@
 
 /* What a job is given besides its inputs. */
 typedef struct work {
-    kry_apply_params apply;
     kry_host_block block;
     void *host;
     char options[];
@@ -51,13 +50,6 @@ static kry_status submit(const char *who, kry_queue *queue,
 done:
     free(w);
     return st;
-}
-
-/* Input i; NULL if there are fewer. */
-static kry_status optional_vec(kry_task *self, int i, kry_vec **vec)
-{
-    *vec = NULL;
-    return i < self->count ? kry_task_input_vec(self, i, vec) : KRY_OK;
 }
 
 /* A vector on the task's device whose numbers are not set yet. */
@@ -142,45 +134,28 @@ kry_status kry_task_read(kry_queue *queue, kry_task *x, void *host, kry_task **t
                   (kry_task *[3]){ x }, 1, task);
 }
 
-/* ---- products ---- */
+/* ---- operators and solvers ---- */
 
 static kry_status run_apply(void *user, kry_task *self)
 {
     kry_status st = KRY_OK;
-    const kry_apply_params *p = &((work *)user)->apply;
     kry_op *A;
-    kry_vec *x, *y, *v = NULL;
+    kry_vec *x, *y = NULL;
 
+    (void)user;
     TRY(kry_task_input_op(self, 0, &A));
     TRY(kry_task_input_vec(self, 1, &x));
-    TRY(optional_vec(self, 2, &y));
-    TRY(unset_vec(self, x->type, p->transposed ? A->shape.cols : A->shape.rows, x->k, &v));
-    if (y) TRY(kry_vec_copy(y, v));
-    double alpha = p->alpha != 0 ? p->alpha : 1, beta = y ? p->beta : 0;
-    TRY((p->transposed ? kry_op_apply_transpose : kry_op_apply)(A, alpha, x, beta, v));
+    TRY(unset_vec(self, x->type, A->shape.rows, x->k, &y));
+    TRY(kry_op_apply(A, 1, x, 0, y));
 done:
-    return give(self, st, &v);
+    return give(self, st, &y);
 }
 
-kry_status kry_task_apply(kry_queue *queue, kry_task *A, kry_task *x,
-                          const kry_apply_params *params, kry_task **task)
+kry_status kry_task_apply(kry_queue *queue, kry_task *A, kry_task *x, kry_task **task)
 {
-    static const char who[] = "kry_task_apply";
-    static const kry_apply_params defaults = { .struct_size = sizeof defaults };
-    kry_status st = KRY_OK;
-
-    if (task) *task = NULL;
-    if (!params) params = &defaults;
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: params of %zu bytes where %zu are expected: start from KRY_APPLY", who,
-          params->struct_size, sizeof *params);
-    TRY(submit(who, queue, run_apply, &(work){ .apply = *params }, "",
-               (kry_task *[3]){ A, x, params->y }, 2, task));
-done:
-    return st;
+    return submit("kry_task_apply", queue, run_apply, &(work){ 0 }, "", (kry_task *[3]){ A, x }, 2,
+                  task);
 }
-
-/* ---- solvers and solves ---- */
 
 static kry_status run_solver(void *user, kry_task *self)
 {
@@ -281,12 +256,12 @@ static kry_status run_solve(void *user, kry_task *self)
     watched w = { .task = self };
     kry_observer observer = { look, &w };
     kry_op *solver;
-    kry_vec *b, *guess, *x = NULL;
+    kry_vec *b, *guess = NULL, *x = NULL;
 
     (void)user;
     TRY(kry_task_input_op(self, 0, &solver));
     TRY(kry_task_input_vec(self, 1, &b));
-    TRY(optional_vec(self, 2, &guess));
+    if (self->count > 2) TRY(kry_task_input_vec(self, 2, &guess));
     TRY(unset_vec(self, b->type, solver->shape.cols, b->k, &x));
     TRY(guess ? kry_vec_copy(guess, x) : kry_vec_fill(x, 0));
     observe(dev, &observer);

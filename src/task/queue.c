@@ -132,14 +132,6 @@ done:
     return st;
 }
 
-kry_queue *kry_queue_retain(kry_queue *q)
-{
-    kry_tasks_lock();
-    q->refs++;
-    kry_tasks_unlock();
-    return q;
-}
-
 static void cancel_all(kry_queue *q, kry_ended *ended)
 {
     if (q->running) kry_task_cancel_locked(q->running, ended);

@@ -116,17 +116,3 @@ kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
 done:
     return st;
 }
-
-kry_status kry_task_input_number(kry_task *self, int i, double *number)
-{
-    kry_status st = KRY_OK;
-
-    *number = 0;
-    TRY(check_input("kry_task_input_number", self, i));
-    const kry_task *from = self->input[i].from;
-    CHECK(from->out.has_number, KRY_ERR_TYPE,
-          "'%s' wants a number as input %d, but '%s' gives none", self->name, i, from->name);
-    *number = from->out.number;
-done:
-    return st;
-}

@@ -2,8 +2,7 @@
  * bench_tridiagonal.c - kry bench tridiagonal: batches of tridiagonal systems in each layout and
  * each way, and beside them LAPACK's gtsv in a loop over the systems on all cores.
  *
- * bytes are those of kry_tridiagonal_bytes: 5 words an unknown where systems fit on the chip, 9 and
- * a little where they are cut or periodic. Partial pivoting: 13.
+ * Bytes are those that any method has to move: the matrix and b are read once, x is written once.
  */
 #include "bench.h"
 #include "lapack.h"
@@ -21,8 +20,9 @@ enum { MAX_SETS = 4, ARRAYS = 5, MAX_THREADS = 256, PAIRS = 9 };
 typedef struct batches {
     const bench *b;
     int64_t systems, n;
-    kry_vec *vec[MAX_SETS][ARRAYS]; /* lower, diagonal, upper, b, x */
-    kry_vec *line[3];               /* a matrix for all */
+    kry_vec *vec[MAX_SETS][ARRAYS];     /* lower, diagonal, upper, b, x */
+    kry_vec *view[2][MAX_SETS][ARRAYS]; /* of these: n-by-systems, and systems-by-n */
+    kry_vec *line[3];                   /* a matrix for all */
     int sets;
     kry_tridiagonal_params params; /* of what is being timed */
     bool one;
@@ -31,8 +31,25 @@ typedef struct batches {
 static void batches_release(batches *d)
 {
     for (int s = 0; s < MAX_SETS; s++)
-        for (int a = 0; a < ARRAYS; a++) kry_vec_release(&d->vec[s][a]);
+        for (int a = 0; a < ARRAYS; a++) {
+            for (int across = 0; across < 2; across++) kry_vec_release(&d->view[across][s][a]);
+            kry_vec_release(&d->vec[s][a]);
+        }
     for (int a = 0; a < 3; a++) kry_vec_release(&d->line[a]);
+}
+
+static kry_status make_views(batches *d, int set, int a)
+{
+    kry_status st = KRY_OK;
+    int64_t first;
+    cl_mem buffer = kry_vec_buffer(d->vec[set][a], &first);
+
+    TRY(kry_vec_wrap(d->b->device, d->b->type, d->n, d->systems, buffer, first,
+                     &d->view[0][set][a]));
+    TRY(kry_vec_wrap(d->b->device, d->b->type, d->systems, d->n, buffer, first,
+                     &d->view[1][set][a]));
+done:
+    return st;
 }
 
 static kry_status batches_create(const bench *b, batches *d)
@@ -56,6 +73,7 @@ static kry_status batches_create(const bench *b, batches *d)
             } else {
                 TRY(bench_vec(b, numbers, (uint64_t)a, v));
             }
+            TRY(make_views(d, d->sets, a));
         }
     for (int a = 0; a < 3; a++) TRY(bench_vec(b, d->n, (uint64_t)a, &d->line[a]));
     TRY(kry_vec_fill(d->line[1], 4));
@@ -66,7 +84,8 @@ done:
 static kry_status solve_pass(void *user, int64_t turn)
 {
     const batches *d = user;
-    kry_vec *const *v = d->vec[turn % d->sets], *const *m = d->one ? d->line : v;
+    const bool across = d->params.layout == KRY_SYSTEMS_INTERLEAVED;
+    kry_vec *const *v = d->view[across][turn % d->sets], *const *m = d->one ? d->line : v;
 
     return kry_tridiagonal_solve(&d->params, m[0], m[1], m[2], v[3], v[4]);
 }
@@ -229,11 +248,7 @@ static void take_way(batches *d, const struct way *w)
     d->one = w->one;
     d->params = w->params;
     d->params.struct_size = sizeof d->params;
-    d->params.layout = KRY_SYSTEMS_STRIDED;
-    d->params.n = d->n, d->params.systems = d->systems;
-    d->params.equation_stride = w->interleaved ? d->systems : 1;
-    d->params.system_stride = w->interleaved ? 1 : d->n;
-    d->params.one_matrix = w->one;
+    d->params.layout = w->interleaved ? KRY_SYSTEMS_INTERLEAVED : KRY_SYSTEMS_COLUMNS;
 }
 
 static kry_status time_way(batches *d, const struct way *w)
@@ -246,8 +261,8 @@ static kry_status time_way(batches *d, const struct way *w)
     bench_result r = { .name = "tridiagonal", .problem = name, .n = d->n * d->systems };
     r.requested = r.format = w->interleaved ? "interleaved" : "columns";
     r.variant = w->variant;
-    kry_vec *const *v = d->vec[0], *const *m = d->one ? d->line : v;
-    TRY(kry_tridiagonal_bytes(&d->params, m[0], m[1], m[2], v[3], v[4], &r.bytes));
+    const double matrix = 3 * (double)d->n * (w->one ? 1 : (double)d->systems);
+    r.bytes = (matrix + 2 * (double)r.n) * (double)kry_type_size(d->b->type);
     TRY(bench_time(d->b, solve_pass, d, &r.seconds));
     bench_print(d->b, &r);
 done:
