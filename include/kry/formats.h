@@ -1,6 +1,4 @@
-/*
- * formats.h - sparse matrices from host arrays, and how they are stored.
- */
+/* formats.h - sparse matrices from host arrays, and how they are stored. */
 #ifndef KRY_FORMATS_H
 #define KRY_FORMATS_H
 
@@ -76,9 +74,9 @@ typedef struct kry_matrix_params {
     double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
     kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, and in
                                kry_csr_wrap only with KRY_SINGULAR */
-    bool on_host;           /* the numbers, in double, stay there, on a host device beside the one
-                                  given, which may be without double: for kry_mixed_create. What else
-                                  is said here is of the matrix in single that it makes */
+    bool on_host;           /* for kry_mixed_create: the numbers, in double, stay on the host; all
+                               else here is of the matrix in single that it makes on the device,
+                               which may be without double */
 } kry_matrix_params;
 #define KRY_MATRIX(...) \
     (&(kry_matrix_params){ .struct_size = sizeof(kry_matrix_params), __VA_ARGS__ })
@@ -86,11 +84,9 @@ typedef struct kry_matrix_params {
 KRY_API const char *kry_format_name(kry_format format); /* "csr", ... */
 
 /*
- * A format as one word, as the program's --format takes it: "auto", "csr", "sell", "sell:slice=32,
- * sigma=256,index=16", "measure" or "measure:seconds=0.5"; any may add
- * "values=single", "values=given" or "values=compact", and "form=flux". Changes only what the word
- * names.
- *
+ * A format as one word, as the program's --format takes it: "csr", "sell:slice=32,sigma=256,index=16",
+ * "measure", "measure:seconds=0.5"; any may add "values=single" (given, compact) and "form=flux". Changes
+ * only what the word names.
  * Returns  KRY_ERR_PARSE naming the word it does not know.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_format_parse(const char *text, kry_matrix_params *params);
@@ -115,12 +111,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_create(kry_device *device, kry_type ty
                                                  const int32_t *col, const void *val,
                                                  const kry_matrix_params *params, kry_op **op);
 
-/*
- * The same from coordinates: nnz triples in any order.
- *
- *   row, col    [in]  nnz indices in [0, rows) and [0, cols)
- *   val         [in]  nnz finite numbers of `type`
- */
+/* The same from coordinates: nnz triples in any order, row in [0, rows), col in [0, cols). */
 KRY_API KRY_MUST_CHECK kry_status kry_coo_create(kry_device *device, kry_type type, int64_t rows,
                                                  int64_t cols, int64_t nnz, const int32_t *row,
                                                  const int32_t *col, const void *val,

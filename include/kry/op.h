@@ -1,8 +1,6 @@
 /*
- * op.h - linear operators: anything that maps vectors to vectors, behind one table.
- *
- * A matrix in any format, a preconditioner, a solver and the caller's own code are all made of
- * the same kry_op_table; none is second class.
+ * op.h - linear operators: matrices in any format, preconditioners, solvers and the caller's own code, all
+ * behind one table.
  */
 #ifndef KRY_OP_H
 #define KRY_OP_H
@@ -22,8 +20,7 @@ typedef struct kry_sum kry_sum;
 enum {
     KRY_SYMMETRIC = 1u << 0,
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
-    KRY_VARYING = 1u << 2,  /* not the same linear map twice, e.g. an inner iteration:
-                               allowed as preconditioner of flexible methods only */
+    KRY_VARYING = 1u << 2,  /* not the same map twice: a preconditioner for flexible methods only */
     KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero, and nothing else is;
                                solvers check the constants by a product */
 };
@@ -36,32 +33,28 @@ typedef struct kry_op_shape {
 
 /* What kry_op_describe tells about an operator. */
 typedef struct kry_op_info {
-    const char *kind;       /* "csr", "jacobi", "pcg", or what the author called it */
-    const char *variant;    /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
-    const char *chosen;     /* who chose a matrix's format: "asked for", "predicted", "measured",
-                               "kept" from an earlier measurement; "" for other operators */
-    int64_t nnz;            /* entries; -1 if the word makes no sense */
-    int64_t slots;          /* numbers stored for them, padding included; 0: not known */
-    double bytes_stored;    /* numbers and structure; 0: not known */
-    double bytes_per_apply; /* least bytes moved by y = A x, vectors included; 0: not known */
-    double
-        bytes_per_direction; /* the same for a direction of conjugate gradients p := z + beta p, and
-                                   A p, in one pass; 0: not known, or not offered */
-    double bytes_per_step;   /* the same for a step along it, where A forms A p once more and x is
-                                   updated every second time */
+    const char *kind;    /* "csr", "jacobi", "pcg", or what the author called it */
+    const char *variant; /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
+    const char *chosen;  /* who chose a matrix's format: "asked for", "predicted", "measured",
+                            "kept" from an earlier measurement; "" for other operators */
+    int64_t nnz;         /* entries; -1 if the word makes no sense */
+    int64_t slots;       /* numbers stored for them, padding included; 0: not known */
+    double bytes_stored; /* numbers and structure; 0: not known */
+    /* The least bytes moved, vectors included; 0: not known, or not offered. */
+    double bytes_per_apply;     /* by y := A x */
+    double bytes_per_direction; /* by p := z + beta p and A p in one pass of conjugate gradients */
+    double bytes_per_step;      /* by a step along p that forms A p once more */
 } kry_op_info;
 
 /*
  * The table behind every operator.
  *
- * `self` is the pointer given to kry_op_create. Before any entry is called the library has checked
- * that the vectors fit the shape, have the operator's number type, live on its device and do not
- * overlap, but for b and r of residual, which may be the same. They have one column (apply_block:
- * any number of them) of at least one number, and may be views: column and rows of a larger block,
- * so that their first element lies anywhere in the buffer (kry_vec_buffer says where) and is aligned
- * to a number of its type, no more. A NULL entry means "not offered": where a default exists it is
- * used, otherwise the caller sees KRY_ERR_UNSUPPORTED. Entries enqueue and do not wait, unless they
- * say so. A kry_sum that an entry is to leave is written as <kry/opencl.h> says.
+ * `self` is the pointer given to kry_op_create. The library has checked that vectors fit the shape, have
+ * the operator's number type, live on its device and do not overlap, but for b and r of residual, which
+ * may be the same. They have one column (apply_block: any number) of at least one number, and may be
+ * views that start anywhere in a buffer (kry_vec_buffer), aligned to a number of their type. NULL: not
+ * offered; the default is used, or the caller sees KRY_ERR_UNSUPPORTED. Entries enqueue and do not wait,
+ * unless they say so. <kry/opencl.h> says how a kry_sum is written.
  */
 typedef struct kry_op_table {
     size_t struct_size; /* sizeof(kry_op_table); later versions only append */
@@ -99,8 +92,7 @@ typedef struct kry_op_table {
     /* Default: nothing. Called once, when the last reference goes. */
     void (*destroy)(void *self);
 
-    /* Default: apply, then a dot product of pairs. z := A r and sum := (r.z, r.r): preconditioners
-     * that know their sums while they write z. */
+    /* Default: apply, then a dot product of pairs. z := A r and sum := (r.z, r.r) in the same pass. */
     kry_status (*apply_dots)(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
     /* No default. The same operator in another number type: factor S A S, S the diagonal matrix of
@@ -109,18 +101,15 @@ typedef struct kry_op_table {
     kry_status (*convert)(void *self, kry_type type, double factor, const double *scale,
                           kry_op **copy);
 
-    /* Default: apply, column by column. The same with x and y of any number of columns, for operators
-     * that gain from having all of them at once. */
+    /* Default: apply, column by column. The same for all columns of x and y at once. */
     kry_status (*apply_block)(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
-
 } kry_op_table;
 
 /*
  * Make an operator of a table and a pointer.
  *
  *   table  static, kept by pointer
- *   self   handed to every entry; owned by the operator from here on (table->destroy), but
- *          only if this call succeeds
+ *   self   handed to every entry; owned by the operator (table->destroy) if this call succeeds
  *
  * Returns  KRY_ERR_ARGUMENT if the table has no apply or comes from another version.
  */
@@ -157,11 +146,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_residual(const kry_op *op, const kry_ve
 KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
 
 /*
- * The same operator in another number type, on the same device (of one that stays on the host: on the
- * device beside it): its numbers rounded, in the same format. What mixed precision is made of
- * (kry_mixed_create)
+ * The same operator in another number type, for mixed precision: its numbers rounded, in the same format,
+ * on the same device (of one that stays on the host: on the device beside it).
  *
- *   copy  [out]  of its own: it keeps nothing of A, and does not follow its updates
+ *   copy  [out]  independent of A: it does not follow A's updates
  *
  * For stored matrices of every format, grid operators and pinned ones. To the bit what is made of
  * the same numbers rounded on the host.
@@ -174,22 +162,21 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_convert(const kry_op *A, kry_type type,
 /*
  * New values, same pattern: redo only the numerical part of the set-up.
  *
- *   values  [in]  for a matrix made from host arrays or a file: as many numbers, in the order
- *                 and type in which they were given first; NULL: the values changed where they
- *                 are (a wrapped buffer), or in the operator this one was built from (a
- *                 preconditioner, a solver)
+ *   values  [in]  of a matrix from host arrays or a file: as many numbers, in the order and type in which
+ *                 they were given first; NULL: the values changed in a wrapped buffer, or in the
+ *                 operator this one was built from
  *
- * After a new time step:  kry_op_update(A, val), then kry_op_update(solver, NULL), which
- * refreshes the solver's preconditioner too. On failure the old values stay. Waits.
+ * For a new time step kry_op_update(A, val), then kry_op_update(solver, NULL), which updates its
+ * preconditioner too. On failure the old values stay. Waits.
  *
  * Returns  KRY_ERR_ARGUMENT for values that are not finite (message: which) or not taken.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 
 /*
- * What a symmetric A maps to zero, where that is not constants (KRY_SINGULAR): solvers made
- * afterwards keep their residuals and x clear of it. After a kry_op_update of A such a solver refuses to
- * solve (KRY_ERR_ARGUMENT) if A no longer maps it to zero.
+ * What a symmetric A maps to zero, where that is not constants (KRY_SINGULAR): solvers made afterwards
+ * take it out of their residuals and of x. After a kry_op_update of A such a solver refuses to solve
+ * (KRY_ERR_ARGUMENT) if A no longer maps it to zero.
  *
  *   vectors  [in]  n-by-m, independent, m < n; a copy is kept, made orthonormal in double.
  *                  NULL: forget them
@@ -236,15 +223,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, k
 KRY_API KRY_MUST_CHECK kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x,
                                             kry_result *result);
 
-/*
- * The same with b and x on the host, in double whatever the type of the solver: for those of single
- * precision they are rounded. Mixed precision on a device without double takes no others.
- *
- *   b       [in]      n numbers
- *   x       [in,out]  n numbers
- *
- * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single.
- */
+/* The same with b and x, n numbers each, on the host: in double, and rounded for solvers in single. Mixed
+ * precision on a device without double takes no others.
+ * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single. */
 KRY_API KRY_MUST_CHECK kry_status kry_solve_host(const kry_op *solver, const double *b, double *x,
                                                  kry_result *result);
 

@@ -1,7 +1,5 @@
-/*
- * team.h - several devices of one process as one: rows are split among them, and everything that
- * works on one device works on the team.
- */
+/* team.h - several devices of one process as one: rows are split among them, and everything that works on
+ * one device works on the team. */
 #ifndef KRY_TEAM_H
 #define KRY_TEAM_H
 

@@ -1,6 +1,4 @@
-/*
- * vec.h - dense n-by-k blocks of numbers on a device, and the plain arithmetic on them.
- */
+/* vec.h - dense n-by-k blocks of numbers on a device, and the plain arithmetic on them. */
 #ifndef KRY_VEC_H
 #define KRY_VEC_H
 

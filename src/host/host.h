@@ -1,6 +1,4 @@
-/*
- * host.h - the host as a device: C functions in place of the kernels of cl/.
- */
+/* host.h - the host as a device: C functions in place of the kernels of cl/. */
 #ifndef KRY_HOST_H
 #define KRY_HOST_H
 

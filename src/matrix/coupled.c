@@ -159,10 +159,8 @@ static void coupled_describe(void *self, kry_op_info *info)
     info->variant = A->variant;
 }
 
-static void coupled_destroy(void *self)
+static void release(kry_coupled *A)
 {
-    kry_coupled *A = self;
-    if (!A) return;
     kry_halo_release(&A->halo);
     kry_vec_release(&A->exact.b);
     kry_packed_rows *own = &A->exact.own, *far = &A->packed;
@@ -174,7 +172,12 @@ static void coupled_destroy(void *self)
     free(A->exact.from);
     free(A->number);
     free(A->place);
-    free(A);
+}
+
+static void coupled_destroy(void *self)
+{
+    release(self);
+    free(self);
 }
 
 static const kry_op_table coupled_table = {
@@ -228,26 +231,23 @@ done:
     return st;
 }
 
-kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_op **op)
+kry_status kry_coupled_create(const kry_coupled *given, bool exact, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_coupled *A = NULL;
-    kry_op_shape shape = rows->own->shape;
-    int64_t places = kry_halo_count(*rows->halo);
+    kry_op_shape shape = given->own->shape;
+    kry_coupled made = *given, *A = NULL;
 
     *op = NULL;
+    made.own = kry_op_retain(given->own);
+    made.dev = given->own->dev, shape.traits = given->traits;
+    TRY(kry_coupled_pack(&made, exact));
+    TRY(get_kernels(&made));
     TRY(kry_alloc(1, sizeof *A, &A));
-    A->dev = rows->own->dev, A->traits = shape.traits = rows->traits;
-    A->own = kry_op_retain(rows->own);
-    A->halo = *rows->halo, *rows->halo = NULL;
-    A->far = *rows->far, *rows->far = (kry_sparse){ 0 };
-    TRY(kry_alloc((size_t)places, sizeof *A->place, &A->place));
-    if (places) memcpy(A->place, rows->place, (size_t)places * sizeof *A->place);
-    TRY(kry_coupled_pack(A, rows->exact));
-    TRY(get_kernels(A));
+    *A = made, made.own = NULL;
     TRY(kry_op_create_fused(A->dev, &coupled_table, &coupled_fused, A, &shape, op));
     A = NULL;
 done:
-    coupled_destroy(A);
+    if (made.own) release(&made);
+    if (A) coupled_destroy(A);
     return st;
 }

@@ -194,18 +194,19 @@ done:
 }
 
 /* The coupled operator of converted own and far entries. Collective. */
-static kry_status make_copy(const kry_coupled *A, const kry_op *own, kry_sparse *far, kry_op **copy)
+static kry_status make_copy(const kry_coupled *A, kry_op *own, kry_sparse *far, kry_op **copy)
 {
     kry_status st = KRY_OK;
-    kry_halo *halo = NULL;
-    const kry_coupled_rows rows = {
-        .own = own, .far = far, .place = A->place, .halo = &halo, .traits = A->traits
-    };
+    kry_coupled made = { .own = own, .traits = A->traits };
+    size_t places = (size_t)kry_halo_count(A->halo);
 
-    TRY(kry_halo_like(A->halo, own->shape.type, &halo));
-    TRY(kry_coupled_create(&rows, copy));
+    TRY(kry_alloc(places, sizeof *made.place, &made.place));
+    if (places) memcpy(made.place, A->place, places * sizeof *made.place);
+    TRY(kry_halo_like(A->halo, own->shape.type, &made.halo));
+    made.far = *far, *far = (kry_sparse){ 0 };
+    return kry_coupled_create(&made, false, copy);
 done:
-    kry_halo_release(&halo);
+    free(made.place);
     return st;
 }
 

@@ -32,22 +32,19 @@ done:
     return st;
 }
 
-static const int32_t nothing; /* where coordinates have no rows */
-
-static kry_status create(kry_device *dev, kry_entries e, const kry_matrix_params *params,
-                         kry_op **op)
+static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
+                         const kry_matrix_params *params, kry_op **op)
 {
-    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     const kry_sparse *given = &e.given;
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
 
     *op = NULL;
-    if (!params) params = &defaults;
+    params = params ? params : KRY_MATRIX(.traits = 0);
     TRY(kry_matrix_check_params(e.who, dev, given->type, given->rows, given->cols, params));
-    if (e.row) {
-        bool there = e.row != &nothing && given->col && given->val;
+    if (coordinates) {
+        bool there = e.row && given->col && given->val;
         CHECK(e.nnz >= 0 && (e.nnz == 0 || there), KRY_ERR_ARGUMENT,
               "%s: nnz = %lld, or an array is NULL", e.who, (long long)e.nnz);
     } else {
@@ -71,7 +68,7 @@ kry_status kry_csr_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
                           const kry_matrix_params *params, kry_op **op)
 {
     const kry_sparse given = { rows, cols, type, (int64_t *)row_ptr, (int32_t *)col, (void *)val };
-    return create(dev, (kry_entries){ .who = "kry_csr_create", .given = given }, params, op);
+    return create(dev, (kry_entries){ "kry_csr_create", given, NULL, 0 }, false, params, op);
 }
 
 kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
@@ -79,6 +76,5 @@ kry_status kry_coo_create(kry_device *dev, kry_type type, int64_t rows, int64_t 
                           const kry_matrix_params *params, kry_op **op)
 {
     const kry_sparse given = { rows, cols, type, NULL, (int32_t *)col, (void *)val };
-    return create(dev, (kry_entries){ "kry_coo_create", given, row ? row : &nothing, nnz }, params,
-                  op);
+    return create(dev, (kry_entries){ "kry_coo_create", given, row, nnz }, true, params, op);
 }

@@ -165,14 +165,13 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
                         bool wide, cl_mem row_ptr, cl_mem col, cl_mem val,
                         const kry_matrix_params *params, kry_op **op)
 {
-    static const kry_matrix_params defaults = { .struct_size = sizeof defaults };
     static const char who[] = "kry_csr_wrap";
     kry_status st = KRY_OK;
     kry_matrix *A = NULL;
     kry_matrix_params kept;
 
     *op = NULL;
-    if (!params) params = &defaults;
+    params = params ? params : KRY_MATRIX(.traits = 0);
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));
     CHECK(row_ptr && col && val && nnz >= 0, KRY_ERR_ARGUMENT, "%s: NULL, or nnz = %lld", who,
           (long long)nnz);

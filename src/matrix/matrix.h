@@ -98,7 +98,7 @@ static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
 
 /* ---- for formats: stages ---------------------------------------------------------------- */
 
-/* Begin the next stage. defines and what follows are as for printf: what it is compiled with. */
+/* Begin the next stage, which is compiled with `defines`, a format of printf. */
 kry_stage *kry_matrix_stage(kry_matrix *A, const char *stem, const char *defines, ...);
 void kry_stage_int(kry_stage *s, int64_t number);                        /* below 2^31 */
 kry_status kry_stage_buffer(kry_matrix *A, kry_stage *s, cl_mem buffer); /* retained */
@@ -112,9 +112,7 @@ void kry_stage_pieces(const kry_matrix *A, kry_stage *s, int64_t n);
 /* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
 kry_status kry_matrix_split_stage(kry_matrix *A, const cl_int *split, int64_t rows, cl_mem partial);
 
-/* CPUs: cut 0 ... count-1 into `pieces` shares of equal work; item i costs 1 + begin[i + 1] - begin[i].
- * share has pieces+1 entries. */
-void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces);
+/* CPUs: into how many pieces to cut so many entries and rows. */
 int64_t kry_cpu_pieces(const kry_device *dev, int64_t work);
 
 /* ---- for formats: slots ------------------------------------------------------------------ */
@@ -159,8 +157,7 @@ kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
                           kry_matrix **A);
 kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
 void kry_matrix_destroy(void *A);
-/* Entry of the operators' table; matrix_convert.c: the converted copy, factor S A S, or *copy's numbers
- * again. scale: of rows and columns, rows numbers; NULL: ones. */
+/* Entry of the operators' table. */
 kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
                               kry_op **copy);
 /* d := entries (i, first + i), by slots; `first` is the same in all calls. */
@@ -174,7 +171,7 @@ kry_matrix *kry_matrix_of(const kry_op *op);
 
 /* Get the kernels of all stages for numbers stored as `stored` and rows with or without a surplus. */
 kry_status kry_matrix_kernels(kry_matrix *A, kry_type stored, bool surplus);
-/* All that a stage is compiled with, for kernels of the format's own in the same program. */
+/* All defines of a stage, for the format's own kernels in the same program. */
 void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored, bool surplus,
                        char text[KRY_STAGE_DEFINES]);
 /* Send the numbers of the sorted matrix to the device. row_ptr: its rows, read in flux form only. On
@@ -195,8 +192,7 @@ kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sp
 
 kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,
                       kry_op **op);
-/* predict.c: the expected seconds of a product in each format, INFINITY if the format cannot or should
- * not take the matrix; and a hash of the size and a sample of the pattern. */
+/* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. */
 kry_status kry_predict(const kry_device *dev, const kry_sparse *host,
                        const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
                        uint64_t *hash);

@@ -166,7 +166,7 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
     kry_status st = KRY_OK;
     piece *p = c->piece;
     kry_op *own = NULL;
-    kry_halo *halo = NULL;
+    kry_coupled A = { .traits = c->W->params.traits };
 
     TRY(take_columns(c, c->wants, &c->far, &p->far));
     for (int64_t i = 0; i < c->wants; i++) c->number[kry_split_row(c->W->split, c->wanted[i])] = -1;
@@ -178,17 +178,13 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
         *local = own, own = NULL;
         goto done;
     }
-    TRY(make_halo(c, dev, &halo));
-    const kry_coupled_rows rows = { .own = own,
-                                    .far = &c->far,
-                                    .place = c->wanted,
-                                    .halo = &halo,
-                                    .exact = c->W->host.type == KRY_F32 && dev->info.fp64,
-                                    .traits = c->W->params.traits };
-    TRY(kry_coupled_create(&rows, local));
+    TRY(make_halo(c, dev, &A.halo));
+    A.own = own;
+    A.far = c->far, c->far = (kry_sparse){ 0 };
+    A.place = c->wanted, c->wanted = NULL;
+    TRY(kry_coupled_create(&A, c->W->host.type == KRY_F32 && dev->info.fp64, local));
     TRY(kry_coupled_store(*local, c->own.val, kry_coupled_of(*local)->far.val));
 done:
-    kry_halo_release(&halo);
     kry_op_release(&own);
     return st;
 }

@@ -1,10 +1,10 @@
 /*
  * matrix_parts.h - stored matrices on a team. A part holds its rows in one of two ways:
  *
- *   coupled    the entries in its own columns, as a square matrix in any format, and the far ones, in
- *              columns of other parts, whose numbers a halo brings
- *   extended   all entries in one matrix, times its own numbers with the neighbours' below and above:
- *              sums of rows then have the same bits wherever rows are cut
+ *   coupled    own entries, those in its own columns, as a square matrix in any format; and far
+ *              entries, in columns of other parts, whose numbers a halo brings
+ *   extended   all entries in one matrix, for reproducible sums: a row is summed in one order wherever
+ *              rows are cut
  */
 #ifndef KRY_MATRIX_PARTS_H
 #define KRY_MATRIX_PARTS_H
@@ -20,8 +20,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
                                const kry_matrix_params *params, kry_op **op);
 /* kry_matrix_read of one. */
 kry_status kry_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val);
-/* The entries of an operator in parts, pinned or not, that are stored matrices. Waits.
- * Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix */
+/* The entries of a stored matrix in parts, pinned or not. Waits. Returns  also KRY_ERR_UNSUPPORTED. */
 kry_status kry_matrix_parts_download(const kry_op *op, kry_sparse *A);
 
 /* ---- coupled.c: own and far entries ------------------------------------------------------------ */
@@ -32,13 +31,13 @@ typedef struct kry_packed_rows {
     cl_mem begin, col, val; /* coupled rows + 1; nnz; nnz */
 } kry_packed_rows;
 
-/* For residuals of single numbers that are summed in double, and so cannot be made of two rounded
- * pieces: own entries once more. */
+/* Own entries once more, for residuals in single that are summed in double, and so cannot be the sum of two
+ * rounded pieces. */
 typedef struct kry_exact_rows {
-    kry_packed_rows own; /* NULL: residuals are made of pieces */
-    int64_t *from;       /* host, nnz: where the numbers are among all own ones */
-    cl_mem surplus;      /* a number for each coupled row, in flux form: what it adds up to */
-    kry_vec *b;          /* in these rows, while r is written over it */
+    kry_packed_rows own;
+    int64_t *from;  /* host, nnz: where the numbers are among all own ones; NULL: not wanted */
+    cl_mem surplus; /* a number for each coupled row, in flux form: what it adds up to */
+    kry_vec *b;     /* in these rows, while r is written over it */
     kry_kernel *residual, *pack;
 } kry_exact_rows;
 
@@ -58,49 +57,34 @@ typedef struct kry_coupled {
     char variant[128];
 } kry_coupled;
 
-/* What such an operator is made of. */
-typedef struct kry_coupled_rows {
-    const kry_op *own; /* retained */
-    kry_sparse *far;
-    const int64_t *place; /* copied */
-    kry_halo **halo;
-    bool exact; /* residuals of single numbers are summed in double */
-    unsigned traits;
-} kry_coupled_rows;
-
-/* y := alpha (own + far) x + beta y. Takes far and halo over, even if it fails. kry_coupled_store
- * brings what is made of numbers. */
-kry_status kry_coupled_create(const kry_coupled_rows *rows, kry_op **op);
-/* Such an operator, NULL for any other. */
-kry_coupled *kry_coupled_of(const kry_op *op);
-/* The operator of A's own entries: what preconditioners that read entries take for A on a part of a
- * team; of any other operator the operator itself. */
+/* y := alpha (own + far) x + beta y. given: own, which is retained, and halo, far, place and traits, which
+ * are taken over even if it fails. exact: residuals of single numbers are summed in double.
+ * kry_coupled_store brings what is made of numbers. */
+kry_status kry_coupled_create(const kry_coupled *given, bool exact, kry_op **op);
+kry_coupled *kry_coupled_of(const kry_op *op); /* NULL: op is none */
+/* The operator of A's own entries, for preconditioners that read entries; A itself if it is not coupled. */
 const kry_op *kry_op_own(const kry_op *A);
-/* Where the halo's numbers stand in the whole, borrowed; how many. */
+/* Returns how many numbers the halo has; *place: which they are in the whole, borrowed. */
 int64_t kry_coupled_places(const kry_op *A, const int64_t **place);
 
 /* ---- coupled_rows.c: their entries ------------------------------------------------------------- */
 
 /* The patterns on the device, without numbers. */
 kry_status kry_coupled_pack(kry_coupled *A, bool exact);
-/* New numbers of far entries, and what is made of own ones beside their operator, which the caller
- * updates before. Does nothing for other operators. */
+/* New numbers, after the caller has updated the operator of the own entries. Does nothing for operators
+ * that are not coupled. */
 kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val);
 /* Entry of the operators' table. */
 kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,
                                kry_op **copy);
-/* The rows of a stored matrix on the host: own columns, and behind them those of the halo's
- * numbers. Waits. Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
+/* The rows of a stored matrix on the host: own columns, then those of the halo's numbers. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if there is no stored matrix. */
 kry_status kry_coupled_download(const kry_op *op, kry_sparse *rows);
 
 /* ---- extended.c: all entries in one matrix ----------------------------------------------------- */
 
-/*
- * y := alpha A x + beta y for a matrix with the columns of the whole, in order, that have entries in
- * these rows: `below` of them come before the part's own and end where those begin.
- *
- * Moved    beside the product 2 words a row, for the copy of x
- */
+/* y := alpha A x + beta y. A has the columns of the whole, in order, that have entries in these rows: `below`
+ * of them come before the part's own. Moves 2 words a row more than the product, for the copy of x. */
 typedef struct kry_extended {
     kry_op *wide;   /* rows by own_at + rows + above columns, in a format that sums a row from its
                         first entry to its last one whatever the other rows are; retained */
@@ -113,9 +97,8 @@ typedef struct kry_extended {
     char variant[128];
 } kry_extended;
 
-/* The operator of what `given` says; retains wide and takes over halo and place, even if it fails. */
+/* given: wide, which is retained, halo and place, which are taken over even if it fails, and the numbers. */
 kry_status kry_extended_create(const kry_extended *given, kry_op **op);
-/* Such an operator, NULL for any other. */
-const kry_extended *kry_extended_of(const kry_op *op);
+const kry_extended *kry_extended_of(const kry_op *op); /* NULL: op is none */
 
 #endif

@@ -134,12 +134,6 @@ static int bits_for(int64_t farthest)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static void put(kry_matrix *A, const kry_sparse *host, int64_t k, int64_t slot, int32_t *col)
-{
-    A->slot[k] = (int32_t)slot;
-    col[slot] = host->col[k];
-}
-
 /* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
  * `most`. */
 static int64_t distances_of(const kry_sparse *host, const int32_t *rows, int height, int64_t most,
@@ -182,7 +176,8 @@ static kry_status fill_slots(kry_matrix *A, const kry_sparse *host, const slices
             if (rows[l] < 0) continue;
             for (int64_t k = host->row_ptr[rows[l]]; k < host->row_ptr[rows[l] + 1]; k++) {
                 while (count >= 0 && distance[place] != (int64_t)host->col[k] - rows[l]) place++;
-                put(A, host, k, begin + place++ * s->height, col);
+                A->slot[k] = (int32_t)(begin + place++ * s->height);
+                col[A->slot[k]] = host->col[k];
             }
         }
     }
@@ -209,18 +204,6 @@ static int64_t find_bases(const int32_t *col, int64_t slots, int height, int32_t
     return farthest;
 }
 
-static void narrow_columns(const int32_t *col, const int32_t *base, int64_t slots, int height,
-                           int bits, void *narrow)
-{
-    for (int64_t i = 0; i < slots; i++) {
-        int32_t delta = col[i] < 0 ? -1 : col[i] - base[i / height];
-        if (bits == 8)
-            ((uint8_t *)narrow)[i] = (uint8_t)delta;
-        else
-            ((uint16_t *)narrow)[i] = (uint16_t)delta;
-    }
-}
-
 /* Copy the columns to the device: in 32 bits, or in fewer with a base. */
 static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
                                 const int32_t *base, int height, int bits)
@@ -230,7 +213,13 @@ static kry_status columns_array(kry_matrix *A, kry_stage *s, const int32_t *col,
 
     if (bits == 32) return kry_stage_array(A, s, col, (size_t)A->slots, sizeof *col);
     TRY(kry_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
-    narrow_columns(col, base, A->slots, height, bits, narrow);
+    for (int64_t i = 0; i < A->slots; i++) {
+        int32_t delta = col[i] < 0 ? -1 : col[i] - base[i / height];
+        if (bits == 8)
+            ((uint8_t *)narrow)[i] = (uint8_t)delta;
+        else
+            ((uint16_t *)narrow)[i] = (uint16_t)delta;
+    }
     TRY(kry_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
     TRY(kry_stage_array(A, s, base, (size_t)(A->slots / height), sizeof *base));
 done:
@@ -255,6 +244,17 @@ done:
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
+/* Cut the slices into `pieces` shares of equal work: piece b begins with slice share[b]. */
+static void equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces)
+{
+    int64_t work = slice_ptr[slices] + slices, i = 0;
+    for (int64_t b = 0; b < pieces; b++) {
+        while (i < slices && slice_ptr[i] + i < work / pieces * b) i++;
+        share[b] = (int32_t)i;
+    }
+    share[0] = 0, share[pieces] = (int32_t)slices;
+}
+
 /* full: the slot from which on a slice has padding. */
 static void find_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
                       int32_t *full)
@@ -275,7 +275,7 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
 
     TRY(kry_alloc((size_t)pieces + 1, sizeof *share, &share));
     TRY(kry_alloc((size_t)slices, sizeof *full, &full));
-    kry_equal_shares(slice_ptr, slices, share, pieces);
+    equal_shares(slice_ptr, slices, share, pieces);
     find_full(slice_ptr, slices, height, col, full);
     kry_stage_int(s, pieces);
     kry_stage_int(s, A->shape.rows);

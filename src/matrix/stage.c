@@ -102,16 +102,6 @@ int64_t kry_cpu_pieces(const kry_device *dev, int64_t work)
     return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
 }
 
-void kry_equal_shares(const int32_t *begin, int64_t count, int32_t *share, int64_t pieces)
-{
-    int64_t work = begin[count] + count, i = 0;
-    for (int64_t b = 0; b < pieces; b++) {
-        while (i < count && begin[i] + i < work / pieces * b) i++;
-        share[b] = (int32_t)i;
-    }
-    share[0] = 0, share[pieces] = (int32_t)count;
-}
-
 kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
 {
     enum {

@@ -1,20 +1,16 @@
-/*
- * direction.h - the steps of conjugate gradients that operators may fuse with their product.
- */
+/* direction.h - the steps of conjugate gradients that operators may fuse with their product. */
 #ifndef KRY_DIRECTION_H
 #define KRY_DIRECTION_H
 
 #include "device/state.h"
 #include "operator/op.h"
 
-/* ---- kry_op_fused.run_cg: iterations of conjugate gradients in one kernel. A solver calls it with
- *      KRY_CG_PREPARE when it is created, and in a solve with KRY_CG_BEGIN, then with KRY_CG_GO_ON
- *      while there is neither a reason to stop nor a failure. ---- */
+/* ---- kry_op_fused.run_cg: iterations of conjugate gradients in one kernel ---------------------- */
 
 typedef enum kry_cg_action {
-    KRY_CG_PREPARE, /* compile, allocate, find out whether it can be done; nothing else is set */
-    KRY_CG_BEGIN,   /* from x and its residual r */
-    KRY_CG_GO_ON    /* from where the last call ended */
+    KRY_CG_PREPARE, /* when a solver is made: compile, allocate, find out whether it can be done */
+    KRY_CG_BEGIN,   /* a solve, from x and its residual r */
+    KRY_CG_GO_ON    /* from where the last call ended without a reason to stop */
 } kry_cg_action;
 
 enum {

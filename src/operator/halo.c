@@ -14,35 +14,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers that neighbours want. */
+typedef struct outgoing {
+    int links;
+    kry_link *link;
+    int64_t count;        /* of all links */
+    cl_mem row;           /* on the device: which rows; */
+    cl_mem packed;        /* their numbers; */
+    kry_pinned host;      /* and these on the host, where neighbours read them */
+    kry_message *message; /* for each link */
+} outgoing;
+
+/* Numbers of the neighbours. */
+typedef struct incoming {
+    int links;
+    kry_link *link;
+    int64_t count;
+    int32_t *row;          /* which rows, numbered on their parts */
+    cl_mem numbers;        /* on the device */
+    kry_message *request;  /* for each link: the rows that are wanted */
+    kry_message **message; /* received, to be released; NULL: nothing */
+} incoming;
+
+/* Copies between the device and the host. */
+typedef struct copies {
+    cl_command_queue queue; /* retained */
+    cl_event packed;        /* packing has ended; only with a second queue */
+    cl_event ready;         /* the packed numbers are on the host */
+    cl_event arrived;       /* the neighbours' numbers are on the device */
+} copies;
+
 struct kry_halo {
     kry_deferred deferred; /* first */
     kry_device *dev;       /* borrowed */
     kry_comm *comm;        /* borrowed; NULL: one device, no links */
     kry_type type;
-    struct {
-        int links;
-        kry_link *link;
-        int64_t count;        /* of all links */
-        cl_mem row;           /* on the device: which rows; */
-        cl_mem packed;        /* their numbers; */
-        kry_pinned host;      /* and these on the host, where neighbours read them */
-        kry_message *message; /* for each link */
-    } out;
-    struct {
-        int links;
-        kry_link *link;
-        int64_t count;
-        int32_t *row;          /* which rows, numbered on their parts */
-        cl_mem numbers;        /* on the device */
-        kry_message *request;  /* for each link: the rows that are wanted */
-        kry_message **message; /* received, to be released; NULL: nothing */
-    } in;
-    struct {
-        cl_command_queue queue; /* retained */
-        cl_event packed;        /* packing has ended; only with a second queue */
-        cl_event ready;         /* the packed numbers are on the host */
-        cl_event arrived;       /* the neighbours' numbers are on the device */
-    } copies;
+    outgoing out;
+    incoming in;
+    copies copies;
     unsigned run; /* of the last exchange */
     kry_kernel *pack, *pack_direction;
 };
@@ -177,25 +186,6 @@ int64_t kry_halo_sent(const kry_halo *h) { return h->out.count; }
 
 /* ---- making one ----------------------------------------------------------------------------- */
 
-/* wanted[of * size + by]: how many numbers part `by` wants of part `of`. Collective. */
-static kry_status share_counts(const kry_halo *h, int64_t *wanted)
-{
-    kry_status st = KRY_OK;
-    int size = kry_layout_size(&h->dev->layout);
-    int64_t *mine = NULL, *all = NULL;
-
-    TRY(kry_alloc((size_t)size, sizeof *mine, &mine));
-    TRY(kry_alloc((size_t)size * (size_t)size, sizeof *all, &all));
-    for (int i = 0; i < h->in.links; i++) mine[h->in.link[i].rank] = h->in.link[i].count;
-    TRY(kry_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));
-    for (int by = 0; by < size; by++)
-        for (int of = 0; of < size; of++) wanted[of * size + by] = all[by * size + of];
-done:
-    free(all);
-    free(mine);
-    return st;
-}
-
 /* Tell the neighbours which rows this part wants; row[]: which rows they want. Collective. */
 static kry_status share_rows(kry_halo *h, int32_t *row)
 {
@@ -218,33 +208,46 @@ done:
     return st;
 }
 
-static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, const int32_t *rows)
+/* Find out which neighbours want how many numbers. Collective. */
+static kry_status find_readers(kry_halo *h)
 {
     kry_status st = KRY_OK;
     int size = kry_layout_size(&h->dev->layout), rank = kry_layout_rank(&h->dev->layout);
-    int64_t *wanted = NULL;
+    int64_t *mine = NULL, *all = NULL; /* how many numbers a part wants of each; and of all parts */
+
+    TRY(kry_alloc((size_t)size, sizeof *mine, &mine));
+    TRY(kry_alloc((size_t)size * (size_t)size, sizeof *all, &all));
+    TRY(kry_alloc((size_t)size, sizeof *h->out.link, &h->out.link));
+    for (int i = 0; i < h->in.links; i++) mine[h->in.link[i].rank] = h->in.link[i].count;
+    TRY(kry_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));
+    for (int by = 0; by < size; by++) {
+        int64_t count = all[by * size + rank];
+        if (count) h->out.link[h->out.links++] = (kry_link){ by, h->out.count, count };
+        h->out.count += count;
+    }
+done:
+    free(all);
+    free(mine);
+    return st;
+}
+
+static kry_status find_neighbours(kry_halo *h, const kry_link *want, int wants, const int32_t *rows)
+{
+    kry_status st = KRY_OK;
     int32_t *row = NULL;
 
-    TRY(kry_alloc((size_t)size * (size_t)size, sizeof *wanted, &wanted));
     TRY(kry_alloc((size_t)wants, sizeof *h->in.link, &h->in.link));
-    TRY(kry_alloc((size_t)size, sizeof *h->out.link, &h->out.link));
     if (wants) memcpy(h->in.link, want, (size_t)wants * sizeof *want);
     h->in.links = wants;
     for (int i = 0; i < wants; i++) h->in.count += want[i].count;
     TRY(kry_alloc((size_t)h->in.count, sizeof *h->in.row, &h->in.row));
     if (wants) memcpy(h->in.row, rows, (size_t)h->in.count * sizeof *rows);
-    TRY(share_counts(h, wanted));
-    for (int by = 0; by < size; by++) {
-        int64_t count = wanted[rank * size + by];
-        if (count) h->out.link[h->out.links++] = (kry_link){ by, h->out.count, count };
-        h->out.count += count;
-    }
+    TRY(find_readers(h));
     TRY(kry_alloc((size_t)h->out.count, sizeof *row, &row));
     TRY(share_rows(h, row));
     TRY(kry_buffer_upload(h->dev, (size_t)h->out.count * sizeof *row, row, &h->out.row));
 done:
     free(row);
-    free(wanted);
     return st;
 }
 

@@ -1,6 +1,4 @@
-/*
- * op.h - operators behind their public handle: the table with its defaults filled in, for solvers.
- */
+/* op.h - operators behind their public handle: the table with its defaults filled in, for solvers. */
 #ifndef KRY_OP_INTERNAL_H
 #define KRY_OP_INTERNAL_H
 
@@ -11,13 +9,9 @@ typedef struct kry_step kry_step;
 typedef struct kry_cg_run kry_cg_run;
 typedef struct kry_relax kry_relax;
 
-/*
- * What operators of the library do in one pass beside the public table: steps of methods, whose
- * arguments nobody else can read. NULL: not offered.
- *
- * Vectors have one column of at least one number. Those that the table marks "from element 0" are
- * whole buffers; all others may be views that start anywhere.
- */
+/* What operators of the library do in one pass beside the public table: steps of methods. NULL: not
+ * offered. Vectors have one column of at least one number, and are views that start anywhere, but for
+ * those "from element 0", which are whole buffers. */
 typedef struct kry_op_fused {
     /* p := z + beta p, q := A p and sum := p.q; d carries z, beta and the old p. All from element 0.
      * Default: the direction, then apply_dot. Where there is apply_step, q is NULL and not asked for. */
@@ -61,12 +55,12 @@ struct kry_op {
     kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
     int64_t updates;     /* how often its numbers may have changed */
 };
-/* kry_op_create with fused passes; fused is static and kept by pointer. */
+/* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
                                const kry_op_fused *fused, void *self, const kry_op_shape *shape,
                                kry_op **op);
-/* `who` names the function that was called. */
-/* x of `cols` and y of `rows` rows: the type and the device of op, no overlap. */
+/* Check x of `cols` and y of `rows` rows: the type and the device of op, no overlap. who: the function that
+ * was called. */
 kry_status kry_op_check_operands(const char *who, const kry_op *op, const kry_vec *x, int64_t cols,
                                  const kry_vec *y, int64_t rows);
 kry_status kry_op_check_square(const char *who, const kry_op *op);

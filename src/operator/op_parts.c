@@ -250,68 +250,59 @@ done:
 /* ---- the same constructor on every part ---------------------------------------------------- */
 
 typedef struct creating {
+    const kry_constructor *how;
     const kry_op *A;
-    kry_create_here *create;
     const void *params;
 } creating;
-
-static kry_status create_on_part(const void *user, int rank, kry_op **local)
-{
-    const creating *c = user;
-    return c->create(kry_op_on_part(c->A, rank), c->params, local);
-}
-
-kry_status kry_op_make(const kry_op *A, kry_create_here *create, const void *params, kry_op **out)
-{
-    const creating c = { A, create, params };
-
-    *out = NULL;
-    if (!kry_op_in_parts(A)) return create(A, params, out);
-    return kry_parts_create(A->dev, kry_op_split(A), NULL, create_on_part, &c, out);
-}
-
-typedef struct constructing {
-    const kry_constructor *how;
-    const void *params;
-} constructing;
 
 static const kry_op **operand_of(const void *params, size_t offset)
 {
     return (const kry_op **)((char *)params + offset);
 }
 
-/* Put the part's operators into a copy of the parameters. */
-static kry_status construct_on_part(const kry_op *A, const void *user, kry_op **out)
+/* With the part's operators in a copy of the parameters, if these hold any. */
+static kry_status create_on_part(const void *user, int rank, kry_op **local)
 {
-    const constructing *c = user;
+    const creating *c = user;
+    const kry_op *A = kry_op_on_part(c->A, rank);
     kry_status st = KRY_OK;
     void *mine = NULL;
 
+    if (!c->how->operand[0]) return c->how->create(A, c->params, local);
     TRY(kry_alloc(1, c->how->params_size, &mine));
     memcpy(mine, c->params, c->how->params_size);
     for (size_t i = 0; i < COUNT(c->how->operand) && c->how->operand[i]; i++) {
         const kry_op **operand = operand_of(mine, c->how->operand[i]);
-        *operand = kry_op_on_part(*operand, kry_layout_rank(&A->dev->layout));
+        *operand = kry_op_on_part(*operand, rank);
     }
-    TRY(c->how->create(A, mine, out));
+    TRY(c->how->create(A, mine, local));
 done:
     free(mine);
     return st;
 }
 
-/* Operators among the parameters must lie on the team of A. */
-static kry_status check_operands(const kry_constructor *how, const kry_op *A, const void *params)
+static kry_status create(const kry_constructor *how, const kry_op *A, const void *params,
+                         kry_op **out)
 {
     kry_status st = KRY_OK;
+    const creating c = { how, A, params };
 
+    *out = NULL;
+    if (!kry_op_in_parts(A)) return how->create(A, params, out);
     for (size_t i = 0; i < COUNT(how->operand) && how->operand[i]; i++) {
         const kry_op *B = *operand_of(params, how->operand[i]);
         CHECK(!B || (kry_op_in_parts(B) && B->dev == A->dev), KRY_ERR_ARGUMENT,
               "%s: '%s' does not lie on the same devices as '%s'", how->name, B->table->kind,
               A->table->kind);
     }
+    TRY(kry_parts_create(A->dev, kry_op_split(A), NULL, create_on_part, &c, out));
 done:
     return st;
+}
+
+kry_status kry_op_make(const kry_op *A, kry_create_here *here, const void *params, kry_op **out)
+{
+    return create(&(kry_constructor){ .create = here }, A, params, out);
 }
 
 kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void *params,
@@ -325,9 +316,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
           "%s: params not made by %s", how->name, how->macro);
     TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
-    if (!how->operand[0] || !kry_op_in_parts(A)) return kry_op_make(A, how->create, params, out);
-    TRY(check_operands(how, A, params));
-    TRY(kry_op_make(A, construct_on_part, &(constructing){ how, params }, out));
+    TRY(create(how, A, params, out));
 done:
     return st;
 }

@@ -1,14 +1,9 @@
 /*
- * op_parts.h - operators on a team of devices: an operator on each part, and the same code run on
- * all.
+ * op_parts.h - operators on a team of devices: an operator on each part, which sees its own rows only.
  *
- * A part sees its own rows only, as an operator and vectors on one device. Code that runs on the
- * parts meets the other parts in sums (device/layout.h) and in exchanges (operator/halo.h); run on
- * a device by itself, it meets nobody. So a module writes what it does once, for "here":
- *
- *   kry_construct  the constructors of preconditioners and solvers
- *   kry_op_make    the same without a check of parameters
- *   kry_op_call    anything else that works on an operator and its vectors
+ * A module writes what it does once, for one device, and the functions below run it there or on every
+ * part of a team at once. Parts meet in sums (device/layout.h) and exchanges (operator/halo.h), which do
+ * nothing on one device.
  */
 #ifndef KRY_OP_PARTS_H
 #define KRY_OP_PARTS_H
@@ -32,7 +27,7 @@ kry_status kry_op_call(const kry_call *all, kry_call_here *call);
 
 /* Make an operator from A on one device. params: shared by all parts. */
 typedef kry_status kry_create_here(const kry_op *A, const void *params, kry_op **out);
-/* create(A, params, out), or the operator on A's team of what create() makes on every part. */
+/* create(A, params, out), or the operator on A's team of what create makes on every part. */
 kry_status kry_op_make(const kry_op *A, kry_create_here *create, const void *params, kry_op **out);
 
 /* How a public function makes an operator from a square A and its parameters. */
@@ -40,8 +35,7 @@ typedef struct kry_constructor {
     const char *name, *macro; /* of the function, and of the macro that makes its parameters */
     size_t params_size;
     size_t operand[2]; /* where the parameters hold operators (const kry_op *); 0: nothing */
-    /* Look at A and params as the caller gives them, of all rows; NULL: there is nothing to
-     * check. */
+    /* Check A and params as the caller gives them, of all rows; NULL: nothing to check. */
     kry_status (*check)(const kry_op *A, const void *params);
     kry_create_here *create;
 } kry_constructor;
@@ -59,8 +53,7 @@ typedef kry_status kry_make_part(const void *user, int rank, kry_op **local);
 /* How an operator on a team takes new values; for kinds that take any. */
 typedef struct kry_parts_extra {
     void *self; /* owned */
-    /* kry_op_update(op, values): look at them, on the caller's thread. A failure changes
-     * nothing. */
+    /* Check the values of kry_op_update, on the caller's thread. A failure changes nothing. */
     kry_status (*prepare)(void *self, const void *values);
     /* Hand a part its share, within a run. */
     kry_status (*update)(void *self, int rank, kry_op *local);
@@ -68,8 +61,8 @@ typedef struct kry_parts_extra {
     bool whole_values; /* instead of these: every part is given all values and takes its own */
 } kry_parts_extra;
 
-/* The operator made of what `make` makes on each part that has rows of `split`. extra: NULL, or
- * taken over if the call succeeds. */
+/* The operator of what `make` makes on each part that has rows of `split`. extra: NULL, or taken over if
+ * the call succeeds. */
 kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_extra *extra,
                             kry_make_part *make, const void *user, kry_op **op);
 extern const kry_op_table kry_parts_table;
@@ -78,8 +71,7 @@ bool kry_op_in_parts(const kry_op *op);    /* whether op lies on a team */
 kry_split *kry_op_split(const kry_op *op); /* borrowed; op lies on a team */
 /* op's part; NULL for NULL, so that optional operators need no test. */
 const kry_op *kry_op_on_part(const kry_op *op, int rank);
-/* On how many parts op lies, 1 for any other operator; and what is on part r, that operator
- * itself. */
+/* On how many parts op lies, and what is on part r; of an operator on one device 1, and itself. */
 int kry_op_parts(const kry_op *op);
 const kry_op *kry_op_piece(const kry_op *op, int r);
 

@@ -1,6 +1,4 @@
-/*
- * pin.h - looking through an operator that pins an unknown of another one.
- */
+/* pin.h - the operator behind one that pins an unknown of it. */
 #ifndef KRY_PIN_H
 #define KRY_PIN_H
 

@@ -204,15 +204,11 @@ done:
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-#define SCATTER(REAL)                                                                             \
-    do {                                                                                          \
-        const REAL *from = values;                                                                \
-        REAL *to = A->val;                                                                        \
-        for (int64_t e = 0; e < m->given; e++) {                                                  \
-            to[m->place[e]] += from[e];                                                           \
-            if (m->mirror && m->mirror[e] >= 0) to[m->mirror[e]] += m->skew ? -from[e] : from[e]; \
-        }                                                                                         \
-    } while (0)
+/* Add v to number k of A; of single numbers the sum is rounded once, as if it were formed in single. */
+static void add(kry_sparse *A, int64_t k, double v)
+{
+    kry_number_put(A->type, A->val, k, kry_number_at(A->type, A->val, k) + v);
+}
 
 kry_status kry_entries_renew(const char *who, const kry_entry_map *m, const void *values,
                              int64_t nnz, kry_sparse *A)
@@ -227,10 +223,11 @@ kry_status kry_entries_renew(const char *who, const kry_entry_map *m, const void
         return KRY_OK;
     }
     memset(A->val, 0, bytes);
-    if (A->type == KRY_F32)
-        SCATTER(float);
-    else
-        SCATTER(double);
+    for (int64_t e = 0; e < m->given; e++) {
+        double v = kry_number_at(A->type, values, e);
+        add(A, m->place[e], v);
+        if (m->mirror && m->mirror[e] >= 0) add(A, m->mirror[e], m->skew ? -v : v);
+    }
     for (int64_t k = 0; k < nnz; k++)
         CHECK(isfinite(kry_number_at(A->type, A->val, k)), KRY_ERR_ARGUMENT,
               "%s: entries in one place add up to %g, number %lld of the sorted matrix", who,

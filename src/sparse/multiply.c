@@ -25,28 +25,6 @@ static int64_t multiply_row(const kry_sparse *A, const kry_sparse *B, int64_t i,
     return count;
 }
 
-static kry_status multiply(const kry_sparse *A, const kry_sparse *B, int64_t *seen, int64_t *place,
-                           kry_sparse *C)
-{
-    kry_status st = KRY_OK;
-    double *val;
-
-    *C = (kry_sparse){ .rows = A->rows, .cols = B->cols, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)C->rows + 1, sizeof *C->row_ptr, &C->row_ptr));
-    for (int64_t i = 0; i < C->rows; i++)
-        C->row_ptr[i + 1] = C->row_ptr[i] + multiply_row(A, B, i, seen, place, NULL, NULL);
-    TRY(kry_alloc((size_t)kry_sparse_nnz(C), sizeof *C->col, &C->col));
-    if (A->val) TRY(kry_alloc((size_t)kry_sparse_nnz(C), sizeof(double), &C->val));
-    val = C->val;
-    for (int64_t j = 0; j < C->cols; j++) seen[j] = 0;
-    for (int64_t i = 0; i < C->rows; i++)
-        multiply_row(A, B, i, seen, place, C->col + C->row_ptr[i],
-                     val ? val + C->row_ptr[i] : NULL);
-    TRY(kry_sparse_sort(C));
-done:
-    return st;
-}
-
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C)
 {
     kry_status st = KRY_OK;
@@ -54,10 +32,20 @@ kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_spa
 
     assert(A->cols == B->rows && !A->val == !B->val);
     assert(!A->val || (A->type == KRY_F64 && B->type == KRY_F64));
-    *C = (kry_sparse){ 0 };
+    *C = (kry_sparse){ .rows = A->rows, .cols = B->cols, .type = KRY_F64 };
     TRY(kry_alloc((size_t)B->cols, sizeof *seen, &seen));
     TRY(kry_alloc((size_t)B->cols, sizeof *place, &place));
-    TRY(multiply(A, B, seen, place, C));
+    TRY(kry_alloc((size_t)C->rows + 1, sizeof *C->row_ptr, &C->row_ptr));
+    for (int64_t i = 0; i < C->rows; i++)
+        C->row_ptr[i + 1] = C->row_ptr[i] + multiply_row(A, B, i, seen, place, NULL, NULL);
+    TRY(kry_alloc((size_t)kry_sparse_nnz(C), sizeof *C->col, &C->col));
+    if (A->val) TRY(kry_alloc((size_t)kry_sparse_nnz(C), sizeof(double), &C->val));
+    double *val = C->val;
+    for (int64_t j = 0; j < C->cols; j++) seen[j] = 0;
+    for (int64_t i = 0; i < C->rows; i++)
+        multiply_row(A, B, i, seen, place, C->col + C->row_ptr[i],
+                     val ? val + C->row_ptr[i] : NULL);
+    TRY(kry_sparse_sort(C));
 done:
     if (st < 0) kry_sparse_release(C);
     free(place);

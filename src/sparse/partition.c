@@ -181,21 +181,17 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
     static const char who[] = "kry_partition_by_graph";
     kry_sparse graph = { 0 };
     int64_t *cost = NULL, *count = NULL;
-    int32_t *label = NULL;
 
     TRY(check_parts(who, A->rows, parts, shares));
     TRY(kry_alloc((size_t)A->rows, sizeof *cost, &cost));
-    TRY(kry_alloc((size_t)A->rows, sizeof *label, &label));
     TRY(kry_alloc((size_t)parts, sizeof *count, &count));
     for (int64_t i = 0; i < A->rows; i++) cost[i] = KRY_ROW_COST + kry_row_length(A, i);
     TRY(kry_sparse_graph(A, &graph));
-    TRY(kry_graph_parts(who, &graph, cost, parts, shares, label));
-    fill_empty_parts(A->rows, parts, count, label);
-    memcpy(part, label, (size_t)A->rows * sizeof *part);
+    TRY(kry_graph_parts(who, &graph, cost, parts, shares, part));
+    fill_empty_parts(A->rows, parts, count, part);
 done:
     kry_sparse_release(&graph);
     free(count);
-    free(label);
     free(cost);
     return st;
 }

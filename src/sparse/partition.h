@@ -1,7 +1,4 @@
-/*
- * partition.h - which part of a computation gets which rows, and how many words the parts then have
- * to exchange. On the host, before anything is made on a device.
- */
+/* partition.h - which part of a computation gets which rows, and how many words the parts then exchange. */
 #ifndef KRY_PARTITION_H
 #define KRY_PARTITION_H
 
@@ -31,8 +28,8 @@ kry_status kry_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts, c
                                  int64_t multiple, int64_t *first);
 
 /*
- * part[i] := the part of row i of a square A, chosen by METIS on the graph of A + A' so that few words have
- * to be exchanged: the same costs and shares as above, fixed seed. Every part has rows.
+ * part[i] := the part of row i of a square A, by METIS on the graph of A + A' so that parts exchange few
+ * words: the same costs and shares as above, fixed seed. Every part has rows.
  *
  * Returns  also KRY_ERR_UNSUPPORTED without METIS
  * Source   G. Karypis, V. Kumar, SIAM J. Sci. Comput. 20 (1998)
@@ -56,18 +53,12 @@ kry_status kry_partition_by_graph(const kry_sparse *A, int parts, const double *
 kry_status kry_graph_parts(const char *who, const kry_sparse *graph, const int64_t *cost, int parts,
                            const double *shares, int32_t *part);
 
-/*
- * Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets
- * the places first[p] to first[p + 1]. order: n; first: parts+1.
- */
+/* Sort the rows by parts, those of one part as they were: row order[k] goes to place k, part p gets the
+ * places first[p] to first[p + 1]. order: n; first: parts+1. */
 void kry_partition_order(int64_t n, int parts, const int32_t *part, int64_t *first, int32_t *order);
 
-/*
- * The volume of each part when row i, and entry i of x, belong to part[i].
- *
- *   A       square; numbers are not looked at and may be NULL
- *   volume  [out]  parts
- */
+/* The volume of each of `parts` parts when row i, and entry i of x, belong to part[i]. A: square; only its
+ * pattern is read. */
 kry_status kry_partition_volume(const kry_sparse *A, int parts, const int32_t *part,
                                 kry_part_volume *volume);
 #endif

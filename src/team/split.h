@@ -1,6 +1,4 @@
-/*
- * split.h - which rows of a problem lie on which part.
- */
+/* split.h - which rows of a problem lie on which part. */
 #ifndef KRY_SPLIT_H
 #define KRY_SPLIT_H
 

@@ -1,7 +1,5 @@
-/*
- * team.h - several devices that work as one. Each part has a thread, which runs the library's usual
- * code on the part's rows.
- */
+/* team.h - several devices that work as one. Each part has a thread, which runs the library's usual code on
+ * the part's rows. */
 #ifndef KRY_TEAM_INTERNAL_H
 #define KRY_TEAM_INTERNAL_H
 

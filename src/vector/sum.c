@@ -59,17 +59,6 @@ kry_status kry_sum_read_here(const kry_sum *sum, double *value)
     return kry_sum_add_here(sum, value);
 }
 
-static kry_status reserve(kry_layout *layout, size_t count)
-{
-    kry_status st = KRY_OK;
-
-    if (count <= layout->scratch_count) return KRY_OK;
-    TRY(kry_realloc(count, sizeof *layout->scratch, &layout->scratch));
-    layout->scratch_count = count;
-done:
-    return st;
-}
-
 kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int count, int width,
                                  double *value)
 {
@@ -77,8 +66,12 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
     int size = kry_layout_size(layout);
     size_t most = layout->split ? (size_t)layout->split->most_chunks : 1;
     size_t block = 1 + (most ? most : 1) * (size_t)width; /* their count, then the numbers */
+    size_t needs = ((size_t)size + 1) * block;
 
-    TRY(reserve(layout, ((size_t)size + 1) * block));
+    if (needs > layout->scratch_count) {
+        TRY(kry_realloc(needs, sizeof *layout->scratch, &layout->scratch));
+        layout->scratch_count = needs;
+    }
     double *mine = layout->scratch, *all = mine + block;
     memset(mine, 0, block * sizeof *mine);
     if ((size_t)count * (size_t)width < block) {
@@ -106,13 +99,6 @@ done:
     return st;
 }
 
-kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
-{
-    if (layout->reproducible) return read_in_order(layout, sum, value);
-    kry_status st = kry_sum_read_here(sum, value);
-    return st < 0 ? st : kry_layout_combine(layout, KRY_ADD, value, (size_t)sum->width);
-}
-
 /* value: the totals of all the sums, `width` numbers for each. */
 static kry_status read_all(kry_layout *layout, kry_sum *const *sums, int count, double *value)
 {
@@ -125,6 +111,11 @@ static kry_status read_all(kry_layout *layout, kry_sum *const *sums, int count, 
     if (!layout->reproducible) TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
 done:
     return st;
+}
+
+kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
+{
+    return read_all(layout, &sum, 1, value);
 }
 
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)

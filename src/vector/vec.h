@@ -1,6 +1,4 @@
-/*
- * vec.h - vectors and sums behind their public handles.
- */
+/* vec.h - vectors and sums behind their public handles. */
 #ifndef KRY_VEC_INTERNAL_H
 #define KRY_VEC_INTERNAL_H
 
@@ -16,8 +14,7 @@ struct kry_vec {
     int64_t first; /* where the view starts in the buffer */
     int64_t ld;    /* from the start of a column to the next: n or more */
     cl_mem buffer; /* retained; NULL: on a team */
-    /* On a team: a vector for each part. This one has k of their columns, from column `first`
-     * on. */
+    /* On a team: a vector for each part. This one has k of their columns, from column `first` on. */
     struct kry_split *split;          /* retained */
     kry_vec **part;                   /* owned */
     const struct kry_split *piece_of; /* borrowed: what it is a part of; NULL: not known */
@@ -53,14 +50,13 @@ typedef union kry_partial {
 enum { KRY_SUM_WIDTH = 64 }; /* numbers that may be summed together, at most */
 
 struct kry_sum {
-    kry_device *dev;   /* borrowed */
-    cl_mem buffer;     /* KRY_SUM_CAPACITY * width of kry_partial */
-    int width;         /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
-    cl_int count;      /* partial sums written */
-    kry_partial *part; /* owned: room for as many on the host */
-    kry_partial
-        *total;  /* owned: `width` sums over all parts, while they are written to the device */
-    bool writes; /* such a write may still be running */
+    kry_device *dev;    /* borrowed */
+    cl_mem buffer;      /* KRY_SUM_CAPACITY * width of kry_partial */
+    int width;          /* numbers per partial sum: 1 for x'y, 2 for a pair, k for V'w */
+    cl_int count;       /* partial sums written */
+    kry_partial *part;  /* owned: room for as many on the host */
+    kry_partial *total; /* owned: `width` sums over all parts, while the device reads them */
+    bool writes;        /* it may still do that */
 };
 kry_status kry_sum_read_here(const kry_sum *sum, double *value); /* of this device only; waits */
 /* value += that, group after group */
