@@ -100,7 +100,7 @@ static kry_status host_build(kry_device *dev, const kry_wanted *w, cl_program *p
                              uint64_t *hash)
 {
     (void)dev, (void)w;
-    *program = NULL, *hash = 0;
+    *program = NULL, *hash = 0; /* NULL is never dropped */
     return KRY_OK;
 }
 
@@ -123,7 +123,6 @@ done:
     return st;
 }
 
-static void drop_program(cl_program program) { (void)program; }
 static void drop_kernel(cl_kernel kernel) { free(kernel); }
 
 static kry_status host_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
@@ -164,7 +163,6 @@ static const kry_driver host_driver = { .finish = host_finish,
                                         .wait = host_wait,
                                         .build = host_build,
                                         .kernel = host_kernel,
-                                        .drop_program = drop_program,
                                         .drop_kernel = drop_kernel,
                                         .launch = host_launch };
 

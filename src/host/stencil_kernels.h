@@ -10,13 +10,12 @@ typedef struct grid {
     const REAL *kappa, *face[3]; /* face[0] NULL: one weight for each axis */
 } grid;
 
-/* The parameters GRID; what says how groups share the points is not looked at. */
-static grid take_grid(kry_host_args *a)
+/* The arguments nx, ny, nz and wx, wy, wz. */
+static grid take_sizes(kry_host_args *a)
 {
     static const char *const side[3][2] = { { "XL", "XH" }, { "YL", "YH" }, { "ZL", "ZH" } };
     grid g = { .axes = kry_host_define(a, "AXES"), .n = 1 };
 
-    for (int skipped = 0; skipped < 3; skipped++) take_int(a);
     for (int k = 0; k < 3; k++) {
         g.size[k] = take_int(a);
         g.stride[k] = g.n;
@@ -24,6 +23,14 @@ static grid take_grid(kry_host_args *a)
         for (int high = 0; high < 2; high++) g.side[k][high] = kry_host_define(a, side[k][high]);
     }
     for (int k = 0; k < 3; k++) g.weight[k] = take_number(a);
+    return g;
+}
+
+/* The parameters GRID; what says how groups share the points is not looked at. */
+static grid take_grid(kry_host_args *a)
+{
+    for (int skipped = 0; skipped < 3; skipped++) take_int(a);
+    grid g = take_sizes(a);
     if (!kry_host_define(a, "VARIABLE")) return g;
     g.kappa = take_buffer(a);
     for (int k = 0; k < 3; k++) g.face[k] = take_buffer(a);
@@ -166,26 +173,17 @@ static void stencil_step(kry_host_args *a)
 
 static void stencil_faces(kry_host_args *a)
 {
-    int64_t size[3] = { take_int(a), 0, 0 };
-    size[1] = take_int(a), size[2] = take_int(a);
-    double weight[3] = { take_number(a), 0, 0 };
-    weight[1] = take_number(a), weight[2] = take_number(a);
+    const grid g = take_sizes(a);
     const REAL *kappa = take_buffer(a);
-    REAL *face[3] = { take_buffer(a), NULL, NULL };
-    face[1] = take_buffer(a), face[2] = take_buffer(a);
-    grid g = { .axes = kry_host_define(a, "AXES"), .n = size[0] * size[1] * size[2] };
-    static const char *const side[3] = { "XH", "YH", "ZH" };
+    REAL *face[3];
 
-    for (int k = 0; k < 3; k++) {
-        g.size[k] = size[k], g.stride[k] = k ? g.stride[k - 1] * size[k - 1] : 1;
-        g.side[k][1] = kry_host_define(a, side[k]);
-    }
+    for (int k = 0; k < 3; k++) face[k] = take_buffer(a);
     EACH_POINT(&g, p)
     for (int k = 0; k < g.axes; k++) {
         double unused, own = (double)kappa[p.i];
         int64_t other = neighbour(&g, &p, k, 1, &unused);
         double mean = other < 0 ? own : 2 / (1 / own + 1 / (double)kappa[other]);
-        face[k][p.i] = (REAL)(weight[k] * mean);
+        face[k][p.i] = (REAL)(g.weight[k] * mean);
     }
 }
 

@@ -91,7 +91,7 @@ done:
     return st;
 }
 
-static kry_status coo_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
 
@@ -104,8 +104,3 @@ static kry_status coo_build(kry_matrix *A, const kry_sparse *host)
 done:
     return st;
 }
-
-const kry_format_table kry_coo_format = {
-    .format = KRY_FORMAT_COO,
-    .build = coo_build,
-};

@@ -36,8 +36,7 @@ static int64_t groups_for_rows(const kry_coupled *A)
 static kry_status add_far(kry_coupled *A, double alpha, const kry_vec *x, kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(A->dev, alpha);
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first), ARG(y->buffer),
-                             ARG(y->first) };
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_VEC(y) };
     return run(A, A->add, groups_for_rows(A), rest, COUNT(rest));
 }
 
@@ -52,8 +51,8 @@ static kry_status add_far_dot(kry_coupled *A, cl_mem state, const kry_vec *x, kr
     if (A->rows == 0) return KRY_OK;
     if (groups > KRY_SUM_CAPACITY - first) groups = KRY_SUM_CAPACITY - first;
     if (!state) state = sum->buffer; /* not read */
-    const kry_arg rest[] = { ARG(x->buffer),   ARG(x->first), ARG(y->buffer), ARG(y->first),
-                             ARG(sum->buffer), ARG(first),    ARG(stops),     ARG(state) };
+    const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer),
+                             ARG(first), ARG(stops), ARG(state) };
     TRY(run(A, A->add_dot, groups, rest, COUNT(rest)));
     sum->count = first + (cl_int)groups;
 done:
@@ -109,18 +108,19 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
 
     TRY(kry_halo_begin(A->halo, x));
     if (A->exact.from && A->rows) {
-        const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG(b->buffer), ARG(b->first),
-                                 ARG(A->exact.b->buffer) };
+        const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG_VEC(b), ARG(A->exact.b->buffer) };
         TRY(kry_launch(A->dev, A->exact.pack, groups_for_rows(A), args, COUNT(args)));
     }
     TRY(kry_op_residual(A->own, b, x, r));
     TRY(kry_halo_end(A->halo));
     if (A->exact.from) {
-        const kry_arg rest[] = {
-            ARG(A->exact.own.begin), ARG(A->exact.own.col),   ARG(A->exact.own.val),
-            ARG(A->exact.surplus),   ARG(A->exact.b->buffer), ARG(x->buffer),
-            ARG(x->first),           ARG(r->buffer),          ARG(r->first)
-        };
+        const kry_arg rest[] = { ARG(A->exact.own.begin),
+                                 ARG(A->exact.own.col),
+                                 ARG(A->exact.own.val),
+                                 ARG(A->exact.surplus),
+                                 ARG(A->exact.b->buffer),
+                                 ARG_VEC(x),
+                                 ARG_VEC(r) };
         TRY(run(A, A->exact.residual, groups_for_rows(A), rest, COUNT(rest)));
     } else {
         TRY(add_far(A, -1.0, x, r));

@@ -80,7 +80,7 @@ done:
     return st;
 }
 
-static kry_status csr_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host)
 {
     return build_stages(A, host, NULL, NULL, A->nnz > INT32_MAX);
 }
@@ -88,32 +88,18 @@ static kry_status csr_build(kry_matrix *A, const kry_sparse *host)
 /* ---- the diagonal ----------------------------------------------------------------------------- */
 
 /* By rows, not by slots: a wrapped matrix may have entries in any order, or one place twice. */
-static kry_status csr_diagonal(kry_matrix *A, kry_vec *d)
+kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
+    kry_type type = A->shape.type;
     char defines[KRY_STAGE_DEFINES];
     const kry_stage *s = &A->stage[0];
-    const kry_arg args[] = { ARG(A->shape.rows),
-                             ARG(s->value[ROW_PTR].buffer),
-                             ARG(s->value[COL].buffer),
-                             ARG(A->val),
-                             ARG(d->buffer),
-                             ARG(d->first) };
+    const kry_arg args[] = { ARG(A->shape.rows), ARG(s->value[ROW_PTR].buffer),
+                             ARG(s->value[COL].buffer), ARG(A->val), ARG_VEC(d) };
 
     kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
-    TRY(kry_kernel_get(A->dev, "csr", A->shape.type, defines, "csr_diagonal", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->shape.type, A->shape.rows), args,
-                   COUNT(args)));
-done:
-    return st;
+    return kry_run(A->dev, "csr", type, defines, "csr_diagonal",
+                   kry_groups_for(A->dev, type, A->shape.rows), args, COUNT(args));
 }
-
-const kry_format_table kry_csr_format = {
-    .format = KRY_FORMAT_CSR,
-    .build = csr_build,
-    .diagonal = csr_diagonal,
-};
 
 /* ---- wrapping the caller's buffers ---------------------------------------------------------- */
 
@@ -189,8 +175,8 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
           "%s: the flux form of a wrapped matrix needs rows that add up to zero: KRY_SINGULAR",
           who);
     kept = *params, kept.format = KRY_FORMAT_CSR;
-    TRY(kry_matrix_new(dev, &kry_csr_format, &kept,
-                       &(kry_sparse){ .rows = rows, .cols = cols, .type = type }, nnz, &A));
+    TRY(kry_matrix_new(dev, &kept, &(kry_sparse){ .rows = rows, .cols = cols, .type = type }, nnz,
+                       &A));
     A->wrapped = true;
     TRY(read_pattern(A, row_ptr, col, wide));
     TRY(build_stages(A, &A->sorted, row_ptr, col, wide));

@@ -107,7 +107,7 @@ done:
     return st;
 }
 
-static kry_status dia_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     diagonals d = { 0 };
@@ -119,7 +119,7 @@ static kry_status dia_build(kry_matrix *A, const kry_sparse *host)
           (long long)host->cols);
     CHECK(host->rows + host->cols <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "format %s takes up to 2^31-1 rows and columns together",
-          kry_format_name(A->format->format));
+          kry_format_name(A->params.format));
     TRY(find_diagonals(host, symmetric, &d));
     TRY(kry_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
     fill_slots(A, host, &d, stride);
@@ -129,14 +129,3 @@ done:
     diagonals_release(&d);
     return st;
 }
-
-const kry_format_table kry_dia_format = {
-    .format = KRY_FORMAT_DIA,
-    .build = dia_build,
-};
-
-const kry_format_table kry_symdia_format = {
-    .format = KRY_FORMAT_SYMDIA,
-    .shared = true,
-    .build = dia_build,
-};

@@ -67,7 +67,7 @@ done:
     return st;
 }
 
-static kry_status ell_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     int64_t width = kry_longest_row(host);
@@ -79,8 +79,3 @@ static kry_status ell_build(kry_matrix *A, const kry_sparse *host)
 done:
     return st;
 }
-
-const kry_format_table kry_ell_format = {
-    .format = KRY_FORMAT_ELL,
-    .build = ell_build,
-};

@@ -25,7 +25,7 @@ done:
     return st;
 }
 
-static kry_status hyb_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_hyb_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     int64_t width, tail;
@@ -40,8 +40,3 @@ static kry_status hyb_build(kry_matrix *A, const kry_sparse *host)
 done:
     return st;
 }
-
-const kry_format_table kry_hyb_format = {
-    .format = KRY_FORMAT_HYB,
-    .build = hyb_build,
-};

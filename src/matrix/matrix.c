@@ -36,45 +36,36 @@ done:
     return st;
 }
 
-static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+/* The same for all stages from `first` on. */
+static kry_status launch_stages(const kry_matrix *A, int first, kry_product product,
+                                const kry_arg *rest, size_t count, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    kry_matrix *A = self;
-    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
 
-    for (int i = 0; i < A->stages; i++)
-        TRY(launch(A, &A->stage[i], KRY_APPLY, rest, COUNT(rest), NULL));
+    for (int i = first; i < A->stages; i++) TRY(launch(A, &A->stage[i], product, rest, count, sum));
 done:
     return st;
+}
+
+static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    kry_matrix *A = self;
+    kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
+    return launch_stages(A, 0, KRY_APPLY, rest, COUNT(rest), NULL);
 }
 
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
-    kry_status st = KRY_OK;
-    kry_matrix *A = self;
-    const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
-                             ARG(x->first),  ARG(r->buffer), ARG(r->first) };
-
-    for (int i = 0; i < A->stages; i++)
-        TRY(launch(A, &A->stage[i], KRY_RESIDUAL, rest, COUNT(rest), NULL));
-done:
-    return st;
+    const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r) };
+    return launch_stages(self, 0, KRY_RESIDUAL, rest, COUNT(rest), NULL);
 }
 
 static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
-    kry_status st = KRY_OK;
-    kry_matrix *A = self;
-    const kry_arg rest[] = { ARG(x->buffer), ARG(x->first),    ARG(y->buffer),
-                             ARG(y->first),  ARG(sum->buffer), ARG(sum->count) };
-
+    const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer), ARG(sum->count) };
     sum->count = 0;
-    for (int i = 0; i < A->stages; i++)
-        TRY(launch(A, &A->stage[i], KRY_APPLY_DOT, rest, COUNT(rest), sum));
-done:
-    return st;
+    return launch_stages(self, 0, KRY_APPLY_DOT, rest, COUNT(rest), sum);
 }
 
 static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry_vec *p, kry_vec *q,
@@ -90,15 +81,13 @@ static kry_status matrix_apply_direction(void *self, const kry_direction *d, kry
 
     if (!A->stage[0].fuses) {
         TRY(kry_direction_run(d, p));
-        TRY(matrix_apply_dot(A, p, q, sum));
-        return st;
+        return matrix_apply_dot(A, p, q, sum);
     }
     sum->count = 0;
     kry_direction_args(d, first);
     memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
     TRY(launch(A, &A->stage[0], KRY_APPLY_DIRECTION, first, COUNT(first), sum));
-    for (int i = 1; i < A->stages; i++)
-        TRY(launch(A, &A->stage[i], KRY_APPLY_DIRECTION, later, COUNT(later), sum));
+    TRY(launch_stages(A, 1, KRY_APPLY_DIRECTION, later, COUNT(later), sum));
 done:
     return st;
 }
@@ -125,16 +114,13 @@ done:
 kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d)
 {
     kry_status st = KRY_OK;
-    kry_kernel *kernel;
     int64_t rows = A->shape.rows;
     kry_type type = A->shape.type;
 
     if (!A->diagonal) TRY(find_diagonal(A, first));
-    const kry_arg args[] = { ARG(rows), ARG(A->diagonal), ARG(A->val), ARG(d->buffer),
-                             ARG(d->first) };
-    TRY(kry_kernel_get(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float",
-                       "matrix_diagonal", &kernel));
-    TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, type, rows), args, COUNT(args)));
+    const kry_arg args[] = { ARG(rows), ARG(A->diagonal), ARG(A->val), ARG_VEC(d) };
+    TRY(kry_run(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float", "matrix_diagonal",
+                kry_groups_for(A->dev, type, rows), args, COUNT(args)));
 done:
     return st;
 }
@@ -237,13 +223,22 @@ bool kry_op_is_assembled(const kry_op *op)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
-                          const kry_matrix_params *params, const kry_sparse *size, int64_t nnz,
-                          kry_matrix **A)
+static const kry_format_table formats[KRY_FORMAT_COUNT] = {
+    [KRY_FORMAT_CSR] = { .build = kry_csr_build, .diagonal = kry_csr_diagonal },
+    [KRY_FORMAT_DIA] = { .build = kry_dia_build },
+    [KRY_FORMAT_SYMDIA] = { .build = kry_dia_build, .shared = true },
+    [KRY_FORMAT_ELL] = { .build = kry_ell_build },
+    [KRY_FORMAT_SELL] = { .build = kry_sell_build },
+    [KRY_FORMAT_HYB] = { .build = kry_hyb_build },
+    [KRY_FORMAT_COO] = { .build = kry_coo_build },
+};
+
+kry_status kry_matrix_new(kry_device *dev, const kry_matrix_params *params, const kry_sparse *size,
+                          int64_t nnz, kry_matrix **A)
 {
     kry_status st = kry_alloc(1, sizeof **A, A);
     if (st < 0) return st;
-    **A = (kry_matrix){ .format = format,
+    **A = (kry_matrix){ .format = &formats[params->format],
                         .dev = dev,
                         .shape = { size->rows, size->cols, size->type, params->traits },
                         .nnz = nnz,
@@ -265,18 +260,11 @@ kry_status kry_matrix_finish(kry_matrix **matrix, kry_op **op)
     if (kry_matrix_in_flux_form(A))
         snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
     TRY(kry_matrix_kernels(A, A->stored, A->surplus != NULL));
-    TRY(kry_op_create_fused(A->dev, &op_tables[A->format->format], &fused, A, &A->shape, op));
+    TRY(kry_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));
     *matrix = NULL; /* the operator's now */
 done:
     return st;
 }
-
-static const kry_format_table *const formats[KRY_FORMAT_COUNT] = {
-    [KRY_FORMAT_CSR] = &kry_csr_format,       [KRY_FORMAT_DIA] = &kry_dia_format,
-    [KRY_FORMAT_SYMDIA] = &kry_symdia_format, [KRY_FORMAT_ELL] = &kry_ell_format,
-    [KRY_FORMAT_SELL] = &kry_sell_format,     [KRY_FORMAT_HYB] = &kry_hyb_format,
-    [KRY_FORMAT_COO] = &kry_coo_format,
-};
 
 kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
                                 const kry_matrix_params *params, kry_op **op)
@@ -287,7 +275,7 @@ kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
     *op = NULL;
     CHECK(!kry_device_is_host(dev) || params->format == KRY_FORMAT_CSR, KRY_ERR_UNSUPPORTED,
           "format %s has no kernels on the host device; csr has", kry_format_name(params->format));
-    TRY(kry_matrix_new(dev, formats[params->format], params, host, kry_sparse_nnz(host), &A));
+    TRY(kry_matrix_new(dev, params, host, kry_sparse_nnz(host), &A));
     TRY(A->format->build(A, host));
     TRY(kry_matrix_store(A, "kry_csr_create", host->row_ptr, host->val));
     TRY(kry_matrix_finish(&A, op));

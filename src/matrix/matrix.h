@@ -49,7 +49,6 @@ typedef struct kry_stage {
 typedef struct kry_matrix kry_matrix;
 
 typedef struct kry_format_table {
-    kry_format format;
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
      * must be equal to it. */
     bool shared;
@@ -60,9 +59,6 @@ typedef struct kry_format_table {
     /* NULL: the diagonal is found by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
 } kry_format_table;
-
-extern const kry_format_table kry_csr_format, kry_dia_format, kry_symdia_format, kry_ell_format,
-    kry_sell_format, kry_hyb_format, kry_coo_format;
 
 struct kry_matrix {
     const kry_format_table *format;
@@ -138,6 +134,16 @@ kry_status kry_sell_cpu_arrays(kry_matrix *A, kry_stage *s, const int32_t *slice
 /* COO of what follows the first `skip` entries of each row; slots from `first` on. */
 kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, int64_t first);
 
+/* ---- entries of the formats' tables ------------------------------------------------------------ */
+
+kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host);
+kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
+kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* symdia's, too */
+kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host);
+kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);
+kry_status kry_hyb_build(kry_matrix *A, const kry_sparse *host);
+kry_status kry_coo_build(kry_matrix *A, const kry_sparse *host);
+
 /* ---- making one ---------------------------------------------------------------------------- */
 
 /* create.c: check what every function that makes a matrix is given. */
@@ -151,10 +157,10 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
  * values and cannot be read. */
 kry_status kry_matrix_in_format(kry_device *dev, const kry_sparse *host,
                                 const kry_matrix_params *params, kry_op **op);
-/* A matrix without stages or numbers; and once it has them the operator, which takes *A over. */
-kry_status kry_matrix_new(kry_device *dev, const kry_format_table *format,
-                          const kry_matrix_params *params, const kry_sparse *size, int64_t nnz,
-                          kry_matrix **A);
+/* A matrix in params->format without stages or numbers; and once it has them the operator, which takes *A
+ * over. */
+kry_status kry_matrix_new(kry_device *dev, const kry_matrix_params *params, const kry_sparse *size,
+                          int64_t nnz, kry_matrix **A);
 kry_status kry_matrix_finish(kry_matrix **A, kry_op **op);
 void kry_matrix_destroy(void *A);
 /* Entry of the operators' table. */

@@ -314,7 +314,7 @@ done:
     return st;
 }
 
-static kry_status sell_build(kry_matrix *A, const kry_sparse *host)
+kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host)
 {
     kry_status st = KRY_OK;
     slices c = { 0 };
@@ -377,8 +377,3 @@ done:
     slices_release(&c);
     return st;
 }
-
-const kry_format_table kry_sell_format = {
-    .format = KRY_FORMAT_SELL,
-    .build = sell_build,
-};

@@ -115,11 +115,11 @@ kry_status kry_matrix_slots(kry_matrix *A, double slots, double index_bytes)
     CHECK(bytes <= WORST * csr + ALLOWANCE, KRY_ERR_UNSUPPORTED,
           "format %s does not suit this matrix: it would take %.3g MB for %.3g numbers, csr takes "
           "%.3g MB for %lld",
-          kry_format_name(A->format->format), bytes * 1e-6, slots, csr * 1e-6, (long long)A->nnz);
+          kry_format_name(A->params.format), bytes * 1e-6, slots, csr * 1e-6, (long long)A->nnz);
     CHECK(slots <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "format %s takes up to 2^31-1 numbers, padding included, this matrix needs %.0f; csr "
           "takes more",
-          kry_format_name(A->format->format), slots);
+          kry_format_name(A->params.format), slots);
     A->slots = (int64_t)slots;
     TRY(kry_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
 done:

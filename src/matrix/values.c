@@ -60,7 +60,7 @@ static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored
             !memcmp(&there, &given, sizeof given), KRY_ERR_ARGUMENT,
             "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' keeps one "
             "for both",
-            who, (long long)k, kry_format_name(A->format->format));
+            who, (long long)k, kry_format_name(A->params.format));
     }
 done:
     return st;

@@ -2,6 +2,7 @@
  * Kernels: begin_direction and begin_step in cl/direction.clh, used by operators too. */
 #include "operator/direction.h"
 #include "operator/op.h"
+#include <string.h>
 
 void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS])
 {
@@ -10,36 +11,26 @@ void kry_direction_args(const kry_direction *d, kry_arg args[KRY_DIRECTION_ARGS]
         ARG(d->rho->buffer), ARG(d->rho->count), ARG(d->step_state),
         ARG(d->state),       ARG(d->history),
     };
-    for (int i = 0; i < KRY_DIRECTION_ARGS; i++) args[i] = all[i];
+    memcpy(args, all, sizeof all);
 }
 
 kry_status kry_direction_run(const kry_direction *d, kry_vec *p)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
-    kry_device *dev = p->dev;
-    kry_arg args[KRY_DIRECTION_ARGS + 4];
+    const kry_arg rest[] = { ARG(p->n), ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer) };
+    kry_arg args[KRY_DIRECTION_ARGS + COUNT(rest)];
 
     kry_direction_args(d, args);
-    const kry_arg rest[] = { ARG(p->n), ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer) };
-    for (size_t i = 0; i < COUNT(rest); i++) args[KRY_DIRECTION_ARGS + i] = rest[i];
-    TRY(kry_kernel_get(dev, "pcg", p->type, "", "pcg_direction", &kernel));
-    TRY(kry_launch(dev, kernel, kry_groups_for_sums(dev, p->type, p->n), args, COUNT(args)));
-done:
-    return st;
+    memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
+    return kry_run(p->dev, "pcg", p->type, "", "pcg_direction",
+                   kry_groups_for_sums(p->dev, p->type, p->n), args, COUNT(args));
 }
 
 kry_status kry_direction_check(const kry_direction *d)
 {
-    kry_status st = KRY_OK;
-    kry_kernel *kernel;
     kry_arg args[KRY_DIRECTION_ARGS];
 
     kry_direction_args(d, args);
-    TRY(kry_kernel_get(d->z->dev, "pcg", d->z->type, "", "pcg_check", &kernel));
-    TRY(kry_launch(d->z->dev, kernel, 1, args, COUNT(args)));
-done:
-    return st;
+    return kry_run(d->z->dev, "pcg", d->z->type, "", "pcg_check", 1, args, COUNT(args));
 }
 
 size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS])
@@ -53,6 +44,6 @@ size_t kry_step_args(const kry_step *s, bool drift, kry_arg args[KRY_STEP_ARGS +
     };
     size_t count = KRY_STEP_ARGS + (drift ? KRY_DRIFT_ARGS : 0);
 
-    for (size_t i = 0; i < count; i++) args[i] = all[i];
+    memcpy(args, all, count * sizeof *all);
     return count;
 }

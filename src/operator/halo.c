@@ -130,8 +130,7 @@ done:
 kry_status kry_halo_begin(kry_halo *h, const kry_vec *x)
 {
     kry_status st = KRY_OK;
-    const kry_arg args[] = { ARG(h->out.count), ARG(h->out.row), ARG(x->buffer), ARG(x->first),
-                             ARG(h->out.packed) };
+    const kry_arg args[] = { ARG(h->out.count), ARG(h->out.row), ARG_VEC(x), ARG(h->out.packed) };
     TRY(close_last(h));
     TRY(pack(h, h->pack, args, COUNT(args)));
 done:

@@ -21,18 +21,17 @@ static kry_status measure_copy(kry_device *dev, double *speed)
     enum { NUMBERS = 1 << 23, TIMES = 3 };
     kry_status st = KRY_OK;
     cl_mem x = NULL, y = NULL;
-    kry_kernel *copy;
     const int64_t n = NUMBERS, first = 0;
 
     *speed = 0;
     TRY(kry_buffer_create(dev, NUMBERS * sizeof(float), &x));
     TRY(kry_buffer_create(dev, NUMBERS * sizeof(float), &y));
-    TRY(kry_kernel_get(dev, "vec", KRY_F32, "", "vec_copy", &copy));
     const kry_arg args[] = { ARG(n), ARG(x), ARG(first), ARG(y), ARG(first) };
     for (int i = 0; i <= TIMES; i++) { /* the first one compiles */
         TRY(kry_device_finish(dev));
         double start = kry_now();
-        TRY(kry_launch(dev, copy, kry_groups_for(dev, KRY_F32, n), args, COUNT(args)));
+        TRY(kry_run(dev, "vec", KRY_F32, "", "vec_copy", kry_groups_for(dev, KRY_F32, n), args,
+                    COUNT(args)));
         TRY(kry_device_finish(dev));
         double now = 2.0 * NUMBERS * sizeof(float) / (kry_now() - start);
         if (i && now > *speed) *speed = now;

@@ -82,15 +82,13 @@ static kry_status launch_sum(const char *kernel, const char *defines, const kry_
 {
     enum { MOST = 7 }; /* of rest */
     kry_status st = KRY_OK;
-    kry_kernel *k;
     const kry_chunks rows = kry_chunks_of(v);
     kry_arg args[KRY_CHUNKS_ARGS + MOST];
     size_t used = kry_chunks_args(&rows, args);
 
     memcpy(args + used, rest, count * sizeof *rest);
-    TRY(kry_kernel_get(v->dev, "vec", v->type, rows.chunk ? "-DKRY_UNALIGNED" : defines, kernel,
-                       &k));
-    TRY(kry_launch(v->dev, k, rows.groups, args, used + count));
+    TRY(kry_run(v->dev, "vec", v->type, rows.chunk ? "-DKRY_UNALIGNED" : defines, kernel,
+                rows.groups, args, used + count));
     sum->count = (cl_int)rows.groups;
 done:
     return st;
@@ -99,8 +97,7 @@ done:
 static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
     const kry_vec *vectors[] = { x, y };
-    const kry_arg rest[] = { ARG(x->buffer), ARG(x->first), ARG(y->buffer), ARG(y->first),
-                             ARG(sum->buffer) };
+    const kry_arg rest[] = { ARG_VEC(x), ARG_VEC(y), ARG(sum->buffer) };
 
     /* Loads of another width would change the order of summation. */
     const char *defines = *kry_vec_alignment(vectors, 2) ? "-DKRY_UNALIGNED_SUMS" : "";
@@ -122,8 +119,8 @@ kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
     const kry_vec v = kry_vec_column(V, 0), next = kry_vec_column(V, V->k > 1);
     const cl_int k = (cl_int)V->k;
     const int64_t pitch = next.first - v.first;
-    const kry_arg rest[] = { ARG(k),         ARG(v.buffer), ARG(v.first),    ARG(pitch),
-                             ARG(w->buffer), ARG(w->first), ARG(sum->buffer) };
+    const kry_arg rest[] = { ARG(k),     ARG(v.buffer), ARG(v.first),
+                             ARG(pitch), ARG_VEC(w),    ARG(sum->buffer) };
 
     assert(sum->width == V->k && V->n == w->n && w->k == 1);
     return launch_sum("vec_dots", "-DKRY_UNALIGNED_SUMS", w, rest, COUNT(rest), sum);

@@ -297,7 +297,6 @@ done:
 
 static kry_status run(const char *name, const operand *o, int count)
 {
-    kry_status st = KRY_OK;
     const kry_vec *y = o[count - 1].v, *v[MOST_OPERANDS];
     kry_device *dev = y->dev;
     int64_t n = y->n * y->k;
@@ -305,7 +304,6 @@ static kry_status run(const char *name, const operand *o, int count)
     kry_arg args[1 + 2 * MOST_OPERANDS] = { ARG(n) };
     size_t used = 1;
     int vectors = 0;
-    kry_kernel *kernel;
 
     if (y->split) return run_on_pieces(name, o, count);
     for (int i = 0; i < count; i++)
@@ -320,10 +318,8 @@ static kry_status run(const char *name, const operand *o, int count)
         args[used++] = (kry_arg)ARG(o[i].v->first);
         v[vectors++] = o[i].v;
     }
-    TRY(kry_kernel_get(dev, "vec", y->type, kry_vec_alignment(v, vectors), name, &kernel));
-    TRY(kry_launch(dev, kernel, kry_groups_for(dev, y->type, n), args, used));
-done:
-    return st;
+    return kry_run(dev, "vec", y->type, kry_vec_alignment(v, vectors), name,
+                   kry_groups_for(dev, y->type, n), args, used);
 }
 
 /* Check the operands of a public function kry_NAME, of which the last one is written, and run the kernel
