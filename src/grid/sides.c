@@ -26,20 +26,20 @@ static kry_status upload(const kry_stencil *A, int axis, const kry_side_values *
 {
     kry_status st = KRY_OK;
     int64_t count = A->n / A->size[axis], first = 0;
-    void *host = NULL;
+    double *values = NULL;
 
     if (axis < A->axes - 1) first = A->slab.first * (A->slab.layer / A->size[axis]);
-    TRY(kry_alloc((size_t)count, kry_type_size(A->type), &host));
+    TRY(kry_alloc((size_t)count, sizeof *values, &values));
     for (int64_t i = 0; i < count; i++) {
-        double g = given->array ? given->array[first + i] : given->constant;
-        CHECK(isfinite(g), KRY_ERR_ARGUMENT, "kry_stencil_boundary: value %lld of a side is %g",
-              (long long)(first + i), g);
-        kry_number_put(A->type, host, i, g);
+        values[i] = given->array ? given->array[first + i] : given->constant;
+        CHECK(isfinite(values[i]), KRY_ERR_ARGUMENT,
+              "kry_stencil_boundary: value %lld of a side is %g", (long long)(first + i),
+              values[i]);
     }
     TRY(kry_vec_create(A->dev, A->type, count, 1, vec));
-    TRY(kry_vec_write(*vec, host));
+    TRY(kry_vec_write_doubles(*vec, values));
 done:
-    free(host);
+    free(values);
     return st;
 }
 

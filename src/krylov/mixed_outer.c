@@ -202,7 +202,7 @@ static kry_status make_flexible(kry_outer *O)
     if (!O->precond) TRY(kry_op_create(O->dev, &precond_table, O, &shape, &O->precond));
     TRY(kry_pcg_create(M->system,
                        KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
-                               .stop = M->stop, .monitor = kry_mixed_outer_monitor,
+                               .stop = M->options.stop, .monitor = kry_mixed_outer_monitor,
                                .monitor_user = O->M, .resident = KRY_RESIDENT_OFF),
                        &O->flexible));
 done:
@@ -218,8 +218,7 @@ static kry_status make_plain(kry_outer *O)
 
     if (O->plain) return KRY_OK;
     if (O->dev->beside)
-        o = (kry_options){ .precond = "jacobi", .null_space = O->M->options.null_space };
-    o.stop = O->M->stop;
+        o = (kry_options){ .precond = "jacobi", .null_space = o.null_space, .stop = o.stop };
     o.monitor = kry_mixed_outer_monitor, o.monitor_user = O->M;
     TRY(kry_options_solver(O->M->A, &o, &O->plain));
 done:
@@ -342,13 +341,14 @@ static kry_status allocate(kry_outer *O)
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_widen", &O->widen));
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_narrow", &O->narrow));
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_norm", &O->measure));
-    TRY(kry_krylov_create(M->system,
-                          (kry_setup){ .method = &refine_method,
-                                       .stop = M->stop,
-                                       .monitor = M->monitor ? kry_mixed_inner_monitor : NULL,
-                                       .monitor_user = O->M,
-                                       .params = O },
-                          &O->refine));
+    TRY(kry_krylov_create(
+        M->system,
+        (kry_setup){ .method = &refine_method,
+                     .stop = M->options.stop,
+                     .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
+                     .monitor_user = O->M,
+                     .params = O },
+        &O->refine));
 done:
     return st;
 }

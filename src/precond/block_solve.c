@@ -146,31 +146,21 @@ done:
 
 static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {
-    int size = kry_group_size(s->dev);
+    kry_device *dev = s->dev;
+    const kry_padded_rows *l = &s->lower, *u = &s->upper;
+    int size = kry_group_size(dev);
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles;
     cl_long n = s->n;
-    kry_scalar scale = kry_scalar_of(s->dev, s->scale);
-    kry_arg args[] = { ARG(n),
-                       ARG(rows),
-                       ARG(bundles),
-                       ARG(s->lower.begin),
-                       ARG(s->lower.col),
-                       ARG(s->lower.val),
-                       ARG(s->upper.begin),
-                       ARG(s->upper.col),
-                       ARG(s->upper.val),
-                       ARG(s->inverse),
-                       ARG_ACC(s->dev, scale),
-                       ARG(s->scratch),
-                       ARG(r->buffer),
-                       ARG(r->first),
-                       ARG(z->buffer),
-                       ARG(z->first) };
+    kry_scalar by = kry_scalar_of(dev, s->scale);
+    kry_arg args[] = { ARG(n),         ARG(rows),       ARG(bundles),     ARG(l->begin),
+                       ARG(l->col),    ARG(l->val),     ARG(u->begin),    ARG(u->col),
+                       ARG(u->val),    ARG(s->inverse), ARG_ACC(dev, by), ARG(s->scratch),
+                       ARG(r->buffer), ARG(r->first),   ARG(z->buffer),   ARG(z->first) };
 
     if (size > s->stride) size = s->stride;
-    return kry_launch_size(s->dev, s->kernel,
-                           s->dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size,
-                           size, args, COUNT(args));
+    return kry_launch_size(dev, s->kernel,
+                           dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size, size,
+                           args, COUNT(args));
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

@@ -25,7 +25,7 @@ struct kry_coarse {
     const kry_cholesky_engine *engine;
     void *factor;  /* the engine's; NULL if n == 0 */
     double *x;     /* k: a solve on the host; room for more columns while the inverse is formed */
-    void *numbers; /* k of `type` */
+    void *numbers; /* k of `type`, on their way to the device */
     bool dense;
     kry_dense_inverse inverse; /* if dense */
 };
@@ -80,8 +80,8 @@ static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
     for (int64_t i = 0; i < s->k && s->singular; i++) s->x[i] -= s->d[i] * sum;
     TRY(solve_columns(s, s->x, 1, &too_high));
     if (s->singular) s->x[s->n] = 0;
-    for (int64_t i = 0; i < s->k; i++) kry_number_put(s->type, s->numbers, i, s->x[i] - too_high);
-    TRY(kry_vec_write(c, s->numbers));
+    for (int64_t i = 0; i < s->k; i++) s->x[i] -= too_high;
+    TRY(kry_vec_write_doubles(c, s->x));
 done:
     return st;
 }
@@ -113,8 +113,7 @@ kry_status kry_coarse_solve(kry_coarse *s, const kry_vec *w, kry_vec *c)
 
     assert(w->n == s->k && c->n == s->k && w->type == s->type && !kry_vec_overlap(w, c));
     if (s->dense) return kry_dense_inverse_apply(&s->inverse, w, c);
-    TRY(kry_vec_read(w, s->numbers));
-    for (int64_t i = 0; i < s->k; i++) s->x[i] = kry_number_at(s->type, s->numbers, i);
+    TRY(kry_vec_read_doubles(w, s->x));
     TRY(solve_on_host(s, c));
 done:
     return st;

@@ -36,8 +36,7 @@ static kry_status add_parts(kry_deflation *D)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_vec_read(D->w, D->mine));
-    for (int64_t i = 0; i < D->Z.k; i++) D->sum[i] = kry_number_at(D->Z.type, D->mine, i);
+    TRY(kry_vec_read_doubles(D->w, D->sum));
     TRY(kry_layout_combine(D->w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
 done:
     return st;
@@ -188,7 +187,6 @@ static void deflation_destroy(void *self)
     kry_deflation *D = self;
     if (!D) return;
     free(D->sum);
-    free(D->mine);
     kry_vec_release(&D->t);
     kry_vec_release(&D->c);
     kry_vec_release(&D->w);
@@ -255,7 +253,6 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
-    TRY(kry_alloc((size_t)D->Z.k, kry_type_size(shape.type), &D->mine));
     TRY(kry_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
     TRY(kry_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));

@@ -127,14 +127,10 @@ done:
 static kry_status make_inverse(const kry_op *A, const taken *t, kry_vec **inverse)
 {
     kry_status st = KRY_OK;
-    void *host = NULL;
 
-    TRY(kry_alloc((size_t)t->R.rows, kry_type_size(A->shape.type), &host));
-    for (int64_t i = 0; i < t->R.rows; i++) kry_number_put(A->shape.type, host, i, t->d[i]);
     TRY(kry_vec_create(A->dev, A->shape.type, t->R.rows, 1, inverse));
-    TRY(kry_vec_write(*inverse, host));
+    TRY(kry_vec_write_doubles(*inverse, t->d));
 done:
-    free(host);
     return st;
 }
 
