@@ -8,11 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool gives_values(kry_side side)
-{
-    return side == KRY_DIRICHLET || side == KRY_DIRICHLET_FACE;
-}
-
 kry_status kry_stencil_check_faces(const kry_stencil_params *p)
 {
     kry_status st = KRY_OK;
@@ -23,7 +18,7 @@ kry_status kry_stencil_check_faces(const kry_stencil_params *p)
         CHECK(!p->face[a] == !wanted, KRY_ERR_ARGUMENT,
               "kry_stencil_create: faces along %c are %s; faces are given for all %d axes or none",
               "xyz"[a], wanted ? "missing" : "given", axes);
-        CHECK(!wanted || p->coefficient || !gives_values(p->low[a]), KRY_ERR_ARGUMENT,
+        CHECK(!wanted || p->coefficient || !kry_gives_values(p->low[a]), KRY_ERR_ARGUMENT,
               "kry_stencil_create: the low side of %c has given values, which need coefficients "
               "beside the faces",
               "xyz"[a]);

@@ -71,10 +71,10 @@ typedef struct kry_stencil {
     double spacing[3], diffusion[3];
     kry_side low[3], high[3]; /* of the whole grid */
     kry_slab slab;
-    cl_mem
-        coefficient; /* n numbers of `type`, and those of the layer above if it is on another part;
-                           NULL: constant, or only faces were given */
-    cl_mem face[3]; /* n numbers of `type` for each axis, and room for that layer; NULL: constant */
+    /* n numbers of `type`, and those of the layer above if it is on another part. NULL: constant, or
+     * only faces were given */
+    cl_mem coefficient;
+    cl_mem face[3];   /* as many for each axis, of which the layer above is room; NULL: constant */
     bool faces_given; /* by the caller; else made from coefficients */
     bool variable;    /* there are coefficients or faces */
     bool singular;    /* the whole grid maps constants to zero */
@@ -82,6 +82,11 @@ typedef struct kry_stencil {
     kry_sweep sweep[KRY_SWEEPS];
     struct kry_stencil_resident *resident; /* stencil_persistent.c; owned, NULL: not made */
 } kry_stencil;
+
+static inline bool kry_gives_values(kry_side side)
+{
+    return side == KRY_DIRICHLET || side == KRY_DIRICHLET_FACE;
+}
 
 /* x outside a side that is not periodic, in units of the x beside it. */
 static inline int kry_ghost(kry_side side)

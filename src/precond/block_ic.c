@@ -5,8 +5,6 @@
  *
  * Storage     the factors
  * Per use     reads r and the factors, writes z
- * Source      R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on
- *             the GPU: blocks of two lines of a grid
  */
 #include "precond/block_ic.h"
 #include "grid/stencil.h"
@@ -199,9 +197,6 @@ static kry_status create(const kry_op *A, const void *user, kry_op **out)
     const kry_block_ic_params *p = g->params;
     block_ic *M = NULL;
 
-    CHECK(kry_has_rows(A), KRY_ERR_UNSUPPORTED,
-          "%s: '%s' is neither a stored matrix nor a grid operator", name_of(g->symmetric),
-          A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->symmetric = g->symmetric;

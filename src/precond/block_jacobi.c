@@ -3,8 +3,6 @@
  *
  * Storage     rows n numbers, twice while new ones are made
  * Per use     rows + 2 words: reads the blocks and r, writes z; sums in the same pass
- * Positive    if A is: its diagonal blocks are, then
- * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1
  */
 #include "operator/op_parts.h"
 #include "precond/rows.h"
@@ -291,18 +289,6 @@ static const kry_op_table block_jacobi_table = {
     .apply_dots = block_jacobi_apply_dots,
 };
 
-static kry_status check(const kry_op *A, const void *params)
-{
-    kry_status st = KRY_OK;
-    const kry_block_jacobi_params *p = params;
-
-    (void)A;
-    CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
-          "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
-done:
-    return st;
-}
-
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
     kry_status st = KRY_OK;
@@ -310,6 +296,8 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     block_jacobi *M = NULL;
     kry_sparse R = { 0 };
 
+    CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
+          "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
@@ -332,6 +320,6 @@ kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_param
                                    kry_op **out)
 {
     static const kry_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
-                                         sizeof *params, .check = check, .create = create };
+                                         sizeof *params, .create = create };
     return kry_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
 }

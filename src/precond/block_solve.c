@@ -144,6 +144,19 @@ done:
     return st;
 }
 
+/* L, U and D^-1 */
+static kry_status pack_all_rows(kry_block_solve *s, kry_block_factor *f)
+{
+    kry_status st = KRY_OK;
+
+    if (f->symmetric) TRY(kry_sparse_transpose(&f->lower, &f->upper));
+    TRY(pack_rows(s, &f->lower, &s->lower));
+    TRY(pack_rows(s, &f->upper, &s->upper));
+    TRY(pack_inverse(s, f));
+done:
+    return st;
+}
+
 static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {
     kry_device *dev = s->dev;
@@ -165,25 +178,23 @@ static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
+kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
 {
     kry_status st = KRY_OK;
-    const double word = (double)kry_type_size(s->type);
+    const kry_op_shape *shape = &f->A->shape;
+    const double word = (double)kry_type_size(shape->type);
 
-    s->rows = f->rows;
+    *s = (kry_block_solve){ .dev = f->A->dev,
+                            .type = shape->type,
+                            .storage = f->storage,
+                            .n = shape->rows,
+                            .rows = f->rows };
     TRY(check_range(s, f));
     if (s->n == 0) goto done;
     if (!kry_block_diagonals_plan(s, f)) s->diagonals.count = -1, s->rows = f->rows;
     plan_bundles(s);
     s->nnz = s->n + kry_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kry_sparse_nnz(&f->upper));
-    if (s->diagonals.count >= 0) {
-        TRY(kry_block_diagonals_pack(s, f));
-    } else {
-        if (f->symmetric) TRY(kry_sparse_transpose(&f->lower, &f->upper));
-        TRY(pack_rows(s, &f->lower, &s->lower));
-        TRY(pack_rows(s, &f->upper, &s->upper));
-        TRY(pack_inverse(s, f));
-    }
+    TRY(s->diagonals.count >= 0 ? kry_block_diagonals_pack(s, f) : pack_all_rows(s, f));
     s->bytes_moved = s->bytes_stored + 2 * (double)s->n * word;
     if (s->diagonals.count < 0 || s->dev->info.cpu_kernels) {
         size_t numbers = (size_t)(s->walkers * s->rows * s->stride);
@@ -192,17 +203,6 @@ static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
     }
     TRY(get_kernel(s));
 done:
-    return st;
-}
-
-kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
-{
-    const kry_op *A = f->A;
-
-    *s = (kry_block_solve){
-        .dev = A->dev, .type = A->shape.type, .storage = f->storage, .n = A->shape.rows
-    };
-    kry_status st = lay_out(s, f);
     if (st < 0) kry_block_solve_release(s);
     return st;
 }

@@ -155,8 +155,6 @@ static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
     kry_coarse_method m = how->method;
     double most = (double)s->dev->info.max_alloc_bytes;
 
-    CHECK(m == KRY_COARSE_AUTO || m == KRY_COARSE_DENSE || m == KRY_COARSE_CHOLESKY,
-          KRY_ERR_ARGUMENT, "coarse solver: method %d is unknown", (int)m);
     if (m != KRY_COARSE_CHOLESKY) TRY(kry_dense_inverse_choose(&s->inverse, how->product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;
@@ -214,20 +212,19 @@ done:
     return st;
 }
 
-void kry_coarse_describe(const kry_coarse *s, kry_coarse_info *info)
+void kry_coarse_describe(const kry_coarse *s, kry_op_info *info)
 {
-    const bool packed = s->inverse.product == KRY_COARSE_PACKED;
-    double word = (double)kry_type_size(s->type), k = (double)s->k;
-    double factor = s->factor ? s->engine->bytes(s->factor) : 0;
+    double values = 2 * (double)s->k * (double)kry_type_size(s->type);
 
-    if (s->dense)
-        *info = (kry_coarse_info){ .method = packed ? "dense packed" : "dense plain",
-                                   .bytes_per_solve = kry_dense_inverse_moved(&s->inverse),
-                                   .bytes_stored = kry_dense_inverse_bytes(&s->inverse) };
-    else
-        *info = (kry_coarse_info){ .method = s->engine->name,
-                                   .bytes_per_solve = 2 * factor + 2 * k * word,
-                                   .bytes_stored = factor };
+    if (s->dense) {
+        info->variant = s->inverse.product == KRY_COARSE_PACKED ? "dense packed" : "dense plain";
+        info->bytes_stored = kry_dense_inverse_bytes(&s->inverse);
+        info->bytes_per_apply = kry_dense_inverse_moved(&s->inverse);
+    } else {
+        info->variant = s->engine->name;
+        info->bytes_stored = s->factor ? s->engine->bytes(s->factor) : 0;
+        info->bytes_per_apply = 2 * info->bytes_stored + values;
+    }
 }
 
 void kry_coarse_release(kry_coarse **coarse)

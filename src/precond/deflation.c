@@ -1,10 +1,5 @@
-/*
- * deflation.c - Q = Z E^-1 Z' as an operator, and the steps that the second level of a
- * preconditioner is made of.
- *
- * Source  R. Gupta, C. Vuik, C. W. J. Lemmens, deflated preconditioned conjugate gradients on the
- *         GPU: algorithm 2. A Z in compact form is their "level 1", E^-1 by GEMV their "level 2".
- */
+/* deflation.c - Q = Z E^-1 Z' as an operator, and the steps that the second level of a preconditioner is
+ * made of. */
 #include "precond/deflation.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
@@ -169,15 +164,12 @@ static void deflation_describe(void *self, kry_op_info *info)
 {
     kry_deflation *D = self;
     static const char *const variants[] = { "a-def2", "def1", "bnn" };
-    kry_coarse_info coarse;
 
-    kry_coarse_describe(D->coarse, &coarse);
+    kry_coarse_describe(D->coarse, info);
     snprintf(D->text, sizeof D->text, "%s, %lld vectors, az %s, coarse %s", variants[D->variant],
-             (long long)D->Z.k, D->az == KRY_AZ_STORED ? "stored" : "by products", coarse.method);
+             (long long)D->Z.k, D->az == KRY_AZ_STORED ? "stored" : "by products", info->variant);
     info->variant = D->text;
-    info->bytes_stored = coarse.bytes_stored;
-    info->bytes_per_apply = kry_subspace_restrict_bytes(&D->Z) + coarse.bytes_per_solve +
-                            kry_subspace_correct_bytes(&D->Z);
+    info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
     info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
 }

@@ -91,18 +91,6 @@ done:
     return st;
 }
 
-static kry_status get_packed_kernels(kry_dense_inverse *D)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
-    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_add", &D->add));
-    TRY(kry_kernel_check_size(D->dev, D->tiles, PACKED_GROUP));
-    TRY(kry_kernel_check_size(D->dev, D->add, PACKED_GROUP));
-done:
-    return st;
-}
-
 /* Each tile's two products, then the sums of what they leave in `part`. */
 static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
 {
@@ -165,7 +153,10 @@ static kry_status check_packing(kry_dense_inverse *D)
           "kry_coarse_create: a packed inverse takes kernels for GPUs, groups of %d and %lld bytes "
           "of local memory, which '%s' does not have",
           PACKED_GROUP, (long long)LOCAL_NUMBERS * (long long)kry_type_size(D->type), info->name);
-    TRY(get_packed_kernels(D));
+    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
+    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_add", &D->add));
+    TRY(kry_kernel_check_size(D->dev, D->tiles, PACKED_GROUP));
+    TRY(kry_kernel_check_size(D->dev, D->add, PACKED_GROUP));
 done:
     return st;
 }

@@ -13,13 +13,8 @@
  * Per use     degree products; words moved on grids: 2 for z_0, then 3 for each iterate, and for
  *             Chebyshev 1 more from z_2 on. If the diagonal of a grid is one number, z_0 is a
  *             multiple of r: it is not stored and costs nothing
- * Positive    Neumann: if 1 - (1 - omega s)^(degree + 1) > 0 for all eigenvalues s > 0 of D^-1 A:
- *             always for even degrees, for odd ones if omega s < 2.
- *             Chebyshev: if no eigenvalue of D^-1 A is above the interval
- * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for
- *             use in iterative algorithms on vector processors, Computing 22 (1979); Y. Saad,
- *             Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1, and
- *             section 6.7.3 for the largest eigenvalue from conjugate gradients
+ * Source      precond.h; the largest eigenvalue from conjugate gradients: Y. Saad, Iterative methods for
+ *             sparse linear systems, 2nd ed. (2003), section 6.7.3
  */
 #include "grid/stencil.h"
 #include "operator/op.h"
@@ -286,63 +281,49 @@ static kry_status check_degree(const char *who, int degree)
     return kry_fail(KRY_ERR_ARGUMENT, "%s: degree = %d is not in 1 ... %d", who, degree, (int)MOST);
 }
 
-static kry_status neumann_check(const kry_op *A, const void *params)
+static kry_status neumann_create(const kry_op *A, const void *params, kry_op **out)
 {
     kry_status st = KRY_OK;
     const kry_neumann_params *p = params;
+    polynomial M = { .degree = p->degree ? p->degree : 2, .ratio = 1 };
 
-    (void)A;
     TRY(check_degree("kry_neumann_create", p->degree));
     CHECK(p->omega >= 0 && isfinite(p->omega), KRY_ERR_ARGUMENT,
           "kry_neumann_create: omega = %g; it must be positive", p->omega);
+    M.omega = p->omega > 0 ? p->omega : M.degree % 2 ? 0.9 : 1;
+    TRY(create("kry_neumann_create", A, &M, out));
 done:
     return st;
-}
-
-static kry_status neumann_create(const kry_op *A, const void *params, kry_op **out)
-{
-    const kry_neumann_params *p = params;
-    polynomial M = { .degree = p->degree ? p->degree : 2, .ratio = 1 };
-
-    M.omega = p->omega > 0 ? p->omega : M.degree % 2 ? 0.9 : 1;
-    return create("kry_neumann_create", A, &M, out);
 }
 
 kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
-                                         .check = neumann_check, .create = neumann_create };
+                                         .create = neumann_create };
     return kry_construct(&how, A, params ? params : KRY_NEUMANN(), out);
-}
-
-static kry_status chebyshev_check(const kry_op *A, const void *params)
-{
-    kry_status st = KRY_OK;
-    const kry_chebyshev_params *p = params;
-
-    (void)A;
-    TRY(check_degree("kry_chebyshev_create", p->degree));
-    CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: highest = %g; it must be positive", p->highest);
-    CHECK(p->ratio == 0 || (p->ratio > 1 && isfinite(p->ratio)), KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: ratio = %g; it must be above 1", p->ratio);
-done:
-    return st;
 }
 
 static kry_status chebyshev_create(const kry_op *A, const void *params, kry_op **out)
 {
+    kry_status st = KRY_OK;
     const kry_chebyshev_params *p = params;
     const polynomial M = { .degree = p->degree ? p->degree : 4,
                            .given = p->highest,
                            .ratio = p->ratio > 0 ? p->ratio : 60 };
 
-    return create("kry_chebyshev_create", A, &M, out);
+    TRY(check_degree("kry_chebyshev_create", p->degree));
+    CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
+          "kry_chebyshev_create: highest = %g; it must be positive", p->highest);
+    CHECK(p->ratio == 0 || (p->ratio > 1 && isfinite(p->ratio)), KRY_ERR_ARGUMENT,
+          "kry_chebyshev_create: ratio = %g; it must be above 1", p->ratio);
+    TRY(create("kry_chebyshev_create", A, &M, out));
+done:
+    return st;
 }
 
 kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
-                                         .check = chebyshev_check, .create = chebyshev_create };
+                                         .create = chebyshev_create };
     return kry_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
 }

@@ -9,12 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool kry_has_rows(const kry_op *A)
-{
-    A = kry_op_own(A);
-    return kry_matrix_of(A) || kry_stencil_of(A);
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
@@ -53,8 +47,7 @@ kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R)
     kry_status st = KRY_OK;
 
     *R = (kry_sparse){ 0 };
-    TRY(kry_op_check_square(who, A));
-    CHECK(kry_has_rows(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_matrix_of(kry_op_own(A)) || kry_stencil_of(kry_op_own(A)), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);

@@ -21,7 +21,7 @@ enum kind {
     IP,
     NEUMANN,
     SSOR_AI,
-    BLOCK_IC,
+    BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
     BLOCK_ILU,
     ILU0
 };
@@ -38,9 +38,6 @@ static const kry_word preconds[] = {
     { "block-ilu", KRY_WORD_WHOLE, "block-ilu[:ROWS]", "incomplete LU factors of blocks" },
     { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
 };
-
-/* Whether it keeps its numbers in single or as halves, if asked. */
-static bool stores(enum kind kind) { return kind >= BLOCK_IC; }
 
 /* number: what stands behind the colon, for a choice its place from 1; 0: there is no colon. */
 static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_store storage,
@@ -101,11 +98,10 @@ static kry_status read_storage(const char *name, enum kind kind, kry_store *stor
 
     CHECK(found >= 0, KRY_ERR_PARSE,
           "kry_precond_create: '%s': behind @ stand single, half or given", name);
-    CHECK(
-        !found || stores(kind), KRY_ERR_UNSUPPORTED,
-        "kry_precond_create: '%s': block-ic, block-ilu and ilu0 keep their numbers in single or as "
-        "halves, '%s' does not",
-        name, preconds[kind].name);
+    CHECK(!found || kind >= BLOCK_IC, KRY_ERR_UNSUPPORTED,
+          "kry_precond_create: '%s': block-ic, block-ilu and ilu0 keep their numbers in single or "
+          "as halves, '%s' does not",
+          name, preconds[kind].name);
     *storage = (kry_store)found;
 done:
     return st;
