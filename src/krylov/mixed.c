@@ -7,7 +7,7 @@
  *   classical  the same from a new start each time
  *   flexible   conjugate gradients in double (Polak, Ribiere), preconditioned by a few iterations in
  *              single
- *   double     none of it
+ *   double     everything in double
  *
  * All of them are rounds of method.c. Reliable and classical refinement are a method whose cycles
  * are corrections by the solver in single; the others are pcg.c in double. A scheme that stalls is

@@ -67,7 +67,7 @@ struct kry_mixed {
     kry_subdomains subdomains; /* on a part of a team; owned */
     kry_scheme fitting;        /* what a solve begins with where single can hold the matrix */
     double drop;               /* a cycle of refinement ends at this share of its first residual */
-    char refused[160];         /* why single cannot; "": it can */
+    char refused[160];         /* why single cannot hold the matrix; "": it can */
     double setup_seconds;
     struct {
         kry_scheme scheme;   /* under way */

@@ -1,8 +1,8 @@
 /*
  * mixed_outer.c - x and its residual in double, on the device of A. Kernels: cl/mixed.cl.
  *
- * An x is given up for the next one only when that one's residual is known to be sane: two buffers
- * take turns, and what a solver in single diverged to is forgotten.
+ * There are two buffers for x: the next x replaces the one before only once its residual is known to be
+ * finite, so that a solver in single that diverges leaves x as it was.
  *
  * Words of 8 bytes moved when a residual is replaced, the matrix aside: 2.5 (x), 3 (b - A x), 1
  * (its norm), 1.5 (rounding it); another 3 where the matrix in single is scaled by a diagonal.
@@ -225,7 +225,7 @@ done:
     return st;
 }
 
-/* The guess is kept, and nobody has measured it. */
+/* No solver has improved on the guess: compute its residual for the result. */
 static kry_status measure_guess(kry_outer *O, kry_result *res)
 {
     kry_status st = KRY_OK;
@@ -238,8 +238,8 @@ done:
     return st;
 }
 
-/* A solver in double goes on from x; what it comes to is taken if it is no worse. If not, its result
- * tells of the x that stays. */
+/* Continue from x with a solver in double. Its x is kept only if its true residual is no larger; else the
+ * result reports the residual of the x that stays. */
 static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *terms, kry_result *res)
 {
     kry_status st = KRY_OK;

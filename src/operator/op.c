@@ -198,8 +198,8 @@ done:
     return st;
 }
 
-kry_status kry_op_apply_by(kry_run *run, void *self, double alpha, const kry_vec *x, double beta,
-                           kry_vec *y)
+kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
+                           double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
     kry_vec *product = NULL;

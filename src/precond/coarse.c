@@ -55,8 +55,8 @@ static void weigh(const kry_sparse *E, double *d)
     for (int64_t i = 0; i < E->rows; i++) d[i] = sum > 0 ? d[i] / sum : 1 / (double)E->rows;
 }
 
-/* Solve for the unknowns that are not pinned, and say by how much all k of a column, 0 for the
- * pinned one, lie too high. */
+/* Solve for the unknowns that are not pinned; the pinned one is 0. too_high: what to subtract from all k
+ * of a column so that d'c = 0. */
 static kry_status solve_columns(kry_coarse *s, double *x, int64_t columns, double *too_high)
 {
     kry_status st = KRY_OK;

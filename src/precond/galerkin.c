@@ -101,8 +101,8 @@ done:
     return st;
 }
 
-/* Entries of the rows' own labels. If the sum of a row is rounding, compared to its diagonal, or if
- * A maps constants to zero, the own entry is minus the sum of the others. */
+/* Add the entries of the rows' own labels. Where a row of A Z adds up to zero but for rounding (compared
+ * to A's diagonal), or A maps constants to zero, this entry becomes minus the sum of the others. */
 static kry_status add_own(probe *p)
 {
     kry_status st = KRY_OK;

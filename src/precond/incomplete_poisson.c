@@ -7,8 +7,9 @@
  *   Storage   none, or D^-1 (n numbers) if the diagonal is not one number
  *   Per use   2 words: reads r, writes z; also the faces and D^-1 if they vary
  * Stored matrices, and the options `unscaled` and `drop`: triangles.c.
- * The published M is K K', here `unscaled`. With D^-1 in between M does not depend on how A is scaled, which suits
- * coefficients with jumps.
+ *
+ * The published M is K K', here `unscaled`. With D^-1 in between M does not depend on how A is scaled,
+ * which suits coefficients with jumps.
  */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
