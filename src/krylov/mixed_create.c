@@ -83,21 +83,28 @@ static void set_scheme(kry_mixed *M)
     M->inner.most = o->inner ? o->inner : o->inner_rtol > 0 ? 0 : INNER;
 }
 
-/* subdomains: on a part of a team, where words ask for deflation; taken over even if it fails. */
-static kry_status create(const kry_op *A, const kry_options *o, kry_subdomains *subdomains,
-                         kry_op **solver)
+typedef struct given {
+    const kry_op *A; /* of all rows */
+    const kry_options *options;
+    const kry_subdomains
+        *subdomains; /* of all rows, where words ask a team for deflation; else NULL */
+} given;
+
+static kry_status create(const kry_op *A, const void *user, kry_op **solver)
 {
     kry_status st = KRY_OK;
+    const given *g = user;
     int64_t unknowns;
     kry_mixed *M = NULL;
+    kry_vec vectors; /* words have none */
     double start = kry_now();
 
-    *solver = NULL;
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->options = *o;
-    if (subdomains) {
-        M->subdomains = *subdomains, *subdomains = (kry_subdomains){ 0 };
+    M->options = *g->options;
+    if (g->subdomains) {
+        TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
+                                   &M->subdomains));
         M->options.subdomains = &M->subdomains;
     }
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
@@ -114,62 +121,30 @@ static kry_status create(const kry_op *A, const kry_options *o, kry_subdomains *
     M = NULL;
 done:
     kry_mixed_destroy(M);
-    if (subdomains) kry_subdomains_release(subdomains);
     return st;
 }
 
-/* ---- on a team: which sub-domains, all parts find together ------------------------------ */
-
-typedef struct part_args {
-    const kry_op *A;
-    const kry_options *options;
-    const kry_subdomains *subdomains; /* NULL: no deflation */
-} part_args;
-
-static kry_status create_part(const kry_op *A, const void *user, kry_op **solver)
+/* All parts of a team find the sub-domains together. */
+kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    const part_args *given = user;
-    int rank = kry_layout_rank(&A->dev->layout);
-    kry_subdomains mine;
-    kry_vec vectors; /* words have none */
-
-    if (given->subdomains)
-        TRY(kry_subdomains_of_part(given->subdomains, given->A, rank, &vectors, &mine));
-    TRY(create(A, given->options, given->subdomains ? &mine : NULL, solver));
-done:
-    return st;
-}
-
-static kry_status create_in_parts(const kry_op *A, const kry_options *o, kry_op **solver)
-{
-    kry_status st = KRY_OK;
+    const bool parts = kry_op_in_parts(A);
+    const bool deflates = parts && kry_options_deflate(o) && !kry_options_relax(o);
     kry_subdomains all = { 0 };
     kry_deflation_params deflation;
     char room[sizeof o->deflation];
 
-    CHECK(!o->make_precond && !o->make_deflation, KRY_ERR_UNSUPPORTED,
+    TRY(check(A, o));
+    CHECK(!parts || (!o->make_precond && !o->make_deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
-    bool deflates = kry_options_deflate(o) && !kry_options_relax(o);
     if (deflates) {
         TRY(kry_options_deflation(o, room, sizeof room, &deflation));
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
-    const part_args given = { A, o, deflates ? &all : NULL };
-    TRY(kry_op_make(A, create_part, &given, solver));
+    TRY(kry_op_make(A, create, &(given){ A, o, deflates ? &all : NULL }, solver));
 done:
     kry_subdomains_release(&all);
-    return st;
-}
-
-kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
-{
-    kry_status st = KRY_OK;
-
-    TRY(check(A, o));
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, o, solver) : create(A, o, NULL, solver));
-done:
     return st;
 }
 
