@@ -6,26 +6,10 @@
 // GPUs store the blocks column by column over all rows, so that work-items side by side read side by
 // side; CPUs row by row. A work-item owns a row; the `rows` of a block share a line of x.
 
-// STORED is the type of entries, REAL unless told otherwise, HALVES: halves; then those of block k are
-// scale[k] times what is stored.
-
-#ifndef STORED
-#define STORED     REAL
-#define SCALE_OF(k) 1
-#else
-#define SCALE_OF(k) scale[k]
-#endif
-#ifdef HALVES
-#define ENTRY(p, i) ((REAL)vload_half(i, p))
-#else
-#define ENTRY(p, i) ((REAL)(p)[i])
-#endif
-
 // y := alpha M x + beta y; with beta == 0, y is not read. With `sums`, part[group] := the pair
 // (x.y, x.x).
 kernel void block_jacobi(long n, int rows, long by_row, long by_col,
-                         global const STORED *restrict inverse,
-                         global const REAL *restrict scale, ACC alpha,
+                         global const REAL *restrict inverse, ACC alpha,
                          global const REAL *restrict x, long x0, ACC beta, global REAL *restrict y,
                          long y0, int sums, global TOTAL *restrict part)
 {
@@ -36,11 +20,10 @@ kernel void block_jacobi(long n, int rows, long by_row, long by_col,
     FOR_EACH(i, n)
     {
         const int first = (int)i / rows * rows, count = min(rows, (int)n - first);
-        global const STORED *entry = inverse + i * by_row;
+        global const REAL *entry = inverse + i * by_row;
         global const REAL *piece = x + first;
         REAL sum = 0, x_i = x[i];
-        for (int j = 0; j < count; j++) sum += ENTRY(entry, j * by_col) * piece[j];
-        sum *= SCALE_OF(i / rows);
+        for (int j = 0; j < count; j++) sum += entry[j * by_col] * piece[j];
         REAL y_i = old == 0 ? by * sum : by * sum + old * y[i];
         y[i] = y_i;
         if (sums) {

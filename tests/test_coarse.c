@@ -194,15 +194,15 @@ static void check_dense(kry_type type, const kry_cholesky_engine *engine, const 
 {
     for (int packed = 0; packed < (packs(type) ? 2 : 1); packed++) {
         kry_coarse *s;
-        kry_coarse_info info;
+        kry_op_info info;
         int64_t blocks = (E->k + 63) / 64,
                 least = packed ? blocks * (blocks + 1) / 2 * 4096 : E->k * E->k;
         OK(create_with(device(), type, KRY_COARSE_DENSE,
                        packed ? KRY_COARSE_PACKED : KRY_COARSE_FULL, engine, E, &s));
         kry_coarse_describe(s, &info);
-        assert_string_equal(info.method, packed ? "dense packed" : "dense plain");
+        assert_string_equal(info.variant, packed ? "dense packed" : "dense plain");
         assert_true(info.bytes_stored >= (double)least * (double)kry_type_size(type));
-        assert_true(info.bytes_per_solve > (double)least * (double)kry_type_size(type));
+        assert_true(info.bytes_per_apply > (double)least * (double)kry_type_size(type));
         check_solve(type, s, E, packed ? "packed" : engine->name);
         kry_coarse_release(&s);
     }
@@ -213,12 +213,12 @@ static void check_matrix(kry_type type, const coarse_matrix *E)
 {
     for (size_t e = 0; e < COUNT(engines); e++) {
         kry_coarse *s;
-        kry_coarse_info info;
+        kry_op_info info;
         OK(create_with(device(), type, KRY_COARSE_CHOLESKY, KRY_COARSE_OWN, engines[e], E, &s));
         kry_coarse_describe(s, &info);
-        assert_string_equal(info.method, engines[e]->name);
+        assert_string_equal(info.variant, engines[e]->name);
         assert_true(E->k == 1 || info.bytes_stored > 0);
-        check_solve(type, s, E, info.method);
+        check_solve(type, s, E, info.variant);
         kry_coarse_release(&s);
         assert_null(s);
         check_dense(type, engines[e], E);
@@ -400,12 +400,12 @@ static void coarse_solve__singular_is_symmetric(void **state)
 static void coarse_create__auto(void **state)
 {
     kry_type type = type_of(state);
-    kry_coarse_info info;
+    kry_op_info info;
     kry_coarse *s;
     coarse_matrix E = blocks(40, 8, 2, false);
     OK(create_with(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &E, &s));
     kry_coarse_describe(s, &info);
-    assert_memory_equal(info.method, "dense", 5);
+    assert_memory_equal(info.variant, "dense", 5);
     kry_coarse_release(&s);
     coarse_release(&E);
 }
@@ -417,11 +417,11 @@ static void coarse_create__packs_large_ones(void **state)
     static const int64_t some[] = { 1700, 2600 };
     for (size_t i = 0; i < COUNT(some); i++) {
         coarse_matrix E = diagonal(some[i]);
-        kry_coarse_info info;
+        kry_op_info info;
         kry_coarse *s;
         OK(create_with(device(), type, KRY_COARSE_DENSE, KRY_COARSE_OWN, NULL, &E, &s));
         kry_coarse_describe(s, &info);
-        assert_string_equal(info.method, i && packs(type) ? "dense packed" : "dense plain");
+        assert_string_equal(info.variant, i && packs(type) ? "dense packed" : "dense plain");
         kry_coarse_release(&s);
         if (!packs(type)) {
             s = (kry_coarse *)&E;
@@ -441,7 +441,7 @@ static void coarse_create__too_large_for_dense(void **state)
     while (k * (k + 1) / 2 * (int64_t)kry_type_size(type) <= most) k *= 2; /* nor for a triangle */
     if (k > 1 << 20) SKIP("the device is too large");
     coarse_matrix E = diagonal(k);
-    kry_coarse_info info;
+    kry_op_info info;
     kry_coarse *s = (kry_coarse *)&E;
     char words[64];
     snprintf(words, sizeof words, "for %lld deflation vectors takes %.3f GB", (long long)k,
@@ -451,7 +451,7 @@ static void coarse_create__too_large_for_dense(void **state)
     assert_null(s);
     OK(create_with(device(), type, KRY_COARSE_AUTO, KRY_COARSE_OWN, NULL, &E, &s));
     kry_coarse_describe(s, &info);
-    assert_memory_equal(info.method, "cholesky", 8);
+    assert_memory_equal(info.variant, "cholesky", 8);
     double *w = random_array(type, k), *c = solved(type, s, w, k, 1);
     for (int64_t i = 0; i < k; i++) NEAR(c[i], w[i] / 2, eps_of(type), "number %lld", (long long)i);
     free(w), free(c);

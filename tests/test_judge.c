@@ -80,7 +80,7 @@ static void pick_precond(way *w, const system_of *s)
                                             "ip:unscaled,drop",
                                             "block-ilu@single",
                                             "chebyshev",
-                                            "block-jacobi:7@half",
+                                            "block-jacobi:7",
                                             "block-ic:5",
                                             "block-jacobi" };
     const char *word = pick(preconds, 10, COUNT(preconds));

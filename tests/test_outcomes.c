@@ -34,7 +34,6 @@ static const way symmetric_ways[] = {
     { "pcg", "jacobi", "none", "double", "hyb" },
     { "pcg", "jacobi", "none", "double", "coo" },
     { "pcg", "block-jacobi:4", "none", "double", "csr" },
-    { "pcg", "block-jacobi:4@single", "none", "double", "csr" },
     { "pcg", "chebyshev:4", "none", "double", "csr" },
     { "pcg", "neumann:2", "none", "double", "csr" },
     { "pcg", "ssor-ai:1", "none", "double", "csr" },

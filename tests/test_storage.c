@@ -1,6 +1,6 @@
 /* test_storage.c - preconditioners that keep their numbers in single or as halves. */
 #include "as_matrix.h"
-#include "precond/storage.h"
+#include "precond/block_ic.h"
 
 static void half__every_number(void **state)
 {
@@ -51,82 +51,6 @@ static void check_spd(const kry_op *M, const char *why)
     OK(kry_op_probe(M, 3, &probe));
     if (!probe.symmetric || !probe.positive)
         fail_msg("%s: asymmetry %g, %d not positive", why, probe.asymmetry, probe.not_positive);
-}
-
-/* Each entry is that of the inverse, rounded by itself. */
-static void block_jacobi__rounds_each_entry(void **state)
-{
-    enum { N = 41 };
-    static const int sizes[] = { 1, 3, 8, 32 };
-    kry_type type = type_of(state);
-    matrix A = random_spd(type, N);
-    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
-    for (size_t s = 0; s < 2 * COUNT(sizes); s++) {
-        const int rows = sizes[s / 2];
-        const kry_store storage = s % 2 ? KRY_STORE_HALF : KRY_STORE_SINGLE;
-        kry_op *given = NULL, *M = NULL;
-        OK(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.rows = rows), &given));
-        OK(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.rows = rows, .storage = storage), &M));
-        double *exact = columns_of(given), *got = columns_of(M);
-        double step = storage == KRY_STORE_HALF ? 1.0 / 2048 : FLT_EPSILON / 2;
-        for (int first = 0; first < N; first += rows) {
-            double most = 0, scale;
-            int last = first + rows < N ? first + rows : N;
-            for (int j = first; j < last; j++)
-                for (int i = first; i < last; i++) most = fmax(most, fabs(exact[j * N + i]));
-            scale = 2 * kry_storage_scale(storage, type, most);
-            for (int j = first; j < last; j++)
-                for (int i = first; i < last; i++) {
-                    double e = exact[j * N + i];
-                    double want = scale * kry_storage_round(storage, type, e / scale);
-                    if (type == KRY_F64)
-                        assert_true(got[j * N + i] == want);
-                    else /* what is rounded is in double, and not that of single */
-                        NEAR(got[j * N + i], e, (step + FLT_EPSILON) * fabs(e) + 1e-7 * most,
-                             "entry");
-                }
-        }
-        check_spd(M, "block-jacobi");
-        check_dots(M, "block-jacobi");
-        free(exact), free(got);
-        kry_op_release(&given), kry_op_release(&M);
-    }
-    kry_op_release(&csr);
-    matrix_release(&A);
-}
-
-/* Blocks so close to singular that rounding alone would make their inverses indefinite. */
-static void block_jacobi__stays_positive(void **state)
-{
-    enum { N = 64, ROWS = 8 };
-    kry_type type = type_of(state);
-    const double close = type == KRY_F32 ? 1e-4 : 1e-9;
-    int64_t ptr[N + 1];
-    int32_t col[N * ROWS];
-    double val[N * ROWS], worst = 1;
-    for (int i = 0; i < N; i++) {
-        ptr[i + 1] = (i + 1) * ROWS, ptr[0] = 0;
-        for (int j = 0; j < ROWS; j++) {
-            col[i * ROWS + j] = i / ROWS * ROWS + j;
-            val[i * ROWS + j] =
-                to_type(type, cos(0.3 * (i % ROWS - j)) + (i % ROWS == j ? close : 0));
-        }
-    }
-    matrix A = { .rows = N, .cols = N, .nnz = N * ROWS, .row_ptr = ptr, .col = col, .val = val };
-    kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE)), *M = NULL;
-    OK(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.rows = ROWS, .storage = KRY_STORE_HALF), &M));
-    check_spd(M, "near singular");
-    double *got = columns_of(M);
-    for (int j = 0; j < N; j++) /* two columns of a block: what a determinant says */
-        for (int i = 0; i < N; i++) {
-            assert_true(got[j * N + i] == got[i * N + j]);
-            if (i / ROWS == j / ROWS && i != j)
-                worst =
-                    fmin(worst, got[i * N + i] * got[j * N + j] - got[j * N + i] * got[j * N + i]);
-        }
-    assert_true(worst > 0);
-    free(got);
-    kry_op_release(&M), kry_op_release(&csr);
 }
 
 /* Tridiagonal blocks, whose incomplete factors are the factors: L D L' with rounded numbers. */
@@ -221,7 +145,7 @@ static void block_factors__of_any_structure(void **state)
 /* Counts stay, within what rounding to eleven bits may do. */
 static void storage__costs_few_iterations(void **state)
 {
-    static const char *const words[] = { "block-jacobi:8", "block-ic", "block-ic:40" };
+    static const char *const words[] = { "block-ic", "block-ic:40" };
     kry_type type = type_of(state);
     for (int g = 0; g < 2; g++) { /* a Laplacian, and coefficients that vary: 5, 8 of grids.h */
         const grid *grid = &grids[g ? 8 : 5];
@@ -252,7 +176,7 @@ static void storage__costs_few_iterations(void **state)
 
 static void storage_update__follows(void **state)
 {
-    static const char *const words[] = { "block-jacobi:5@half", "block-ic:20@half" };
+    static const char *const words[] = { "block-ilu:5@half", "block-ic:20@half" };
     kry_type type = type_of(state);
     matrix A = random_spd(type, 203);
     for (size_t w = 0; w < COUNT(words); w++) {
@@ -284,11 +208,6 @@ static void storage__range(void **state)
     kry_op *csr = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
     REFUSES(kry_precond_create(csr, "block-ic:4@half", &M), KRY_ERR_UNSUPPORTED, "too far apart");
     assert_null(M);
-    REFUSES(kry_precond_create(csr, "block-jacobi:4@half", &M), KRY_ERR_UNSUPPORTED,
-            "rows 0 to 3 of");
-    assert_null(M);
-    OK(kry_precond_create(csr, "block-jacobi:2@half", &M)); /* a power of two for each block */
-    kry_op_release(&M);
     OK(kry_precond_create(csr, "block-ic:4@single", &M));
     kry_op_release(&M);
     kry_op_release(&csr);
@@ -304,11 +223,10 @@ static void storage__refusals(void **state)
     REFUSES(kry_precond_create(csr, "block-ic@quarter", &M), KRY_ERR_PARSE, "single, half");
     REFUSES(kry_precond_create(csr, "block-ic@", &M), KRY_ERR_PARSE, "single, half");
     REFUSES(kry_precond_create(csr, "block-ic@half:4", &M), KRY_ERR_PARSE, "single, half");
+    REFUSES(kry_precond_create(csr, "block-jacobi@half", &M), KRY_ERR_UNSUPPORTED, "block-jacobi");
     REFUSES(kry_precond_create(csr, "none@half", &M), KRY_ERR_UNSUPPORTED, "none");
     REFUSES(kry_block_ic_create(csr, KRY_BLOCK_IC(.storage = (kry_store)3), &M), KRY_ERR_ARGUMENT,
             "storage 3 is unknown");
-    REFUSES(kry_block_jacobi_create(csr, KRY_BLOCK_JACOBI(.storage = (kry_store)3), &M),
-            KRY_ERR_ARGUMENT, "storage 3 is unknown");
     OK(kry_precond_create(csr, "jacobi@given", &M));
     kry_op_release(&M);
     kry_op_release(&csr);
@@ -319,8 +237,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half__every_number),
-        BOTH(block_jacobi__rounds_each_entry),
-        BOTH(block_jacobi__stays_positive),
         BOTH(block_ic__solves_with_rounded_factors),
         BOTH(block_factors__of_any_structure),
         BOTH(storage__costs_few_iterations),

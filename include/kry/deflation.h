@@ -41,9 +41,8 @@ typedef struct kry_deflation_params {
     int64_t stripes;         /* so many stripes of consecutive unknowns */
     int64_t graph;           /* so many parts of the matrix's graph, by METIS */
     int64_t block;           /* cells along each side of square or cubic blocks; grid operators */
-    bool
-        phase; /* split blocks by phases (kry_labels_levels of the coefficient); without blocks, the
-                   phases themselves; grid operators */
+    bool phase; /* split blocks by phases (kry_labels_levels of the coefficient), or without blocks
+                   take the phases themselves; grid operators */
     kry_deflation_variant variant;
     kry_deflation_az az;
     kry_coarse_method coarse;

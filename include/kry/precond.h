@@ -14,13 +14,13 @@
 extern "C" {
 #endif
 
-/* How block Jacobi and block factors store their numbers: rounded once, to the nearest. Arithmetic
- * with them has the type of the vectors. */
+/* How block factors store their numbers: rounded once, to the nearest. Arithmetic with them has the
+ * type of the vectors. */
 typedef enum kry_store {
     KRY_STORE_GIVEN,  /* as the numbers of A */
     KRY_STORE_SINGLE, /* 4 bytes */
-    KRY_STORE_HALF    /* 2 bytes, 11 bits; scaled by a power of two for each matrix or block, so
-                         that they use their range. Needs no cl_khr_fp16 */
+    KRY_STORE_HALF    /* 2 bytes, 11 bits; scaled by a power of two, so that they use their range.
+                         Needs no cl_khr_fp16 */
 } kry_store;
 
 /*
@@ -117,9 +117,6 @@ typedef struct kry_block_jacobi_params {
     size_t struct_size;
     int rows; /* of a block, 1 ... 32; default: from the pattern, if rows of equal pattern come in
                  groups (3 for elasticity in space), else 2 */
-    kry_store storage; /* of the inverse blocks; default KRY_STORE_GIVEN. A positive definite block
-                          that rounding would make indefinite gets a larger diagonal, by 2^-10 or as
-                          much as it takes */
 } kry_block_jacobi_params;
 #define KRY_BLOCK_JACOBI(...) \
     (&(kry_block_jacobi_params){ .struct_size = sizeof(kry_block_jacobi_params), __VA_ARGS__ })
@@ -215,8 +212,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
- * chebyshev[:DEGREE], block-ic[:ROWS], block-ilu[:ROWS], ilu0; none: *M is NULL. block-jacobi,
- * block-ic, block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
+ * chebyshev[:DEGREE], block-ic[:ROWS], block-ilu[:ROWS], ilu0; none: *M is NULL. block-ic,
+ * block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.
  */

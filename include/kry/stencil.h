@@ -1,7 +1,4 @@
-/*
- * stencil.h - grid operators that store no matrix: -div(k grad u) by five points in the plane and
- * seven in space.
- */
+/* stencil.h - grid operators that store no matrix: -div(k grad u) by five or, in space, seven points. */
 #ifndef KRY_STENCIL_H
 #define KRY_STENCIL_H
 
@@ -26,17 +23,16 @@ typedef struct kry_stencil_params {
     double spacing[3];        /* h > 0; default 1 */
     double diffusion[3];      /* factor of the second derivative along each axis, > 0; default 1 */
     kry_side low[3], high[3]; /* sides at the first and at the last unknowns of each axis */
-    const double
-        *coefficient; /* n numbers > 0 on the host, copied: k of each cell. The k of a face is the
-                                  harmonic mean of its two cells. NULL: k = 1 */
-    const double
-        *face[3]; /* NULL, or for each axis n numbers > 0 on the host, copied: k of the face
-                                  between cell i and its upper neighbour (the wrapped one if periodic; at
-                                  the last cells that of the high side, not read if Neumann). They replace
-                                  the harmonic means; low sides with given values still need
-                                  `coefficient` */
-    bool on_host; /* the operator, in double, stays there, on a host device beside the
-                                  one given, which may be without double: for kry_mixed_create */
+    /* n numbers > 0 on the host, copied: k of each cell. The k of a face is the harmonic mean of its two
+     * cells. NULL: k = 1 */
+    const double *coefficient;
+    /* NULL, or for each axis n numbers > 0 on the host, copied: k of the face between cell i and its upper
+     * neighbour (periodic: the wrapped one; at the last cells that of the high side, not read if Neumann).
+     * They replace the harmonic means; low sides with given values still need `coefficient` */
+    const double *face[3];
+    /* The operator, in double, stays on a host device beside the one given, which may be without double:
+     * for kry_mixed_create */
+    bool on_host;
 } kry_stencil_params;
 #define KRY_STENCIL(...) \
     (&(kry_stencil_params){ .struct_size = sizeof(kry_stencil_params), __VA_ARGS__ })

@@ -9,18 +9,17 @@
 
 /* Coefficients and faces, read back from the device. All NULL: each axis has one weight. */
 typedef struct faces {
-    void *cell, *axis[3], *below;
+    double *cell, *axis[3], *below;
     bool whole; /* rows of the whole grid, with the columns that are on other parts */
 } faces;
 
-static kry_status fetch(const kry_stencil *A, cl_mem buffer, int64_t count, void **host)
+static kry_status fetch(const kry_stencil *A, cl_mem buffer, int64_t count, double **numbers)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)count * kry_type_size(A->type);
 
     if (!buffer) return KRY_OK;
-    TRY(kry_alloc((size_t)count, kry_type_size(A->type), host));
-    TRY(kry_buffer_read(A->dev, buffer, 0, bytes, *host));
+    TRY(kry_alloc((size_t)count, sizeof **numbers, numbers));
+    TRY(kry_stencil_read(A, buffer, count, *numbers));
 done:
     return st;
 }
@@ -72,45 +71,41 @@ static int64_t beyond(const kry_stencil *A, int64_t i, bool high)
 /* A face of a cell. The row of cell i gets weight (x_i - x_cell), or with no cell weight (1 - ghost) x_i. */
 typedef struct face {
     double weight;
-    int64_t cell; /* -1: beyond a side, or on another part */
+    int64_t cell; /* -1: outside the grid, or on another part */
     bool shared;  /* that cell is on another part */
     int ghost;
 } face;
 
-/* Towards the lower or the higher neighbour of cell i along an axis with this stride. */
-static face face_of(const kry_stencil *A, const faces *f, int64_t i, int axis, int64_t stride,
-                    bool high)
+/* Between cell i and its lower or higher neighbour along an axis. */
+static face face_of(const kry_stencil *A, const faces *f, int64_t i, int axis, bool high)
 {
-    int64_t size = A->size[axis], at = i / stride % size, step = high ? stride : -stride;
-    kry_side side = high ? A->high[axis] : A->low[axis];
-    bool inside = high ? at < size - 1 : at > 0, wraps = kry_stencil_wraps(A, axis);
-    face g = { .weight = A->weight[axis], .cell = -1, .ghost = kry_ghost(side) };
+    int64_t cell = kry_stencil_neighbour(A, i, axis, high);
+    face g = { .weight = A->weight[axis],
+               .cell = cell < A->n ? cell : -1,
+               .shared = cell >= A->n,
+               .ghost = kry_ghost(high ? A->high[axis] : A->low[axis]) };
 
-    if (inside || wraps) g.cell = inside ? i + step : i - step * (size - 1);
-    g.shared = g.cell < 0 && axis == A->axes - 1 && (high ? A->slab.high : A->slab.low);
     if (f->axis[axis] && (high || g.cell >= 0))
-        g.weight = kry_number_at(A->type, f->axis[axis], high ? i : g.cell);
+        g.weight = f->axis[axis][high ? i : g.cell];
     else if (f->below && g.shared)
-        g.weight = kry_number_at(A->type, f->below, i);
+        g.weight = f->below[i];
     else if (f->cell)
-        g.weight *= kry_number_at(A->type, f->cell, i);
+        g.weight *= f->cell[i];
     return g;
 }
 
 static row make_row(const kry_stencil *A, const faces *f, int64_t i)
 {
     row r = { .count = 0 };
-    int64_t stride = 1, base = f->whole ? A->slab.first * A->slab.layer : 0;
+    int64_t base = f->whole ? A->slab.first * A->slab.layer : 0;
 
     add(&r, base + i, 0);
-    for (int a = 0; a < A->axes; stride *= A->size[a++]) {
-        for (int high = 0; high < 2; high++) {
-            const face g = face_of(A, f, i, a, stride, high);
-            if (g.cell == i) continue; /* its own neighbour */
-            add(&r, base + i, g.cell < 0 && !g.shared ? g.weight * (1 - g.ghost) : g.weight);
-            if (g.cell >= 0) add(&r, base + g.cell, -g.weight);
-            if (g.shared && f->whole) add(&r, beyond(A, base + i, high), -g.weight);
-        }
+    for (int side = 0; side < 2 * A->axes; side++) {
+        const face g = face_of(A, f, i, side / 2, side % 2);
+        if (g.cell == i) continue; /* its own neighbour */
+        add(&r, base + i, g.cell < 0 && !g.shared ? g.weight * (1 - g.ghost) : g.weight);
+        if (g.cell >= 0) add(&r, base + g.cell, -g.weight);
+        if (g.shared && f->whole) add(&r, beyond(A, base + i, side % 2), -g.weight);
     }
     return r;
 }
@@ -209,14 +204,11 @@ kry_status kry_stencil_apply_host(const kry_stencil_params *params, kry_type typ
     const kry_stencil *A = kry_stencil_of(op);
     TRY(fetch_faces(A, false, &f));
     for (int64_t i = 0; i < A->n; i++) {
-        int64_t stride = 1;
         y[i] = 0;
-        for (int a = 0; a < A->axes; stride *= A->size[a++]) {
-            for (int high = 0; high < 2; high++) {
-                const face g = face_of(A, &f, i, a, stride, high);
-                double weight = type == KRY_F32 ? (double)(float)g.weight : g.weight;
-                y[i] += weight * (x[i] - (g.cell < 0 ? g.ghost * x[i] : x[g.cell]));
-            }
+        for (int side = 0; side < 2 * A->axes; side++) {
+            const face g = face_of(A, &f, i, side / 2, side % 2);
+            double weight = type == KRY_F32 ? (double)(float)g.weight : g.weight;
+            y[i] += weight * (x[i] - (g.cell < 0 ? g.ghost * x[i] : x[g.cell]));
         }
     }
 done:

@@ -8,11 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool gives_values(kry_side side)
-{
-    return side == KRY_DIRICHLET || side == KRY_DIRICHLET_FACE;
-}
-
 kry_status kry_stencil_check_faces(const kry_stencil_params *p)
 {
     kry_status st = KRY_OK;
@@ -23,7 +18,7 @@ kry_status kry_stencil_check_faces(const kry_stencil_params *p)
         CHECK(!p->face[a] == !wanted, KRY_ERR_ARGUMENT,
               "kry_stencil_create: faces along %c are %s; faces are given for all %d axes or none",
               "xyz"[a], wanted ? "missing" : "given", axes);
-        CHECK(!wanted || p->coefficient || !gives_values(p->low[a]), KRY_ERR_ARGUMENT,
+        CHECK(!wanted || p->coefficient || !kry_gives_values(p->low[a]), KRY_ERR_ARGUMENT,
               "kry_stencil_create: the low side of %c has given values, which need coefficients "
               "beside the faces",
               "xyz"[a]);
@@ -38,26 +33,22 @@ done:
 static kry_status make_faces(kry_stencil *A)
 {
     kry_status st = KRY_OK;
-    const cl_mem *face = A->face;
+    kry_device *dev = A->dev;
+    const cl_mem *f = A->face;
     int64_t layers = A->slab.count + A->slab.high;
     kry_kernel *kernel;
-    kry_scalar weight[3];
+    kry_scalar w[3];
     cl_int size[3];
 
     for (int a = 0; a < 3; a++) {
-        weight[a] = kry_scalar_of(A->dev, A->weight[a]);
+        w[a] = kry_scalar_of(dev, A->weight[a]);
         size[a] = (cl_int)(a == A->axes - 1 ? layers : A->size[a]);
     }
-    const kry_arg args[] = { ARG(size[0]),
-                             ARG(size[1]),
-                             ARG(size[2]),
-                             ARG_ACC(A->dev, weight[0]),
-                             ARG_ACC(A->dev, weight[1]),
-                             ARG_ACC(A->dev, weight[2]),
-                             ARG(A->coefficient),
-                             ARG(face[0]),
-                             ARG(face[1]),
-                             ARG(face[A->axes == 3 ? 2 : 0]) };
+    const kry_arg args[] = { ARG(size[0]),        ARG(size[1]),
+                             ARG(size[2]),        ARG_ACC(dev, w[0]),
+                             ARG_ACC(dev, w[1]),  ARG_ACC(dev, w[2]),
+                             ARG(A->coefficient), ARG(f[0]),
+                             ARG(f[1]),           ARG(f[A->axes == 3 ? 2 : 0]) };
     TRY(kry_stencil_kernel(A, "stencil", kry_stencil_anywhere(A), "stencil_faces", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, A->slab.layer * layers), args,
                    COUNT(args)));
@@ -161,17 +152,18 @@ done:
     return st;
 }
 
+/* Numbers of the operator's type in a buffer, as a vector. */
+static kry_vec view(const kry_stencil *A, cl_mem buffer, int64_t n)
+{
+    return (kry_vec){ .dev = A->dev, .type = A->type, .n = n, .k = 1, .ld = n, .buffer = buffer };
+}
+
 kry_status kry_stencil_share_faces(kry_stencil *A)
 {
     kry_status st = KRY_OK;
     const kry_slab *s = &A->slab;
     size_t size = kry_type_size(A->type);
-    const kry_vec faces = { .dev = A->dev,
-                            .type = A->type,
-                            .n = A->n,
-                            .k = 1,
-                            .ld = A->n,
-                            .buffer = A->face[A->axes - 1] };
+    const kry_vec faces = view(A, A->face[A->axes - 1], A->n);
 
     if (!A->face[0] || !s->halo) return KRY_OK;
     TRY(kry_halo_begin(s->halo, &faces));
@@ -197,20 +189,26 @@ done:
     return st;
 }
 
+kry_status kry_stencil_read(const kry_stencil *A, cl_mem buffer, int64_t count, double *numbers)
+{
+    const kry_vec v = view(A, buffer, count);
+    return kry_vec_read_doubles(&v, numbers);
+}
+
 /* Copy an array in the other type, by way of the host. */
 static kry_status copy_numbers(kry_stencil *A, const char *what, const kry_stencil *from,
                                cl_mem source, int64_t count, double factor, cl_mem to)
 {
     kry_status st = KRY_OK;
-    size_t given_size = kry_type_size(from->type), size = kry_type_size(A->type);
-    void *given = NULL, *taken = NULL;
+    size_t size = kry_type_size(A->type);
+    double *given = NULL;
+    void *taken = NULL;
 
     if (!source) return KRY_OK;
-    TRY(kry_alloc((size_t)count, given_size, &given));
+    TRY(kry_alloc((size_t)count, sizeof *given, &given));
     TRY(kry_alloc((size_t)count, size, &taken));
-    TRY(kry_buffer_read(from->dev, source, 0, (size_t)count * given_size, given));
-    TRY(kry_numbers_convert("kry_op_convert", what, from->type, given, count, factor, A->type,
-                            taken));
+    TRY(kry_stencil_read(from, source, count, given));
+    TRY(kry_numbers_convert("kry_op_convert", what, KRY_F64, given, count, factor, A->type, taken));
     TRY(kry_buffer_write(A->dev, to, 0, (size_t)count * size, taken));
 done:
     free(taken);

@@ -26,20 +26,20 @@ static kry_status upload(const kry_stencil *A, int axis, const kry_side_values *
 {
     kry_status st = KRY_OK;
     int64_t count = A->n / A->size[axis], first = 0;
-    void *host = NULL;
+    double *values = NULL;
 
     if (axis < A->axes - 1) first = A->slab.first * (A->slab.layer / A->size[axis]);
-    TRY(kry_alloc((size_t)count, kry_type_size(A->type), &host));
+    TRY(kry_alloc((size_t)count, sizeof *values, &values));
     for (int64_t i = 0; i < count; i++) {
-        double g = given->array ? given->array[first + i] : given->constant;
-        CHECK(isfinite(g), KRY_ERR_ARGUMENT, "kry_stencil_boundary: value %lld of a side is %g",
-              (long long)(first + i), g);
-        kry_number_put(A->type, host, i, g);
+        values[i] = given->array ? given->array[first + i] : given->constant;
+        CHECK(isfinite(values[i]), KRY_ERR_ARGUMENT,
+              "kry_stencil_boundary: value %lld of a side is %g", (long long)(first + i),
+              values[i]);
     }
     TRY(kry_vec_create(A->dev, A->type, count, 1, vec));
-    TRY(kry_vec_write(*vec, host));
+    TRY(kry_vec_write_doubles(*vec, values));
 done:
-    free(host);
+    free(values);
     return st;
 }
 
@@ -74,21 +74,16 @@ done:
     return st;
 }
 
-typedef struct boundary {
-    const kry_side_values *low, *high;
-} boundary;
-
-/* Collective. */
+/* here->more: the values on the three low and on the three high sides. Collective. */
 static kry_status add_sides(const kry_call *here)
 {
     kry_status st = KRY_OK;
     kry_stencil *A = kry_stencil_of(here->A);
-    const boundary *s = here->more;
+    const kry_side_values *const *of = here->more;
     kry_vec *given[6] = { NULL };
 
     for (int f = 0; f < 2 * A->axes; f++) { /* all of them before b changes */
-        const kry_side_values *values = f % 2 ? &s->high[f / 2] : &s->low[f / 2];
-        if (has_side(A, f / 2, f % 2)) TRY(upload(A, f / 2, values, &given[f]));
+        if (has_side(A, f / 2, f % 2)) TRY(upload(A, f / 2, &of[f % 2][f / 2], &given[f]));
     }
     TRY(kry_layout_join(&A->dev->layout, KRY_OK));
     for (int f = 0; f < 2 * A->axes; f++)
@@ -111,7 +106,8 @@ kry_status kry_stencil_boundary(const kry_op *op, const kry_side_values low[3],
           (long long)b->k, (long long)op->shape.rows);
     CHECK(b->type == A->type && b->dev == op->dev, KRY_ERR_TYPE,
           "kry_stencil_boundary: b has another number type or device than the stencil");
-    TRY(kry_op_call(&(kry_call){ .A = op, .y = b, .more = &(boundary){ low, high } }, add_sides));
+    const kry_side_values *const both[] = { low, high };
+    TRY(kry_op_call(&(kry_call){ .A = op, .y = b, .more = (void *)both }, add_sides));
 done:
     return st;
 }

@@ -71,10 +71,10 @@ typedef struct kry_stencil {
     double spacing[3], diffusion[3];
     kry_side low[3], high[3]; /* of the whole grid */
     kry_slab slab;
-    cl_mem
-        coefficient; /* n numbers of `type`, and those of the layer above if it is on another part;
-                           NULL: constant, or only faces were given */
-    cl_mem face[3]; /* n numbers of `type` for each axis, and room for that layer; NULL: constant */
+    /* n numbers of `type`, and those of the layer above if it is on another part. NULL: constant, or
+     * only faces were given */
+    cl_mem coefficient;
+    cl_mem face[3];   /* as many for each axis, of which the layer above is room; NULL: constant */
     bool faces_given; /* by the caller; else made from coefficients */
     bool variable;    /* there are coefficients or faces */
     bool singular;    /* the whole grid maps constants to zero */
@@ -82,6 +82,11 @@ typedef struct kry_stencil {
     kry_sweep sweep[KRY_SWEEPS];
     struct kry_stencil_resident *resident; /* stencil_persistent.c; owned, NULL: not made */
 } kry_stencil;
+
+static inline bool kry_gives_values(kry_side side)
+{
+    return side == KRY_DIRICHLET || side == KRY_DIRICHLET_FACE;
+}
 
 /* x outside a side that is not periodic, in units of the x beside it. */
 static inline int kry_ghost(kry_side side)
@@ -102,6 +107,20 @@ static inline int64_t kry_stencil_size_of_all(const kry_stencil *A, int axis)
 static inline bool kry_stencil_wraps(const kry_stencil *A, int axis)
 {
     return A->low[axis] == KRY_PERIODIC && !(axis == A->axes - 1 && kry_stencil_is_slab(A));
+}
+
+/* Where the neighbour of cell i along an axis stands: its number here, or n more than its place in
+ * slab.numbers; -1: outside the grid. */
+static inline int64_t kry_stencil_neighbour(const kry_stencil *A, int64_t i, int axis, bool high)
+{
+    const kry_slab *s = &A->slab;
+    int64_t stride = axis == 0 ? 1 : axis == 1 ? A->size[0] : A->size[0] * A->size[1];
+    int64_t size = A->size[axis], at = i / stride % size, step = high ? stride : -stride;
+
+    if (high ? at < size - 1 : at > 0) return i + step;
+    if (kry_stencil_wraps(A, axis)) return i - step * (size - 1);
+    if (axis < A->axes - 1 || !(high ? s->high : s->low)) return -1;
+    return A->n + (high ? s->at_high + i - (A->n - s->layer) : s->at_low + i);
 }
 
 /* The argument `kappa` of kernels with faces, which they read at low sides with given values only. */
@@ -136,6 +155,8 @@ kry_status kry_stencil_create_faces(kry_stencil *A, const kry_stencil_params *pa
 kry_status kry_stencil_update_faces(kry_stencil *A, const double *numbers);
 void kry_stencil_release_numbers(kry_stencil *A);
 
+/* Read `count` numbers of a buffer of coefficients or faces. Waits. */
+kry_status kry_stencil_read(const kry_stencil *A, cl_mem buffer, int64_t count, double *numbers);
 /* Copy the coefficients and faces of another stencil of the same grid, times factor, but not face_below.
  * Waits. */
 kry_status kry_stencil_copy_faces(kry_stencil *A, const kry_stencil *from, double factor);

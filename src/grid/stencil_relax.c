@@ -19,29 +19,20 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
 
     TRY(kry_stencil_make_sweeps(A, KRY_SWEEP_RELAX, KRY_SWEEP_SCALE_ANYWHERE));
     if (!s) return KRY_OK;
-    kry_scalar c0 = kry_scalar_of(A->dev, s->c0), c1 = kry_scalar_of(A->dev, s->c1);
-    kry_scalar x_scale = kry_scalar_of(A->dev, s->x_scale != 0 ? s->x_scale : 1),
-               old_scale = kry_scalar_of(A->dev, s->old_scale != 0 ? s->old_scale : 1);
+    kry_device *dev = A->dev;
+    kry_scalar c0 = kry_scalar_of(dev, s->c0), c1 = kry_scalar_of(dev, s->c1);
+    kry_scalar by_x = kry_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1),
+               by_old = kry_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
     const cl_int has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
-    const kry_vec *old = or_else(has_old ? s->old : NULL, s->b), *x = or_else(s->x, s->b);
+    const kry_vec *b = s->b, *x = or_else(s->x, b), *old = or_else(has_old ? s->old : NULL, b);
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    const kry_arg rest[] = { ARG_ACC(A->dev, c1),
-                             ARG(s->b->buffer),
-                             ARG(s->b->first),
-                             ARG(y->buffer),
-                             ARG(y->first),
-                             ARG(sums),
-                             ARG(part),
-                             ARG_ACC(A->dev, c0),
-                             ARG_ACC(A->dev, x_scale),
-                             ARG(x->buffer),
-                             ARG(x->first),
-                             ARG(has_old),
-                             ARG_ACC(A->dev, old_scale),
-                             ARG(old->buffer),
-                             ARG(old->first) };
-    const bool anywhere = s->b->first % A->lanes || x->first % A->lanes || old->first % A->lanes ||
-                          y->first % A->lanes;
+    const kry_arg rest[] = {
+        ARG_ACC(dev, c1), ARG(b->buffer), ARG(b->first),        ARG(y->buffer),     ARG(y->first),
+        ARG(sums),        ARG(part),      ARG_ACC(dev, c0),     ARG_ACC(dev, by_x), ARG(x->buffer),
+        ARG(x->first),    ARG(has_old),   ARG_ACC(dev, by_old), ARG(old->buffer),   ARG(old->first)
+    };
+    const bool anywhere =
+        b->first % A->lanes || x->first % A->lanes || old->first % A->lanes || y->first % A->lanes;
     const kry_sweep *sweep = &A->sweep[(s->x ? KRY_SWEEP_RELAX : KRY_SWEEP_SCALE) + anywhere];
     if (s->x) {
         TRY(kry_stencil_exchange(A, sweep, s->x, NULL, rest, COUNT(rest), sum));
@@ -188,22 +179,15 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
 
     TRY(make_incomplete(A, entry > 0));
     if (!x) return KRY_OK;
-    kry_scalar alpha = kry_scalar_of(A->dev, how->alpha), beta = kry_scalar_of(A->dev, how->beta),
-               inverse = kry_scalar_of(A->dev, entry > 0 ? 1 / entry : 0);
+    kry_device *dev = A->dev;
+    kry_scalar a = kry_scalar_of(dev, how->alpha), b = kry_scalar_of(dev, how->beta),
+               by = kry_scalar_of(dev, entry > 0 ? 1 / entry : 0);
     const kry_vec *d = or_else(how->inverse, x);
     const cl_int sums = sum != NULL;
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    const kry_arg rest[] = { ARG_ACC(A->dev, alpha),
-                             ARG(x->buffer),
-                             ARG(x->first),
-                             ARG_ACC(A->dev, beta),
-                             ARG(y->buffer),
-                             ARG(y->first),
-                             ARG_ACC(A->dev, inverse),
-                             ARG(d->buffer),
-                             ARG(d->first),
-                             ARG(sums),
-                             ARG(part) };
+    const kry_arg rest[] = { ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),    ARG_ACC(dev, b),
+                             ARG(y->buffer),  ARG(y->first),  ARG_ACC(dev, by), ARG(d->buffer),
+                             ARG(d->first),   ARG(sums),      ARG(part) };
     const bool anywhere =
         x->first % A->lanes || y->first % A->lanes || (how->inverse && d->first % A->lanes);
     const kry_sweep *sweep = &A->sweep[KRY_SWEEP_INCOMPLETE + anywhere];

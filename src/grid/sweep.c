@@ -211,17 +211,12 @@ kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kr
     return kry_launch(A->dev, s->kernel, s->groups, args, n + count);
 }
 
-static kry_status begin_exchange(kry_halo *halo, const kry_vec *x, const kry_direction *d)
-{
-    if (!halo) return KRY_OK;
-    return x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d);
-}
-
 kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_vec *x,
                                 const kry_direction *d, const kry_arg *rest, size_t count,
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
+    kry_halo *halo = A->slab.halo;
 
     if (sum) sum->count = (cl_int)s->groups;
     if (!kry_stencil_is_slab(A)) return kry_stencil_launch(A, s, rest, count);
@@ -229,9 +224,9 @@ kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_ve
     kry_sweep outer = plan_outer(A, s);
     outer.sums_at = (cl_int)inner.groups;
     if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
-    TRY(begin_exchange(A->slab.halo, x, d));
+    if (halo) TRY(x ? kry_halo_begin(halo, x) : kry_halo_begin_direction(halo, d));
     TRY(kry_stencil_launch(A, &inner, rest, count));
-    if (A->slab.halo) TRY(kry_halo_end(A->slab.halo));
+    if (halo) TRY(kry_halo_end(halo));
     TRY(kry_stencil_launch(A, &outer, rest, count));
 done:
     return st;

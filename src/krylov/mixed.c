@@ -7,7 +7,7 @@
  *   classical  the same from a new start each time
  *   flexible   conjugate gradients in double (Polak, Ribiere), preconditioned by a few iterations in
  *              single
- *   double     none of it
+ *   double     everything in double
  *
  * All of them are rounds of method.c. Reliable and classical refinement are a method whose cycles
  * are corrections by the solver in single; the others are pcg.c in double. A scheme that stalls is
@@ -96,7 +96,7 @@ static int show(kry_mixed *M, const kry_iteration *at, int64_t iteration)
 
     it.iteration = iteration;
     it.seconds = kry_now() - M->now.start;
-    return M->monitor ? M->monitor(M->monitor_user, &it) : 0;
+    return M->options.monitor ? M->options.monitor(M->options.monitor_user, &it) : 0;
 }
 
 /* Called by the solver in single, and by those in double; a flexible method that gets nowhere for
@@ -116,7 +116,7 @@ int kry_mixed_outer_monitor(void *user, const kry_iteration *it)
         M->now.best = it->residual, M->now.best_step = it->iteration;
     bool there = it->residual <= it->target;
     M->now.stalled = !there && it->iteration - M->now.best_step > STALL_STEPS;
-    M->now.spent = !there && inner >= M->stop.max_iter;
+    M->now.spent = !there && inner >= M->options.stop.max_iter;
     return show(M, it, inner) || M->now.stalled || M->now.spent;
 }
 
@@ -163,7 +163,7 @@ static int64_t iterations_of(const kry_mixed *M) { return M->inner.iterations + 
 static kry_status run_scheme(kry_mixed *M, bool inner, kry_result *res)
 {
     kry_status st = KRY_OK;
-    int64_t left = M->stop.max_iter - iterations_of(M);
+    int64_t left = M->options.stop.max_iter - iterations_of(M);
     kry_terms terms = { .max_iter = left > 1 ? left : 1, .inner = inner };
 
     if (M->now.scheme == KRY_SCHEME_FLEXIBLE) return flexible(M, &terms, res);
@@ -182,7 +182,7 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *story)
                                        [KRY_SCHEME_CLASSICAL] = KRY_SCHEME_DOUBLE };
     kry_status st = kry_reason_status(res->reason);
 
-    if (M->asked != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE) return false;
+    if (M->options.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE) return false;
     if (st != KRY_STAGNATED && st != KRY_BREAKDOWN) return false;
     story->promotions++;
     snprintf(story->promoted_why, sizeof story->promoted_why, "%s: %.180s",
@@ -275,7 +275,7 @@ static kry_status update_inner(kry_mixed *M)
     if (I->system != M->converted) TRY(kry_op_update(I->system, NULL)); /* pinned */
     M->refused[0] = 0;
 done:
-    if (st != KRY_ERR_UNSUPPORTED || M->asked != KRY_SCHEME_AUTO) return st;
+    if (st != KRY_ERR_UNSUPPORTED || M->options.scheme != KRY_SCHEME_AUTO) return st;
     snprintf(M->refused, sizeof M->refused, "%s", kry_last_error());
     return KRY_OK;
 }

@@ -63,15 +63,11 @@ struct kry_mixed {
     kry_inner inner;
     kry_equilibrium e;
     kry_outer *outer;
-    kry_options options;       /* of the solver in single */
+    kry_options options;       /* of the solver in single, but for stop and monitor: of the whole */
     kry_subdomains subdomains; /* on a part of a team; owned */
-    kry_stop stop;
-    kry_monitor monitor;
-    void *monitor_user;
-    kry_scheme asked;   /* by the parameters */
-    kry_scheme fitting; /* what a solve begins with where single can hold the matrix */
-    double drop;        /* a cycle of refinement ends at this share of its first residual */
-    char refused[160];  /* why single cannot; "": it can */
+    kry_scheme fitting;        /* what a solve begins with where single can hold the matrix */
+    double drop;               /* a cycle of refinement ends at this share of its first residual */
+    char refused[160];         /* why single cannot hold the matrix; "": it can */
     double setup_seconds;
     struct {
         kry_scheme scheme;   /* under way */

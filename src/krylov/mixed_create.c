@@ -5,7 +5,7 @@
 
 enum { INNER = 25 }; /* iterations of a correction for the flexible scheme */
 
-static kry_status check(const kry_op *A, const kry_mixed_params *p)
+static kry_status check(const kry_op *A, const kry_options *o)
 {
     kry_status st = KRY_OK;
 
@@ -14,15 +14,15 @@ static kry_status check(const kry_op *A, const kry_mixed_params *p)
           "kry_mixed_create: '%s' is single, and so are its numbers; mixed precision wants them in "
           "double (for a device without double: on_host of KRY_MATRIX, KRY_STENCIL)",
           A->table->kind);
-    CHECK((unsigned)p->scheme <= KRY_SCHEME_DOUBLE, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: scheme = %d is none", (int)p->scheme);
-    CHECK((unsigned)p->equilibrate <= KRY_EQUILIBRATE_ON, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: equilibrate = %d is none", (int)p->equilibrate);
-    CHECK(p->inner >= 0, KRY_ERR_ARGUMENT, "kry_mixed_create: inner = %lld", (long long)p->inner);
-    CHECK(p->inner_rtol >= 0 && p->inner_rtol < 1, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: inner_rtol = %g is not in (0, 1)", p->inner_rtol);
-    CHECK(p->delta >= 0 && p->delta < 1, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: delta = %g is not in (0, 1)", p->delta);
+    CHECK((unsigned)o->scheme <= KRY_SCHEME_DOUBLE, KRY_ERR_ARGUMENT,
+          "kry_mixed_create: scheme = %d is none", (int)o->scheme);
+    CHECK((unsigned)o->equilibrate <= KRY_EQUILIBRATE_ON, KRY_ERR_ARGUMENT,
+          "kry_mixed_create: equilibrate = %d is none", (int)o->equilibrate);
+    CHECK(o->inner >= 0, KRY_ERR_ARGUMENT, "kry_mixed_create: inner = %lld", (long long)o->inner);
+    CHECK(o->inner_rtol >= 0 && o->inner_rtol < 1, KRY_ERR_ARGUMENT,
+          "kry_mixed_create: inner_rtol = %g is not in (0, 1)", o->inner_rtol);
+    CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
+          "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
 done:
     return st;
 }
@@ -46,7 +46,8 @@ static kry_status make_inner(kry_mixed *M)
     TRY(kry_equilibrium_find(M->A, o.equilibrate, scales_diagonally(M), &M->e));
     TRY(kry_op_make_copy("kry_mixed_create", M->A, KRY_F32, M->e.factor, M->e.scale,
                          &M->converted));
-    o.stop = (kry_stop){ .max_iter = M->stop.max_iter, .check_every = M->stop.check_every };
+    o.stop = (kry_stop){ .max_iter = M->options.stop.max_iter,
+                         .check_every = M->options.stop.check_every };
     o.monitor = NULL;
     TRY(kry_options_solver(M->converted, &o, &I->solver));
     TRY(kry_options_system(M->converted, &o, &I->system));
@@ -62,47 +63,53 @@ static kry_status make_inner_or_double(kry_mixed *M)
 {
     kry_status st = make_inner(M);
 
-    if (st != KRY_ERR_UNSUPPORTED || M->converted || M->asked != KRY_SCHEME_AUTO) return st;
+    if (st != KRY_ERR_UNSUPPORTED || M->converted || M->options.scheme != KRY_SCHEME_AUTO)
+        return st;
     snprintf(M->refused, sizeof M->refused, "%s", kry_last_error());
     return KRY_OK;
 }
 
-static void set_scheme(kry_mixed *M, const kry_mixed_params *p)
+static void set_scheme(kry_mixed *M)
 {
-    M->asked = p->scheme;
-    M->fitting = p->scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : p->scheme;
-    if (kry_options_relax(&M->options) && M->fitting == KRY_SCHEME_RELIABLE)
+    const kry_options *o = &M->options;
+
+    M->fitting = o->scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : o->scheme;
+    if (kry_options_relax(o) && M->fitting == KRY_SCHEME_RELIABLE)
         M->fitting = KRY_SCHEME_CLASSICAL;
-    double drop = M->fitting == KRY_SCHEME_RELIABLE ? p->delta : p->inner_rtol;
+    double drop = M->fitting == KRY_SCHEME_RELIABLE ? o->delta : o->inner_rtol;
     if (!(drop > 0)) drop = M->fitting == KRY_SCHEME_RELIABLE ? 0.1 : 1e-2;
     M->drop = drop;
-    M->inner.rtol = p->inner_rtol;
-    M->inner.most = p->inner ? p->inner : p->inner_rtol > 0 ? 0 : INNER;
-    M->options.equilibrate = p->equilibrate;
+    M->inner.rtol = o->inner_rtol;
+    M->inner.most = o->inner ? o->inner : o->inner_rtol > 0 ? 0 : INNER;
 }
 
-/* subdomains: on a part of a team, where words ask for deflation; taken over even if it fails. */
-static kry_status create(const kry_op *A, const kry_mixed_params *params, const kry_options *inner,
-                         kry_subdomains *subdomains, kry_op **solver)
+typedef struct given {
+    const kry_op *A; /* of all rows */
+    const kry_options *options;
+    const kry_subdomains
+        *subdomains; /* of all rows, where words ask a team for deflation; else NULL */
+} given;
+
+static kry_status create(const kry_op *A, const void *user, kry_op **solver)
 {
     kry_status st = KRY_OK;
+    const given *g = user;
     int64_t unknowns;
     kry_mixed *M = NULL;
+    kry_vec vectors; /* words have none */
     double start = kry_now();
 
-    *solver = NULL;
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->stop = params->stop;
-    M->monitor = params->monitor, M->monitor_user = params->monitor_user;
-    M->options = *inner;
-    if (subdomains) {
-        M->subdomains = *subdomains, *subdomains = (kry_subdomains){ 0 };
+    M->options = *g->options;
+    if (g->subdomains) {
+        TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
+                                   &M->subdomains));
         M->options.subdomains = &M->subdomains;
     }
     TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
-    TRY(kry_stop_check("kry_mixed_create", KRY_F64, unknowns, &M->stop));
-    set_scheme(M, params);
+    TRY(kry_stop_check("kry_mixed_create", KRY_F64, unknowns, &M->options.stop));
+    set_scheme(M);
     TRY(kry_options_system(A, &M->options, &M->system));
     if (M->fitting != KRY_SCHEME_DOUBLE) TRY(make_inner_or_double(M));
     TRY(kry_outer_create(M, &M->outer));
@@ -114,69 +121,30 @@ static kry_status create(const kry_op *A, const kry_mixed_params *params, const 
     M = NULL;
 done:
     kry_mixed_destroy(M);
-    if (subdomains) kry_subdomains_release(subdomains);
     return st;
 }
 
-/* ---- on a team: which sub-domains, all parts find together ------------------------------ */
-
-typedef struct part_args {
-    const kry_op *A;
-    const kry_mixed_params *params;
-    const kry_options *inner;
-    const kry_subdomains *subdomains; /* NULL: no deflation */
-} part_args;
-
-static kry_status create_part(const kry_op *A, const void *user, kry_op **solver)
+/* All parts of a team find the sub-domains together. */
+kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    const part_args *given = user;
-    int rank = kry_layout_rank(&A->dev->layout);
-    kry_subdomains mine;
-    kry_vec vectors; /* words have none */
-
-    if (given->subdomains)
-        TRY(kry_subdomains_of_part(given->subdomains, given->A, rank, &vectors, &mine));
-    TRY(create(A, given->params, given->inner, given->subdomains ? &mine : NULL, solver));
-done:
-    return st;
-}
-
-static kry_status create_in_parts(const kry_op *A, const kry_mixed_params *params,
-                                  const kry_options *inner, kry_op **solver)
-{
-    kry_status st = KRY_OK;
+    const bool parts = kry_op_in_parts(A);
+    const bool deflates = parts && kry_options_deflate(o) && !kry_options_relax(o);
     kry_subdomains all = { 0 };
     kry_deflation_params deflation;
-    char room[sizeof inner->deflation];
+    char room[sizeof o->deflation];
 
-    CHECK(!params->precond && !params->deflation, KRY_ERR_UNSUPPORTED,
+    TRY(check(A, o));
+    CHECK(!parts || (!o->make_precond && !o->make_deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
-    bool deflates = kry_options_deflate(inner) && !kry_options_relax(inner);
     if (deflates) {
-        TRY(kry_options_deflation(inner, room, sizeof room, &deflation));
+        TRY(kry_options_deflation(o, room, sizeof room, &deflation));
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
-    const part_args given = { A, params, inner, deflates ? &all : NULL };
-    TRY(kry_op_make(A, create_part, &given, solver));
+    TRY(kry_op_make(A, create, &(given){ A, o, deflates ? &all : NULL }, solver));
 done:
     kry_subdomains_release(&all);
-    return st;
-}
-
-static kry_status create_checked(const kry_op *A, const kry_mixed_params *params,
-                                 kry_options *inner, kry_op **solver)
-{
-    kry_status st = KRY_OK;
-
-    inner->make_precond = params->precond, inner->make_deflation = params->deflation;
-    inner->make_user = params->make_user;
-    inner->omega = params->omega;
-    TRY(check(A, params));
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, params, inner, solver)
-                           : create(A, params, inner, NULL, solver));
-done:
     return st;
 }
 
@@ -184,33 +152,20 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
 {
     static const kry_mixed_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
-    kry_options inner = { 0 };
+    const kry_mixed_params *p = params ? params : &defaults;
+    kry_options o = { 0 };
 
     *solver = NULL;
-    if (!params) params = &defaults;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
+    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
           "kry_mixed_create: params not made by KRY_MIXED");
-    TRY(kry_options_parse_inner(params->options ? params->options : "", &inner));
-    TRY(create_checked(A, params, &inner, solver));
+    TRY(kry_options_parse_inner(p->options ? p->options : "", &o));
+    o.scheme = p->scheme, o.equilibrate = p->equilibrate;
+    o.inner = p->inner, o.inner_rtol = p->inner_rtol, o.delta = p->delta;
+    o.make_precond = p->precond, o.make_deflation = p->deflation, o.make_user = p->make_user;
+    o.stop = p->stop, o.omega = p->omega;
+    o.monitor = p->monitor, o.monitor_user = p->monitor_user;
+    TRY(kry_options_mixed(A, &o, solver));
 done:
     return st;
-}
-
-/* ---- by option string ------------------------------------------------------------------- */
-
-kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **solver)
-{
-    kry_options inner = *o; /* what its method does not take, it refuses by itself */
-    const kry_mixed_params params = { .struct_size = sizeof params,
-                                      .scheme = o->scheme,
-                                      .inner = o->inner,
-                                      .inner_rtol = o->inner_rtol,
-                                      .delta = o->delta,
-                                      .equilibrate = o->equilibrate,
-                                      .stop = o->stop,
-                                      .monitor = o->monitor,
-                                      .monitor_user = o->monitor_user,
-                                      .omega = o->omega };
-    return create_checked(A, &params, &inner, solver);
 }

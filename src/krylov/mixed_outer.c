@@ -1,8 +1,8 @@
 /*
  * mixed_outer.c - x and its residual in double, on the device of A. Kernels: cl/mixed.cl.
  *
- * An x is given up for the next one only when that one's residual is known to be sane: two buffers
- * take turns, and what a solver in single diverged to is forgotten.
+ * There are two buffers for x: the next x replaces the one before only once its residual is known to be
+ * finite, so that a solver in single that diverges leaves x as it was.
  *
  * Words of 8 bytes moved when a residual is replaced, the matrix aside: 2.5 (x), 3 (b - A x), 1
  * (its norm), 1.5 (rounding it); another 3 where the matrix in single is scaled by a diagonal.
@@ -202,7 +202,7 @@ static kry_status make_flexible(kry_outer *O)
     if (!O->precond) TRY(kry_op_create(O->dev, &precond_table, O, &shape, &O->precond));
     TRY(kry_pcg_create(M->system,
                        KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
-                               .stop = M->stop, .monitor = kry_mixed_outer_monitor,
+                               .stop = M->options.stop, .monitor = kry_mixed_outer_monitor,
                                .monitor_user = O->M, .resident = KRY_RESIDENT_OFF),
                        &O->flexible));
 done:
@@ -218,15 +218,14 @@ static kry_status make_plain(kry_outer *O)
 
     if (O->plain) return KRY_OK;
     if (O->dev->beside)
-        o = (kry_options){ .precond = "jacobi", .null_space = O->M->options.null_space };
-    o.stop = O->M->stop;
+        o = (kry_options){ .precond = "jacobi", .null_space = o.null_space, .stop = o.stop };
     o.monitor = kry_mixed_outer_monitor, o.monitor_user = O->M;
     TRY(kry_options_solver(O->M->A, &o, &O->plain));
 done:
     return st;
 }
 
-/* The guess is kept, and nobody has measured it. */
+/* No solver has improved on the guess: compute its residual for the result. */
 static kry_status measure_guess(kry_outer *O, kry_result *res)
 {
     kry_status st = KRY_OK;
@@ -239,8 +238,8 @@ done:
     return st;
 }
 
-/* A solver in double goes on from x; what it comes to is taken if it is no worse. If not, its result
- * tells of the x that stays. */
+/* Continue from x with a solver in double. Its x is kept only if its true residual is no larger; else the
+ * result reports the residual of the x that stays. */
 static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *terms, kry_result *res)
 {
     kry_status st = KRY_OK;
@@ -342,13 +341,14 @@ static kry_status allocate(kry_outer *O)
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_widen", &O->widen));
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_narrow", &O->narrow));
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_norm", &O->measure));
-    TRY(kry_krylov_create(M->system,
-                          (kry_setup){ .method = &refine_method,
-                                       .stop = M->stop,
-                                       .monitor = M->monitor ? kry_mixed_inner_monitor : NULL,
-                                       .monitor_user = O->M,
-                                       .params = O },
-                          &O->refine));
+    TRY(kry_krylov_create(
+        M->system,
+        (kry_setup){ .method = &refine_method,
+                     .stop = M->options.stop,
+                     .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
+                     .monitor_user = O->M,
+                     .params = O },
+        &O->refine));
 done:
     return st;
 }

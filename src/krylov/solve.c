@@ -47,21 +47,6 @@ done:
     return st;
 }
 
-/* All of them or none: those of a team come part by part, of which one may fail. */
-static kry_status fetch(const kry_vec *v, double *host)
-{
-    kry_status st = KRY_OK;
-    void *numbers = NULL;
-
-    if (v->type == KRY_F64 && !v->part) return kry_vec_read(v, host);
-    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &numbers));
-    TRY(kry_vec_read(v, numbers));
-    for (int64_t i = 0; i < v->n; i++) host[i] = kry_number_at(v->type, numbers, i);
-done:
-    free(numbers);
-    return st;
-}
-
 kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_result *result)
 {
     kry_status st = KRY_OK, solved;
@@ -77,7 +62,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
     TRY(send("b", b, vb));
     TRY(send("x", x, vx));
     TRY(solved = kry_solve(solver, vb, vx, result));
-    TRY(fetch(vx, x));
+    TRY(kry_vec_read_doubles(vx, x));
     st = solved;
 done:
     kry_vec_release(&vx);

@@ -33,15 +33,13 @@ void kry_system_release(kry_system *s)
 static kry_status check_finite(const kry_vec *b)
 {
     kry_status st = KRY_OK;
-    void *host = NULL;
+    double *host = NULL;
 
-    TRY(kry_alloc((size_t)b->n, kry_type_size(b->type), &host));
-    TRY(kry_vec_read(b, host));
-    for (int64_t i = 0; i < b->n; i++) {
-        double v = kry_number_at(b->type, host, i);
-        CHECK(isfinite(v), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g",
-              (long long)kry_layout_row(b->layout, i), v);
-    }
+    TRY(kry_alloc((size_t)b->n, sizeof *host, &host));
+    TRY(kry_vec_read_doubles(b, host));
+    for (int64_t i = 0; i < b->n; i++)
+        CHECK(isfinite(host[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g",
+              (long long)kry_layout_row(b->layout, i), host[i]);
 done:
     free(host);
     return kry_layout_join(b->layout, st);

@@ -29,22 +29,18 @@ static kry_status take_null_space(const kry_op *A, kry_op *copy)
 {
     kry_status st = KRY_OK;
     const kry_vec *N = A->null_space;
-    void *given = NULL, *taken = NULL;
+    double *numbers = NULL;
     kry_vec *basis = NULL;
 
     if (!N || copy->null_space) return KRY_OK;
-    TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(N->type), &given));
-    TRY(kry_alloc((size_t)(N->n * N->k), kry_type_size(copy->shape.type), &taken));
-    TRY(kry_vec_read(N, given));
-    for (int64_t i = 0; i < N->n * N->k; i++)
-        kry_number_put(copy->shape.type, taken, i, kry_number_at(N->type, given, i));
+    TRY(kry_alloc((size_t)(N->n * N->k), sizeof *numbers, &numbers));
+    TRY(kry_vec_read_doubles(N, numbers));
     TRY(kry_vec_create(copy->dev, copy->shape.type, N->n, N->k, &basis));
-    TRY(kry_vec_write(basis, taken));
+    TRY(kry_vec_write_doubles(basis, numbers));
     copy->null_space = basis, basis = NULL;
 done:
     kry_vec_release(&basis);
-    free(taken);
-    free(given);
+    free(numbers);
     return st;
 }
 

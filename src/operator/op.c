@@ -198,6 +198,21 @@ done:
     return st;
 }
 
+kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
+                           double beta, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    kry_vec *product = NULL;
+
+    if (alpha == 1 && beta == 0) return run(self, x, y);
+    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &product));
+    TRY(run(self, x, product));
+    TRY(kry_vec_axpby(alpha, product, beta, y));
+done:
+    kry_vec_release(&product);
+    return st;
+}
+
 /* ---- fused steps, with their defaults --------------------------------------------------- */
 
 /* Reproducible sums go by chunks of rows, in passes of their own. */

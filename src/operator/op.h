@@ -69,6 +69,11 @@ static inline bool kry_op_loses_constants(const kry_op *op)
 {
     return (op->shape.traits & KRY_SINGULAR) && !op->null_space;
 }
+/* y := alpha op x + beta y by run(self, x, y), which does y := op x; if alpha is not 1 or beta not 0, by
+ * way of a vector that is made for it. */
+typedef kry_status kry_plain_apply(void *self, const kry_vec *x, kry_vec *y);
+kry_status kry_op_apply_by(kry_plain_apply *run, void *self, double alpha, const kry_vec *x,
+                           double beta, kry_vec *y);
 /* y := op x and sum := x.y */
 kry_status kry_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
 /* p := z + beta p, q := op p and sum := p.q */

@@ -6,11 +6,6 @@
  *
  * for the entries of A alone. At a pivot that is zero, or negative where A is symmetric, it starts
  * again with A + shift diag(A) and a larger shift: a large one makes rows diagonally dominant.
- *
- * Source   J. A. Meijerink, H. A. van der Vorst, An iterative solution method for linear systems of
- *          which the coefficient matrix is a symmetric M-matrix, Math. Comp. 31 (1977); the shift:
- *          T. A. Manteuffel, An incomplete factorization technique for positive definite linear
- *          systems, Math. Comp. 34 (1980).
  */
 #include "precond/block_ic.h"
 #include "precond/rows.h"

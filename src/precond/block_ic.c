@@ -3,10 +3,8 @@
  * for symmetric A, incomplete LU otherwise. The factors: block_factor.c; their solves:
  * block_solve.c.
  *
- * Storage     the factors; n numbers for y := alpha M x + beta y other than y := M x
+ * Storage     the factors
  * Per use     reads r and the factors, writes z
- * Source      R. Gupta, C. Vuik, C. W. J. Lemmens, Deflated preconditioned conjugate gradient on
- *             the GPU: blocks of two lines of a grid
  */
 #include "precond/block_ic.h"
 #include "grid/stencil.h"
@@ -22,7 +20,6 @@
 typedef struct block_ic {
     kry_op *A; /* retained */
     kry_block_solve solve;
-    kry_vec *product; /* M x where y is not simply M x */
     int64_t rows;
     bool symmetric;
     kry_store storage;
@@ -122,16 +119,14 @@ done:
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+static kry_status block_run(void *self, const kry_vec *r, kry_vec *z)
+{
+    return kry_block_solve_run(&((block_ic *)self)->solve, r, z);
+}
+
 static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    block_ic *M = self;
-    kry_status st = KRY_OK;
-
-    if (alpha == 1 && beta == 0) return kry_block_solve_run(&M->solve, x, y);
-    TRY(kry_block_solve_run(&M->solve, x, M->product));
-    TRY(kry_vec_axpby(alpha, M->product, beta, y));
-done:
-    return st;
+    return kry_op_apply_by(block_run, self, alpha, x, beta, y);
 }
 
 static kry_status block_update(void *self, const void *values)
@@ -158,7 +153,6 @@ static void block_destroy(void *self)
     block_ic *M = self;
     if (!M) return;
     kry_block_solve_release(&M->solve);
-    kry_vec_release(&M->product);
     kry_op_release(&M->A);
     free(M);
 }
@@ -171,9 +165,19 @@ static void block_destroy(void *self)
     }
 static const kry_op_table block_ic_table = TABLE("block-ic"), block_ilu_table = TABLE("block-ilu");
 
-static kry_status check(const char *who, const kry_op *A, const kry_block_ic_params *p)
+/* What the constructors are given; it begins as kry_construct wants it. */
+typedef struct given {
+    size_t struct_size;
+    const kry_block_ic_params *params;
+    bool symmetric;
+} given;
+
+static kry_status check(const kry_op *A, const void *user)
 {
     kry_status st = KRY_OK;
+    const given *g = user;
+    const kry_block_ic_params *p = g->params;
+    const char *who = name_of(g->symmetric);
 
     TRY(kry_storage_check(who, p->storage));
     CHECK(p->rows >= 0 && p->rows <= A->shape.rows, KRY_ERR_ARGUMENT,
@@ -186,54 +190,43 @@ done:
 }
 
 /* Blocks end where a part of a team ends. */
-static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_params *p,
-                         kry_op **out)
+static kry_status create(const kry_op *A, const void *user, kry_op **out)
 {
     kry_status st = KRY_OK;
+    const given *g = user;
+    const kry_block_ic_params *p = g->params;
     block_ic *M = NULL;
 
-    CHECK(kry_has_rows(A), KRY_ERR_UNSUPPORTED,
-          "%s: '%s' is neither a stored matrix nor a grid operator", name_of(symmetric),
-          A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->symmetric = symmetric;
+    M->symmetric = g->symmetric;
     M->rows = p->rows < A->shape.rows ? p->rows : A->shape.rows;
     M->shift = p->shift, M->storage = p->storage;
-    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->product));
     TRY(refactor(M));
     kry_op_shape shape = A->shape;
-    shape.traits = symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
-    TRY(kry_op_create(A->dev, symmetric ? &block_ic_table : &block_ilu_table, M, &shape, out));
+    shape.traits = g->symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
+    TRY(kry_op_create(A->dev, g->symmetric ? &block_ic_table : &block_ilu_table, M, &shape, out));
     M = NULL;
 done:
     block_destroy(M);
     return st;
 }
 
-static kry_status check_ic(const kry_op *A, const void *p) { return check(name_of(true), A, p); }
-static kry_status check_ilu(const kry_op *A, const void *p) { return check(name_of(false), A, p); }
-
-static kry_status create_ic(const kry_op *A, const void *p, kry_op **out)
+static kry_status construct(bool symmetric, const kry_op *A, const kry_block_ic_params *params,
+                            kry_op **out)
 {
-    return create(true, A, p, out);
-}
-
-static kry_status create_ilu(const kry_op *A, const void *p, kry_op **out)
-{
-    return create(false, A, p, out);
+    const kry_constructor how = { name_of(symmetric), "KRY_BLOCK_IC", sizeof *params,
+                                  .check = check, .create = create };
+    const kry_block_ic_params *p = params ? params : KRY_BLOCK_IC();
+    return kry_construct(&how, A, &(given){ p->struct_size, p, symmetric }, out);
 }
 
 kry_status kry_block_ic_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
 {
-    static const kry_constructor how = { "kry_block_ic_create", "KRY_BLOCK_IC", sizeof *params,
-                                         .check = check_ic, .create = create_ic };
-    return kry_construct(&how, A, params ? params : KRY_BLOCK_IC(), out);
+    return construct(true, A, params, out);
 }
 
 kry_status kry_block_ilu_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
 {
-    static const kry_constructor how = { "kry_block_ilu_create", "KRY_BLOCK_IC", sizeof *params,
-                                         .check = check_ilu, .create = create_ilu };
-    return kry_construct(&how, A, params ? params : KRY_BLOCK_IC(), out);
+    return construct(false, A, params, out);
 }

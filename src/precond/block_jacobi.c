@@ -1,16 +1,11 @@
 /*
  * block_jacobi.c - M := inverse of the diagonal blocks of `rows` consecutive rows each.
  *
- * Storage     rows n numbers, twice while new ones are made; in single or as halves, then with a
- *             power of two for each block
+ * Storage     rows n numbers, twice while new ones are made
  * Per use     rows + 2 words: reads the blocks and r, writes z; sums in the same pass
- * Positive    if A is: its diagonal blocks are, then
- * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), section 4.1.1
  */
 #include "operator/op_parts.h"
 #include "precond/rows.h"
-#include "precond/small_block.h"
-#include "precond/storage.h"
 #include <float.h>
 #include <kry/precond.h>
 #include <math.h>
@@ -18,23 +13,100 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = KRY_MOST_BLOCK, USUAL = 2 }; /* rows of a block */
+enum { MOST = 32, USUAL = 2 }; /* rows of a block */
 
 typedef struct block_jacobi {
     kry_op *A; /* retained */
     int rows;
     bool symmetric;
-    kry_store storage;
     cl_mem inverse; /* rows n numbers, see cl/block_jacobi.cl */
-    cl_mem scale;   /* of each block; a word where they are stored as given */
     kry_kernel *kernel;
     char variant[32];
 } block_jacobi;
 
-/* ---- blocks on the host ---------------------------------------------------------------------- */
+typedef struct block {
+    int size;
+    double a[MOST][MOST];
+} block;
+
+/* ---- the inverse of a block ------------------------------------------------------------------ */
+
+/* Scale by powers of two that bring the largest entry of each row, then of each column, near one:
+ * what is small afterwards is small by cancellation. false: a row or column is zero. */
+static bool equilibrate(block *B, double *by_row, double *by_col)
+{
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < B->size; i++) {
+            double most = 0, *by = side ? by_col : by_row;
+            int exponent;
+            for (int j = 0; j < B->size; j++)
+                most = fmax(most, fabs(side ? B->a[j][i] : B->a[i][j]));
+            if (!(most > 0)) return false;
+            frexp(most, &exponent);
+            by[i] = ldexp(1, -exponent);
+            for (int j = 0; j < B->size; j++) *(side ? &B->a[j][i] : &B->a[i][j]) *= by[i];
+        }
+    return true;
+}
+
+static void swap_rows(block *B, int i, int k)
+{
+    double row[MOST];
+    memcpy(row, B->a[i], sizeof row);
+    memcpy(B->a[i], B->a[k], sizeof row);
+    memcpy(B->a[k], row, sizeof row);
+}
+
+/* Gauss-Jordan elimination with the largest pivot of each column: I becomes the inverse of B. */
+static bool eliminate(block *B, block *I)
+{
+    int n = B->size;
+
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(B->a[i][k]) > fabs(B->a[best][k])) best = i;
+        if (!(fabs(B->a[best][k]) > 4 * n * DBL_EPSILON)) return false;
+        swap_rows(B, k, best), swap_rows(I, k, best);
+        double pivot = B->a[k][k];
+        for (int j = 0; j < n; j++) B->a[k][j] /= pivot, I->a[k][j] /= pivot;
+        for (int i = 0; i < n; i++) {
+            double by = B->a[i][k];
+            if (i == k || by == 0) continue;
+            for (int j = 0; j < n; j++)
+                B->a[i][j] -= by * B->a[k][j], I->a[i][j] -= by * I->a[k][j];
+        }
+    }
+    return true;
+}
+
+static void symmetrise(block *B)
+{
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < i; j++) B->a[i][j] = B->a[j][i] = (B->a[i][j] + B->a[j][i]) / 2;
+}
+
+/* B := its inverse; symmetric: that of its symmetric part, symmetric to the bit. false: it is
+ * singular. */
+static bool invert(block *B, bool symmetric)
+{
+    double by_row[MOST] = { 0 }, by_col[MOST] = { 0 };
+    block I = { .size = B->size };
+
+    if (symmetric) symmetrise(B);
+    if (!equilibrate(B, by_row, by_col)) return false;
+    for (int i = 0; i < B->size; i++) I.a[i][i] = 1;
+    if (!eliminate(B, &I)) return false;
+    for (int i = 0; i < B->size; i++)
+        for (int j = 0; j < B->size; j++) B->a[i][j] = by_col[i] * I.a[i][j] * by_row[j];
+    if (symmetric) symmetrise(B);
+    return true;
+}
+
+/* ---- blocks of the matrix ---------------------------------------------------------------------- */
 
 /* The block that begins at row `first`. */
-static void cut_out(const kry_sparse *R, int64_t first, int rows, kry_small_block *B)
+static void cut_out(const kry_sparse *R, int64_t first, int rows, block *B)
 {
     const double *val = R->val;
 
@@ -48,7 +120,7 @@ static void cut_out(const kry_sparse *R, int64_t first, int rows, kry_small_bloc
 
 static bool all_symmetric(const kry_sparse *R, int rows)
 {
-    kry_small_block B;
+    block B;
     for (int64_t first = 0; first < R->rows; first += rows) {
         cut_out(R, first, rows, &B);
         for (int i = 0; i < B.size; i++)
@@ -86,7 +158,7 @@ static int rows_by_pattern(const kry_sparse *R)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static bool fits(kry_type type, const kry_small_block *B)
+static bool fits(kry_type type, const block *B)
 {
     for (int i = 0; i < B->size; i++)
         for (int j = 0; j < B->size; j++)
@@ -94,69 +166,27 @@ static bool fits(kry_type type, const kry_small_block *B)
     return true;
 }
 
-/* rounded := B / scale as it is stored, with its diagonal raised by the factor 1 + lift. */
-static void round_entries(const block_jacobi *M, const kry_small_block *B, double scale,
-                          double lift, kry_small_block *rounded)
-{
-    rounded->size = B->size;
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < B->size; j++)
-            rounded->a[i][j] = kry_storage_round(M->storage, M->A->shape.type,
-                                                 B->a[i][j] / scale * (i == j ? 1 + lift : 1));
-}
-
-/* B := what is stored of it, and the scale. A positive definite block stays so: its diagonal is
- * raised until the rounded one is, too. false: the range of its diagonal is too large. */
-static bool round_block(const block_jacobi *M, kry_small_block *B, double *scale)
-{
-    const bool positive = M->symmetric && kry_small_block_is_positive(B);
-    double most = 0, lift = 0;
-    kry_small_block rounded;
-
-    for (int i = 0; i < B->size; i++)
-        for (int j = 0; j < B->size; j++) most = fmax(most, fabs(B->a[i][j]));
-    *scale = 2 * kry_storage_scale(M->storage, M->A->shape.type, most);
-    for (int i = 0; i < B->size; i++)
-        if (positive && !kry_storage_holds(M->storage, B->a[i][i] / *scale)) return false;
-    round_entries(M, B, *scale, lift, &rounded);
-    while (positive && !kry_small_block_is_positive(&rounded)) {
-        lift = lift > 0 ? 2 * lift : 1.0 / 1024;
-        if (lift > 1) return false;
-        round_entries(M, B, *scale, lift, &rounded);
-    }
-    *B = rounded;
-    return fits(M->A->shape.type, B);
-}
-
-static void put_block(const block_jacobi *M, const kry_small_block *B, int64_t first, void *host)
+static void put_block(const block_jacobi *M, const block *B, int64_t first, void *host)
 {
     bool by_rows = M->A->dev->info.cpu_kernels;
     for (int i = 0; i < B->size; i++)
         for (int j = 0; j < B->size; j++)
-            kry_storage_put(M->storage, M->A->shape.type, host,
-                            by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
-                            B->a[i][j]);
+            kry_number_put(M->A->shape.type, host,
+                           by_rows ? (first + i) * M->rows + j : j * M->A->shape.rows + first + i,
+                           B->a[i][j]);
 }
 
-static kry_status invert_all(const block_jacobi *M, const kry_sparse *R, void *host, void *scales)
+static kry_status invert_all(const block_jacobi *M, const kry_sparse *R, void *host)
 {
     kry_status st = KRY_OK;
-    kry_small_block B;
-    double scale = 1;
+    block B;
 
     for (int64_t first = 0; first < R->rows; first += M->rows) {
         cut_out(R, first, M->rows, &B);
-        CHECK(kry_small_block_invert(&B, M->symmetric) && fits(M->A->shape.type, &B),
-              KRY_ERR_SINGULAR,
+        CHECK(invert(&B, M->symmetric) && fits(M->A->shape.type, &B), KRY_ERR_SINGULAR,
               "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular",
               (long long)first, (long long)first + B.size - 1, M->A->table->kind);
-        CHECK(M->storage == KRY_STORE_GIVEN || round_block(M, &B, &scale), KRY_ERR_UNSUPPORTED,
-              "kry_block_jacobi_create: the inverse of the block of rows %lld to %lld of '%s' has "
-              "too large a range for storage '%s'",
-              (long long)first, (long long)first + B.size - 1, M->A->table->kind,
-              kry_storage_name(M->storage));
         put_block(M, &B, first, host);
-        kry_number_put(M->A->shape.type, scales, first / M->rows, scale);
     }
 done:
     return st;
@@ -168,26 +198,17 @@ static kry_status make_blocks(block_jacobi *M, const kry_sparse *R)
     kry_status st = KRY_OK;
     kry_device *dev = M->A->dev;
     size_t numbers = (size_t)R->rows * (size_t)M->rows, word = kry_type_size(M->A->shape.type);
-    size_t size = kry_storage_size(M->storage, M->A->shape.type);
-    size_t blocks = ((size_t)R->rows + (size_t)M->rows - 1) / (size_t)M->rows;
-    void *host = NULL, *scales = NULL;
-    cl_mem next = NULL, scale = NULL;
+    void *host = NULL;
+    cl_mem next = NULL;
 
     if (R->rows == 0) return KRY_OK;
-    TRY(kry_alloc(numbers, size, &host));
-    TRY(kry_alloc(blocks, word, &scales));
-    TRY(invert_all(M, R, host, scales));
-    if (M->storage == KRY_STORE_GIVEN) blocks = 1; /* not read */
-    TRY(kry_buffer_upload(dev, numbers * size, host, &next));
-    TRY(kry_buffer_upload(dev, blocks * word, scales, &scale));
+    TRY(kry_alloc(numbers, word, &host));
+    TRY(invert_all(M, R, host));
+    TRY(kry_buffer_upload(dev, numbers * word, host, &next));
     kry_buffer_release(dev, &M->inverse);
-    kry_buffer_release(dev, &M->scale);
-    M->inverse = next, next = NULL;
-    M->scale = scale, scale = NULL;
+    M->inverse = next;
 done:
-    kry_buffer_release(dev, &scale);
-    kry_buffer_release(dev, &next);
-    free(scales), free(host);
+    free(host);
     return st;
 }
 
@@ -204,10 +225,10 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
     const cl_mem part = sum ? sum->buffer : y->buffer;
     int64_t groups =
         sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
-    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),     ARG(by_col),
-                             ARG(M->inverse), ARG(M->scale),   ARG_ACC(dev, a), ARG(x->buffer),
-                             ARG(x->first),   ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),
-                             ARG(sums),       ARG(part) };
+    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),    ARG(by_col),
+                             ARG(M->inverse), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
+                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),  ARG(sums),
+                             ARG(part) };
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
     if (y->n == 0) return KRY_OK;
@@ -243,11 +264,9 @@ static void block_jacobi_describe(void *self, kry_op_info *info)
 {
     const block_jacobi *M = self;
     const double n = (double)M->A->shape.rows, word = (double)kry_type_size(M->A->shape.type);
-    const double given = M->storage == KRY_STORE_GIVEN ? 0 : n / M->rows * word;
 
     info->variant = M->variant;
-    info->bytes_stored =
-        M->rows * n * (double)kry_storage_size(M->storage, M->A->shape.type) + given;
+    info->bytes_stored = M->rows * n * word;
     info->bytes_per_apply = info->bytes_stored + 2 * n * word;
 }
 
@@ -256,7 +275,6 @@ static void block_jacobi_destroy(void *self)
     block_jacobi *M = self;
     if (!M) return;
     kry_buffer_release(M->A->dev, &M->inverse);
-    kry_buffer_release(M->A->dev, &M->scale);
     kry_op_release(&M->A);
     free(M);
 }
@@ -271,19 +289,6 @@ static const kry_op_table block_jacobi_table = {
     .apply_dots = block_jacobi_apply_dots,
 };
 
-static kry_status check(const kry_op *A, const void *params)
-{
-    kry_status st = KRY_OK;
-    const kry_block_jacobi_params *p = params;
-
-    (void)A;
-    CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
-          "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
-    TRY(kry_storage_check("kry_block_jacobi_create", p->storage));
-done:
-    return st;
-}
-
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
     kry_status st = KRY_OK;
@@ -291,18 +296,15 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     block_jacobi *M = NULL;
     kry_sparse R = { 0 };
 
+    CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
+          "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->rows = p->rows ? p->rows : rows_by_pattern(&R);
     M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
-    /* single of single is as given */
-    M->storage =
-        p->storage == KRY_STORE_SINGLE && A->shape.type == KRY_F32 ? KRY_STORE_GIVEN : p->storage;
-    snprintf(M->variant, sizeof M->variant, "blocks of %d%s%s", M->rows, p->storage ? " " : "",
-             p->storage ? kry_storage_name(p->storage) : "");
-    TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type,
-                       kry_storage_defines(M->storage, A->shape.type), "block_jacobi", &M->kernel));
+    snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);
+    TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));
     TRY(make_blocks(M, &R));
     kry_op_shape shape = A->shape;
     shape.traits = (A->shape.traits & KRY_POSITIVE) | (M->symmetric ? KRY_SYMMETRIC : 0);
@@ -318,6 +320,6 @@ kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_param
                                    kry_op **out)
 {
     static const kry_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
-                                         sizeof *params, .check = check, .create = create };
+                                         sizeof *params, .create = create };
     return kry_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
 }

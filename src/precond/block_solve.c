@@ -144,56 +144,57 @@ done:
     return st;
 }
 
+/* L, U and D^-1 */
+static kry_status pack_all_rows(kry_block_solve *s, kry_block_factor *f)
+{
+    kry_status st = KRY_OK;
+
+    if (f->symmetric) TRY(kry_sparse_transpose(&f->lower, &f->upper));
+    TRY(pack_rows(s, &f->lower, &s->lower));
+    TRY(pack_rows(s, &f->upper, &s->upper));
+    TRY(pack_inverse(s, f));
+done:
+    return st;
+}
+
 static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {
-    int size = kry_group_size(s->dev);
+    kry_device *dev = s->dev;
+    const kry_padded_rows *l = &s->lower, *u = &s->upper;
+    int size = kry_group_size(dev);
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles;
     cl_long n = s->n;
-    kry_scalar scale = kry_scalar_of(s->dev, s->scale);
-    kry_arg args[] = { ARG(n),
-                       ARG(rows),
-                       ARG(bundles),
-                       ARG(s->lower.begin),
-                       ARG(s->lower.col),
-                       ARG(s->lower.val),
-                       ARG(s->upper.begin),
-                       ARG(s->upper.col),
-                       ARG(s->upper.val),
-                       ARG(s->inverse),
-                       ARG_ACC(s->dev, scale),
-                       ARG(s->scratch),
-                       ARG(r->buffer),
-                       ARG(r->first),
-                       ARG(z->buffer),
-                       ARG(z->first) };
+    kry_scalar by = kry_scalar_of(dev, s->scale);
+    kry_arg args[] = { ARG(n),         ARG(rows),       ARG(bundles),     ARG(l->begin),
+                       ARG(l->col),    ARG(l->val),     ARG(u->begin),    ARG(u->col),
+                       ARG(u->val),    ARG(s->inverse), ARG_ACC(dev, by), ARG(s->scratch),
+                       ARG(r->buffer), ARG(r->first),   ARG(z->buffer),   ARG(z->first) };
 
     if (size > s->stride) size = s->stride;
-    return kry_launch_size(s->dev, s->kernel,
-                           s->dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size,
-                           size, args, COUNT(args));
+    return kry_launch_size(dev, s->kernel,
+                           dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size, size,
+                           args, COUNT(args));
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
+kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
 {
     kry_status st = KRY_OK;
-    const double word = (double)kry_type_size(s->type);
+    const kry_op_shape *shape = &f->A->shape;
+    const double word = (double)kry_type_size(shape->type);
 
-    s->rows = f->rows;
+    *s = (kry_block_solve){ .dev = f->A->dev,
+                            .type = shape->type,
+                            .storage = f->storage,
+                            .n = shape->rows,
+                            .rows = f->rows };
     TRY(check_range(s, f));
     if (s->n == 0) goto done;
     if (!kry_block_diagonals_plan(s, f)) s->diagonals.count = -1, s->rows = f->rows;
     plan_bundles(s);
     s->nnz = s->n + kry_sparse_nnz(&f->lower) + (f->symmetric ? 0 : kry_sparse_nnz(&f->upper));
-    if (s->diagonals.count >= 0) {
-        TRY(kry_block_diagonals_pack(s, f));
-    } else {
-        if (f->symmetric) TRY(kry_sparse_transpose(&f->lower, &f->upper));
-        TRY(pack_rows(s, &f->lower, &s->lower));
-        TRY(pack_rows(s, &f->upper, &s->upper));
-        TRY(pack_inverse(s, f));
-    }
+    TRY(s->diagonals.count >= 0 ? kry_block_diagonals_pack(s, f) : pack_all_rows(s, f));
     s->bytes_moved = s->bytes_stored + 2 * (double)s->n * word;
     if (s->diagonals.count < 0 || s->dev->info.cpu_kernels) {
         size_t numbers = (size_t)(s->walkers * s->rows * s->stride);
@@ -202,17 +203,6 @@ static kry_status lay_out(kry_block_solve *s, kry_block_factor *f)
     }
     TRY(get_kernel(s));
 done:
-    return st;
-}
-
-kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
-{
-    const kry_op *A = f->A;
-
-    *s = (kry_block_solve){
-        .dev = A->dev, .type = A->shape.type, .storage = f->storage, .n = A->shape.rows
-    };
-    kry_status st = lay_out(s, f);
     if (st < 0) kry_block_solve_release(s);
     return st;
 }

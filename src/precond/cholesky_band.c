@@ -54,7 +54,7 @@ static void band_destroy(void *self)
     free(f);
 }
 
-/* Four sums, for a single one would wait for itself. */
+/* Four partial sums, so that an addition need not wait for the one before. */
 static double dot(const double *a, const double *b, int64_t n)
 {
     double s[4] = { 0 };

@@ -147,13 +147,13 @@ static kry_status make_room(factor *f, size_t columns)
 {
     kry_status st = KRY_OK;
     size_t n = (size_t)f->n, wide = f->L->is_super ? f->L->maxesize : 0;
+    cholmod_dense **room[] = { &f->x, &f->y, &f->work };
 
-    cholmod_ensure_dense(&f->x, n, columns, n, CHOLMOD_REAL, &f->common);
-    TRY(check(f, "cholmod_ensure_dense"));
-    cholmod_ensure_dense(&f->y, n, columns, n, CHOLMOD_REAL, &f->common);
-    TRY(check(f, "cholmod_ensure_dense"));
-    cholmod_ensure_dense(&f->work, wide, columns, wide, CHOLMOD_REAL, &f->common);
-    TRY(check(f, "cholmod_ensure_dense"));
+    for (size_t i = 0; i < COUNT(room); i++) {
+        size_t rows = room[i] == &f->work ? wide : n;
+        cholmod_ensure_dense(room[i], rows, columns, rows, CHOLMOD_REAL, &f->common);
+        TRY(check(f, "cholmod_ensure_dense"));
+    }
 done:
     return st;
 }

@@ -25,7 +25,7 @@ struct kry_coarse {
     const kry_cholesky_engine *engine;
     void *factor;  /* the engine's; NULL if n == 0 */
     double *x;     /* k: a solve on the host; room for more columns while the inverse is formed */
-    void *numbers; /* k of `type` */
+    void *numbers; /* k of `type`, on their way to the device */
     bool dense;
     kry_dense_inverse inverse; /* if dense */
 };
@@ -55,8 +55,8 @@ static void weigh(const kry_sparse *E, double *d)
     for (int64_t i = 0; i < E->rows; i++) d[i] = sum > 0 ? d[i] / sum : 1 / (double)E->rows;
 }
 
-/* Solve for the unknowns that are not pinned, and say by how much all k of a column, 0 for the
- * pinned one, lie too high. */
+/* Solve for the unknowns that are not pinned; the pinned one is 0. too_high: what to subtract from all k
+ * of a column so that d'c = 0. */
 static kry_status solve_columns(kry_coarse *s, double *x, int64_t columns, double *too_high)
 {
     kry_status st = KRY_OK;
@@ -80,8 +80,8 @@ static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
     for (int64_t i = 0; i < s->k && s->singular; i++) s->x[i] -= s->d[i] * sum;
     TRY(solve_columns(s, s->x, 1, &too_high));
     if (s->singular) s->x[s->n] = 0;
-    for (int64_t i = 0; i < s->k; i++) kry_number_put(s->type, s->numbers, i, s->x[i] - too_high);
-    TRY(kry_vec_write(c, s->numbers));
+    for (int64_t i = 0; i < s->k; i++) s->x[i] -= too_high;
+    TRY(kry_vec_write_doubles(c, s->x));
 done:
     return st;
 }
@@ -113,8 +113,7 @@ kry_status kry_coarse_solve(kry_coarse *s, const kry_vec *w, kry_vec *c)
 
     assert(w->n == s->k && c->n == s->k && w->type == s->type && !kry_vec_overlap(w, c));
     if (s->dense) return kry_dense_inverse_apply(&s->inverse, w, c);
-    TRY(kry_vec_read(w, s->numbers));
-    for (int64_t i = 0; i < s->k; i++) s->x[i] = kry_number_at(s->type, s->numbers, i);
+    TRY(kry_vec_read_doubles(w, s->x));
     TRY(solve_on_host(s, c));
 done:
     return st;
@@ -156,8 +155,6 @@ static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
     kry_coarse_method m = how->method;
     double most = (double)s->dev->info.max_alloc_bytes;
 
-    CHECK(m == KRY_COARSE_AUTO || m == KRY_COARSE_DENSE || m == KRY_COARSE_CHOLESKY,
-          KRY_ERR_ARGUMENT, "coarse solver: method %d is unknown", (int)m);
     if (m != KRY_COARSE_CHOLESKY) TRY(kry_dense_inverse_choose(&s->inverse, how->product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;
@@ -215,20 +212,19 @@ done:
     return st;
 }
 
-void kry_coarse_describe(const kry_coarse *s, kry_coarse_info *info)
+void kry_coarse_describe(const kry_coarse *s, kry_op_info *info)
 {
-    const bool packed = s->inverse.product == KRY_COARSE_PACKED;
-    double word = (double)kry_type_size(s->type), k = (double)s->k;
-    double factor = s->factor ? s->engine->bytes(s->factor) : 0;
+    double values = 2 * (double)s->k * (double)kry_type_size(s->type);
 
-    if (s->dense)
-        *info = (kry_coarse_info){ .method = packed ? "dense packed" : "dense plain",
-                                   .bytes_per_solve = kry_dense_inverse_moved(&s->inverse),
-                                   .bytes_stored = kry_dense_inverse_bytes(&s->inverse) };
-    else
-        *info = (kry_coarse_info){ .method = s->engine->name,
-                                   .bytes_per_solve = 2 * factor + 2 * k * word,
-                                   .bytes_stored = factor };
+    if (s->dense) {
+        info->variant = s->inverse.product == KRY_COARSE_PACKED ? "dense packed" : "dense plain";
+        info->bytes_stored = kry_dense_inverse_bytes(&s->inverse);
+        info->bytes_per_apply = kry_dense_inverse_moved(&s->inverse);
+    } else {
+        info->variant = s->engine->name;
+        info->bytes_stored = s->factor ? s->engine->bytes(s->factor) : 0;
+        info->bytes_per_apply = 2 * info->bytes_stored + values;
+    }
 }
 
 void kry_coarse_release(kry_coarse **coarse)

@@ -100,12 +100,9 @@ kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
  * are. */
 kry_status kry_coarse_solve_from(kry_coarse *coarse, const double *numbers, kry_vec *w, kry_vec *c);
 
-typedef struct kry_coarse_info {
-    const char *method;     /* "dense plain" or "packed", "cholesky cholmod" or "banded" */
-    double bytes_per_solve; /* least bytes moved, on the device or on the host */
-    double bytes_stored;    /* the inverse, or the factor */
-} kry_coarse_info;
-void kry_coarse_describe(const kry_coarse *coarse, kry_coarse_info *info);
+/* variant: "dense plain" or "packed", "cholesky cholmod" or "banded"; the bytes of the inverse or of the
+ * factor, and the least that a solve moves, on the device or on the host. */
+void kry_coarse_describe(const kry_coarse *coarse, kry_op_info *info);
 
 void kry_coarse_release(kry_coarse **coarse);
 

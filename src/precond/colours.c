@@ -60,25 +60,15 @@ void kry_couplings_release(kry_couplings *c)
     c->grid = NULL;
 }
 
-/* Neighbours on other parts are numbered behind the unknowns here, as they stand in the halo. */
 static int64_t grid_row(const kry_stencil *A, int64_t i, int32_t *cols)
 {
-    const kry_slab *s = &A->slab;
-    int64_t count = 0, stride = 1, left = i;
+    int64_t count = 0;
 
     cols[count++] = (int32_t)i;
-    for (int a = 0; a < A->axes; a++) {
-        int64_t size = A->size[a], at = left % size, around = (size - 1) * stride;
-        bool wraps = kry_stencil_wraps(A, a);
-        if (at > 0 || wraps) cols[count++] = (int32_t)(at > 0 ? i - stride : i + around);
-        if (at < size - 1 || wraps)
-            cols[count++] = (int32_t)(at < size - 1 ? i + stride : i - around);
-        stride *= size;
-        left /= size;
+    for (int f = 0; f < 2 * A->axes; f++) {
+        int64_t cell = kry_stencil_neighbour(A, i, f / 2, f % 2);
+        if (cell >= 0) cols[count++] = (int32_t)cell;
     }
-    if (s->low && i < s->layer) cols[count++] = (int32_t)(A->n + s->at_low + i);
-    if (s->high && i >= A->n - s->layer)
-        cols[count++] = (int32_t)(A->n + s->at_high + i - (A->n - s->layer));
     return count;
 }
 

@@ -1,10 +1,5 @@
-/*
- * deflation.c - Q = Z E^-1 Z' as an operator, and the steps that the second level of a
- * preconditioner is made of.
- *
- * Source  R. Gupta, C. Vuik, C. W. J. Lemmens, deflated preconditioned conjugate gradients on the
- *         GPU: algorithm 2. A Z in compact form is their "level 1", E^-1 by GEMV their "level 2".
- */
+/* deflation.c - Q = Z E^-1 Z' as an operator, and the steps that the second level of a preconditioner is
+ * made of. */
 #include "precond/deflation.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
@@ -36,8 +31,7 @@ static kry_status add_parts(kry_deflation *D)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_vec_read(D->w, D->mine));
-    for (int64_t i = 0; i < D->Z.k; i++) D->sum[i] = kry_number_at(D->Z.type, D->mine, i);
+    TRY(kry_vec_read_doubles(D->w, D->sum));
     TRY(kry_layout_combine(D->w->layout, KRY_ADD, D->sum, (size_t)D->Z.k));
 done:
     return st;
@@ -170,15 +164,12 @@ static void deflation_describe(void *self, kry_op_info *info)
 {
     kry_deflation *D = self;
     static const char *const variants[] = { "a-def2", "def1", "bnn" };
-    kry_coarse_info coarse;
 
-    kry_coarse_describe(D->coarse, &coarse);
+    kry_coarse_describe(D->coarse, info);
     snprintf(D->text, sizeof D->text, "%s, %lld vectors, az %s, coarse %s", variants[D->variant],
-             (long long)D->Z.k, D->az == KRY_AZ_STORED ? "stored" : "by products", coarse.method);
+             (long long)D->Z.k, D->az == KRY_AZ_STORED ? "stored" : "by products", info->variant);
     info->variant = D->text;
-    info->bytes_stored = coarse.bytes_stored;
-    info->bytes_per_apply = kry_subspace_restrict_bytes(&D->Z) + coarse.bytes_per_solve +
-                            kry_subspace_correct_bytes(&D->Z);
+    info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
     info->bytes_per_step = info->bytes_per_apply + az_bytes(D);
 }
@@ -188,7 +179,6 @@ static void deflation_destroy(void *self)
     kry_deflation *D = self;
     if (!D) return;
     free(D->sum);
-    free(D->mine);
     kry_vec_release(&D->t);
     kry_vec_release(&D->c);
     kry_vec_release(&D->w);
@@ -255,7 +245,6 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &D->t));
-    TRY(kry_alloc((size_t)D->Z.k, kry_type_size(shape.type), &D->mine));
     TRY(kry_alloc((size_t)D->Z.k, sizeof *D->sum, &D->sum));
     TRY(kry_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));

@@ -125,8 +125,7 @@ typedef struct kry_deflation {
     kry_op *AZ, *AZ_t;  /* n-by-k, where the variant multiplies by it, and k-by-n; NULL: products */
     kry_vec *AZ_dense;  /* of vectors, in place of both */
     kry_vec *w, *c;     /* k */
-    void *mine;         /* on a part of a team: w on the host, */
-    double *sum;        /* and the sum of all parts' */
+    double *sum;        /* k, on a part of a team: the sum of all parts' w */
     kry_vec *t;         /* n */
     char text[128];     /* for kry_op_describe */
 } kry_deflation;

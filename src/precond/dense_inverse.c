@@ -91,18 +91,6 @@ done:
     return st;
 }
 
-static kry_status get_packed_kernels(kry_dense_inverse *D)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
-    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_add", &D->add));
-    TRY(kry_kernel_check_size(D->dev, D->tiles, PACKED_GROUP));
-    TRY(kry_kernel_check_size(D->dev, D->add, PACKED_GROUP));
-done:
-    return st;
-}
-
 /* Each tile's two products, then the sums of what they leave in `part`. */
 static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c)
 {
@@ -145,8 +133,7 @@ double kry_dense_inverse_moved(const kry_dense_inverse *D)
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
-/* Half of the inverse is saved for a second launch, which takes 3 us on an H200; meanwhile that
- * reads 12 MB. */
+/* Packing halves the bytes and takes a second launch: 3 us on an H200, in which it reads 12 MB. */
 static bool worth_packing(const kry_dense_inverse *D)
 {
     enum { LEAST_BYTES = 24 << 20 }; /* of the full inverse: k = 2500 in single, 1770 in double */
@@ -165,7 +152,10 @@ static kry_status check_packing(kry_dense_inverse *D)
           "kry_coarse_create: a packed inverse takes kernels for GPUs, groups of %d and %lld bytes "
           "of local memory, which '%s' does not have",
           PACKED_GROUP, (long long)LOCAL_NUMBERS * (long long)kry_type_size(D->type), info->name);
-    TRY(get_packed_kernels(D));
+    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
+    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_add", &D->add));
+    TRY(kry_kernel_check_size(D->dev, D->tiles, PACKED_GROUP));
+    TRY(kry_kernel_check_size(D->dev, D->add, PACKED_GROUP));
 done:
     return st;
 }

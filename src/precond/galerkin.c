@@ -25,7 +25,7 @@ typedef struct probe {
     const kry_colours *colours;
     kry_couplings couplings;
     kry_vec *c, *v, *u;   /* indicator of a colour; Z c; A v */
-    void *host;           /* n numbers */
+    double *host;         /* as many numbers as the longest of them */
     double *own, *others; /* n each: entries of the row's own label, and the sum of the others */
     kry_entry_list found; /* of (AZ)' */
 } probe;
@@ -53,7 +53,7 @@ static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colou
     TRY(kry_vec_create(Z->dev, Z->type, Z->k, 1, &p->c));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &p->v));
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, 1, &p->u));
-    TRY(kry_alloc((size_t)longest, kry_type_size(Z->type), &p->host));
+    TRY(kry_alloc((size_t)longest, sizeof *p->host, &p->host));
     TRY(kry_alloc((size_t)Z->n, sizeof *p->own, &p->own));
     TRY(kry_alloc((size_t)Z->n, sizeof *p->others, &p->others));
 done:
@@ -80,14 +80,13 @@ static kry_status probe_colour(probe *p, int32_t colour)
     kry_status st = KRY_OK;
     kry_subspace *Z = p->Z;
 
-    for (int64_t s = 0; s < Z->k; s++)
-        kry_number_put(Z->type, p->host, s, p->colours->of_label[s] == colour);
-    TRY(kry_vec_write(p->c, p->host));
+    for (int64_t s = 0; s < Z->k; s++) p->host[s] = p->colours->of_label[s] == colour;
+    TRY(kry_vec_write_doubles(p->c, p->host));
     TRY(kry_subspace_prolong(Z, 1, p->c, 0, p->v));
     TRY(kry_op_apply(p->A, 1, p->v, 0, p->u));
-    TRY(kry_vec_read(p->u, p->host));
+    TRY(kry_vec_read_doubles(p->u, p->host));
     for (int64_t i = 0; i < Z->n; i++) {
-        double value = kry_number_at(Z->type, p->host, i);
+        double value = p->host[i];
         if (value == 0) continue;
         int32_t label = label_met(p, i, colour);
         if (label < 0) continue;
@@ -102,8 +101,8 @@ done:
     return st;
 }
 
-/* Entries of the rows' own labels. If the sum of a row is rounding, compared to its diagonal, or if
- * A maps constants to zero, the own entry is minus the sum of the others. */
+/* Add the entries of the rows' own labels. Where a row of A Z adds up to zero but for rounding (compared
+ * to A's diagonal), or A maps constants to zero, this entry becomes minus the sum of the others. */
 static kry_status add_own(probe *p)
 {
     kry_status st = KRY_OK;
@@ -114,10 +113,10 @@ static kry_status add_own(probe *p)
 
     if (diagonal) {
         TRY(kry_op_diagonal(p->A, p->u));
-        TRY(kry_vec_read(p->u, p->host));
+        TRY(kry_vec_read_doubles(p->u, p->host));
     }
     for (int64_t i = 0; i < Z->n; i++) {
-        double entry = diagonal ? fabs(kry_number_at(Z->type, p->host, i)) : 0;
+        double entry = diagonal ? fabs(p->host[i]) : 0;
         bool is_noise = fabs(p->own[i] + p->others[i]) <= noise * entry;
         double value = singular || is_noise ? -p->others[i] : p->own[i];
         if (value != 0) TRY(kry_entry_append(&p->found, Z->labels[i], i, value));
@@ -202,32 +201,28 @@ done:
     return st;
 }
 
-/* sum of v_i u_i in double, on the host */
-static double dot(kry_type type, const void *v, const void *u, int64_t n)
+static double dot(const double *v, const double *u, int64_t n)
 {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += kry_number_at(type, v, i) * kry_number_at(type, u, i);
+    for (int64_t i = 0; i < n; i++) sum += v[i] * u[i];
     return sum;
 }
 
 static kry_status multiply_vectors(const kry_op *A, kry_subspace *Z, kry_galerkin *G)
 {
     kry_status st = KRY_OK;
-    void *z = NULL, *az = NULL;
-    size_t column = (size_t)Z->n * kry_type_size(Z->type);
+    double *z = NULL, *az = NULL;
 
     TRY(create_full(Z->k, &G->E));
     double *E = G->E.val;
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &G->AZ));
     TRY(kry_op_apply(A, 1, Z->vectors, 0, G->AZ));
-    TRY(kry_alloc((size_t)(Z->n * Z->k), kry_type_size(Z->type), &z));
-    TRY(kry_alloc((size_t)(Z->n * Z->k), kry_type_size(Z->type), &az));
-    TRY(kry_vec_read(Z->vectors, z));
-    TRY(kry_vec_read(G->AZ, az));
+    TRY(kry_alloc((size_t)(Z->n * Z->k), sizeof *z, &z));
+    TRY(kry_alloc((size_t)(Z->n * Z->k), sizeof *az, &az));
+    TRY(kry_vec_read_doubles(Z->vectors, z));
+    TRY(kry_vec_read_doubles(G->AZ, az));
     for (int64_t s = 0; s < Z->k; s++)
-        for (int64_t t = 0; t < Z->k; t++)
-            E[s * Z->k + t] =
-                dot(Z->type, (char *)z + (size_t)t * column, (char *)az + (size_t)s * column, Z->n);
+        for (int64_t t = 0; t < Z->k; t++) E[s * Z->k + t] = dot(z + t * Z->n, az + s * Z->n, Z->n);
     TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, E, (size_t)(Z->k * Z->k)));
     make_symmetric(&G->E, false);
 done:
@@ -244,21 +239,17 @@ static kry_status lift(kry_subspace *Z, const kry_vec *v, double t, kry_sparse *
 {
     kry_status st = KRY_OK;
     kry_vec *w = NULL;
-    void *host = NULL;
     double *sum = NULL, *val = E->val;
 
     TRY(kry_vec_create(Z->dev, Z->type, Z->k, 1, &w));
-    TRY(kry_alloc((size_t)Z->k, kry_type_size(Z->type), &host));
     TRY(kry_alloc((size_t)Z->k, sizeof *sum, &sum));
     TRY(kry_subspace_restrict(Z, v, w));
-    TRY(kry_vec_read(w, host));
-    for (int64_t s = 0; s < E->rows; s++) sum[s] = kry_number_at(Z->type, host, s);
+    TRY(kry_vec_read_doubles(w, sum));
     TRY(kry_layout_combine(&Z->dev->layout, KRY_ADD, sum, (size_t)Z->k));
     for (int64_t s = 0; s < E->rows; s++)
         for (int64_t j = 0; j < E->rows; j++) val[s * E->rows + j] += t * sum[s] * sum[j];
 done:
     free(sum);
-    free(host);
     kry_vec_release(&w);
     return st;
 }

@@ -8,11 +8,8 @@
  *   Per use   2 words: reads r, writes z; also the faces and D^-1 if they vary
  * Stored matrices, and the options `unscaled` and `drop`: triangles.c.
  *
- * Positive    always, because D is; with `drop` not always
- * Source      M. Ament, G. Knittel, D. Weiskopf, W. Strasser, A parallel preconditioned conjugate
- *             gradient solver for the Poisson problem on a multi-GPU platform, PDP 2010. Theirs is
- *             K K', here `unscaled`. With D^-1 in between, M does not depend on the scaling of A,
- *             so that it suits coefficients with jumps.
+ * The published M is K K', here `unscaled`. With D^-1 in between M does not depend on how A is scaled,
+ * which suits coefficients with jumps.
  */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"

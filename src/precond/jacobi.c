@@ -30,19 +30,19 @@ static double jacobi_as_scalar(void *self)
 static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;
-    void *host = NULL;
+    double *numbers = NULL;
 
-    TRY(kry_alloc((size_t)d->n, kry_type_size(d->type), &host));
-    TRY(kry_vec_read(d, host));
+    TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
+    TRY(kry_vec_read_doubles(d, numbers));
     for (int64_t i = 0; i < d->n; i++) {
-        double v = kry_number_at(d->type, host, i);
+        double v = numbers[i];
         double inverse = d->type == KRY_F32 ? (double)(float)(1 / v) : 1 / v;
         CHECK(isfinite(v) && isfinite(inverse), KRY_ERR_SINGULAR,
               "kry_jacobi_create: the diagonal entry of row %lld is %g",
               (long long)kry_layout_row(&d->dev->layout, i), v);
     }
 done:
-    free(host);
+    free(numbers);
     return st;
 }
 

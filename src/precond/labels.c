@@ -275,14 +275,10 @@ done:
     return st;
 }
 
-static bool is_mtx(const char *at, const char *end)
-{
-    static const char word[] = "%%MatrixMarket";
-    return end - at >= (ptrdiff_t)sizeof word - 1 && !memcmp(at, word, sizeof word - 1);
-}
-
 static kry_status read_plain(const char *path, int64_t n, int32_t *labels, bool *mtx)
 {
+    static const char banner[] = { "%%MatrixMarket" };
+    const ptrdiff_t length = sizeof banner - 1;
     kry_status st = KRY_OK;
     mtx_source s = { .name = path };
     const char *at, *end;
@@ -292,7 +288,7 @@ static kry_status read_plain(const char *path, int64_t n, int32_t *labels, bool 
     for (;;) {
         TRY(kry_mtx_source_line(&s, &at, &end));
         if (!at) break;
-        *mtx = s.line == 1 && is_mtx(at, end);
+        *mtx = s.line == 1 && end - at >= length && !memcmp(at, banner, (size_t)length);
         if (*mtx) goto done;
         TRY(read_line(&s, at, end, n, labels, &got));
     }

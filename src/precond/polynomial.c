@@ -9,17 +9,12 @@
  *               the middle and half the length of the interval, sigma = theta / delta,
  *               rho_0 = 1 / sigma and rho_k = 1 / (2 sigma - rho_k-1)
  *
- * Storage     2 n numbers, and those of sweeps.h
+ * Storage     n numbers, and those of sweeps.h
  * Per use     degree products; words moved on grids: 2 for z_0, then 3 for each iterate, and for
  *             Chebyshev 1 more from z_2 on. If the diagonal of a grid is one number, z_0 is a
  *             multiple of r: it is not stored and costs nothing
- * Positive    Neumann: if 1 - (1 - omega s)^(degree + 1) > 0 for all eigenvalues s > 0 of D^-1 A:
- *             always for even degrees, for odd ones if omega s < 2.
- *             Chebyshev: if no eigenvalue of D^-1 A is above the interval
- * Source      P. F. Dubois, A. Greenbaum, G. H. Rodrigue, Approximating the inverse of a matrix for
- *             use in iterative algorithms on vector processors, Computing 22 (1979); Y. Saad,
- *             Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 12.1, and
- *             section 6.7.3 for the largest eigenvalue from conjugate gradients
+ * Source      precond.h; the largest eigenvalue from conjugate gradients: Y. Saad, Iterative methods for
+ *             sparse linear systems, 2nd ed. (2003), section 6.7.3
  */
 #include "grid/stencil.h"
 #include "operator/op.h"
@@ -32,7 +27,7 @@
 
 typedef struct polynomial {
     kry_relaxer sweep;
-    kry_vec *work, *product; /* every second iterate; M x where beta is not 0 */
+    kry_vec *work; /* every second iterate */
     int degree;
     double omega;          /* Neumann; 0: Chebyshev */
     double given;          /* the upper end of the interval if the caller gave it, else 0 */
@@ -110,16 +105,16 @@ done:
 static kry_status fill_random(kry_vec *v)
 {
     kry_status st = KRY_OK;
-    void *host = NULL;
+    double *numbers = NULL;
     int64_t first, all;
 
     TRY(kry_layout_rows(v->layout, v->n, &first, &all));
-    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
+    TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < v->n; i++)
-        kry_number_put(v->type, host, i, kry_random_unit(1, 0, (uint64_t)(first + i)) - 0.5);
-    TRY(kry_vec_write(v, host));
+        numbers[i] = kry_random_unit(1, 0, (uint64_t)(first + i)) - 0.5;
+    TRY(kry_vec_write_doubles(v, numbers));
 done:
-    free(host);
+    free(numbers);
     return st;
 }
 
@@ -168,8 +163,10 @@ static kry_vec *place(const polynomial *M, int k, kry_vec *z)
     return (M->degree - k) % 2 ? M->work : z;
 }
 
-static kry_status run(polynomial *M, const kry_vec *r, kry_vec *z, kry_sum *sum)
+/* sum NULL: none */
+static kry_status polynomial_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
+    polynomial *M = self;
     kry_status st = KRY_OK;
     const bool neumann = M->omega > 0;
     double low = M->highest / M->ratio, theta = (M->highest + low) / 2,
@@ -194,22 +191,15 @@ done:
     return st;
 }
 
+static kry_status polynomial_run(void *self, const kry_vec *r, kry_vec *z)
+{
+    return polynomial_apply_dots(self, r, z, NULL);
+}
+
 static kry_status polynomial_apply(void *self, double alpha, const kry_vec *x, double beta,
                                    kry_vec *y)
 {
-    polynomial *M = self;
-    kry_status st = KRY_OK;
-
-    if (alpha == 1 && beta == 0) return run(M, x, y, NULL);
-    TRY(run(M, x, M->product, NULL));
-    TRY(kry_vec_axpby(alpha, M->product, beta, y));
-done:
-    return st;
-}
-
-static kry_status polynomial_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
-{
-    return run(self, r, z, sum);
+    return kry_op_apply_by(polynomial_run, self, alpha, x, beta, y);
 }
 
 static kry_status polynomial_update(void *self, const void *values)
@@ -242,7 +232,6 @@ static void polynomial_destroy(void *self)
 {
     polynomial *M = self;
     if (!M) return;
-    kry_vec_release(&M->product);
     kry_vec_release(&M->work);
     kry_relaxer_release(&M->sweep);
     free(M);
@@ -269,7 +258,6 @@ static kry_status create(const char *who, const kry_op *A, const polynomial *giv
     if (kry_stencil_of(A)) M->entry = kry_stencil_diagonal_entry(kry_stencil_of(A));
     TRY(kry_relaxer_create(who, A, &M->sweep));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->work));
-    TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->product));
     if (M->omega > 0) {
         snprintf(M->variant, sizeof M->variant, "degree %d, omega %g", M->degree, M->omega);
         shape.traits &= KRY_SYMMETRIC | (M->degree % 2 ? 0 : KRY_POSITIVE);
@@ -293,63 +281,49 @@ static kry_status check_degree(const char *who, int degree)
     return kry_fail(KRY_ERR_ARGUMENT, "%s: degree = %d is not in 1 ... %d", who, degree, (int)MOST);
 }
 
-static kry_status neumann_check(const kry_op *A, const void *params)
+static kry_status neumann_create(const kry_op *A, const void *params, kry_op **out)
 {
     kry_status st = KRY_OK;
     const kry_neumann_params *p = params;
+    polynomial M = { .degree = p->degree ? p->degree : 2, .ratio = 1 };
 
-    (void)A;
     TRY(check_degree("kry_neumann_create", p->degree));
     CHECK(p->omega >= 0 && isfinite(p->omega), KRY_ERR_ARGUMENT,
           "kry_neumann_create: omega = %g; it must be positive", p->omega);
+    M.omega = p->omega > 0 ? p->omega : M.degree % 2 ? 0.9 : 1;
+    TRY(create("kry_neumann_create", A, &M, out));
 done:
     return st;
-}
-
-static kry_status neumann_create(const kry_op *A, const void *params, kry_op **out)
-{
-    const kry_neumann_params *p = params;
-    polynomial M = { .degree = p->degree ? p->degree : 2, .ratio = 1 };
-
-    M.omega = p->omega > 0 ? p->omega : M.degree % 2 ? 0.9 : 1;
-    return create("kry_neumann_create", A, &M, out);
 }
 
 kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
-                                         .check = neumann_check, .create = neumann_create };
+                                         .create = neumann_create };
     return kry_construct(&how, A, params ? params : KRY_NEUMANN(), out);
-}
-
-static kry_status chebyshev_check(const kry_op *A, const void *params)
-{
-    kry_status st = KRY_OK;
-    const kry_chebyshev_params *p = params;
-
-    (void)A;
-    TRY(check_degree("kry_chebyshev_create", p->degree));
-    CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: highest = %g; it must be positive", p->highest);
-    CHECK(p->ratio == 0 || (p->ratio > 1 && isfinite(p->ratio)), KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: ratio = %g; it must be above 1", p->ratio);
-done:
-    return st;
 }
 
 static kry_status chebyshev_create(const kry_op *A, const void *params, kry_op **out)
 {
+    kry_status st = KRY_OK;
     const kry_chebyshev_params *p = params;
     const polynomial M = { .degree = p->degree ? p->degree : 4,
                            .given = p->highest,
                            .ratio = p->ratio > 0 ? p->ratio : 60 };
 
-    return create("kry_chebyshev_create", A, &M, out);
+    TRY(check_degree("kry_chebyshev_create", p->degree));
+    CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
+          "kry_chebyshev_create: highest = %g; it must be positive", p->highest);
+    CHECK(p->ratio == 0 || (p->ratio > 1 && isfinite(p->ratio)), KRY_ERR_ARGUMENT,
+          "kry_chebyshev_create: ratio = %g; it must be above 1", p->ratio);
+    TRY(create("kry_chebyshev_create", A, &M, out));
+done:
+    return st;
 }
 
 kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
-                                         .check = chebyshev_check, .create = chebyshev_create };
+                                         .create = chebyshev_create };
     return kry_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
 }

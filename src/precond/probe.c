@@ -12,17 +12,16 @@ enum { RANDOM = 6, COSINES = 6, PAIRS = RANDOM + COSINES };
 
 /* which < 0: random numbers. Else a constant, long waves along the numbering, a wave of period four,
  * a wave of period two. */
-static kry_status fill(kry_vec *x, uint64_t seed, uint64_t stream, int which, void *host)
+static kry_status fill(kry_vec *x, uint64_t seed, uint64_t stream, int which, double *numbers)
 {
     const double pi = 3.14159265358979323846, n = (double)x->n;
     const double waves[COSINES] = { 0, 1, 2, 5, n / 2, n };
 
     for (int64_t i = 0; i < x->n; i++)
-        kry_number_put(x->type, host, i,
-                       which < 0              ? kry_random_unit(seed, stream, (uint64_t)i) - 0.5
-                       : which == COSINES - 1 ? 1 - 2.0 * (double)(i % 2)
-                                              : cos(pi * waves[which] * ((double)i + 0.5) / n));
-    return kry_vec_write(x, host);
+        numbers[i] = which < 0              ? kry_random_unit(seed, stream, (uint64_t)i) - 0.5
+                     : which == COSINES - 1 ? 1 - 2.0 * (double)(i % 2)
+                                            : cos(pi * waves[which] * ((double)i + 0.5) / n);
+    return kry_vec_write_doubles(x, numbers);
 }
 
 /* Take v'Mv / v'v into the result. */
@@ -60,14 +59,14 @@ kry_status kry_op_probe(const kry_op *M, uint64_t seed, kry_probe *probe)
 {
     kry_status st = KRY_OK;
     kry_vec *v[4] = { NULL };
-    void *host = NULL;
+    double *host = NULL;
 
     CHECK(M && probe, KRY_ERR_ARGUMENT, "kry_op_probe: NULL");
     TRY(kry_op_check_square("kry_op_probe", M));
     const kry_op_shape *shape = &M->shape;
     kry_probe found = { .least = INFINITY, .most = -INFINITY };
     found.rounding = 1000 * (shape->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
-    TRY(kry_alloc((size_t)shape->rows, kry_type_size(shape->type), &host));
+    TRY(kry_alloc((size_t)shape->rows, sizeof *host, &host));
     for (size_t i = 0; i < COUNT(v); i++)
         TRY(kry_vec_create(M->dev, shape->type, shape->rows, 1, &v[i]));
     for (int i = 0; i < PAIRS && shape->rows > 0; i++) {

@@ -9,27 +9,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool kry_has_rows(const kry_op *A)
-{
-    A = kry_op_own(A);
-    return kry_matrix_of(A) || kry_stencil_of(A);
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
 {
     kry_status st = KRY_OK;
+    const bool parts = kry_op_in_parts(A);
+    const kry_op *one = parts ? kry_pin_of(kry_op_on_part(A, 0)) : kry_op_own(A);
 
     *R = (kry_sparse){ 0 };
-    if (kry_op_in_parts(A)) {
-        bool grid = kry_stencil_of(kry_pin_of(kry_op_on_part(A, 0))) != NULL;
-        return grid ? kry_stencil_rows(A, R) : kry_matrix_parts_download(A, R);
-    }
-    A = kry_op_own(A);
-    if (kry_stencil_of(A)) return kry_stencil_rows(A, R);
-    CHECK(kry_matrix_of(A), KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", A->table->kind);
-    TRY(kry_matrix_download(kry_matrix_of(A), R));
+    if (kry_stencil_of(one)) return kry_stencil_rows(A, R);
+    if (parts) return kry_matrix_parts_download(A, R);
+    CHECK(kry_matrix_of(one), KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", one->table->kind);
+    TRY(kry_matrix_download(kry_matrix_of(one), R));
 done:
     return st;
 }
@@ -53,8 +45,7 @@ kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R)
     kry_status st = KRY_OK;
 
     *R = (kry_sparse){ 0 };
-    TRY(kry_op_check_square(who, A));
-    CHECK(kry_has_rows(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_matrix_of(kry_op_own(A)) || kry_stencil_of(kry_op_own(A)), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is neither a stored matrix nor a grid operator: it has no entries to read; "
           "take 'jacobi' or 'chebyshev'",
           who, A->table->kind);

@@ -7,19 +7,13 @@
 #include "operator/op.h"
 #include "sparse/sparse.h"
 
-/* Whether A has entries to read: a stored matrix, a grid operator; on a part of a team, those in
- * its own columns. */
-bool kry_has_rows(const kry_op *A);
 /* The entries of a stored matrix or a grid operator, in A's type, a wrapped matrix's in any order;
  * of an operator on a team those of all parts, which may be pinned. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kry_rows_download(const kry_op *A, kry_sparse *R);
-/*
- * The same in double, with columns ascending and no place twice. `who` names the constructor.
- * Waits.
- *
- * Returns  KRY_ERR_SHAPE if A is not square, KRY_ERR_UNSUPPORTED if it has no entries to read.
- */
+/* Those of a square A in double, with columns ascending and no place twice; on a part of a team, those in
+ * its own columns. `who` names the constructor. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R);
 
 /*

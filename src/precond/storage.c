@@ -1,5 +1,5 @@
-/* storage.c - storing the numbers of preconditioners as given, in single or in half precision. */
-#include "precond/storage.h"
+/* storage.c - storing the numbers of block factors as given, in single or in half precision. */
+#include "precond/block_ic.h"
 #include <float.h>
 #include <math.h>
 

@@ -17,21 +17,6 @@ static const kry_stencil *grid_of(const kry_op *A, int part)
     return kry_stencil_of(kry_pin_of(kry_op_piece(A, part)));
 }
 
-/* Coefficients of the cells of one part. */
-static kry_status read_coefficient(const kry_stencil *grid, double *field)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-    size_t n = (size_t)grid->n, bytes = n * kry_type_size(grid->type);
-
-    TRY(kry_alloc(n, kry_type_size(grid->type), &host));
-    TRY(kry_buffer_read(grid->dev, grid->coefficient, 0, bytes, host));
-    for (size_t i = 0; i < n; i++) field[i] = kry_number_at(grid->type, host, (int64_t)i);
-done:
-    free(host);
-    return st;
-}
-
 /* The phases of a grid's cells; NULL where its coefficient is one number. */
 static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
 {
@@ -45,8 +30,9 @@ static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
     TRY(kry_alloc(n, sizeof *field, &field));
     TRY(kry_alloc(n, sizeof **phase, phase));
     for (int r = 0; r < kry_op_parts(A); r++) {
-        TRY(read_coefficient(grid_of(A, r), field + first));
-        first += grid_of(A, r)->n;
+        const kry_stencil *grid = grid_of(A, r);
+        TRY(kry_stencil_read(grid, grid->coefficient, grid->n, field + first));
+        first += grid->n;
     }
     TRY(kry_labels_levels(A->shape.rows, field, 0, *phase, count));
 done:

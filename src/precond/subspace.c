@@ -58,8 +58,8 @@ done:
     return st;
 }
 
-/* Sub-domains of a usual size are a segment each; larger ones are cut, so that a few of them keep
- * the whole device busy. */
+/* Sub-domains of up to 256 pieces are one segment each. Larger ones are cut into several, so that a few
+ * sub-domains keep the whole device busy. */
 static int64_t pieces_per_segment(const pieces *p)
 {
     enum { LEAST = 256, ENOUGH = 2048 };

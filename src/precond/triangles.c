@@ -127,14 +127,10 @@ done:
 static kry_status make_inverse(const kry_op *A, const taken *t, kry_vec **inverse)
 {
     kry_status st = KRY_OK;
-    void *host = NULL;
 
-    TRY(kry_alloc((size_t)t->R.rows, kry_type_size(A->shape.type), &host));
-    for (int64_t i = 0; i < t->R.rows; i++) kry_number_put(A->shape.type, host, i, t->d[i]);
     TRY(kry_vec_create(A->dev, A->shape.type, t->R.rows, 1, inverse));
-    TRY(kry_vec_write(*inverse, host));
+    TRY(kry_vec_write_doubles(*inverse, t->d));
 done:
-    free(host);
     return st;
 }
 
@@ -306,37 +302,30 @@ done:
 
 /* ---- the SSOR-type approximate inverse --------------------------------------------------------- */
 
-static kry_status check(const kry_op *A, const void *params)
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
     enum { MOST = 1000 };
     kry_status st = KRY_OK;
-    const kry_ssor_ai_params *p = params;
-
-    (void)A;
-    CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
-          "kry_ssor_ai_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
-    CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
-          "kry_ssor_ai_create: omega = %g is not in (0, 2)", p->omega);
-done:
-    return st;
-}
-
-static kry_status create(const kry_op *A, const void *params, kry_op **out)
-{
     const kry_ssor_ai_params *p = params;
     const kry_triangles_form form = { .who = "kry_ssor_ai_create",
                                       .ssor_ai = true,
                                       .degree = p->degree ? p->degree : 1,
                                       .omega = p->omega > 0 ? p->omega : 1 };
 
+    CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
+          "kry_ssor_ai_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
+    CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
+          "kry_ssor_ai_create: omega = %g is not in (0, 2)", p->omega);
     if (kry_stencil_of(A) && form.degree == 1 && form.omega == 1) /* the same M, without a matrix */
         return kry_incomplete_poisson_create(A, NULL, out);
-    return kry_triangles_create(A, &form, out);
+    TRY(kry_triangles_create(A, &form, out));
+done:
+    return st;
 }
 
 kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
 {
     static const kry_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
-                                         .check = check, .create = create };
+                                         .create = create };
     return kry_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
 }

@@ -87,32 +87,15 @@ done:
     return st;
 }
 
-typedef kry_status run_fn(two_level *T, const kry_vec *x, kry_vec *y); /* y := M x */
-
-static kry_status apply_with(two_level *T, run_fn *run, double alpha, const kry_vec *x, double beta,
-                             kry_vec *y)
+static kry_status precond_run(void *self, const kry_vec *r, kry_vec *z)
 {
-    kry_status st = KRY_OK;
-    kry_vec *room = NULL;
-
-    if (alpha == 1 && beta == 0) return run(T, x, y);
-    TRY(kry_vec_create(y->dev, y->type, y->n, 1, &room));
-    TRY(run(T, x, room));
-    TRY(kry_vec_axpby(alpha, room, beta, y));
-done:
-    kry_vec_release(&room);
-    return st;
-}
-
-static kry_status precond_run(two_level *T, const kry_vec *r, kry_vec *z)
-{
-    return two_level_dots(T, r, z, T->sum);
+    return two_level_dots(self, r, z, ((two_level *)self)->sum);
 }
 
 static kry_status two_level_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
 {
-    return apply_with(self, precond_run, alpha, x, beta, y);
+    return kry_op_apply_by(precond_run, self, alpha, x, beta, y);
 }
 
 static void two_level_describe(void *self, kry_op_info *info)
@@ -171,8 +154,9 @@ kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
 
 /* ---- DEF1: P A ------------------------------------------------------------------------------- */
 
-static kry_status product_run(two_level *T, const kry_vec *x, kry_vec *q)
+static kry_status product_run(void *self, const kry_vec *x, kry_vec *q)
 {
+    const two_level *T = self;
     kry_status st = KRY_OK;
 
     TRY(T->D->A->table->apply(T->D->A->self, 1, x, 0, q));
@@ -184,7 +168,7 @@ done:
 
 static kry_status product_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return apply_with(self, product_run, alpha, x, beta, y);
+    return kry_op_apply_by(product_run, self, alpha, x, beta, y);
 }
 
 static kry_status product_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)

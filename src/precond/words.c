@@ -3,7 +3,6 @@
  * preconditioners behind an @ how their numbers are stored.
  */
 #include "operator/op.h"
-#include "precond/storage.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
 #include <limits.h>
@@ -21,7 +20,7 @@ enum kind {
     IP,
     NEUMANN,
     SSOR_AI,
-    BLOCK_IC,
+    BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
     BLOCK_ILU,
     ILU0
 };
@@ -39,9 +38,6 @@ static const kry_word preconds[] = {
     { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
 };
 
-/* Whether it keeps its numbers in single or as halves, if asked. */
-static bool stores(enum kind kind) { return kind == BLOCK_JACOBI || kind >= BLOCK_IC; }
-
 /* number: what stands behind the colon, for a choice its place from 1; 0: there is no colon. */
 static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_store storage,
                        kry_op **M)
@@ -52,8 +48,7 @@ static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_stor
     switch (kind) {
     case NONE: return KRY_OK;
     case JACOBI: return kry_jacobi_create(A, M);
-    case BLOCK_JACOBI:
-        return kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = whole, .storage = storage), M);
+    case BLOCK_JACOBI: return kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = whole), M);
     case CHEBYSHEV: return kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = whole), M);
     case IP:
         return kry_incomplete_poisson_create(
@@ -102,9 +97,9 @@ static kry_status read_storage(const char *name, enum kind kind, kry_store *stor
 
     CHECK(found >= 0, KRY_ERR_PARSE,
           "kry_precond_create: '%s': behind @ stand single, half or given", name);
-    CHECK(!found || stores(kind), KRY_ERR_UNSUPPORTED,
-          "kry_precond_create: '%s': block-jacobi, block-ic, block-ilu and ilu0 keep their numbers "
-          "in single or as halves, '%s' does not",
+    CHECK(!found || kind >= BLOCK_IC, KRY_ERR_UNSUPPORTED,
+          "kry_precond_create: '%s': block-ic, block-ilu and ilu0 keep their numbers in single or "
+          "as halves, '%s' does not",
           name, preconds[kind].name);
     *storage = (kry_store)found;
 done:

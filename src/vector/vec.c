@@ -227,6 +227,34 @@ kry_status kry_vec_read(const kry_vec *v, void *host)
     return v->split ? kry_vec_move_parts(v, host, false) : transfer(v, host, NULL);
 }
 
+kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    if (v->type == KRY_F64 && !v->split) return kry_vec_read(v, numbers);
+    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
+    TRY(kry_vec_read(v, host));
+    for (int64_t i = 0; i < v->n * v->k; i++) numbers[i] = kry_number_at(v->type, host, i);
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    if (v->type == KRY_F64) return kry_vec_write(v, numbers);
+    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
+    for (int64_t i = 0; i < v->n * v->k; i++) kry_number_put(v->type, host, i, numbers[i]);
+    TRY(kry_vec_write(v, host));
+done:
+    free(host);
+    return st;
+}
+
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y)

@@ -101,6 +101,10 @@ kry_status kry_type_check(const char *who, const kry_device *dev, kry_type type)
 kry_status kry_vec_check_packed(const char *who, const char *name, const kry_vec *v);
 /* Whether x and y are not NULL and have the same size, type and device. */
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y);
+/* The n k numbers of v as doubles on the host, whatever its type: all of them or, on failure, none are
+ * read; rounded when they are written. Both wait. */
+kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers);
+kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y); /* share at least one number */
 /* code: what CLBlast returned: 0, an error of OpenCL, or below -1000 one of its own. */
 kry_status kry_clblast_check(const char *who, int code);

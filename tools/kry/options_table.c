@@ -119,7 +119,7 @@ void options_help(const command *cmd)
     }
     if (commands_of_word("precond") & cmd->bit) {
         print_words("Preconditioners", kry_precond_word);
-        print_line("...@single, ...@half", "how a block preconditioner or ilu0 keeps its numbers");
+        print_line("...@single, ...@half", "how block-ic, block-ilu and ilu0 keep their numbers");
     }
     if (commands_of_word("deflation") & cmd->bit)
         print_words("Deflation, its settings behind commas", kry_deflation_word);

@@ -11,7 +11,7 @@ function M = kry_precond (A, kind, varargin)
   %   chebyshev[:DEGREE], neumann[:DEGREE]  polynomials in A
   %   none                                deflation alone
   %
-  % and behind block-jacobi, block-ic: @single or @half, how they keep their numbers. Deflation takes Z, a
+  % and behind block-ic, block-ilu, ilu0: @single or @half, how they keep their numbers. Deflation takes Z, a
   % matrix of few columns, or a word: stripes:K, graph:K. M \ r applies it. docs/preconditioners.md.
   %
   % Example:
