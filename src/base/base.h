@@ -26,6 +26,11 @@
         }                                         \
     } while (0)
 
+/* Refuse parameters that `macro` of this version's header did not make. */
+#define CHECK_MADE(params, who, macro)                                 \
+    CHECK((params)->struct_size == sizeof *(params), KRY_ERR_ARGUMENT, \
+          "%s: params not made by " macro, who)
+
 /* What an analyzer of one file at a time cannot see: a failure hands its status back. */
 #if defined(__clang_analyzer__) || defined(__cppcheck__)
 #define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))

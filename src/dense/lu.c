@@ -69,14 +69,15 @@ const kry_lu *kry_lu_of(const kry_op *op) { return op && op->table == &lu_table 
 
 /* ---- making it ---- */
 
-kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry_lu_params *given,
+static kry_status check_params(const kry_device *dev, const kry_lu_params *given,
                                kry_lu_params *filled)
 {
+    static const char who[] = "kry_lu_create";
     static const kry_lu_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     const kry_lu_params *p = given ? given : &defaults;
 
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT, "%s: params not made by KRY_LU", who);
+    CHECK_MADE(p, who, "KRY_LU");
     CHECK(p->tolerance >= 0 && p->tolerance < 1, KRY_ERR_ARGUMENT,
           "%s: a tolerance of %g is not in [0, 1)", who, p->tolerance);
     CHECK(p->block >= 0 && p->block <= KRY_LU_TRIANGLE && p->block % KRY_LU_PANEL == 0,
@@ -181,7 +182,7 @@ kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_
     *op = NULL;
     TRY(kry_dense_check("kry_lu_create", "A", A));
     TRY(kry_alloc(1, sizeof *lu, &lu));
-    TRY(kry_lu_check_params("kry_lu_create", A->dev, params, &lu->params));
+    TRY(check_params(A->dev, params, &lu->params));
     lu->how = how ? *how : kry_lu_usual(A->dev, &lu->params, A->k);
     TRY(take(lu, A));
     TRY(kry_alloc((size_t)lu->r, sizeof *pivots, &pivots));

@@ -54,9 +54,6 @@ const kry_lu *kry_lu_of(const kry_op *op);
 kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu);
 /* Refuses to solve with a matrix that is singular or not square. */
 kry_status kry_lu_check_regular(const char *who, const kry_lu *lu);
-/* A set of parameters made by KRY_LU, with its defaults filled in. */
-kry_status kry_lu_check_params(const char *who, const kry_device *dev, const kry_lu_params *given,
-                               kry_lu_params *filled);
 
 /* ---- lu_factor.c ---- */
 

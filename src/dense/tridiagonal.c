@@ -21,9 +21,7 @@ static kry_status check_params(const char *who, int band, const kry_tridiagonal_
     kry_status st = KRY_OK;
 
     *params = given ? *given : (kry_tridiagonal_params){ .struct_size = sizeof *params };
-    CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
-          "%s: struct_size is %zu instead of %zu; use KRY_TRIDIAGONAL()", who, params->struct_size,
-          sizeof *params);
+    CHECK_MADE(params, who, "KRY_TRIDIAGONAL");
     CHECK(params->layout >= KRY_SYSTEMS_COLUMNS && params->layout <= KRY_SYSTEMS_INTERLEAVED,
           KRY_ERR_ARGUMENT, "%s: %d is not a layout", who, (int)params->layout);
     CHECK(params->pivoting >= KRY_SYSTEMS_PIVOT_AUTO &&

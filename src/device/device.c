@@ -1,10 +1,10 @@
 /* device.c - finding, opening, wrapping and releasing a device. */
 #include "device/launch.h"
-#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_DEVICES = 64 };
 
@@ -49,12 +49,9 @@ done:
 
 static bool contains(const char *text, const char *part)
 {
-    size_t n = strlen(part);
-    for (; *text; text++) {
-        size_t i = 0;
-        while (i < n && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
-        if (i == n) return true;
-    }
+    const size_t n = strlen(part);
+    for (; *text; text++)
+        if (!strncasecmp(text, part, n)) return true;
     return n == 0;
 }
 

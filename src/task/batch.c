@@ -164,9 +164,7 @@ static kry_status check(const kry_batch_params *p)
     kry_status st = KRY_OK;
 
     CHECK(p, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,
-          "%s: params of %zu bytes where %zu are expected: start from KRY_JOBS", who,
-          p->struct_size, sizeof *p);
+    CHECK_MADE(p, who, "KRY_JOBS");
     CHECK(p->queues && p->count > 0 && p->run, KRY_ERR_ARGUMENT, "%s: no %s", who,
           p->run ? "queues" : "function to run");
     CHECK(p->jobs >= 0 && p->smallest >= 0, KRY_ERR_ARGUMENT,

@@ -99,9 +99,7 @@ kry_status kry_task_write(kry_queue *queue, const kry_host_block *from, kry_task
 
     if (task) *task = NULL;
     CHECK(from, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    CHECK(from->struct_size == sizeof *from, KRY_ERR_ARGUMENT,
-          "%s: a block of %zu bytes where %zu are expected: start from KRY_HOST", who,
-          from->struct_size, sizeof *from);
+    CHECK_MADE(from, who, "KRY_HOST");
     CHECK(from->type == KRY_F32 || from->type == KRY_F64, KRY_ERR_ARGUMENT,
           "%s: %d is not a number type", who, (int)from->type);
     CHECK(from->n >= 0 && from->k >= 0, KRY_ERR_ARGUMENT, "%s: %lld-by-%lld is not a size", who,

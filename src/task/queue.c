@@ -204,9 +204,7 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
 
     if (task) *task = NULL;
     CHECK(q && job, KRY_ERR_ARGUMENT, "kry_task_submit: NULL");
-    CHECK(job->struct_size == sizeof *job, KRY_ERR_ARGUMENT,
-          "kry_task_submit: a job of %zu bytes where %zu are expected: start from KRY_JOB",
-          job->struct_size, sizeof *job);
+    CHECK_MADE(job, "kry_task_submit", "KRY_JOB");
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");
     TRY(kry_task_new("kry_task_submit", job, inputs, count, &t));
