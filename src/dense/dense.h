@@ -1,5 +1,5 @@
 /*
- * dense.h - what the files on dense matrices share: blocks of a matrix, products of blocks, checks.
+ * dense.h - what the files of dense matrices share: blocks of a matrix, products of blocks, checks.
  */
 #ifndef KRY_DENSE_INTERNAL_H
 #define KRY_DENSE_INTERNAL_H

@@ -1,19 +1,18 @@
 /* gauss_jordan.c - the reduced row echelon form. Kernels: cl/panel.cl with ECHELON, and products.
  *
- * Panels of PANEL columns are eliminated above and below their pivots, a launch for each column; what the
- * numbers decide stays on the device. All columns to the right are then multiplied by what the panel has
- * become:
+ * Panels of PANEL columns are eliminated above and below their pivots, with a launch for each column; the
+ * pivots are chosen on the device. The eliminated panel then updates all columns to its right:
  *
  *   T := the rows that the panel's pivots went to;  those rows := 0;  all rows += panel T
  *
  * Source: E. S. Quintana-Orti, G. Quintana-Orti, X. Sun, R. van de Geijn, A note on parallel matrix
- * inversion, SIAM J. Sci. Comput. 22 (2001), for the inverse; an echelon form needs no more than the
- * columns to the right, and steps that pass a column over. */
+ * inversion, SIAM J. Sci. Comput. 22 (2001), for the inverse. An echelon form updates only the columns to
+ * the right, and passes over columns without a pivot. */
 #include "dense/lu.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* All columns. */
+/* Eliminate all columns, a panel at a time. */
 static kry_status eliminate(const kry_panels *p, const kry_block *T)
 {
     kry_status st = KRY_OK;

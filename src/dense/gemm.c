@@ -1,4 +1,5 @@
-/* gemm.c - C := alpha op(A) op(B) + beta C: which way, and kry's own. Kernels: cl/gemm.cl. */
+/* gemm.c - C := alpha op(A) op(B) + beta C: by CLBlast or by kry's own kernels, and how these are launched.
+ * Kernels: cl/gemm.cl. */
 #include "dense/dense.h"
 
 enum {
@@ -79,7 +80,7 @@ static kry_status tiled(const kry_gemm *g)
 
 kry_status kry_gemm_own(const kry_gemm *g) { return (g->C.cols <= NARROW ? narrow : tiled)(g); }
 
-/* ---- which, and the front door ---- */
+/* ---- CLBlast or kry ---- */
 
 /* On CPUs kry's kernel takes a fifth of the time of CLBlast (PoCL, n = 512), and compiles sooner. */
 kry_status kry_gemm_run(const kry_gemm *g)

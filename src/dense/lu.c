@@ -67,7 +67,7 @@ static const kry_op_table lu_table = {
 
 const kry_lu *kry_lu_of(const kry_op *op) { return op && op->table == &lu_table ? op->self : NULL; }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static kry_status check_params(const kry_device *dev, const kry_lu_params *given,
                                kry_lu_params *filled)
@@ -206,7 +206,7 @@ kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op *
     return kry_lu_make(A, params, NULL, op);
 }
 
-/* ---- what it tells ---- */
+/* ---- what the factors say of the matrix ---- */
 
 kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu)
 {

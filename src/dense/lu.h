@@ -1,5 +1,5 @@
 /*
- * lu.h - the factors P A = L U as the files that make and use them see them.
+ * lu.h - the factors P A = L U, for the files that make them and use them.
  */
 #ifndef KRY_LU_INTERNAL_H
 #define KRY_LU_INTERNAL_H
@@ -12,11 +12,11 @@ enum {
     KRY_LU_TRIANGLE = 256 /* TRIANGLE: rows of a triangle that is solved with in one launch */
 };
 
-/* How factors are made; tests choose for themselves. */
+/* How factors are made: as kry_lu_usual says, or as a test chooses. */
 typedef struct kry_lu_how {
     int panel_group; /* work-items of a group, for panels that are factored in one launch each; 0: a
                         launch for each column */
-    bool two_queues; /* the next block is factored while this one is taken from the other columns */
+    bool two_queues; /* the next block is factored while this one updates the other columns */
 } kry_lu_how;
 
 typedef struct kry_lu {
@@ -45,21 +45,21 @@ kry_status kry_lu_launch(kry_device *dev, kry_type type, const char *name, int64
 
 /* ---- lu.c ---- */
 
-/* kry_lu_create in one's own way; how: NULL: kry_lu_usual. */
+/* kry_lu_create with a choice of how the factors are made. how: NULL: kry_lu_usual. */
 kry_status kry_lu_make(const kry_vec *A, const kry_lu_params *params, const kry_lu_how *how,
                        kry_op **op);
-/* What is behind an operator; NULL if it was not made by kry_lu_create. */
+/* The factors of an operator; NULL if kry_lu_create did not make it. */
 const kry_lu *kry_lu_of(const kry_op *op);
-/* The same, or a refusal; square: also of factors of a matrix that is not square. */
+/* The same, or an error. square: factors of a matrix that is not square are an error, too. */
 kry_status kry_lu_get(const char *who, const kry_op *op, bool square, const kry_lu **lu);
-/* Refuses to solve with a matrix that is singular or not square. */
+/* Refuse a matrix that is singular or not square. */
 kry_status kry_lu_check_regular(const char *who, const kry_lu *lu);
 
 /* ---- lu_factor.c ---- */
 
-/* What suits the device. */
+/* How to make factors of n columns on this device. */
 kry_lu_how kry_lu_usual(const kry_device *dev, const kry_lu_params *params, int64_t n);
-/* F := the factors of A; pivots: lu->r rows on the host, number j was exchanged with row j. */
+/* F := the factors of A. pivots: lu->r numbers on the host; row pivots[j] was exchanged with row j. */
 kry_status kry_lu_factorise(kry_lu *lu, const kry_vec *A, cl_int *pivots);
 
 /* ---- panel.c: panels eliminated column by column, for factors and for echelon forms ---- */
@@ -76,25 +76,25 @@ typedef struct kry_panels {
     cl_mem value, row, line, index; /* as in cl/panel.cl; owned */
 } kry_panels;
 
-/* echelon, tolerance and block are filled in already. */
+/* Make the rest; the caller has filled in echelon, tolerance and block. */
 kry_status kry_panels_begin(kry_panels *p, const kry_block *F);
 void kry_panels_end(kry_panels *p);
 kry_status kry_panels_kernel(const kry_panels *p, const char *name, kry_kernel **kernel);
-/* Eliminate in columns at ... at + width - 1 alone. */
+/* Eliminate columns at ... at + width - 1; other columns do not change. */
 kry_status kry_panels_eliminate(const kry_panels *p, int64_t at, int64_t width);
-/* Exchange rows as these columns did in the other ones from `from` to before `to`. Factors: the columns
- * are a panel if `solve` (and U12 := L11^-1 A12 behind it), else a block. Echelon forms: T takes the
- * rows of the pivots, KRY_LU_PANEL to a column. */
+/* Exchange rows in columns `from` to `to` - 1, except these ones, as the elimination of these did. Factors:
+ * with `solve` these columns are a panel, and U12 := L11^-1 A12 in the columns behind it; else they are a
+ * block. Echelon forms: T takes the rows of the pivots, KRY_LU_PANEL to a column. */
 kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, int64_t from,
                                int64_t to, bool solve, cl_mem T);
 
 /* ---- lu_solve.c ---- */
 
-/* X := T^-1 X with one triangle of F of at most KRY_LU_TRIANGLE rows. lower: the one
- * below the diagonal, with ones on it; transposed: its transpose. */
+/* X := T^-1 X with a triangle T of F, of at most KRY_LU_TRIANGLE rows. lower: the one below the diagonal,
+ * with ones on it; transposed: its transpose. */
 kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, const kry_block *X);
-/* Y := alpha A^-1 B + beta Y or, transposed, A'^-1; T: n-by-k of room. Nothing is checked. Y may be
- * B. */
+/* Y := alpha A^-1 B + beta Y or, transposed, with A'^-1. T: n-by-k, overwritten. Y may be B. Nothing is
+ * checked. */
 kry_status kry_lu_run(const kry_lu *lu, bool transposed, double alpha, const kry_vec *B, kry_vec *T,
                       double beta, kry_vec *Y);
 

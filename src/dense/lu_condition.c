@@ -89,7 +89,7 @@ static kry_status estimate_inverse(estimate *e, double *norm)
         if (!(now > *norm)) break;
         *norm = now;
     }
-    /* for those matrices that deceive it */
+    /* A second estimate, for matrices for which the iteration stops far too early. */
     for (int64_t i = 0; i < n && n > 1; i++)
         e->x[i] = (i % 2 ? -1 : 1) * (1 + (double)i / (double)(n - 1));
     if (n > 1) {

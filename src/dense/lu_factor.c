@@ -8,18 +8,18 @@
  *       factor it: nothing comes to the host
  *       exchange its rows in the other columns of the block
  *       U12 := L11^-1 A12, A22 -= L21 U12 there
- *     exchange rows in all other columns, and the same two for all behind the block: this is where
- * the operations are
+ *     exchange rows in all other columns, and update all columns behind the block in the same way:
+ *       most operations are here
  *
  * Where the device's groups can wait for each other, a panel is factored in one launch, which keeps it in
  * registers (cl/lu_panel.cl); elsewhere in a launch for each column (cl/panel.cl). On GPUs the panels of
- * the next block have a queue of their own, beside the operations of this one. Should a launch that
- * factors a panel be aborted, all is done again with a launch for each column. */
+ * the next block are factored in a second queue, while the first one updates the columns behind them. If a
+ * launch that factors a panel is aborted, the factors are made again with a launch for each column. */
 #include "dense/lu.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Factors that are being made. */
+/* A factorisation in progress. */
 typedef struct factoring {
     kry_lu *lu;
     kry_device *dev;
@@ -96,7 +96,7 @@ static kry_status eliminate(factoring *f, int64_t at, int64_t wide, int64_t from
                                      .C = kry_block_part(&f->F, at + wide, from, below, next) });
 }
 
-/* Columns k0 ... k1 - 1, and no others. */
+/* Factor the block of columns k0 ... k1 - 1; other columns do not change. */
 static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
@@ -105,8 +105,8 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
         int64_t w = k1 - c0 < KRY_LU_PANEL ? k1 - c0 : KRY_LU_PANEL;
         TRY(factor_panel(f, c0, w));
         TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
-        /* not by CLBlast, which is never asked for so few rows: its room is in use in the first
-         * queue */
+        /* By kry's own kernel, because the inner dimension is small: CLBlast's scratch buffer is in use in
+         * the first queue. */
         TRY(eliminate(f, c0, w, c0 + w, k1));
     }
 done:
@@ -173,7 +173,7 @@ static void release_queue(kry_device *dev, void *kept)
 
 static const kry_keeper queue_keeper = { sizeof(cl_command_queue), release_queue };
 
-/* A queue like the device's own; it stays with the device. Without it all goes on in one. */
+/* Make a queue like the device's own, which stays with the device; without it one queue does all. */
 static void open_aside(factoring *f)
 {
     kry_device *dev = f->dev;
@@ -221,8 +221,8 @@ done:
     return st;
 }
 
-/* The next block is factored as soon as the last one has been taken from its columns; all others follow
- * at the same time. */
+/* A block is factored as soon as its columns have been updated with the block before; the columns behind it
+ * are updated at the same time. */
 static kry_status factor_all(factoring *f)
 {
     kry_status st = KRY_OK;
@@ -242,7 +242,7 @@ done:
     return st;
 }
 
-/* *finished: unless a launch was aborted; F is worthless then. */
+/* *finished: false if a launch was aborted, and F is not valid. */
 static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *pivots,
                             bool *finished)
 {

@@ -1,5 +1,5 @@
-/* lu_solve.c - solves with the factors of a dense matrix: triangle after triangle along the
- * diagonal, products with what is beside them. Kernels: cl/lu.cl, and products. */
+/* lu_solve.c - solves with the factors of a dense matrix: by triangles along the diagonal, and products with
+ * the blocks beside these. Kernels: cl/lu.cl, and products. */
 #include "dense/lu.h"
 
 enum { ROWS_ON_CPU = 64 };
@@ -37,8 +37,8 @@ kry_status kry_lu_triangle(bool lower, bool transposed, const kry_block *F, cons
     return kry_lu_launch(dev, X->type, "lu_triangle", groups, args, COUNT(args));
 }
 
-/* X := T^-1 X, T all of the lower or the upper triangle of F, or its transpose. unit: X is the unit
- * matrix and T the lower triangle, so that row i of X stays zero behind column i. */
+/* X := T^-1 X with T the whole lower or upper triangle of F, or its transpose. unit: X is the unit matrix and
+ * T the lower triangle, so that row i of X is zero behind column i. */
 static kry_status sweep(bool lower, bool transposed, bool unit, const kry_block *F,
                         const kry_block *X)
 {

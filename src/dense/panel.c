@@ -1,8 +1,8 @@
-/* panel.c - panels of a matrix eliminated with a launch for each column, and what the other columns need
- * of them: exchanges of rows. For factors and for reduced echelon forms. Kernels: cl/panel.cl. */
+/* panel.c - panels of a matrix, eliminated with a launch for each column, and the same exchanges of rows in
+ * the other columns. For factors and for reduced echelon forms. Kernels: cl/panel.cl. */
 #include "dense/lu.h"
 
-/* Rows of a panel to a group: on GPUs one for each work-item. */
+/* Rows of a panel that a group takes: on GPUs one for each work-item. */
 static int share_of(const kry_device *dev, int64_t m)
 {
     enum { LEAST = 512, MOST_GROUPS = 1024 };
@@ -74,7 +74,7 @@ kry_status kry_panels_exchange(const kry_panels *p, int64_t at, int64_t width, i
                  of_block = !solve && !p->echelon,
                  at_once = w <= KRY_LU_PANEL      ? 4
                            : p->F.type == KRY_F32 ? 2
-                                                  : 1; /* as they fit in */
+                                                  : 1; /* as many as fit into local memory */
     const int64_t n = to - from - width;
     const int64_t groups = kry_groups_at_most(p->dev, (n + at_once - 1) / at_once);
     const kry_arg args[] = { ARG(n),       ARG(p->m),      ARG(p->columns), ARG(lo),
