@@ -222,7 +222,7 @@ def run_program(page, block, folder):
 
 # Options of tools, not of the program.
 NOT_OURS = {'ci', 'full', 'threads', 'valgrind', 'check', 'suite', 'setup', 'prefix', 'version', 'options', 'name',
-            'libdir', 'icd', 'cflags', 'libs', 'eval'}
+            'libdir', 'icd', 'cflags', 'libs', 'eval', 'user', 'buildtype'}
 
 
 def vocabulary(folder):
