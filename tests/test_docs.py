@@ -93,7 +93,8 @@ class Block:
                 joined = joined[:-1].rstrip()
                 continue
             word = joined.split(' ')[0]
-            if word in OURS or word.startswith(OTHERS) or session or self.language == 'sh' and word[:1] not in ('', '#'):
+            in_shell = session or self.language == 'sh' and word[:1] not in ('', '#')
+            if in_shell or word in OURS or word.startswith(OTHERS):
                 found.append((start, joined))
             joined = ''
         return found
@@ -169,13 +170,13 @@ def run_block(page, block, folder, programs):
         if word == 'cc' and missing and programs:
             (folder / missing).write_text(programs[-1])
         done = run(command, folder)
-        wanted = status if (line, command) == commands[-1] or len(commands) == 1 else 0
+        wanted = status if (line, command) == commands[-1] else 0
         check(done.returncode == wanted, page, line,
               f"'{command}' ends with {done.returncode}, not {wanted}: {done.stderr[-400:]}{done.stdout[-200:]}")
         output += done.stdout
-    sample = [line for line in block.lines if not line.startswith('$ ')] if len(commands) < len(block.lines) else []
+    sample = [line for line in block.lines if block.lines[0].startswith('$ ') and not line.startswith('$ ')]
     seen = iterations(output)
-    for count in iterations('\n'.join(sample)) if block.lines[0].startswith('$ ') else []:
+    for count in iterations('\n'.join(sample)):
         check(any(abs(count - other) <= 2 + count // 50 for other in seen), page, block.line,
               f'{count} iterations in the sample, {seen} in this run')
 
@@ -183,7 +184,7 @@ def run_block(page, block, folder, programs):
 # ---- pieces of C ---------------------------------------------------------------------------------------
 
 
-def compiled(page, path, blocks, folder):
+def compile_pieces(page, blocks, folder):
     """All pieces of a page in one file, each in a function of its own; functions stay functions."""
     text = [FRAME]
     for i, block in enumerate(blocks):
@@ -270,7 +271,25 @@ def check_tables(page, path):
         for row, text in enumerate(lines[number:], number + 1):
             if not text.startswith('|'):
                 break
-            check(len(re.findall(r'(?<!\\)\|', text)) == cells[1], page, row, 'the row has more or fewer cells than the heading')
+            check(len(re.findall(r'(?<!\\)\|', text)) == cells[1], page, row,
+                  'the row has more or fewer cells than the heading')
+
+
+def headings(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found = set()
+    for line in path.read_text().split('\n'):
+        if line.startswith('#'):
+            found.add(re.sub(r'[^\w\- ]', '', line.lstrip('#').strip().lower()).replace(' ', '-'))
+    return found
+
+
+def check_anchors(page, path):
+    """A link into a page leads to a heading; that the page is there is test_docs.sh's to check."""
+    for number, line in enumerate(path.read_text().split('\n'), 1):
+        for target, anchor in re.findall(r'\]\(([^)#:]*)#([^)]+)\)', line):
+            other = path.parent / target if target else path
+            check(not other.exists() or anchor in headings(other), page, number, f'{target} has no heading #{anchor}')
 
 
 # ---- pages ---------------------------------------------------------------------------------------------
@@ -297,6 +316,7 @@ def main():
             shutil.copytree(first, place)
             check_words(page, path, options, words)
             check_tables(page, path)
+            check_anchors(page, path)
             blocks = [block for block in blocks_of(path) if not block.skipped]
             programs = []
             for i, block in enumerate(blocks):
@@ -308,7 +328,10 @@ def main():
                     run_block(page, block, place, programs)
             pieces = [block for block in blocks if block.is_c and 'int main' not in block.text]
             if pieces:
-                compiled(page, path, pieces, place)
+                compile_pieces(page, pieces, place)
+        for path in [SOURCE / 'CONTRIBUTING.md'] + sorted((SOURCE / 'docs/developers').glob('*.md')):
+            check_tables(str(path.relative_to(SOURCE)), path)
+            check_anchors(str(path.relative_to(SOURCE)), path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print('\n'.join(failures + [f'{checks} checks, {len(failures)} failed']))
