@@ -47,6 +47,17 @@ for page in ./*.md docs/*.md docs/*/*.md; do
     done
 done
 
+# Options of the build are explained.
+for option in $(sed -n "s/^option('\([a-z_]*\)'.*/\1/p" meson_options.txt); do
+    check "docs/install.md lacks the option $option" grep -q "^| \`$option\`" docs/install.md
+done
+
+# Every page of docs/ is in the index.
+for page in docs/*.md docs/developers/*.md docs/formats/README.md; do
+    [ "$page" = docs/README.md ] ||
+        check "docs/README.md lacks ${page#docs/}" grep -qF "(${page#docs/})" docs/README.md
+done
+
 # Versions agree.
 version=$(sed -n "s/.*version: '\([0-9.]*\)',/\1/p" meson.build | head -1)
 check "kry.h is not version $version" grep -q "KRY_VERSION \"$version\"" include/kry/kry.h
