@@ -31,6 +31,10 @@
 #define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))
 #endif
 
+/* Whether all of these pointers are there: KRY_ERR_ARGUMENT names the function and the first that is NULL. */
+#define GIVEN(...) kry_check_given(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ })
+kry_status kry_check_given(const char *who, const char *names, const void *const *pointer);
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- status.c, alloc.c ---- */

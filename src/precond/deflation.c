@@ -277,17 +277,18 @@ done:
     return st;
 }
 
-kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **out)
+kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **D)
 {
     static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
 
-    *out = NULL;
+    TRY(GIVEN(D, A));
+    *D = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
-    TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, out));
+    TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
 done:
     kry_subdomains_release(&subdomains);
     return st;
