@@ -49,7 +49,10 @@
 #include <kry/words.h>
 
 /* The version of these headers; kry_version() is the version of the library that runs. */
-#define KRY_VERSION "0.1.0"
+#define KRY_VERSION       "0.1.0"
+#define KRY_VERSION_MAJOR 0
+#define KRY_VERSION_MINOR 1
+#define KRY_VERSION_PATCH 0
 
 #ifdef __cplusplus
 extern "C" {

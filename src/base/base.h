@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+_Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts bytes in size_t");
+
 /* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
 
 #define TRY(call)              \

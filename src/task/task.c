@@ -10,6 +10,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed; /* a task or a queue has ended */
 static int waiters;
+static clockid_t clock_of_waits = CLOCK_MONOTONIC;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local kry_queue *inside;
 
@@ -18,7 +19,8 @@ static void make_condition(void)
     pthread_condattr_t how;
 
     pthread_condattr_init(&how);
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
+    /* Not every host has it, and then waits are by the clock that can be set. */
+    if (pthread_condattr_setclock(&how, CLOCK_MONOTONIC)) clock_of_waits = CLOCK_REALTIME;
     pthread_cond_init(&changed, &how);
     pthread_condattr_destroy(&how);
 }
@@ -34,10 +36,14 @@ void kry_tasks_sleep(pthread_cond_t *condition) { pthread_cond_wait(condition, &
 
 bool kry_tasks_wait(double until)
 {
-    struct timespec t = { .tv_sec = (time_t)(until < 1e12 ? until : 0) };
+    struct timespec t = { 0 };
     int err;
 
-    t.tv_nsec = (long)(until < 1e12 ? 1e9 * (until - (double)t.tv_sec) : 0);
+    if (until < KRY_FOREVER) {
+        clock_gettime(clock_of_waits, &t);
+        double at = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kry_now();
+        t.tv_sec = (time_t)at, t.tv_nsec = (long)(1e9 * (at - (double)t.tv_sec));
+    }
     waiters++;
     err = until >= KRY_FOREVER ? pthread_cond_wait(&changed, &lock)
                                : pthread_cond_timedwait(&changed, &lock, &t);
