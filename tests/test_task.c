@@ -51,7 +51,7 @@ static void task__bad_input(void **state)
     REFUSES(kry_task_solver(q, NULL, "", &t), KRY_ERR_ARGUMENT, "kry_task_solver: input 0 is NULL");
     REFUSES(kry_task_of_vec(NULL, &t), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_task_of_op(NULL, &t), KRY_ERR_ARGUMENT, "NULL");
-    REFUSES(kry_task_wait(NULL), KRY_ERR_ARGUMENT, "kry_task_wait: NULL");
+    REFUSES(kry_task_wait(NULL), KRY_ERR_ARGUMENT, "kry_task_wait: task is NULL");
     REFUSES(kry_task_wait_for(NULL, 1, &ended), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_queue_finish(NULL), KRY_ERR_ARGUMENT, "NULL");
     REFUSES(kry_task_write(q, NULL, &t), KRY_ERR_ARGUMENT, "kry_task_write");

@@ -47,8 +47,7 @@ typedef struct kry_deflation_params {
     kry_deflation_az az;
     kry_coarse_method coarse;
 } kry_deflation_params;
-#define KRY_DEFLATION(...) \
-    (&(kry_deflation_params){ .struct_size = sizeof(kry_deflation_params), __VA_ARGS__ })
+#define KRY_DEFLATION(...) KRY_PARAMS(kry_deflation_params, __VA_ARGS__)
 
 /*
  * Q := Z E^-1 Z',  E = Z'A Z: the correction from a subspace; kry_pcg_params.deflation takes it.
@@ -131,7 +130,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_levels(int64_t n, const double *fie
  *   k       1 ... n
  *   labels  [out] n; the same in every run
  *   count   [out] parts that METIS filled: k, or fewer on small graphs
- * Returns  KRY_ERR_UNSUPPORTED if kry was built without METIS, or for operators without entries;
+ * Returns  KRY_ERR_UNSUPPORTED if kry was built without METIS, if METIS cannot cut the graph, or for
+ *          operators without entries;
  *          KRY_ERR_ARGUMENT; KRY_ERR_SHAPE; KRY_ERR_MEMORY.
  * Source   G. Karypis, V. Kumar, Multilevel k-way partitioning scheme for irregular graphs, J.
  *          Parallel Distrib. Comput. 48 (1998)

@@ -69,7 +69,7 @@ typedef struct kry_lu_params {
      * traits, which solvers ask for; the factorisation does not use them. */
     unsigned traits;
 } kry_lu_params;
-#define KRY_LU(...) (&(kry_lu_params){ .struct_size = sizeof(kry_lu_params), __VA_ARGS__ })
+#define KRY_LU(...) KRY_PARAMS(kry_lu_params, __VA_ARGS__)
 
 /*
  * Factorise P A = L U, with L lower trapezoidal and ones on its diagonal, U upper trapezoidal, and P a

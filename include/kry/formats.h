@@ -78,8 +78,7 @@ typedef struct kry_matrix_params {
                                else here is of the matrix in single that it makes on the device,
                                which may be without double */
 } kry_matrix_params;
-#define KRY_MATRIX(...) \
-    (&(kry_matrix_params){ .struct_size = sizeof(kry_matrix_params), __VA_ARGS__ })
+#define KRY_MATRIX(...) KRY_PARAMS(kry_matrix_params, __VA_ARGS__)
 
 KRY_API const char *kry_format_name(kry_format format); /* "csr", ... */
 

@@ -16,6 +16,8 @@
  *     argument, which is set to NULL (or zero) on failure.
  *   - Objects are reference counted. _create, _read, _open and _wrap give the caller one
  *     reference; _release drops it and sets the handle to NULL; releasing NULL is allowed.
+ *   - NULL where an argument is needed is KRY_ERR_ARGUMENT; functions without a status then do nothing,
+ *     or give 0 or NULL.
  *     An object keeps alive whatever it was built from.
  *   - Sizes are counted in elements, never bytes. Indices start at 0. Blocks are column major.
  *   - Work is enqueued and returns at once, unless the entry says "waits".
@@ -47,7 +49,10 @@
 #include <kry/words.h>
 
 /* The version of these headers; kry_version() is the version of the library that runs. */
-#define KRY_VERSION "0.1.0"
+#define KRY_VERSION       "0.1.0"
+#define KRY_VERSION_MAJOR 0
+#define KRY_VERSION_MINOR 1
+#define KRY_VERSION_PATCH 0
 
 #ifdef __cplusplus
 extern "C" {

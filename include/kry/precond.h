@@ -37,9 +37,7 @@ typedef struct kry_incomplete_poisson_params {
     bool drop;     /* form the product and drop what is not in A's pattern: one matrix with the
                       entries of A. Symmetric, but not always positive definite */
 } kry_incomplete_poisson_params;
-#define KRY_INCOMPLETE_POISSON(...)                                                          \
-    (&(kry_incomplete_poisson_params){ .struct_size = sizeof(kry_incomplete_poisson_params), \
-                                       __VA_ARGS__ })
+#define KRY_INCOMPLETE_POISSON(...) KRY_PARAMS(kry_incomplete_poisson_params, __VA_ARGS__)
 
 /*
  * M := K' D^-1 K,  K = I - L D^-1: the incomplete Poisson inverse. A = L + D + L'
@@ -67,8 +65,7 @@ typedef struct kry_ssor_ai_params {
     int degree;   /* products with each triangle, 1 ... 1000; default 1, as in the source */
     double omega; /* the weight of SSOR, in (0, 2); default 1 */
 } kry_ssor_ai_params;
-#define KRY_SSOR_AI(...) \
-    (&(kry_ssor_ai_params){ .struct_size = sizeof(kry_ssor_ai_params), __VA_ARGS__ })
+#define KRY_SSOR_AI(...) KRY_PARAMS(kry_ssor_ai_params, __VA_ARGS__)
 
 /*
  * M := omega (2 - omega) K' D^-1 K,  K = sum over j = 0 ... degree of (-omega L D^-1)^j:
@@ -93,8 +90,7 @@ typedef struct kry_neumann_params {
     int degree;   /* products with A, 1 ... 1000; default 2 */
     double omega; /* > 0; default: 1 for even degrees, 0.9 for odd ones */
 } kry_neumann_params;
-#define KRY_NEUMANN(...) \
-    (&(kry_neumann_params){ .struct_size = sizeof(kry_neumann_params), __VA_ARGS__ })
+#define KRY_NEUMANN(...) KRY_PARAMS(kry_neumann_params, __VA_ARGS__)
 
 /*
  * M := omega sum over j = 0 ... degree of (I - omega D^-1 A)^j D^-1: the truncated Neumann series of
@@ -118,8 +114,7 @@ typedef struct kry_block_jacobi_params {
     int rows; /* of a block, 1 ... 32; default: from the pattern, if rows of equal pattern come in
                  groups (3 for elasticity in space), else 2 */
 } kry_block_jacobi_params;
-#define KRY_BLOCK_JACOBI(...) \
-    (&(kry_block_jacobi_params){ .struct_size = sizeof(kry_block_jacobi_params), __VA_ARGS__ })
+#define KRY_BLOCK_JACOBI(...) KRY_PARAMS(kry_block_jacobi_params, __VA_ARGS__)
 
 /*
  * M := inverse of the diagonal blocks of A of so many consecutive rows each; the last block may be
@@ -145,8 +140,7 @@ typedef struct kry_chebyshev_params {
     double ratio;   /* of the interval's ends, > 1; default 60. Eigenvalues below the interval are
                        left to the Krylov method */
 } kry_chebyshev_params;
-#define KRY_CHEBYSHEV(...) \
-    (&(kry_chebyshev_params){ .struct_size = sizeof(kry_chebyshev_params), __VA_ARGS__ })
+#define KRY_CHEBYSHEV(...) KRY_PARAMS(kry_chebyshev_params, __VA_ARGS__)
 
 /*
  * M := p(D^-1 A) D^-1, p the polynomial of Chebyshev's iteration, which makes 1 - s p(s) small on
@@ -175,8 +169,7 @@ typedef struct kry_block_ic_params {
     kry_store storage; /* of the factors; default KRY_STORE_GIVEN. Rounded factors of a symmetric
                           A still make a symmetric positive definite M */
 } kry_block_ic_params;
-#define KRY_BLOCK_IC(...) \
-    (&(kry_block_ic_params){ .struct_size = sizeof(kry_block_ic_params), __VA_ARGS__ })
+#define KRY_BLOCK_IC(...) KRY_PARAMS(kry_block_ic_params, __VA_ARGS__)
 
 /*
  * M := (L D L')^-1, the incomplete Cholesky factors without fill of A's diagonal blocks

@@ -85,7 +85,7 @@ typedef struct kry_pcg_params {
     kry_resident resident;
     kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
 } kry_pcg_params;
-#define KRY_PCG(...) (&(kry_pcg_params){ .struct_size = sizeof(kry_pcg_params), __VA_ARGS__ })
+#define KRY_PCG(...) KRY_PARAMS(kry_pcg_params, __VA_ARGS__)
 
 /*
  * Conjugate gradients for A x = b, A and M symmetric positive definite; or A symmetric and singular
@@ -122,8 +122,7 @@ typedef struct kry_relaxation_params {
     kry_monitor monitor; /* called whenever the residual is computed; NULL: none */
     void *monitor_user;  /* borrowed */
 } kry_relaxation_params;
-#define KRY_RELAXATION(...) \
-    (&(kry_relaxation_params){ .struct_size = sizeof(kry_relaxation_params), __VA_ARGS__ })
+#define KRY_RELAXATION(...) KRY_PARAMS(kry_relaxation_params, __VA_ARGS__)
 
 /*
  * Relaxation as a solver: a baseline for Krylov methods, and a smoother.
@@ -190,7 +189,7 @@ typedef struct kry_mixed_params {
     kry_maker *deflation; /* the same */
     void *make_user;      /* borrowed */
 } kry_mixed_params;
-#define KRY_MIXED(...) (&(kry_mixed_params){ .struct_size = sizeof(kry_mixed_params), __VA_ARGS__ })
+#define KRY_MIXED(...) KRY_PARAMS(kry_mixed_params, __VA_ARGS__)
 
 /*
  * Solve A x = b to the accuracy of double with iterations in single

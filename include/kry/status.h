@@ -7,8 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What KRY_PCG(.stop = { .rtol = 1e-8 }) and the like are made of: the address of a struct that lives as
+ * long as the call it stands in (in C: as the block). C++ wants the fields in the order of the struct. */
 #ifdef __cplusplus
+template <class T> const T *kry_address(const T &params) { return &params; }
+#define KRY_PARAMS(type, ...) kry_address(type{ .struct_size = sizeof(type), __VA_ARGS__ })
 extern "C" {
+#else
+#define KRY_PARAMS(type, ...) (&(type){ .struct_size = sizeof(type), __VA_ARGS__ })
 #endif
 
 #if defined(__GNUC__)

@@ -34,8 +34,7 @@ typedef struct kry_stencil_params {
      * for kry_mixed_create */
     bool on_host;
 } kry_stencil_params;
-#define KRY_STENCIL(...) \
-    (&(kry_stencil_params){ .struct_size = sizeof(kry_stencil_params), __VA_ARGS__ })
+#define KRY_STENCIL(...) KRY_PARAMS(kry_stencil_params, __VA_ARGS__)
 
 /*
  * A x = sum over faces f (x_i - x_j), f = diffusion k_f / h^2, with zero values or fluxes on the sides.

@@ -138,7 +138,7 @@ typedef struct kry_job {
     void (*destroy)(void *user);
     void *user; /* belongs to the task once kry_task_submit has succeeded */
 } kry_job;
-#define KRY_JOB(...) (&(kry_job){ .struct_size = sizeof(kry_job), __VA_ARGS__ })
+#define KRY_JOB(...) KRY_PARAMS(kry_job, __VA_ARGS__)
 
 /*
  * Run a function on the thread of a queue
@@ -186,7 +186,7 @@ typedef struct kry_host_block {
     void *user;
     kry_task *after; /* the task that writes the numbers; NULL: they are there */
 } kry_host_block;
-#define KRY_HOST(...) (&(kry_host_block){ .struct_size = sizeof(kry_host_block), __VA_ARGS__ })
+#define KRY_HOST(...) KRY_PARAMS(kry_host_block, __VA_ARGS__)
 
 /* A new vector with these numbers. */
 KRY_API KRY_MUST_CHECK kry_status kry_task_write(kry_queue *queue, const kry_host_block *from,
@@ -236,7 +236,7 @@ typedef struct kry_batch_params {
     const char *name; /* for messages; default "batch" */
     int64_t smallest; /* jobs in a chunk, at least (but for the last chunk); default 1 */
 } kry_batch_params;
-#define KRY_JOBS(...) (&(kry_batch_params){ .struct_size = sizeof(kry_batch_params), __VA_ARGS__ })
+#define KRY_JOBS(...) KRY_PARAMS(kry_batch_params, __VA_ARGS__)
 
 /* What a queue did in a batch. */
 typedef struct kry_batch_share {

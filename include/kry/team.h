@@ -17,7 +17,7 @@ typedef struct kry_team_params {
                           of consecutive rows */
     bool reproducible; /* the same bits on any number of parts, see below; not with by_graph */
 } kry_team_params;
-#define KRY_TEAM(...) (&(kry_team_params){ .struct_size = sizeof(kry_team_params), __VA_ARGS__ })
+#define KRY_TEAM(...) KRY_PARAMS(kry_team_params, __VA_ARGS__)
 
 /*
  * Make one device of several.

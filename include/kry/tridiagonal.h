@@ -59,8 +59,7 @@ typedef struct kry_tridiagonal_params {
     int chunk; /* GPUs: equations that a work-item keeps in registers, 8 or 16; default: what suits
                   the device. CPUs do not use it */
 } kry_tridiagonal_params;
-#define KRY_TRIDIAGONAL(...) \
-    (&(kry_tridiagonal_params){ .struct_size = sizeof(kry_tridiagonal_params), __VA_ARGS__ })
+#define KRY_TRIDIAGONAL(...) KRY_PARAMS(kry_tridiagonal_params, __VA_ARGS__)
 
 /*
  * Solve lower_i x_i-1 + diagonal_i x_i + upper_i x_i+1 = b_i,  i = 0 ... n - 1, for every system

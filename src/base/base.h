@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+_Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts bytes in size_t");
+
 /* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
 
 #define TRY(call)              \
@@ -35,6 +37,10 @@
 #if defined(__clang_analyzer__) || defined(__cppcheck__)
 #define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))
 #endif
+
+/* Whether all of these pointers are there: KRY_ERR_ARGUMENT names the function and the first that is NULL. */
+#define GIVEN(...) kry_check_given(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ })
+kry_status kry_check_given(const char *who, const char *names, const void *const *pointer);
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #undef kry_fail /* which analyzers see otherwise */
 
@@ -31,6 +32,17 @@ kry_status kry_fail(kry_status status, const char *format, ...)
     va_end(args);
     snprintf(last_error, sizeof last_error, "%s", text);
     return status;
+}
+
+kry_status kry_check_given(const char *who, const char *names, const void *const *pointer)
+{
+    for (const char *name = names; *name; name += strspn(name, ", "), pointer++) {
+        size_t length = strcspn(name, ",");
+        if (!*pointer)
+            return kry_fail(KRY_ERR_ARGUMENT, "%s: %.*s is NULL", who, (int)length, name);
+        name += length;
+    }
+    return KRY_OK;
 }
 
 double kry_now(void)

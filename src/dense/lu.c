@@ -203,7 +203,8 @@ done:
 
 kry_status kry_lu_create(const kry_vec *A, const kry_lu_params *params, kry_op **op)
 {
-    return kry_lu_make(A, params, NULL, op);
+    kry_status st = GIVEN(op);
+    return st < 0 ? st : kry_lu_make(A, params, NULL, op);
 }
 
 /* ---- what the factors say of the matrix ---- */

@@ -132,6 +132,7 @@ kry_status kry_device_list(kry_device_info **info, int *count)
     kry_status st = KRY_OK;
     found *f = NULL;
 
+    TRY(GIVEN(info, count));
     *info = NULL, *count = 0;
     TRY(kry_alloc(1, sizeof *f, &f));
     TRY(find_devices(f));
@@ -223,6 +224,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
 
+    TRY(GIVEN(device));
     *device = NULL;
     CHECK(context && id && queue, KRY_ERR_ARGUMENT, "kry_device_wrap: a handle is NULL");
     TRY(check_queue(context, id, queue));
@@ -257,14 +259,14 @@ kry_status kry_device_refuse(const kry_device *dev)
 
 kry_device *kry_device_retain(kry_device *dev)
 {
-    dev->refs++;
+    if (dev) dev->refs++;
     return dev;
 }
 
 void kry_device_release(kry_device **device)
 {
-    kry_device *dev = *device;
-    *device = NULL;
+    kry_device *dev = device ? *device : NULL;
+    if (device) *device = NULL;
     if (!dev || --dev->refs) return;
     kry_device_forget(dev);
     dev->driver->release(dev);
@@ -272,9 +274,13 @@ void kry_device_release(kry_device **device)
     free(dev);
 }
 
-kry_status kry_device_finish(kry_device *dev) { return dev->driver->finish(dev); }
+kry_status kry_device_finish(kry_device *dev)
+{
+    return dev ? dev->driver->finish(dev)
+               : kry_fail(KRY_ERR_ARGUMENT, "kry_device_finish: device is NULL");
+}
 
 const kry_device_info *kry_device_get_info(const kry_device *dev) { return &dev->info; }
-cl_context kry_device_context(const kry_device *dev) { return dev->context; }
-cl_device_id kry_device_id(const kry_device *dev) { return dev->id; }
-cl_command_queue kry_device_queue(const kry_device *dev) { return dev->queue; }
+cl_context kry_device_context(const kry_device *dev) { return dev ? dev->context : NULL; }
+cl_device_id kry_device_id(const kry_device *dev) { return dev ? dev->id : NULL; }
+cl_command_queue kry_device_queue(const kry_device *dev) { return dev ? dev->queue : NULL; }

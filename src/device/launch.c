@@ -40,6 +40,7 @@ void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
 {
     char text[64];
 
+    if (!dev) return;
     snprintf(text, sizeof text, "group=%d per-unit=%d chunks=%d", dev->shape.group,
              dev->shape.per_unit, dev->shape.chunks);
     kry_tuning_set(dev, "shape", text);
@@ -48,7 +49,10 @@ void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
     kry_tuning_set(dev, "copy-bandwidth", text);
 }
 
-kry_launch_shape kry_device_launch_shape(const kry_device *dev) { return dev->shape; }
+kry_launch_shape kry_device_launch_shape(const kry_device *dev)
+{
+    return dev ? dev->shape : (kry_launch_shape){ 0 };
+}
 
 kry_status kry_device_set_launch_shape(kry_device *dev, const kry_launch_shape *shape)
 {
@@ -70,6 +74,7 @@ done:
 
 void kry_device_set_trace(kry_device *dev, kry_trace *trace, void *user)
 {
+    if (!dev) return;
     dev->trace = trace;
     dev->trace_user = user;
 }
@@ -176,11 +181,11 @@ kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char 
 
 /* ---- the same for callers' own kernels ---- */
 
-int kry_device_group_size(const kry_device *dev) { return kry_group_size(dev); }
+int kry_device_group_size(const kry_device *dev) { return dev ? kry_group_size(dev) : 1; }
 
 int64_t kry_device_groups(const kry_device *dev, kry_type type, int64_t n)
 {
-    return kry_groups_for(dev, type, n);
+    return dev ? kry_groups_for(dev, type, n) : 1;
 }
 
 static kry_status launch_failed(cl_kernel kernel, int64_t groups, int size, cl_int err)

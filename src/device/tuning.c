@@ -13,6 +13,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const char *kry_tuning_path(kry_device *dev, char *path, size_t size)
 {
+    if (path && size) path[0] = 0;
+    if (!dev || !path || !size) return path;
     const kry_device_info *d = &dev->info;
     const char *part[] = { d->platform, d->name, d->version, d->driver };
     char dir[512];
@@ -80,6 +82,7 @@ void kry_tuning_each(kry_device *dev, void (*each)(const char *name, const char 
 {
     char name[128], value[256];
 
+    if (!dev || !each) return;
     pthread_mutex_lock(&lock);
     for (const char *line = text_of(dev); line && *line; line = strchr(line, '\n') + 1)
         if (*line != '#' && sscanf(line, "%127s %255[^\n]", name, value) == 2)

@@ -174,6 +174,7 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     kry_sparse rows = { 0 };
     kry_matrix_params with_traits = params ? *params : *KRY_MATRIX(.traits = 0);
 
+    TRY(GIVEN(matrix));
     *matrix = NULL;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_stencil_matrix: NULL");
     const kry_stencil *A = kry_stencil_of_parts(op);

@@ -346,18 +346,19 @@ done:
 }
 
 kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_params *params,
-                              kry_op **out)
+                              kry_op **A)
 {
     kry_status st = KRY_OK;
 
-    *out = NULL;
+    TRY(GIVEN(A, dev, params));
+    *A = NULL;
     TRY(check_params(dev, type, params));
     if (params->on_host)
-        TRY(keep_on_host(dev, params, out));
+        TRY(keep_on_host(dev, params, A));
     else if (dev->team)
-        TRY(kry_stencil_create_parts(dev, type, params, out));
+        TRY(kry_stencil_create_parts(dev, type, params, A));
     else
-        TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, out));
+        TRY(kry_stencil_make(dev, type, params, NULL, NULL, 1, A));
 done:
     return st;
 }

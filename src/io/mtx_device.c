@@ -134,7 +134,7 @@ kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *pa
 {
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
-    CHECK(op, KRY_ERR_ARGUMENT, "kry_mtx_read_matrix: op is NULL");
+    TRY(GIVEN(op, device, path));
     *op = NULL;
     TRY(kry_mtx_read(path, &mtx));
     TRY(kry_mtx_matrix(device, type, mtx, NULL, op));
@@ -147,7 +147,7 @@ kry_status kry_mtx_read_vec(kry_device *device, kry_type type, const char *path,
 {
     kry_status st = KRY_OK;
     kry_mtx *mtx = NULL;
-    CHECK(vec, KRY_ERR_ARGUMENT, "kry_mtx_read_vec: vec is NULL");
+    TRY(GIVEN(vec, device, path));
     *vec = NULL;
     TRY(kry_mtx_read(path, &mtx));
     TRY(kry_mtx_vec(device, type, mtx, vec));

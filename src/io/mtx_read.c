@@ -280,21 +280,25 @@ done:
 
 kry_status kry_mtx_read(const char *path, kry_mtx **mtx)
 {
-    *mtx = NULL;
-    return path ? read_from(path, NULL, 0, mtx) : kry_fail(KRY_ERR_ARGUMENT, "kry_mtx_read: NULL");
+    kry_status st = GIVEN(mtx, path);
+
+    if (mtx) *mtx = NULL;
+    return st < 0 ? st : read_from(path, NULL, 0, mtx);
 }
 
 kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_mtx **mtx)
 {
-    *mtx = NULL;
-    if (!name || (!bytes && size > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_mtx_parse: NULL");
-    return read_from(name, bytes ? bytes : "", size, mtx);
+    if (!bytes && size == 0) bytes = "";
+    kry_status st = GIVEN(mtx, name, bytes);
+
+    if (mtx) *mtx = NULL;
+    return st < 0 ? st : read_from(name, bytes, size, mtx);
 }
 
 void kry_mtx_release(kry_mtx **mtx)
 {
-    kry_mtx *m = *mtx;
-    *mtx = NULL;
+    kry_mtx *m = mtx ? *mtx : NULL;
+    if (mtx) *mtx = NULL;
     if (!m) return;
     free(m->row);
     free(m->col);

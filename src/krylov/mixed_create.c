@@ -155,6 +155,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     const kry_mixed_params *p = params ? params : &defaults;
     kry_options o = { 0 };
 
+    TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
     CHECK(p->struct_size == sizeof *p, KRY_ERR_ARGUMENT,

@@ -249,6 +249,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     kry_status st = KRY_OK;
     kry_options o = { .monitor = monitor, .monitor_user = monitor_user };
 
+    TRY(GIVEN(solver));
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;

@@ -133,5 +133,6 @@ const kry_method kry_pcg_method = {
 
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
 {
-    return kry_method_create(&kry_pcg_method, A, params, solver);
+    kry_status st = GIVEN(solver);
+    return st < 0 ? st : kry_method_create(&kry_pcg_method, A, params, solver);
 }

@@ -242,6 +242,7 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     static const kry_relaxation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
 
+    TRY(GIVEN(solver));
     *solver = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));

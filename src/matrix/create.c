@@ -40,6 +40,7 @@ static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
     kry_sparse A = { 0 };
     kry_entry_map map = { 0 };
 
+    TRY(kry_check_given(e.who, "op, device", (const void *const[]){ op, dev }));
     *op = NULL;
     params = params ? params : KRY_MATRIX(.traits = 0);
     TRY(kry_matrix_check_params(e.who, dev, given->type, given->rows, given->cols, params));

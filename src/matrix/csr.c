@@ -156,6 +156,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     kry_matrix *A = NULL;
     kry_matrix_params kept;
 
+    TRY(GIVEN(op));
     *op = NULL;
     params = params ? params : KRY_MATRIX(.traits = 0);
     TRY(kry_matrix_check_params(who, dev, type, rows, cols, params));

@@ -19,8 +19,9 @@ kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
     kry_status st = KRY_OK;
     kry_op *o = NULL;
 
+    TRY(kry_check_given("kry_op_create", "op, device, table, shape",
+                        (const void *const[]){ op, dev, table, shape }));
     *op = NULL;
-    CHECK(dev && table && shape, KRY_ERR_ARGUMENT, "kry_op_create: NULL");
     CHECK(table->struct_size == sizeof *table, KRY_ERR_ARGUMENT,
           "kry_op_create: a table of %zu bytes where %zu are expected: recompile the caller",
           table->struct_size, sizeof *table);
@@ -49,14 +50,14 @@ done:
 kry_op *kry_op_retain(const kry_op *op)
 {
     kry_op *o = (kry_op *)op; /* the count is not part of the operator's value */
-    o->refs++;
+    if (o) o->refs++;
     return o;
 }
 
 void kry_op_release(kry_op **op)
 {
-    kry_op *o = *op;
-    *op = NULL;
+    kry_op *o = op ? *op : NULL;
+    if (op) *op = NULL;
     if (!o || --o->refs) return;
     if (o->table->destroy) o->table->destroy(o->self);
     kry_vec_release(&o->null_space);
@@ -64,11 +65,16 @@ void kry_op_release(kry_op **op)
     free(o);
 }
 
-const kry_op_shape *kry_op_get_shape(const kry_op *op) { return &op->shape; }
-kry_device *kry_op_device(const kry_op *op) { return op->dev; }
+const kry_op_shape *kry_op_get_shape(const kry_op *op) { return op ? &op->shape : NULL; }
+kry_device *kry_op_device(const kry_op *op) { return op ? op->dev : NULL; }
 
 void kry_op_describe(const kry_op *op, kry_op_info *info)
 {
+    if (!info) return;
+    if (!op) {
+        *info = (kry_op_info){ .kind = "", .variant = "", .chosen = "", .nnz = -1 };
+        return;
+    }
     *info = (kry_op_info){ .kind = op->table->kind, .variant = "", .chosen = "", .nnz = -1 };
     if (op->table->describe) op->table->describe(op->self, info);
 }

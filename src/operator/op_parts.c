@@ -310,8 +310,8 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
 {
     kry_status st = KRY_OK;
 
+    TRY(kry_check_given(how->name, "M, A", (const void *const[]){ out, A }));
     *out = NULL;
-    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", how->name);
     CHECK(!params || *(const size_t *)params == how->params_size, KRY_ERR_ARGUMENT,
           "%s: params not made by %s", how->name, how->macro);
     TRY(kry_op_check_square(how->name, A));

@@ -250,18 +250,18 @@ static kry_status create_in_parts(const kry_op *A, int64_t row, kry_op **out)
     return st;
 }
 
-kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
+kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
 {
     kry_status st = KRY_OK;
 
-    *out = NULL;
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_pin_create: NULL");
+    TRY(GIVEN(P, A));
+    *P = NULL;
     TRY(kry_op_check_square("kry_pin_create", A));
     const kry_split *all = A->dev->layout.split; /* of the rows of which A has a part */
     int64_t rows = all ? all->n : A->shape.rows;
     CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
           (long long)row, (long long)rows);
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, out) : create(A, row, out));
+    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, P) : create(A, row, P));
 done:
     return st;
 }

@@ -166,8 +166,9 @@ static void deflation_describe(void *self, kry_op_info *info)
     static const char *const variants[] = { "a-def2", "def1", "bnn" };
 
     kry_coarse_describe(D->coarse, info);
-    snprintf(D->text, sizeof D->text, "%s, %lld vectors, az %s, coarse %s", variants[D->variant],
-             (long long)D->Z.k, D->az == KRY_AZ_STORED ? "stored" : "by products", info->variant);
+    snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[D->variant],
+             (long long)D->Z.k, D->fallback ? " in stripes, for the graph could not be cut" : "",
+             D->az == KRY_AZ_STORED ? "stored" : "by products", info->variant);
     info->variant = D->text;
     info->bytes_per_apply += kry_subspace_restrict_bytes(&D->Z) + kry_subspace_correct_bytes(&D->Z);
     /* A step of the two-level methods also needs (AZ)'y or AZ c. */
@@ -241,6 +242,7 @@ kry_status kry_deflation_create_with(const kry_op *A, const kry_deflation_params
     D->variant = params->variant;
     D->method = params->coarse;
     D->az = params->az;
+    D->fallback = subdomains->fallback;
     TRY(kry_subspace_create(A->dev, shape.type, shape.rows, subdomains, &D->Z));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->w));
     TRY(kry_vec_create(A->dev, shape.type, D->Z.k, 1, &D->c));
@@ -277,17 +279,18 @@ done:
     return st;
 }
 
-kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **out)
+kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **D)
 {
     static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
 
-    *out = NULL;
+    TRY(GIVEN(D, A));
+    *D = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
-    TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, out));
+    TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
 done:
     kry_subdomains_release(&subdomains);
     return st;

@@ -37,6 +37,7 @@ typedef struct kry_subdomains {
     int64_t count;
     int32_t *labels; /* n + beyond; behind the n those of unknowns on other parts (below) */
     int64_t beyond;
+    bool fallback; /* stripes, where the graph could not be cut */
 } kry_subdomains;
 
 /* Labels or vectors are copied. Waits.
@@ -127,6 +128,7 @@ typedef struct kry_deflation {
     kry_vec *w, *c;     /* k */
     double *sum;        /* k, on a part of a team: the sum of all parts' w */
     kry_vec *t;         /* n */
+    bool fallback;      /* as in kry_subdomains */
     char text[128];     /* for kry_op_describe */
 } kry_deflation;
 

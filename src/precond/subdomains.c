@@ -85,8 +85,9 @@ static int64_t usual_block(const kry_stencil *grid, int64_t n)
     }
 }
 
+/* fallback: the caller leaves the choice to kry, and the graph cannot be cut. */
 static kry_status label(const kry_op *A, const kry_deflation_params *given, int32_t *labels,
-                        int64_t *count)
+                        int64_t *count, bool *fallback)
 {
     kry_status st = KRY_OK;
     kry_deflation_params p = *given;
@@ -107,7 +108,11 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
         TRY(kry_labels_stripes(n, p.stripes, labels));
         *count = p.stripes;
     } else if (p.graph) {
-        TRY(kry_labels_graph(A, p.graph, labels, count));
+        st = kry_labels_graph(A, p.graph, labels, count);
+        if (st == KRY_ERR_UNSUPPORTED && !given->graph) {
+            *fallback = true, *count = p.graph;
+            st = kry_labels_stripes(n, p.graph, labels);
+        }
     } else {
         TRY(label_blocks(A, &p, labels, count));
     }
@@ -161,7 +166,7 @@ kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *para
     TRY(check_choice(params));
     if (s->vectors) return check_vectors(A, s->vectors);
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
-    TRY(label(kry_pin_of(A), params, s->labels, &s->count));
+    TRY(label(kry_pin_of(A), params, s->labels, &s->count, &s->fallback));
 done:
     if (st < 0) kry_subdomains_release(s);
     return st;
@@ -180,7 +185,7 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
     const kry_split *split = kry_op_split(A);
     int64_t n = kry_split_rows(split, rank), *place = NULL;
 
-    *s = (kry_subdomains){ .count = all->count };
+    *s = (kry_subdomains){ .count = all->count, .fallback = all->fallback };
     if (all->vectors) {
         *vectors = kry_vec_on_part(all->vectors, rank);
         s->vectors = vectors;

@@ -113,6 +113,7 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
     int64_t number;
     char list[400], rest[64];
 
+    TRY(GIVEN(M));
     *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
     size_t length = strcspn(name, ":@"), all = strcspn(name, "@");

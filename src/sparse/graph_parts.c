@@ -1,10 +1,41 @@
 /* graph_parts.c - parts of graphs by METIS. */
+#define _XOPEN_SOURCE 700 /* initstate */
 #include "sparse/partition.h"
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef KRY_HAVE_METIS
 #include <metis.h>
+#include <signal.h>
+
+/* While METIS works it takes SIGABRT and SIGTERM for its own, and seeds rand(). What belongs to the
+ * program is put back; one call at a time, for all of this is the process's. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+#ifdef _WIN32
+typedef int surroundings;
+static void keep_surroundings(surroundings *s) { *s = 0; }
+static void restore_surroundings(const surroundings *s) { (void)s; }
+#else
+typedef struct surroundings {
+    struct sigaction abort, term;
+    char *random, room[256];
+} surroundings;
+
+static void keep_surroundings(surroundings *s)
+{
+    sigaction(SIGABRT, NULL, &s->abort);
+    sigaction(SIGTERM, NULL, &s->term);
+    s->random = initstate(1, s->room, sizeof s->room); /* where rand() is random(), as in glibc */
+}
+
+static void restore_surroundings(const surroundings *s)
+{
+    setstate(s->random);
+    sigaction(SIGTERM, &s->term, NULL);
+    sigaction(SIGABRT, &s->abort, NULL);
+}
+#endif
 
 static kry_status in_index(int64_t n, const int64_t *from, int64_t divisor, idx_t **out)
 {
@@ -63,11 +94,19 @@ static kry_status call_metis(const char *who, const kry_sparse *g, const int64_t
     options[METIS_OPTION_SEED] = 1;
     /* for grids in 2 to 8 parts the volume is 5 to 20 % less than with few edges cut */
     options[METIS_OPTION_OBJTYPE] = cost ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
+    surroundings outside;
+    pthread_mutex_lock(&one_at_a_time);
+    keep_surroundings(&outside);
     int code = METIS_PartGraphKway(&n, &one, start, neighbour, weight, NULL, NULL, &k, target, NULL,
                                    options, &cut, label);
+    restore_surroundings(&outside);
+    pthread_mutex_unlock(&one_at_a_time);
     CHECK(code != METIS_ERROR_MEMORY, KRY_ERR_MEMORY, "%s: METIS had no memory for %d parts", who,
           parts);
-    CHECK(code == METIS_OK, KRY_ERR_UNSUPPORTED, "%s: METIS returned %d", who, code);
+    CHECK(
+        code == METIS_OK, KRY_ERR_UNSUPPORTED,
+        "%s: METIS cannot cut this graph of %lld nodes and %lld edges into %d parts (its error %d)",
+        who, (long long)g->rows, (long long)edges / 2, parts, code);
     for (int64_t i = 0; i < g->rows; i++) part[i] = (int32_t)label[i];
 done:
     free(target);

@@ -128,6 +128,7 @@ done:
 
 kry_status kry_task_read(kry_queue *queue, kry_task *x, void *host, kry_task **task)
 {
+    if (!host) return GIVEN(host);
     return submit("kry_task_read", queue, run_read, &(work){ .host = host }, "",
                   (kry_task *[3]){ x }, 1, task);
 }

@@ -112,6 +112,7 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
     kry_status st = KRY_OK;
     kry_queue **slot = NULL;
 
+    TRY(GIVEN(queue));
     *queue = NULL;
     if (!name) name = device ? device->info.name : "host";
     if (device) TRY(kry_device_keep(device, &slot_keeper, &slot));
@@ -140,10 +141,10 @@ static void cancel_all(kry_queue *q, kry_ended *ended)
 
 void kry_queue_release(kry_queue **queue)
 {
-    kry_queue *q = *queue;
+    kry_queue *q = queue ? *queue : NULL;
     kry_ended ended = { NULL, NULL };
 
-    *queue = NULL;
+    if (queue) *queue = NULL;
     if (!q) return;
     kry_tasks_lock();
     bool last = --q->refs == 0, itself = kry_task_inside() == q;
@@ -161,7 +162,7 @@ void kry_queue_release(kry_queue **queue)
     queue_free(q);
 }
 
-kry_device *kry_queue_device(const kry_queue *q) { return q->device; }
+kry_device *kry_queue_device(const kry_queue *q) { return q ? q->device : NULL; }
 const char *kry_queue_name(const kry_queue *q) { return q->name; }
 
 /* ---- all of its tasks ---- */
@@ -170,6 +171,7 @@ void kry_queue_cancel(kry_queue *q)
 {
     kry_ended ended = { NULL, NULL };
 
+    if (!q) return;
     kry_tasks_lock();
     cancel_all(q, &ended);
     kry_tasks_unlock();

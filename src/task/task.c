@@ -10,6 +10,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed; /* a task or a queue has ended */
 static int waiters;
+static clockid_t clock_of_waits = CLOCK_MONOTONIC;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local kry_queue *inside;
 
@@ -18,7 +19,8 @@ static void make_condition(void)
     pthread_condattr_t how;
 
     pthread_condattr_init(&how);
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC); /* as kry_now */
+    /* Not every host has it, and then waits are by the clock that can be set. */
+    if (pthread_condattr_setclock(&how, CLOCK_MONOTONIC)) clock_of_waits = CLOCK_REALTIME;
     pthread_cond_init(&changed, &how);
     pthread_condattr_destroy(&how);
 }
@@ -34,10 +36,14 @@ void kry_tasks_sleep(pthread_cond_t *condition) { pthread_cond_wait(condition, &
 
 bool kry_tasks_wait(double until)
 {
-    struct timespec t = { .tv_sec = (time_t)(until < 1e12 ? until : 0) };
+    struct timespec t = { 0 };
     int err;
 
-    t.tv_nsec = (long)(until < 1e12 ? 1e9 * (until - (double)t.tv_sec) : 0);
+    if (until < KRY_FOREVER) {
+        clock_gettime(clock_of_waits, &t);
+        double at = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kry_now();
+        t.tv_sec = (time_t)at, t.tv_nsec = (long)(1e9 * (at - (double)t.tv_sec));
+    }
     waiters++;
     err = until >= KRY_FOREVER ? pthread_cond_wait(&changed, &lock)
                                : pthread_cond_timedwait(&changed, &lock, &t);
@@ -101,7 +107,7 @@ done:
 
 kry_task *kry_task_retain(kry_task *task)
 {
-    task->refs++;
+    if (task) task->refs++;
     return task;
 }
 
@@ -125,8 +131,8 @@ void kry_task_forget_work(kry_task *t)
 
 void kry_task_release(kry_task **task)
 {
-    kry_task *t = *task;
-    *task = NULL;
+    kry_task *t = task ? *task : NULL;
+    if (task) *task = NULL;
     if (!t || --t->refs) return;
     for (int i = 0; i < t->count; i++) kry_task_release(&t->input[i].from); /* never started */
     kry_task_forget_value(t);
@@ -139,8 +145,9 @@ static kry_status task_of(const char *name, kry_vec *vec, const kry_op *op, kry_
     kry_status st = KRY_OK;
     kry_task *t = NULL;
 
+    CHECK(task && (vec || op), KRY_ERR_ARGUMENT, "kry_task_of_%s: %s is NULL", name,
+          task ? name : "task");
     *task = NULL;
-    CHECK(vec || op, KRY_ERR_ARGUMENT, "kry_task_of_%s: NULL", name);
     TRY(kry_task_new("kry_task_of", KRY_JOB(.name = name), NULL, 0, &t));
     if (vec) t->out.vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
     if (op) t->out.op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
@@ -307,13 +314,14 @@ void kry_task_cancel(kry_task *t)
 {
     kry_ended ended = { NULL, NULL };
 
+    if (!t) return;
     kry_tasks_lock();
     kry_task_cancel_locked(t, &ended);
     kry_tasks_unlock();
     kry_ended_release(&ended);
 }
 
-bool kry_task_is_cancelled(const kry_task *t) { return t->cancelled; }
+bool kry_task_is_cancelled(const kry_task *t) { return t && t->cancelled; }
 
 /* ---- looking ---- */
 
@@ -321,6 +329,7 @@ const char *kry_task_name(const kry_task *t) { return t->name; }
 
 kry_task_phase kry_task_state(const kry_task *t)
 {
+    if (!t) return KRY_TASK_FAILED;
     kry_tasks_lock();
     kry_task_phase phase = t->phase;
     kry_tasks_unlock();
@@ -329,6 +338,8 @@ kry_task_phase kry_task_state(const kry_task *t)
 
 void kry_task_progress(const kry_task *t, kry_task_progress_info *info)
 {
+    if (info) *info = (kry_task_progress_info){ 0 };
+    if (!t || !info) return;
     kry_tasks_lock();
     *info = t->progress;
     if (!has_ended(t) && t->began > 0) info->seconds = kry_now() - t->began;
@@ -346,8 +357,8 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
 {
     kry_status st = KRY_OK;
 
+    TRY(kry_check_given(who, "task, ended", (const void *const[]){ t, ended }));
     *ended = false;
-    CHECK(t, KRY_ERR_ARGUMENT, "%s: NULL", who);
     kry_tasks_lock();
     bool refused = inside && until > 0 && !has_ended(t);
     *ended = !refused && ended_by(t, until);

@@ -5,6 +5,7 @@
 /* A solve that was stopped has its last iterate. */
 static bool has_value(const kry_task *t)
 {
+    if (!t) return false;
     kry_task_phase phase = kry_task_state(t);
     return phase == KRY_TASK_DONE || (phase == KRY_TASK_CANCELLED && t->out.status > 0);
 }
@@ -17,6 +18,7 @@ kry_status kry_task_number(kry_task *t, double *number)
 {
     kry_status st = KRY_OK;
 
+    TRY(GIVEN(t, number));
     *number = 0;
     TRY(kry_task_wait(t));
     CHECK(t->out.has_number, KRY_ERR_TYPE, "kry_task_number: '%s' gives no number", t->name);
@@ -29,6 +31,7 @@ done:
 
 void kry_task_set_vec(kry_task *self, kry_vec *vec)
 {
+    if (!self) return;
     kry_vec *old = self->out.vec;
     self->out.vec = vec ? kry_vec_retain(vec) : NULL;
     kry_vec_release(&old);
@@ -36,6 +39,7 @@ void kry_task_set_vec(kry_task *self, kry_vec *vec)
 
 void kry_task_set_op(kry_task *self, kry_op *op)
 {
+    if (!self) return;
     kry_op *old = self->out.op;
     self->out.op = op ? kry_op_retain(op) : NULL;
     kry_op_release(&old);
@@ -43,12 +47,14 @@ void kry_task_set_op(kry_task *self, kry_op *op)
 
 void kry_task_set_number(kry_task *self, double number)
 {
+    if (!self) return;
     self->out.number = number;
     self->out.has_number = true;
 }
 
 void kry_task_set_progress(kry_task *self, double fraction)
 {
+    if (!self) return;
     kry_tasks_lock();
     self->progress.fraction = fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
     kry_tasks_unlock();
@@ -83,10 +89,12 @@ done:
 kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = self->queue->device;
+    kry_device *dev;
 
+    TRY(GIVEN(self, vec));
     *vec = NULL;
     TRY(check_input("kry_task_input_vec", self, i));
+    dev = self->queue->device;
     kry_vec *x = self->input[i].from->out.vec;
     CHECK(x, KRY_ERR_TYPE, "'%s' wants a vector as input %d, but '%s' gives none", self->name, i,
           self->input[i].from->name);
@@ -101,10 +109,12 @@ done:
 kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = self->queue->device;
+    kry_device *dev;
 
+    TRY(GIVEN(self, op));
     *op = NULL;
     TRY(check_input("kry_task_input_op", self, i));
+    dev = self->queue->device;
     const kry_task *from = self->input[i].from;
     CHECK(from->out.op, KRY_ERR_TYPE, "'%s' wants an operator as input %d, but '%s' gives none",
           self->name, i, from->name);

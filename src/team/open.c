@@ -150,6 +150,7 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     kry_status st = KRY_OK;
     cl_device_id id = NULL;
 
+    TRY(GIVEN(device));
     *device = NULL;
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;

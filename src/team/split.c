@@ -267,6 +267,7 @@ kry_status kry_team_volume(int64_t n, const int64_t *row_ptr, const int32_t *col
         .rows = n, .cols = n, .row_ptr = (int64_t *)row_ptr, .col = (int32_t *)col
     };
 
+    TRY(GIVEN(volume));
     CHECK(n >= 0 && n <= INT32_MAX, KRY_ERR_ARGUMENT, "kry_team_volume: %lld rows", (long long)n);
     CHECK(row_ptr && (col || !nnz), KRY_ERR_ARGUMENT, "kry_team_volume: NULL");
     TRY(kry_entries_check(&(kry_entries){ "kry_team_volume", A, NULL, nnz }));

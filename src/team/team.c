@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int kry_team_size(const kry_device *dev) { return dev->team ? dev->team->size : 1; }
+int kry_team_size(const kry_device *dev) { return dev && dev->team ? dev->team->size : 1; }
 
 kry_device *kry_team_part(const kry_device *dev, int i)
 {
-    if (!dev->team) return i == 0 ? (kry_device *)dev : NULL;
+    if (!dev || !dev->team) return i == 0 ? (kry_device *)dev : NULL;
     return i >= 0 && i < dev->team->size ? dev->team->part[i] : NULL;
 }
 
@@ -209,6 +209,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     kry_device *dev = NULL;
     bool spin = true;
 
+    TRY(GIVEN(device, parts));
     *device = NULL;
     if (!params) params = &defaults;
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,

@@ -10,6 +10,7 @@ kry_status kry_sum_create(kry_device *dev, int width, kry_sum **sum)
     kry_status st = KRY_OK;
     kry_sum *s = NULL;
 
+    TRY(GIVEN(sum, dev));
     *sum = NULL;
     CHECK(width >= 1 && width <= KRY_SUM_WIDTH, KRY_ERR_ARGUMENT,
           "a sum of %d numbers; 1 to %d can be summed together", width, (int)KRY_SUM_WIDTH);
@@ -29,8 +30,8 @@ done:
 
 void kry_sum_release(kry_sum **sum)
 {
-    kry_sum *s = *sum;
-    *sum = NULL;
+    kry_sum *s = sum ? *sum : NULL;
+    if (sum) *sum = NULL;
     if (!s) return;
     if (s->writes) kry_device_drain(s->dev); /* the device may still read `total` */
     kry_buffer_release(s->dev, &s->buffer);
@@ -39,13 +40,16 @@ void kry_sum_release(kry_sum **sum)
     free(s);
 }
 
-cl_mem kry_sum_buffer(const kry_sum *sum) { return sum->buffer; }
+cl_mem kry_sum_buffer(const kry_sum *sum) { return sum ? sum->buffer : NULL; }
 int kry_sum_capacity(const kry_sum *sum)
 {
     (void)sum;
     return KRY_SUM_CAPACITY;
 }
-void kry_sum_set_count(kry_sum *sum, int count) { sum->count = count; }
+void kry_sum_set_count(kry_sum *sum, int count)
+{
+    if (sum) sum->count = count;
+}
 
 /* A vector on a team is summed in the chunks of its split. Any other vector in a reproducible run
  * is short and the same on all parts: it has chunks of its own. */
@@ -106,7 +110,8 @@ static kry_status dot_into(const char *kernel, const kry_vec *x, const kry_vec *
 
 kry_status kry_vec_dot_sum(const kry_vec *x, const kry_vec *y, kry_sum *sum)
 {
-    return dot_into("vec_dot", x, y, sum);
+    kry_status st = GIVEN(x, y, sum);
+    return st < 0 ? st : dot_into("vec_dot", x, y, sum);
 }
 
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
@@ -175,6 +180,7 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
     kry_status st = KRY_OK;
     kry_sum *sum = NULL;
 
+    TRY(GIVEN(dot));
     *dot = 0;
     TRY(kry_vec_check_alike("kry_vec_dot", x, y));
     bool packed = kry_vec_is_packed(x) && kry_vec_is_packed(y);
@@ -217,7 +223,8 @@ done:
 
 kry_status kry_vec_norm2(const kry_vec *x, double *norm)
 {
-    kry_status st = kry_vec_dot(x, x, norm);
+    kry_status st = GIVEN(x, norm);
+    if (st >= 0) st = kry_vec_dot(x, x, norm);
     if (st < 0) return st;
     double tiny = x->dev->info.fp64 ? 1e-290 : 1e-30;
     if (*norm > tiny && isfinite(*norm)) return *norm = sqrt(*norm), KRY_OK;

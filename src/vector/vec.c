@@ -36,6 +36,7 @@ kry_status kry_vec_create(kry_device *dev, kry_type type, int64_t n, int64_t k, 
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
+    TRY(GIVEN(vec));
     *vec = NULL;
     CHECK(dev, KRY_ERR_ARGUMENT, "kry_vec_create: NULL device");
     CHECK(n >= 0 && k >= 1 && (n == 0 || k <= INT64_MAX / 8 / n), KRY_ERR_ARGUMENT,
@@ -61,8 +62,8 @@ kry_status kry_vec_wrap_block(kry_device *dev, kry_type type, int64_t n, int64_t
     size_t bytes = 0;
     kry_vec *v = NULL;
 
+    TRY(GIVEN(vec, dev, buffer));
     *vec = NULL;
-    CHECK(dev && buffer, KRY_ERR_ARGUMENT, "kry_vec_wrap: NULL");
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED,
           "kry_vec_wrap: one buffer cannot lie on several devices: copy into the parts of a vector "
           "(kry_vec_part)");
@@ -100,6 +101,7 @@ kry_status kry_vec_block(const kry_vec *of, int64_t i, int64_t rows, int64_t j, 
     kry_status st = KRY_OK;
     kry_vec *v = NULL;
 
+    TRY(GIVEN(vec));
     *vec = NULL;
     CHECK(of, KRY_ERR_ARGUMENT, "kry_vec_block: NULL");
     CHECK(
@@ -128,6 +130,7 @@ done:
 
 kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 {
+    if (!vec) return GIVEN(vec);
     *vec = NULL;
     if (!block || j < 0 || j >= block->k)
         return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_view: column %lld of %lld", (long long)j,
@@ -137,14 +140,14 @@ kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 
 kry_vec *kry_vec_retain(kry_vec *vec)
 {
-    vec->refs++;
+    if (vec) vec->refs++;
     return vec;
 }
 
 void kry_vec_release(kry_vec **vec)
 {
-    kry_vec *v = *vec;
-    *vec = NULL;
+    kry_vec *v = vec ? *vec : NULL;
+    if (vec) *vec = NULL;
     if (!v || --v->refs) return;
     if (v->split)
         kry_vec_release_parts(v);
@@ -154,16 +157,16 @@ void kry_vec_release(kry_vec **vec)
     free(v);
 }
 
-int64_t kry_vec_rows(const kry_vec *v) { return v->n; }
-int64_t kry_vec_cols(const kry_vec *v) { return v->k; }
-int64_t kry_vec_ld(const kry_vec *v) { return v->ld; }
-kry_type kry_vec_type(const kry_vec *v) { return v->type; }
-kry_device *kry_vec_device(const kry_vec *v) { return v->dev; }
+int64_t kry_vec_rows(const kry_vec *v) { return v ? v->n : 0; }
+int64_t kry_vec_cols(const kry_vec *v) { return v ? v->k : 0; }
+int64_t kry_vec_ld(const kry_vec *v) { return v ? v->ld : 0; }
+kry_type kry_vec_type(const kry_vec *v) { return v ? v->type : KRY_F32; }
+kry_device *kry_vec_device(const kry_vec *v) { return v ? v->dev : NULL; }
 
 cl_mem kry_vec_buffer(const kry_vec *v, int64_t *first)
 {
-    if (first) *first = v->first;
-    return v->buffer;
+    if (first) *first = v ? v->first : 0;
+    return v ? v->buffer : NULL;
 }
 
 kry_vec kry_vec_column(const kry_vec *v, int64_t j)

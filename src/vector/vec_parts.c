@@ -2,7 +2,7 @@
 #include "vector/vec.h"
 #include <stdlib.h>
 
-int kry_vec_parts(const kry_vec *v) { return v->split ? v->split->members : 1; }
+int kry_vec_parts(const kry_vec *v) { return v && v->split ? v->split->members : 1; }
 
 kry_vec kry_vec_on_part(const kry_vec *v, int rank)
 {
@@ -17,6 +17,7 @@ kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first, kry_vec **part)
 {
     kry_status st = KRY_OK;
 
+    TRY(GIVEN(part));
     *part = NULL;
     CHECK(v && i >= 0 && i < kry_vec_parts(v), KRY_ERR_ARGUMENT, "kry_vec_part: part %d of %d", i,
           v ? kry_vec_parts(v) : 0);

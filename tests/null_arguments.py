@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""null_arguments.py HEADERS > calls.c - every public function with NULL for all of its pointers, and for each of
+them alone, for tests/test_null_arguments.c. Functions come from the headers, so none can be missing."""
+import re
+import sys
+
+# What a call is made with, by type, or by name where that says more. A new type wants a line here.
+BY_TYPE = {
+    'kry_device *': 'dev', 'kry_device **': '&out.dev', 'kry_device *const *': '&dev', 'kry_device_info **': '&out.info',
+    'kry_vec *': 'vec[{i}]', 'kry_vec **': '&out.vec', 'kry_op *': 'A', 'kry_op **': '&out.op',
+    'kry_queue *': 'queue', 'kry_queue **': '&out.queue', 'kry_task *': 'task', 'kry_task **': '&out.task',
+    'kry_task *const *': '&task', 'kry_sum *': 'sum', 'kry_sum **': '&out.sum', 'kry_mtx *': 'mtx',
+    'kry_mtx **': '&out.mtx', 'kry_problem **': '&out.problem', 'kry_probe *': '&out.probe',
+    'kry_op_info *': '&out.op_info', 'kry_result *': '&out.result', 'kry_word *': 'NULL',
+    'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
+    'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
+    'kry_arg *': 'args', 'kry_part_volume *': 'out.volume', 'kry_batch_share *': 'out.share',
+    'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
+    'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
+    'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'int *': '&out.count',
+    'bool *': '&out.flag', 'bool': 'false', 'kry_type': 'KRY_F32', 'kry_status': 'KRY_OK',
+    'kry_reason': 'KRY_CONVERGED', 'kry_scheme': '(kry_scheme)0', 'kry_format': 'KRY_FORMAT_CSR', 'unsigned': '0',
+    'double': '1', 'uint64_t': '1', 'int64_t': '1', 'int': '1', 'size_t': 'sizeof text',
+}
+BY_NAME = {'path': '"/nonexistent/file"', 'n': 'N', 'rows': 'N', 'cols': 'N', 'nnz': 'N', 'size[3]': 'places',
+           'block[3]': 'places', 'i': '0', 'j': '0', 'row': None, 'spec': '"poisson2d:4"', 'name': '"none"',
+           'options': '"method=pcg"', 'user': 'NULL', 'monitor_user': 'NULL', 'comment': '"comment"'}
+# NULL is allowed: the header says what it means.
+OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'guess', 'phase', 'trace'}
+OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_lu_factors.L kry_lu_factors.U
+    kry_lu_factors.row_order kry_vec_rref.pivot_columns kry_task_wait_for.ended kry_queue_create.device
+    kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec
+    kry_op_create.self kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source
+    kry_device_kernel.options kry_vec_part.first kry_task_read.task kry_task_apply.task
+    kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task'''.split())
+# Whose arguments are no more than words, or which a caller's function gets into its hands.
+LEFT_OUT = {'kry_fail'}
+
+
+def functions(path):
+    text = re.sub(r'/\*.*?\*/', '', open(path).read(), flags=re.S)
+    text = re.sub(r'^\s*#(.*\\\n)*.*$', '', text, flags=re.M)
+    for found in re.finditer(r'KRY_API\s+(?:KRY_MUST_CHECK\s+)?([^;]*?)(\w+)\(((?:[^()]|\([^()]*\))*)\)[^;]*;', text):
+        result, name, inside = (' '.join(part.split()) for part in found.groups())
+        yield result, name, re.split(r',(?![^(]*\))', inside)
+
+
+def parameter(text):
+    """(type without const, name)"""
+    text = text.strip()
+    if '(*' in text:
+        return 'function', re.search(r'\(\*(\w+)', text).group(1)
+    type_name, name = re.fullmatch(r'(.*?)(\w+(?:\[\w+\])?)', text).groups()
+    type_name = re.sub(r'^const ', '', type_name).strip()
+    if '[' in name and not type_name.startswith('kry_side'):
+        type_name += ' *'
+    return type_name, name
+
+
+def sample(function, i, type_name, name):
+    if type_name == 'function':
+        return 'NULL'
+    if type_name.endswith('params *'):
+        return 'NULL'
+    value = BY_NAME.get(name) or BY_TYPE.get(type_name)
+    if function == 'kry_tuning_path' and name == 'path':
+        value = 'text'  # written to
+    if value is None:
+        sys.exit(f'null_arguments.py: {function}: no sample of the type {type_name} for {name}: add one')
+    return value.format(i=i)
+
+
+def main():
+    print('/* made by tests/null_arguments.py */')
+    for path in sys.argv[1:]:
+        for result, name, texts in functions(path):
+            if name in LEFT_OUT:
+                continue
+            params = [parameter(t) for t in texts if t.strip() != 'void']
+            given = [sample(name, i, *p) for i, p in enumerate(params)]
+            pointer = [i for i, (t, _) in enumerate(params) if '*' in t or t in ('function', 'kry_side_values')]
+            if not pointer:
+                continue
+            for alone in [None] + (pointer if len(pointer) > 1 else []):
+                args = ['NULL' if i in pointer and alone in (None, i) else value for i, value in enumerate(given)]
+                what = 'all' if alone is None else params[alone][1].split('[')[0]
+                optional = what in OPTIONAL or f'{name}.{what}' in OPTIONAL_OF or alone is not None and given[alone] == 'NULL'
+                call = f'{name}({", ".join(args)})'
+                kind = 'STATUS' if result == 'kry_status' else 'VOID'
+                print(f'{kind}("{name}", "{what}", {int(not optional)}, {call})')
+
+
+main()

@@ -1,0 +1,27 @@
+#!/bin/sh
+# test_subproject.sh SOURCE - kry inside of another Meson project: the library alone, static if that is asked for.
+set -u
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/subprojects"
+ln -s "$1" "$dir/subprojects/kry"
+cat >"$dir/meson.build" <<'END'
+project('outer', 'c', default_options: ['default_library=static'])
+executable('outer', 'main.c', dependencies: dependency('kry', fallback: ['kry', 'kry_dep']))
+END
+cat >"$dir/main.c" <<'END'
+#include <kry/kry.h>
+int main(void) { return kry_version()[0] != KRY_VERSION[0]; }
+END
+number=0
+check() {
+    number=$((number + 1))
+    [ "$1" = "$2" ] || printf 'not '
+    echo "ok $number - $3: $1"
+}
+echo 1..3
+meson setup "$dir/build" "$dir" >"$dir/log" 2>&1 || cat "$dir/log" >&2
+# The library, shared and static, the file with the paths, and the program outside.
+check "$(meson introspect --targets "$dir/build" | grep -o '"filename"' | wc -l)" 4 'targets'
+check "$(grep -c 'build outer: .*libkry\.a' "$dir/build/build.ninja")" 1 'linked with the static library'
+check "$(grep 'build outer: ' "$dir/build/build.ninja" | grep -c 'libkry\.so')" 0 'not with the shared one'
