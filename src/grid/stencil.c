@@ -16,8 +16,7 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
 {
     kry_stencil *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
     bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
     return kry_stencil_exchange(A, &A->sweep[aligned ? KRY_SWEEP_APPLY : KRY_SWEEP_APPLY_ANYWHERE],
                                 x, NULL, rest, COUNT(rest), NULL);
@@ -26,8 +25,7 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     kry_stencil *A = self;
-    const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
-                             ARG(x->first),  ARG(r->buffer), ARG(r->first) };
+    const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r) };
     return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_RESIDUAL], x, NULL, rest, COUNT(rest), NULL);
 }
 
@@ -73,7 +71,7 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
-    const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
+    const kry_arg rest[] = { ARG_VEC(d) };
     return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_DIAGONAL], rest, COUNT(rest));
 }
 

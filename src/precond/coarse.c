@@ -155,6 +155,8 @@ static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
     kry_coarse_method m = how->method;
     double most = (double)s->dev->info.max_alloc_bytes;
 
+    CHECK((unsigned)m <= KRY_COARSE_CHOLESKY, KRY_ERR_ARGUMENT,
+          "coarse solver: method %d is unknown", (int)m);
     if (m != KRY_COARSE_CHOLESKY) TRY(kry_dense_inverse_choose(&s->inverse, how->product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;

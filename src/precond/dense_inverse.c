@@ -84,8 +84,7 @@ static kry_status multiply(const kry_dense_inverse *D, const kry_vec *w, kry_vec
 
     if (D->dev->info.cpu_kernels) groups = kry_groups_for(D->dev, D->type, D->k * stride);
     TRY(get_kernel(D, w->first, &kernel));
-    kry_arg args[] = { ARG(D->k),     ARG(stride),    ARG(D->G),    ARG(w->buffer),
-                       ARG(w->first), ARG(c->buffer), ARG(c->first) };
+    kry_arg args[] = { ARG(D->k), ARG(stride), ARG(D->G), ARG_VEC(w), ARG_VEC(c) };
     TRY(kry_launch(D->dev, kernel, groups < D->k ? groups : D->k, args, COUNT(args)));
 done:
     return st;
@@ -100,11 +99,10 @@ static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, 
     int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(D->dev, D->type));
     cl_int blocks = (cl_int)count;
 
-    kry_arg multiply[] = { ARG(blocks),    ARG(D->k),     ARG(D->G),
-                           ARG(w->buffer), ARG(w->first), ARG(D->part) };
+    kry_arg multiply[] = { ARG(blocks), ARG(D->k), ARG(D->G), ARG_VEC(w), ARG(D->part) };
     TRY(kry_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
                         COUNT(multiply)));
-    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG(c->buffer), ARG(c->first) };
+    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG_VEC(c) };
     TRY(kry_launch_size(D->dev, D->add, count * slices, PACKED_GROUP, add, COUNT(add)));
 done:
     return st;
