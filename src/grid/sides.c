@@ -63,10 +63,10 @@ static kry_status add_side(kry_stencil *A, int axis, bool high, const kry_vec *g
     if (kind == KRY_DIRICHLET_FACE) weight *= 2;
     if (kind == KRY_NEUMANN) weight *= A->spacing[axis];
     kry_scalar w = kry_scalar_of(A->dev, weight);
-    const kry_arg args[] = { ARG(count),         ARG(first),     ARG(across),
-                             ARG(step),          ARG(stride),    ARG_ACC(A->dev, w),
-                             ARG(given->buffer), ARG(b->buffer), ARG(b->first),
-                             ARG(by_cell),       ARG(*k) };
+    const kry_arg args[] = {
+        ARG(count),         ARG(first),         ARG(across), ARG(step),    ARG(stride),
+        ARG_ACC(A->dev, w), ARG(given->buffer), ARG_VEC(b),  ARG(by_cell), ARG(*k)
+    };
     TRY(kry_stencil_kernel(A, "stencil", kry_stencil_anywhere(A), "stencil_side", &kernel));
     TRY(kry_launch(A->dev, kernel, kry_groups_for(A->dev, A->type, count), args,
                    COUNT(args) - (A->face[0] ? 0 : 2)));

@@ -16,8 +16,7 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
 {
     kry_stencil *A = self;
     kry_scalar a = kry_scalar_of(A->dev, alpha), b = kry_scalar_of(A->dev, beta);
-    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(A->dev, b), ARG(y->buffer), ARG(y->first) };
+    const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(x), ARG_ACC(A->dev, b), ARG_VEC(y) };
     bool aligned = x->first % A->lanes == 0 && y->first % A->lanes == 0;
     return kry_stencil_exchange(A, &A->sweep[aligned ? KRY_SWEEP_APPLY : KRY_SWEEP_APPLY_ANYWHERE],
                                 x, NULL, rest, COUNT(rest), NULL);
@@ -26,8 +25,7 @@ static kry_status stencil_apply(void *self, double alpha, const kry_vec *x, doub
 static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     kry_stencil *A = self;
-    const kry_arg rest[] = { ARG(b->buffer), ARG(b->first),  ARG(x->buffer),
-                             ARG(x->first),  ARG(r->buffer), ARG(r->first) };
+    const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r) };
     return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_RESIDUAL], x, NULL, rest, COUNT(rest), NULL);
 }
 
@@ -36,15 +34,13 @@ static kry_status stencil_direction(void *self, const kry_direction *d, kry_vec 
 {
     kry_stencil *A = self;
     kry_arg rest[KRY_DIRECTION_ARGS + 4];
-    size_t n = KRY_DIRECTION_ARGS;
+    const kry_arg more[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
+                             ARG(sum->buffer) };
 
     kry_direction_args(d, rest);
-    rest[n++] = (kry_arg)ARG(d->z->buffer);
-    rest[n++] = (kry_arg)ARG(d->old->buffer);
-    rest[n++] = (kry_arg)ARG(p->buffer);
-    rest[n++] = (kry_arg)ARG(sum->buffer);
+    memcpy(rest + KRY_DIRECTION_ARGS, more, sizeof more);
     (void)q;
-    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest, n, sum);
+    return kry_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest, COUNT(rest), sum);
 }
 
 /* A slab still has p's neighbours from the direction. */
@@ -53,27 +49,22 @@ static kry_status stencil_step(void *self, const kry_step *s, kry_vec *x, kry_ve
     kry_stencil *A = self;
     kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 9];
     const cl_int scaled = s->d != NULL;
+    const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
+    const kry_arg more[] = { ARG(s->p->buffer), ARG(s->old->buffer), ARG_VEC(x),
+                             ARG(r->buffer),    ARG(sum->buffer),    ARG(scaled),
+                             ARG(d->buffer),    ARG(s->z->buffer) };
     size_t n = kry_step_args(s, A->singular, rest);
 
-    rest[n++] = (kry_arg)ARG(s->p->buffer);
-    rest[n++] = (kry_arg)ARG(s->old->buffer);
-    rest[n++] = (kry_arg)ARG(x->buffer);
-    rest[n++] = (kry_arg)ARG(x->first);
-    rest[n++] = (kry_arg)ARG(r->buffer);
-    rest[n++] = (kry_arg)ARG(sum->buffer);
-    rest[n++] = (kry_arg)ARG(scaled);
-    const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
-    rest[n++] = (kry_arg)ARG(d->buffer);
-    rest[n++] = (kry_arg)ARG(s->z->buffer);
+    memcpy(rest + n, more, sizeof more);
     sum->count = (cl_int)A->sweep[KRY_SWEEP_STEP].groups;
     if (s->drift) s->next_drift->count = sum->count;
-    return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_STEP], rest, n);
+    return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_STEP], rest, n + COUNT(more));
 }
 
 static kry_status stencil_diagonal(void *self, kry_vec *d)
 {
     kry_stencil *A = self;
-    const kry_arg rest[] = { ARG(d->buffer), ARG(d->first) };
+    const kry_arg rest[] = { ARG_VEC(d) };
     return kry_stencil_launch(A, &A->sweep[KRY_SWEEP_DIAGONAL], rest, COUNT(rest));
 }
 

@@ -26,11 +26,9 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
     const cl_int has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
     const kry_vec *b = s->b, *x = or_else(s->x, b), *old = or_else(has_old ? s->old : NULL, b);
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    const kry_arg rest[] = {
-        ARG_ACC(dev, c1), ARG(b->buffer), ARG(b->first),        ARG(y->buffer),     ARG(y->first),
-        ARG(sums),        ARG(part),      ARG_ACC(dev, c0),     ARG_ACC(dev, by_x), ARG(x->buffer),
-        ARG(x->first),    ARG(has_old),   ARG_ACC(dev, by_old), ARG(old->buffer),   ARG(old->first)
-    };
+    const kry_arg rest[] = { ARG_ACC(dev, c1), ARG_VEC(b),           ARG_VEC(y),         ARG(sums),
+                             ARG(part),        ARG_ACC(dev, c0),     ARG_ACC(dev, by_x), ARG_VEC(x),
+                             ARG(has_old),     ARG_ACC(dev, by_old), ARG_VEC(old) };
     const bool anywhere =
         b->first % A->lanes || x->first % A->lanes || old->first % A->lanes || y->first % A->lanes;
     const kry_sweep *sweep = &A->sweep[(s->x ? KRY_SWEEP_RELAX : KRY_SWEEP_SCALE) + anywhere];
@@ -99,8 +97,7 @@ kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const 
     if (!b) return KRY_OK;
     const cl_int which = (colour + (int)(A->slab.first % 2)) % 2; /* of the whole grid */
     kry_scalar w = kry_scalar_of(A->dev, omega);
-    const kry_arg rest[] = { ARG(which),    ARG_ACC(A->dev, w), ARG(b->buffer),
-                             ARG(b->first), ARG(x->buffer),     ARG(x->first) };
+    const kry_arg rest[] = { ARG(which), ARG_ACC(A->dev, w), ARG_VEC(b), ARG_VEC(x) };
     if (A->slab.halo) {
         TRY(kry_halo_begin(A->slab.halo, x));
         TRY(kry_halo_end(A->slab.halo));
@@ -185,9 +182,8 @@ kry_status kry_stencil_incomplete(kry_stencil *A, const kry_incomplete *how, con
     const kry_vec *d = or_else(how->inverse, x);
     const cl_int sums = sum != NULL;
     const cl_mem part = sum ? sum->buffer : y->buffer;
-    const kry_arg rest[] = { ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),    ARG_ACC(dev, b),
-                             ARG(y->buffer),  ARG(y->first),  ARG_ACC(dev, by), ARG(d->buffer),
-                             ARG(d->first),   ARG(sums),      ARG(part) };
+    const kry_arg rest[] = { ARG_ACC(dev, a),  ARG_VEC(x), ARG_ACC(dev, b), ARG_VEC(y),
+                             ARG_ACC(dev, by), ARG_VEC(d), ARG(sums),       ARG(part) };
     const bool anywhere =
         x->first % A->lanes || y->first % A->lanes || (how->inverse && d->first % A->lanes);
     const kry_sweep *sweep = &A->sweep[KRY_SWEEP_INCOMPLETE + anywhere];

@@ -163,7 +163,7 @@ kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec
     kry_arg args[] = { ARG(n),          ARG(rows),      ARG(bundles),     ARG(m),
                        ARG(d->pairs),   ARG(d->slot),   ARG(record),      ARG(upper_at),
                        ARG(inverse_at), ARG(d->factor), ARG_ACC(dev, by), work,
-                       ARG(r->buffer),  ARG(r->first),  ARG(z->buffer),   ARG(z->first) };
+                       ARG_VEC(r),      ARG_VEC(z) };
 
     return kry_launch(dev, s->kernel, s->walkers, args, COUNT(args));
 }

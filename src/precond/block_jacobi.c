@@ -225,10 +225,9 @@ static kry_status run(block_jacobi *M, double alpha, const kry_vec *x, double be
     const cl_mem part = sum ? sum->buffer : y->buffer;
     int64_t groups =
         sum ? kry_groups_for_sums(dev, y->type, y->n) : kry_groups_for(dev, y->type, y->n);
-    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row),    ARG(by_col),
-                             ARG(M->inverse), ARG_ACC(dev, a), ARG(x->buffer), ARG(x->first),
-                             ARG_ACC(dev, b), ARG(y->buffer),  ARG(y->first),  ARG(sums),
-                             ARG(part) };
+    const kry_arg args[] = { ARG(y->n),       ARG(rows),       ARG(by_row), ARG(by_col),
+                             ARG(M->inverse), ARG_ACC(dev, a), ARG_VEC(x),  ARG_ACC(dev, b),
+                             ARG_VEC(y),      ARG(sums),       ARG(part) };
 
     if (sum) sum->count = y->n ? (cl_int)groups : 0;
     if (y->n == 0) return KRY_OK;

@@ -165,10 +165,10 @@ static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
     cl_int rows = (cl_int)s->rows, bundles = (cl_int)s->bundles;
     cl_long n = s->n;
     kry_scalar by = kry_scalar_of(dev, s->scale);
-    kry_arg args[] = { ARG(n),         ARG(rows),       ARG(bundles),     ARG(l->begin),
-                       ARG(l->col),    ARG(l->val),     ARG(u->begin),    ARG(u->col),
-                       ARG(u->val),    ARG(s->inverse), ARG_ACC(dev, by), ARG(s->scratch),
-                       ARG(r->buffer), ARG(r->first),   ARG(z->buffer),   ARG(z->first) };
+    kry_arg args[] = { ARG(n),      ARG(rows),       ARG(bundles),     ARG(l->begin),
+                       ARG(l->col), ARG(l->val),     ARG(u->begin),    ARG(u->col),
+                       ARG(u->val), ARG(s->inverse), ARG_ACC(dev, by), ARG(s->scratch),
+                       ARG_VEC(r),  ARG_VEC(z) };
 
     if (size > s->stride) size = s->stride;
     return kry_launch_size(dev, s->kernel,

@@ -155,6 +155,8 @@ static kry_status choose(kry_coarse *s, const kry_coarse_how *how)
     kry_coarse_method m = how->method;
     double most = (double)s->dev->info.max_alloc_bytes;
 
+    CHECK((unsigned)m <= KRY_COARSE_CHOLESKY, KRY_ERR_ARGUMENT,
+          "coarse solver: method %d is unknown", (int)m);
     if (m != KRY_COARSE_CHOLESKY) TRY(kry_dense_inverse_choose(&s->inverse, how->product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;
@@ -167,8 +169,8 @@ done:
     return st;
 }
 
-static kry_status coarse_new(kry_device *dev, kry_type type, const kry_coarse_how *how, int64_t k,
-                             kry_coarse **coarse)
+kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
+                             const kry_sparse *E, kry_coarse **coarse)
 {
 #ifdef KRY_HAVE_CHOLMOD
     const kry_cholesky_engine *usual = &kry_cholesky_cholmod;
@@ -176,31 +178,21 @@ static kry_status coarse_new(kry_device *dev, kry_type type, const kry_coarse_ho
     const kry_cholesky_engine *usual = &kry_cholesky_band;
 #endif
     kry_status st = KRY_OK;
-
-    TRY(kry_alloc(1, sizeof **coarse, coarse));
-    kry_coarse *s = *coarse;
-    s->dev = kry_device_retain(dev);
-    s->type = type, s->k = k, s->singular = how->singular;
-    s->n = k - (how->singular ? 1 : 0);
-    s->engine = how->engine ? how->engine : usual;
-    s->inverse = (kry_dense_inverse){ .dev = dev, .type = type, .k = k };
-    TRY(kry_alloc((size_t)k, sizeof *s->x, &s->x));
-    TRY(kry_alloc((size_t)k, kry_type_size(type), &s->numbers));
-    TRY(kry_alloc((size_t)k, sizeof *s->d, &s->d));
-done:
-    return st;
-}
-
-kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
-                             const kry_sparse *E, kry_coarse **coarse)
-{
-    kry_status st = KRY_OK;
+    const size_t k = (size_t)E->rows;
     kry_coarse *s = NULL;
 
     *coarse = NULL;
     assert(E->rows >= 1 && E->rows == E->cols && E->type == KRY_F64);
     TRY(check_numbers(E));
-    TRY(coarse_new(dev, type, how, E->rows, &s));
+    TRY(kry_alloc(1, sizeof *s, &s));
+    s->dev = kry_device_retain(dev);
+    s->type = type, s->k = E->rows, s->singular = how->singular;
+    s->n = s->k - (how->singular ? 1 : 0);
+    s->engine = how->engine ? how->engine : usual;
+    s->inverse = (kry_dense_inverse){ .dev = dev, .type = type, .k = s->k };
+    TRY(kry_alloc(k, sizeof *s->x, &s->x));
+    TRY(kry_alloc(k, kry_type_size(type), &s->numbers));
+    TRY(kry_alloc(k, sizeof *s->d, &s->d));
     TRY(choose(s, how));
     if (s->n > 0) TRY(s->engine->create(E, s->n, &s->factor));
     weigh(E, s->d);

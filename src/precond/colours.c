@@ -1,6 +1,7 @@
 /*
- * colours.c - sub-domains that may share one product with A: two labels that some row meets get
- * different colours, the first that is free. Four or five colours do for blocks of a plane.
+ * colours.c - sub-domains that may share one product with A. Two labels get different colours if some row
+ * has entries in columns of both; each label takes the first colour that is free. Blocks of a plane need
+ * four or five.
  */
 #include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which unknowns each row meets ------------------------------------------------------------ */
+/* ---- in which columns a row has entries ------------------------------------------------------- */
 
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *c)
 {
@@ -84,7 +85,8 @@ int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], con
 
 /* ---- colours ---------------------------------------------------------------------------------- */
 
-/* The labels that row i meets, each once, to `label` (as long as the row may be); how many. */
+/* label := the labels of the columns in which row i has entries, each once; NULL: only count. Returns how
+ * many. */
 static int64_t labels_met(const kry_couplings *couplings, const kry_subspace *Z, int64_t i,
                           int64_t *seen, int32_t *label)
 {
@@ -102,7 +104,7 @@ static int64_t labels_met(const kry_couplings *couplings, const kry_subspace *Z,
     return met;
 }
 
-/* M := the labels that rows meet, of the rows that meet more than one. */
+/* M := the labels of each row that has more than one. */
 static kry_status meet(const kry_couplings *couplings, const kry_subspace *Z, kry_sparse *M)
 {
     kry_status st = KRY_OK;
@@ -168,7 +170,7 @@ done:
     return st;
 }
 
-/* G := the labels that some row meets together: the pattern of M'M. */
+/* G := which labels occur together in some row: the pattern of M'M. */
 static kry_status find_neighbours(const kry_couplings *couplings, const kry_subspace *Z,
                                   kry_sparse *G)
 {

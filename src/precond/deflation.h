@@ -63,11 +63,9 @@ double kry_subspace_correct_bytes(const kry_subspace *Z);
 
 /* ---- colours.c, galerkin.c: A Z, as compact as it is sparse, and E = Z'A Z ---- */
 
-/*
- * Which unknowns the rows of an operator couple, on the host: of grids from their sides, of stored
- * matrices read back, of pinned ones those of the matrix (operator/pin.h), of others unknown. On a
- * part of a team unknowns of other parts that its rows meet are numbered behind its own.
- */
+/* In which columns the rows of an operator have entries, on the host: computed for grids, read back for
+ * stored matrices, for a pinned operator those of its matrix (operator/pin.h), else not known. On a part
+ * of a team the columns of other parts are numbered behind its own. */
 typedef struct kry_couplings {
     const struct kry_stencil *grid; /* borrowed; NULL: `rows` */
     kry_sparse rows;                /* the pattern, in any order; row_ptr NULL: not known */
@@ -79,15 +77,15 @@ static inline bool kry_couplings_known(const kry_couplings *c)
 {
     return c->grid || c->rows.row_ptr;
 }
-/* How many unknowns of other parts the rows of A meet, and where they stand in the whole
- * (team/split.h): to be freed. */
+/* How many columns of other parts the rows of A have entries in, and the places of these in the whole
+ * (team/split.h), to be freed by the caller. */
 kry_status kry_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place);
-/* The columns of row i, its own among them; `room`: 7 numbers, for what is not stored. Returns
- * their count. */
+/* The columns of row i, the diagonal among them; returns how many. room: where those of a grid are
+ * written. */
 int64_t kry_couplings_at(const kry_couplings *couplings, int64_t i, int32_t room[7],
                          const int32_t **cols);
 
-/* Which sub-domains may share one product with A: no row meets two of a colour. */
+/* Which sub-domains may share one product with A: no row has entries in two of the same colour. */
 typedef struct kry_colours {
     int32_t *of_label; /* k */
     int32_t count;

@@ -36,34 +36,6 @@ static size_t column_at(const kry_dense_inverse *D, int64_t j)
     return (size_t)(j * stride_of(D->k)) * word;
 }
 
-static kry_status form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
-{
-    kry_status st = KRY_OK;
-    int64_t k = D->k;
-    size_t word = kry_type_size(D->type), room = (size_t)blocks_of(k) * TILE * TILE;
-    double *x = NULL;
-    void *out = NULL;
-
-    TRY(kry_alloc((size_t)k * TILE, sizeof *x, &x));
-    TRY(kry_alloc(room, word, &out));
-    TRY(kry_buffer_create(D->dev, (size_t)kry_dense_inverse_bytes(D), &D->G));
-    for (int64_t j = 0; j < k; j += TILE) {
-        int64_t m = k - j < TILE ? k - j : TILE,
-                end = m < TILE && D->product == KRY_COARSE_FULL ? k : j + TILE;
-        if (m < TILE) memset(out, 0, room * word); /* tiles have rows past the last */
-        TRY(solve(user, j, m, x));
-        for (int64_t c = 0; c < m; c++)
-            for (int64_t i = 0; i < k; i++)
-                kry_number_put(D->type, out, place_of(D, c, i), x[c * k + i]);
-        TRY(kry_buffer_write(D->dev, D->G, column_at(D, j), column_at(D, end) - column_at(D, j),
-                             out));
-    }
-done:
-    free(out);
-    free(x);
-    return st;
-}
-
 /* ---- its product ----------------------------------------------------------------------------- */
 
 /* The kernel for a w that starts at `first`. */
@@ -84,8 +56,7 @@ static kry_status multiply(const kry_dense_inverse *D, const kry_vec *w, kry_vec
 
     if (D->dev->info.cpu_kernels) groups = kry_groups_for(D->dev, D->type, D->k * stride);
     TRY(get_kernel(D, w->first, &kernel));
-    kry_arg args[] = { ARG(D->k),     ARG(stride),    ARG(D->G),    ARG(w->buffer),
-                       ARG(w->first), ARG(c->buffer), ARG(c->first) };
+    kry_arg args[] = { ARG(D->k), ARG(stride), ARG(D->G), ARG_VEC(w), ARG_VEC(c) };
     TRY(kry_launch(D->dev, kernel, groups < D->k ? groups : D->k, args, COUNT(args)));
 done:
     return st;
@@ -100,11 +71,10 @@ static kry_status multiply_packed(const kry_dense_inverse *D, const kry_vec *w, 
     int64_t slices = TILE / (ADD_ACROSS * kry_vector_width(D->dev, D->type));
     cl_int blocks = (cl_int)count;
 
-    kry_arg multiply[] = { ARG(blocks),    ARG(D->k),     ARG(D->G),
-                           ARG(w->buffer), ARG(w->first), ARG(D->part) };
+    kry_arg multiply[] = { ARG(blocks), ARG(D->k), ARG(D->G), ARG_VEC(w), ARG(D->part) };
     TRY(kry_launch_size(D->dev, D->tiles, tiles_above(count), PACKED_GROUP, multiply,
                         COUNT(multiply)));
-    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG(c->buffer), ARG(c->first) };
+    kry_arg add[] = { ARG(blocks), ARG(D->k), ARG(D->part), ARG_VEC(c) };
     TRY(kry_launch_size(D->dev, D->add, count * slices, PACKED_GROUP, add, COUNT(add)));
 done:
     return st;
@@ -174,15 +144,33 @@ kry_status kry_dense_inverse_choose(kry_dense_inverse *D, kry_coarse_product pro
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user)
 {
     kry_status st = KRY_OK;
+    int64_t k = D->k, blocks = blocks_of(k);
     kry_kernel *kernel;
-    size_t blocks = (size_t)blocks_of(D->k);
+    size_t word = kry_type_size(D->type), room = (size_t)blocks * TILE * TILE;
+    double *x = NULL;
+    void *out = NULL;
 
-    TRY(form(D, solve, user));
+    TRY(kry_alloc((size_t)k * TILE, sizeof *x, &x));
+    TRY(kry_alloc(room, word, &out));
+    TRY(kry_buffer_create(D->dev, (size_t)kry_dense_inverse_bytes(D), &D->G));
+    for (int64_t j = 0; j < k; j += TILE) {
+        int64_t m = k - j < TILE ? k - j : TILE,
+                end = m < TILE && D->product == KRY_COARSE_FULL ? k : j + TILE;
+        if (m < TILE) memset(out, 0, room * word); /* tiles have rows past the last */
+        TRY(solve(user, j, m, x));
+        for (int64_t c = 0; c < m; c++)
+            for (int64_t i = 0; i < k; i++)
+                kry_number_put(D->type, out, place_of(D, c, i), x[c * k + i]);
+        TRY(kry_buffer_write(D->dev, D->G, column_at(D, j), column_at(D, end) - column_at(D, j),
+                             out));
+    }
     if (D->product == KRY_COARSE_PACKED)
-        TRY(kry_buffer_create(D->dev, blocks * blocks * TILE * kry_type_size(D->type), &D->part));
+        TRY(kry_buffer_create(D->dev, (size_t)(blocks * blocks * TILE) * word, &D->part));
     else
         TRY(get_kernel(D, 0, &kernel)); /* compile it now */
 done:
+    free(out);
+    free(x);
     return st;
 }
 

@@ -50,15 +50,14 @@ done:
 static kry_status invert_diagonal(jacobi *M)
 {
     kry_status st = KRY_OK;
-    kry_kernel *invert;
     kry_vec *d = M->next;
 
     if (d->n == 0) return KRY_OK;
     TRY(kry_op_diagonal(M->A, d));
     TRY(check_pivots(d));
-    kry_arg args[] = { ARG(d->n), ARG(d->buffer), ARG(d->first) };
-    TRY(kry_kernel_get(d->dev, "vec", d->type, "", "vec_invert", &invert));
-    TRY(kry_launch(d->dev, invert, kry_groups_for(d->dev, d->type, d->n), args, COUNT(args)));
+    kry_arg args[] = { ARG(d->n), ARG_VEC(d) };
+    TRY(kry_run(d->dev, "vec", d->type, "", "vec_invert", kry_groups_for(d->dev, d->type, d->n),
+                args, COUNT(args)));
     M->next = M->d, M->d = d;
 done:
     return st;

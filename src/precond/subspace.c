@@ -230,13 +230,11 @@ kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 {
     kry_status st = KRY_OK;
     const cl_mem part = Z->part ? Z->part : Z->kept; /* or not written */
-    const kry_arg args[] = { ARG(Z->segments),    ARG(Z->segment),
-                             ARG(Z->piece_start), ARG(Z->piece_length),
-                             ARG(v->buffer),      ARG(v->first),
-                             ARG(w->buffer),      ARG(w->first),
-                             ARG(Z->kept),        ARG(part) };
-    const kry_arg finish[] = { ARG(Z->k),      ARG(Z->label_segment), ARG(Z->part),
-                               ARG(w->buffer), ARG(w->first),         ARG(Z->kept) };
+    const kry_arg args[] = { ARG(Z->segments),     ARG(Z->segment), ARG(Z->piece_start),
+                             ARG(Z->piece_length), ARG_VEC(v),      ARG_VEC(w),
+                             ARG(Z->kept),         ARG(part) };
+    const kry_arg finish[] = { ARG(Z->k), ARG(Z->label_segment), ARG(Z->part), ARG_VEC(w),
+                               ARG(Z->kept) };
 
     if (Z->vectors) return kry_vec_gemv(true, 1, Z->vectors, v, 0, w);
     TRY(kry_launch(Z->dev, Z->kernel.restrict_, restrict_groups(Z), args, COUNT(args)));
@@ -251,8 +249,8 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                                 kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
-    const kry_arg args[] = { ARG(Z->n),     ARG(Z->label),      ARG_ACC(Z->dev, a), ARG(c->buffer),
-                             ARG(c->first), ARG_ACC(Z->dev, b), ARG(y->buffer),     ARG(y->first) };
+    const kry_arg args[] = { ARG(Z->n),  ARG(Z->label),      ARG_ACC(Z->dev, a),
+                             ARG_VEC(c), ARG_ACC(Z->dev, b), ARG_VEC(y) };
 
     if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
     return kry_launch(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n), args,
@@ -263,9 +261,8 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
                                 kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    const kry_arg args[] = { ARG(Z->n),      ARG(Z->label),  ARG(c->buffer),
-                             ARG(c->first),  ARG(r->buffer), ARG(r->first),
-                             ARG(z->buffer), ARG(z->first),  ARG(sum->buffer) };
+    const kry_arg args[] = { ARG(Z->n),  ARG(Z->label), ARG_VEC(c),
+                             ARG_VEC(r), ARG_VEC(z),    ARG(sum->buffer) };
 
     /* Unaligned vectors, which no solver works with, take two passes. */
     if (Z->vectors || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
@@ -284,8 +281,8 @@ kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_s
     kry_status st = KRY_OK;
     int64_t groups = kry_groups_for_sums(Z->dev, Z->type, Z->n);
     const cl_int writers = groups < WRITERS ? (cl_int)groups : WRITERS;
-    const kry_arg args[] = { ARG(Z->n),       ARG(Z->label), ARG(Z->k),       ARG(c->buffer),
-                             ARG(c->first),   ARG(Z->kept),  ARG(z->buffer),  ARG(z->first),
+    const kry_arg args[] = { ARG(Z->n),       ARG(Z->label), ARG(Z->k),
+                             ARG_VEC(c),      ARG(Z->kept),  ARG_VEC(z),
                              ARG(sum->count), ARG(writers),  ARG(sum->buffer) };
 
     TRY(kry_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));

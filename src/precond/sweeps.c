@@ -60,12 +60,11 @@ static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r
     const cl_mem part = sum ? sum->buffer : y->buffer;
     int64_t groups = kry_groups_for_sums(y->dev, y->type, y->n);
     const bool aligned = !*kry_vec_alignment((const kry_vec *[]){ s->b, x, old, r, y }, 5);
-    const kry_arg args[] = { ARG(y->n),         ARG_ACC(y->dev, c0), ARG_ACC(y->dev, c1),
-                             ARG(s->b->buffer), ARG(s->b->first),    ARG(has_x),
-                             ARG(x->buffer),    ARG(x->first),       ARG(has_old),
-                             ARG(old->buffer),  ARG(old->first),     ARG(d->buffer),
-                             ARG(r->buffer),    ARG(r->first),       ARG(y->buffer),
-                             ARG(y->first),     ARG(sums),           ARG(part) };
+    const kry_arg args[] = { ARG(y->n),     ARG_ACC(y->dev, c0), ARG_ACC(y->dev, c1),
+                             ARG_VEC(s->b), ARG(has_x),          ARG_VEC(x),
+                             ARG(has_old),  ARG_VEC(old),        ARG(d->buffer),
+                             ARG_VEC(r),    ARG_VEC(y),          ARG(sums),
+                             ARG(part) };
 
     if (sum) sum->count = (cl_int)groups;
     return kry_launch(y->dev, aligned ? w->sweep : w->unaligned, groups, args, COUNT(args));

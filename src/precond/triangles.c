@@ -124,16 +124,6 @@ done:
     return st;
 }
 
-static kry_status make_inverse(const kry_op *A, const taken *t, kry_vec **inverse)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_vec_create(A->dev, A->shape.type, t->R.rows, 1, inverse));
-    TRY(kry_vec_write_doubles(*inverse, t->d));
-done:
-    return st;
-}
-
 static double scale_of(const kry_triangles_form *f) { return f->omega * (2 - f->omega); }
 
 static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts *p)
@@ -156,7 +146,10 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
     }
     TRY(make_factor(A, &t, f->unscaled ? &H : f->degree == 1 ? &F : &G, &p->first));
     TRY(make_factor(A, &t, f->unscaled ? &E : &H, &p->second));
-    if (f->degree > 1) TRY(make_inverse(A, &t, &p->inverse));
+    if (f->degree > 1) {
+        TRY(kry_vec_create(A->dev, A->shape.type, t.R.rows, 1, &p->inverse));
+        TRY(kry_vec_write_doubles(p->inverse, t.d));
+    }
 done:
     free(t.d);
     kry_sparse_release(&t.R);
