@@ -322,7 +322,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
     W->team = team->team;
     W->params = *params;
     W->nnz = kry_sparse_nnz(host);
-    TRY(kry_split_matrix(W->team, "kry_csr_create", host, &W->split));
+    TRY(kry_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
     W->host = *host, *host = (kry_sparse){ 0 };

@@ -16,7 +16,7 @@ typedef struct kry_unpinned {
 
 kry_status kry_unpinned_create(const kry_op *op, kry_unpinned *U);
 void kry_unpinned_release(kry_unpinned *U);
-/* r := b - A x, less what no x can reach. Does not wait. */
+/* r := b - A x without its part along the null space of A. Does not wait. */
 kry_status kry_unpinned_residual(kry_unpinned *U, const kry_vec *b, const kry_vec *x, kry_vec *r);
 
 #endif

@@ -233,10 +233,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(take_shapes(team));
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));
-    for (int i = 0; i < count; i++) {
-        team->part[i]->layout.comm = kry_crew_comm(team, i);
-        team->part[i]->layout.reproducible = params->reproducible;
-    }
+    for (int i = 0; i < count; i++) team->part[i]->layout.reproducible = params->reproducible;
     TRY(kry_team_run(team, NULL, time_sums, team));
     *device = dev;
     dev = NULL;

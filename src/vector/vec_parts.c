@@ -32,7 +32,7 @@ kry_status kry_vec_allocate_parts(kry_vec *v)
     kry_status st = KRY_OK;
     struct kry_team *team = v->dev->team;
 
-    TRY(kry_split_blocks(team, "kry_vec_create", v->n, NULL, 1, &v->split));
+    TRY(kry_split_get(team, "kry_vec_create", v->n, NULL, 1, &v->split));
     TRY(kry_alloc((size_t)v->split->members, sizeof *v->part, &v->part));
     for (int r = 0; r < v->split->members; r++)
         TRY(kry_vec_create(team->part[r], v->type, kry_split_rows(v->split, r), v->k, &v->part[r]));
