@@ -161,12 +161,9 @@ static void parts_describe(void *self, kry_op_info *info)
     parts_op *P = self;
     kry_op_info one;
 
-    for (int r = 0; r < P->split->members; r++) {
+    kry_op_describe(P->local[0], info);
+    for (int r = 1; r < P->split->members; r++) {
         kry_op_describe(P->local[r], &one);
-        if (r == 0) {
-            *info = one;
-            continue;
-        }
         info->nnz = info->nnz < 0 || one.nnz < 0 ? -1 : info->nnz + one.nnz;
         info->slots += one.slots;
         info->bytes_stored += one.bytes_stored;
