@@ -277,18 +277,6 @@ done:
     return st;
 }
 
-kry_status kry_entry_append_all(kry_entry_list *list, const kry_sparse *A)
-{
-    kry_status st = KRY_OK;
-
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            TRY(kry_entry_append(list, i, A->col[e],
-                                 A->val ? kry_number_at(A->type, A->val, e) : 0));
-done:
-    return st;
-}
-
 kry_status kry_entry_list_compress(const char *who, const kry_entry_list *list, int64_t rows,
                                    int64_t cols, kry_sparse *A)
 {

@@ -152,14 +152,6 @@ int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
     return n / unit * in_unit + (rest + chunk - 1) / chunk;
 }
 
-static void count_most_chunks(kry_split *s)
-{
-    for (int r = 0; s->unit && r < s->members; r++) {
-        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), s->unit, s->chunk);
-        if (count > s->most_chunks) s->most_chunks = count;
-    }
-}
-
 /* ---- splits ---------------------------------------------------------------------------------- */
 
 /* Bytes of a number; and the numbers that an iteration moves per row besides the matrix, and on a
@@ -211,7 +203,10 @@ kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, cons
         TRY(kry_partition_by_rows(n, A ? A->row_ptr : NULL, members, team->share, multiple,
                                   s->first));
     s->unit = unit, s->chunk = chunk;
-    count_most_chunks(s);
+    for (int r = 0; unit && r < members; r++) {
+        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), unit, chunk);
+        if (count > s->most_chunks) s->most_chunks = count;
+    }
     keep(&s, split);
 done:
     if (st < 0) kry_split_release(&old);

@@ -204,13 +204,12 @@ static const kry_driver team_driver = { .finish = team_finish, .release = team_r
 kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_params *params,
                            kry_device **device)
 {
-    static const kry_team_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
     bool spin = true;
 
     *device = NULL;
-    if (!params) params = &defaults;
+    params = params ? params : KRY_TEAM(.shares = NULL);
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_team_create: params not made by KRY_TEAM");
     CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
