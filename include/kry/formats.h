@@ -51,12 +51,11 @@ typedef enum kry_values {
  *     assembled   y_i = sum of a_ij x_j
  *     flux        y_i = s_i x_i + sum of a_ij (x_j - x_i),   s_i the sum of row i
  *
- * Pressure in layers of very different permeability, heat, circuits: where a matrix is made of
- * flows k (x_i - x_j), its diagonal is the sum of the others, and once it is rounded the rows no
- * longer add up to zero. In single precision and with jumps of 1000 : 1 or more that spoils A x for
- * smooth x; in flux form the error of y_i is a few units of rounding of the flows into row i. s_i is
- * found on the host in double: 0 for KRY_SINGULAR, and where it is no more than the rounding of the
- * row's entries. Costs n numbers more in a product if some s_i is not 0, else nothing.
+ * Where a matrix is made of flows k (x_i - x_j) - pressure in layers of very different permeability, heat,
+ * circuits - its rounded rows no longer add up to zero. In single precision, with jumps of 1000 : 1 or
+ * more, that spoils A x for smooth x; in flux form the error of y_i is a few roundings of the flows into
+ * row i. s_i is found on the host in double: 0 for KRY_SINGULAR, and where it is no more than the rounding
+ * of the row. Costs n numbers more in a product if some s_i is not 0, else nothing.
  */
 typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 

@@ -196,10 +196,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_set_null_space(kry_op *A, const kry_vec
  *   P    [out]  KRY_POSITIVE; kry_op_update(P, values) hands them on to A and takes a_rr again
  *
  * If A x = b has a solution, P x = b gives the one with x_r = 0; if not (KRY_SINGULAR), x_r a_rr is the
- * sum of b, and conjugate gradients for P end with KRY_INCONSISTENT. They look at the residual of A, not
- * at P's, in which less is seen. Solvers made for A itself need fewer iterations without deflation
- * (docs/deflation.md). Jacobi, Chebyshev and deflation take P; preconditioners that read
- * entries or want a grid (block-ic, ip) do not: make them from A, and give them to a solver for P.
+ * sum of b, and conjugate gradients for P, which look at the residual of A, end with KRY_INCONSISTENT.
+ * Solvers made for A itself need fewer iterations without deflation (docs/deflation.md). Jacobi, Chebyshev
+ * and deflation take P; make preconditioners that read entries or want a grid (block-ic, ip) from A, and
+ * give them to a solver for P.
  *
  * Cost     a product with A and a launch; fused passes of A are not used
  * Returns  KRY_ERR_ARGUMENT for a row out of range, an A that is not known to be singular, or a null

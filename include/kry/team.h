@@ -27,14 +27,12 @@ typedef struct kry_team_params {
  *   count   1 to 64
  *   params  NULL: the defaults
  *
- * Vectors and operators that are made on the team lie on all its parts. The first vector or operator of
- * n rows decides how n rows are split, so make the operator first: a matrix is split so that the parts
- * have equal work (nonzeros), a grid along its last axis. If one part has no double precision the team
- * has none.
+ * Vectors and operators that are made on the team lie on all its parts. The first of n rows decides how n
+ * rows are split, so make the operator first: a matrix is split so that parts have equal work, a grid along
+ * its last axis. If one part has no double precision the team has none.
  *
  * Reproducible: teams of 1, 2, 3 ... parts of one kind give the same x, residuals and iterations, bit for
- * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann: rows are summed in chunks that depend
- * on the problem alone, and the chunks are added in one order. docs/reproducibility.md says what that costs.
+ * bit, without a preconditioner or with Jacobi, Chebyshev or Neumann (docs/reproducibility.md).
  *
  * Each part has a host thread (the first part the caller's), which sleeps between calls. Only one thread at
  * a time may call functions that use the team; a second one is refused.
@@ -60,14 +58,12 @@ typedef struct kry_part_volume {
 } kry_part_volume;
 
 /*
- * Count what the parts of a team would send each other in a product with A, without making the team
+ * Count what the parts of a team would send each other in a product with A, without making the team.
  *
- *   n         rows and columns, up to 2^31 - 1
- *   row_ptr   [in]   n+1, from 0 on, not decreasing
- *   col       [in]   row_ptr[n] columns
- *   parts     1 ... n, of equal speed
- *   by_graph  split by METIS; else in blocks of rows, each with the same share of the work
- *   volume    [out]  parts
+ *   n, row_ptr, col  [in]  the pattern of an n-by-n matrix in compressed rows, as for kry_csr_create
+ *   parts            1 ... n, of equal speed
+ *   by_graph         split by METIS; else in blocks of rows, each with the same share of the work
+ *   volume           [out]  parts
  *
  * Returns  KRY_ERR_ARGUMENT for an index or a number of parts out of range (message: which);
  *          KRY_ERR_UNSUPPORTED by_graph without METIS; KRY_ERR_MEMORY

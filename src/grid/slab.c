@@ -83,7 +83,7 @@ kry_status kry_stencil_create_parts(kry_device *team, kry_type type,
     int64_t layer = params->size[0], n = layer * params->size[1];
 
     if (params->size[2]) layer = n, n *= params->size[2];
-    TRY(kry_split_blocks(team->team, "kry_stencil_create", n, NULL, layer, &split));
+    TRY(kry_split_get(team->team, "kry_stencil_create", n, NULL, layer, &split));
     const parts p = { type, params, split };
     const kry_parts_extra extra = { .whole_values = true }; /* a part takes those of its layers */
     TRY(kry_parts_create(team, split, &extra, make_part, &p, A));

@@ -11,8 +11,11 @@ kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s)
     TRY(kry_sum_create(A->dev, 1, &s->square));
     if (!projects) return KRY_OK;
     TRY(kry_null_space_create(A, &s->null));
-    TRY(kry_unpinned_create(A, &s->unpinned));
-    if (s->null.A || s->unpinned.A)
+    if (kry_pin_of(A) != A) {
+        s->unpinned = kry_pin_of(A);
+        TRY(kry_null_space_create(s->unpinned, &s->unpinned_null));
+    }
+    if (s->null.A || s->unpinned)
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &s->room));
 done:
     if (st < 0) kry_system_release(s);
@@ -22,7 +25,7 @@ done:
 void kry_system_release(kry_system *s)
 {
     kry_vec_release(&s->room);
-    kry_unpinned_release(&s->unpinned);
+    kry_null_space_release(&s->unpinned_null);
     kry_null_space_release(&s->null);
     kry_sum_release(&s->square);
 }
@@ -58,7 +61,7 @@ done:
 
 static kry_null_space *null_space_of(kry_system *s)
 {
-    return s->unpinned.A ? &s->unpinned.null : &s->null;
+    return s->unpinned ? &s->unpinned_null : &s->null;
 }
 
 kry_status kry_system_check(kry_system *s) { return kry_null_space_check(null_space_of(s)); }
@@ -89,10 +92,10 @@ kry_status kry_system_rhs(kry_system *s, double inconsistent, double target, con
 {
     kry_status st = KRY_OK;
 
-    s->unpins = s->unpinned.A && inconsistent <= target;
+    s->unpins = s->unpinned && inconsistent <= target;
     if (!s->unpins) return KRY_OK;
     TRY(kry_vec_copy(*b, s->room));
-    TRY(kry_null_space_project(&s->unpinned.null, s->room));
+    TRY(kry_null_space_project(&s->unpinned_null, s->room));
     *b = s->room;
 done:
     return st;
@@ -108,7 +111,8 @@ kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x
 
     /* What is left of r in the other rows adds up in the pinned one, once the pin is gone. */
     if (s->unpins) {
-        TRY(kry_unpinned_residual(&s->unpinned, b, x, r));
+        TRY(kry_op_residual(s->unpinned, b, x, r));
+        TRY(kry_null_space_project(&s->unpinned_null, r));
         TRY(norm_of(s, r, &whole));
     }
     TRY(kry_op_residual(s->A, b, x, r));

@@ -10,10 +10,11 @@
 #include "operator/pin.h"
 
 typedef struct kry_system {
-    const kry_op *A;       /* borrowed */
-    kry_null_space null;   /* of A: kept out of r, and in the end out of x */
-    kry_unpinned unpinned; /* what A pins an unknown of */
-    kry_vec *room;         /* n, of singular and of pinned ones; else NULL */
+    const kry_op *A;        /* borrowed */
+    kry_null_space null;    /* of A: kept out of r, and in the end out of x */
+    const kry_op *unpinned; /* borrowed: what A pins an unknown of; NULL: no unknown is pinned */
+    kry_null_space unpinned_null; /* of that */
+    kry_vec *room;                /* n, of singular and of pinned ones; else NULL */
     kry_sum *square;
     bool unpins;       /* of a b that has a solution the residual without the pin is looked at */
     bool measures;     /* the next residual's part along the null space is wanted: */

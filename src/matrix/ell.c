@@ -8,18 +8,6 @@
 
 int64_t kry_ell_stride(int64_t rows) { return (rows + 31) / 32 * 32; }
 
-/* Rows of a slice; on GPUs all of them. */
-static int64_t slice_rows(const kry_matrix *A)
-{
-    return A->dev->info.cpu_kernels ? kry_vector_width(A->dev, A->shape.type)
-                                    : kry_ell_stride(A->shape.rows);
-}
-
-static int64_t slot_of(int64_t height, int64_t width, int64_t row, int64_t k)
-{
-    return row / height * height * width + k * height + row % height;
-}
-
 static kry_status cpu_arrays(kry_matrix *A, kry_stage *s, int64_t height, int64_t width,
                              const int32_t *col)
 {
@@ -38,18 +26,18 @@ done:
 kry_status kry_ell_stage(kry_matrix *A, const kry_sparse *host, int64_t width)
 {
     kry_status st = KRY_OK;
-    int64_t stride = kry_ell_stride(A->shape.rows), height = slice_rows(A);
     bool cpu = A->dev->info.cpu_kernels;
+    int64_t stride = kry_ell_stride(A->shape.rows);
+    int64_t height = cpu ? kry_vector_width(A->dev, A->shape.type) : stride; /* rows of a slice */
     int32_t *col = NULL;
 
     TRY(kry_alloc((size_t)(stride * width), sizeof *col, &col));
     for (int64_t i = 0; i < stride * width; i++) col[i] = -1;
     for (int64_t i = 0; i < A->shape.rows; i++)
-        for (int64_t k = host->row_ptr[i]; k < host->row_ptr[i + 1]; k++) {
-            int64_t slot = slot_of(height, width, i, k - host->row_ptr[i]);
-            if (k - host->row_ptr[i] >= width) break;
-            A->slot[k] = (int32_t)slot;
-            col[slot] = host->col[k];
+        for (int64_t k = 0; k < width && k < kry_row_length(host, i); k++) {
+            int64_t e = host->row_ptr[i] + k;
+            A->slot[e] = (int32_t)((i / height * width + k) * height + i % height);
+            col[A->slot[e]] = host->col[e];
         }
     kry_stage *s =
         kry_matrix_stage(A, "sell", " -DC=%d -DCOLUMN=int -DNONE=-1 -DELL", cpu ? (int)height : 1);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[KRY_FORMAT_COUNT + 1] = {
+static const char *const names[KRY_FORMAT_COUNT] = {
 #define X(name, text) [KRY_FORMAT_##name] = text,
     KRY_FORMAT_LIST(X)
 #undef X
@@ -19,26 +19,21 @@ const char *kry_format_name(kry_format format)
     return (unsigned)format < KRY_FORMAT_COUNT ? names[format] : "?";
 }
 
-/* A setting, as in "values=given", and where its value goes among the parameters. */
+/* A setting, as in "values=given", where its value goes among the parameters, and if the value is a word the
+ * words, by the enumeration's values. */
 static const struct setting {
     const char *name;
-    enum { OF_ALL, OF_SELL, OF_MEASURE } words;
-    enum { CHOICE, WHOLE, SECONDS } kind;
+    enum { OF_ALL, OF_SELL, OF_MEASURE } of;
     size_t at;
-    const char *choice[4], *choices; /* by the enumeration's values; in messages */
+    const char *choices; /* NULL: a whole number, or of `measure` a time */
 } settings[] = {
 #define AT(field) offsetof(kry_matrix_params, field)
-    { "values",
-      OF_ALL,
-      CHOICE,
-      AT(values),
-      { "compact", "given", "single" },
-      "compact, given, single" },
-    { "form", OF_ALL, CHOICE, AT(form), { "assembled", "flux" }, "assembled, flux" },
-    { "slice", OF_SELL, WHOLE, AT(slice), { NULL }, NULL },
-    { "sigma", OF_SELL, WHOLE, AT(sigma), { NULL }, NULL },
-    { "index", OF_SELL, WHOLE, AT(index_bits), { NULL }, NULL },
-    { "seconds", OF_MEASURE, SECONDS, AT(measure_seconds), { NULL }, NULL },
+    { "values", OF_ALL, AT(values), "compact, given, single" },
+    { "form", OF_ALL, AT(form), "assembled, flux" },
+    { "slice", OF_SELL, AT(slice), NULL },
+    { "sigma", OF_SELL, AT(sigma), NULL },
+    { "index", OF_SELL, AT(index_bits), NULL },
+    { "seconds", OF_MEASURE, AT(measure_seconds), NULL },
 #undef AT
 };
 
@@ -49,18 +44,17 @@ typedef struct piece {
 
 #define PIECE(p) (int)((p).end - (p).at), (p).at /* for "%.*s" */
 
-static bool is(piece p, const char *word)
+/* The index of `word` in a list with commas, or -1. */
+static int find(piece word, const char *list)
 {
-    size_t length = (size_t)(p.end - p.at);
-    return strlen(word) == length && !memcmp(p.at, word, length);
-}
+    size_t length = (size_t)(word.end - word.at);
 
-/* The index of `word` in a list that ends with NULL, or -1. */
-static int find(piece word, const char *const *list)
-{
-    for (int i = 0; list[i]; i++)
-        if (is(word, list[i])) return i;
-    return -1;
+    for (int i = 0;; i++) {
+        size_t end = strcspn(list, ",");
+        if (end == length && !memcmp(word.at, list, length)) return i;
+        if (!list[end]) return -1;
+        list += end + strlen(", ");
+    }
 }
 
 static kry_status read_value(const struct setting *s, piece value, kry_matrix_params *p)
@@ -70,12 +64,12 @@ static kry_status read_value(const struct setting *s, piece value, kry_matrix_pa
     int64_t whole;
     double seconds;
 
-    if (s->kind == CHOICE) {
-        int choice = find(value, s->choice);
+    if (s->choices) {
+        int choice = find(value, s->choices);
         CHECK(choice >= 0, KRY_ERR_PARSE, "kry_format_parse: %s '%.*s' is none of %s", s->name,
               PIECE(value), s->choices);
         *(int *)to = choice;
-    } else if (s->kind == WHOLE) {
+    } else if (s->of == OF_SELL) {
         bool read = kry_read_int64(value.at, value.end, &whole) == value.end;
         CHECK(read && whole >= 1 && whole <= INT32_MAX, KRY_ERR_PARSE,
               "kry_format_parse: '%.*s' is no whole number for %s", PIECE(value), s->name);
@@ -97,8 +91,8 @@ static kry_status read_setting(piece text, bool measure, kry_matrix_params *p)
     bool sell = p->format == KRY_FORMAT_SELL;
 
     for (const struct setting *s = settings; equals && s < settings + COUNT(settings); s++) {
-        bool known = s->words == OF_ALL || (s->words == OF_SELL ? sell : measure);
-        if (known && is((piece){ text.at, equals }, s->name))
+        bool known = s->of == OF_ALL || (s->of == OF_SELL ? sell : measure);
+        if (known && find((piece){ text.at, equals }, s->name) == 0)
             return read_value(s, (piece){ equals + 1, text.end }, p);
     }
     return kry_fail(KRY_ERR_PARSE,
@@ -119,11 +113,11 @@ kry_status kry_format_parse(const char *text, kry_matrix_params *params)
           "kry_format_parse: params not made by KRY_MATRIX");
     p = *params;
     piece word = { text, text + strcspn(text, ":") };
-    bool measure = is(word, "measure");
-    int format = measure ? KRY_FORMAT_AUTO : find(word, names);
+    int format = find(word, all_names);
+    bool measure = format == KRY_FORMAT_COUNT;
     CHECK(format >= 0, KRY_ERR_PARSE, "kry_format_parse: '%.*s' is no format; there are %s",
           PIECE(word), all_names);
-    p.format = (kry_format)format;
+    p.format = measure ? KRY_FORMAT_AUTO : (kry_format)format;
     if (measure) p.measure_seconds = 1;
     for (const char *at = word.end; *at;) { /* at a colon or a comma */
         piece setting = { at + 1, at + 1 + strcspn(at + 1, ",") };

@@ -284,14 +284,6 @@ done:
     return st;
 }
 
-/* Keep the pattern, and what new values need. */
-static void adopt(kry_matrix *A, kry_sparse *host, kry_entry_map *map)
-{
-    A->map = *map, *map = (kry_entry_map){ 0 };
-    A->sorted = *host, *host = (kry_sparse){ 0 };
-    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
-}
-
 /* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
  * single. */
 static kry_status keep_on_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,
@@ -325,7 +317,10 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
         TRY(kry_choose(dev, host, params, op));
     else
         TRY(kry_matrix_in_format(dev, host, params, op));
-    adopt((*op)->self, host, map);
+    kry_matrix *A = (*op)->self; /* keeps the pattern, and what new values need */
+    A->map = *map, *map = (kry_entry_map){ 0 };
+    A->sorted = *host, *host = (kry_sparse){ 0 };
+    if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
 done:
     return st;
 }

@@ -59,11 +59,6 @@ static void cut_release(cut *c)
     kry_sparse_release(&c->far);
 }
 
-static bool is_own(const cut *c, int64_t place)
-{
-    return place >= c->first && place < c->first + c->rows;
-}
-
 /* List the wanted places; number[column] is then the column's place in this list. */
 static kry_status find_wanted(cut *c)
 {
@@ -78,7 +73,8 @@ static kry_status find_wanted(cut *c)
         int64_t row = kry_split_row(W->split, p);
         for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
             int32_t *number = &c->number[H->col[k]];
-            if (*number >= 0 || is_own(c, place_of(W, H->col[k]))) continue;
+            int64_t place = place_of(W, H->col[k]);
+            if (*number >= 0 || (place >= c->first && place < end)) continue;
             *number = 0;
             c->wants++;
         }
@@ -283,26 +279,22 @@ done:
     return st;
 }
 
-/* Formats that sum each row by itself, from its first entry to its last one. */
-static bool sums_alike(kry_format format)
-{
-    return format == KRY_FORMAT_AUTO || format == KRY_FORMAT_SELL || format == KRY_FORMAT_ELL;
-}
-
 static kry_status check(const struct kry_team *team, const kry_sparse *host,
                         const kry_matrix_params *params)
 {
     static const char who[] = "kry_csr_create";
     kry_status st = KRY_OK;
+    kry_format f = params->format;
 
     CHECK(host->rows == host->cols, KRY_ERR_UNSUPPORTED,
           "%s: %lld-by-%lld on several devices; only square matrices can be split", who,
           (long long)host->rows, (long long)host->cols);
     if (!team->reproducible) return KRY_OK;
-    CHECK(sums_alike(params->format), KRY_ERR_UNSUPPORTED,
+    /* These sum each row by itself, from its first entry to its last one. */
+    CHECK(f == KRY_FORMAT_AUTO || f == KRY_FORMAT_SELL || f == KRY_FORMAT_ELL, KRY_ERR_UNSUPPORTED,
           "%s: in format %s the sum of a row depends on where it lies, which is not reproducible; "
           "use sell or ell",
-          who, kry_format_name(params->format));
+          who, kry_format_name(f));
     CHECK(params->form == KRY_ASSEMBLED, KRY_ERR_UNSUPPORTED,
           "%s: no flux form with reproducible sums, whose rows are one matrix that is not square",
           who);
@@ -322,7 +314,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
     W->team = team->team;
     W->params = *params;
     W->nnz = kry_sparse_nnz(host);
-    TRY(kry_split_matrix(W->team, "kry_csr_create", host, &W->split));
+    TRY(kry_split_get(W->team, "kry_csr_create", host->rows, host, 1, &W->split));
     TRY(kry_alloc((size_t)W->split->members, sizeof *W->piece, &W->piece));
     TRY(find_places(W));
     W->host = *host, *host = (kry_sparse){ 0 };

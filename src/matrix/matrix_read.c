@@ -5,31 +5,22 @@
 #include "operator/pin.h"
 #include <stdlib.h>
 
-/* The place in the whole of column `col` of part r; w NULL: own columns, and behind them the
- * halo's. */
-static int64_t place_of(const kry_split *s, int r, int64_t col, const kry_extended *w,
-                        const int64_t *halo)
-{
-    int64_t rows = kry_split_rows(s, r), below = w ? w->below : 0;
-
-    if (w) col -= w->own_at;
-    if (col >= 0 && col < rows) return s->first[r] + col;
-    return halo[below + (col < 0 ? col : col - rows)];
-}
-
 /* The rows of part r, with the columns of the whole. */
 static kry_status read_part(const kry_op *op, int r, kry_sparse *R)
 {
     kry_status st = KRY_OK;
     const kry_split *s = kry_op_split(op);
     const kry_op *local = kry_pin_of(kry_op_on_part(op, r));
-    const int64_t *halo;
     const kry_extended *w = kry_extended_of(local);
+    int64_t rows = kry_split_rows(s, r), below = w ? w->below : 0;
+    const int64_t *halo = w ? w->place : NULL;
 
     TRY(kry_coupled_download(w ? w->wide : local, R));
-    (void)kry_coupled_places(local, &halo);
+    if (!w) (void)kry_coupled_places(local, &halo);
     for (int64_t e = 0; e < kry_sparse_nnz(R); e++) {
-        int64_t place = place_of(s, r, R->col[e], w, w ? w->place : halo);
+        int64_t col = R->col[e] - (w ? w->own_at : 0); /* counted from the first own column */
+        int64_t place =
+            col >= 0 && col < rows ? s->first[r] + col : halo[below + (col < 0 ? col : col - rows)];
         R->col[e] = (int32_t)kry_split_row(s, place);
     }
     R->cols = s->n;

@@ -1,13 +1,10 @@
 /*
  * halo.c - exchanges of vector entries between neighbouring parts. Kernels: cl/halo.cl.
  *
- * The packed numbers are read into host memory that stays mapped, and from there each neighbour
- * writes them to its own device. That works between any two devices. (In one context with two
- * NVIDIA devices, a buffer that both use moves from one to the other as a whole, which takes 20
- * times as long.)
- *
- * GPUs copy in a second queue while the launches between begin and end run. That needs the barriers
- * of OpenCL 1.2. CPUs have no engine for copies, so there copies use the device's queue.
+ * The packed numbers are read into host memory that stays mapped, and from there each neighbour writes
+ * them to its own device. (A buffer that two NVIDIA devices of one context share would move as a whole,
+ * which takes 20 times as long.) GPUs copy in a second queue, with barriers of OpenCL 1.2, while the
+ * launches between begin and end run. CPUs have no engine for copies, and use the device's queue.
  */
 #include "operator/halo.h"
 #include "operator/direction.h"

@@ -146,12 +146,14 @@ static kry_status update_part(void *user, int rank)
 static kry_status parts_update(void *self, const void *values)
 {
     parts_op *P = self;
+    const kry_parts_extra *extra = &P->extra;
     kry_status st = KRY_OK;
 
-    CHECK(!values || P->extra.prepare || P->extra.whole_values, KRY_ERR_UNSUPPORTED,
+    CHECK(!values || extra->prepare || extra->whole_values || extra->of, KRY_ERR_UNSUPPORTED,
           "kry_op_update: '%s' takes no values", P->local[0]->table->kind);
-    if (P->extra.prepare) TRY(P->extra.prepare(P->extra.self, values));
-    TRY(kry_team_run(P->team, P->split, update_part, &(updating){ P, values }));
+    if (extra->prepare) TRY(extra->prepare(extra->self, values));
+    if (extra->of) TRY(kry_op_update((kry_op *)extra->of, values));
+    TRY(kry_team_run(P->team, P->split, update_part, &(updating){ P, extra->of ? NULL : values }));
 done:
     return st;
 }
@@ -161,12 +163,9 @@ static void parts_describe(void *self, kry_op_info *info)
     parts_op *P = self;
     kry_op_info one;
 
-    for (int r = 0; r < P->split->members; r++) {
+    kry_op_describe(P->local[0], info);
+    for (int r = 1; r < P->split->members; r++) {
         kry_op_describe(P->local[r], &one);
-        if (r == 0) {
-            *info = one;
-            continue;
-        }
         info->nnz = info->nnz < 0 || one.nnz < 0 ? -1 : info->nnz + one.nnz;
         info->slots += one.slots;
         info->bytes_stored += one.bytes_stored;
@@ -186,6 +185,7 @@ static void parts_destroy(void *self)
     if (!P) return;
     for (int r = 0; P->local && r < P->split->members; r++) kry_op_release(&P->local[r]);
     if (P->extra.destroy) P->extra.destroy(P->extra.self);
+    kry_op_release((kry_op **)&P->extra.of);
     free(P->local);
     kry_split_release(&P->split);
     free(P);
@@ -241,6 +241,7 @@ kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_
     shape.rows = shape.cols = split->n;
     TRY(kry_op_create(team, &kry_parts_table, P, &shape, op));
     if (extra) P->extra = *extra;
+    if (P->extra.of) (void)kry_op_retain(P->extra.of);
     P = NULL;
 done:
     parts_destroy(P);

@@ -58,7 +58,9 @@ typedef struct kry_parts_extra {
     /* Hand a part its share, within a run. */
     kry_status (*update)(void *self, int rank, kry_op *local);
     void (*destroy)(void *self);
-    bool whole_values; /* instead of these: every part is given all values and takes its own */
+    /* Instead of these: */
+    bool whole_values; /* every part is given all values and takes its own */
+    const kry_op *of;  /* values go to this operator, of which the parts are made; retained */
 } kry_parts_extra;
 
 /* The operator of what `make` makes on each part that has rows of `split`. extra: NULL, or taken over if

@@ -1,6 +1,5 @@
 /* pin.c - P := A + a_rr e_r e_r', a singular A made regular in one unknown. Kernel: cl/pin.cl. */
 #include "operator/pin.h"
-#include "operator/op.h"
 #include "operator/op_parts.h"
 #include <math.h>
 #include <stdio.h>
@@ -222,35 +221,7 @@ static kry_status create_part(const void *user, int rank, kry_op **local)
     return create(kry_op_on_part(p->A, rank), p->row, local);
 }
 
-static kry_status update_whole(void *A, const void *values) { return kry_op_update(A, values); }
-
-static kry_status update_part(void *A, int rank, kry_op *local)
-{
-    (void)A;
-    (void)rank;
-    return take_entry(local->self, "kry_op_update");
-}
-
-static void release_whole(void *A)
-{
-    kry_op *op = A;
-    kry_op_release(&op);
-}
-
-static kry_status create_in_parts(const kry_op *A, int64_t row, kry_op **out)
-{
-    const pinning p = { A, row };
-    const kry_parts_extra extra = { .self = kry_op_retain(A),
-                                    .prepare = update_whole,
-                                    .update = update_part,
-                                    .destroy = release_whole };
-    kry_status st = kry_parts_create(A->dev, kry_op_split(A), &extra, create_part, &p, out);
-
-    if (st < 0) release_whole(extra.self);
-    return st;
-}
-
-kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
+kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
 {
     kry_status st = KRY_OK;
 
@@ -261,26 +232,9 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
     int64_t rows = all ? all->n : A->shape.rows;
     CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
           (long long)row, (long long)rows);
-    TRY(kry_op_in_parts(A) ? create_in_parts(A, row, P) : create(A, row, P));
-done:
-    return st;
-}
-
-kry_status kry_unpinned_create(const kry_op *op, kry_unpinned *U)
-{
-    if (kry_pin_of(op) == op) return KRY_OK;
-    U->A = kry_pin_of(op);
-    return kry_null_space_create(U->A, &U->null);
-}
-
-void kry_unpinned_release(kry_unpinned *U) { kry_null_space_release(&U->null); }
-
-kry_status kry_unpinned_residual(kry_unpinned *U, const kry_vec *b, const kry_vec *x, kry_vec *r)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_op_residual(U->A, b, x, r));
-    TRY(kry_null_space_project(&U->null, r));
+    if (!kry_op_in_parts(A)) return create(A, row, out);
+    TRY(kry_parts_create(A->dev, kry_op_split(A), &(kry_parts_extra){ .of = A }, create_part,
+                         &(pinning){ A, row }, out));
 done:
     return st;
 }

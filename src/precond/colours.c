@@ -138,7 +138,9 @@ kry_status kry_sum_parts(kry_layout *layout, const char *who, kry_sparse *A)
     int64_t rows = A->rows, cols = A->cols;
 
     if (kry_layout_size(layout) == 1) return KRY_OK;
-    TRY(kry_entry_append_all(&mine, A));
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            TRY(kry_entry_append(&mine, i, A->col[e], A->val ? ((double *)A->val)[e] : 0));
     TRY(kry_layout_collect(layout, mine.entry, (size_t)mine.count, sizeof *mine.entry, &all.entry,
                            &total));
     all.count = (int64_t)total;

@@ -28,13 +28,14 @@ done:
 static kry_status check_row_ptr(const kry_entries *e)
 {
     kry_status st = KRY_OK;
+    const int64_t *row_ptr = e->given.row_ptr;
 
-    CHECK(e->given.row_ptr[0] == 0, KRY_ERR_ARGUMENT, "%s: row_ptr[0] = %lld, must be 0", e->who,
-          (long long)e->given.row_ptr[0]);
+    CHECK(row_ptr[0] == 0, KRY_ERR_ARGUMENT, "%s: row_ptr[0] = %lld, must be 0", e->who,
+          (long long)row_ptr[0]);
     for (int64_t i = 0; i < e->given.rows; i++)
-        CHECK(e->given.row_ptr[i] <= e->given.row_ptr[i + 1], KRY_ERR_ARGUMENT,
-              "%s: row_ptr decreases from %lld to %lld at row %lld", e->who,
-              (long long)e->given.row_ptr[i], (long long)e->given.row_ptr[i + 1], (long long)i);
+        CHECK(row_ptr[i] <= row_ptr[i + 1], KRY_ERR_ARGUMENT,
+              "%s: row_ptr decreases from %lld to %lld at row %lld", e->who, (long long)row_ptr[i],
+              (long long)row_ptr[i + 1], (long long)i);
 done:
     return st;
 }
@@ -272,18 +273,6 @@ kry_status kry_entry_append(kry_entry_list *list, int64_t row, int64_t col, doub
         list->capacity = capacity;
     }
     list->entry[list->count++] = (kry_entry){ (int32_t)row, (int32_t)col, val };
-done:
-    return st;
-}
-
-kry_status kry_entry_append_all(kry_entry_list *list, const kry_sparse *A)
-{
-    kry_status st = KRY_OK;
-
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            TRY(kry_entry_append(list, i, A->col[e],
-                                 A->val ? kry_number_at(A->type, A->val, e) : 0));
 done:
     return st;
 }

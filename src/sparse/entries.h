@@ -56,8 +56,6 @@ typedef struct kry_entry_list {
 } kry_entry_list;
 
 kry_status kry_entry_append(kry_entry_list *list, int64_t row, int64_t col, double val);
-/* Append all entries of A, which is in double; those of a pattern as 0. */
-kry_status kry_entry_append_all(kry_entry_list *list, const kry_sparse *A);
 /* A := the matrix of these entries, in double; those at one place are added up in their order.
  * `who` names the public function. Returns  KRY_ERR_ARGUMENT for numbers that are not finite */
 kry_status kry_entry_list_compress(const char *who, const kry_entry_list *list, int64_t rows,

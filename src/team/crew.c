@@ -287,8 +287,6 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-kry_comm *kry_crew_comm(struct kry_team *team, int rank) { return &team->crew->member[rank].comm; }
-
 void kry_crew_release(struct kry_team *team)
 {
     kry_crew *c = team->crew;
@@ -335,6 +333,7 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
                               .release = crew_release,
                               .settle = crew_settle,
                               .defer = crew_defer };
+        team->part[r]->layout.comm = &m->comm;
         if (r == 0) continue;
         CHECK(pthread_create(&m->thread, NULL, thread_main, m) == 0, KRY_ERR_MEMORY,
               "kry_team_create: no thread for part %d", r);

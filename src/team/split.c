@@ -152,22 +152,29 @@ int64_t kry_split_count_chunks(int64_t n, int64_t unit, int64_t chunk)
     return n / unit * in_unit + (rest + chunk - 1) / chunk;
 }
 
-static void count_most_chunks(kry_split *s)
-{
-    for (int r = 0; s->unit && r < s->members; r++) {
-        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), s->unit, s->chunk);
-        if (count > s->most_chunks) s->most_chunks = count;
-    }
-}
-
 /* ---- splits ---------------------------------------------------------------------------------- */
 
 /* Bytes of a number; and the numbers that an iteration moves per row besides the matrix, and on a
  * grid. */
 enum { WORD = 8, CG_WORDS = 10, GRID_WORDS = 7 };
 
-kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
-                            const int64_t *row_ptr, int64_t multiple, kry_split **split)
+/* Let METIS choose the rows of the parts. */
+static kry_status split_by_graph(const kry_sparse *A, kry_split *s)
+{
+    kry_status st = KRY_OK;
+    int32_t *part = NULL;
+
+    TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
+    TRY(kry_alloc((size_t)A->rows, sizeof *s->row, &s->row));
+    TRY(kry_partition_by_graph(A, s->members, s->team->share, part));
+    kry_partition_order(A->rows, s->members, part, s->first, s->row);
+done:
+    free(part);
+    return st;
+}
+
+kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, const kry_sparse *A,
+                         int64_t multiple, kry_split **split)
 {
     kry_status st = KRY_OK;
     kry_split *s = NULL, *old = find_split(team, n);
@@ -183,46 +190,26 @@ kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
               who, (long long)n);
         return *split = old, KRY_OK;
     }
-    if (row_ptr) bytes += 1.5 * WORD * (double)row_ptr[n];
+    if (A) bytes += 1.5 * WORD * (double)kry_sparse_nnz(A);
     if (team->reproducible) {
         kry_split_chunks(n, multiple, &unit, &chunk);
         multiple = unit;
     }
     TRY(choose_members(team, who, (n + multiple - 1) / multiple, bytes, &members));
     TRY(split_new(team, n, members, &s));
-    if (n > 0) TRY(kry_partition_by_rows(n, row_ptr, members, team->share, multiple, s->first));
+    if (n > 0 && A && team->by_graph)
+        TRY(split_by_graph(A, s));
+    else if (n > 0)
+        TRY(kry_partition_by_rows(n, A ? A->row_ptr : NULL, members, team->share, multiple,
+                                  s->first));
     s->unit = unit, s->chunk = chunk;
-    count_most_chunks(s);
+    for (int r = 0; unit && r < members; r++) {
+        int64_t count = kry_split_count_chunks(kry_split_rows(s, r), unit, chunk);
+        if (count > s->most_chunks) s->most_chunks = count;
+    }
     keep(&s, split);
 done:
     if (st < 0) kry_split_release(&old);
-    kry_split_release(&s);
-    return st;
-}
-
-kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_sparse *A,
-                            kry_split **split)
-{
-    kry_status st = KRY_OK;
-    kry_split *s = NULL, *old = find_split(team, A->rows);
-    int32_t *part = NULL;
-    int members;
-    bool exists = old != NULL;
-
-    *split = NULL;
-    kry_split_release(&old);
-    if (!team->by_graph || exists)
-        return kry_split_blocks(team, who, A->rows, A->row_ptr, 1, split);
-    double bytes = WORD * (CG_WORDS * (double)A->rows + 1.5 * (double)kry_sparse_nnz(A));
-    TRY(choose_members(team, who, A->rows, bytes, &members));
-    TRY(split_new(team, A->rows, members, &s));
-    TRY(kry_alloc((size_t)A->rows, sizeof *part, &part));
-    TRY(kry_alloc((size_t)A->rows, sizeof *s->row, &s->row));
-    TRY(kry_partition_by_graph(A, members, team->share, part));
-    kry_partition_order(A->rows, members, part, s->first, s->row);
-    keep(&s, split);
-done:
-    free(part);
     kry_split_release(&s);
     return st;
 }

@@ -40,19 +40,16 @@ static inline int64_t kry_split_row(const kry_split *s, int64_t place)
     return s->row ? s->row[place] : place;
 }
 
-/* The split that the team has for n rows, else a new one: a block of rows for each part, in
- * proportion to its speed. Retained.
+/* The split that the team has for n rows, else a new one: a block of rows for each part, in proportion to
+ * its speed. Retained.
+ *   A         a matrix of n rows, whose entries are shared out as well, or its graph cut by METIS if
+ *             the team asks for that; NULL: rows alone count
  *   multiple  blocks begin at multiples of it
- *   row_ptr   host; blocks are balanced by rows and entries; NULL: by rows
  * Returns  KRY_ERR_SHAPE if the existing split does not begin at such multiples (it belongs to
  *          vectors that were made before the operator); KRY_ERR_ARGUMENT if every part shall get
  *          rows and there are fewer rows than parts. */
-kry_status kry_split_blocks(struct kry_team *team, const char *who, int64_t n,
-                            const int64_t *row_ptr, int64_t multiple, kry_split **split);
-
-/* The same for a matrix; a new split is made by METIS if the team asks for that. */
-kry_status kry_split_matrix(struct kry_team *team, const char *who, const kry_sparse *A,
-                            kry_split **split);
+kry_status kry_split_get(struct kry_team *team, const char *who, int64_t n, const kry_sparse *A,
+                         int64_t multiple, kry_split **split);
 
 /* Copy the numbers of part `rank`, each of `size` bytes, out of an array of all rows (to_part), or into
  * one. */

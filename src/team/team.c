@@ -204,14 +204,13 @@ static const kry_driver team_driver = { .finish = team_finish, .release = team_r
 kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_params *params,
                            kry_device **device)
 {
-    static const kry_team_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
     bool spin = true;
 
     TRY(GIVEN(device, parts));
     *device = NULL;
-    if (!params) params = &defaults;
+    params = params ? params : KRY_TEAM(.shares = NULL);
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
           "kry_team_create: params not made by KRY_TEAM");
     CHECK(!params->by_graph || !params->reproducible, KRY_ERR_ARGUMENT,
@@ -234,10 +233,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(take_shapes(team));
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));
-    for (int i = 0; i < count; i++) {
-        team->part[i]->layout.comm = kry_crew_comm(team, i);
-        team->part[i]->layout.reproducible = params->reproducible;
-    }
+    for (int i = 0; i < count; i++) team->part[i]->layout.reproducible = params->reproducible;
     TRY(kry_team_run(team, NULL, time_sums, team));
     *device = dev;
     dev = NULL;

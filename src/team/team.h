@@ -38,10 +38,9 @@ typedef kry_status kry_task_of_part(void *user, int rank);
 kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_of_part *task,
                         void *user);
 
-/* crew.c. `spin`: threads wait in a loop for a moment before they sleep. */
+/* crew.c: threads, and how the parts communicate (kry_layout.comm, owned by the crew). spin: threads wait
+ * in a loop for a moment before they sleep. */
 kry_status kry_crew_create(struct kry_team *team, bool spin);
 void kry_crew_release(struct kry_team *team);
-/* How part `rank` communicates with the others; owned by the crew. */
-kry_comm *kry_crew_comm(struct kry_team *team, int rank);
 
 #endif

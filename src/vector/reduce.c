@@ -200,18 +200,17 @@ static kry_status norm2_on_host(const kry_vec *x, double *norm)
 {
     kry_status st = KRY_OK;
     int64_t n = x->n * x->k;
-    void *host = NULL;
-    double largest = 0, sum = 0;
+    double *host = NULL, largest = 0, sum = 0;
 
-    TRY(kry_alloc((size_t)n, kry_type_size(x->type), &host));
-    TRY(kry_vec_read(x, host));
+    TRY(kry_alloc((size_t)n, sizeof *host, &host));
+    TRY(kry_vec_read_doubles(x, host));
     for (int64_t i = 0; i < n; i++) {
-        double v = fabs(kry_number_at(x->type, host, i));
+        double v = fabs(host[i]);
         if (v > largest || isnan(v)) largest = v;
     }
     TRY(kry_layout_combine(x->layout, KRY_MAX, &largest, 1));
     for (int64_t i = 0; i < n; i++) {
-        double v = kry_number_at(x->type, host, i) / largest;
+        double v = host[i] / largest;
         sum += v * v;
     }
     TRY(kry_layout_combine(x->layout, KRY_ADD, &sum, 1));

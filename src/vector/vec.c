@@ -197,67 +197,6 @@ bool kry_vec_overlap(const kry_vec *x, const kry_vec *y)
            y->first < x->first + (x->k - 1) * x->ld + x->n;
 }
 
-/* ---- to and from the host ------------------------------------------------------------ */
-
-/* At once, or column by column. Waits. */
-static kry_status transfer(const kry_vec *v, void *to, const void *from)
-{
-    kry_status st = KRY_OK;
-    const bool packed = kry_vec_is_packed(v);
-    const size_t size = kry_type_size(v->type);
-    const size_t bytes = (size_t)(packed ? v->n * v->k : v->n) * size;
-
-    for (int64_t j = 0; bytes && j < (packed ? 1 : v->k); j++) {
-        size_t at = (size_t)(v->first + j * v->ld) * size, step = (size_t)j * bytes;
-        if (from)
-            TRY(kry_buffer_write(v->dev, v->buffer, at, bytes, (const char *)from + step));
-        else
-            TRY(kry_buffer_read(v->dev, v->buffer, at, bytes, (char *)to + step));
-    }
-done:
-    return st;
-}
-
-kry_status kry_vec_write(kry_vec *v, const void *host)
-{
-    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
-    return v->split ? kry_vec_move_parts(v, (void *)host, true) : transfer(v, NULL, host);
-}
-
-kry_status kry_vec_read(const kry_vec *v, void *host)
-{
-    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
-    return v->split ? kry_vec_move_parts(v, host, false) : transfer(v, host, NULL);
-}
-
-kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-
-    if (v->type == KRY_F64 && !v->split) return kry_vec_read(v, numbers);
-    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
-    TRY(kry_vec_read(v, host));
-    for (int64_t i = 0; i < v->n * v->k; i++) numbers[i] = kry_number_at(v->type, host, i);
-done:
-    free(host);
-    return st;
-}
-
-kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-
-    if (v->type == KRY_F64) return kry_vec_write(v, numbers);
-    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
-    for (int64_t i = 0; i < v->n * v->k; i++) kry_number_put(v->type, host, i, numbers[i]);
-    TRY(kry_vec_write(v, host));
-done:
-    free(host);
-    return st;
-}
-
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
 kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec *y)

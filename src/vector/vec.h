@@ -114,7 +114,5 @@ kry_status kry_clblast_check(const char *who, int code);
 kry_status kry_vec_allocate_parts(kry_vec *v);                    /* if it fails, release v */
 kry_status kry_vec_share_parts(const kry_vec *block, kry_vec *v); /* v: a view of block */
 void kry_vec_release_parts(kry_vec *v);
-/* Write all numbers from the host, or read them. */
-kry_status kry_vec_move_parts(const kry_vec *v, void *host, bool to_device);
 
 #endif

@@ -1,4 +1,4 @@
-/* vec_parts.c - vectors on a team of devices: a vector for each part. */
+/* vec_parts.c - vectors on a team of devices, a vector for each part; numbers to and from the host. */
 #include "vector/vec.h"
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ kry_status kry_vec_allocate_parts(kry_vec *v)
     kry_status st = KRY_OK;
     struct kry_team *team = v->dev->team;
 
-    TRY(kry_split_blocks(team, "kry_vec_create", v->n, NULL, 1, &v->split));
+    TRY(kry_split_get(team, "kry_vec_create", v->n, NULL, 1, &v->split));
     TRY(kry_alloc((size_t)v->split->members, sizeof *v->part, &v->part));
     for (int r = 0; r < v->split->members; r++)
         TRY(kry_vec_create(team->part[r], v->type, kry_split_rows(v->split, r), v->k, &v->part[r]));
@@ -60,7 +60,9 @@ void kry_vec_release_parts(kry_vec *v)
     kry_split_release(&v->split);
 }
 
-kry_status kry_vec_move_parts(const kry_vec *v, void *host, bool to_device)
+/* ---- to and from the host ------------------------------------------------------------ */
+
+static kry_status move_parts(const kry_vec *v, void *host, bool to_device)
 {
     kry_status st = KRY_OK;
     size_t size = kry_type_size(v->type);
@@ -77,5 +79,64 @@ kry_status kry_vec_move_parts(const kry_vec *v, void *host, bool to_device)
     }
 done:
     free(block);
+    return st;
+}
+
+/* At once, or column by column. Waits. */
+static kry_status transfer(const kry_vec *v, void *to, const void *from)
+{
+    kry_status st = KRY_OK;
+    const bool packed = kry_vec_is_packed(v);
+    const size_t size = kry_type_size(v->type);
+    const size_t bytes = (size_t)(packed ? v->n * v->k : v->n) * size;
+
+    for (int64_t j = 0; bytes && j < (packed ? 1 : v->k); j++) {
+        size_t at = (size_t)(v->first + j * v->ld) * size, step = (size_t)j * bytes;
+        if (from)
+            TRY(kry_buffer_write(v->dev, v->buffer, at, bytes, (const char *)from + step));
+        else
+            TRY(kry_buffer_read(v->dev, v->buffer, at, bytes, (char *)to + step));
+    }
+done:
+    return st;
+}
+
+kry_status kry_vec_write(kry_vec *v, const void *host)
+{
+    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
+    return v->split ? move_parts(v, (void *)host, true) : transfer(v, NULL, host);
+}
+
+kry_status kry_vec_read(const kry_vec *v, void *host)
+{
+    if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
+    return v->split ? move_parts(v, host, false) : transfer(v, host, NULL);
+}
+
+kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    if (v->type == KRY_F64 && !v->split) return kry_vec_read(v, numbers);
+    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
+    TRY(kry_vec_read(v, host));
+    for (int64_t i = 0; i < v->n * v->k; i++) numbers[i] = kry_number_at(v->type, host, i);
+done:
+    free(host);
+    return st;
+}
+
+kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    if (v->type == KRY_F64) return kry_vec_write(v, numbers);
+    TRY(kry_alloc((size_t)(v->n * v->k), kry_type_size(v->type), &host));
+    for (int64_t i = 0; i < v->n * v->k; i++) kry_number_put(v->type, host, i, numbers[i]);
+    TRY(kry_vec_write(v, host));
+done:
+    free(host);
     return st;
 }
