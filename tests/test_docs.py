@@ -27,7 +27,7 @@ CC = ['cc', '-std=c11', '-O0', '-Wall', '-Wextra', '-Werror', '-Wno-unused', '-W
       '-DCL_TARGET_OPENCL_VERSION=120']
 OURS = ('kry', 'cc')
 OTHERS = ('./', 'tools/', 'meson', 'apt', 'sudo', 'dnf', 'pacman', 'brew', 'git', 'export', 'CC=', 'pkg-config',
-          'octave', 'clinfo', 'ninja', 'cmake', 'rm', 'build/', 'OPENCL_', 'KRY_', 'FUZZ_')
+          'octave', 'clinfo', 'ninja', 'cmake', 'rm', 'build/', 'OPENCL_', 'KRY_', 'FUZZ_', 'ldconfig')
 FRAME = '''\
 #include <kry/kry.h>
 #include <kry/opencl.h>
