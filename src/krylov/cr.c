@@ -63,8 +63,8 @@ static kry_status step(cr *S)
     const kry_chunks rows = kry_chunks_of(x);
     const kry_arg rest[] = { ARG(S->look.state), ARG(S->look.step), ARG(S->qy->buffer),
                              ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
-                             ARG(x->buffer),     ARG(x->first),     ARG(r->buffer),
-                             ARG(S->rr->buffer), ARG(y->buffer),    ARG(z->buffer) };
+                             ARG_VEC(x),         ARG(r->buffer),    ARG(S->rr->buffer),
+                             ARG(y->buffer),     ARG(z->buffer) };
     kry_arg args[KRY_CHUNKS_ARGS + COUNT(rest)];
     size_t count = kry_chunks_args(&rows, args);
 

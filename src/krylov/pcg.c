@@ -76,14 +76,11 @@ static kry_status pass_over_vectors(run *R, const kry_step *s)
     const kry_chunks rows = kry_chunks_of(x);
     bool aligned = !rows.chunk && !*kry_vec_alignment((const kry_vec *[]){ x }, 1);
     kry_arg args[KRY_CHUNKS_ARGS + KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
-    const kry_arg rest[] = { ARG(s->p->buffer),
-                             ARG(S->q->buffer),
-                             ARG(x->buffer),
-                             ARG(x->first),
-                             ARG(r->buffer),
-                             ARG(S->rho->buffer),
-                             s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
-                             ARG(R->z->buffer) };
+    const kry_arg rest[] = {
+        ARG(s->p->buffer), ARG(S->q->buffer),   ARG_VEC(x),
+        ARG(r->buffer),    ARG(S->rho->buffer), s->d ? (kry_arg)ARG(s->d->buffer) : (kry_arg){ 0 },
+        ARG(R->z->buffer)
+    };
 
     size_t count = kry_chunks_args(&rows, args);
     count += kry_step_args(s, kry_pcg_takes_drift(S), args + count);
@@ -200,8 +197,7 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
     kry_status st = KRY_OK;
     kry_pcg *S = R->S;
     kry_vec *x = R->c->x;
-    const kry_arg args[] = { ARG(x->n), ARG(S->look.step), ARG(first->buffer), ARG(x->buffer),
-                             ARG(x->first) };
+    const kry_arg args[] = { ARG(x->n), ARG(S->look.step), ARG(first->buffer), ARG_VEC(x) };
 
     if (!S->x_every_second_step || done % 2 == 0) return KRY_OK;
     TRY(kry_launch(x->dev, S->kernel.add_last, kry_groups_for(x->dev, x->type, x->n), args,

@@ -245,8 +245,7 @@ static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
     kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
     const kry_chunks rows = kry_chunks_of(v);
     kry_arg args[KRY_CHUNKS_ARGS + 5];
-    const kry_arg rest[] = { ARG(v->buffer), ARG(v->first), ARG(u.buffer), ARG(u.first),
-                             ARG(N->sum->buffer) };
+    const kry_arg rest[] = { ARG_VEC(v), ARG_VEC(&u), ARG(N->sum->buffer) };
     size_t count = kry_chunks_args(&rows, args);
 
     memcpy(args + count, rest, sizeof rest);
@@ -258,8 +257,7 @@ static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)
 {
     kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
     const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
-                             ARG(N->sum->count), ARG(u.buffer),    ARG(u.first),
-                             ARG(v->buffer),     ARG(v->first) };
+                             ARG(N->sum->count), ARG_VEC(&u),      ARG_VEC(v) };
 
     return kry_launch(v->dev, N->subtract, kry_groups_for_sums(v->dev, v->type, v->n), args,
                       COUNT(args));

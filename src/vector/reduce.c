@@ -124,8 +124,7 @@ kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
     const kry_vec v = kry_vec_column(V, 0), next = kry_vec_column(V, V->k > 1);
     const cl_int k = (cl_int)V->k;
     const int64_t pitch = next.first - v.first;
-    const kry_arg rest[] = { ARG(k),     ARG(v.buffer), ARG(v.first),
-                             ARG(pitch), ARG_VEC(w),    ARG(sum->buffer) };
+    const kry_arg rest[] = { ARG(k), ARG_VEC(&v), ARG(pitch), ARG_VEC(w), ARG(sum->buffer) };
 
     assert(sum->width == V->k && V->n == w->n && w->k == 1);
     return launch_sum("vec_dots", "-DKRY_UNALIGNED_SUMS", w, rest, COUNT(rest), sum);
