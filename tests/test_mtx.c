@@ -764,6 +764,20 @@ static void number__stops_where_the_number_ends(void **unused)
     assert_ptr_equal(kry_read_int64(text, text + 1, &i), text + 1);
     assert_true(i == 1);
     assert_null(kry_read_double(text, text, &v));
+    /* zeros that an exponent takes back, and one that does not */
+    enum { ZEROS = 99999 };
+    char *zeros = calloc(ZEROS + 20, 1);
+    memset(zeros, '0', ZEROS + 2);
+    zeros[1] = '.';
+    snprintf(zeros + ZEROS + 2, 18, "1e100000");
+    assert_non_null(kry_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_true(v == 1);
+    snprintf(zeros + ZEROS + 2, 18, "1e150000");
+    assert_null(kry_read_double(zeros, zeros + strlen(zeros), &v));
+    snprintf(zeros + ZEROS + 2, 18, "1e-9");
+    assert_non_null(kry_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_true(v == 0);
+    free(zeros);
     assert_null(kry_read_int64(text, text, &i));
 }
 

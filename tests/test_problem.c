@@ -10,6 +10,7 @@
 
 #include "base/hooks.h"
 #include "operator/op.h"
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -944,6 +945,17 @@ static void problem_create__out_of_memory(void **state)
     sweep_memory("twophase3d:3", false);
 }
 
+static void problem_create__decimal_comma(void **unused)
+{
+    (void)unused;
+    kry_problem *p;
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) skip();
+    kry_status st = kry_problem_create("anisotropic2d:8:0.5", 1, &p);
+    setlocale(LC_NUMERIC, "C");
+    assert_int_equal(st, KRY_OK);
+    kry_problem_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -972,6 +984,7 @@ int main(void)
         cmocka_unit_test(solids_and_networks__as_hard_as_they_should_be),
         cmocka_unit_test(problem_create__bad_specs_are_named),
         cmocka_unit_test(problem_create__long_spec),
+        cmocka_unit_test(problem_create__decimal_comma),
         cmocka_unit_test(problem_create__out_of_memory),
     };
     return cmocka_run_group_tests_name("problem", tests, NULL, NULL);

@@ -77,6 +77,9 @@ static inline void kry_number_put(kry_type type, void *numbers, int64_t i, doubl
 const char *kry_read_int64(const char *at, const char *end, int64_t *value);
 /* The nearest double, ties to even; overflow, "inf" and "nan" are no numbers. */
 const char *kry_read_double(const char *at, const char *end, double *value);
+/* Print like %.*g with a decimal point in any locale; digits 0: the fewest of 15, 16 or 17 that read back
+ * to the bit. Returns the length. */
+int kry_print_double(char *text, size_t size, int digits, double value);
 /* Whether `text` is one whole number and nothing more. */
 bool kry_parse_int64(const char *text, int64_t *value);
 

@@ -105,8 +105,8 @@ const char *kry_read_int64(const char *at, const char *end, int64_t *value)
 /* A decimal as it stands in the text: digits * 10^exponent. */
 typedef struct decimal {
     uint64_t digits;
-    int count; /* significant digits; beyond WORD_DIGITS `digits` does not hold them */
-    int exponent;
+    int64_t count; /* significant digits; beyond WORD_DIGITS `digits` does not hold them */
+    int64_t exponent;
     bool negative;
 } decimal;
 
@@ -124,8 +124,8 @@ static const char *read_digits(const char *at, const char *end, decimal *d, bool
     while (d->count == 0 && at < end && *at == '0') at++;
     for (significant = at; is_digit(at, end); at++) value = 10 * value + (uint64_t)(*at - '0');
     d->digits = value;
-    d->count += (int)(at - significant);
-    if (fraction) d->exponent -= (int)(at - first);
+    d->count += at - significant;
+    if (fraction) d->exponent -= at - first;
     return at;
 }
 
@@ -143,10 +143,34 @@ static const char *read_decimal(const char *at, const char *end, decimal *d)
     if (at < end && (*at == 'e' || *at == 'E' || *at == 'd' || *at == 'D')) {
         at = kry_read_int64(at + 1, end, &e); /* D: Fortran's double */
         if (!at) return NULL;
-        e = e > 100000 ? 100000 : e < -100000 ? -100000 : e;
+        e = e > INT64_MAX / 2 ? INT64_MAX / 2 : e < INT64_MIN / 2 ? INT64_MIN / 2 : e;
     }
-    d->exponent += (int)e;
+    d->exponent += e;
     return at;
+}
+
+static locale_t c_locale; /* of numbers, whatever setlocale says; 0: none can be had */
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+/* The locale to go back to. */
+static locale_t enter_c_locale(void)
+{
+    pthread_once(&c_locale_once, make_c_locale);
+    return uselocale(c_locale);
+}
+
+int kry_print_double(char *text, size_t size, int digits, double value)
+{
+    locale_t old = enter_c_locale();
+    int most = digits ? digits : 17, length = 0;
+
+    for (int d = digits ? digits : 15; d <= most; d++) {
+        length = snprintf(text, size, "%.*g", d, value);
+        if (!digits && strtod(text, NULL) == value) break;
+    }
+    uselocale(old);
+    return length;
 }
 
 /* Call strtod in the C locale on a copy that ends with the number. */
@@ -154,21 +178,19 @@ static bool by_strtod(const char *at, const char *stop, double *value)
 {
     char small[64], *text = small, *end = NULL;
     size_t length = (size_t)(stop - at);
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), old;
 
     if (length >= sizeof small) text = malloc(length + 1);
-    if (c_locale && text) {
+    if (text) {
         memcpy(text, at, length);
         text[length] = 0;
         for (char *c = text; *c; c++)
             if (*c == 'd' || *c == 'D') *c = 'e';
-        old = uselocale(c_locale);
+        locale_t old = enter_c_locale();
         *value = strtod(text, &end);
         uselocale(old);
     }
     bool good = end && *end == 0 && isfinite(*value);
     if (text != small) free(text);
-    if (c_locale) freelocale(c_locale);
     return good;
 }
 
@@ -218,7 +240,7 @@ const char *kry_read_double(const char *at, const char *end, double *value)
     }
     if (d.count > WORD_DIGITS || d.exponent < POWER_LEAST || d.exponent > POWER_MOST)
         return by_strtod(at, stop, value) ? stop : NULL;
-    *value = round_product(d.digits, d.exponent);
+    *value = round_product(d.digits, (int)d.exponent);
     if (d.negative) *value = -*value;
     return stop;
 }

@@ -45,7 +45,7 @@ void kry_tuning_keep(kry_device *dev, double copy_bandwidth)
              dev->shape.per_unit, dev->shape.chunks);
     kry_tuning_set(dev, "shape", text);
     if (!(copy_bandwidth > 0)) return;
-    snprintf(text, sizeof text, "%.4g", copy_bandwidth);
+    kry_print_double(text, sizeof text, 4, copy_bandwidth);
     kry_tuning_set(dev, "copy-bandwidth", text);
 }
 

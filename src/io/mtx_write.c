@@ -3,24 +3,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
-
-/* Print with the fewest of 15, 16 or 17 digits that read back to the bit. In a locale with a decimal
- * comma the comma becomes a point. */
-static int print_double(char *text, size_t size, double value)
-{
-    int length = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        length = snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    for (int i = 0; i < length; i++)
-        if (text[i] == ',') text[i] = '.';
-    return length;
-}
 
 /* Remove a file, but no device and no pipe. */
 static void remove_file(const char *path)
@@ -58,7 +43,7 @@ static bool put_entry(gzFile file, const kry_mtx *m, int64_t e)
         if (m->field == KRY_MTX_INTEGER)
             at += snprintf(line + at, sizeof line - (size_t)at, "%.0f", m->val[e]);
         else
-            at += print_double(line + at, sizeof line - (size_t)at, m->val[e]);
+            at += kry_print_double(line + at, sizeof line - (size_t)at, 0, m->val[e]);
     }
     line[at++] = '\n';
     return gzwrite(file, line, (unsigned)at) == at;

@@ -89,7 +89,7 @@ static bool take(const char **text, char letter)
 /* Whether `at`, behind "name:", holds what this kind of problem needs; then it is in *s. */
 static bool read_arguments(const char *at, const kind *k, kry_problem_spec *s)
 {
-    char *end = NULL;
+    const char *end = NULL;
 
     s->axes = k->axes;
     s->number = k->otherwise;
@@ -105,8 +105,8 @@ static bool read_arguments(const char *at, const kind *k, kry_problem_spec *s)
     }
     if (!(k->follows & NUMBER) || ((k->follows & OPTIONAL) && !*at)) return !*at;
     if (!take(&at, ':')) return false;
-    s->number = strtod(at, &end);
-    if (end == at || !(s->number >= k->least && s->number <= k->largest)) return false;
+    end = kry_read_double(at, at + strlen(at), &s->number);
+    if (!end || !(s->number >= k->least && s->number <= k->largest)) return false;
     if ((k->follows & SHAPE) && *end == ':') {
         s->shape = kry_problem_shape(end + 1);
         return s->shape >= 0;

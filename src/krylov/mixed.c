@@ -139,7 +139,7 @@ static kry_status flexible(kry_mixed *M, kry_terms *terms, kry_result *res)
     kry_status st = KRY_OK;
     int64_t each = M->inner.most ? M->inner.most : 1;
 
-    terms->max_iter = (terms->max_iter + each - 1) / each;
+    terms->max_iter = 1 + (terms->max_iter - 1) / each;
     M->now.best = INFINITY, M->now.best_step = 0, M->now.stalled = M->now.spent = false;
     TRY(kry_outer_run(M->outer, KRY_SCHEME_FLEXIBLE, terms, res));
     TRY(agree_on_end(M));

@@ -11,6 +11,7 @@
 #include "matrix/matrix.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
@@ -131,9 +132,11 @@ static const double sorted_start = 0.4e-6; /* of sell: one load more before the 
 static double bandwidth_of(const kry_device *dev)
 {
     char text[64];
-    double measured = kry_tuning_get((kry_device *)dev, "copy-bandwidth", text, sizeof text)
-                          ? strtod(text, NULL)
-                          : 0;
+    double measured = 0;
+
+    if (kry_tuning_get((kry_device *)dev, "copy-bandwidth", text, sizeof text) &&
+        !kry_read_double(text, text + strlen(text), &measured))
+        measured = 0;
     if (measured > 1e8 && measured < 1e15) return measured;
     return dev->info.cpu_kernels ? 25e9 : 30e9 * dev->info.compute_units;
 }

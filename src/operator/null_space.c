@@ -18,12 +18,14 @@ static double dot_of(const double *x, const double *y, int64_t begin, int64_t en
 static kry_status dot(kry_layout *layout, const kry_chunks *rows, const double *x, const double *y,
                       double *sum)
 {
-    double partial[KRY_SUM_CAPACITY];
+    kry_status st = KRY_OK;
+    double *partial = NULL; /* too large for the stack of a small thread */
 
     if (!rows->chunk) {
         *sum = dot_of(x, y, 0, rows->n);
         return kry_layout_combine(layout, KRY_ADD, sum, 1);
     }
+    TRY(kry_alloc((size_t)rows->groups, sizeof *partial, &partial));
     int64_t chunks = (rows->unit + rows->chunk - 1) / rows->chunk; /* of a unit */
     for (int64_t g = 0; g < rows->groups; g++) {
         int64_t unit = g / chunks * rows->unit, begin = unit + g % chunks * rows->chunk;
@@ -31,7 +33,10 @@ static kry_status dot(kry_layout *layout, const kry_chunks *rows, const double *
         if (last > rows->n) last = rows->n;
         partial[g] = dot_of(x, y, begin, end < last ? end : last);
     }
-    return kry_layout_add_chunks(layout, partial, (int)rows->groups, 1, sum);
+    TRY(kry_layout_add_chunks(layout, partial, (int)rows->groups, 1, sum));
+done:
+    free(partial);
+    return st;
 }
 
 /* Gram and Schmidt, twice, in double. */
