@@ -221,7 +221,7 @@ static kry_status create_part(const void *user, int rank, kry_op **local)
     return create(kry_op_on_part(p->A, rank), p->row, local);
 }
 
-kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
+kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
 {
     kry_status st = KRY_OK;
 
@@ -232,9 +232,9 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **out)
     int64_t rows = all ? all->n : A->shape.rows;
     CHECK(row >= 0 && row < rows, KRY_ERR_ARGUMENT, "kry_pin_create: row %lld is outside [0, %lld)",
           (long long)row, (long long)rows);
-    if (!kry_op_in_parts(A)) return create(A, row, out);
+    if (!kry_op_in_parts(A)) return create(A, row, P);
     TRY(kry_parts_create(A->dev, kry_op_split(A), &(kry_parts_extra){ .of = A }, create_part,
-                         &(pinning){ A, row }, out));
+                         &(pinning){ A, row }, P));
 done:
     return st;
 }
