@@ -9,8 +9,6 @@ enum {
     CPU_SIDE = 32       /* SIDE of cl/gemm.cl on CPUs */
 };
 
-/* ---- kry's own kernels ---- */
-
 /* TS of cl/gemm.cl: work-items along a side of a group, 16 where the device takes 256. */
 static int items_per_side(const kry_device *dev)
 {
@@ -79,8 +77,6 @@ static kry_status tiled(const kry_gemm *g)
 }
 
 kry_status kry_gemm_own(const kry_gemm *g) { return (g->C.cols <= NARROW ? narrow : tiled)(g); }
-
-/* ---- CLBlast or kry ---- */
 
 /* On CPUs kry's kernel takes a fifth of the time of CLBlast (PoCL, n = 512), and compiles sooner. */
 kry_status kry_gemm_run(const kry_gemm *g)

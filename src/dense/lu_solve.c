@@ -117,8 +117,6 @@ done:
     return st;
 }
 
-/* ---- the inverse ---- */
-
 static kry_status check_inverse(const char *who, const kry_vec *A, const kry_vec *inverse)
 {
     kry_status st = KRY_OK;

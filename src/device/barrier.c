@@ -31,8 +31,6 @@ struct kry_barrier {
     cl_int words[CONTROL_SLOTS];
 };
 
-/* ---- launching ---- */
-
 /* The slots of the groups, behind these words, need no start value. */
 static kry_status write_words(kry_barrier *b)
 {
@@ -108,8 +106,6 @@ kry_status kry_barrier_series_finished(kry_barrier *b, bool *finished)
 {
     return read_end(b, true, finished);
 }
-
-/* ---- the probe ---- */
 
 /* Find how many groups run at the same time and receive each other's messages. *sure: false if the
  * device was busy with something else, so that the result says nothing about the next launch. */

@@ -57,8 +57,6 @@ kry_status kry_buffer_size(kry_device *dev, cl_mem buffer, size_t *bytes)
     return kry_cl_check(dev->driver->size(buffer, bytes), __func__, "clGetMemObjectInfo");
 }
 
-/* ---- moving bytes ---- */
-
 static kry_status write_bytes(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                               const void *from)
 {
@@ -119,8 +117,6 @@ kry_status kry_event_wait(kry_device *dev, cl_event *event)
 }
 
 void kry_device_drain(kry_device *dev) { dev->driver->wait(dev, NULL); }
-
-/* ---- memory of the host ---- */
 
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned)
 {

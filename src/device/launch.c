@@ -179,8 +179,6 @@ kry_status kry_run(kry_device *dev, const char *stem, kry_type type, const char 
     return st < 0 ? st : kry_launch(dev, kernel, groups, args, count);
 }
 
-/* ---- the same for callers' own kernels ---- */
-
 int kry_device_group_size(const kry_device *dev) { return dev ? kry_group_size(dev) : 1; }
 
 int64_t kry_device_groups(const kry_device *dev, kry_type type, int64_t n)

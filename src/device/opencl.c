@@ -64,8 +64,6 @@ static cl_int opencl_wait(kry_device *dev, cl_event event)
     return err;
 }
 
-/* ---- kernels ---- */
-
 static kry_status opencl_kernel(cl_program program, const kry_wanted *w, const char *name,
                                 cl_kernel *kernel)
 {

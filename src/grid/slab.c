@@ -16,8 +16,6 @@ kry_stencil *kry_stencil_of_parts(const kry_op *op)
     return kry_stencil_of(kry_op_in_parts(op) ? kry_op_on_part(op, 0) : op);
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
-
 typedef struct parts {
     kry_type type;
     const kry_stencil_params *params;

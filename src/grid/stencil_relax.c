@@ -7,8 +7,6 @@
 #include "operator/op.h"
 #include <stdio.h>
 
-/* ---- y := x + c0 (x - old) + c1 D^-1 (b - A x) ---------------------------------------------- */
-
 /* A vector for an argument that the kernel does not use. */
 static const kry_vec *or_else(const kry_vec *v, const kry_vec *other) { return v ? v : other; }
 
@@ -41,8 +39,6 @@ kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum
 done:
     return st;
 }
-
-/* ---- red and black ------------------------------------------------------------------------- */
 
 /* Neighbours across a periodic boundary must differ in colour, too. */
 static kry_status check_colours(const kry_stencil *A)
@@ -106,8 +102,6 @@ kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const 
 done:
     return st;
 }
-
-/* ---- the incomplete Poisson inverse --------------------------------------------------------- */
 
 /* Whether this axis adds the same to the diagonal of all points. */
 static bool same_beside(const kry_stencil *A, int a)

@@ -8,8 +8,6 @@
 
 enum { GRID_ARGS = 21, REST = 18 };
 
-/* ---- kernels --------------------------------------------------------------------------------- */
-
 /* The define of a side: its ghost, or 2 if it wraps. Where another part goes on it is not used. */
 static int ghost_define(const kry_stencil *A, int axis, bool high)
 {
@@ -73,8 +71,6 @@ kry_status kry_stencil_make_sweeps(kry_stencil *A, int first, int last)
 done:
     return st;
 }
-
-/* ---- groups ------------------------------------------------------------------------------------ */
 
 static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
 
@@ -170,8 +166,6 @@ static kry_sweep plan_outer(const kry_stencil *A, const kry_sweep *all)
     s.stride = both ? (cl_int)l->count - 1 : 1;
     return s;
 }
-
-/* ---- launches ---------------------------------------------------------------------------------- */
 
 kry_status kry_stencil_launch(const kry_stencil *A, const kry_sweep *s, const kry_arg *rest,
                               size_t count)

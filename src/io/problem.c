@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- specs ------------------------------------------------------------------------ */
-
 /* What follows the size N in a spec. */
 enum {
     NUMBER = 1,   /* ":number" */
@@ -131,8 +129,6 @@ static kry_status read_spec(const char *func, const char *text, const kind **fou
 done:
     return st;
 }
-
-/* ---- what all problems share --------------------------------------------------------- */
 
 kry_status kry_problem_make_rows(kry_problem_row *row, const void *self, bool values,
                                  kry_problem *p)

@@ -37,8 +37,6 @@ done:
     return st;
 }
 
-/* ---- targets ----------------------------------------------------------------------------- */
-
 double kry_judge_whole_target(const kry_judge *J)
 {
     return fmax(J->stop.rtol * J->norm_b, J->stop.atol);
@@ -72,8 +70,6 @@ bool kry_residual_accept(double residual, double *least)
     if (sane) *least = residual;
     return sane;
 }
-
-/* ---- verdicts ---------------------------------------------------------------------------- */
 
 void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
                    double true_residual, kry_result *res)
@@ -185,8 +181,6 @@ kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, v
 done:
     return st;
 }
-
-/* ---- after the end ----------------------------------------------------------------------- */
 
 void kry_judge_again(double true_residual, kry_result *res)
 {

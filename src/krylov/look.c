@@ -80,8 +80,6 @@ done:
     return st;
 }
 
-/* ---- one look ---------------------------------------------------------------------------- */
-
 /* Start reading what the device has decided after the iterations enqueued so far. */
 static kry_status start_look(kry_look *look)
 {
@@ -138,8 +136,6 @@ static kry_status look_now(kry_look *look, kry_story *story)
 done:
     return st;
 }
-
-/* ---- how many iterations until the next look --------------------------------------------- */
 
 /* Iterations that are left once those under way are done, if the residual goes on falling as it did
  * over the last look or, if that is faster, from the start. */

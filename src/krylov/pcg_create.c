@@ -25,8 +25,6 @@ static double pcg_bytes(const void *self)
     return bytes + info.bytes_per_apply + (M->table->apply_dots ? 0 : 2 * word);
 }
 
-/* ---- making one -------------------------------------------------------------------------- */
-
 static void pcg_destroy(void *self)
 {
     kry_pcg *S = self;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kry_solve --------------------------------------------------------------------------- */
-
 kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result)
 {
     kry_status st = KRY_OK;
@@ -24,8 +22,6 @@ done:
     if (result) *result = res;
     return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
 }
-
-/* ---- kry_solve_host --------------------------------------------------------------------- */
 
 /* v := the doubles, in v's type */
 static kry_status send(const char *what, const double *host, kry_vec *v)

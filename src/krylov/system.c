@@ -30,8 +30,6 @@ void kry_system_release(kry_system *s)
     kry_sum_release(&s->square);
 }
 
-/* ---- b ------------------------------------------------------------------------------------ */
-
 /* Names an entry that is not finite. */
 static kry_status check_finite(const kry_vec *b)
 {
@@ -100,8 +98,6 @@ kry_status kry_system_rhs(kry_system *s, double inconsistent, double target, con
 done:
     return st;
 }
-
-/* ---- b - A x ------------------------------------------------------------------------------ */
 
 kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x, kry_vec *r,
                                double *norm, double *unit)

@@ -48,8 +48,6 @@ static kry_status build_one(kry_device *dev, const kry_sparse *host,
     return st;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------- */
-
 /* Vectors for products; x has finite numbers that are not all equal. */
 static kry_status trial_vectors(kry_device *dev, const kry_sparse *host, kry_vec **x, kry_vec **y)
 {
@@ -137,8 +135,6 @@ done:
     return st;
 }
 
-/* ---- decisions, kept for the next matrix of the same structure ------------------------------- */
-
 enum { NAME = 64, VALUE = 160 };
 
 static void keep_decision(kry_device *dev, const char *name, const kry_sparse *host,
@@ -160,8 +156,6 @@ static kry_format kept_decision(kry_device *dev, const char *name)
     value[strcspn(value, " ")] = 0;
     return kry_format_parse(value, &p) == KRY_OK ? p.format : KRY_FORMAT_AUTO;
 }
-
-/* ---- the choice ------------------------------------------------------------------------------ */
 
 /* The first candidate that takes the matrix; csr takes any. */
 static kry_status build_first(kry_device *dev, const kry_sparse *host,

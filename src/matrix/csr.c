@@ -6,8 +6,6 @@
 
 enum { ROW_PTR = 2, COL = 3 }; /* arguments of the stage */
 
-/* ---- building ----------------------------------------------------------------------------- */
-
 /* Copy offsets to the device: as int if nnz allows, because every product reads them. */
 static kry_status offsets_array(kry_matrix *A, kry_stage *s, const int64_t *offset, int64_t count,
                                 bool wide)
@@ -85,8 +83,6 @@ kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host)
     return build_stages(A, host, NULL, NULL, A->nnz > INT32_MAX);
 }
 
-/* ---- the diagonal ----------------------------------------------------------------------------- */
-
 /* By rows, not by slots: a wrapped matrix may have entries in any order, or one place twice. */
 kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d)
 {
@@ -100,8 +96,6 @@ kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d)
     return kry_run(A->dev, "csr", type, defines, "csr_diagonal",
                    kry_groups_for(A->dev, type, A->shape.rows), args, COUNT(args));
 }
-
-/* ---- wrapping the caller's buffers ---------------------------------------------------------- */
 
 static kry_status check_size(kry_device *dev, const char *what, cl_mem buffer, int64_t count,
                              size_t size)

@@ -34,8 +34,6 @@ done:
     return st;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
 static kry_status extended_apply(void *self, double alpha, const kry_vec *x, double beta,
                                  kry_vec *y)
 {

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- properties ------------------------------------------------------------------------------ */
-
 /* The properties of a matrix that decide how fast a format is. */
 typedef struct structure {
     int64_t rows, cols, nnz;
@@ -90,8 +88,6 @@ static kry_status look_at(const kry_device *dev, const kry_sparse *host,
 done:
     return st;
 }
-
-/* ---- costs ------------------------------------------------------------------------------------ */
 
 typedef struct cost {
     double start;      /* seconds before the first byte and after the last */

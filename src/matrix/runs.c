@@ -17,8 +17,6 @@ static void begin_run(kry_runs *r, int64_t row, int64_t entry)
     r->count++;
 }
 
-/* ---- CPU: shares of equal work; a row counts as much as an entry ----------------------------- */
-
 static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry_runs *r)
 {
     enum { WORTH_CUTTING = 4096 };
@@ -33,8 +31,6 @@ static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry
         begin_run(r, row, entry);
     }
 }
-
-/* ---- GPU: at most `tile` entries and rows; a longer row is cut into runs of its own ---------- */
 
 static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kry_runs *r)
 {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
 /* Devices may flush singles below FLT_MIN to 0. */
 static bool all_are_singles(const double *v, int64_t count)
 {
@@ -126,8 +124,6 @@ done:
     return st;
 }
 
-/* ---- reading back ---------------------------------------------------------------------------- */
-
 static kry_status read_values(const kry_matrix *A, void *val)
 {
     kry_status st = KRY_OK;
@@ -178,8 +174,6 @@ kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, voi
 done:
     return st;
 }
-
-/* ---- the converted copy: in another number type, in the same format -------------------------- */
 
 /* out := factor s_i s_j a_ij in another type. Entries off the diagonal may underflow to 0; numbers that
  * are too large and diagonal entries that underflow are refused. */

@@ -9,8 +9,6 @@ enum {
     MERGED = 512 /* rows that a group should have to do at least */
 };
 
-/* ---- which diagonals ------------------------------------------------------------------------- */
-
 static int diagonal_of(const kry_block_solve *s, int64_t offset)
 {
     int k = 0;
@@ -74,8 +72,6 @@ bool kry_block_diagonals_plan(kry_block_solve *s, const kry_block_factor *f)
     s->diagonals.record = s->diagonals.inverse_at + s->rows;
     return cpu || plan_pieces(s);
 }
-
-/* ---- their numbers --------------------------------------------------------------------------- */
 
 static void pack_triangle(const kry_block_solve *s, const kry_sparse *t, int64_t i, int lane,
                           int64_t first, int64_t at, void *record)
@@ -149,8 +145,6 @@ done:
     free(slot), free(slots);
     return st;
 }
-
-/* ---- solves ---------------------------------------------------------------------------------- */
 
 kry_status kry_block_diagonals_run(kry_block_solve *s, const kry_vec *r, kry_vec *z)
 {

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the blocks of A ------------------------------------------------------------------------- */
-
 void kry_block_factor_release(kry_block_factor *f)
 {
     kry_sparse_release(&f->lower);
@@ -65,8 +63,6 @@ static kry_status check_diagonal(const kry_block_factor *f, const kry_sparse *bl
 done:
     return st;
 }
-
-/* ---- the factors ----------------------------------------------------------------------------- */
 
 /* Whether a pivot is large enough, compared to the entry a of the diagonal. If A is singular, one
  * that is roundoff becomes a. */

@@ -32,8 +32,6 @@ static const char *name_of(bool symmetric)
     return symmetric ? "kry_block_ic_create" : "kry_block_ilu_create";
 }
 
-/* ---- setting up ------------------------------------------------------------------------------ */
-
 /* The distance of neighbours along the last axis of a grid: a line in the plane, a plane in space.
  * Also for a stored matrix that has the diagonals of such a grid: 1 and one or two others. 0: there
  * is none. */
@@ -116,8 +114,6 @@ done:
     kry_sparse_release(&e);
     return st;
 }
-
-/* ---- the table ------------------------------------------------------------------------------- */
 
 static kry_status block_run(void *self, const kry_vec *r, kry_vec *z)
 {

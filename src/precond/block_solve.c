@@ -80,8 +80,6 @@ done:
     return st;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
 static kry_status pack_rows(kry_block_solve *s, const kry_sparse *t, kry_padded_rows *out)
 {
     kry_status st = KRY_OK;
@@ -175,8 +173,6 @@ static kry_status run_rows(kry_block_solve *s, const kry_vec *r, kry_vec *z)
                            dev->info.cpu_kernels ? s->walkers : s->walkers * s->stride / size, size,
                            args, COUNT(args));
 }
-
-/* ---- both ------------------------------------------------------------------------------------ */
 
 kry_status kry_block_solve_create(kry_block_factor *f, kry_block_solve *s)
 {

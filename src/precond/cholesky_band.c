@@ -15,8 +15,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- for both engines ------------------------------------------------------------------------ */
-
 double kry_cholesky_diagonal(const kry_sparse *E, int64_t i)
 {
     int64_t e = kry_sparse_find(E, i, i);
@@ -36,8 +34,6 @@ kry_status kry_cholesky_dependent(const kry_sparse *E, int64_t i)
                     "its entry %g on the diagonal of Z'AZ is not positive",
                     (long long)i, kry_cholesky_diagonal(E, i));
 }
-
-/* ---- the factor ------------------------------------------------------------------------------ */
 
 typedef struct factor {
     int64_t n;

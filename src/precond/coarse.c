@@ -44,8 +44,6 @@ done:
     return st;
 }
 
-/* ---- solving --------------------------------------------------------------------------------- */
-
 /* d := diag(E) / sum of diag(E) */
 static void weigh(const kry_sparse *E, double *d)
 {
@@ -136,8 +134,6 @@ kry_status kry_coarse_solve_from(kry_coarse *s, const double *numbers, kry_vec *
 done:
     return st;
 }
-
-/* ---- making it ------------------------------------------------------------------------------- */
 
 /* Above 16384 the inverse of doubles is 2 GB to be read per iteration. CPUs: reading k^2 numbers
  * against two sweeps over L and a wait; for vectors on a square grid they cost the same at k = 1000

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in which columns a row has entries ------------------------------------------------------- */
-
 kry_status kry_couplings_of(const kry_op *A, kry_couplings *c)
 {
     kry_status st = KRY_OK;
@@ -82,8 +80,6 @@ int64_t kry_couplings_at(const kry_couplings *c, int64_t i, int32_t room[7], con
     *cols = c->rows.col + c->rows.row_ptr[i];
     return c->rows.row_ptr[i + 1] - c->rows.row_ptr[i];
 }
-
-/* ---- colours ---------------------------------------------------------------------------------- */
 
 /* label := the labels of the columns in which row i has entries, each once; NULL: only count. Returns how
  * many. */

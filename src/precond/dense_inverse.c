@@ -19,8 +19,6 @@ static int64_t stride_of(int64_t k) { return (k + ALIGNMENT - 1) / ALIGNMENT * A
 static int64_t blocks_of(int64_t k) { return (k + TILE - 1) / TILE; }
 static int64_t tiles_above(int64_t block) { return block * (block + 1) / 2; }
 
-/* ---- its numbers ----------------------------------------------------------------------------- */
-
 /* Where number i of column c of some columns of G stands: they are rows as well. */
 static int64_t place_of(const kry_dense_inverse *D, int64_t c, int64_t i)
 {
@@ -35,8 +33,6 @@ static size_t column_at(const kry_dense_inverse *D, int64_t j)
     if (D->product == KRY_COARSE_PACKED) return (size_t)tiles_above(j / TILE) * TILE * TILE * word;
     return (size_t)(j * stride_of(D->k)) * word;
 }
-
-/* ---- its product ----------------------------------------------------------------------------- */
 
 /* The kernel for a w that starts at `first`. */
 static kry_status get_kernel(const kry_dense_inverse *D, int64_t first, kry_kernel **kernel)
@@ -100,8 +96,6 @@ double kry_dense_inverse_moved(const kry_dense_inverse *D)
     if (D->product != KRY_COARSE_PACKED) return (k * k + 2 * k) * word;
     return (blocks * (blocks + 1) / 2 * TILE * TILE + 2 * blocks * blocks * TILE + 2 * k) * word;
 }
-
-/* ---- making it ------------------------------------------------------------------------------- */
 
 /* Packing halves the bytes and takes a second launch: 3 us on an H200, in which it reads 12 MB. */
 static bool worth_packing(const kry_dense_inverse *D)

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 kry_status kry_rows_download(const kry_op *A, kry_sparse *R)
 {
     kry_status st = KRY_OK;
@@ -57,8 +55,6 @@ done:
     return st;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
-
 static kry_status invert_diagonal(const char *who, const kry_op *A, const kry_sparse *R,
                                   double *inverse)
 {
@@ -97,8 +93,6 @@ kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, 
 done:
     return st;
 }
-
-/* ---- back to the device ---------------------------------------------------------------------- */
 
 kry_status kry_rows_matrix(const kry_op *A, kry_sparse *R, unsigned traits, kry_op **matrix)
 {

@@ -9,8 +9,6 @@
 
 enum { MANY = 4096 }; /* sub-domains, about, where the caller does not say how many */
 
-/* ---- labels ---------------------------------------------------------------------------------- */
-
 /* The grid that A, or on a team each of its parts, is made for; NULL: none. */
 static const kry_stencil *grid_of(const kry_op *A, int part)
 {

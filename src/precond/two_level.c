@@ -152,8 +152,6 @@ kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
     return create(&precond_table, D, M, &shape, out);
 }
 
-/* ---- DEF1: P A ------------------------------------------------------------------------------- */
-
 static kry_status product_run(void *self, const kry_vec *x, kry_vec *q)
 {
     const two_level *T = self;

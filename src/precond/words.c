@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- preconditioners -------------------------------------------------------------------- */
-
 /* In the order of the table below. */
 enum kind {
     NONE,
@@ -130,8 +128,6 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 done:
     return st;
 }
-
-/* ---- deflation -------------------------------------------------------------------------- */
 
 #define AT(field) offsetof(kry_deflation_params, field)
 static const struct {

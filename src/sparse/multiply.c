@@ -53,8 +53,6 @@ done:
     return st;
 }
 
-/* ---- within a pattern ------------------------------------------------------------------------ */
-
 /* Row i; place[j]: where (i, j) is in C, -1: nowhere. */
 static void add_row(const kry_sparse *A, const double *d, const kry_sparse *B, int64_t i,
                     const int64_t *place, double *c)

@@ -27,8 +27,6 @@ void kry_sparse_pairs(const kry_sparse *A, kry_sparse_visit *visit, void *user)
         }
 }
 
-/* ---- symmetry -------------------------------------------------------------------------------- */
-
 bool kry_sparse_is_symmetric(const kry_sparse *A)
 {
     size_t size = kry_type_size(A->type);
@@ -89,8 +87,6 @@ done:
     free(s.root);
     return st;
 }
-
-/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* Merge row i of A and of its transpose T, without the diagonal, into `out`. Returns how many. */
 static int64_t merge_row(const kry_sparse *A, const kry_sparse *T, int64_t i, int32_t *out)

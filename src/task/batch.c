@@ -44,8 +44,6 @@ typedef struct batch {
     char error[KRY_SENTENCE];
 } batch;
 
-/* ---- the size of a chunk, under the lock ---- */
-
 /* A queue that has not been measured counts as the average of those that have. */
 static double rate_of(const batch *b, const feeder *f)
 {
@@ -108,8 +106,6 @@ static int64_t take(batch *b, feeder *f, bool cancelled, int64_t *first)
     return count;
 }
 
-/* ---- the work of one queue ---- */
-
 static kry_status run_chunk(const batch *b, const feeder *f, int64_t first, int64_t count)
 {
     kry_device *device = f->queue->device;
@@ -155,8 +151,6 @@ static kry_status feed(void *user, kry_task *self)
         note(b, f, first, count, run_chunk(b, f, first, count));
     return KRY_OK;
 }
-
-/* ---- the batch ---- */
 
 static kry_status check(const kry_batch_params *p)
 {

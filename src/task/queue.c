@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- the thread ---- */
-
 /* What the job left for the device to do is part of the task. */
 static kry_status run(kry_task *t, kry_device *dev)
 {
@@ -79,8 +77,6 @@ static void *thread_main(void *arg)
     if (alone) queue_free(q); /* nobody joins */
     return NULL;
 }
-
-/* ---- making and releasing ---- */
 
 /* Each device keeps the queue that works for it: a pointer, NULL while there is none. */
 static const kry_keeper slot_keeper = { sizeof(kry_queue *), NULL };
@@ -164,8 +160,6 @@ void kry_queue_release(kry_queue **queue)
 
 kry_device *kry_queue_device(const kry_queue *q) { return q ? q->device : NULL; }
 const char *kry_queue_name(const kry_queue *q) { return q->name; }
-
-/* ---- all of its tasks ---- */
 
 void kry_queue_cancel(kry_queue *q)
 {

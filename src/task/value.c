@@ -27,8 +27,6 @@ done:
     return st;
 }
 
-/* ---- for run() ---- */
-
 void kry_task_set_vec(kry_task *self, kry_vec *vec)
 {
     if (!self) return;

@@ -60,8 +60,6 @@ void kry_vec_release_parts(kry_vec *v)
     kry_split_release(&v->split);
 }
 
-/* ---- to and from the host ------------------------------------------------------------ */
-
 static kry_status move_parts(const kry_vec *v, void *host, bool to_device)
 {
     kry_status st = KRY_OK;
