@@ -57,6 +57,19 @@ kry_status kry_outer_update(kry_outer *O); /* A has new values */
 
 /* ---- the solver: mixed.c solves, mixed_create.c makes one ---- */
 
+/* How far the solve under way is. */
+typedef struct kry_mixed_run {
+    kry_scheme scheme;   /* under way */
+    int64_t doubled;     /* iterations of the plain method in double so far, */
+    double bytes;        /* and what they moved */
+    double start;        /* seconds */
+    double best;         /* flexible: the least residual so far, */
+    int64_t best_step;   /* the step that gave it, */
+    bool stalled, spent; /* and whether it was stopped: no progress, no iterations left */
+    double least;        /* true residual of the x that is kept */
+    int64_t products;    /* in double, outside of the plain method */
+} kry_mixed_run;
+
 struct kry_mixed {
     kry_op *A, *system; /* in double, retained: A, and what is solved with */
     kry_op *converted;  /* A in single; NULL: single cannot hold it */
@@ -69,17 +82,7 @@ struct kry_mixed {
     double drop;               /* a cycle of refinement ends at this share of its first residual */
     char refused[160];         /* why single cannot hold the matrix; "": it can */
     double setup_seconds;
-    struct {
-        kry_scheme scheme;   /* under way */
-        int64_t doubled;     /* iterations of the plain method in double so far, */
-        double bytes;        /* and what they moved */
-        double start;        /* seconds */
-        double best;         /* flexible: the least residual so far, */
-        int64_t best_step;   /* the step that gave it, */
-        bool stalled, spent; /* and whether it was stopped: no progress, no iterations left */
-        double least;        /* true residual of the x that is kept */
-        int64_t products;    /* in double, outside of the plain method */
-    } now;                   /* of this solve */
+    kry_mixed_run now;
 };
 
 extern const kry_op_table kry_mixed_table;

@@ -7,6 +7,11 @@
 #include "krylov/look.h"
 #include "krylov/persistent.h"
 
+typedef struct kry_pcg_kernels {
+    kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
+    kry_kernel *add_last, *correct_beta;
+} kry_pcg_kernels;
+
 typedef struct kry_pcg {
     kry_krylov *K;    /* borrowed: A, M, what directions are multiplied by, null space */
     kry_vec *z;       /* NULL without a preconditioner: it is r */
@@ -19,10 +24,7 @@ typedef struct kry_pcg {
     kry_sum *pq, *rho;           /* p'q; the pair (r'z, r'r) */
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
-    struct {
-        kry_kernel *step, *step_unaligned; /* for an x that starts anywhere */
-        kry_kernel *add_last, *correct_beta;
-    } kernel;
+    kry_pcg_kernels kernel;
     kry_look look;
     kry_persistent persistent; /* where A offers iterations in one kernel */
 } kry_pcg;

@@ -10,6 +10,10 @@
 /* ---- subspace.c: Z, n-by-k, piecewise constant by labels, which is never stored as a matrix, or a
  * dense block of the caller's vectors ---- */
 
+typedef struct kry_subspace_kernels {
+    kry_kernel *restrict_, *finish, *prolong, *correct, *add;
+} kry_subspace_kernels;
+
 typedef struct kry_subspace {
     kry_device *dev; /* borrowed */
     kry_type type;
@@ -26,9 +30,7 @@ typedef struct kry_subspace {
     int64_t filled; /* segments with pieces: on a part of a team labels may have none */
     double piece_count;
     cl_mem kept; /* Z'v of the last restriction, k numbers */
-    struct {
-        kry_kernel *restrict_, *finish, *prolong, *correct, *add;
-    } kernel;
+    kry_subspace_kernels kernel;
 } kry_subspace;
 
 /* Which vectors: those of the caller, or by labels 0 ... count - 1 of n unknowns. */
