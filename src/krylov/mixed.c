@@ -83,7 +83,8 @@ kry_status kry_inner_precondition(kry_inner *I, double scaled_norm)
         .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .starts = true, .story = story
     };
 
-    kry_story_begin(story, I->most ? I->most : I->K->judge.stop.max_iter);
+    const int64_t limit = I->K->judge.stop.max_iter;
+    kry_story_begin(story, I->most && I->most < limit ? I->most : limit);
     story->inner = true;
     return correct(I, &inner);
 }
