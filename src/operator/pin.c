@@ -225,8 +225,9 @@ kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P)
 {
     kry_status st = KRY_OK;
 
-    TRY(GIVEN(P, A));
+    TRY(GIVEN(P));
     *P = NULL;
+    TRY(GIVEN(A));
     TRY(kry_op_check_square("kry_pin_create", A));
     const kry_split *all = A->dev->layout.split; /* of the rows of which A has a part */
     int64_t rows = all ? all->n : A->shape.rows;

@@ -1,6 +1,6 @@
 /* task.c - handles: which task waits for which, how a task ends, and what follows for the others. */
 #include "task/task.h"
-#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -41,14 +41,14 @@ bool kry_tasks_wait(double until)
 
     if (until < KRY_FOREVER) {
         clock_gettime(clock_of_waits, &t);
-        double at = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kry_now();
+        double at = fmax(0, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kry_now());
         t.tv_sec = (time_t)at, t.tv_nsec = (long)(1e9 * (at - (double)t.tv_sec));
     }
     waiters++;
     err = until >= KRY_FOREVER ? pthread_cond_wait(&changed, &lock)
                                : pthread_cond_timedwait(&changed, &lock, &t);
     waiters--;
-    return err != ETIMEDOUT;
+    return !err;
 }
 
 void kry_tasks_changed(void)
