@@ -60,7 +60,7 @@ done
 
 # Versions agree.
 version=$(sed -n "s/.*version: '\([0-9.]*\)',/\1/p" meson.build | head -1)
-check "kry.h is not version $version" grep -q "KRY_VERSION \"$version\"" include/kry/kry.h
+check "kry.h is not version $version" grep -q "KRY_VERSION  *\"$version\"" include/kry/kry.h
 check "CHANGELOG.md does not know $version" grep -q "^## $version" CHANGELOG.md
 
 echo "$checks checks, $failures failed"
