@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "unit.h"
 #include "base/hooks.h"
 #include "operator/op.h"
+#include "unit.h"
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
