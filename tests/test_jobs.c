@@ -164,12 +164,13 @@ static void jobs__a_singular_matrix(void **state)
     const float ones[4] = { 1, 1, 1, 1 };
     kry_queue *q = queue_of(device());
     kry_task *A, *lu, *X, *norm, *inverse;
+    kry_lu_params strict = *KRY_LU(.tolerance = 1e-3); /* read by the thread of the queue */
 
     OK(kry_task_write(q, KRY_HOST(.type = KRY_F32, .n = 2, .k = 2, .numbers = ones), &A));
     OK(dense_task(q, factor_job, NULL, A, NULL, &lu));
     OK(dense_task(q, factors_solve_job, NULL, lu, A, &X));
     OK(task_norm2(q, X, &norm));
-    OK(dense_task(q, inverse_job, KRY_LU(.tolerance = 1e-3), A, NULL, &inverse));
+    OK(dense_task(q, inverse_job, &strict, A, NULL, &inverse));
     OK(wait_for(lu));
     REFUSES(wait_for(X), KRY_ERR_SINGULAR, "pivot");
     REFUSES(wait_for(norm), KRY_ERR_SINGULAR, "'norm2' was not run because 'lu_solve' failed: ");

@@ -56,14 +56,19 @@ static kry_status reset(kry_barrier *b, int groups)
     return write_words(b);
 }
 
+static kry_status check_groups(const kry_barrier *b, int groups)
+{
+    if (groups > 0 && groups <= b->groups) return KRY_OK;
+    return kry_fail(KRY_ERR_UNSUPPORTED, "kernel %s: %d groups cannot wait for each other, %d can",
+                    b->kernel->name, groups, b->groups);
+}
+
 kry_status kry_barrier_launch_next(kry_barrier *b, int groups, kry_arg *args, size_t count)
 {
     static const cl_int aborted = CONTROL_HIGH;
     kry_status st = KRY_OK;
 
-    CHECK(groups > 0 && groups <= b->groups, KRY_ERR_UNSUPPORTED,
-          "kernel %s: %d groups cannot wait for each other, %d can", b->kernel->name, groups,
-          b->groups);
+    TRY(check_groups(b, groups));
     if (kry_test_aborts())
         TRY(kry_buffer_write_later(b->dev, b->control, CONTROL_ARRIVED * sizeof(cl_int),
                                    sizeof aborted, &aborted));
@@ -75,7 +80,8 @@ done:
 
 kry_status kry_barrier_launch(kry_barrier *b, int groups, kry_arg *args, size_t count)
 {
-    kry_status st = reset(b, groups);
+    kry_status st = check_groups(b, groups); /* before b->words is on its way to the device */
+    if (st >= 0) st = reset(b, groups);
     return st < 0 ? st : kry_barrier_launch_next(b, groups, args, count);
 }
 

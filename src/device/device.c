@@ -280,7 +280,10 @@ kry_status kry_device_finish(kry_device *dev)
                : kry_fail(KRY_ERR_ARGUMENT, "kry_device_finish: device is NULL");
 }
 
-const kry_device_info *kry_device_get_info(const kry_device *dev) { return &dev->info; }
+const kry_device_info *kry_device_get_info(const kry_device *dev)
+{
+    return dev ? &dev->info : NULL;
+}
 cl_context kry_device_context(const kry_device *dev) { return dev ? dev->context : NULL; }
 cl_device_id kry_device_id(const kry_device *dev) { return dev ? dev->id : NULL; }
 cl_command_queue kry_device_queue(const kry_device *dev) { return dev ? dev->queue : NULL; }

@@ -45,7 +45,7 @@ static kry_status check_indices(const kry_entries *e)
     kry_status st = KRY_OK;
     int64_t row = 0;
 
-    assert(e->row || e->given.row_ptr);
+    assert(e->row || e->given.row_ptr || e->nnz == 0);
     for (int64_t k = 0; k < e->nnz; k++) {
         if (e->row)
             CHECK(e->row[k] >= 0 && e->row[k] < e->given.rows, KRY_ERR_ARGUMENT,

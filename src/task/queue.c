@@ -159,7 +159,7 @@ void kry_queue_release(kry_queue **queue)
 }
 
 kry_device *kry_queue_device(const kry_queue *q) { return q ? q->device : NULL; }
-const char *kry_queue_name(const kry_queue *q) { return q->name; }
+const char *kry_queue_name(const kry_queue *q) { return q ? q->name : NULL; }
 
 void kry_queue_cancel(kry_queue *q)
 {

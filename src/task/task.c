@@ -325,7 +325,7 @@ bool kry_task_is_cancelled(const kry_task *t) { return t && t->cancelled; }
 
 /* ---- looking ---- */
 
-const char *kry_task_name(const kry_task *t) { return t->name; }
+const char *kry_task_name(const kry_task *t) { return t ? t->name : NULL; }
 
 kry_task_phase kry_task_state(const kry_task *t)
 {
