@@ -150,8 +150,8 @@ static void fault__every_request_of_a_new_device(void **state)
 {
     (void)state;
     bool reached = true;
-    int64_t k = random_below(every(11));
-    for (; reached; k += every(11)) {
+    int64_t k = random_below(every(23));
+    for (; reached; k += every(23)) {
         kry_device *dev = POISONED(kry_device);
         kry_test_fail_at = (int)k;
         kry_status st = kry_device_open(NULL, &dev);
@@ -392,7 +392,7 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
     if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
     for (kry_format f = KRY_FORMAT_CSR; f <= KRY_FORMAT_COUNT; f++) {
         const bool flux = f == KRY_FORMAT_COUNT;
-        int64_t k = random_below(every(5));
+        int64_t k = random_below(every(9));
         const kry_matrix_params *p = flux ? KRY_MATRIX(.format = KRY_FORMAT_SELL, .form = KRY_FLUX)
                                           : KRY_MATRIX(.format = f);
         do {
@@ -401,7 +401,7 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
             check_widening(dev, p, k);
             assert_int_equal(dev->refs, 1);
             kry_device_release(&dev);
-            k += every(5);
+            k += every(9);
         } while (request_failed);
     }
 }

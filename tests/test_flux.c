@@ -95,7 +95,7 @@ static const struct graph {
 /* Graphs, formats and number types in turns. */
 static bool graph_in_sample(const struct graph *g, int64_t format, kry_type type)
 {
-    return one_of(4, g - graphs + format + 2 * (type == KRY_F32));
+    return one_of(7, g - graphs + format + 2 * (type == KRY_F32));
 }
 
 /* The matrix in flux form and this format, or NULL where the format does not take it. */

@@ -80,7 +80,7 @@ MAYBE_UNUSED static bool one_of(int64_t n, int64_t i)
     return (i + moved) % every(n) == 0;
 }
 
-MAYBE_UNUSED static bool in_sample(int64_t i) { return one_of(2, i); }
+MAYBE_UNUSED static bool in_sample(int64_t i) { return one_of(3, i); }
 
 static double to_type(kry_type type, double v) { return type == KRY_F32 ? (float)v : v; }
 
