@@ -798,6 +798,40 @@ static void solver__is_an_operator(void **state)
     kry_vec_release(&y);
 }
 
+/* Convection, whose p'A p is positive for all p: nothing breaks down, and the residual grows. */
+static void pcg_solve__diverges(void **state)
+{
+    (void)state;
+    enum { ROWS = 400 };
+    int64_t row_ptr[ROWS + 1] = { 0 }, e = 0;
+    int32_t col[3 * ROWS];
+    double val[3 * ROWS];
+    kry_op *A, *S;
+    kry_vec *b, *x;
+    kry_result res;
+
+    if (!kry_device_get_info(dev)->fp64) skip();
+
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = i ? i - 1 : 0; j <= i + 1 && j < ROWS; j++, e++)
+            col[e] = j, val[e] = i == j ? 2 : j > i ? 1e8 : -1e8;
+        row_ptr[i + 1] = e;
+    }
+    OK(kry_csr_create(dev, KRY_F64, ROWS, ROWS, row_ptr, col, val,
+                      KRY_MATRIX(.traits = KRY_POSITIVE), &A));
+    OK(kry_solver_create(A, "method=pcg maxit=4000", NULL, NULL, &S));
+    OK(kry_vec_create(dev, KRY_F64, ROWS, 1, &b));
+    OK(kry_vec_create(dev, KRY_F64, ROWS, 1, &x));
+    OK(kry_vec_fill(b, 1));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_BREAKDOWN);
+    assert_int_equal(res.reason, KRY_DIVERGED);
+    assert_true(res.iterations < 4000);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -830,6 +864,7 @@ int main(void)
         cmocka_unit_test(pcg_create__varying_preconditioner_is_refused),
         cmocka_unit_test(pcg_solve__flexible_takes_a_varying_preconditioner),
         cmocka_unit_test(pcg_create__bad_tolerances),
+        cmocka_unit_test(pcg_solve__diverges),
         cmocka_unit_test(pcg_create__not_square),
         cmocka_unit_test(kry_solve__wrong_sizes_and_kinds),
         cmocka_unit_test(solver__is_an_operator),

@@ -117,7 +117,7 @@ static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, s
     if (s->end == KRY_END_DIVERGED) {
         snprintf(why, size,
                  "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
-                 "take a smaller omega or another method",
+                 "take another method, or a smaller omega if it has one",
                  s->history[0], s->end_value, k);
         return KRY_DIVERGED;
     }

@@ -103,7 +103,6 @@ done:
 /* Write down the residual at this iteration, which may end the cycle. */
 static kry_status look(relaxation *S, double residual)
 {
-    const double diverged = 1e10; /* times the first residual */
     kry_status st = KRY_OK;
     kry_story *s = S->c->story;
 
@@ -114,7 +113,7 @@ static kry_status look(relaxation *S, double residual)
         s->end = KRY_END_CONVERGED;
     else if (!isfinite(residual))
         s->end = KRY_END_NOT_FINITE;
-    else if (s->residual > diverged * s->history[0])
+    else if (s->residual > KRY_DIVERGED_AT * s->history[0])
         s->end = KRY_END_DIVERGED;
 done:
     return st;

@@ -19,6 +19,10 @@ typedef enum kry_cycle_end {
     KRY_END_DIVERGED
 } kry_cycle_end;
 
+/* A method diverges when its residual has grown to this multiple of the first. Less will not do: on
+ * positive definite matrices conjugate gradients may take it to sqrt(condition number): 2e8 was seen. */
+#define KRY_DIVERGED_AT 1e10
+
 typedef struct kry_story {
     kry_device *dev; /* borrowed */
     kry_monitor monitor;
