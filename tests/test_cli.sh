@@ -254,14 +254,30 @@ matrix lopsided.mtx "$head" '2 2 3' '1 1 2' '2 2 2' '1 2 1'
 matrix zero_diagonal.mtx "$head" '2 2 2' '1 2 1' '2 1 1'
 matrix twice.mtx "$head" '2 2 3' '1 1 2' '2 2 2' '1 1 2'
 matrix indefinite.mtx "$head" '2 2 2' '1 1 1' '2 2 -1'
+matrix cancel.mtx "$head" '2 2 4' '1 1 2' '2 2 2' '1 2 3' '1 2 -3'
+matrix negative.mtx "$head" '2 2 2' '1 1 -2' '2 2 -2'
+matrix laplace.mtx "$head" '3 3 7' '1 1 -.1' '2 2 -.3' '3 3 -.2' '1 2 .1' '2 1 .1' '2 3 .2' '3 2 .2'
 matrix good.mtx "$head" '2 2 4' '1 1 2' '2 2 2' '1 2 1' '2 1 1'
 matrix overflow.mtx "$head" '1 1 1' '1 1 1e300'
 expect 2 'square' solve "$dir/wide.mtx"
-expect 2 'not symmetric' solve "$dir/lopsided.mtx"
-expect 2 '.' solve "$dir/zero_diagonal.mtx" --format csr
-expect 2 '.' solve "$dir/twice.mtx" --format csr
-expect 1 'indefinite' solve "$dir/indefinite.mtx" --precond none --rhs ones --format csr --json
+expect 2 'not symmetric.*--method jacobi' solve "$dir/lopsided.mtx"
+expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method cr' solve "$dir/zero_diagonal.mtx"
+expect 2 'two entries' solve "$dir/twice.mtx" --format csr
+if grep -q KRY_SUM "$dir/err"; then fail 'a macro of C in a message of the program'; fi
+expect 2 'two entries' solve "$dir/cancel.mtx" --format csr
+expect 2 'has -1 on its diagonal.*--method cr' solve "$dir/indefinite.mtx" --precond none
+expect 1 'indefinite' solve "$dir/indefinite.mtx" --precond none --rhs ones --format csr --json \
+    --check none
 same converged false
+same true_relative_residual 1
+expect 0 'what is solved is -A x = -b' solve "$dir/negative.mtx" --precond none --format csr \
+    --rhs manufactured
+expect 0 '"negated": true' solve "$dir/negative.mtx" --precond none --format csr --json \
+    -o "$dir/negative.x" --rhs ones
+grep -qx -e '-0.5' "$dir/negative.x" || fail 'the x of a negative matrix'
+expect 2 'rows add up to zero' solve "$dir/negative.mtx" --null-space pin
+expect 0 '"singular": true, "negated": true' solve "$dir/laplace.mtx" --precond none --format csr --json
+expect 1 'no x solves' solve "$dir/laplace.mtx" --precond none --format csr --rhs ones
 expect 2 'too large' solve "$dir/overflow.mtx" --precision single
 expect 0 '"numerically_symmetric": false' info "$dir/lopsided.mtx" --json
 expect 0 '"zero_diagonal": 2' info "$dir/zero_diagonal.mtx" --json

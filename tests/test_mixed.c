@@ -151,6 +151,31 @@ static void schemes__counts(void **state)
     kry_problem_release(&p);
 }
 
+/* What a solve in single says of an indefinite A is not said of a preconditioner that nobody gave; and
+ * whatever the schemes came to, x is no worse than the guess. */
+static void schemes__indefinite_matrix(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = { "auto", "flexible", "classical" };
+    if (acc_type() != KRY_F64) SKIP("no double");
+    kry_problem *p = problem("poisson2d:8");
+    for (int64_t k = p->row_ptr[30]; k < p->row_ptr[31]; k++)
+        if (p->col[k] == 30) p->val[k] *= -1;
+    kry_op *A = stored(p), *S;
+    assert_int_equal(kry_solver_create(A, "method=cg precision=mixed", NULL, NULL, &S),
+                     KRY_ERR_UNSUPPORTED);
+    assert_non_null(strstr(kry_last_error(), "kry_mixed_create: the matrix is not positive"));
+    for (size_t i = 0; i < COUNT(schemes); i++) {
+        char words[80];
+        snprintf(words, sizeof words, "method=cg check=none precision=mixed scheme=%s", schemes[i]);
+        outcome o = solve(A, p, words);
+        assert_int_equal(o.res.reason, KRY_INDEFINITE_MATRIX);
+        assert_true(o.true_relative <= 1 + 1e-12);
+    }
+    kry_op_release(&A);
+    kry_problem_release(&p);
+}
+
 /* One unknown: the solve inside leaves nothing but rounding errors, which no direction before is
  * orthogonal to. From far away, on the device and on the host. */
 static void flexible__after_a_step_to_rounding(void **state)
@@ -829,6 +854,7 @@ int main(void)
         cmocka_unit_test(host__promoted_to_double_and_singular),
         cmocka_unit_test(gpu_kernels__reliable_and_flexible),
         cmocka_unit_test(inner__ends_with_the_solve),
+        cmocka_unit_test(schemes__indefinite_matrix),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

@@ -257,7 +257,7 @@ static void pcg_solve__indefinite_matrix(void **state)
 {
     (void)state;
     host_system s = laplace(60, -3, -3);
-    run r = solve(&s, real, "", NULL);
+    run r = solve(&s, real, "check=none", NULL);
     assert_int_equal(r.status, KRY_BREAKDOWN);
     assert_int_equal(r.res.reason, KRY_INDEFINITE_MATRIX);
     assert_non_null(strstr(r.res.why, "p'Ap = -"));
@@ -269,10 +269,87 @@ static void pcg_solve__one_negative_eigenvalue_met_on_the_way(void **state)
     (void)state;
     host_system s = laplace(60, 2, 2);
     s.val[s.row_ptr[30] + 1] = -0.5;
-    run r = solve(&s, real, "", NULL);
+    run r = solve(&s, real, "check=none", NULL);
     assert_int_equal(r.status, KRY_BREAKDOWN);
     assert_int_equal(r.res.reason, KRY_INDEFINITE_MATRIX);
     assert_true(r.res.iterations > 0);
+}
+
+/* What breaks down hands back the best x that was seen, here the guess. */
+static void pcg_solve__breakdown_hands_back_the_best(void **state)
+{
+    (void)state;
+    host_system s = laplace(60, 1.2, 1.2);
+    double guess[60];
+    for (int i = 0; i < 60; i++) guess[i] = 1e-3 * i;
+    run r = solve(&s, real, "method=cg check=none", guess), stopped;
+    assert_int_equal(r.res.reason, KRY_INDEFINITE_MATRIX);
+    double first = true_residual(&s, guess);
+    assert_true(r.res.iterations > 0);
+    assert_true(r.res.true_residual <= first * (1 + 1e-5));
+    for (int i = 0; i < 60; i++) assert_true(fabs(r.x[i] - guess[i]) <= 1e-6);
+    /* at a limit x is the last one, whatever its residual */
+    stopped = solve(&s, real, "method=cg check=none maxit=1", guess);
+    assert_int_equal(stopped.res.reason, KRY_ITERATION_LIMIT);
+    assert_true(stopped.x[7] != r.x[7]);
+}
+
+/* Where a residual that is computed proves nothing about so small a target. */
+static void pcg_solve__atol_below_rounding(void **state)
+{
+    (void)state;
+    host_system s = laplace(60, 5, 5);
+    for (int i = 0; i < 60; i++) s.b[i] = i ? 0 : 1;
+    s.b[59] = 1e-7;
+    run r = solve(&s, real, real == KRY_F32 ? "atol=5e-8" : "atol=1e-16", NULL);
+    assert_int_equal(r.status, KRY_STAGNATED);
+    assert_non_null(strstr(r.res.why, "atol"));
+}
+
+/* One entry of `s` is changed: a solver is refused, in these words, but not with check=none. */
+static void refused_for(const host_system *s, const char *options, const char *why)
+{
+    kry_op *A, *S;
+    char without[80];
+
+    OK(matrix_of(s, real, &A));
+    assert_int_equal(kry_solver_create(A, options, NULL, NULL, &S), KRY_ERR_UNSUPPORTED);
+    assert_null(S);
+    assert_non_null(strstr(kry_last_error(), why));
+    snprintf(without, sizeof without, "%s check=none", options);
+    OK(kry_solver_create(A, without, NULL, NULL, &S));
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
+static void pcg_create__looks_at_the_matrix(void **state)
+{
+    (void)state;
+    host_system s = laplace(60, 2, 2), asymmetric = laplace(60, 2, 2), diagonal = laplace(60, 2, 2),
+                negative = laplace(60, -2, -2);
+    kry_op *A, *S;
+
+    asymmetric.val[s.row_ptr[30]] = -0.5;
+    diagonal.val[s.row_ptr[30] + 1] = 0;
+    refused_for(&asymmetric, "method=cg", "entry (29, 30) is -1, (30, 29) is -0.5");
+    refused_for(&asymmetric, "method=cr", "method=jacobi");
+    refused_for(&diagonal, "method=cg", "diagonal entry of row 30 is 0");
+    refused_for(&diagonal, "method=cg", "method=cr");
+    refused_for(&negative, "method=cg", "-A x = -b");
+    OK(matrix_of(&diagonal, real, &A));
+    OK(kry_solver_create(A, "method=cr", NULL, NULL, &S));
+    kry_op_release(&S);
+    kry_op_release(&A);
+    /* New values are looked at only by check=full. */
+    OK(matrix_of(&s, real, &A));
+    float single[200];
+    for (int k = 0; k < s.row_ptr[60]; k++) single[k] = (float)diagonal.val[k];
+    OK(kry_op_update(A, real == KRY_F32 ? (void *)single : diagonal.val));
+    OK(kry_solver_create(A, "", NULL, NULL, &S));
+    kry_op_release(&S);
+    assert_int_equal(kry_solver_create(A, "check=full", NULL, NULL, &S), KRY_ERR_UNSUPPORTED);
+    assert_non_null(strstr(kry_last_error(), "row 30"));
+    kry_op_release(&A);
 }
 
 static void pcg_solve__singular_but_consistent(void **state)
@@ -819,13 +896,14 @@ static void pcg_solve__diverges(void **state)
     }
     OK(kry_csr_create(dev, KRY_F64, ROWS, ROWS, row_ptr, col, val,
                       KRY_MATRIX(.traits = KRY_POSITIVE), &A));
-    OK(kry_solver_create(A, "method=pcg maxit=4000", NULL, NULL, &S));
+    OK(kry_solver_create(A, "method=pcg maxit=4000 check=none", NULL, NULL, &S));
     OK(kry_vec_create(dev, KRY_F64, ROWS, 1, &b));
     OK(kry_vec_create(dev, KRY_F64, ROWS, 1, &x));
     OK(kry_vec_fill(b, 1));
     assert_int_equal(kry_solve(S, b, x, &res), KRY_BREAKDOWN);
     assert_int_equal(res.reason, KRY_DIVERGED);
     assert_true(res.iterations < 4000);
+    assert_true(res.true_residual <= res.norm_b); /* x is the guess again */
     kry_vec_release(&x);
     kry_vec_release(&b);
     kry_op_release(&S);
@@ -844,6 +922,9 @@ int main(void)
         cmocka_unit_test(pcg_solve__limit_at_the_end_of_a_batch),
         cmocka_unit_test(pcg_solve__indefinite_matrix),
         cmocka_unit_test(pcg_solve__one_negative_eigenvalue_met_on_the_way),
+        cmocka_unit_test(pcg_solve__breakdown_hands_back_the_best),
+        cmocka_unit_test(pcg_solve__atol_below_rounding),
+        cmocka_unit_test(pcg_create__looks_at_the_matrix),
         cmocka_unit_test(pcg_solve__singular_but_consistent),
         cmocka_unit_test(pcg_solve__singular_and_inconsistent_is_never_converged),
         cmocka_unit_test(pcg_solve__target_is_shared_with_what_is_out_of_reach),

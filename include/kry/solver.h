@@ -75,6 +75,16 @@ typedef enum kry_flexible {
     KRY_POLAK_RIBIERE /* max(0, (r - old r)'z / old r'z): M may change */
 } kry_flexible;
 
+/* What is looked at before a Krylov method takes a matrix: an entry that differs from its mirror image,
+ * or for conjugate gradients a diagonal entry that is not positive, is named and refused. */
+typedef enum kry_check {
+    KRY_CHECK_CHEAP, /* as the matrix was made; nothing of wrapped matrices, of other operators and
+                        after kry_op_update. No work on the device */
+    KRY_CHECK_NONE,
+    KRY_CHECK_FULL /* the entries are read back and looked at; of other operators x'Ay, y'Ax and x'Ax
+                      are compared for random x and y */
+} kry_check;
+
 typedef struct kry_pcg_params {
     size_t struct_size;
     const kry_op *precond;   /* M, about inverse(A), symmetric positive definite; NULL: identity */
@@ -84,6 +94,7 @@ typedef struct kry_pcg_params {
     void *monitor_user;  /* borrowed */
     kry_resident resident;
     kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
+    kry_check check;
 } kry_pcg_params;
 #define KRY_PCG(...) KRY_PARAMS(kry_pcg_params, __VA_ARGS__)
 
@@ -92,13 +103,18 @@ typedef struct kry_pcg_params {
  * with a known null space (KRY_SINGULAR, kry_op_set_null_space). x is then orthogonal to the null
  * space, up to rounding (docs/deflation.md), and the result gives the size of b's part in it.
  *
- * All memory on the device is allocated here: 4 n-vectors, one more with a preconditioner, one more
+ * A solve that breaks down or stagnates hands back the x of the least true residual that was computed:
+ * of the guess, and of each x from which the method began anew. At the iteration limit x is the last one.
+ *
+ * All memory on the device is allocated here: 5 n-vectors, one more with a preconditioner, one more
  * for a singular or pinned A. Scalars stay on the device, and the host reads them a few iterations
  * later. docs/pcg.md has the recurrences and the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
  *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances
- *          that are negative, not finite, or below what the precision can give; KRY_ERR_MEMORY.
+ *          that are negative, not finite, or below what the precision can give; KRY_ERR_UNSUPPORTED
+ *          for an A that `check` sees to be of the wrong kind (message: which entry, and what to do);
+ *          KRY_ERR_MEMORY.
  * Source   M. R. Hestenes, E. Stiefel, Methods of conjugate gradients for solving linear
  *          systems, J. Res. Nat. Bur. Standards 49 (1952).
  */
@@ -231,6 +247,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
  *                         singular
  *            resident     auto, off, on: kry_resident
+ *            check        cheap, none, full: kry_check
  *            rtol atol maxit check-every     kry_stop
  *            precision    mixed: kry_mixed_create, with scheme, inner, inner-rtol, delta and
  *                         equilibrate; else that of A

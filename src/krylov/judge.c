@@ -15,10 +15,15 @@ kry_status kry_reason_status(kry_reason reason)
     return KRY_BREAKDOWN;
 }
 
+double kry_unit_roundoff(kry_type type)
+{
+    return type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+}
+
 kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
 {
     kry_status st = KRY_OK;
-    double roundoff = type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    double roundoff = kry_unit_roundoff(type);
 
     CHECK(stop->rtol >= 0 && stop->rtol < INFINITY, KRY_ERR_ARGUMENT, "%s: rtol = %g", who,
           stop->rtol);
@@ -112,7 +117,7 @@ static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, s
         const kry_breakdown *word = J->words[s->end == KRY_END_MATRIX];
         snprintf(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
                  word->meaning);
-        return s->end == KRY_END_MATRIX ? KRY_INDEFINITE_MATRIX : KRY_INDEFINITE_PRECOND;
+        return word->reason;
     }
     if (s->end == KRY_END_DIVERGED) {
         snprintf(why, size,
@@ -125,12 +130,26 @@ static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, s
     return KRY_NOT_FINITE;
 }
 
+/* Rounding b alone may change a residual by more than a target that is so small: a computed residual
+ * that meets it proves nothing, unless it is zero. */
+static bool proves_nothing(const kry_judge *J, double t)
+{
+    return t > 0 && J->target < J->roundoff * J->norm_b;
+}
+
 /* Why no other cycle is worth it. */
 static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, char *why,
                               size_t size)
 {
     long long k = (long long)s->iteration;
 
+    if (t <= J->target && proves_nothing(J, t)) {
+        snprintf(why, size,
+                 "the true residual is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
+                 "%.3e: the target of %.3e (atol) is too small to be verified",
+                 t, J->roundoff * J->norm_b, J->norm_b, J->target);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
     if (t <= J->target && J->restarts < 0) {
         snprintf(why, size, "the guess has a true residual of %.3e already", t);
         return KRY_CONVERGED_GUESS;
@@ -182,9 +201,10 @@ done:
     return st;
 }
 
-void kry_judge_again(double true_residual, kry_result *res)
+void kry_judge_again(const kry_judge *J, double true_residual, kry_result *res)
 {
-    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK;
+    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK &&
+               !proves_nothing(J, true_residual);
 
     res->true_residual = true_residual;
     if (!met) return;

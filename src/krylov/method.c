@@ -1,6 +1,7 @@
 /* method.c - solvers around any method: rounds, deflation, null spaces, teams. */
 #include "krylov/method.h"
 #include "precond/deflation.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- one solve --------------------------------------------------------------------------- */
@@ -37,6 +38,20 @@ kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec
     return *moved ? kry_deflation_start(D, x, r) : KRY_OK;
 }
 
+/* Keep the x that a cycle is about to change, if no other x had so small a true residual. */
+static kry_status keep_best(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    double residual = S->c.norm * K->story.unit;
+
+    if (!K->best || !(residual < K->best_residual)) return KRY_OK;
+    TRY(kry_vec_copy(S->c.x, K->best));
+    K->best_residual = residual;
+done:
+    return st;
+}
+
 /* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
 static kry_status find_residual(void *self, double *norm)
 {
@@ -47,6 +62,8 @@ static kry_status find_residual(void *self, double *norm)
 
     TRY(compute_residual(S, norm));
     if (first) TRY(kry_guess_check(*norm));
+    if (first) K->guess_residual = *norm;
+    if (first && K->deflation) TRY(keep_best(S)); /* the start moves x */
     if (K->method->start)
         TRY(K->method->start(K->self, &S->c, first, &moved));
     else
@@ -56,15 +73,31 @@ done:
     return st;
 }
 
+/* A solve that broke down or stagnated hands back the best x that it kept, not the last one. */
+static kry_status hand_back_best(solve *S, kry_result *res)
+{
+    kry_status st = kry_reason_status(res->reason);
+    const kry_krylov *K = S->K;
+    bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
+
+    if (!K->best || !failed || res->true_residual <= K->best_residual) return KRY_OK;
+    res->true_residual = K->best_residual;
+    return kry_vec_copy(K->best, S->c.x);
+}
+
 static kry_status run_cycle(void *self)
 {
+    kry_status st = KRY_OK;
     solve *S = self;
     kry_krylov *K = S->K;
 
+    TRY(keep_best(S));
     S->c.goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
     K->judge.restarts++;
     K->story.end = KRY_END_NONE;
-    return K->method->cycle(K->self, &S->c);
+    TRY(K->method->cycle(K->self, &S->c));
+done:
+    return st;
 }
 
 static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_result *res)
@@ -76,10 +109,12 @@ static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_resu
 
     S->c.b = b, S->c.x = x;
     TRY(kry_system_rhs(&K->system, K->judge.inconsistent, whole, &S->c.b));
+    K->best_residual = INFINITY;
     TRY(kry_judge_run(&K->judge, &K->story, &rounds, S, res));
+    TRY(hand_back_best(S, res));
     if (K->judge.drop > 0) res->true_residual = K->judge.least;
     if (S->c.x != x) TRY(kry_vec_copy(S->c.x, x));
-    TRY(kry_system_centre(&K->system, S->c.b, x, K->r, res));
+    TRY(kry_system_centre(&K->system, S->c.b, x, K->r, &K->judge, res));
     kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, res);
 done:
     return st;
@@ -234,6 +269,7 @@ void kry_krylov_destroy(void *self)
     if (K->self) K->method->destroy(K->self);
     kry_story_release(&K->story);
     kry_system_release(&K->system);
+    kry_vec_release(&K->best);
     kry_vec_release(&K->r);
     kry_op_release(&K->deflation);
     kry_op_release(&K->product);

@@ -47,7 +47,9 @@ struct kry_method {
     bool projects;                 /* knows about null spaces; */
     bool uses_rhs;                 /* reads b in its cycles; */
     bool continues;                /* can go on along the direction of its last cycle */
-    kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words */
+    bool definite;                 /* A is to be positive definite, not only symmetric */
+    kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words, */
+    kry_breakdown no_precond;      /* and the former where the caller gave no preconditioner */
 
     /* Everything that cycles need: they allocate nothing on the device. K has the operators. */
     kry_status (*create)(kry_krylov *K, const kry_setup *setup, void **self);
@@ -78,7 +80,10 @@ struct kry_krylov {
     kry_op *product;    /* or this is P A; else A */
     kry_op *deflation;  /* retained; NULL: none */
     kry_system system;
-    kry_vec *r; /* n */
+    kry_vec *r;    /* n */
+    kry_vec *best; /* n: the x of the least true residual that a cycle began with; NULL: the method
+                      keeps its own */
+    double best_residual, guess_residual; /* the latter: of the x that a solve began with */
     kry_judge judge;
     kry_story story;
     double setup_seconds;
@@ -92,6 +97,9 @@ kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner. */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, kry_op **solver);
+/* suits.c: refuse an A that is not symmetric, or has a diagonal that cannot be `definite`, as far as
+ * `check` looks. */
+kry_status kry_suits(const char *who, const kry_op *A, kry_check check, bool definite);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
 /* What a solve that others lead differs in. */

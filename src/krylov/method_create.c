@@ -89,12 +89,16 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     K->method = method;
     K->table = kry_krylov_table, K->table.kind = method->kind;
     K->judge.stop = s->stop;
-    K->judge.words[0] = &method->precond, K->judge.words[1] = &method->matrix;
+    K->judge.roundoff = kry_unit_roundoff(shape.type);
+    K->judge.words[0] =
+        s->precond && !only_scales(s->precond) ? &method->precond : &method->no_precond;
+    K->judge.words[1] = &method->matrix;
     TRY(kry_layout_rows(&A->dev->layout, shape.rows, NULL, &unknowns));
     TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
     TRY(take_operators(K, A, s));
     TRY(kry_system_create(A, method->projects, &K->system));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->r));
+    if (!method->accept) TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
     TRY(method->create(K, s, &K->self));
     TRY(kry_device_finish(A->dev));
@@ -132,6 +136,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
+    TRY(kry_suits(method->who, A, params->check, method->definite));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = method,
                                        .precond = params->precond,

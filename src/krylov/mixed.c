@@ -233,7 +233,7 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     M->now.scheme = first_scheme(M);
     M->inner.iterations = 0;
     M->inner.bytes = 0;
-    M->now.least = INFINITY;
+    M->now.least = M->now.guess = INFINITY;
     if (M->refused[0]) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
@@ -241,7 +241,11 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     TRY(kry_outer_begin(M->outer, b, x));
     do TRY(run_scheme(M, inner, res));
     while (promote(M, res, &story));
-    TRY(kry_outer_end(M->outer, x));
+    st = kry_reason_status(res->reason);
+    if ((st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least)
+        res->true_residual = M->now.guess; /* x stays the guess */
+    else
+        TRY(kry_outer_end(M->outer, x));
     report(M, &story, res);
     st = kry_reason_status(res->reason);
 done:

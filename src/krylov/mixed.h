@@ -67,6 +67,7 @@ typedef struct kry_mixed_run {
     int64_t best_step;   /* the step that gave it, */
     bool stalled, spent; /* and whether it was stopped: no progress, no iterations left */
     double least;        /* true residual of the x that is kept */
+    double guess;        /* that of the x that the solve began with; infinite: not known yet */
     int64_t products;    /* in double, outside of the plain method */
 } kry_mixed_run;
 

@@ -23,6 +23,8 @@ static kry_status check(const kry_op *A, const kry_options *o)
           "kry_mixed_create: inner_rtol = %g is not in (0, 1)", o->inner_rtol);
     CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
+    if (kry_options_relax(o)) return KRY_OK;
+    TRY(kry_suits("kry_mixed_create", A, o->check, kry_method_number(o->method)->definite));
 done:
     return st;
 }
@@ -52,6 +54,7 @@ static kry_status make_inner(kry_mixed *M)
     TRY(kry_options_solver(M->converted, &o, &I->solver));
     TRY(kry_options_system(M->converted, &o, &I->system));
     I->K = kry_krylov_of(I->solver);
+    kry_vec_release(&I->K->best); /* its solves are parts of another, which keeps x */
     TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->r));
     TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->x));
 done:
@@ -102,6 +105,7 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->options = *g->options;
+    M->options.check = KRY_CHECK_NONE; /* it was made */
     if (g->subdomains) {
         TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
                                    &M->subdomains));

@@ -40,6 +40,8 @@ static const struct entry {
          "of a singular A: kept out of residuals and x (default), or the first unknown is pinned"),
     WORD(KRYLOV | INNER, resident, "resident", CHOICE, "resident=auto|off|on",
          "the whole solve as one kernel that stays on the device (grids, cg)"),
+    WORD(KRYLOV | INNER, check, "check", CHOICE, "check=cheap|none|full",
+         "refuse a matrix that is not symmetric, or not positive definite by its diagonal"),
     WORD(RELAXATION, omega, "omega", REAL, "omega=W",
          "weight of a relaxation, in (0, 2) (default 1)"),
     WORD(0, stop.rtol, "rtol", REAL, "rtol=T",
@@ -208,7 +210,7 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
     TRY(kry_method_create(kry_method_number(o->method), system,
                           KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
                                   .monitor = o->monitor, .monitor_user = o->monitor_user,
-                                  .resident = o->resident),
+                                  .resident = o->resident, .check = o->check),
                           solver));
 done:
     kry_op_release(&D);

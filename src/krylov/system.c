@@ -126,7 +126,7 @@ done:
 }
 
 kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
-                             kry_result *res)
+                             const kry_judge *J, kry_result *res)
 {
     kry_status st = KRY_OK;
     double residual, unit;
@@ -141,7 +141,7 @@ kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_ve
         TRY(kry_vec_copy(s->room, x));
         if (s->measures) TRY(kry_system_residual(s, b, x, r, &residual, &unit));
     } else {
-        kry_judge_again(residual, res);
+        kry_judge_again(J, residual, res);
     }
 done:
     return st;

@@ -194,6 +194,12 @@ kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
                          const kry_sparse *far, void **sums);
 
+/* ---- inspect.c --------------------------------------------------------------------------------- */
+
+/* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
+ * image by more than rounding; or else for a diagonal entry that is not positive. */
+kry_status kry_inspect(const kry_sparse *A, kry_finding *found);
+
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 
 kry_status kry_choose(kry_device *dev, const kry_sparse *host, const kry_matrix_params *params,

@@ -34,6 +34,8 @@ static void json_setting(json *j, const report *r)
     json_text(j, "source", r->src->name);
     json_whole(j, "n", r->src->rows);
     json_whole(j, "nnz", r->matrix.nnz);
+    json_bool(j, "singular", source_traits(r->src) & KRY_SINGULAR);
+    json_bool(j, "negated", r->src->negated);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
     json_text(j, "deflation", r->deflation);
@@ -141,6 +143,9 @@ void report_text(const report *r)
     printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
            r->precision);
+    if (r->src->singular) printf("           singular: all rows add up to zero\n");
+    if (r->src->negated)
+        printf("           its diagonal is negative: what is solved is -A x = -b\n");
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
     printf("method     %s, preconditioner %s", r->method, r->precond);
@@ -149,6 +154,7 @@ void report_text(const report *r)
     printf("\n");
     printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
+    if (r->src->singular && !strcmp(r->rhs, "random")) printf(", its mean taken out");
     printf("\n");
     text_outcome(r);
     text_mixed(r);

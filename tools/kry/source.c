@@ -67,7 +67,8 @@ done:
 unsigned source_traits(const source *s)
 {
     if (s->problem) return s->problem->singular ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE;
-    return s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0;
+    unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
+    return singular | (s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }
 
 static kry_status stored_matrix(const source *s, kry_device *device, kry_type type,
@@ -158,8 +159,8 @@ done:
     return st;
 }
 
-/* The place of entry e; an array file goes down its columns, from the diagonal if symmetric. */
-static void entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j)
+/* An array file goes down its columns, from the diagonal if symmetric. */
+void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j)
 {
     if (!mtx->array) {
         *i = mtx->row[e];
@@ -185,18 +186,18 @@ static kry_status transpose_of_mtx(const kry_mtx *mtx, sparse *T)
     double mirrored = mtx->symmetry == KRY_MTX_SKEW ? -1 : 1;
     int64_t i = 0, j = 0, nnz = mtx->nnz;
     for (int64_t e = 0; half_given && e < mtx->nnz; e++) {
-        entry_place(mtx, e, &i, &j);
+        mtx_entry_place(mtx, e, &i, &j);
         nnz += i != j;
     }
     TRY(sparse_create(mtx->cols, mtx->rows, nnz, T));
     for (int64_t e = 0; e < mtx->nnz; e++) {
-        entry_place(mtx, e, &i, &j);
+        mtx_entry_place(mtx, e, &i, &j);
         T->row_ptr[j + 1]++;
         if (half_given && i != j) T->row_ptr[i + 1]++;
     }
     places_from_counts(T);
     for (int64_t e = 0; e < mtx->nnz; e++) {
-        entry_place(mtx, e, &i, &j);
+        mtx_entry_place(mtx, e, &i, &j);
         put(T, j, i, mtx->val[e]);
         if (half_given && i != j) put(T, i, j, mirrored * mtx->val[e]);
     }
@@ -234,6 +235,15 @@ static void note_difference(asymmetry *a, double difference, int64_t row, int64_
     a->col = col;
 }
 
+/* The sum of the entries of row i in the column of entry *e, and on to the next column. */
+static double take_place(const sparse *A, int64_t i, int64_t *e)
+{
+    int32_t col = A->col[*e];
+    double sum = 0;
+    for (; *e < A->row_ptr[i + 1] && A->col[*e] == col; ++*e) sum += A->val[*e];
+    return sum;
+}
+
 kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
 {
     kry_status st = KRY_OK;
@@ -245,12 +255,11 @@ kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
         while (e < A->row_ptr[i + 1] || f < T.row_ptr[i + 1]) {
             int64_t j = e < A->row_ptr[i + 1] ? A->col[e] : INT64_MAX;
             int64_t k = f < T.row_ptr[i + 1] ? T.col[f] : INT64_MAX;
-            double aij = j <= k ? A->val[e] : 0, aji = k <= j ? T.val[f] : 0;
+            double aij = j <= k ? take_place(A, i, &e) : 0,
+                   aji = k <= j ? take_place(&T, i, &f) : 0;
             a->unmatched += j < k; /* those with j > k are counted in their own row */
             if (fabs(aij) > a->largest) a->largest = fabs(aij);
             note_difference(a, fabs(aij - aji), i, j < k ? j : k);
-            e += j <= k;
-            f += k <= j;
         }
     }
 done:

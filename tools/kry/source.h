@@ -13,6 +13,8 @@ typedef struct source {
     int64_t rows, cols;
     int64_t given;  /* entries in the file; for a problem all nonzeros */
     double seconds; /* to read or to generate */
+    bool singular;  /* a file: its rows add up to zero; */
+    bool negated;   /* -A is in place of A (examine.h) */
 } source;
 
 /* Exactly one of `file` and `spec` is given. `f`: how source_operator will hold A, so that
@@ -37,7 +39,9 @@ typedef struct sparse {
 
 /* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);
-unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as file or problem say */
+unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as far as they are known */
+/* The row and column of a file's entry e, which may stand in an array; from those of entry e - 1. */
+void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j);
 kry_status sparse_transpose(const sparse *A, sparse *T);
 void sparse_release(sparse *A);
 
