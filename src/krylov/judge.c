@@ -144,10 +144,11 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
     long long k = (long long)s->iteration;
 
     if (t <= J->target && proves_nothing(J, t)) {
-        snprintf(why, size,
-                 "the true residual is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
-                 "%.3e: the target of %.3e (atol) is too small to be verified",
-                 t, J->roundoff * J->norm_b, J->norm_b, J->target);
+        snprintf(
+            why, size,
+            "the true residual is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
+            "%.3e: the target of %.3e (atol) is too small to be verified",
+            t, J->roundoff * J->norm_b, J->norm_b, J->target);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
     if (t <= J->target && J->restarts < 0) {

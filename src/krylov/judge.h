@@ -19,7 +19,7 @@ typedef struct kry_breakdown {
 typedef struct kry_judge {
     kry_stop stop;                 /* checked */
     const kry_breakdown *words[2]; /* for PRECOND, MATRIX; NULL: the method has none */
-    double roundoff; /* of the numbers in which true residuals are computed */
+    double roundoff;               /* of the numbers in which true residuals are computed */
     double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
     double norm_b, inconsistent; /* as in kry_result */
     double target;     /* what is left of the whole target for the residual that an x can change */
