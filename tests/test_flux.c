@@ -270,34 +270,6 @@ static void flux__errors_are_of_the_flows(void **state)
         }
 }
 
-/* A small sum of a row is real where rounding an entry once does not explain it: in single, and in a copy
- * in single of a matrix in double. */
-static void flux__small_sums_are_kept(void **state)
-{
-    kry_type type = type_of(state);
-    enum { N = 100 };
-    matrix A = graph_matrix(KRY_F64, N, path, 0);
-    double leak = type == KRY_F32 ? 0x1p-21 : 1e-9, *x = constant(KRY_F32, N, 1), *y[3];
-    kry_op *op, *copy = NULL;
-
-    for (int64_t k = 0; k < A.nnz; k++) A.val[k] = -1;
-    for (int64_t i = 0; i < N; i++)
-        for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
-            if (A.col[k] == i)
-                A.val[k] = (double)(A.row_ptr[i + 1] - A.row_ptr[i] - 1) + (i % 7 == 3 ? leak : 0);
-    op = flux_in(&A, type, KRY_FORMAT_CSR, 0);
-    if (type == KRY_F64) OK(kry_op_convert(op, KRY_F32, &copy));
-    each_product(copy ? copy : op, KRY_F32, x, y);
-    for (int way = 0; way < 3; way++) {
-        for (int64_t i = 0; i < N; i++)
-            NEAR(y[way][i], i % 7 == 3 ? leak : 0, 1e-6 * leak, "row %lld", (long long)i);
-        free(y[way]);
-    }
-    free(x);
-    kry_op_release(&copy), kry_op_release(&op);
-    matrix_release(&A);
-}
-
 /* ---- every pattern --------------------------------------------------------------------------- */
 
 /* The same with a diagonal that is larger than the rest of its row together: then the bounds of
@@ -755,6 +727,36 @@ static void flux_team__converted(void **state)
         matrix_release(&A);
     }
     close_team(&team);
+}
+
+/* A small sum of a row is real where rounding an entry once does not explain it: in single, and in a copy
+ * in single of a matrix in double; on one device and on a team. */
+static void flux__small_sums_are_kept(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 100 };
+    matrix A = graph_matrix(KRY_F64, N, path, 0);
+    double leak = type == KRY_F32 ? 0x1p-21 : 1e-9, *x = constant(KRY_F32, N, 1), *y[2];
+    kry_device *team = open_team(3, (kry_team_params){ 0 }), *const where[] = { device(), team };
+
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t k = A.row_ptr[i], m = A.row_ptr[i + 1] - k; k < A.row_ptr[i + 1]; k++)
+            A.val[k] = A.col[k] == i ? (double)(m - 1) + (i % 7 == 3 ? leak : 0) : -1;
+    for (size_t w = 0; w < COUNT(where); w++) {
+        kry_op *copy = NULL, *op = flux_on(where[w], &A, type,
+                                           KRY_MATRIX(.form = KRY_FLUX, .format = KRY_FORMAT_CSR));
+        if (type == KRY_F64) OK(kry_op_convert(op, KRY_F32, &copy));
+        team_products(copy ? copy : op, x, y);
+        for (int way = 0; way < 2; way++) {
+            for (int64_t i = 0; i < N; i++)
+                NEAR(y[way][i], i % 7 == 3 ? leak : 0, 1e-6 * leak, "row %lld", (long long)i);
+            free(y[way]);
+        }
+        kry_op_release(&copy), kry_op_release(&op);
+    }
+    free(x);
+    close_team(&team);
+    matrix_release(&A);
 }
 
 /* A band of nodes that are joined about as strongly. */

@@ -287,6 +287,7 @@ static void pcg_solve__breakdown_hands_back_the_best(void **state)
     double first = true_residual(&s, guess);
     assert_true(r.res.iterations > 0);
     assert_true(r.res.true_residual <= first * (1 + 1e-5));
+    assert_non_null(strstr(r.res.why, "best that was seen"));
     for (int i = 0; i < 60; i++) assert_true(fabs(r.x[i] - guess[i]) <= 1e-6);
     /* at a limit x is the last one, whatever its residual */
     stopped = solve(&s, real, "method=cg check=none maxit=1", guess);

@@ -56,6 +56,8 @@ kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, v
 /* res for a reason found outside of the rounds. */
 void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
                    double true_residual, kry_result *res);
+/* After the end. The x of another true residual takes the place of the last one, and `why` says so. */
+void kry_judge_hands_back(double true_residual, kry_result *res);
 /* After the end. x was freed of the null space: its true residual, which may meet the target now. */
 void kry_judge_again(const kry_judge *J, double true_residual, kry_result *res);
 /* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is

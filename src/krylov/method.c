@@ -81,7 +81,7 @@ static kry_status hand_back_best(solve *S, kry_result *res)
     bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
 
     if (!K->best || !failed || res->true_residual <= K->best_residual) return KRY_OK;
-    res->true_residual = K->best_residual;
+    kry_judge_hands_back(K->best_residual, res);
     return kry_vec_copy(K->best, S->c.x);
 }
 

@@ -99,7 +99,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, kry_op **solver);
 /* suits.c: refuse an A that is not symmetric, or has a diagonal that cannot be `definite`, as far as
  * `check` looks. */
-kry_status kry_suits(const char *who, const kry_op *A, kry_check check, bool definite);
+kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, bool definite);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
 /* What a solve that others lead differs in. */

@@ -136,7 +136,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
-    TRY(kry_suits(method->who, A, params->check, method->definite));
+    TRY(kry_method_suits(method->who, A, params->check, method->definite));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = method,
                                        .precond = params->precond,

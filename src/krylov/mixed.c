@@ -243,7 +243,7 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     while (promote(M, res, &story));
     st = kry_reason_status(res->reason);
     if ((st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least)
-        res->true_residual = M->now.guess; /* x stays the guess */
+        kry_judge_hands_back(M->now.guess, res); /* x stays the guess */
     else
         TRY(kry_outer_end(M->outer, x));
     report(M, &story, res);

@@ -24,7 +24,7 @@ static kry_status check(const kry_op *A, const kry_options *o)
     CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
     if (kry_options_relax(o)) return KRY_OK;
-    TRY(kry_suits("kry_mixed_create", A, o->check, kry_method_number(o->method)->definite));
+    TRY(kry_method_suits("kry_mixed_create", A, o->check, kry_method_number(o->method)->definite));
 done:
     return st;
 }

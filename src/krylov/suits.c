@@ -27,7 +27,7 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding 
     TRY(st);
     const kry_entries given = { "kry_solver_create", read, NULL, info.nnz };
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
-    TRY(kry_inspect(&sorted, found));
+    TRY(kry_matrix_inspect(&sorted, found));
 done:
     kry_sparse_release(&sorted);
     kry_sparse_release(&read);
@@ -96,7 +96,7 @@ done:
     return st;
 }
 
-kry_status kry_suits(const char *who, const kry_op *A, kry_check check, bool definite)
+kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, bool definite)
 {
     kry_status st = KRY_OK;
     bool is_matrix = true;

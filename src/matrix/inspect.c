@@ -64,7 +64,7 @@ static void look_at_row(look *L, int64_t i)
     judge_diagonal(L, i, diagonal, largest == 0);
 }
 
-kry_status kry_inspect(const kry_sparse *A, kry_finding *found)
+kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
 {
     /* Entries and their mirror images may have been rounded apart, or written with few digits. */
     const double rounding = A->type == KRY_F32 ? 1e-5 : 1e-8;

@@ -313,7 +313,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    TRY(kry_inspect(host, &found));
+    TRY(kry_matrix_inspect(host, &found));
     if (dev->team) {
         TRY(kry_matrix_in_parts(dev, host, map, params, op));
         (*op)->found = found;

@@ -198,9 +198,7 @@ done:
     return st;
 }
 
-/* Flux form: what the rows of the copy add up to is what those of A do, times the factor. Of entries that
- * were rounded to single small sums are lost. */
-static kry_status convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy)
+kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy)
 {
     kry_status st = KRY_OK;
     size_t rows = (size_t)A->shape.rows;
@@ -241,7 +239,7 @@ kry_status kry_matrix_convert(void *self, kry_type type, double factor, const do
         TRY(kry_op_update(*copy, val));
     else
         TRY(kry_csr_create(dev, type, host.rows, host.cols, host.row_ptr, host.col, val, &p, copy));
-    if (kry_matrix_in_flux_form(A)) TRY(convert_surplus(A, factor, kry_matrix_of(*copy)));
+    TRY(kry_matrix_convert_surplus(A, factor, kry_matrix_of(*copy)));
 done:
     free(val);
     kry_sparse_release(&host);
