@@ -152,7 +152,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
  *   copy  [out]  independent of A: it does not follow A's updates
  *
  * For stored matrices of every format, grid operators and pinned ones. To the bit what is made of
- * the same numbers rounded on the host.
+ * the same numbers rounded on the host; but in flux form the rows add up to what those of A do.
  *
  * Returns  KRY_ERR_UNSUPPORTED for other operators, for a type the device does not have, and for an
  *          entry that the type cannot hold (message: which). Waits.
