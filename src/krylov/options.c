@@ -48,6 +48,8 @@ static const struct entry {
     WORD(0, stop.max_iter, "maxit", WHOLE, "maxit=N", "iterations at most (default 0: chosen)"),
     WORD(0, stop.check_every, "check-every", WHOLE, "check-every=N",
          "iterations between two looks of the host (default 0: chosen)"),
+    WORD(0, stop.test, "stop", CHOICE, "stop=residual|backward|never",
+         "backward: at ||r|| <= rtol (||A|| ||x|| + ||b||); never: maxit iterations, no test"),
     WORD(0, precision, "precision", CHOICE, "precision=single|double|mixed",
          "numbers on the device; mixed: iterations in single, x and its residual in double"),
     WORD(MIXED, scheme, "scheme", CHOICE, "scheme=auto|reliable|flexible|classical",
