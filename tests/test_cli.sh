@@ -105,6 +105,8 @@ expect 0 '--problem' bench --help
 expect 0 '^kry [0-9]' --version
 expect 2 'no command'
 expect 2 'did you mean solve' solv
+expect 2 'did you mean spmv' bench smpv
+expect 2 'did you mean gupta' reproduce gupt
 expect 2 'there are solve' frobnicate
 expect 2 'did you mean --rtol' solve --problem poisson2d:4 --rtoll 1e-3
 expect 2 'there are --problem' solve --problem poisson2d:4 --quux
@@ -119,6 +121,13 @@ expect 2 'needs one matrix' solve
 expect 2 'needs one matrix' solve a.mtx b.mtx
 expect 2 'needs one matrix' solve a.mtx --problem poisson2d:4
 expect 2 'none, jacobi' solve --problem poisson2d:4 --precond ilu
+expect 2 'did you mean jacobi' solve --problem poisson2d:4 --precond jacoby
+expect 2 'did you mean never' solve --problem poisson2d:4 --stop nevr
+expect 2 'did you mean poisson2d' solve --problem poison2d:4
+expect 2 'did you mean csr' solve --problem poisson2d:4 --format crs
+expect 0 '^solver     pcg, preconditioner jacobi (left out.*rtol=0.001 atol=0' \
+    solve --problem poisson2d:9 --precond jacobi --rtol 1e-3 --verbose
+expect 0 '"reason": "iterations_done".*"iterations": 7' solve --problem poisson2d:9 --stop never --maxit 7 --json
 expect 2 'no omega' solve --problem poisson2d:4 --omega 1.5
 expect 0 '"method": "sor"' solve --problem poisson2d:4 --method sor --omega 1.2 --check-every 5 --json
 expect 2 'no red-black sweep' solve --problem poisson2d:4 --format csr --method sor
@@ -163,7 +172,7 @@ expect 1 'M is not symmetric' info "$dir/skewed.mtx" --check-precond --precond b
     --format csr
 expect 1 'A is not symmetric' info "$dir/skewed.mtx" --check-precond --precond block-jacobi:2 \
     --format csr
-expect 2 'is not symmetric: row 1 has -1 in column 0' \
+expect 2 'is not symmetric: row 1 has -1 in column 0.*count from 0' \
     info "$dir/skewed.mtx" --check-precond --precond ip --format csr
 cat >"$dir/dense.mtx" <<EOF
 %%MatrixMarket matrix coordinate real symmetric

@@ -504,7 +504,7 @@ static void solver_describe__names_all(void **state)
     kry_op_info info;
     kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
     kry_result res;
-    static const char *const named[] = { "block-ic (block=50", "deflation (a-def2, 4 vectors",
+    static const char *const named[] = { "block-ic (block=50", "deflation a-def2, 4 vectors",
                                          "rtol=0.001", "maxit=77", "precision" };
 
     OK(matrix_of(&s, real, &A));

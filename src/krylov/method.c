@@ -267,22 +267,16 @@ done:
     return st;
 }
 
-static void text_of(const kry_op *op, const char *none, char *text, size_t size)
-{
-    kry_op_info info = { .kind = none, .variant = "" };
-
-    if (op) kry_op_describe(op, &info);
-    snprintf(text, size, *info.variant ? "%s (%s)" : "%s", info.kind, info.variant);
-}
-
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
 {
-    char M[140], D[140];
+    kry_op_info M = { .kind = "none", .variant = "" }, D = { .variant = "none" };
+    const char *left_out = "left out, for it only scales";
 
-    text_of(K->first, "none", M, sizeof M);
-    if (K->left_out) snprintf(M, sizeof M, "%s (left out, for it only scales)", K->left_out);
-    text_of(K->deflation, "none", D, sizeof D);
-    snprintf(text, size, "preconditioner %s, deflation %s", M, D);
+    if (K->first) kry_op_describe(K->first, &M);
+    if (K->left_out) M.kind = K->left_out, M.variant = left_out;
+    if (K->deflation) kry_op_describe(K->deflation, &D);
+    snprintf(text, size, "preconditioner %s%s%.140s%s, deflation %.140s", M.kind,
+             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", D.variant);
     return text;
 }
 

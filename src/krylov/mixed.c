@@ -313,9 +313,9 @@ static void mixed_describe(void *self, kry_op_info *info)
     char stop[100], inner[300] = "";
 
     if (M->inner.K) kry_krylov_text(M->inner.K, inner, sizeof inner);
-    snprintf(M->text, sizeof M->text, "%s, %s%s%s, mixed precision",
-             kry_scheme_word(first_scheme(M)), inner, *inner ? ", " : "",
-             kry_stop_text(&M->options.stop, stop, sizeof stop));
+    snprintf(M->text, sizeof M->text, "%s, %s %s%s%s, mixed precision",
+             kry_scheme_word(first_scheme(M)), M->inner.K ? M->inner.K->method->kind : "", inner,
+             *inner ? ", " : "", kry_stop_text(&M->options.stop, stop, sizeof stop));
     info->variant = M->text;
 }
 

@@ -85,7 +85,7 @@ static kry_status take_entry(pin *P, const char *who)
     TRY(kry_op_diagonal(A, d));
     TRY(read_number(d, P->row, &entry));
     CHECK(entry > 0 && isfinite(entry), KRY_ERR_SINGULAR,
-          "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins", who,
+          "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins" FROM_0, who,
           (long long)P->global_row, A->table->kind, entry);
     P->entry = entry;
 done:
@@ -161,7 +161,8 @@ static kry_status check_null_space(const kry_op *A, int64_t row)
           A->table->kind, (long long)N->k);
     TRY(read_number(N, kry_layout_find_row(&A->dev->layout, A->shape.rows, row), &share));
     CHECK(share != 0, KRY_ERR_ARGUMENT,
-          "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned there",
+          "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned "
+          "there" FROM_0,
           A->table->kind, (long long)row);
 done:
     return st;

@@ -68,7 +68,7 @@ static kry_status invert_diagonal(const char *who, const kry_op *A, const kry_sp
         CHECK(v > 0 && isfinite(v) &&
                   isfinite(A->shape.type == KRY_F32 ? (double)(float)inverse[i] : inverse[i]),
               KRY_ERR_ARGUMENT,
-              "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive", who,
+              "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive" FROM_0, who,
               (long long)kry_layout_row(&A->dev->layout, i), A->table->kind, v);
     }
 done:
@@ -88,7 +88,7 @@ kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, 
               col = kry_layout_row(&A->dev->layout, m.j);
     CHECK(false, KRY_ERR_ARGUMENT,
           "%s: '%s' is not symmetric: row %lld has %g in column %lld, row %lld has %g in column "
-          "%lld",
+          "%lld" FROM_0,
           who, A->table->kind, row, m.lower, col, col, m.upper, row);
 done:
     return st;

@@ -45,6 +45,8 @@ static const option table[] = {
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
     { "out", 'o', TEXT, AT(out), FOR_GENERATE, "FILE", false, "the matrix; gzip'd if .gz" },
     { "plot", 0, TEXT, AT(plot), FOR_SOLVE, "FILE.svg", false, "draw the convergence history" },
+    { "verbose", 'v', FLAG, AT(verbose), FOR_SOLVE, NULL, false,
+      "say what the solver is made of: preconditioner, deflation, tolerances, precision" },
     { "json", 0, FLAG, AT(json), FOR_ALL, NULL, false, "one JSON object per line" },
     { "help", 'h', FLAG, AT(help), FOR_ALL, NULL, false, "this text" },
 };
@@ -119,7 +121,8 @@ void options_help(const command *cmd)
     }
     if (commands_of_word("precond") & cmd->bit) {
         print_words("Preconditioners", kry_precond_word);
-        print_line("...@single, ...@half", "how block-ic, block-ilu and ilu0 keep their numbers");
+        print_line("...@single, ...@half",
+                   "how block-ic, ic0, block-ilu and ilu0 keep their numbers");
     }
     if (commands_of_word("deflation") & cmd->bit)
         print_words("Deflation, its settings behind commas", kry_deflation_word);

@@ -62,10 +62,12 @@ static kry_status find_paper(const options *o, const struct paper **found)
 {
     kry_status st = KRY_OK;
     const char *word = o->words[0];
+    char hint[64];
     CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a paper: " NAMES);
     for (size_t i = 0; i < COUNT(papers); i++)
         if (!strcmp(word, papers[i].name)) *found = &papers[i];
-    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are " NAMES, word);
+    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are " NAMES "%s", word,
+          kry_word_hint(word, NAMES, hint, sizeof hint));
     CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "%s takes no matrix", word);
     const struct {
