@@ -611,7 +611,10 @@ if ! full; then
     exit
 fi
 expect 0 '^ *32  *48  *48  3.0128e-03 3.0128e-03 ' reproduce wang --max-n 32
+expect 0 '^ *32  *48 .* -$' reproduce wang --max-n 32 --resident on
+expect 2 'takes no --resident' reproduce gupta --resident on
 expect 2 'at least 32, not 31' reproduce wang --max-n 31
+expect 0 'on 2 of 2 devices' bench cg --problem poisson2d:60 --device cpu/2,use-all
 expect 0 '"row": "32", "column": "iterations", "theirs": 48, "ours": 48, "golden": 48,' \
     reproduce wang --max-n 64 --json --svg "$dir/wang"
 grep -q '"row": "64", "column": "iterations", "theirs": 96, "ours": 96, ' "$dir/out" ||
@@ -661,9 +664,10 @@ unset KRY_PROFILE
 expect 0 '"table": "figure 16", "row": "block", "column": "9", "theirs": null, "ours": [0-9]' \
     reproduce akhtar --n 9 --json --svg "$dir/akhtar"
 [ "$(grep -c '"table": "table 1", .*"refused": "' "$dir/out")" -eq 8 ] || fail "table 1 is not refused"
-[ "$(grep -c '"paper": "akhtar"' "$dir/out")" -eq 79 ] || fail "not 79 cells"
+[ "$(grep -c '"paper": "akhtar"' "$dir/out")" -eq 219 ] || fail "not 219 cells"
 for figure in 12 13 16 23 24; do
     tail -1 "$dir/akhtar-fig$figure.svg" | grep -q '^</svg>' || fail "no figure $figure"
+    [ "$figure" = 12 ] || grep -q ' d="M[^"]* L' "$dir/akhtar-fig$figure.svg" || fail "figure $figure has no line"
 done
 expect 0 '^stream  *[0-9]' reproduce akhtar --n 9
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
@@ -690,6 +694,8 @@ grep -q '"column": "kry_solve to 1e-5", .*"refused": "the recurrence claims ' "$
 for figure in counts false; do
     checks=$((checks + 1))
     tail -1 "$dir/gupta-$figure.svg" | grep -q '^</svg>' || fail "no figure $figure of gupta"
+    [ -z "$(grep -o '^<path fill="none" stroke="#[0-9a-f]*"' "$dir/gupta-$figure.svg" | sort | uniq -d)" ] ||
+        fail "two lines of figure $figure have one colour"
 done
 expect 0 '^CGVV  *-  *[0-9]' reproduce gupta --max-n 32 --precision double
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"

@@ -61,6 +61,7 @@ static unsigned commands_of_word(const char *name)
 
     for (size_t i = 0; i < COUNT(of_bench); i++)
         if (!strcmp(name, of_bench[i])) commands |= FOR_BENCH;
+    if (!strcmp(name, "resident")) commands |= FOR_REPRODUCE;
     return strcmp(name, "precond") ? commands : commands | FOR_INFO;
 }
 
