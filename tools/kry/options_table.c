@@ -29,7 +29,7 @@ static const option table[] = {
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
       "length of the vectors that are copied, added, ...; number of entries (mtx)" },
-    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false, "points on a side of the cube (akhtar)" },
+    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false, "points on a side of the cube, with --svg also N/2 and N/4 (akhtar)" },
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv, stencil)" },
     { "reproducible", 0, FLAG, AT(reproducible), FOR_BENCH, NULL, false,
