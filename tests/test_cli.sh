@@ -125,7 +125,7 @@ expect 2 'did you mean jacobi' solve --problem poisson2d:4 --precond jacoby
 expect 2 'did you mean never' solve --problem poisson2d:4 --stop nevr
 expect 2 'did you mean poisson2d' solve --problem poison2d:4
 expect 2 'did you mean csr' solve --problem poisson2d:4 --format crs
-expect 0 '^solver     pcg, preconditioner jacobi (left out.*rtol=0.001 atol=0' \
+expect 0 '^solver     pcg, preconditioner jacobi (left out.*deflation none, rtol=0.001' \
     solve --problem poisson2d:9 --precond jacobi --rtol 1e-3 --verbose
 expect 0 '"reason": "iterations_done".*"iterations": 7' solve --problem poisson2d:9 --stop never --maxit 7 --json
 expect 2 'no omega' solve --problem poisson2d:4 --omega 1.5
