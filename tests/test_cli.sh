@@ -172,7 +172,7 @@ expect 1 'M is not symmetric' info "$dir/skewed.mtx" --check-precond --precond b
     --format csr
 expect 1 'A is not symmetric' info "$dir/skewed.mtx" --check-precond --precond block-jacobi:2 \
     --format csr
-expect 2 'is not symmetric: row 1 has -1 in column 0.*count from 0' \
+expect 2 'is not symmetric: row 2 has -1 in column 1.*count from 1' \
     info "$dir/skewed.mtx" --check-precond --precond ip --format csr
 cat >"$dir/dense.mtx" <<EOF
 %%MatrixMarket matrix coordinate real symmetric

@@ -36,8 +36,8 @@ static kry_status send(const char *what, const double *host, kry_vec *v)
     for (int64_t i = 0; i < v->n; i++) {
         kry_number_put(v->type, numbers, i, host[i]);
         CHECK(isfinite(kry_number_at(v->type, numbers, i)) || !isfinite(host[i]), KRY_ERR_ARGUMENT,
-              "kry_solve_host: %s[%lld] is %g, too large for single precision", what, (long long)i,
-              host[i]);
+              "kry_solve_host: %s[%lld] is %g, too large for single precision" COUNTED, what,
+              ROW(i), host[i], kry_first_row);
     }
     TRY(kry_vec_write(v, numbers));
 done:

@@ -39,8 +39,8 @@ static kry_status check_finite(const kry_vec *b)
     TRY(kry_alloc((size_t)b->n, sizeof *host, &host));
     TRY(kry_vec_read_doubles(b, host));
     for (int64_t i = 0; i < b->n; i++)
-        CHECK(isfinite(host[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g",
-              (long long)kry_layout_row(b->layout, i), host[i]);
+        CHECK(isfinite(host[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g" COUNTED,
+              ROW(kry_layout_row(b->layout, i)), host[i], kry_first_row);
 done:
     free(host);
     return kry_layout_join(b->layout, st);

@@ -139,6 +139,8 @@ done:
 int main(int argc, char **argv)
 {
     const command *cmd = NULL;
+
+    kry_messages_count_from(1); /* as the files that it reads */
     kry_status st = run(argc, argv, &cmd);
     if (st >= 0 && (fflush(stdout) || ferror(stdout)))
         st = kry_fail(KRY_ERR_FILE, "cannot write to the standard output");
