@@ -450,6 +450,18 @@ static void ends__as_other_solvers(void **state)
     assert_int_equal(o.status, KRY_NOT_CONVERGED);
     assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
     assert_int_equal(o.res.iterations, 5);
+    OK(kry_solver_create(A, "rtol=1e-3 precision=mixed maxit=5", NULL, NULL, &S));
+    REFUSES(kry_solver_set_stop(S, &(kry_stop){ .test = KRY_STOP_NEVER }), KRY_ERR_UNSUPPORTED,
+            "one precision");
+    OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = 1e-14, .test = KRY_STOP_BACKWARD }));
+    kry_op_info info;
+    kry_op_describe(S, &info);
+    assert_non_null(strstr(info.variant, "reliable, pcg preconditioner none"));
+    assert_non_null(strstr(info.variant, "rtol=1e-14 atol=0 maxit=4000 stop=backward"));
+    o = solve_with(S, p);
+    assert_int_equal(o.status, KRY_OK);
+    assert_true(o.res.target > 2e-14 * o.res.norm_b && o.res.iterations > 5);
+    kry_op_release(&S);
     OK(kry_solver_create(A, "precision=mixed check-every=3", stop_at_9, &seen, &S));
     o = solve_with(S, p);
     assert_int_equal(o.status, KRY_STOPPED);

@@ -463,6 +463,157 @@ static void pcg_solve__overflow_on_the_way(void **state)
     assert_int_equal(r.res.reason, KRY_NOT_FINITE);
 }
 
+/* ---- when a solve ends: kry_stop ----------------------------------------------------------- */
+
+/* A solve of `limit` iterations is the one that the limit ends, but it succeeds; and past the last digit. */
+static void solver__exactly_n_iterations(void **state)
+{
+    (void)state;
+    host_system s = laplace(50, 2, 2);
+    const char *const more[] = { "", "precond=chebyshev:2", "method=cr",
+                                 "method=jacobi check-every=4" };
+    for (size_t i = 0; i < COUNT(more); i++) {
+        char text[80];
+        snprintf(text, sizeof text, "maxit=7 stop=never %s", more[i]);
+        run r = solve(&s, real, text, NULL);
+        assert_int_equal(r.status, KRY_OK);
+        assert_int_equal(r.res.reason, KRY_ITERATIONS_DONE);
+        assert_int_equal(r.res.iterations, 7);
+        assert_true(r.res.target == 0);
+        snprintf(text, sizeof text, "maxit=7 %s", more[i]);
+        run limited = solve(&s, real, text, NULL);
+        assert_int_equal(limited.status, KRY_NOT_CONVERGED);
+        assert_memory_equal(r.x, limited.x, 50 * sizeof *r.x);
+    }
+    run r = solve(&s, real, "maxit=500 stop=never", NULL);
+    assert_int_equal(r.res.reason, KRY_ITERATIONS_DONE);
+    assert_true(true_residual(&s, r.x) <= (real == KRY_F64 ? 1e-12 : 1e-3) * r.res.norm_b);
+}
+
+static void solver__backward_error(void **state)
+{
+    (void)state;
+    host_system s = laplace(290, 2, 2);
+    double rtol = real == KRY_F64 ? 1e-15 : 2e-7, norm = 0;
+    char text[80];
+    for (int i = 0; i < 290; i++) s.b[i] = cos(0.01 * i);
+    snprintf(text, sizeof text, "rtol=%g", rtol);
+    assert_int_equal(solve(&s, real, text, NULL).status, KRY_STAGNATED);
+    snprintf(text, sizeof text, "rtol=%g stop=backward", rtol);
+    run r = solve(&s, real, text, NULL);
+    assert_int_equal(r.status, KRY_OK);
+    for (int i = 0; i < 290; i++) norm += r.x[i] * r.x[i];
+    double A = (r.res.target / rtol - r.res.norm_b) / sqrt(norm); /* as it was estimated; it is 4 */
+    assert_true(A > 2.5 && A <= 4.0001);
+    assert_true(true_residual(&s, r.x) <= 1.0001 * r.res.target);
+}
+
+/* One solver, other tolerances for each solve; what is refused changes nothing. */
+static void solver_set_stop__of_a_live_solver(void **state)
+{
+    (void)state;
+    host_system s = laplace(200, 2, 2);
+    kry_op *A, *S;
+    kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+    kry_result res;
+    static const double rtol[] = { 1e-1, 1e-4, 1e-2 };
+
+    OK(matrix_of(&s, real, &A));
+    OK(kry_solver_create(A, "method=pcg maxit=300", NULL, NULL, &S));
+    for (size_t i = 0; i < COUNT(rtol); i++) {
+        char text[80];
+        OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = rtol[i], .max_iter = 3000 }));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &res));
+        assert_true(fabs(res.target - rtol[i] * res.norm_b) <= 1e-6 * res.target);
+        snprintf(text, sizeof text, "method=pcg rtol=%g maxit=3000", rtol[i]);
+        assert_int_equal(res.iterations, solve(&s, real, text, NULL).res.iterations);
+    }
+    OK(kry_solver_set_stop(S, &(kry_stop){ .max_iter = 5, .test = KRY_STOP_NEVER }));
+    assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .rtol = -1 }), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .check_every = 3 }), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .test = 9 }), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_solver_set_stop(A, &(kry_stop){ .rtol = 1e-2 }), KRY_ERR_TYPE);
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &res));
+    assert_int_equal(res.iterations, 5);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+}
+
+/* New values of A without kry_op_update of the solver: M is that of before, and x solves the new system. */
+static void solver__lagged_preconditioner(void **state)
+{
+    (void)state;
+    if (kry_device_is_host(dev)) SKIP("no factors on the host");
+    host_system s = laplace(200, 2, 2), next = laplace(200, 2.5, 2.5);
+    kry_op *A, *S;
+    kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+    kry_result lagged, fresh;
+    float single[900];
+    double out[300];
+
+    for (int k = 0; k < 900; k++) single[k] = (float)next.val[k];
+    OK(matrix_of(&s, real, &A));
+    OK(kry_solver_create(A, "precond=block-ic:200 method=pcg", NULL, NULL, &S));
+    OK(kry_solve(S, b, x, NULL));
+    OK(kry_op_update(A, real == KRY_F32 ? (const void *)single : next.val));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &lagged));
+    read_back(x, out);
+    assert_true(true_residual(&next, out) <= 1.1 * lagged.target);
+    OK(kry_op_update(S, NULL));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &fresh));
+    assert_true(fresh.iterations < lagged.iterations);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+}
+
+/* What a solver is made of, and how long that took with M and the deflation. */
+static void solver_describe__names_all(void **state)
+{
+    (void)state;
+    if (kry_device_is_host(dev)) SKIP("no factors on the host");
+    host_system s = laplace(200, 2, 2);
+    kry_op *A, *S, *D, *M;
+    kry_op_info info;
+    kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+    kry_result res;
+    static const char *const named[] = { "block-ic (block=50", "deflation a-def2, 4 vectors",
+                                         "rtol=0.001", "maxit=77", "precision" };
+
+    OK(matrix_of(&s, real, &A));
+    double start = kry_now();
+    OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 4), &D));
+    OK(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = 50), &M));
+    double parts = kry_now() - start;
+    OK(kry_pcg_create(
+        A, KRY_PCG(.precond = M, .deflation = D, .stop = { .rtol = 1e-3, .max_iter = 77 }), &S));
+    double all = kry_now() - start;
+    kry_op_describe(S, &info);
+    assert_string_equal(info.kind, "pcg");
+    for (size_t i = 0; i < COUNT(named); i++)
+        if (!strstr(info.variant, named[i])) fail_msg("'%s' is not in: %s", named[i], info.variant);
+    OK(kry_solve(S, b, x, &res));
+    assert_true(res.setup_seconds >= 0.9 * parts && res.setup_seconds <= all);
+    kry_op_release(&S);
+    OK(kry_solver_create(A, "precond=block-jacobi:2 stop=never maxit=3", NULL, NULL, &S));
+    kry_op_describe(S, &info);
+    assert_non_null(strstr(info.variant, "exactly 3 iterations"));
+    assert_non_null(strstr(info.variant, "deflation none"));
+    kry_op_release(&S);
+    kry_op_release(&M);
+    kry_op_release(&D);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+}
+
 static void pcg_solve__nan_in_b_is_named(void **state)
 {
     (void)state;
@@ -931,6 +1082,11 @@ int main(void)
         cmocka_unit_test(pcg_solve__target_is_shared_with_what_is_out_of_reach),
         cmocka_unit_test(pcg_solve__false_convergence_is_called_stagnated),
         cmocka_unit_test(pcg_solve__overflow_on_the_way),
+        cmocka_unit_test(solver__exactly_n_iterations),
+        cmocka_unit_test(solver__backward_error),
+        cmocka_unit_test(solver_set_stop__of_a_live_solver),
+        cmocka_unit_test(solver__lagged_preconditioner),
+        cmocka_unit_test(solver_describe__names_all),
         cmocka_unit_test(pcg_solve__nan_in_b_is_named),
         cmocka_unit_test(pcg_solve__nan_in_the_guess_is_refused),
         cmocka_unit_test(pcg_solve__rhs_out_of_range_is_refused),

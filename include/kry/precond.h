@@ -205,8 +205,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
- * chebyshev[:DEGREE], block-ic[:ROWS], block-ilu[:ROWS], ilu0; none: *M is NULL. block-ic,
- * block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
+ * chebyshev[:DEGREE], block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL.
+ * block-ic, ic0, block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.
  */

@@ -16,6 +16,7 @@ extern "C" {
     X(KRY_CONVERGED, "converged", KRY_OK)                                       \
     X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                             \
     X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                                   \
+    X(KRY_ITERATIONS_DONE, "iterations_done", KRY_OK) /* KRY_STOP_NEVER */      \
     X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)                  \
     X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)                \
     X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                                 \
@@ -36,7 +37,7 @@ KRY_API const char *kry_reason_word(kry_reason reason); /* never NULL */
 typedef struct kry_iteration {
     int64_t iteration; /* 0 is the initial residual */
     double residual;   /* ||b - A x||_2 as carried by the recurrence, units of b */
-    double target;     /* max(rtol * ||b||_2, atol), units of b */
+    double target;     /* that of kry_stop, units of b; 0 with KRY_STOP_NEVER */
     double seconds;    /* wall time since kry_solve was entered */
 } kry_iteration;
 
@@ -49,15 +50,27 @@ typedef struct kry_iteration {
  */
 typedef int (*kry_monitor)(void *user, const kry_iteration *it);
 
+/* Which residual ends a solve. */
+typedef enum kry_stop_test {
+    KRY_STOP_RESIDUAL, /* ||b - A x|| <= max(rtol ||b||, atol) */
+    KRY_STOP_BACKWARD, /* ||b - A x|| <= max(rtol (||A|| ||x|| + ||b||), atol): x is the solution for
+                          an A and a b that differ from the given ones by rtol, which is all that
+                          rounding leaves of an ill-conditioned system. Judged whenever the residual
+                          is computed from x, at the end at the latest. ||A|| is estimated, from
+                          below, by 8 products before the first solve and after each update of A */
+    KRY_STOP_NEVER /* none: the solve takes max_iter iterations and ends with KRY_ITERATIONS_DONE */
+} kry_stop_test;
+
 typedef struct kry_stop {
     double rtol;      /* relative to ||b||_2; default 1e-8 (double), 1e-5 (single), or 0 if
                             atol is given; values below the unit roundoff are refused */
     double atol;      /* units of b; default 0 */
     int64_t max_iter; /* default 10 n, at least 100, at most 100000 */
     int64_t
-        check_every; /* the host reads the residual every so many iterations; default 0: as often
+        check_every;    /* the host reads the residual every so many iterations; default 0: as often
                             as costs no time. Only relaxations stop at multiples of it; elsewhere
                             counts and iterates do not depend on it */
+    kry_stop_test test; /* default KRY_STOP_RESIDUAL */
 } kry_stop;
 
 /* Whether all iterations run in one persistent kernel, whose work-groups wait for each other. This is
@@ -248,7 +261,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         singular
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
- *            rtol atol maxit check-every     kry_stop
+ *            rtol atol maxit check-every stop     kry_stop
  *            precision    mixed: kry_mixed_create, with scheme, inner, inner-rtol, delta and
  *                         equilibrate; else that of A
  *   monitor, monitor_user   NULL: none; borrowed
@@ -259,6 +272,20 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
                                                     kry_monitor monitor, void *monitor_user,
                                                     kry_op **solver);
 
+/*
+ * Other tolerances, and another limit, for the solves from now on: for Newton's method, say, whose
+ * linear systems want a tolerance of their own each (docs/pcg.md).
+ *
+ *   stop  as for the constructor; 0 is the default again. check_every stays what it was: 0, or that
+ *
+ * Nothing else of the solver is made again, and no kernel is compiled. The history keeps its place.
+ *
+ * Returns  KRY_ERR_TYPE if it is no solver; KRY_ERR_ARGUMENT as the constructor, and for another
+ *          check_every; KRY_ERR_UNSUPPORTED for KRY_STOP_NEVER in mixed precision; KRY_ERR_MEMORY. The
+ *          old ones then stay.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop);
+
 /* What kry_solve found. Residuals are 2-norms in units of b. */
 struct kry_result {
     kry_reason reason;
@@ -267,14 +294,15 @@ struct kry_result {
     int64_t resident_iterations; /* of them in a persistent kernel; see kry_resident */
     int restarts;                /* times the method began anew from the true residual */
     double norm_b;
-    double target;        /* max(rtol * norm_b, atol) */
+    double target;        /* what the true residual had to meet, by kry_stop; 0: nothing */
     double residual;      /* that of the recurrence at the end */
     double true_residual; /* ||b - A x||, computed from the x that is returned; for a singular A
                              that of its part orthogonal to the null space, unless A x has a part
                              along it, too */
     double inconsistent;  /* norm of b's part in A's null space, which no x can remove; 0 for a
                              regular A. Converged: ||b - A x|| with this part meets the target */
-    double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
+    double setup_seconds; /* to make the solver, its preconditioner and its deflation, with the
+                             compilation of their kernels; without that of A */
     double solve_seconds; /* this kry_solve */
     double bytes;         /* that the iterations moved, by the model of docs/pcg.md; 0: not known */
     const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the

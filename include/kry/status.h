@@ -66,6 +66,10 @@ KRY_API const char *kry_status_text(kry_status status);
  * "" if there was none. Works before any device exists. */
 KRY_API const char *kry_last_error(void);
 
+/* From which number messages count rows and columns, in the whole process: 0, as arrays in C do (default), or
+ * 1, for programs whose users count so, as in Matrix Market files, which are always counted from 1. */
+KRY_API void kry_messages_count_from(int first);
+
 /* Record a message for kry_last_error and hand `status` back: for callers' own operators,
  *     return kry_fail(KRY_ERR_CALLBACK, "laplace: OpenCL error %d", err);              */
 KRY_API kry_status kry_fail(kry_status status, const char *format, ...) KRY_PRINTF(2, 3);

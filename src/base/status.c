@@ -6,6 +6,7 @@
 #include <time.h>
 #undef kry_fail /* which analyzers see otherwise */
 
+atomic_int kry_first_row;
 static _Thread_local char last_error[4096]; /* room for the start of a compiler log */
 
 const char *kry_status_text(kry_status status)
@@ -20,6 +21,8 @@ const char *kry_status_text(kry_status status)
 }
 
 const char *kry_last_error(void) { return last_error; }
+
+void kry_messages_count_from(int first) { kry_first_row = first != 0; }
 
 const char *kry_version(void) { return KRY_VERSION; }
 

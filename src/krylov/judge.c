@@ -34,6 +34,8 @@ kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *s
           (long long)stop->max_iter);
     CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld", who,
           (long long)stop->check_every);
+    CHECK((unsigned)stop->test <= KRY_STOP_NEVER, KRY_ERR_ARGUMENT, "%s: test = %d is none", who,
+          (int)stop->test);
     CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
           "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
           kry_type_name(type), roundoff);
@@ -43,17 +45,34 @@ done:
     return st;
 }
 
+const char *kry_stop_text(const kry_stop *stop, char *text, size_t size)
+{
+    if (stop->test == KRY_STOP_NEVER)
+        snprintf(text, size, "exactly %lld iterations", (long long)stop->max_iter);
+    else
+        snprintf(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
+                 (long long)stop->max_iter,
+                 stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
+    return text;
+}
+
 double kry_judge_whole_target(const kry_judge *J)
 {
-    return fmax(J->stop.rtol * J->norm_b, J->stop.atol);
+    if (J->stop.test == KRY_STOP_NEVER) return 0;
+    return fmax(J->stop.rtol * (J->norm_b + J->norm_A * J->norm_x), J->stop.atol);
+}
+
+void kry_judge_aim(kry_judge *J)
+{
+    J->target = kry_judge_whole_target(J);
+    double share = J->target > 0 ? J->inconsistent / J->target : 0;
+    if (share > 0 && share < 1) J->target *= sqrt((1 - share) * (1 + share));
 }
 
 void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent)
 {
-    J->norm_b = norm_b, J->inconsistent = inconsistent;
-    J->target = kry_judge_whole_target(J);
-    double share = inconsistent / J->target;
-    if (share > 0 && share < 1) J->target *= sqrt((1 - share) * (1 + share));
+    J->norm_b = norm_b, J->inconsistent = inconsistent, J->norm_x = 0;
+    kry_judge_aim(J);
     J->last_claim = -1, J->least = INFINITY;
     J->in_vain = 0, J->restarts = -1;
 }
@@ -138,6 +157,12 @@ static bool proves_nothing(const kry_judge *J, double t)
     return t > 0 && J->target < J->roundoff * J->norm_b;
 }
 
+/* Whether the recurrence has come to a residual with which no step can be made. */
+static bool nothing_left(const kry_judge *J, const kry_story *s)
+{
+    return s->residual <= DBL_EPSILON * DBL_EPSILON * J->norm_b;
+}
+
 /* Why no other cycle is worth it. */
 static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, char *why,
                               size_t size)
@@ -171,6 +196,10 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
     if (s->monitor_stopped) {
         snprintf(why, size, "the monitor asked to stop at iteration %lld", k);
         return KRY_MONITOR_STOP;
+    }
+    if (J->stop.test == KRY_STOP_NEVER && (!s->end || nothing_left(J, s))) {
+        snprintf(why, size, "%lld iterations, as asked: the true residual is %.3e", k, t);
+        return KRY_ITERATIONS_DONE;
     }
     if (s->end == KRY_END_CONVERGED || (s->end && J->last_claim >= 0 && !J->drop)) {
         snprintf(why, size,
@@ -239,7 +268,7 @@ void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_
                  res->true_residual, along);
         return;
     }
-    if (J->inconsistent <= res->target) return;
+    if (J->inconsistent <= res->target || J->stop.test == KRY_STOP_NEVER) return;
     res->reason = KRY_INCONSISTENT;
     snprintf(res->why, sizeof res->why,
              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "

@@ -22,6 +22,7 @@ typedef struct kry_judge {
     double roundoff;               /* of the numbers in which true residuals are computed */
     double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
     double norm_b, inconsistent; /* as in kry_result */
+    double norm_A, norm_x;       /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x||; else 0 */
     double target;     /* what is left of the whole target for the residual that an x can change */
     double last_claim; /* true residual that the next one is compared with; < 0: none yet */
     double least;      /* true residual of the x that was accepted last */
@@ -33,10 +34,14 @@ typedef struct kry_judge {
 kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
 double kry_unit_roundoff(kry_type type);
 kry_status kry_reason_status(kry_reason reason);
+/* "rtol=1e-08 atol=0 maxit=1000". Returns text. */
+const char *kry_stop_text(const kry_stop *stop, char *text, size_t size);
 
 /* A new solve; of a singular A: with a b that has a part of this size along the null space. */
 void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent);
-/* max(rtol ||b||, atol), for the residual together with b's part along the null space. */
+/* The target by the norms that are known now. */
+void kry_judge_aim(kry_judge *J);
+/* kry_stop's target with the norms that are known, for the residual together with b's part along the null space. */
 double kry_judge_whole_target(const kry_judge *J);
 /* Where a cycle ends that begins with this true residual. Both in units of b. */
 double kry_judge_goal(const kry_judge *J, double residual);

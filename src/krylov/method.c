@@ -2,6 +2,7 @@
 #include "krylov/method.h"
 #include "precond/deflation.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- one solve --------------------------------------------------------------------------- */
@@ -10,6 +11,18 @@ typedef struct solve {
     kry_krylov *K;
     kry_cycle c;
 } solve;
+
+/* KRY_STOP_BACKWARD: the target of this x. Waits. */
+static kry_status aim_by_x(kry_krylov *K, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_system_norm(&K->system, x, &K->judge.norm_x));
+    kry_judge_aim(&K->judge);
+    K->story.target = K->judge.target;
+done:
+    return st;
+}
 
 /* r := b - A x of the x that is there. Waits. */
 static kry_status compute_residual(solve *S, double *norm)
@@ -20,6 +33,7 @@ static kry_status compute_residual(solve *S, double *norm)
     double unit;
 
     TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
+    if (K->judge.norm_A > 0) TRY(aim_by_x(K, c->x));
     if (K->method->accept) K->method->accept(K->self, c, norm);
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
@@ -125,6 +139,18 @@ static double bytes_of(const kry_krylov *K, int64_t iterations)
     return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
 }
 
+/* ||A||, unless it is known. */
+static kry_status estimate_norm(kry_krylov *K)
+{
+    kry_status st = KRY_OK;
+
+    if (K->measured == K->A->updates) return KRY_OK;
+    TRY(kry_system_estimate(&K->system, K->r, &K->judge.norm_A));
+    K->measured = K->A->updates;
+done:
+    return st;
+}
+
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res)
 {
@@ -135,6 +161,7 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
     K->story.inner = terms->inner;
     TRY(kry_system_measure(&K->system, b, &norm_b, &inconsistent));
+    if (K->judge.stop.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
     kry_judge_begin(&K->judge, norm_b, inconsistent);
     K->story.target = K->judge.target;
     if (norm_b == 0) {
@@ -143,7 +170,6 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     } else {
         TRY(solve_nonzero(&S, b, x, res));
     }
-    res->setup_seconds = K->setup_seconds;
     res->resident_iterations = K->story.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
     res->solve_seconds = kry_now() - K->story.start;
@@ -256,10 +282,51 @@ done:
     return st;
 }
 
+kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
+{
+    kry_status st = KRY_OK;
+    kry_stop stop = *wanted;
+    const int64_t every = K->judge.stop.check_every;
+    int64_t unknowns;
+
+    CHECK(!stop.check_every || stop.check_every == every, KRY_ERR_ARGUMENT,
+          "kry_solver_set_stop: check_every = %lld, but the solver was made for %lld",
+          (long long)stop.check_every, (long long)every);
+    stop.check_every = every;
+    TRY(kry_layout_rows(&K->A->dev->layout, K->A->shape.rows, NULL, &unknowns));
+    TRY(kry_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
+    TRY(kry_layout_join(&K->A->dev->layout, kry_story_reserve(&K->story, stop.max_iter)));
+    K->judge.stop = stop;
+    if (stop.test != KRY_STOP_BACKWARD) K->judge.norm_A = 0, K->measured = -1;
+done:
+    return st;
+}
+
+const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
+{
+    kry_op_info M = { .kind = "none", .variant = "" }, D = { .variant = "none" };
+    const char *left_out = "left out, for it only scales";
+
+    if (K->first) kry_op_describe(K->first, &M);
+    if (K->left_out) M.kind = K->left_out, M.variant = left_out;
+    if (K->deflation) kry_op_describe(K->deflation, &D);
+    snprintf(text, size, "preconditioner %s%s%.140s%s, deflation %.140s", M.kind,
+             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", D.variant);
+    return text;
+}
+
 static void krylov_describe(void *self, kry_op_info *info)
 {
     kry_krylov *K = self;
-    if (K->method->describe) K->method->describe(K->self, info);
+    char own[320], stop[100];
+
+    if (K->method->describe)
+        K->method->describe(K->self, info), snprintf(own, sizeof own, "%s", info->variant);
+    else
+        kry_krylov_text(K, own, sizeof own);
+    snprintf(K->text, sizeof K->text, "%s, %s, %s precision", own,
+             kry_stop_text(&K->judge.stop, stop, sizeof stop), kry_type_name(K->A->shape.type));
+    info->variant = K->text;
 }
 
 void kry_krylov_destroy(void *self)
@@ -274,6 +341,7 @@ void kry_krylov_destroy(void *self)
     kry_op_release(&K->deflation);
     kry_op_release(&K->product);
     kry_op_release(&K->M);
+    kry_op_release(&K->first);
     kry_op_release(&K->A);
     free(K);
 }

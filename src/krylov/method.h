@@ -79,6 +79,8 @@ struct kry_krylov {
     kry_op *M;          /* retained; NULL: the identity. Both levels with deflation, */
     kry_op *product;    /* or this is P A; else A */
     kry_op *deflation;  /* retained; NULL: none */
+    kry_op *first; /* retained: the preconditioner without deflation; NULL: none, or the one of */
+    const char *left_out; /* this kind only scales, and is left out; NULL: none is */
     kry_system system;
     kry_vec *r;    /* n */
     kry_vec *best; /* n: the x of the least true residual that a cycle began with; NULL: the method
@@ -86,7 +88,8 @@ struct kry_krylov {
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */
     kry_judge judge;
     kry_story story;
-    double setup_seconds;
+    int64_t measured; /* A->updates when ||A|| was estimated; -1: it never was */
+    char text[400];   /* for kry_op_describe */
 };
 
 /* method.c: what all solvers have in common; each has a copy with the kind of its method. */
@@ -107,6 +110,10 @@ typedef struct kry_terms {
     int64_t max_iter; /* 0: the solver's own */
     bool inner;       /* a part of another solve, which the observer looks at */
 } kry_terms;
+/* kry_solver_set_stop. On failure the old one stays. */
+kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *stop);
+/* What K works with: preconditioner and deflation. Returns text. */
+const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size);
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res);
 

@@ -321,6 +321,18 @@ kry_status kry_outer_update(kry_outer *O)
     return O->plain ? kry_op_update(O->plain, NULL) : KRY_OK;
 }
 
+kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+    const kry_op *solvers[] = { O->refine, O->flexible, O->plain };
+
+    for (size_t i = 0; i < COUNT(solvers); i++)
+        if (solvers[i]) TRY(kry_krylov_set_stop(kry_krylov_of(solvers[i]), stop));
+    O->M->options.stop = kry_krylov_of(O->refine)->judge.stop;
+done:
+    return st;
+}
+
 void kry_outer_destroy(kry_outer *O)
 {
     if (!O) return;

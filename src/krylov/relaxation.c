@@ -18,6 +18,7 @@
 #include "operator/op_parts.h"
 #include "precond/sweeps.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct relaxation {
@@ -31,6 +32,7 @@ typedef struct relaxation {
     kry_cycle *c;
     kry_vec *at, *next; /* Jacobi: the iterate, and where the one after it goes; */
     bool ahead;         /* that one is there already */
+    char text[48];      /* for kry_op_describe */
 } relaxation;
 
 /* ---- sweeps ------------------------------------------------------------------------------ */
@@ -163,7 +165,11 @@ static kry_status relaxation_update(void *self)
 
 static void relaxation_describe(const void *self, kry_op_info *info)
 {
-    info->variant = ((const relaxation *)self)->in_place ? "red-black sor" : "jacobi";
+    relaxation *S = (relaxation *)self; /* the text is no part of its value */
+
+    snprintf(S->text, sizeof S->text, "%s, omega=%g", S->in_place ? "red-black sor" : "jacobi",
+             S->omega);
+    info->variant = S->text;
 }
 
 static void relaxation_destroy(void *self)

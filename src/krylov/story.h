@@ -49,6 +49,8 @@ typedef struct kry_story {
 kry_status kry_story_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
                             kry_story *s);
 void kry_story_release(kry_story *s);
+/* Room for this many iterations. */
+kry_status kry_story_reserve(kry_story *s, int64_t max_iter);
 /* A new solve. */
 void kry_story_begin(kry_story *s, int64_t max_iter);
 /* The residual of an iteration, in the method's numbers. */

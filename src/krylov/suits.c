@@ -111,16 +111,17 @@ kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, b
     CHECK(found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not symmetric: entry (%lld, %lld) is %g, (%lld, %lld) is %g. Jacobi's "
           "iteration (method=jacobi) takes it, and converges if the diagonal dominates each row; "
-          "check=none solves as if it were symmetric",
-          who, (long long)found.row, (long long)found.col, found.entry, (long long)found.col,
-          (long long)found.row, found.mirror);
+          "check=none solves as if it were symmetric" COUNTED,
+          who, ROW(found.row), ROW(found.col), found.entry, ROW(found.col), ROW(found.row),
+          found.mirror, kry_first_row);
     CHECK(!definite || found.what != KRY_FOUND_NOT_POSITIVE, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g. %s "
-          "(check=none: conjugate gradients all the same)",
-          who, (long long)found.row, found.entry,
+          "(check=none: conjugate gradients all the same)" COUNTED,
+          who, ROW(found.row), found.entry,
           found.negative ? "All of them are negative: solve -A x = -b"
                          : "Take conjugate residuals (method=cr), for symmetric matrices that are "
-                           "indefinite");
+                           "indefinite",
+          kry_first_row);
 done:
     return st;
 }

@@ -51,8 +51,9 @@ static kry_status add_rows(const char *who, const kry_layout *layout, const kry_
         if (far) add_up(far->type, far->val, far->row_ptr[i], far->row_ptr[i + 1], &t);
         kry_number_put(own->type, sums, i, surplus_of(own->type, &t));
         double sum = kry_number_at(own->type, sums, i);
-        CHECK(isfinite(sum), KRY_ERR_ARGUMENT, "%s: row %lld adds up to %g, too much for flux form",
-              who, (long long)kry_layout_row(layout, i), sum);
+        CHECK(isfinite(sum), KRY_ERR_ARGUMENT,
+              "%s: row %lld adds up to %g, too much for flux form" COUNTED, who,
+              ROW(kry_layout_row(layout, i)), sum, kry_first_row);
     }
 done:
     return st;

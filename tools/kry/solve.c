@@ -171,6 +171,7 @@ static kry_status create_solver(solve *s)
     double start = now();
     TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, &s->progress, &s->solver));
     r->setup_seconds = now() - start;
+    kry_op_describe(s->solver, &r->solver);
 done:
     return st;
 }
@@ -247,6 +248,7 @@ static kry_status prepare(solve *s)
     form f;
     TRY(options_form(o, KRY_VALUES_COMPACT, &f));
     r->src = &s->src;
+    r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
     TRY(kry_device_open(o->device, &s->device));

@@ -3,7 +3,6 @@
  */
 #include "text.h"
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,43 +58,4 @@ void text_wrapped(const char *text, int width, int indent)
         text += length + 1;
     }
     printf("%s\n", text);
-}
-
-/* How many letters to change, insert, drop or swap to turn b into a; LONGEST for long words. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 31 };
-    size_t d[LONGEST + 1][LONGEST + 1], m = strlen(a), n = strlen(b);
-    if (m > LONGEST || n > LONGEST) return LONGEST;
-    for (size_t i = 0; i <= m; i++) {
-        for (size_t j = 0; j <= n; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    }
-    return d[m][n];
-}
-
-const char *nearest_name(const char *word, const char *const *names, size_t count)
-{
-    const char *best = NULL;
-    size_t limit = strlen(word) > 4 ? 2 : 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, names[i]);
-        bool begins = strlen(word) > 1 && !strncmp(word, names[i], strlen(word));
-        if (d > limit && !(begins && !best)) continue;
-        best = names[i];
-        if (d <= limit) limit = d ? d - 1 : 0;
-        if (d == 0) break;
-    }
-    return best;
 }

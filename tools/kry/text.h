@@ -16,7 +16,4 @@ const char *text_whole(int64_t value, char *text, size_t size);    /* "1 048 576
  * follow `indent` spaces. Ends the last line. */
 void text_wrapped(const char *text, int width, int indent);
 
-/* The nearest of `count` names to a misspelt one; NULL if none is near. */
-const char *nearest_name(const char *word, const char *const *names, size_t count);
-
 #endif
