@@ -94,6 +94,18 @@ program_sources()
     mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" program/
 }
 
+# Whoever finds the folder of the sources or of the build free could put kernels of his own there.
+no_kernels_but_the_installed()
+{
+    unset KRY_CL_PATH
+    mv "$prefix/share/kry/cl" "$dir/cl" || return 1
+    "$prefix/bin/kry" solve --problem poisson2d:4 --maxit 1
+    installed=$?
+    LD_LIBRARY_PATH='' "$dir/build/tools/kry/kry" solve --problem poisson2d:4 --maxit 1
+    built=$?
+    mv "$dir/cl" "$prefix/share/kry/cl" && [ $installed = 3 ] && [ $built = 1 ]
+}
+
 forget_sources()
 {
     rm -rf "$dir/source" "$dir/build"
@@ -162,6 +174,7 @@ ok 'the library has a soname, and a file of that name' soname
 ok 'the library exports nothing but kry_...' only_public_symbols
 ok 'README.md has a program' readme_program
 ok 'the program kry has sources' program_sources
+ok 'the installed library takes no kernels from where it was built' no_kernels_but_the_installed
 ok 'the sources are out of reach' forget_sources
 ok 'kry.pc and the program agree on the version' version
 ok 'the program of README.md compiles through pkg-config' compile

@@ -476,7 +476,7 @@ static void kernels__directory_without_them(void **state)
 {
     (void)state;
     const char *old = getenv("KRY_CL_PATH");
-    char *kept = old ? strdup(old) : NULL;
+    char *kept = old ? strdup(old) : NULL, path[600];
     kry_device *dev;
     kry_vec *v;
     setenv("KRY_CL_PATH", cache, 1);
@@ -485,6 +485,12 @@ static void kernels__directory_without_them(void **state)
     assert_null(v);
     assert_non_null(strstr(kry_last_error(), "kry.clh"));
     assert_int_equal(dev->refs, 1);
+    snprintf(path, sizeof path, "%s/kry.clh", cache);
+    FILE *f = fopen(path, "wb");
+    assert_true(f && fputs("// kry kernels 0.0.1\n", f) >= 0 && !fclose(f));
+    assert_int_equal(kry_vec_create(dev, KRY_F32, 10, 1, &v), KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "not those of version"));
+    for_each_file(remove_file);
     if (kept)
         setenv("KRY_CL_PATH", kept, 1);
     else

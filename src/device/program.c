@@ -56,6 +56,9 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
     *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
     TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
     err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
+    /* Processes that compile the same program at the same time disturb each other in PoCL's own cache. */
+    if (err != CL_SUCCESS && strstr(dev->info.platform, "Portable Computing"))
+        err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     if (err != CL_SUCCESS) {
         /* Ask for the size first: a smaller buffer gets nothing. */
         clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
