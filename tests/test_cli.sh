@@ -303,6 +303,14 @@ tail -1 "$dir/target.svg" | grep -q '^</svg>' || fail 'no picture behind the lin
 set -- "$dir"/.kry-*
 [ -e "$1" ] && fail "left behind: $1"
 
+# A name that a terminal would obey, and that is no UTF-8: neither messages nor pictures have it.
+name=$(printf 'a\033]0;title\007\377b')
+cp "$dir/good.mtx" "$dir/$name.mtx"
+expect 0 'a?]0;title??b.mtx' solve "$dir/$name.mtx" --format csr --rhs "$dir/b.mtx" --plot "$dir/name.svg"
+LC_ALL=C grep -q "$(printf '[\033\007\377]')" "$dir/out" "$dir/name.svg" && fail 'bytes of a name came through'
+iconv -f UTF-8 -t UTF-8 "$dir/name.svg" >"$dir/out" 2>&1 || fail 'a picture that is no UTF-8'
+expect 2 'a?]0;title??c.mtx' solve "$dir/${name%b}c.mtx"
+
 # Ctrl-C ends a solve: the iterate is reported and written. A busy machine may take long to begin with it.
 interrupted()
 {

@@ -153,7 +153,8 @@ void kry_cache_write(const char *path, const kry_piece *pieces, int count)
     int folder = open_folder_of(path, &name);
     if (folder < 0) return;
     snprintf(temporary, sizeof temporary, "%.60s.%ld.%x", name, (long)getpid(), kry_ticket());
-    int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int file =
+        openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     FILE *f = file >= 0 ? fdopen(file, "wb") : NULL;
     bool whole = f != NULL;
     for (int i = 0; i < count && whole; i++)

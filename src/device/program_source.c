@@ -54,7 +54,8 @@ static kry_status read_common(const char *dir, char **common)
 
     if (st < 0 || !strncmp(*common, stamp, sizeof stamp - 1)) return st;
     free(*common), *common = NULL;
-    return kry_fail(KRY_ERR_BUILD, "the kernels in '%s' are not those of version " KRY_VERSION, dir);
+    return kry_fail(KRY_ERR_BUILD, "the kernels in '%s' are not those of version " KRY_VERSION,
+                    dir);
 }
 
 /* Choose the directory of the kernel files, and read its kry.clh: $KRY_CL_PATH, else the installed one, else

@@ -3,6 +3,7 @@
  */
 #include "source.h"
 #include "output.h"
+#include "text.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
 {
     kry_status st = KRY_OK;
     double start = now();
-    s->name = file ? file : spec;
+    text_printable(file ? file : spec, s->name, sizeof s->name);
     if (file) {
         if (f && f->stencil) TRY(no_grid(file));
         TRY(kry_mtx_read(file, &s->mtx));

@@ -7,8 +7,8 @@
 #include "options.h"
 
 typedef struct source {
-    const char *name; /* the file or the spec; borrowed */
-    kry_mtx *mtx;     /* one of the two */
+    char name[512]; /* the file or the spec, printable */
+    kry_mtx *mtx;   /* one of the two */
     kry_problem *problem;
     int64_t rows, cols;
     int64_t given;  /* entries in the file; for a problem all nonzeros */
