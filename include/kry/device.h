@@ -43,7 +43,7 @@ typedef struct kry_device_info {
  * (docs/reproducibility.md says of what, and its price).
  *
  * A device may be used by many threads at once, each with vectors and operators of its own
- * (docs/threads.md).
+ * (docs/threads.md), but not by the children of fork() (there, too).
  *
  * KRY_PROFILE, a list of words, makes the device look like a smaller one, for tests and
  * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512",

@@ -321,6 +321,7 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
     CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);
+    TRY(kry_device_check_process(dev));
     TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
     compile_options(dev, type, options ? options : "", all, sizeof all);
     TRY(build(dev, name, text, all, &program));
