@@ -273,6 +273,16 @@ expect 0 'storage      csr' info "$dir/good.mtx"
 matrix none.mtx "$head" '0 0 0'
 expect 0 '"diagonals": 0' info "$dir/none.mtx" --json
 
+# What a file claims costs nothing: the work goes with its entries.
+half='%%MatrixMarket matrix coordinate real symmetric'
+matrix claims.mtx "$half" '200000000 200000000 3' '1 1 4' '100000000 100000000 2' '100000000 99999999 -1'
+timeout 15 "$kry" info "$dir/claims.mtx" --json >"$dir/out" 2>"$dir/err" || fail 'info of a large claim'
+grep -q '"rows": 200000000, .*"bandwidth": 1, .*"empty_rows": 199999997, .*"zero_diagonal": 199999998, .*"diagonals": 3,' \
+    "$dir/out" || fail 'what info says of a large claim'
+expect 2 'no entries in most' info "$dir/claims.mtx" --device host
+matrix wide.mtx "$head" '3 20000 2' '2 5 1' '3 20000 1'
+expect 0 '"rows": 3, "cols": 20000, .*"bandwidth": 19997, .*"row_histogram": .1, 2.,' info "$dir/wide.mtx" --json
+
 matrix long_b.mtx '%%MatrixMarket matrix array real general' '3 1' 1 2 3
 matrix nan_b.mtx '%%MatrixMarket matrix array real general' '2 1' 1 nan
 matrix b.mtx '%%MatrixMarket matrix array real general' '2 1' 3 3

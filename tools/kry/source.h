@@ -29,6 +29,7 @@ kry_status source_operator(const source *s, kry_device *device, kry_type type, c
 /* A matrix on the host in CSR, all entries given, rows ascending. */
 typedef struct sparse {
     int64_t rows, cols, nnz;
+    int32_t *place;   /* of each row and column in the whole matrix; NULL: where it is */
     int64_t *row_ptr; /* rows+1 */
     int32_t *col;     /* nnz */
     double *val;      /* nnz */
@@ -37,6 +38,13 @@ typedef struct sparse {
 
 /* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);
+/* The same; but where most rows and columns of a file have no entry, A is without them, and so is s->mtx from
+ * then on. The work and the memory go with the entries, whatever sizes the file claims. */
+kry_status sparse_condensed(source *s, sparse *A);
+static inline int64_t sparse_place(const sparse *A, int64_t i)
+{
+    return A->place ? A->place[i] : i;
+}
 unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as file or problem say */
 kry_status sparse_transpose(const sparse *A, sparse *T);
 void sparse_release(sparse *A);
