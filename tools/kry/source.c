@@ -274,7 +274,7 @@ kry_status sparse_condensed(source *s, sparse *A)
     int32_t *place = NULL;
     int64_t places;
 
-    if (m && (!m->array || m->nnz == 0) && m->rows + m->cols > 8 * m->nnz + 4096) {
+    if (!s->problem && (!m->array || m->nnz == 0) && m->rows + m->cols > 8 * m->nnz + 4096) {
         TRY(places_of(m, &place, &places));
         renumber(m->row, m->nnz, place, places);
         renumber(m->col, m->nnz, place, places);
