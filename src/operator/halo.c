@@ -57,7 +57,7 @@ struct kry_halo {
 
 static void drop(cl_event *event)
 {
-    if (*event) clReleaseEvent(*event);
+    if (*event && !kry_opencl_lost) clReleaseEvent(*event);
     *event = NULL;
 }
 
