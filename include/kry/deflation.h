@@ -20,9 +20,8 @@ typedef enum kry_coarse_method {
 /* How the second level, Q, joins the first, M. */
 typedef enum kry_deflation_variant {
     KRY_ADEF2 = 0, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
-    KRY_DEF1, /* P A x = P b, as in the paper of Gupta, Vuik and Lemmens: in single precision it
-                      fails below about 1e-6 */
-    KRY_BNN   /* balancing: two coarse solves, symmetric for any start */
+    KRY_DEF1,      /* P A x = P b, the paper's: in single precision it fails below about 1e-6 */
+    KRY_BNN        /* balancing: two coarse solves, symmetric for any start */
 } kry_deflation_variant;
 
 /* Where products with A Z come from. */
