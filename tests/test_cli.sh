@@ -298,6 +298,16 @@ expect 0 'storage      csr' info "$dir/good.mtx"
 matrix none.mtx "$head" '0 0 0'
 expect 0 '"diagonals": 0' info "$dir/none.mtx" --json
 
+# What a file claims costs nothing: the work goes with its entries.
+half='%%MatrixMarket matrix coordinate real symmetric'
+matrix claims.mtx "$half" '200000000 200000000 3' '1 1 4' '100000000 100000000 2' '100000000 99999999 -1'
+timeout 15 "$kry" info "$dir/claims.mtx" --json >"$dir/out" 2>"$dir/err" || fail 'info of a large claim'
+grep -q '"rows": 200000000, .*"bandwidth": 1, .*"empty_rows": 199999997, .*"zero_diagonal": 199999998, .*"diagonals": 3,' \
+    "$dir/out" || fail 'what info says of a large claim'
+expect 2 'no entries in most' info "$dir/claims.mtx" --device host
+matrix wide.mtx "$head" '3 20000 2' '2 5 1' '3 20000 1'
+expect 0 '"rows": 3, "cols": 20000, .*"bandwidth": 19997, .*"row_histogram": .1, 2.,' info "$dir/wide.mtx" --json
+
 matrix long_b.mtx '%%MatrixMarket matrix array real general' '3 1' 1 2 3
 matrix nan_b.mtx '%%MatrixMarket matrix array real general' '2 1' 1 nan
 matrix b.mtx '%%MatrixMarket matrix array real general' '2 1' 3 3
@@ -327,6 +337,14 @@ tail -1 "$dir/target.svg" | grep -q '^</svg>' || fail 'no picture behind the lin
 [ "$(stat -c %a "$dir/target.svg")" = 640 ] || fail 'the mode of a file has changed'
 set -- "$dir"/.kry-*
 [ -e "$1" ] && fail "left behind: $1"
+
+# A name that a terminal would obey, and that is no UTF-8: neither messages nor pictures have it.
+name=$(printf 'a\033]0;title\007\377b')
+cp "$dir/good.mtx" "$dir/$name.mtx"
+expect 0 'a?]0;title??b.mtx' solve "$dir/$name.mtx" --format csr --rhs "$dir/b.mtx" --plot "$dir/name.svg"
+LC_ALL=C grep -q "$(printf '[\033\007\377]')" "$dir/out" "$dir/name.svg" && fail 'bytes of a name came through'
+iconv -f UTF-8 -t UTF-8 "$dir/name.svg" >"$dir/out" 2>&1 || fail 'a picture that is no UTF-8'
+expect 2 'a?]0;title??c.mtx' solve "$dir/${name%b}c.mtx"
 
 # Ctrl-C ends a solve: the iterate is reported and written. A busy machine may take long to begin with it.
 interrupted()

@@ -619,6 +619,30 @@ static void bad_input__is_named_by_its_row(void **state)
     kry_problem_release(&p);
 }
 
+static void use_in_child(void *user)
+{
+    kry_vec *v = user;
+    kry_device *team = v->dev;
+    REFUSED_IN_CHILD(kry_vec_fill(v, 2));
+    REFUSED_IN_CHILD(kry_device_finish(team));
+    kry_vec_release(&v);
+    while (team->refs > 1) team->refs--;
+    kry_device_release(&team); /* which does not wait for threads that are not there */
+}
+
+static void fork__with_a_team_open(void **state)
+{
+    (void)state;
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    kry_vec *v;
+    OK(kry_vec_create(team, KRY_F32, 100, 1, &v));
+    OK(kry_vec_fill(v, 1));
+    assert_int_equal(exit_of_child(use_in_child, v), 0);
+    OK(kry_vec_fill(v, 2));
+    kry_vec_release(&v);
+    close_team(&team);
+}
+
 static void specs__open_teams(void **state)
 {
     (void)state;
@@ -681,6 +705,7 @@ int main(void)
         BOTH(a_lost_part__is_named),
         cmocka_unit_test(bad_input__has_a_sentence),
         cmocka_unit_test(bad_input__is_named_by_its_row),
+        cmocka_unit_test(fork__with_a_team_open),
         cmocka_unit_test(specs__open_teams),
         cmocka_unit_test(mixed_parts__have_what_all_have),
     };

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Which part of the matrix the entries give. The rest is filled in. */
+/* Which part of the matrix the entries are. kry fills in the rest. */
 typedef enum kry_storage {
     KRY_GENERAL = 0,    /* every entry is given */
     KRY_SYMMETRIC_HALF, /* one triangle (either, or mixed) with the diagonal: A = A' */
@@ -17,7 +17,7 @@ typedef enum kry_storage {
 
 typedef enum kry_duplicates {
     KRY_REFUSE = 0, /* two entries in one place are an error that names the place */
-    KRY_SUM         /* they are added up, as finite elements want */
+    KRY_SUM         /* they are added up, as the contributions of finite elements have to be */
 } kry_duplicates;
 
 /* How the entries lie in memory; docs/formats/README.md tells which is good for what. */

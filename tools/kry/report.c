@@ -144,7 +144,7 @@ static void text_storage(const report *r)
 
 void report_text(const report *r)
 {
-    char n[32], nnz[32], t[5][32];
+    char n[32], nnz[32], t[5][32], rhs[512];
     printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
            r->precision);
@@ -163,7 +163,8 @@ void report_text(const report *r)
         printf("solver     ");
         text_wrapped(text, 89, 11);
     }
-    printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");
+    text_printable(r->rhs, rhs, sizeof rhs);
+    printf("rhs        %s", strcmp(rhs, "problem") ? rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
     if (r->src->singular && !strcmp(r->rhs, "random")) printf(", its mean taken out");
     printf("\n");

@@ -3,8 +3,10 @@
  */
 #include "source.h"
 #include "output.h"
+#include "text.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static kry_status no_grid(const char *name)
 {
@@ -24,7 +26,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
 {
     kry_status st = KRY_OK;
     double start = now();
-    s->name = file ? file : spec;
+    text_printable(file ? file : spec, s->name, sizeof s->name);
     if (file) {
         if (f && f->stencil) TRY(no_grid(file));
         TRY(kry_mtx_read(file, &s->mtx));
@@ -124,6 +126,7 @@ void sparse_release(sparse *A)
         free(A->row_ptr);
         free(A->col);
         free(A->val);
+        free(A->place);
     }
     *A = (sparse){ 0 };
 }
@@ -224,6 +227,66 @@ kry_status sparse_of_source(const source *s, sparse *A)
     TRY(sparse_transpose(&T, A));
 done:
     sparse_release(&T);
+    return st;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
+    return (i > j) - (i < j);
+}
+
+/* All numbers of rows and of columns that occur in a file, ascending. */
+static kry_status places_of(const kry_mtx *mtx, int32_t **place, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    const size_t nnz = (size_t)mtx->nnz;
+
+    *count = 0;
+    TRY(allocate(2 * nnz, sizeof **place, place));
+    if (!nnz) goto done;
+    memcpy(*place, mtx->row, nnz * sizeof **place);
+    memcpy(*place + nnz, mtx->col, nnz * sizeof **place);
+    qsort(*place, 2 * nnz, sizeof **place, ascending);
+    for (size_t e = 0; e < 2 * nnz; e++)
+        if (e == 0 || (*place)[e] > (*place)[*count - 1]) (*place)[(*count)++] = (*place)[e];
+done:
+    return st;
+}
+
+static void renumber(int32_t *index, int64_t count, const int32_t *place, int64_t places)
+{
+    for (int64_t e = 0; e < count; e++) {
+        const int32_t *at = bsearch(&index[e], place, (size_t)places, sizeof *place, ascending);
+        index[e] = (int32_t)(at - place);
+    }
+}
+
+static int64_t count_below(const int32_t *place, int64_t count, int64_t end)
+{
+    while (count > 0 && place[count - 1] >= end) count--;
+    return count;
+}
+
+kry_status sparse_condensed(source *s, sparse *A)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = s->mtx;
+    int32_t *place = NULL;
+    int64_t places;
+
+    if (!s->problem && (!m->array || m->nnz == 0) && m->rows + m->cols > 8 * m->nnz + 4096) {
+        TRY(places_of(m, &place, &places));
+        renumber(m->row, m->nnz, place, places);
+        renumber(m->col, m->nnz, place, places);
+        m->rows = count_below(place, places, m->rows);
+        m->cols = count_below(place, places, m->cols);
+    }
+    TRY(sparse_of_source(s, A));
+    A->place = place;
+    place = NULL;
+done:
+    free(place);
     return st;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "text.h"
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,42 @@ const char *text_bytes(double bytes, char *text, size_t size)
     for (; bytes >= 999.5 && u + 1 < sizeof unit / sizeof *unit; u++) bytes /= 1000;
     int digits = u == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
     snprintf(text, size, "%.*f %s", digits, bytes, unit[u]);
+    return text;
+}
+
+int text_character(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    int length = s[0] < 0x80       ? 1
+                 : s[0] >> 5 == 6  ? 2
+                 : s[0] >> 4 == 14 ? 3
+                 : s[0] >> 3 == 30 ? 4
+                                   : 0;
+    for (int i = 1; i < length; i++)
+        if (s[i] >> 6 != 2) return 0;
+    bool overlong = (length == 2 && s[0] < 0xc2) || (length == 3 && s[0] == 0xe0 && s[1] < 0xa0) ||
+                    (length == 4 && s[0] == 0xf0 && s[1] < 0x90);
+    bool outside = (length == 3 && s[0] == 0xed && s[1] >= 0xa0) ||
+                   (length == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe) ||
+                   (length == 4 && (s[0] > 0xf4 || (s[0] == 0xf4 && s[1] >= 0x90)));
+    return overlong || outside ? 0 : length;
+}
+
+const char *text_printable(const char *from, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int length; *from && used + 4 < size; from += length) {
+        const unsigned char first = (unsigned char)*from;
+        length = text_character(from);
+        const bool control =
+            first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)from[1] < 0xa0);
+        if (!length || control)
+            text[used++] = '?';
+        else
+            memcpy(text + used, from, (size_t)length), used += (size_t)length;
+        if (!length) length = 1;
+    }
+    text[used] = 0;
     return text;
 }
 
