@@ -5,6 +5,7 @@
 memory=/dev/shm
 [ -w $memory ] || memory=${TMPDIR:-/tmp}
 dir=$(mktemp -d "$memory/kry-fuzz.XXXXXX") || exit 99
+umask 022 # kry reads no file of its cache that others can write
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=512

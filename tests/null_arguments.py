@@ -14,7 +14,7 @@ BY_TYPE = {
     'kry_op_info *': '&out.op_info', 'kry_result *': '&out.result', 'kry_word *': 'NULL',
     'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
-    'kry_arg *': 'args', 'kry_part_volume *': 'out.volume', 'kry_batch_share *': 'out.share',
+    'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_part_volume *': 'out.volume', 'kry_batch_share *': 'out.share',
     'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
     'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
     'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'int *': '&out.count',

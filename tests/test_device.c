@@ -142,6 +142,48 @@ static void buffer__larger_than_the_device_is_refused(void **state)
     kry_device_release(&dev);
 }
 
+/* In a child of fork() a device cannot be used any more, but nothing waits for ever; the host is as it was. */
+static void use_in_child(void *user)
+{
+    float numbers[10];
+    kry_vec *v = user, *w = NULL;
+    kry_device *dev = v->dev, *other = NULL;
+    kry_device_info *info = NULL;
+    int count;
+    if (!kry_device_is_host(dev)) {
+        REFUSED_IN_CHILD(kry_vec_fill(v, 2));
+        REFUSED_IN_CHILD(kry_vec_read(v, numbers));
+        REFUSED_IN_CHILD(kry_vec_create(dev, KRY_F32, 10, 1, &w));
+        REFUSED_IN_CHILD(kry_device_finish(dev));
+        REFUSED_IN_CHILD(kry_device_open("cpu", &other));
+        REFUSED_IN_CHILD(kry_device_list(&info, &count));
+    }
+    kry_vec_release(&v);
+    kry_device_release(&dev);
+    if (kry_device_open("host", &other) || kry_vec_create(other, KRY_F32, 10, 1, &w) ||
+        kry_vec_fill(w, 3) || kry_vec_read(w, numbers) || numbers[9] != 3)
+        _exit(1);
+    kry_vec_release(&w);
+    kry_device_release(&other);
+}
+
+static void fork__with_a_device_open(void **state)
+{
+    (void)state;
+    float numbers[10];
+    kry_device *dev;
+    kry_vec *v;
+    OK(kry_device_open(NULL, &dev));
+    OK(kry_vec_create(dev, KRY_F32, 10, 1, &v));
+    OK(kry_vec_fill(v, 1));
+    assert_int_equal(exit_of_child(use_in_child, v), 0);
+    OK(kry_vec_fill(v, 4)); /* the parent goes on */
+    OK(kry_vec_read(v, numbers));
+    assert_true(numbers[9] == 4);
+    kry_vec_release(&v);
+    kry_device_release(&dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +194,7 @@ int main(void)
         cmocka_unit_test(device_list__has_what_opens),
         cmocka_unit_test(device_wrap__callers_context_and_queue),
         cmocka_unit_test(buffer__larger_than_the_device_is_refused),
+        cmocka_unit_test(fork__with_a_device_open),
     };
     return cmocka_run_group_tests_name("device", tests, NULL, NULL);
 }

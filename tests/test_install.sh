@@ -38,7 +38,8 @@ skip()
 copy_sources()
 {
     mkdir "$dir/source" "$dir/elsewhere" &&
-        for part in cl docs include src tests tools meson.build meson_options.txt README.md; do
+        for part in cl docs include src tests tools meson.build meson_options.txt \
+            README.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
             cp -r "$source/$part" "$dir/source/" || return 1
         done &&
         : >"$dir/source/tests/meson.build" # no test is installed, so none is compiled
@@ -53,7 +54,9 @@ build_and_install()
 installed()
 {
     for file in include/kry/kry.h include/kry/opencl.h lib/libkry.so lib/pkgconfig/kry.pc \
-        share/kry/cl/kry.clh share/kry/cl/vec.cl share/kry/cl/csr.cl share/kry/cl/pcg.cl bin/kry; do
+        share/kry/cl/kry.clh share/kry/cl/vec.cl share/kry/cl/csr.cl share/kry/cl/pcg.cl bin/kry \
+        lib/cmake/kry/kry-config.cmake lib/cmake/kry/kry-config-version.cmake share/man/man1/kry.1 \
+        share/bash-completion/completions/kry share/doc/kry/README.md share/doc/kry/docs/README.md; do
         [ -s "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
     done
 }
@@ -94,6 +97,18 @@ program_sources()
     mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/tools/papers" program/
 }
 
+# Whoever finds the folder of the sources or of the build free could put kernels of his own there.
+no_kernels_but_the_installed()
+{
+    unset KRY_CL_PATH
+    mv "$prefix/share/kry/cl" "$dir/cl" || return 1
+    "$prefix/bin/kry" solve --problem poisson2d:4 --maxit 1
+    installed=$?
+    LD_LIBRARY_PATH='' "$dir/build/tools/kry/kry" solve --problem poisson2d:4 --maxit 1
+    built=$?
+    mv "$dir/cl" "$prefix/share/kry/cl" && [ $installed = 3 ] && [ $built = 1 ]
+}
+
 forget_sources()
 {
     rm -rf "$dir/source" "$dir/build"
@@ -110,6 +125,46 @@ compile()
 {
     # shellcheck disable=SC2046 # flags are words
     cc -std=c11 -Wall -Wextra -Werror ten.c -o ten $(pkg-config --cflags --libs kry) -lm
+}
+
+# The same program through CMake: the package is found, also after its folder was moved, and by a version that
+# it is good for alone.
+cmake_package()
+{
+    mkdir cmake && cp ten.c cmake/ && cat >cmake/CMakeLists.txt <<'END' || return 1
+cmake_minimum_required(VERSION 3.10)
+project(ten C)
+find_package(kry ${WANTED} CONFIG REQUIRED)
+add_executable(ten ten.c)
+target_link_libraries(ten PRIVATE kry::kry m)
+END
+    major=$(pkg-config --modversion kry | cut -d. -f1,2)
+    mv "$prefix" "$dir/moved"
+    export CMAKE_GENERATOR=Ninja
+    cmake -S cmake -B cmake/build -DCMAKE_PREFIX_PATH="$dir/moved" -DWANTED="$major" &&
+        cmake --build cmake/build && LD_LIBRARY_PATH=$dir/moved/lib ldd cmake/build/ten | grep moved/lib/libkry
+    status=$?
+    for wrong in 99.0 "$major.99"; do
+        cmake -S cmake -B cmake/other -DCMAKE_PREFIX_PATH="$dir/moved" -DWANTED="$wrong" && status=1
+    done
+    mv "$dir/moved" "$prefix" && [ $status = 0 ]
+}
+
+# The manual has all options of the program, and bash completes them.
+manual_and_completion()
+{
+    "$prefix/bin/kry" help solve | sed -n 's/^  \(--[a-z-]*\).*/\1/p' >options
+    [ "$(wc -l <options)" -gt 20 ] || return 1
+    sed 's/\\-/-/g' "$prefix/share/man/man1/kry.1" >kry.1
+    while read -r option; do grep -q -e "$option" kry.1 || return 1; done <options
+    grep 'KRY_CACHE_DIR' kry.1 && bash -e "$prefix/share/bash-completion/completions/kry" || return 1
+    if command -v man >/dev/null; then
+        man --warnings -l "$prefix/share/man/man1/kry.1" 2>&1 >/dev/null | grep . && return 1
+    fi
+    PATH=$prefix/bin:$PATH bash -c '. "$1"; COMP_WORDS=(kry solve --method "") COMP_CWORD=3; _kry
+        echo "${COMPREPLY[*]}"; COMP_WORDS=(kry solve --prec) COMP_CWORD=2; _kry; echo "${COMPREPLY[*]}"' \
+        - "$prefix/share/bash-completion/completions/kry" >words
+    grep 'cg pcg' words && grep -e '--precond --precision' words
 }
 
 run()
@@ -162,10 +217,21 @@ ok 'the library has a soname, and a file of that name' soname
 ok 'the library exports nothing but kry_...' only_public_symbols
 ok 'README.md has a program' readme_program
 ok 'the program kry has sources' program_sources
+ok 'the installed library takes no kernels from where it was built' no_kernels_but_the_installed
 ok 'the sources are out of reach' forget_sources
 ok 'kry.pc and the program agree on the version' version
 ok 'the program of README.md compiles through pkg-config' compile
 ok 'it runs and converges' run
+if command -v cmake >/dev/null; then
+    ok 'find_package(kry) finds the package for a fitting version' cmake_package
+else
+    skip 'find_package(kry) finds the package for a fitting version' 'cmake is not installed'
+fi
+if command -v bash >/dev/null; then
+    ok 'the manual page and the completion for bash know the options' manual_and_completion
+else
+    skip 'the manual page and the completion for bash know the options' 'bash is not installed'
+fi
 ok 'the installed program kry solves' program
 ok 'the program kry compiles with the installed headers and library alone, and solves' \
     program_from_sources

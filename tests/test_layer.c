@@ -325,6 +325,33 @@ static void faults__one_call_and_all_after_it(void **state)
     close_opened(&o);
 }
 
+/* PoCL's own cache is not safe where processes compile the same program at the same time. */
+static void build__is_tried_twice_on_pocl(void **state)
+{
+    (void)state;
+    static const char source[] = "kernel void put(global int *x) { x[0] = 1; }\n";
+    kry_device *dev;
+    cl_kernel kernel = NULL;
+    const char *cache = getenv("KRY_CACHE_DIR");
+    char *kept = cache ? strdup(cache) : NULL;
+
+    assert_int_equal(setenv("KRY_CACHE_DIR", "", 1), 0);
+    OK(kry_device_open("cpu", &dev));
+    if (!strcmp(dev->info.platform, "Portable Computing Language")) {
+        layer()->arm("clBuildProgram", 1, CL_BUILD_PROGRAM_FAILURE, false);
+        OK(kry_device_kernel(dev, KRY_F32, "put", source, NULL, "put", &kernel));
+        assert_int_equal(layer()->calls(), 2);
+        clReleaseKernel(kernel);
+        layer()->arm("clBuildProgram", 1, CL_BUILD_PROGRAM_FAILURE, true);
+        assert_int_equal(kry_device_kernel(dev, KRY_F32, "put", source, NULL, "put", &kernel),
+                         KRY_ERR_BUILD);
+        layer()->arm(NULL, 0, CL_SUCCESS, false);
+    }
+    kry_device_release(&dev);
+    if (kept) setenv("KRY_CACHE_DIR", kept, 1);
+    free(kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +367,7 @@ int main(void)
         cmocka_unit_test(solve__on_some),
         cmocka_unit_test(team__of_sub_devices_needs_1_2),
         cmocka_unit_test(faults__one_call_and_all_after_it),
+        cmocka_unit_test(build__is_tried_twice_on_pocl),
     };
     NEED_LAYER;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,8 +188,8 @@ static outcome solve(problem *p, const way *w)
     char *scheme = strchr(precision, ':');
     if (scheme) *scheme++ = 0;
     snprintf(words, sizeof words,
-             "method=%s precond=%s deflation=%s precision=%s%s%s rtol=%s maxit=%lld", w->method,
-             w->precond, w->deflation, mixed ? "mixed" : kry_type_name(type),
+             "method=%s precond=%s deflation=%s precision=%s%s%s rtol=%s maxit=%lld check=none",
+             w->method, w->precond, w->deflation, mixed ? "mixed" : kry_type_name(type),
              scheme ? " scheme=" : "", scheme ? scheme : "", type == KRY_F32 ? "1e-5" : "1e-8",
              most_iterations(p));
     st = kry_mtx_matrix(device(), type, p->mtx, &params, &A);

@@ -257,7 +257,7 @@ static void pcg_solve__indefinite_matrix(void **state)
 {
     (void)state;
     host_system s = laplace(60, -3, -3);
-    run r = solve(&s, real, "", NULL);
+    run r = solve(&s, real, "check=none", NULL);
     assert_int_equal(r.status, KRY_BREAKDOWN);
     assert_int_equal(r.res.reason, KRY_INDEFINITE_MATRIX);
     assert_non_null(strstr(r.res.why, "p'Ap = -"));
@@ -269,10 +269,88 @@ static void pcg_solve__one_negative_eigenvalue_met_on_the_way(void **state)
     (void)state;
     host_system s = laplace(60, 2, 2);
     s.val[s.row_ptr[30] + 1] = -0.5;
-    run r = solve(&s, real, "", NULL);
+    run r = solve(&s, real, "check=none", NULL);
     assert_int_equal(r.status, KRY_BREAKDOWN);
     assert_int_equal(r.res.reason, KRY_INDEFINITE_MATRIX);
     assert_true(r.res.iterations > 0);
+}
+
+/* What breaks down hands back the best x that was seen, here the guess. */
+static void pcg_solve__breakdown_hands_back_the_best(void **state)
+{
+    (void)state;
+    host_system s = laplace(60, 1.2, 1.2);
+    double guess[60];
+    for (int i = 0; i < 60; i++) guess[i] = 1e-3 * i;
+    run r = solve(&s, real, "method=cg check=none", guess), stopped;
+    assert_int_equal(r.res.reason, KRY_INDEFINITE_MATRIX);
+    double first = true_residual(&s, guess);
+    assert_true(r.res.iterations > 0);
+    assert_true(r.res.true_residual <= first * (1 + 1e-5));
+    assert_non_null(strstr(r.res.why, "best that was seen"));
+    for (int i = 0; i < 60; i++) assert_true(fabs(r.x[i] - guess[i]) <= 1e-6);
+    /* at a limit x is the last one, whatever its residual */
+    stopped = solve(&s, real, "method=cg check=none maxit=1", guess);
+    assert_int_equal(stopped.res.reason, KRY_ITERATION_LIMIT);
+    assert_true(stopped.x[7] != r.x[7]);
+}
+
+/* Where a residual that is computed proves nothing about so small a target. */
+static void pcg_solve__atol_below_rounding(void **state)
+{
+    (void)state;
+    host_system s = laplace(60, 5, 5);
+    for (int i = 0; i < 60; i++) s.b[i] = i ? 0 : 1;
+    s.b[59] = 1e-7;
+    run r = solve(&s, real, real == KRY_F32 ? "atol=5e-8" : "atol=1e-16", NULL);
+    assert_int_equal(r.status, KRY_STAGNATED);
+    assert_non_null(strstr(r.res.why, "atol"));
+}
+
+/* One entry of `s` is changed: a solver is refused, in these words, but not with check=none. */
+static void refused_for(const host_system *s, const char *options, const char *why)
+{
+    kry_op *A, *S;
+    char without[80];
+
+    OK(matrix_of(s, real, &A));
+    assert_int_equal(kry_solver_create(A, options, NULL, NULL, &S), KRY_ERR_UNSUPPORTED);
+    assert_null(S);
+    assert_non_null(strstr(kry_last_error(), why));
+    snprintf(without, sizeof without, "%s check=none", options);
+    OK(kry_solver_create(A, without, NULL, NULL, &S));
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
+static void pcg_create__looks_at_the_matrix(void **state)
+{
+    (void)state;
+    host_system s = laplace(60, 2, 2), asymmetric = laplace(60, 2, 2), diagonal = laplace(60, 2, 2),
+                negative = laplace(60, -2, -2);
+    kry_op *A, *S;
+
+    asymmetric.val[s.row_ptr[30]] = -0.5;
+    diagonal.val[s.row_ptr[30] + 1] = 0;
+    refused_for(&asymmetric, "method=cg", "entry (29, 30) is -1, (30, 29) is -0.5");
+    refused_for(&asymmetric, "method=cr", "method=jacobi");
+    refused_for(&diagonal, "method=cg", "diagonal entry of row 30 is 0");
+    refused_for(&diagonal, "method=cg", "method=cr");
+    refused_for(&negative, "method=cg", "-A x = -b");
+    OK(matrix_of(&diagonal, real, &A));
+    OK(kry_solver_create(A, "method=cr", NULL, NULL, &S));
+    kry_op_release(&S);
+    kry_op_release(&A);
+    /* New values are looked at only by check=full. */
+    OK(matrix_of(&s, real, &A));
+    float single[200];
+    for (int k = 0; k < s.row_ptr[60]; k++) single[k] = (float)diagonal.val[k];
+    OK(kry_op_update(A, real == KRY_F32 ? (void *)single : diagonal.val));
+    OK(kry_solver_create(A, "", NULL, NULL, &S));
+    kry_op_release(&S);
+    assert_int_equal(kry_solver_create(A, "check=full", NULL, NULL, &S), KRY_ERR_UNSUPPORTED);
+    assert_non_null(strstr(kry_last_error(), "row 30"));
+    kry_op_release(&A);
 }
 
 static void pcg_solve__singular_but_consistent(void **state)
@@ -383,6 +461,157 @@ static void pcg_solve__overflow_on_the_way(void **state)
     run r = solve(&s, real, "", NULL);
     assert_int_equal(r.status, KRY_BREAKDOWN);
     assert_int_equal(r.res.reason, KRY_NOT_FINITE);
+}
+
+/* ---- when a solve ends: kry_stop ----------------------------------------------------------- */
+
+/* A solve of `limit` iterations is the one that the limit ends, but it succeeds; and past the last digit. */
+static void solver__exactly_n_iterations(void **state)
+{
+    (void)state;
+    host_system s = laplace(50, 2, 2);
+    const char *const more[] = { "", "precond=chebyshev:2", "method=cr",
+                                 "method=jacobi check-every=4" };
+    for (size_t i = 0; i < COUNT(more); i++) {
+        char text[80];
+        snprintf(text, sizeof text, "maxit=7 stop=never %s", more[i]);
+        run r = solve(&s, real, text, NULL);
+        assert_int_equal(r.status, KRY_OK);
+        assert_int_equal(r.res.reason, KRY_ITERATIONS_DONE);
+        assert_int_equal(r.res.iterations, 7);
+        assert_true(r.res.target == 0);
+        snprintf(text, sizeof text, "maxit=7 %s", more[i]);
+        run limited = solve(&s, real, text, NULL);
+        assert_int_equal(limited.status, KRY_NOT_CONVERGED);
+        assert_memory_equal(r.x, limited.x, 50 * sizeof *r.x);
+    }
+    run r = solve(&s, real, "maxit=500 stop=never", NULL);
+    assert_int_equal(r.res.reason, KRY_ITERATIONS_DONE);
+    assert_true(true_residual(&s, r.x) <= (real == KRY_F64 ? 1e-12 : 1e-3) * r.res.norm_b);
+}
+
+static void solver__backward_error(void **state)
+{
+    (void)state;
+    host_system s = laplace(290, 2, 2);
+    double rtol = real == KRY_F64 ? 1e-15 : 2e-7, norm = 0;
+    char text[80];
+    for (int i = 0; i < 290; i++) s.b[i] = cos(0.01 * i);
+    snprintf(text, sizeof text, "rtol=%g", rtol);
+    assert_int_equal(solve(&s, real, text, NULL).status, KRY_STAGNATED);
+    snprintf(text, sizeof text, "rtol=%g stop=backward", rtol);
+    run r = solve(&s, real, text, NULL);
+    assert_int_equal(r.status, KRY_OK);
+    for (int i = 0; i < 290; i++) norm += r.x[i] * r.x[i];
+    double A = (r.res.target / rtol - r.res.norm_b) / sqrt(norm); /* as it was estimated; it is 4 */
+    assert_true(A > 2.5 && A <= 4.0001);
+    assert_true(true_residual(&s, r.x) <= 1.0001 * r.res.target);
+}
+
+/* One solver, other tolerances for each solve; what is refused changes nothing. */
+static void solver_set_stop__of_a_live_solver(void **state)
+{
+    (void)state;
+    host_system s = laplace(200, 2, 2);
+    kry_op *A, *S;
+    kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+    kry_result res;
+    static const double rtol[] = { 1e-1, 1e-4, 1e-2 };
+
+    OK(matrix_of(&s, real, &A));
+    OK(kry_solver_create(A, "method=pcg maxit=300", NULL, NULL, &S));
+    for (size_t i = 0; i < COUNT(rtol); i++) {
+        char text[80];
+        OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = rtol[i], .max_iter = 3000 }));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, &res));
+        assert_true(fabs(res.target - rtol[i] * res.norm_b) <= 1e-6 * res.target);
+        snprintf(text, sizeof text, "method=pcg rtol=%g maxit=3000", rtol[i]);
+        assert_int_equal(res.iterations, solve(&s, real, text, NULL).res.iterations);
+    }
+    OK(kry_solver_set_stop(S, &(kry_stop){ .max_iter = 5, .test = KRY_STOP_NEVER }));
+    assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .rtol = -1 }), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .check_every = 3 }), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .test = 9 }), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_solver_set_stop(A, &(kry_stop){ .rtol = 1e-2 }), KRY_ERR_TYPE);
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &res));
+    assert_int_equal(res.iterations, 5);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+}
+
+/* New values of A without kry_op_update of the solver: M is that of before, and x solves the new system. */
+static void solver__lagged_preconditioner(void **state)
+{
+    (void)state;
+    if (kry_device_is_host(dev)) SKIP("no factors on the host");
+    host_system s = laplace(200, 2, 2), next = laplace(200, 2.5, 2.5);
+    kry_op *A, *S;
+    kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+    kry_result lagged, fresh;
+    float single[900];
+    double out[300];
+
+    for (int k = 0; k < 900; k++) single[k] = (float)next.val[k];
+    OK(matrix_of(&s, real, &A));
+    OK(kry_solver_create(A, "precond=block-ic:200 method=pcg", NULL, NULL, &S));
+    OK(kry_solve(S, b, x, NULL));
+    OK(kry_op_update(A, real == KRY_F32 ? (const void *)single : next.val));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &lagged));
+    read_back(x, out);
+    assert_true(true_residual(&next, out) <= 1.1 * lagged.target);
+    OK(kry_op_update(S, NULL));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, &fresh));
+    assert_true(fresh.iterations < lagged.iterations);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+}
+
+/* What a solver is made of, and how long that took with M and the deflation. */
+static void solver_describe__names_all(void **state)
+{
+    (void)state;
+    if (kry_device_is_host(dev)) SKIP("no factors on the host");
+    host_system s = laplace(200, 2, 2);
+    kry_op *A, *S, *D, *M;
+    kry_op_info info;
+    kry_vec *b = vector_of(s.b, s.n, real), *x = vector_of(s.b, s.n, real);
+    kry_result res;
+    static const char *const named[] = { "block-ic (block=50", "deflation a-def2, 4 vectors",
+                                         "rtol=0.001", "maxit=77", "precision" };
+
+    OK(matrix_of(&s, real, &A));
+    double start = kry_now();
+    OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 4), &D));
+    OK(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = 50), &M));
+    double parts = kry_now() - start;
+    OK(kry_pcg_create(
+        A, KRY_PCG(.precond = M, .deflation = D, .stop = { .rtol = 1e-3, .max_iter = 77 }), &S));
+    double all = kry_now() - start;
+    kry_op_describe(S, &info);
+    assert_string_equal(info.kind, "pcg");
+    for (size_t i = 0; i < COUNT(named); i++)
+        if (!strstr(info.variant, named[i])) fail_msg("'%s' is not in: %s", named[i], info.variant);
+    OK(kry_solve(S, b, x, &res));
+    assert_true(res.setup_seconds >= 0.9 * parts && res.setup_seconds <= all);
+    kry_op_release(&S);
+    OK(kry_solver_create(A, "precond=block-jacobi:2 stop=never maxit=3", NULL, NULL, &S));
+    kry_op_describe(S, &info);
+    assert_non_null(strstr(info.variant, "exactly 3 iterations"));
+    assert_non_null(strstr(info.variant, "deflation none"));
+    kry_op_release(&S);
+    kry_op_release(&M);
+    kry_op_release(&D);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
 }
 
 static void pcg_solve__nan_in_b_is_named(void **state)
@@ -798,6 +1027,41 @@ static void solver__is_an_operator(void **state)
     kry_vec_release(&y);
 }
 
+/* Convection, whose p'A p is positive for all p: nothing breaks down, and the residual grows. */
+static void pcg_solve__diverges(void **state)
+{
+    (void)state;
+    enum { ROWS = 400 };
+    int64_t row_ptr[ROWS + 1] = { 0 }, e = 0;
+    int32_t col[3 * ROWS];
+    double val[3 * ROWS];
+    kry_op *A, *S;
+    kry_vec *b, *x;
+    kry_result res;
+
+    if (!kry_device_get_info(dev)->fp64) skip();
+
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = i ? i - 1 : 0; j <= i + 1 && j < ROWS; j++, e++)
+            col[e] = j, val[e] = i == j ? 2 : j > i ? 1e8 : -1e8;
+        row_ptr[i + 1] = e;
+    }
+    OK(kry_csr_create(dev, KRY_F64, ROWS, ROWS, row_ptr, col, val,
+                      KRY_MATRIX(.traits = KRY_POSITIVE), &A));
+    OK(kry_solver_create(A, "method=pcg maxit=4000 check=none", NULL, NULL, &S));
+    OK(kry_vec_create(dev, KRY_F64, ROWS, 1, &b));
+    OK(kry_vec_create(dev, KRY_F64, ROWS, 1, &x));
+    OK(kry_vec_fill(b, 1));
+    assert_int_equal(kry_solve(S, b, x, &res), KRY_BREAKDOWN);
+    assert_int_equal(res.reason, KRY_DIVERGED);
+    assert_true(res.iterations < 4000);
+    assert_true(res.true_residual <= res.norm_b); /* x is the guess again */
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -810,11 +1074,19 @@ int main(void)
         cmocka_unit_test(pcg_solve__limit_at_the_end_of_a_batch),
         cmocka_unit_test(pcg_solve__indefinite_matrix),
         cmocka_unit_test(pcg_solve__one_negative_eigenvalue_met_on_the_way),
+        cmocka_unit_test(pcg_solve__breakdown_hands_back_the_best),
+        cmocka_unit_test(pcg_solve__atol_below_rounding),
+        cmocka_unit_test(pcg_create__looks_at_the_matrix),
         cmocka_unit_test(pcg_solve__singular_but_consistent),
         cmocka_unit_test(pcg_solve__singular_and_inconsistent_is_never_converged),
         cmocka_unit_test(pcg_solve__target_is_shared_with_what_is_out_of_reach),
         cmocka_unit_test(pcg_solve__false_convergence_is_called_stagnated),
         cmocka_unit_test(pcg_solve__overflow_on_the_way),
+        cmocka_unit_test(solver__exactly_n_iterations),
+        cmocka_unit_test(solver__backward_error),
+        cmocka_unit_test(solver_set_stop__of_a_live_solver),
+        cmocka_unit_test(solver__lagged_preconditioner),
+        cmocka_unit_test(solver_describe__names_all),
         cmocka_unit_test(pcg_solve__nan_in_b_is_named),
         cmocka_unit_test(pcg_solve__nan_in_the_guess_is_refused),
         cmocka_unit_test(pcg_solve__rhs_out_of_range_is_refused),
@@ -830,6 +1102,7 @@ int main(void)
         cmocka_unit_test(pcg_create__varying_preconditioner_is_refused),
         cmocka_unit_test(pcg_solve__flexible_takes_a_varying_preconditioner),
         cmocka_unit_test(pcg_create__bad_tolerances),
+        cmocka_unit_test(pcg_solve__diverges),
         cmocka_unit_test(pcg_create__not_square),
         cmocka_unit_test(kry_solve__wrong_sizes_and_kinds),
         cmocka_unit_test(solver__is_an_operator),

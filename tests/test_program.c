@@ -1,6 +1,7 @@
 /* test_program.c - kernels found, compiled, cached in memory and on disk, never trusted blindly. */
 #include "unit.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,7 +16,27 @@ static int make_cache(void **state)
     const char *base = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     snprintf(cache, sizeof cache, "%s/kry-test-XXXXXX", base);
     if (!mkdtemp(cache)) return -1;
+    umask(022); /* files that others could write are not read */
     return setenv("KRY_CACHE_DIR", cache, 1);
+}
+
+static const char *program_name(const char *key)
+{
+    static char name[32];
+    uint64_t h = kry_hash(KRY_HASH_START, key, strlen(key));
+    snprintf(name, sizeof name, "%016llx.bin", (unsigned long long)h);
+    return name;
+}
+
+static void store(const char *key) { kry_disk_store(key, (const unsigned char *)"123", 3); }
+
+static bool in_cache(const char *key)
+{
+    unsigned char *binary = NULL;
+    size_t size;
+    bool found = kry_disk_load(key, &binary, &size);
+    free(binary);
+    return found;
 }
 
 /* Does something to every file of the cache; returns how many there were. */
@@ -259,6 +280,95 @@ static void disk__file_of_another_user(void **state)
     free(binary);
 }
 
+/* A folder or a file that others can write may hold anything, and a link may lead anywhere. */
+static void disk__what_others_can_write(void **state)
+{
+    (void)state;
+    static const mode_t open_to[] = { 0702, 0720 };
+    char name[600], path[600];
+    struct stat info;
+    kry_device *host = NULL;
+    OK(kry_device_open("host", &host));
+    for_each_file(remove_file);
+    store("a key");
+    snprintf(name, sizeof name, "%s/%s", cache, program_name("a key"));
+    assert_int_equal(stat(name, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(chmod(name, 0620), 0);
+    assert_false(in_cache("a key"));
+    assert_int_equal(chmod(name, 0644), 0);
+    assert_true(in_cache("a key"));
+    for (size_t i = 0; i < COUNT(open_to); i++) {
+        assert_int_equal(chmod(cache, open_to[i]), 0);
+        assert_false(in_cache("a key"));
+        store("another key");
+        assert_string_equal(kry_tuning_path(host, path, sizeof path), "");
+        assert_int_equal(chmod(cache, 0700), 0);
+        assert_int_equal(for_each_file(NULL), 1);
+    }
+    snprintf(path, sizeof path, "%s/elsewhere", cache);
+    assert_int_equal(rename(name, path) || symlink(path, name), 0);
+    assert_false(in_cache("a key"));
+    for_each_file(remove_file);
+    kry_device_release(&host);
+}
+
+/* The file's last use was `age` seconds ago. */
+static void set_age(const char *name, time_t age)
+{
+    char path[600];
+    const struct timespec then = { .tv_sec = time(NULL) - age };
+    snprintf(path, sizeof path, "%s/%s", cache, name);
+    assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ then, then }, 0), 0);
+}
+
+static void put_sized(const char *name, off_t size, time_t age)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", cache, name);
+    FILE *f = fopen(path, "wb");
+    assert_true(f && !ftruncate(fileno(f), size) && !fclose(f)); /* a hole: no room on the disk */
+    set_age(name, age);
+}
+
+static bool is_there(const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", cache, name);
+    return access(path, F_OK) == 0;
+}
+
+/* What a killed process has left behind goes, and above 256 MB the programs that were not used for longest;
+ * files with other names are not kry's. */
+static void disk__is_swept(void **state)
+{
+    (void)state;
+    enum { HOUR = 3600, LARGE = 100 << 20 };
+    for_each_file(remove_file);
+    store("unused"), store("used");
+    set_age(program_name("unused"), 50 * HOUR);
+    set_age(program_name("used"), 50 * HOUR);
+    assert_true(in_cache("used")); /* from now on it counts as new */
+    put_sized("0123456789abcdef.bin.12.a", 10, 2 * HOUR);
+    put_sized("tuning-0123456789abcdef.txt.12.a", 10, 2 * HOUR);
+    put_sized("0123456789abcdef.bin.13.a", 10, 60);
+    put_sized("0123456789abcdef.bin.backup", LARGE, 90 * HOUR);
+    put_sized("letter.bin", LARGE, 90 * HOUR);
+    put_sized("tuning-0123456789abcdef.txt", 10, 90 * HOUR);
+    put_sized("0000000000000001.bin", LARGE, 30 * HOUR);
+    put_sized("0000000000000002.bin", LARGE, 20 * HOUR);
+    put_sized("0000000000000003.bin", LARGE, 10 * HOUR);
+    store("new");
+    assert_true(in_cache("new") && in_cache("used"));
+    assert_false(is_there("0123456789abcdef.bin.12.a"));
+    assert_false(is_there("tuning-0123456789abcdef.txt.12.a"));
+    assert_false(in_cache("unused") || is_there("0000000000000001.bin"));
+    assert_true(is_there("0000000000000002.bin") && is_there("0000000000000003.bin"));
+    assert_true(is_there("0123456789abcdef.bin.13.a") && is_there("tuning-0123456789abcdef.txt"));
+    assert_true(is_there("0123456789abcdef.bin.backup") && is_there("letter.bin"));
+    for_each_file(remove_file);
+}
+
 /* What is in a folder that may only be read is used, and nothing is added. Root may write
  * everywhere, so it is somebody else meanwhile. */
 static void disk__read_only_folder(void **state)
@@ -366,7 +476,7 @@ static void kernels__directory_without_them(void **state)
 {
     (void)state;
     const char *old = getenv("KRY_CL_PATH");
-    char *kept = old ? strdup(old) : NULL;
+    char *kept = old ? strdup(old) : NULL, path[600];
     kry_device *dev;
     kry_vec *v;
     setenv("KRY_CL_PATH", cache, 1);
@@ -375,6 +485,12 @@ static void kernels__directory_without_them(void **state)
     assert_null(v);
     assert_non_null(strstr(kry_last_error(), "kry.clh"));
     assert_int_equal(dev->refs, 1);
+    snprintf(path, sizeof path, "%s/kry.clh", cache);
+    FILE *f = fopen(path, "wb");
+    assert_true(f && fputs("// kry kernels 0.0.1\n", f) >= 0 && !fclose(f));
+    assert_int_equal(kry_vec_create(dev, KRY_F32, 10, 1, &v), KRY_ERR_BUILD);
+    assert_non_null(strstr(kry_last_error(), "not those of version"));
+    for_each_file(remove_file);
     if (kept)
         setenv("KRY_CL_PATH", kept, 1);
     else
@@ -475,6 +591,8 @@ int main(void)
         cmocka_unit_test(disk__other_owner_key_is_not_loaded),
         cmocka_unit_test(disk__unwritable_place_only_costs_time),
         cmocka_unit_test(disk__file_of_another_user),
+        cmocka_unit_test(disk__what_others_can_write),
+        cmocka_unit_test(disk__is_swept),
         cmocka_unit_test(disk__read_only_folder),
         cmocka_unit_test(disk__full),
         cmocka_unit_test(disk__two_programs_at_once),

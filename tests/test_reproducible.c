@@ -321,7 +321,7 @@ static void what_cannot_be_reproduced__is_refused(void **state)
                                          "precond=ssor-ai" };
     for (size_t i = 0; i < COUNT(local); i++)
         REFUSES(kry_solver_create(A, local[i], NULL, NULL, &S), KRY_ERR_UNSUPPORTED,
-                "'extended' is neither a stored matrix nor a grid operator");
+                "'reproducible matrix' is neither a stored matrix nor a grid operator");
     kry_op_release(&A);
     close_team(&team);
     free(val);

@@ -48,6 +48,20 @@ static void fail__too_long_is_cut(void **state)
     assert_memory_equal(kry_last_error(), text, length);
 }
 
+/* What a terminal would obey is not in a message, and what is no UTF-8 neither. */
+static void fail__nothing_but_text(void **state)
+{
+    (void)state;
+    (void)kry_fail(KRY_ERR_FILE, "%s", "a\033[2Jb\007\177\r\n\tc");
+    assert_string_equal(kry_last_error(), "a?[2Jb???\n\tc");
+    (void)kry_fail(KRY_ERR_FILE, "%s", "\u00e9\u20ac\U0001f600\u00a0"); /* 2, 3, 4 bytes */
+    assert_string_equal(kry_last_error(), "\u00e9\u20ac\U0001f600\u00a0");
+    (void)kry_fail(KRY_ERR_FILE, "%s", "\302\2331\2332\377\303");
+    assert_string_equal(kry_last_error(), "??1?2??");
+    (void)kry_fail(KRY_ERR_FILE, "%s", "\xc0\xaf\xe0\x80\xaf\xed\xa0\x80\xf4\x90\x80\x80");
+    assert_string_equal(kry_last_error(), "????????????");
+}
+
 static void *other_thread(void *clean)
 {
     *(bool *)clean = kry_last_error()[0] == 0;
@@ -99,6 +113,7 @@ int main(void)
         cmocka_unit_test(fail__records_and_hands_back),
         cmocka_unit_test(fail__old_message_as_argument),
         cmocka_unit_test(fail__too_long_is_cut),
+        cmocka_unit_test(fail__nothing_but_text),
         cmocka_unit_test(last_error__belongs_to_the_thread),
         cmocka_unit_test(cl_check__sorts_memory_from_the_rest),
         cmocka_unit_test(now__goes_forward),

@@ -650,6 +650,55 @@ static void queue__released_by_its_own_task(void **state)
     gate_destroy(&g);
 }
 
+/* In a child of fork() there is no thread that works off a queue of the parent; new queues have their own. */
+typedef struct in_child {
+    kry_queue *q;
+    kry_task *running, *waiting;
+    atomic_int count;
+} in_child;
+
+static void use_in_child(void *user)
+{
+    in_child *c = user;
+    kry_task *t = NULL;
+    bool ended;
+    REFUSED_IN_CHILD(kry_task_wait(c->running));
+    REFUSED_IN_CHILD(kry_task_wait_for(c->waiting, 10, &ended));
+    REFUSED_IN_CHILD(kry_queue_finish(c->q));
+    REFUSED_IN_CHILD(
+        kry_task_submit(c->q, KRY_JOB(.run = add_one, .user = &c->count), NULL, 0, &t));
+    kry_queue_release(&c->q);
+    if (kry_task_wait(c->waiting) != KRY_ERR_CANCELLED) _exit(1);
+    kry_task_release(&c->running), kry_task_release(&c->waiting);
+#ifndef __SANITIZE_THREAD__ /* which allows no threads here */
+    if (kry_queue_create(NULL, NULL, &c->q) ||
+        kry_task_submit(c->q, KRY_JOB(.run = add_one, .user = &c->count), NULL, 0, &t) ||
+        kry_task_wait(t) || c->count != 1)
+        _exit(2);
+    kry_task_release(&t);
+    kry_queue_release(&c->q);
+#endif
+}
+
+static void fork__while_a_queue_works(void **state)
+{
+    (void)state;
+    in_child c = { .q = queue_of(NULL) };
+    gate g;
+
+    gate_init(&g);
+    c.running = gate_job(c.q, &g, NULL, 0);
+    OK(kry_task_submit(c.q, KRY_JOB(.run = add_one, .user = &c.count), NULL, 0, &c.waiting));
+    assert_true(gate_wait(&g, 1));
+    assert_int_equal(exit_of_child(use_in_child, &c), 0);
+    gate_open(&g);
+    OK(wait_for(c.waiting)); /* the parent goes on */
+    assert_int_equal(c.count, 1);
+    kry_task_release(&c.running), kry_task_release(&c.waiting);
+    kry_queue_release(&c.q);
+    gate_destroy(&g);
+}
+
 /* ---- beside direct calls ---- */
 
 static void device__is_the_queues_while_that_has_work(void **state)
@@ -808,6 +857,7 @@ int main(void)
         cmocka_unit_test(write__says_when_the_numbers_are_free),
         cmocka_unit_test(task__from_within_a_task),
         cmocka_unit_test(queue__released_by_its_own_task),
+        cmocka_unit_test(fork__while_a_queue_works),
         cmocka_unit_test(device__is_the_queues_while_that_has_work),
         cmocka_unit_test(team__solves_in_the_background),
         cmocka_unit_test(task__from_many_threads),

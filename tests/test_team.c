@@ -384,6 +384,38 @@ static void solves__as_on_one_device(void **state)
     }
 }
 
+/* Tolerances of a live solver reach all parts, and ||A|| is that of the whole matrix. */
+static void set_stop__on_all_parts(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p = problem("poisson2d:19");
+    kry_device *team = open_team(2, (kry_team_params){ 0 }), *on[] = { device(), team };
+    kry_result res[2];
+
+    for (int i = 0; i < 2; i++) {
+        kry_op *S, *A = matrix_on(on[i], type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+        kry_vec *x, *b = vec_on(on[i], type, p->rhs, p->n, 1);
+        kry_op_info info;
+        OK(kry_vec_create(on[i], type, p->n, 1, &x));
+        OK(kry_solver_create(A, "maxit=2 method=pcg", NULL, NULL, &S));
+        OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = 1e-4, .test = KRY_STOP_BACKWARD }));
+        OK(kry_solve(S, b, x, &res[i]));
+        kry_op_describe(S, &info);
+        assert_non_null(strstr(info.variant, "stop=backward"));
+        assert_int_equal(i, strstr(info.variant, "on 2 of 2 devices") != NULL);
+        assert_true(res[i].setup_seconds > 0);
+        kry_vec_release(&x);
+        kry_vec_release(&b);
+        kry_op_release(&S);
+        kry_op_release(&A);
+    }
+    assert_int_equal(res[0].iterations, res[1].iterations);
+    NEAR(res[0].target, res[1].target, 1e-4 * res[0].target, "target");
+    assert_true(res[0].target > 1.5e-4 * res[0].norm_b);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
 static void solves__singular_systems(void **state)
 {
     kry_type type = type_of(state);
@@ -587,6 +619,30 @@ static void bad_input__is_named_by_its_row(void **state)
     kry_problem_release(&p);
 }
 
+static void use_in_child(void *user)
+{
+    kry_vec *v = user;
+    kry_device *team = v->dev;
+    REFUSED_IN_CHILD(kry_vec_fill(v, 2));
+    REFUSED_IN_CHILD(kry_device_finish(team));
+    kry_vec_release(&v);
+    while (team->refs > 1) team->refs--;
+    kry_device_release(&team); /* which does not wait for threads that are not there */
+}
+
+static void fork__with_a_team_open(void **state)
+{
+    (void)state;
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
+    kry_vec *v;
+    OK(kry_vec_create(team, KRY_F32, 100, 1, &v));
+    OK(kry_vec_fill(v, 1));
+    assert_int_equal(exit_of_child(use_in_child, v), 0);
+    OK(kry_vec_fill(v, 2));
+    kry_vec_release(&v);
+    close_team(&team);
+}
+
 static void specs__open_teams(void **state)
 {
     (void)state;
@@ -642,12 +698,14 @@ int main(void)
         BOTH(matrices__take_new_values),
         BOTH(matrices__read_back),
         BOTH(solves__as_on_one_device),
+        BOTH(set_stop__on_all_parts),
         BOTH(solves__singular_systems),
         BOTH(solves__tell_one_monitor),
         BOTH(small_systems__use_fewer_devices),
         BOTH(a_lost_part__is_named),
         cmocka_unit_test(bad_input__has_a_sentence),
         cmocka_unit_test(bad_input__is_named_by_its_row),
+        cmocka_unit_test(fork__with_a_team_open),
         cmocka_unit_test(specs__open_teams),
         cmocka_unit_test(mixed_parts__have_what_all_have),
     };

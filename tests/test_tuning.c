@@ -16,6 +16,7 @@ static int own_folder(void **state)
 {
     (void)state;
     if (!mkdtemp(folder) || setenv("KRY_CACHE_DIR", folder, 1)) return 1;
+    umask(022); /* files that others could write are not read */
     kry_tuning_path(device(), path, sizeof path);
     return strncmp(path, folder, strlen(folder)) != 0;
 }

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Leave a test that has nothing to test here. cmocka's skip() says "not ok", which Meson takes
  * for a failure. */
@@ -30,6 +32,29 @@
         kry_status ok_ = (call);                                                                  \
         if (ok_ != KRY_OK) fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error()); \
     } while (0)
+
+/* ---- fork ------------------------------------------------------------------------------- */
+
+/* In a child of fork(): the call is refused because of it. */
+#define REFUSED_IN_CHILD(call)                                                             \
+    do {                                                                                   \
+        if ((call) >= 0 || !strstr(kry_last_error(), "fork")) _exit(__LINE__ % 100 + 100); \
+    } while (0)
+
+/* The exit status of the process that runs `child`, or 255 if it does not end within a minute. */
+static inline int exit_of_child(void (*child)(void *user), void *user)
+{
+    int status = 0;
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        child(user);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
 
 /* ---- memory that is not there ------------------------------------------------------------- */
 

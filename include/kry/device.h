@@ -43,7 +43,7 @@ typedef struct kry_device_info {
  * (docs/reproducibility.md says of what, and its price).
  *
  * A device may be used by many threads at once, each with vectors and operators of its own
- * (docs/threads.md).
+ * (docs/threads.md). A child of fork() cannot use the devices of its parent, but may open "host".
  *
  * KRY_PROFILE, a list of words, makes the device look like a smaller one, for tests and
  * questions: "no-fp64", "no-images", "gpu-kernels", "cpu-kernels", "local=16384", "group=512",
@@ -65,7 +65,7 @@ KRY_API kry_device *kry_device_retain(kry_device *device);
 KRY_API void kry_device_release(kry_device **device);
 KRY_API const kry_device_info *kry_device_get_info(const kry_device *device); /* borrowed */
 
-/* Wait until all enqueued work is done, and report what went wrong in it. Waits. */
+/* Wait until all enqueued work is done, and report what went wrong in it. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_finish(kry_device *device);
 
 /* ---- tuning: what `kry tune` finds, and keeps for later runs (docs/devices.md) -------- */
@@ -93,7 +93,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_set_launch_shape(kry_device *device
 /* Write the launch shape, and the bytes per second of y := x (0: not measured), to the device's
  * tuning file. Like the cache of kernels it only saves time: if it cannot be written, nothing is. */
 KRY_API void kry_tuning_keep(kry_device *device, double copy_bandwidth);
-/* The path of that file, written into `path`, which it returns; "" if there is no cache directory. */
+/* The path of that file, written into `path`, which it returns; "" if nothing is kept: see KRY_CACHE_DIR in
+ * docs/devices.md. */
 KRY_API const char *kry_tuning_path(kry_device *device, char *path, size_t size);
 /* Call `line` for each entry of the file; `line` must not ask for others. */
 KRY_API void kry_tuning_each(kry_device *device,

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Which part of the matrix the entries give. The rest is filled in. */
+/* Which part of the matrix the entries are. kry fills in the rest. */
 typedef enum kry_storage {
     KRY_GENERAL = 0,    /* every entry is given */
     KRY_SYMMETRIC_HALF, /* one triangle (either, or mixed) with the diagonal: A = A' */
@@ -17,7 +17,7 @@ typedef enum kry_storage {
 
 typedef enum kry_duplicates {
     KRY_REFUSE = 0, /* two entries in one place are an error that names the place */
-    KRY_SUM         /* they are added up, as finite elements want */
+    KRY_SUM         /* they are added up, as the contributions of finite elements have to be */
 } kry_duplicates;
 
 /* How the entries lie in memory; docs/formats/README.md tells which is good for what. */
@@ -55,7 +55,7 @@ typedef enum kry_values {
  * circuits - its rounded rows no longer add up to zero. In single precision, with jumps of 1000 : 1 or
  * more, that spoils A x for smooth x; in flux form the error of y_i is a few roundings of the flows into
  * row i. s_i is found on the host in double: 0 for KRY_SINGULAR, and where it is no more than the rounding
- * of the row. Costs n numbers more in a product if some s_i is not 0, else nothing.
+ * of the row (docs/formats/README.md). A copy in single of a matrix in double has its s_i. Costs n numbers more in a product if some s_i is not 0, else nothing.
  */
 typedef enum kry_form { KRY_ASSEMBLED = 0, KRY_FLUX } kry_form;
 

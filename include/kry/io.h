@@ -27,8 +27,9 @@ typedef struct kry_mtx {
 } kry_mtx;
 
 /*
- * Read a plain or a gzip'd file: its first bytes say which, not its name. Coordinate and array; real,
- * integer, pattern; general, symmetric, skew-symmetric. Memory grows with what is read, not with the sizes
+ * Read a plain or a gzip'd file; its first bytes say which it is, not its name. The formats coordinate and
+ * array, the fields real, integer and pattern, and the symmetries general, symmetric and skew-symmetric are
+ * read. Memory grows with what is read, not with the sizes
  * in the header.
  *
  * Returns  KRY_ERR_FILE if it cannot be opened or read; KRY_ERR_PARSE "file:line: ..." for anything

@@ -15,12 +15,13 @@
  *   - A function that can fail returns kry_status; results leave through the last
  *     argument, which is set to NULL (or zero) on failure.
  *   - Objects are reference counted. _create, _read, _open and _wrap give the caller one
- *     reference; _release drops it and sets the handle to NULL; releasing NULL is allowed.
- *   - NULL where an argument is needed is KRY_ERR_ARGUMENT; functions without a status then do nothing,
- *     or give 0 or NULL.
- *     An object keeps alive whatever it was built from.
+ *     reference; _release drops it and sets the handle to NULL; releasing NULL is allowed. An object keeps
+ *     alive whatever it was built from.
+ *   - A pointer that must not be NULL but is gives KRY_ERR_ARGUMENT; functions without a status then do
+ *     nothing, or return 0 or NULL.
  *   - Sizes are counted in elements, never bytes. Indices start at 0. Blocks are column major.
- *   - Work is enqueued and returns at once, unless the entry says "waits".
+ *   - A function enqueues its work on the device and returns before that is done, unless its comment says
+ *     "Waits".
  *   - Several threads may call kry at the same time, on different devices or on the same one, if each
  *     uses objects of its own: one thread at a time may use an object and the objects it was made of.
  *     Threads wait for each other only while a kernel is compiled. Four things allow only one thread

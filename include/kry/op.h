@@ -21,7 +21,7 @@ enum {
     KRY_SYMMETRIC = 1u << 0,
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
     KRY_VARYING = 1u << 2,  /* not the same map twice: a preconditioner for flexible methods only */
-    KRY_SINGULAR = 1u << 3  /* symmetric, and constants are mapped to zero, and nothing else is;
+    KRY_SINGULAR = 1u << 3  /* symmetric, and maps constant vectors to zero, and no others;
                                solvers check the constants by a product */
 };
 
@@ -37,7 +37,7 @@ typedef struct kry_op_info {
     const char *variant; /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
     const char *chosen;  /* who chose a matrix's format: "asked for", "predicted", "measured",
                             "kept" from an earlier measurement; "" for other operators */
-    int64_t nnz;         /* entries; -1 if the word makes no sense */
+    int64_t nnz;         /* entries; -1: it has no entries that could be counted */
     int64_t slots;       /* numbers stored for them, padding included; 0: not known */
     double bytes_stored; /* numbers and structure; 0: not known */
     /* The least bytes moved, vectors included; 0: not known, or not offered. */
@@ -151,8 +151,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
  *
  *   copy  [out]  independent of A: it does not follow A's updates
  *
- * For stored matrices of every format, grid operators and pinned ones. To the bit what is made of
- * the same numbers rounded on the host.
+ * This works for stored matrices of every format, grid operators and pinned operators. The copy has the
+ * same bits as an operator that is made of the numbers rounded on the host; but in flux form its rows add
+ * up to what those of A do.
  *
  * Returns  KRY_ERR_UNSUPPORTED for other operators, for a type the device does not have, and for an
  *          entry that the type cannot hold (message: which). Waits.
@@ -174,9 +175,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_convert(const kry_op *A, kry_type type,
 KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 
 /*
- * What a symmetric A maps to zero, where that is not constants (KRY_SINGULAR): solvers made afterwards
- * take it out of their residuals and of x. After a kry_op_update of A such a solver refuses to solve
- * (KRY_ERR_ARGUMENT) if A no longer maps it to zero.
+ * Tell A its null space, the vectors that a symmetric A maps to zero, where those are not the constant
+ * vectors (KRY_SINGULAR). Solvers made afterwards remove them from their residuals and from x. If an
+ * update of A changes that, such a solver refuses to solve (KRY_ERR_ARGUMENT).
  *
  *   vectors  [in]  n-by-m, independent, m < n; a copy is kept, made orthonormal in double.
  *                  NULL: forget them
@@ -223,8 +224,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, k
 KRY_API KRY_MUST_CHECK kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x,
                                             kry_result *result);
 
-/* The same with b and x, n numbers each, on the host: in double, and rounded for solvers in single. Mixed
- * precision on a device without double takes no others.
+/* The same with b and x as n numbers each on the host, in double; they are rounded for a solver in single.
+ * Mixed precision on a device without double can only be called so, since it has no vectors in double.
  * Returns  also KRY_ERR_ARGUMENT for a number that is too large for single. */
 KRY_API KRY_MUST_CHECK kry_status kry_solve_host(const kry_op *solver, const double *b, double *x,
                                                  kry_result *result);

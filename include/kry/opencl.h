@@ -29,7 +29,7 @@ extern "C" {
 KRY_API KRY_MUST_CHECK kry_status kry_device_wrap(cl_context context, cl_device_id id,
                                                   cl_command_queue queue, kry_device **device);
 
-/* NULL of several devices, and of the host. */
+/* NULL for a team and for the host device. */
 KRY_API cl_context kry_device_context(const kry_device *device);
 KRY_API cl_device_id kry_device_id(const kry_device *device);
 KRY_API cl_command_queue kry_device_queue(const kry_device *device);
@@ -44,8 +44,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_wrap_block(kry_device *device, kry_typ
                                                      int64_t k, int64_t ld, cl_mem buffer,
                                                      int64_t first, kry_vec **vec);
 
-/* The buffer behind a vector (on the host device: the address of its numbers) and the element it starts at (NULL allowed). Column j starts j times
- * kry_vec_ld elements further on. */
+/* The buffer behind a vector (on the host device: the address of its numbers), and in *first, which may be
+ * NULL, the element at which it starts. Column j starts j times kry_vec_ld elements further on. */
 KRY_API cl_mem kry_vec_buffer(const kry_vec *vec, int64_t *first);
 
 /*

@@ -33,7 +33,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_jacobi_create(const kry_op *A, kry_op **M)
 
 typedef struct kry_incomplete_poisson_params {
     size_t struct_size;
-    bool unscaled; /* M := K K' as published; for a diagonal that is constant, or nearly */
+    bool unscaled; /* M := K K' as published; for a diagonal that is constant or nearly so */
     bool drop;     /* form the product and drop what is not in A's pattern: one matrix with the
                       entries of A. Symmetric, but not always positive definite */
 } kry_incomplete_poisson_params;
@@ -96,7 +96,7 @@ typedef struct kry_neumann_params {
  * M := omega sum over j = 0 ... degree of (I - omega D^-1 A)^j D^-1: the truncated Neumann series of
  * A^-1, or degree + 1 steps of Jacobi's iteration from zero
  *
- * For any operator with a diagonal, singular ones too. Symmetric if A is. If A is positive definite,
+ * For any operator with a diagonal, also a singular one. Symmetric if A is. If A is positive definite,
  * so is M with an even degree; with an odd one if omega times the largest eigenvalue of D^-1 A is
  * below 2, as 0.9 ensures where the diagonal dominates.
  *
@@ -205,8 +205,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
- * chebyshev[:DEGREE], block-ic[:ROWS], block-ilu[:ROWS], ilu0; none: *M is NULL. block-ic,
- * block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
+ * chebyshev[:DEGREE], block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL.
+ * block-ic, ic0, block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.
  */

@@ -16,6 +16,7 @@ extern "C" {
     X(KRY_CONVERGED, "converged", KRY_OK)                                       \
     X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                             \
     X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                                   \
+    X(KRY_ITERATIONS_DONE, "iterations_done", KRY_OK) /* KRY_STOP_NEVER */      \
     X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)                  \
     X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)                \
     X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                                 \
@@ -36,7 +37,7 @@ KRY_API const char *kry_reason_word(kry_reason reason); /* never NULL */
 typedef struct kry_iteration {
     int64_t iteration; /* 0 is the initial residual */
     double residual;   /* ||b - A x||_2 as carried by the recurrence, units of b */
-    double target;     /* max(rtol * ||b||_2, atol), units of b */
+    double target;     /* that of kry_stop, units of b; 0 with KRY_STOP_NEVER */
     double seconds;    /* wall time since kry_solve was entered */
 } kry_iteration;
 
@@ -49,15 +50,27 @@ typedef struct kry_iteration {
  */
 typedef int (*kry_monitor)(void *user, const kry_iteration *it);
 
+/* Which residual ends a solve. */
+typedef enum kry_stop_test {
+    KRY_STOP_RESIDUAL, /* ||b - A x|| <= max(rtol ||b||, atol) */
+    KRY_STOP_BACKWARD, /* ||b - A x|| <= max(rtol (||A|| ||x|| + ||b||), atol): x is the solution for
+                          an A and a b that differ from the given ones by rtol, which is all that
+                          rounding leaves of an ill-conditioned system. Judged whenever the residual
+                          is computed from x, at the end at the latest. ||A|| is estimated, from
+                          below, by 8 products before the first solve and after each update of A */
+    KRY_STOP_NEVER /* none: the solve takes max_iter iterations and ends with KRY_ITERATIONS_DONE */
+} kry_stop_test;
+
 typedef struct kry_stop {
     double rtol;      /* relative to ||b||_2; default 1e-8 (double), 1e-5 (single), or 0 if
                             atol is given; values below the unit roundoff are refused */
     double atol;      /* units of b; default 0 */
     int64_t max_iter; /* default 10 n, at least 100, at most 100000 */
     int64_t
-        check_every; /* the host reads the residual every so many iterations; default 0: as often
+        check_every;    /* the host reads the residual every so many iterations; default 0: as often
                             as costs no time. Only relaxations stop at multiples of it; elsewhere
                             counts and iterates do not depend on it */
+    kry_stop_test test; /* default KRY_STOP_RESIDUAL */
 } kry_stop;
 
 /* Whether all iterations run in one persistent kernel, whose work-groups wait for each other. This is
@@ -75,6 +88,16 @@ typedef enum kry_flexible {
     KRY_POLAK_RIBIERE /* max(0, (r - old r)'z / old r'z): M may change */
 } kry_flexible;
 
+/* What is looked at before a Krylov method takes a matrix: an entry that differs from its mirror image,
+ * or for conjugate gradients a diagonal entry that is not positive, is named and refused. */
+typedef enum kry_check {
+    KRY_CHECK_CHEAP, /* as the matrix was made; nothing of wrapped matrices, of other operators and
+                        after kry_op_update. No work on the device */
+    KRY_CHECK_NONE,
+    KRY_CHECK_FULL /* the entries are read back and looked at; of other operators x'Ay, y'Ax and x'Ax
+                      are compared for random x and y */
+} kry_check;
+
 typedef struct kry_pcg_params {
     size_t struct_size;
     const kry_op *precond;   /* M, about inverse(A), symmetric positive definite; NULL: identity */
@@ -84,6 +107,7 @@ typedef struct kry_pcg_params {
     void *monitor_user;  /* borrowed */
     kry_resident resident;
     kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
+    kry_check check;
 } kry_pcg_params;
 #define KRY_PCG(...) KRY_PARAMS(kry_pcg_params, __VA_ARGS__)
 
@@ -92,13 +116,18 @@ typedef struct kry_pcg_params {
  * with a known null space (KRY_SINGULAR, kry_op_set_null_space). x is then orthogonal to the null
  * space, up to rounding (docs/deflation.md), and the result gives the size of b's part in it.
  *
- * All memory on the device is allocated here: 4 n-vectors, one more with a preconditioner, one more
+ * A solve that breaks down or stagnates hands back the x of the least true residual that was computed:
+ * of the guess, and of each x from which the method began anew. At the iteration limit x is the last one.
+ *
+ * All memory on the device is allocated here: 5 n-vectors, one more with a preconditioner, one more
  * for a singular or pinned A. Scalars stay on the device, and the host reads them a few iterations
  * later. docs/pcg.md has the recurrences and the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
  *          types differ, or M varies and the method is not flexible; KRY_ERR_ARGUMENT for tolerances
- *          that are negative, not finite, or below what the precision can give; KRY_ERR_MEMORY.
+ *          that are negative, not finite, or below what the precision can give; KRY_ERR_UNSUPPORTED
+ *          for an A that `check` sees to be of the wrong kind (message: which entry, and what to do);
+ *          KRY_ERR_MEMORY.
  * Source   M. R. Hestenes, E. Stiefel, Methods of conjugate gradients for solving linear
  *          systems, J. Res. Nat. Bur. Standards 49 (1952).
  */
@@ -231,7 +260,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
  *                         singular
  *            resident     auto, off, on: kry_resident
- *            rtol atol maxit check-every     kry_stop
+ *            check        cheap, none, full: kry_check
+ *            rtol atol maxit check-every stop     kry_stop
  *            precision    mixed: kry_mixed_create, with scheme, inner, inner-rtol, delta and
  *                         equilibrate; else that of A
  *   monitor, monitor_user   NULL: none; borrowed
@@ -242,6 +272,20 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
                                                     kry_monitor monitor, void *monitor_user,
                                                     kry_op **solver);
 
+/*
+ * Other tolerances, and another limit, for the solves from now on: for Newton's method, say, whose
+ * linear systems want a tolerance of their own each (docs/pcg.md).
+ *
+ *   stop  as for the constructor; 0 is the default again. check_every stays what it was: 0, or that
+ *
+ * Nothing else of the solver is made again, and no kernel is compiled. The history keeps its place.
+ *
+ * Returns  KRY_ERR_TYPE if it is no solver; KRY_ERR_ARGUMENT as the constructor, and for another
+ *          check_every; KRY_ERR_UNSUPPORTED for KRY_STOP_NEVER in mixed precision; KRY_ERR_MEMORY. The
+ *          old ones then stay.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop);
+
 /* What kry_solve found. Residuals are 2-norms in units of b. */
 struct kry_result {
     kry_reason reason;
@@ -250,14 +294,15 @@ struct kry_result {
     int64_t resident_iterations; /* of them in a persistent kernel; see kry_resident */
     int restarts;                /* times the method began anew from the true residual */
     double norm_b;
-    double target;        /* max(rtol * norm_b, atol) */
+    double target;        /* what the true residual had to meet, by kry_stop; 0: nothing */
     double residual;      /* that of the recurrence at the end */
     double true_residual; /* ||b - A x||, computed from the x that is returned; for a singular A
                              that of its part orthogonal to the null space, unless A x has a part
                              along it, too */
     double inconsistent;  /* norm of b's part in A's null space, which no x can remove; 0 for a
                              regular A. Converged: ||b - A x|| with this part meets the target */
-    double setup_seconds; /* kry_pcg_create, with the compilation of its kernels */
+    double setup_seconds; /* to make the solver, its preconditioner and its deflation, with the
+                             compilation of their kernels; without that of A */
     double solve_seconds; /* this kry_solve */
     double bytes;         /* that the iterations moved, by the model of docs/pcg.md; 0: not known */
     const double *history; /* residual of the recurrence at iteration 0, 1, ...; owned by the

@@ -63,8 +63,13 @@ KRY_API const char *kry_status_text(kry_status status);
 /* The message of the last call on this thread that returned something else than KRY_OK: the public
  * function, the offending values and their place, and the OpenCL error by name or the compiler's log; of
  * a solve that did not converge the `why` of its result. Valid until the next such call on this thread;
- * "" if there was none. Works before any device exists. */
+ * "" if there was none. Works before any device exists. It is UTF-8 without control characters, except for the
+ * ends of lines and tabs of a compiler's log: other bytes, as of a file's name, became question marks. */
 KRY_API const char *kry_last_error(void);
+
+/* From which number messages count rows and columns, in the whole process: 0, as arrays in C do (default), or
+ * 1, for programs whose users count so, as in Matrix Market files, which are always counted from 1. */
+KRY_API void kry_messages_count_from(int first);
 
 /* Record a message for kry_last_error and hand `status` back: for callers' own operators,
  *     return kry_fail(KRY_ERR_CALLBACK, "laplace: OpenCL error %d", err);              */

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What is given on a side of the grid. h: the spacing across that side. */
+/* The boundary condition on a side of the grid. h: the spacing across that side. */
 typedef enum kry_side {
     KRY_DIRICHLET,      /* a given value at distance h from the last unknowns: points on a grid */
     KRY_DIRICHLET_FACE, /* a given value at distance h/2, on the face of the last cells */

@@ -73,8 +73,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_team_volume(int64_t n, const int64_t *row_
                                                   const int32_t *col, int parts, bool by_graph,
                                                   kry_part_volume *volume);
 
-/* The number of parts that hold rows of v; and a view of what part i holds, on that part's device: the
- * rows from *first on (of a split by METIS, the places). Release the view; the numbers are v's. */
+/* The number of parts that hold rows of v. kry_vec_part gives a view of what part i holds, on that part's
+ * device: the rows from *first on, or if METIS split them those places of its order. Release the view; it
+ * shares the numbers of v. */
 KRY_API int kry_vec_parts(const kry_vec *v);
 KRY_API KRY_MUST_CHECK kry_status kry_vec_part(const kry_vec *v, int i, int64_t *first,
                                                kry_vec **part);

@@ -35,6 +35,17 @@ KRY_API const kry_word *kry_solver_word(int i);    /* of kry_solver_create */
 KRY_API const kry_word *kry_precond_word(int i);   /* of kry_precond_create, and precond= */
 KRY_API const kry_word *kry_deflation_word(int i); /* of kry_deflation_parse, and deflation= */
 
+/*
+ * The end of a message about a word that is none: "; did you mean jacobi?", or "" if no name in `list` is
+ * near to it.
+ *
+ *   list  names between blanks, commas or bars; of forms such as "block-ic[:ROWS]" the name counts
+ *   text  [out]  size bytes
+ *
+ * Returns  text
+ */
+KRY_API const char *kry_word_hint(const char *word, const char *list, char *text, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,6 +42,11 @@ _Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts byte
 #define GIVEN(...) kry_check_given(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ })
 kry_status kry_check_given(const char *who, const char *names, const void *const *pointer);
 
+/* A row or column in a message, and the end of that message, whose last argument is kry_first_row. */
+#define ROW(i)  ((long long)(i) + kry_first_row)
+#define COUNTED " (rows and columns count from %d)"
+extern atomic_int kry_first_row;
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- status.c, alloc.c ---- */

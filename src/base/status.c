@@ -6,6 +6,7 @@
 #include <time.h>
 #undef kry_fail /* which analyzers see otherwise */
 
+atomic_int kry_first_row;
 static _Thread_local char last_error[4096]; /* room for the start of a compiler log */
 
 const char *kry_status_text(kry_status status)
@@ -21,7 +22,36 @@ const char *kry_status_text(kry_status status)
 
 const char *kry_last_error(void) { return last_error; }
 
+void kry_messages_count_from(int first) { kry_first_row = first != 0; }
+
 const char *kry_version(void) { return KRY_VERSION; }
+
+/* Bytes of the character at `s`; 0 for a control character, except for the ends of lines and tabs that a
+ * compiler's log has, and for bytes that are no UTF-8. */
+static int character(const unsigned char *s)
+{
+    static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const int length = *s < 0x80 ? 1 : *s >> 5 == 6 ? 2 : *s >> 4 == 14 ? 3 : *s >> 3 == 30 ? 4 : 0;
+    unsigned code = length > 1 ? *s & (0x7fu >> length) : *s;
+
+    for (int i = 1; i < length; i++) {
+        if (s[i] >> 6 != 2) return 0;
+        code = code << 6 | (s[i] & 0x3f);
+    }
+    if (code < 0x20) return code == '\n' || code == '\t';
+    const bool control = code >= 0x7f && code < 0xa0, surrogate = code >> 11 == 0x1b;
+    return control || surrogate || code < least[length] || code > 0x10ffff ? 0 : length;
+}
+
+/* Messages quote files and the names of files, whose bytes a terminal must not obey. */
+static void make_printable(char *text)
+{
+    for (char *s = text; *s;) {
+        const int length = character((const unsigned char *)s);
+        if (!length) *s = '?';
+        s += length ? length : 1;
+    }
+}
 
 kry_status kry_fail(kry_status status, const char *format, ...)
 {
@@ -30,6 +60,7 @@ kry_status kry_fail(kry_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    make_printable(text);
     snprintf(last_error, sizeof last_error, "%s", text);
     return status;
 }

@@ -20,6 +20,7 @@ kry_status kry_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     long long most = (long long)dev->info.max_alloc_bytes;
 
     *buffer = NULL;
+    TRY(kry_device_check_process(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,

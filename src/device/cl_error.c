@@ -64,6 +64,7 @@ const char *kry_cl_error_name(cl_int err)
 kry_status kry_cl_check(cl_int err, const char *func, const char *call)
 {
     if (err == CL_SUCCESS) return KRY_OK;
+    if (kry_opencl_lost) return kry_opencl_begin();
     /* NVIDIA allocates memory at its first use, and then reports a full device as -4 or -5. */
     bool memory = err == CL_MEM_OBJECT_ALLOCATION_FAILURE || err == CL_OUT_OF_HOST_MEMORY;
     int name_length = 0;

@@ -25,6 +25,7 @@ static kry_status find_devices(found *f)
     cl_int reason = CL_DEVICE_NOT_FOUND;
 
     f->count = 0;
+    TRY(kry_opencl_begin());
     cl_int err = clGetPlatformIDs(COUNT(platform), platform, &platforms);
     CHECK(err == CL_SUCCESS && platforms > 0, KRY_ERR_DEVICE,
           "no OpenCL platform: install a driver's ICD, or pocl-opencl-icd for the CPU, or open "
@@ -227,6 +228,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     TRY(GIVEN(device));
     *device = NULL;
     CHECK(context && id && queue, KRY_ERR_ARGUMENT, "kry_device_wrap: a handle is NULL");
+    TRY(kry_opencl_begin());
     TRY(check_queue(context, id, queue));
     TRY(kry_device_new(&kry_opencl_driver, &dev));
     dev->id = id;

@@ -140,6 +140,16 @@ static inline kry_device *kry_device_for_copies(kry_device *dev)
     return dev->beside ? dev->beside : dev;
 }
 
+/* opencl.c: whether this process was forked from one that had used OpenCL. Its driver has threads that are not
+ * here, so any wait would last for ever; nothing of OpenCL is called any more. */
+extern bool kry_opencl_lost;
+/* Begin to use OpenCL. Returns  KRY_ERR_DEVICE in such a process. */
+kry_status kry_opencl_begin(void);
+static inline kry_status kry_device_check_process(const kry_device *dev)
+{
+    return kry_opencl_lost && !kry_device_is_host(dev) ? kry_opencl_begin() : KRY_OK;
+}
+
 /* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
  * broken then breaks at some other time and place. */
 kry_status kry_device_refuse(const kry_device *dev);
@@ -148,6 +158,7 @@ void kry_device_work_for(const kry_device *dev);
 bool kry_device_works_for(const kry_device *dev); /* whether it does */
 static inline kry_status kry_device_check_thread(const kry_device *dev)
 {
+    if (kry_opencl_lost) return kry_device_check_process(dev);
     return atomic_load(&dev->busy) && !kry_device_works_for(dev) ? kry_device_refuse(dev) : KRY_OK;
 }
 

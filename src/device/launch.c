@@ -207,6 +207,7 @@ kry_status kry_device_launch(kry_device *dev, cl_kernel kernel, int64_t groups, 
     CHECK(dev && kernel && (args || !count), KRY_ERR_ARGUMENT, "kry_device_launch: NULL");
     CHECK(dev->queue, KRY_ERR_UNSUPPORTED, "kry_device_launch: '%s' runs no OpenCL kernels",
           dev->info.name);
+    TRY(kry_device_check_process(dev));
     CHECK(groups >= 0 && size >= 0, KRY_ERR_ARGUMENT, "kry_device_launch: %lld groups of %d",
           (long long)groups, size);
     size_t local = size ? (size_t)size : (size_t)kry_group_size(dev);

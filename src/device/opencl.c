@@ -2,8 +2,28 @@
 #include "device/launch.h"
 #include <string.h>
 
+/* ---- after fork() ---- */
+
+bool kry_opencl_lost;
+static void in_child(void) { kry_opencl_lost = true; }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+kry_status kry_opencl_begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch_forks);
+    return kry_opencl_lost ? kry_fail(KRY_ERR_DEVICE,
+                                      "OpenCL was in use when this process was forked, and does "
+                                      "not work in the child: open devices after fork()")
+                           : KRY_OK;
+}
+
+/* ---- the driver ---- */
+
 static kry_status opencl_finish(kry_device *dev)
 {
+    if (kry_opencl_lost) return kry_opencl_begin();
     return kry_cl_check(clFinish(dev->queue), "kry_device_finish", "clFinish");
 }
 
@@ -11,6 +31,7 @@ static void opencl_release(kry_device *dev)
 {
     kry_programs_release(dev);
     kry_tuning_release(dev);
+    if (kry_opencl_lost) return;
     if (dev->queue) clReleaseCommandQueue(dev->queue);
     if (dev->context) clReleaseContext(dev->context);
 }
@@ -20,6 +41,7 @@ static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char 
     cl_int err;
     cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_ALLOC_HOST_PTR : 0);
 
+    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     *buffer = clCreateBuffer(dev->context, flags, bytes, NULL, &err);
     if (!host || err) return err;
     *host = clEnqueueMapBuffer(dev->queue, *buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes,
@@ -29,7 +51,18 @@ static cl_int opencl_create(kry_device *dev, size_t bytes, cl_mem *buffer, char 
 
 static cl_int opencl_unmap(kry_device *dev, cl_mem buffer, char *host)
 {
+    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     return clEnqueueUnmapMemObject(dev->queue, buffer, host, 0, NULL, NULL);
+}
+
+static cl_int opencl_retain(cl_mem buffer)
+{
+    return kry_opencl_lost ? CL_SUCCESS : clRetainMemObject(buffer);
+}
+
+static cl_int opencl_drop(cl_mem buffer)
+{
+    return kry_opencl_lost ? CL_SUCCESS : clReleaseMemObject(buffer);
 }
 
 static cl_int opencl_size(cl_mem buffer, size_t *bytes)
@@ -40,6 +73,7 @@ static cl_int opencl_size(cl_mem buffer, size_t *bytes)
 static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                           void *to, cl_event *ended)
 {
+    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     cl_int err = clEnqueueReadBuffer(dev->queue, buffer, wait, at, bytes, to, 0, NULL, ended);
     return err || !ended ? err : clFlush(dev->queue);
 }
@@ -47,17 +81,20 @@ static cl_int opencl_read(kry_device *dev, bool wait, cl_mem buffer, size_t at, 
 static cl_int opencl_write(kry_device *dev, bool wait, cl_mem buffer, size_t at, size_t bytes,
                            const void *from)
 {
+    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     return clEnqueueWriteBuffer(dev->queue, buffer, wait, at, bytes, from, 0, NULL, NULL);
 }
 
 static cl_int opencl_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                           size_t bytes)
 {
+    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     return clEnqueueCopyBuffer(dev->queue, from, to, from_at, to_at, bytes, 0, NULL, NULL);
 }
 
 static cl_int opencl_wait(kry_device *dev, cl_event event)
 {
+    if (kry_opencl_lost) return CL_DEVICE_NOT_AVAILABLE;
     if (!event) return clFinish(dev->queue);
     cl_int err = clWaitForEvents(1, &event);
     clReleaseEvent(event);
@@ -77,8 +114,15 @@ done:
     return st;
 }
 
-static void drop_program(cl_program program) { clReleaseProgram(program); }
-static void drop_kernel(cl_kernel kernel) { clReleaseKernel(kernel); }
+static void drop_program(cl_program program)
+{
+    if (!kry_opencl_lost) clReleaseProgram(program);
+}
+
+static void drop_kernel(cl_kernel kernel)
+{
+    if (!kry_opencl_lost) clReleaseKernel(kernel);
+}
 
 /* Arguments are set only when they change: setting twenty of them costs as much as a launch. */
 static kry_status opencl_launch(kry_device *dev, kry_kernel *kernel, int64_t groups, int size,
@@ -129,8 +173,8 @@ const kry_driver kry_opencl_driver = { .finish = opencl_finish,
                                        .release = opencl_release,
                                        .create = opencl_create,
                                        .unmap = opencl_unmap,
-                                       .retain = clRetainMemObject,
-                                       .drop = clReleaseMemObject,
+                                       .retain = opencl_retain,
+                                       .drop = opencl_drop,
                                        .size = opencl_size,
                                        .read = opencl_read,
                                        .write = opencl_write,

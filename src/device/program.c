@@ -56,6 +56,9 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
     *program = clCreateProgramWithSource(dev->context, 1, &source, NULL, &err);
     TRY(kry_cl_check(err, "kry_kernel_get", "clCreateProgramWithSource"));
     err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
+    /* Processes that compile the same program at the same time disturb each other in PoCL's own cache. */
+    if (err != CL_SUCCESS && strstr(dev->info.platform, "Portable Computing"))
+        err = clBuildProgram(*program, 1, &dev->id, options, NULL, NULL);
     if (err != CL_SUCCESS) {
         /* Ask for the size first: a smaller buffer gets nothing. */
         clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
@@ -318,6 +321,7 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
     CHECK(dev && name && kernel_name, KRY_ERR_ARGUMENT, "kry_device_kernel: NULL");
     CHECK(dev->context, KRY_ERR_UNSUPPORTED, "kry_device_kernel: '%s' runs no OpenCL kernels",
           dev->info.name);
+    TRY(kry_device_check_process(dev));
     TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
     compile_options(dev, type, options ? options : "", all, sizeof all);
     TRY(build(dev, name, text, all, &program));

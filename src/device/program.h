@@ -65,17 +65,21 @@ kry_status kry_program_source(const char *stem, char **source);
 /* kry.clh and the caller's own kernels. name: for messages of the compiler. */
 kry_status kry_program_source_given(const char *name, const char *given, char **source);
 
-/* ---- program_disk.c ---- */
+/* ---- cache_folder.c ---- */
 
-bool kry_cache_directory(char *dir, size_t size); /* false: there is none */
-/* Write a file under another name and rename it, so that no process ever reads half of it. */
+/* $KRY_CACHE_DIR, else $XDG_CACHE_HOME/kry, else ~/.cache/kry. Returns false if nothing is kept: the variable
+ * is empty, or the folder belongs to somebody else or others may write to it. */
+bool kry_cache_directory(char *dir, size_t size);
+/* Write a file of that folder, and keep the folder's size within its limit. */
 typedef struct kry_piece {
     const void *bytes;
     size_t size;
 } kry_piece;
 void kry_cache_write(const char *path, const kry_piece *pieces, int count);
-/* Open for reading; NULL if it is no plain file, because opening a pipe might wait for ever. */
+/* Open a file of that folder for reading; NULL unless it is a plain file that only the user can write. */
 FILE *kry_cache_open(const char *path);
+
+/* ---- program_disk.c ---- */
 
 /* Load and store a binary. The cache only saves time: files that cannot be read, written or trusted
  * are ignored in silence. key: all that the binary depends on. */

@@ -1,6 +1,7 @@
 /* program_source.c - the text that is compiled: the kernel files of cl/ and what stands before
  * them. */
 #include "device/program.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,28 +29,49 @@ done:
     return st;
 }
 
-/* The directory of the kernel files, and its kry.clh: $KRY_CL_PATH, else the first of the installed
- * one and the source tree that holds the kernels of this version. */
+static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
+
+/* Whether this library, or the program that it is part of, lies in the folder in which it was built. */
+static bool in_build_folder(void)
+{
+    Dl_info module;
+    char *folder = realpath(KRY_BUILD_FOLDER, NULL), *here = NULL;
+    bool inside = false;
+
+    if (folder && dladdr(stamp, &module) && (here = realpath(module.dli_fname, NULL))) {
+        const size_t length = strlen(folder);
+        inside = !strncmp(here, folder, length) && here[length] == '/';
+    }
+    free(here);
+    free(folder);
+    return inside;
+}
+
+/* Read kry.clh of a directory, which has to be of this version. */
+static kry_status read_common(const char *dir, char **common)
+{
+    kry_status st = read_text(dir, "kry.clh", common);
+
+    if (st < 0 || !strncmp(*common, stamp, sizeof stamp - 1)) return st;
+    free(*common), *common = NULL;
+    return kry_fail(KRY_ERR_BUILD, "the kernels in '%s' are not those of version " KRY_VERSION,
+                    dir);
+}
+
+/* Choose the directory of the kernel files, and read its kry.clh: $KRY_CL_PATH, else the installed one, else
+ * the source tree. That is for a library that was not installed: once it is, anybody may have put something
+ * else where the sources were. */
 static kry_status kernel_directory(const char **dir, char **common)
 {
-    static const char stamp[] = "// kry kernels " KRY_VERSION "\n";
-    static const char *const built_in[] = { KRY_CL_INSTALLED, KRY_CL_SOURCE };
-    kry_status st = KRY_OK;
+    const char *named = getenv("KRY_CL_PATH");
+    kry_status st;
 
-    *dir = getenv("KRY_CL_PATH");
-    if (*dir && **dir) return read_text(*dir, "kry.clh", common);
-    for (size_t i = 0; i < COUNT(built_in); i++) {
-        *dir = built_in[i];
-        st = read_text(*dir, "kry.clh", common);
-        if (st == KRY_ERR_MEMORY) return st;
-        if (st < 0) continue;
-        if (!strncmp(*common, stamp, sizeof stamp - 1)) return KRY_OK;
-        free(*common), *common = NULL;
-    }
-    CHECK(false, KRY_ERR_BUILD,
-          "no kernels of version " KRY_VERSION " in '%s' or '%s'; set KRY_CL_PATH", built_in[0],
-          built_in[1]);
-done:
+    *dir = named && *named ? named : KRY_CL_INSTALLED;
+    st = read_common(*dir, common);
+    if (st == KRY_OK || st == KRY_ERR_MEMORY || *dir == named) return st;
+    if (in_build_folder()) st = read_common(*dir = KRY_CL_SOURCE, common);
+    if (st == KRY_ERR_BUILD)
+        st = kry_fail(st, "no kernels of version " KRY_VERSION " in '%s'; set KRY_CL_PATH", *dir);
     return st;
 }
 

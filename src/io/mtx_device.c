@@ -20,8 +20,8 @@ static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, c
         CHECK(mtx->row && val == mtx->val, KRY_ERR_ARGUMENT,
               "%s: entry %lld, %g, is too large for single precision", func, (long long)e, val[e]);
         CHECK(false, KRY_ERR_ARGUMENT,
-              "%s: entry %lld (row %d, column %d), %g, is too large for single precision", func,
-              (long long)e, (int)mtx->row[e], (int)mtx->col[e], val[e]);
+              "%s: row %lld, column %lld: %g is too large for single precision" COUNTED, func,
+              ROW(mtx->row[e]), ROW(mtx->col[e]), val[e], kry_first_row);
     }
     *out = *owned;
 done:
@@ -90,8 +90,8 @@ static kry_status scatter(const kry_mtx *mtx, double **block)
     for (int64_t e = 0; e < mtx->nnz; e++) {
         size_t at = (size_t)(mtx->col[e] * mtx->rows + mtx->row[e]);
         CHECK(!seen[at], KRY_ERR_ARGUMENT,
-              "kry_mtx_vec: entry %lld stands at row %d, column %d like one before it",
-              (long long)e, (int)mtx->row[e], (int)mtx->col[e]);
+              "kry_mtx_vec: two entries at row %lld, column %lld" COUNTED, ROW(mtx->row[e]),
+              ROW(mtx->col[e]), kry_first_row);
         seen[at] = 1;
         (*block)[at] = mtx->val[e];
     }

@@ -116,12 +116,13 @@ static kry_status read_spec(const char *func, const char *text, const kind **fou
                             kry_problem_spec *s)
 {
     kry_status st = KRY_OK;
-    char list[400];
+    char list[400], hint[64];
     size_t length = strcspn(text, ":");
     int i = kry_word_find(kind_at, text, length);
 
     kry_word_list(kind_at, 0, COUNT(kinds), list, sizeof list);
-    CHECK(i >= 0, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are %s", func, text, list);
+    CHECK(i >= 0, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are %s%s", func, text, list,
+          kry_word_hint(text, list, hint, sizeof hint));
     *found = &kinds[i];
     CHECK(read_arguments(text + length + (text[length] == ':'), *found, s), KRY_ERR_PARSE,
           "%s: \"%s\" is not %s with sizes from 1 to %lld%s; there are %s", func, text,

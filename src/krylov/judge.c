@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 kry_status kry_reason_status(kry_reason reason)
 {
@@ -15,10 +16,15 @@ kry_status kry_reason_status(kry_reason reason)
     return KRY_BREAKDOWN;
 }
 
+double kry_unit_roundoff(kry_type type)
+{
+    return type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+}
+
 kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
 {
     kry_status st = KRY_OK;
-    double roundoff = type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    double roundoff = kry_unit_roundoff(type);
 
     CHECK(stop->rtol >= 0 && stop->rtol < INFINITY, KRY_ERR_ARGUMENT, "%s: rtol = %g", who,
           stop->rtol);
@@ -28,6 +34,8 @@ kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *s
           (long long)stop->max_iter);
     CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld", who,
           (long long)stop->check_every);
+    CHECK((unsigned)stop->test <= KRY_STOP_NEVER, KRY_ERR_ARGUMENT, "%s: test = %d is none", who,
+          (int)stop->test);
     CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
           "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
           kry_type_name(type), roundoff);
@@ -37,17 +45,34 @@ done:
     return st;
 }
 
+const char *kry_stop_text(const kry_stop *stop, char *text, size_t size)
+{
+    if (stop->test == KRY_STOP_NEVER)
+        snprintf(text, size, "exactly %lld iterations", (long long)stop->max_iter);
+    else
+        snprintf(text, size, "rtol=%g atol=%g maxit=%lld%s", stop->rtol, stop->atol,
+                 (long long)stop->max_iter,
+                 stop->test == KRY_STOP_BACKWARD ? " stop=backward" : "");
+    return text;
+}
+
 double kry_judge_whole_target(const kry_judge *J)
 {
-    return fmax(J->stop.rtol * J->norm_b, J->stop.atol);
+    if (J->stop.test == KRY_STOP_NEVER) return 0;
+    return fmax(J->stop.rtol * (J->norm_b + J->norm_A * J->norm_x), J->stop.atol);
+}
+
+void kry_judge_aim(kry_judge *J)
+{
+    J->target = kry_judge_whole_target(J);
+    double share = J->target > 0 ? J->inconsistent / J->target : 0;
+    if (share > 0 && share < 1) J->target *= sqrt((1 - share) * (1 + share));
 }
 
 void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent)
 {
-    J->norm_b = norm_b, J->inconsistent = inconsistent;
-    J->target = kry_judge_whole_target(J);
-    double share = inconsistent / J->target;
-    if (share > 0 && share < 1) J->target *= sqrt((1 - share) * (1 + share));
+    J->norm_b = norm_b, J->inconsistent = inconsistent, J->norm_x = 0;
+    kry_judge_aim(J);
     J->last_claim = -1, J->least = INFINITY;
     J->in_vain = 0, J->restarts = -1;
 }
@@ -112,17 +137,30 @@ static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, s
         const kry_breakdown *word = J->words[s->end == KRY_END_MATRIX];
         snprintf(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
                  word->meaning);
-        return s->end == KRY_END_MATRIX ? KRY_INDEFINITE_MATRIX : KRY_INDEFINITE_PRECOND;
+        return word->reason;
     }
     if (s->end == KRY_END_DIVERGED) {
         snprintf(why, size,
                  "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
-                 "take a smaller omega or another method",
+                 "take another method, or a smaller omega if it has one",
                  s->history[0], s->end_value, k);
         return KRY_DIVERGED;
     }
     snprintf(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
     return KRY_NOT_FINITE;
+}
+
+/* Rounding b alone may change a residual by more than a target that is so small: a computed residual
+ * that meets it proves nothing, unless it is zero. */
+static bool proves_nothing(const kry_judge *J, double t)
+{
+    return t > 0 && J->target < J->roundoff * J->norm_b;
+}
+
+/* Whether the recurrence has come to a residual with which no step can be made. */
+static bool nothing_left(const kry_judge *J, const kry_story *s)
+{
+    return s->residual <= DBL_EPSILON * DBL_EPSILON * J->norm_b;
 }
 
 /* Why no other cycle is worth it. */
@@ -131,6 +169,14 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
 {
     long long k = (long long)s->iteration;
 
+    if (t <= J->target && proves_nothing(J, t)) {
+        snprintf(
+            why, size,
+            "the true residual is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
+            "%.3e: the target of %.3e (atol) is too small to be verified",
+            t, J->roundoff * J->norm_b, J->norm_b, J->target);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
     if (t <= J->target && J->restarts < 0) {
         snprintf(why, size, "the guess has a true residual of %.3e already", t);
         return KRY_CONVERGED_GUESS;
@@ -150,6 +196,10 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
     if (s->monitor_stopped) {
         snprintf(why, size, "the monitor asked to stop at iteration %lld", k);
         return KRY_MONITOR_STOP;
+    }
+    if (J->stop.test == KRY_STOP_NEVER && (!s->end || nothing_left(J, s))) {
+        snprintf(why, size, "%lld iterations, as asked: the true residual is %.3e", k, t);
+        return KRY_ITERATIONS_DONE;
     }
     if (s->end == KRY_END_CONVERGED || (s->end && J->last_claim >= 0 && !J->drop)) {
         snprintf(why, size,
@@ -182,9 +232,18 @@ done:
     return st;
 }
 
-void kry_judge_again(double true_residual, kry_result *res)
+void kry_judge_hands_back(double true_residual, kry_result *res)
 {
-    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK;
+    size_t used = strlen(res->why);
+
+    snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");
+    res->true_residual = true_residual;
+}
+
+void kry_judge_again(const kry_judge *J, double true_residual, kry_result *res)
+{
+    bool met = true_residual <= res->target && kry_reason_status(res->reason) != KRY_OK &&
+               !proves_nothing(J, true_residual);
 
     res->true_residual = true_residual;
     if (!met) return;
@@ -209,7 +268,7 @@ void kry_judge_consistency(const kry_judge *J, kry_type type, double along, kry_
                  res->true_residual, along);
         return;
     }
-    if (J->inconsistent <= res->target) return;
+    if (J->inconsistent <= res->target || J->stop.test == KRY_STOP_NEVER) return;
     res->reason = KRY_INCONSISTENT;
     snprintf(res->why, sizeof res->why,
              "no x solves A x = b: A is singular, and %.3e of ||b|| = %.3e lies where it maps "

@@ -13,13 +13,16 @@
  * positive: ...", for KRY_END_PRECOND and KRY_END_MATRIX. */
 typedef struct kry_breakdown {
     const char *quantity, *meaning;
+    kry_reason reason;
 } kry_breakdown;
 
 typedef struct kry_judge {
     kry_stop stop;                 /* checked */
     const kry_breakdown *words[2]; /* for PRECOND, MATRIX; NULL: the method has none */
+    double roundoff;               /* of the numbers in which true residuals are computed */
     double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
     double norm_b, inconsistent; /* as in kry_result */
+    double norm_A, norm_x;       /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x||; else 0 */
     double target;     /* what is left of the whole target for the residual that an x can change */
     double last_claim; /* true residual that the next one is compared with; < 0: none yet */
     double least;      /* true residual of the x that was accepted last */
@@ -29,11 +32,16 @@ typedef struct kry_judge {
 
 /* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
 kry_status kry_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
+double kry_unit_roundoff(kry_type type);
 kry_status kry_reason_status(kry_reason reason);
+/* "rtol=1e-08 atol=0 maxit=1000". Returns text. */
+const char *kry_stop_text(const kry_stop *stop, char *text, size_t size);
 
 /* A new solve; of a singular A: with a b that has a part of this size along the null space. */
 void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent);
-/* max(rtol ||b||, atol), for the residual together with b's part along the null space. */
+/* The target by the norms that are known now. */
+void kry_judge_aim(kry_judge *J);
+/* kry_stop's target with the norms that are known, for the residual together with b's part along the null space. */
 double kry_judge_whole_target(const kry_judge *J);
 /* Where a cycle ends that begins with this true residual. Both in units of b. */
 double kry_judge_goal(const kry_judge *J, double residual);
@@ -53,8 +61,10 @@ kry_status kry_judge_run(kry_judge *J, kry_story *s, const kry_rounds *rounds, v
 /* res for a reason found outside of the rounds. */
 void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, const char *why,
                    double true_residual, kry_result *res);
+/* After the end. The x of another true residual takes the place of the last one, and `why` says so. */
+void kry_judge_hands_back(double true_residual, kry_result *res);
 /* After the end. x was freed of the null space: its true residual, which may meet the target now. */
-void kry_judge_again(double true_residual, kry_result *res);
+void kry_judge_again(const kry_judge *J, double true_residual, kry_result *res);
 /* Of a singular A: a solve that converged has not solved A x = b if b's part along the null space is
  * larger than the target; or if that of b - A x, `along`, is another one: A does not map the null space
  * to zero. */

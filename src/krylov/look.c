@@ -114,6 +114,8 @@ static kry_status take_look(kry_look *look, int which, kry_story *story)
     for (int64_t k = window->first; k <= last; k++)
         TRY(kry_story_add(story, k, sqrt(mirror_at(look, which, SCALARS + k - window->first))));
     TRY(kry_story_show(story, last));
+    if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
+        story->end = KRY_END_DIVERGED, story->end_value = story->residual;
 done:
     return st;
 }

@@ -1,6 +1,8 @@
 /* method.c - solvers around any method: rounds, deflation, null spaces, teams. */
 #include "krylov/method.h"
 #include "precond/deflation.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- one solve --------------------------------------------------------------------------- */
@@ -9,6 +11,18 @@ typedef struct solve {
     kry_krylov *K;
     kry_cycle c;
 } solve;
+
+/* KRY_STOP_BACKWARD: the target of this x. Waits. */
+static kry_status aim_by_x(kry_krylov *K, const kry_vec *x)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_system_norm(&K->system, x, &K->judge.norm_x));
+    kry_judge_aim(&K->judge);
+    K->story.target = K->judge.target;
+done:
+    return st;
+}
 
 /* r := b - A x of the x that is there. Waits. */
 static kry_status compute_residual(solve *S, double *norm)
@@ -19,6 +33,7 @@ static kry_status compute_residual(solve *S, double *norm)
     double unit;
 
     TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
+    if (K->judge.norm_A > 0) TRY(aim_by_x(K, c->x));
     if (K->method->accept) K->method->accept(K->self, c, norm);
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
@@ -37,6 +52,20 @@ kry_status kry_krylov_start(kry_krylov *K, bool first, const kry_vec *r, kry_vec
     return *moved ? kry_deflation_start(D, x, r) : KRY_OK;
 }
 
+/* Keep the x that a cycle is about to change, if no other x had so small a true residual. */
+static kry_status keep_best(solve *S)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = S->K;
+    double residual = S->c.norm * K->story.unit;
+
+    if (!K->best || !(residual < K->best_residual)) return KRY_OK;
+    TRY(kry_vec_copy(S->c.x, K->best));
+    K->best_residual = residual;
+done:
+    return st;
+}
+
 /* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
 static kry_status find_residual(void *self, double *norm)
 {
@@ -47,6 +76,8 @@ static kry_status find_residual(void *self, double *norm)
 
     TRY(compute_residual(S, norm));
     if (first) TRY(kry_guess_check(*norm));
+    if (first) K->guess_residual = *norm;
+    if (first && K->deflation) TRY(keep_best(S)); /* the start moves x */
     if (K->method->start)
         TRY(K->method->start(K->self, &S->c, first, &moved));
     else
@@ -56,15 +87,31 @@ done:
     return st;
 }
 
+/* A solve that broke down or stagnated hands back the best x that it kept, not the last one. */
+static kry_status hand_back_best(solve *S, kry_result *res)
+{
+    kry_status st = kry_reason_status(res->reason);
+    const kry_krylov *K = S->K;
+    bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
+
+    if (!K->best || !failed || res->true_residual <= K->best_residual) return KRY_OK;
+    kry_judge_hands_back(K->best_residual, res);
+    return kry_vec_copy(K->best, S->c.x);
+}
+
 static kry_status run_cycle(void *self)
 {
+    kry_status st = KRY_OK;
     solve *S = self;
     kry_krylov *K = S->K;
 
+    TRY(keep_best(S));
     S->c.goes_on = K->judge.drop > 0 && kry_judge_keeps(&K->judge, &K->story);
     K->judge.restarts++;
     K->story.end = KRY_END_NONE;
-    return K->method->cycle(K->self, &S->c);
+    TRY(K->method->cycle(K->self, &S->c));
+done:
+    return st;
 }
 
 static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_result *res)
@@ -76,10 +123,12 @@ static kry_status solve_nonzero(solve *S, const kry_vec *b, kry_vec *x, kry_resu
 
     S->c.b = b, S->c.x = x;
     TRY(kry_system_rhs(&K->system, K->judge.inconsistent, whole, &S->c.b));
+    K->best_residual = INFINITY;
     TRY(kry_judge_run(&K->judge, &K->story, &rounds, S, res));
+    TRY(hand_back_best(S, res));
     if (K->judge.drop > 0) res->true_residual = K->judge.least;
     if (S->c.x != x) TRY(kry_vec_copy(S->c.x, x));
-    TRY(kry_system_centre(&K->system, S->c.b, x, K->r, res));
+    TRY(kry_system_centre(&K->system, S->c.b, x, K->r, &K->judge, res));
     kry_judge_consistency(&K->judge, K->A->shape.type, K->system.along, res);
 done:
     return st;
@@ -88,6 +137,18 @@ done:
 static double bytes_of(const kry_krylov *K, int64_t iterations)
 {
     return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
+}
+
+/* ||A||, unless it is known. */
+static kry_status estimate_norm(kry_krylov *K)
+{
+    kry_status st = KRY_OK;
+
+    if (K->measured == K->A->updates) return KRY_OK;
+    TRY(kry_system_estimate(&K->system, K->r, &K->judge.norm_A));
+    K->measured = K->A->updates;
+done:
+    return st;
 }
 
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
@@ -100,6 +161,7 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
     K->story.inner = terms->inner;
     TRY(kry_system_measure(&K->system, b, &norm_b, &inconsistent));
+    if (K->judge.stop.test == KRY_STOP_BACKWARD) TRY(estimate_norm(K));
     kry_judge_begin(&K->judge, norm_b, inconsistent);
     K->story.target = K->judge.target;
     if (norm_b == 0) {
@@ -108,7 +170,6 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     } else {
         TRY(solve_nonzero(&S, b, x, res));
     }
-    res->setup_seconds = K->setup_seconds;
     res->resident_iterations = K->story.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
     res->solve_seconds = kry_now() - K->story.start;
@@ -221,10 +282,51 @@ done:
     return st;
 }
 
+kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
+{
+    kry_status st = KRY_OK;
+    kry_stop stop = *wanted;
+    const int64_t every = K->judge.stop.check_every;
+    int64_t unknowns;
+
+    CHECK(!stop.check_every || stop.check_every == every, KRY_ERR_ARGUMENT,
+          "kry_solver_set_stop: check_every = %lld, but the solver was made for %lld",
+          (long long)stop.check_every, (long long)every);
+    stop.check_every = every;
+    TRY(kry_layout_rows(&K->A->dev->layout, K->A->shape.rows, NULL, &unknowns));
+    TRY(kry_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
+    TRY(kry_layout_join(&K->A->dev->layout, kry_story_reserve(&K->story, stop.max_iter)));
+    K->judge.stop = stop;
+    if (stop.test != KRY_STOP_BACKWARD) K->judge.norm_A = 0, K->measured = -1;
+done:
+    return st;
+}
+
+const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
+{
+    kry_op_info M = { .kind = "none", .variant = "" }, D = { .variant = "none" };
+    const char *left_out = "left out, for it only scales";
+
+    if (K->first) kry_op_describe(K->first, &M);
+    if (K->left_out) M.kind = K->left_out, M.variant = left_out;
+    if (K->deflation) kry_op_describe(K->deflation, &D);
+    snprintf(text, size, "preconditioner %s%s%.140s%s, deflation %.140s", M.kind,
+             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", D.variant);
+    return text;
+}
+
 static void krylov_describe(void *self, kry_op_info *info)
 {
     kry_krylov *K = self;
-    if (K->method->describe) K->method->describe(K->self, info);
+    char own[320], stop[100];
+
+    if (K->method->describe)
+        K->method->describe(K->self, info), snprintf(own, sizeof own, "%s", info->variant);
+    else
+        kry_krylov_text(K, own, sizeof own);
+    snprintf(K->text, sizeof K->text, "%s, %s, %s precision", own,
+             kry_stop_text(&K->judge.stop, stop, sizeof stop), kry_type_name(K->A->shape.type));
+    info->variant = K->text;
 }
 
 void kry_krylov_destroy(void *self)
@@ -234,10 +336,12 @@ void kry_krylov_destroy(void *self)
     if (K->self) K->method->destroy(K->self);
     kry_story_release(&K->story);
     kry_system_release(&K->system);
+    kry_vec_release(&K->best);
     kry_vec_release(&K->r);
     kry_op_release(&K->deflation);
     kry_op_release(&K->product);
     kry_op_release(&K->M);
+    kry_op_release(&K->first);
     kry_op_release(&K->A);
     free(K);
 }

@@ -47,7 +47,9 @@ struct kry_method {
     bool projects;                 /* knows about null spaces; */
     bool uses_rhs;                 /* reads b in its cycles; */
     bool continues;                /* can go on along the direction of its last cycle */
-    kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words */
+    bool definite;                 /* A is to be positive definite, not only symmetric */
+    kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words, */
+    kry_breakdown no_precond;      /* and the former where the caller gave no preconditioner */
 
     /* Everything that cycles need: they allocate nothing on the device. K has the operators. */
     kry_status (*create)(kry_krylov *K, const kry_setup *setup, void **self);
@@ -77,11 +79,17 @@ struct kry_krylov {
     kry_op *M;          /* retained; NULL: the identity. Both levels with deflation, */
     kry_op *product;    /* or this is P A; else A */
     kry_op *deflation;  /* retained; NULL: none */
+    kry_op *first; /* retained: the preconditioner without deflation; NULL: none, or the one of */
+    const char *left_out; /* this kind only scales, and is left out; NULL: none is */
     kry_system system;
-    kry_vec *r; /* n */
+    kry_vec *r;    /* n */
+    kry_vec *best; /* n: the x of the least true residual that a cycle began with; NULL: the method
+                      keeps its own */
+    double best_residual, guess_residual; /* the latter: of the x that a solve began with */
     kry_judge judge;
     kry_story story;
-    double setup_seconds;
+    int64_t measured; /* A->updates when ||A|| was estimated; -1: it never was */
+    char text[400];   /* for kry_op_describe */
 };
 
 /* method.c: what all solvers have in common; each has a copy with the kind of its method. */
@@ -92,6 +100,9 @@ kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner. */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, kry_op **solver);
+/* suits.c: refuse an A that is not symmetric, or has a diagonal that cannot be `definite`, as far as
+ * `check` looks. */
+kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, bool definite);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
 /* What a solve that others lead differs in. */
@@ -99,6 +110,10 @@ typedef struct kry_terms {
     int64_t max_iter; /* 0: the solver's own */
     bool inner;       /* a part of another solve, which the observer looks at */
 } kry_terms;
+/* kry_solver_set_stop. On failure the old one stays. */
+kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *stop);
+/* What K works with: preconditioner and deflation. Returns text. */
+const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size);
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,
                             kry_result *res);
 

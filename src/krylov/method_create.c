@@ -61,6 +61,8 @@ static kry_status take_operators(kry_krylov *K, const kry_op *A, const kry_setup
     kry_deflation *D = kry_deflation_of(s->deflation);
 
     K->A = kry_op_retain(A);
+    K->first = kry_op_retain(M);
+    if (s->precond && !M) K->left_out = s->precond->table->kind;
     if (D) K->deflation = kry_op_retain(s->deflation);
     if (D && D->variant == KRY_DEF1)
         TRY(kry_two_level_product(s->deflation, &K->product));
@@ -80,25 +82,27 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     const kry_setup *s = setup;
     const kry_method *method = s->method;
     kry_krylov *K = NULL;
-    double start = kry_now();
     kry_op_shape shape = A->shape;
     int64_t unknowns;
 
     TRY(check_deflation(A, s));
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
+    K->measured = -1;
     K->table = kry_krylov_table, K->table.kind = method->kind;
     K->judge.stop = s->stop;
-    K->judge.words[0] = &method->precond, K->judge.words[1] = &method->matrix;
+    K->judge.roundoff = kry_unit_roundoff(shape.type);
     TRY(kry_layout_rows(&A->dev->layout, shape.rows, NULL, &unknowns));
     TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
     TRY(take_operators(K, A, s));
+    K->judge.words[0] = K->first ? &method->precond : &method->no_precond;
+    K->judge.words[1] = &method->matrix;
     TRY(kry_system_create(A, method->projects, &K->system));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->r));
+    if (!method->accept) TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
     TRY(method->create(K, s, &K->self));
     TRY(kry_device_finish(A->dev));
-    K->setup_seconds = kry_now() - start;
     shape.traits = KRY_VARYING;
     TRY(kry_op_create(A->dev, &K->table, K, &shape, solver));
     K = NULL;
@@ -115,8 +119,15 @@ kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver)
                                   { offsetof(kry_setup, precond), offsetof(kry_setup, deflation) },
                                   check,
                                   create };
+    const kry_op *parts[] = { setup.precond, setup.deflation };
+    kry_status st = KRY_OK;
+
     setup.struct_size = sizeof setup;
-    return kry_construct(&how, A, &setup, solver);
+    TRY(kry_construct(&how, A, &setup, solver));
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (parts[i]) (*solver)->setup_seconds += parts[i]->setup_seconds;
+done:
+    return st;
 }
 
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
@@ -132,6 +143,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
+    TRY(kry_method_suits(method->who, A, params->check, method->definite));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = method,
                                        .precond = params->precond,

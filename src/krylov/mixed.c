@@ -213,7 +213,6 @@ static void report(kry_mixed *M, const kry_result *story, kry_result *res)
     res->promotions = story->promotions;
     memcpy(res->promoted_why, story->promoted_why, sizeof res->promoted_why);
     res->bytes = bytes_moved(M);
-    res->setup_seconds = M->setup_seconds;
     res->solve_seconds = kry_now() - M->now.start;
 }
 
@@ -233,7 +232,7 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     M->now.scheme = first_scheme(M);
     M->inner.iterations = 0;
     M->inner.bytes = 0;
-    M->now.least = INFINITY;
+    M->now.least = M->now.guess = INFINITY;
     if (M->refused[0]) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
@@ -241,7 +240,11 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     TRY(kry_outer_begin(M->outer, b, x));
     do TRY(run_scheme(M, inner, res));
     while (promote(M, res, &story));
-    TRY(kry_outer_end(M->outer, x));
+    st = kry_reason_status(res->reason);
+    if ((st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least)
+        kry_judge_hands_back(M->now.guess, res); /* x stays the guess */
+    else
+        TRY(kry_outer_end(M->outer, x));
     report(M, &story, res);
     st = kry_reason_status(res->reason);
 done:
@@ -294,10 +297,30 @@ done:
     return st;
 }
 
+kry_status kry_mixed_set_stop(kry_mixed *M, const kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(stop->test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED,
+          "kry_solver_set_stop");
+    TRY(kry_outer_set_stop(M->outer, stop));
+    if (M->inner.K)
+        TRY(kry_krylov_set_stop(M->inner.K, &(kry_stop){ .max_iter = M->options.stop.max_iter }));
+done:
+    return st;
+}
+
+/* The scheme that a solve begins with, the solver in single, and the tolerances of the whole. */
 static void mixed_describe(void *self, kry_op_info *info)
 {
-    const kry_mixed *M = self;
-    info->variant = kry_scheme_word(first_scheme(M));
+    kry_mixed *M = self;
+    char stop[100], inner[300] = "";
+
+    if (M->inner.K) kry_krylov_text(M->inner.K, inner, sizeof inner);
+    snprintf(M->text, sizeof M->text, "%s, %s %s%s%s, mixed precision",
+             kry_scheme_word(first_scheme(M)), M->inner.K ? M->inner.K->method->kind : "", inner,
+             *inner ? ", " : "", kry_stop_text(&M->options.stop, stop, sizeof stop));
+    info->variant = M->text;
 }
 
 void kry_mixed_destroy(void *self)

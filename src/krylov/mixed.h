@@ -54,6 +54,8 @@ kry_status kry_outer_begin(kry_outer *O, const kry_vec *b, const kry_vec *x);
 kry_status kry_outer_run(kry_outer *O, kry_scheme scheme, const kry_terms *terms, kry_result *res);
 kry_status kry_outer_end(kry_outer *O, kry_vec *x);
 kry_status kry_outer_update(kry_outer *O); /* A has new values */
+/* Of all solvers that there are. On failure *stop is that of before. */
+kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop);
 
 /* ---- the solver: mixed.c solves, mixed_create.c makes one ---- */
 
@@ -67,6 +69,7 @@ typedef struct kry_mixed_run {
     int64_t best_step;   /* the step that gave it, */
     bool stalled, spent; /* and whether it was stopped: no progress, no iterations left */
     double least;        /* true residual of the x that is kept */
+    double guess;        /* that of the x that the solve began with; infinite: not known yet */
     int64_t products;    /* in double, outside of the plain method */
 } kry_mixed_run;
 
@@ -81,11 +84,15 @@ struct kry_mixed {
     kry_scheme fitting;        /* what a solve begins with where single can hold the matrix */
     double drop;               /* a cycle of refinement ends at this share of its first residual */
     char refused[160];         /* why single cannot hold the matrix; "": it can */
-    double setup_seconds;
     kry_mixed_run now;
+    char text[500]; /* for kry_op_describe */
 };
 
+#define KRY_NEVER_MIXED \
+    "%s: mixed precision ends by the residual; KRY_STOP_NEVER is for one precision"
 extern const kry_op_table kry_mixed_table;
+/* kry_solver_set_stop: of everything that this solver is made of. */
+kry_status kry_mixed_set_stop(kry_mixed *M, const kry_stop *stop);
 void kry_mixed_destroy(void *self);
 /* What the solvers in single and in double show, with the numbers of the whole solve. user: M */
 int kry_mixed_inner_monitor(void *user, const kry_iteration *it);

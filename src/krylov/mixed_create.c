@@ -23,6 +23,9 @@ static kry_status check(const kry_op *A, const kry_options *o)
           "kry_mixed_create: inner_rtol = %g is not in (0, 1)", o->inner_rtol);
     CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
+    CHECK(o->stop.test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED, "kry_mixed_create");
+    if (kry_options_relax(o)) return KRY_OK;
+    TRY(kry_method_suits("kry_mixed_create", A, o->check, kry_method_number(o->method)->definite));
 done:
     return st;
 }
@@ -52,6 +55,7 @@ static kry_status make_inner(kry_mixed *M)
     TRY(kry_options_solver(M->converted, &o, &I->solver));
     TRY(kry_options_system(M->converted, &o, &I->system));
     I->K = kry_krylov_of(I->solver);
+    kry_vec_release(&I->K->best); /* its solves are parts of another, which keeps x */
     TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->r));
     TRY(kry_vec_create(M->converted->dev, KRY_F32, n, 1, &I->x));
 done:
@@ -97,11 +101,11 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     int64_t unknowns;
     kry_mixed *M = NULL;
     kry_vec vectors; /* words have none */
-    double start = kry_now();
 
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->options = *g->options;
+    M->options.check = KRY_CHECK_NONE; /* it was made */
     if (g->subdomains) {
         TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
                                    &M->subdomains));
@@ -114,7 +118,6 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     if (M->fitting != KRY_SCHEME_DOUBLE) TRY(make_inner_or_double(M));
     TRY(kry_outer_create(M, &M->outer));
     TRY(kry_device_finish(kry_device_for_copies(A->dev)));
-    M->setup_seconds = kry_now() - start;
     kry_op_shape shape = A->shape;
     shape.traits = KRY_VARYING;
     TRY(kry_op_create(A->dev, &kry_mixed_table, M, &shape, solver));
@@ -133,6 +136,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
     kry_subdomains all = { 0 };
     kry_deflation_params deflation;
     char room[sizeof o->deflation];
+    double start = kry_now();
 
     TRY(check(A, o));
     CHECK(!parts || (!o->make_precond && !o->make_deflation), KRY_ERR_UNSUPPORTED,
@@ -143,6 +147,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
     TRY(kry_op_make(A, create, &(given){ A, o, deflates ? &all : NULL }, solver));
+    (*solver)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&all);
     return st;

@@ -203,8 +203,12 @@ static kry_status make_flexible(kry_outer *O)
     TRY(kry_pcg_create(M->system,
                        KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
                                .stop = M->options.stop, .monitor = kry_mixed_outer_monitor,
-                               .monitor_user = O->M, .resident = KRY_RESIDENT_OFF),
+                               .monitor_user = O->M, .resident = KRY_RESIDENT_OFF,
+                               .check = KRY_CHECK_NONE),
                        &O->flexible));
+    /* Its preconditioner is the solve in single; what that says of A or of M is what it would say. */
+    const kry_breakdown *inner = M->inner.K->judge.words[0];
+    if (inner->quantity) kry_krylov_of(O->flexible)->judge.words[0] = inner;
 done:
     return st;
 }
@@ -238,6 +242,13 @@ done:
     return st;
 }
 
+/* The first solver to run began with the guess. */
+static void note_guess(kry_outer *O, const kry_op *solver)
+{
+    double *guess = &O->M->now.guess;
+    if (!isfinite(*guess)) *guess = kry_krylov_of(solver)->guess_residual;
+}
+
 /* Continue from x with a solver in double. Its x is kept only if its true residual is no larger; else the
  * result reports the residual of the x that stays. */
 static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *terms, kry_result *res)
@@ -248,6 +259,7 @@ static kry_status go_on(kry_outer *O, const kry_op *solver, const kry_terms *ter
 
     TRY(kry_vec_copy(O->x[O->at], x));
     TRY(kry_krylov_solve(kry_krylov_of(solver), O->b, x, terms, res));
+    note_guess(O, solver);
     if (kry_residual_accept(res->true_residual, least))
         O->at = !O->at;
     else
@@ -266,6 +278,7 @@ static kry_status refine(kry_outer *O, const kry_terms *terms, kry_result *res)
     O->M->inner.scale = 1;
     TRY(kry_vec_fill(O->M->inner.x, 0));
     TRY(kry_krylov_solve(K, O->b, O->x[O->at], terms, res));
+    note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
     if (K->system.residuals > 1) /* the guess's is everybody's */
         O->M->now.products += K->system.residuals - 1;
@@ -306,6 +319,18 @@ kry_status kry_outer_end(kry_outer *O, kry_vec *x) { return kry_vec_copy(O->x[O-
 kry_status kry_outer_update(kry_outer *O)
 {
     return O->plain ? kry_op_update(O->plain, NULL) : KRY_OK;
+}
+
+kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+    const kry_op *solvers[] = { O->refine, O->flexible, O->plain };
+
+    for (size_t i = 0; i < COUNT(solvers); i++)
+        if (solvers[i]) TRY(kry_krylov_set_stop(kry_krylov_of(solvers[i]), stop));
+    O->M->options.stop = kry_krylov_of(O->refine)->judge.stop;
+done:
+    return st;
 }
 
 void kry_outer_destroy(kry_outer *O)

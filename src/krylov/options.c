@@ -40,6 +40,8 @@ static const struct entry {
          "of a singular A: kept out of residuals and x (default), or the first unknown is pinned"),
     WORD(KRYLOV | INNER, resident, "resident", CHOICE, "resident=auto|off|on",
          "the whole solve as one kernel that stays on the device (grids, cg)"),
+    WORD(KRYLOV | INNER, check, "check", CHOICE, "check=cheap|none|full",
+         "refuse a matrix that is not symmetric, or not positive definite by its diagonal"),
     WORD(RELAXATION, omega, "omega", REAL, "omega=W",
          "weight of a relaxation, in (0, 2) (default 1)"),
     WORD(0, stop.rtol, "rtol", REAL, "rtol=T",
@@ -48,6 +50,8 @@ static const struct entry {
     WORD(0, stop.max_iter, "maxit", WHOLE, "maxit=N", "iterations at most (default 0: chosen)"),
     WORD(0, stop.check_every, "check-every", WHOLE, "check-every=N",
          "iterations between two looks of the host (default 0: chosen)"),
+    WORD(0, stop.test, "stop", CHOICE, "stop=residual|backward|never",
+         "backward: at ||r|| <= rtol (||A|| ||x|| + ||b||); never: maxit iterations, no test"),
     WORD(0, precision, "precision", CHOICE, "precision=single|double|mixed",
          "numbers on the device; mixed: iterations in single, x and its residual in double"),
     WORD(MIXED, scheme, "scheme", CHOICE, "scheme=auto|reliable|flexible|classical",
@@ -75,7 +79,7 @@ const kry_word *kry_solver_word(int i)
 static kry_status set_choice(const kry_word *w, const char *value, void *field)
 {
     kry_status st = KRY_OK;
-    char list[64] = "";
+    char list[64] = "", hint[64];
     int choice = kry_word_choose(w, value);
     size_t used = 0;
 
@@ -83,8 +87,8 @@ static kry_status set_choice(const kry_word *w, const char *value, void *field)
         if (*c == '|') list[used++] = ',';
         list[used++] = *c == '|' ? ' ' : *c;
     }
-    CHECK(choice >= 0, KRY_ERR_PARSE, "kry_solver_create: %s '%s' is none of %s", w->name, value,
-          list);
+    CHECK(choice >= 0, KRY_ERR_PARSE, "kry_solver_create: %s '%s' is none of %s%s", w->name, value,
+          list, kry_word_hint(value, list, hint, sizeof hint));
     memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
 done:
     return st;
@@ -94,12 +98,13 @@ done:
 static kry_status set_option(kry_options *o, const char *name, const char *value)
 {
     kry_status st = KRY_OK;
-    char list[512];
+    char list[512], hint[64];
     int i = kry_word_find(kry_solver_word, name, strlen(name));
     bool good = true;
 
-    CHECK(i >= 0, KRY_ERR_PARSE, "kry_solver_create: '%s' is none of %s", name,
-          kry_word_list(kry_solver_word, 0, COUNT(table), list, sizeof list));
+    kry_word_list(kry_solver_word, 0, COUNT(table), list, sizeof list);
+    CHECK(i >= 0, KRY_ERR_PARSE, "kry_solver_create: '%s' is none of %s%s", name, list,
+          kry_word_hint(name, list, hint, sizeof hint));
     const kry_word *w = &table[i].word;
     const char *end = value + strlen(value);
     void *field = (char *)o + table[i].offset;
@@ -208,7 +213,7 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
     TRY(kry_method_create(kry_method_number(o->method), system,
                           KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
                                   .monitor = o->monitor, .monitor_user = o->monitor_user,
-                                  .resident = o->resident),
+                                  .resident = o->resident, .check = o->check),
                           solver));
 done:
     kry_op_release(&D);

@@ -21,6 +21,7 @@ typedef struct kry_options {
     int method;     /* its place in the form of the word "method"; 0: conjugate gradients */
     char precond[64], deflation[256]; /* "": not given */
     kry_resident resident;
+    kry_check check;
     kry_null_space_word null_space;
     double omega; /* 0: not given */
     kry_stop stop;

@@ -120,9 +120,17 @@ const kry_method kry_pcg_method = {
     .flexible = true,
     .projects = true,
     .continues = true,
-    .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite" },
-    .matrix = { "p'Ap", "is not positive: the matrix is not positive definite, or too "
-                        "ill-conditioned for this precision" },
+    .definite = true,
+    .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite",
+                 KRY_INDEFINITE_PRECOND },
+    .no_precond = { "r'z",
+                    "is not positive, without a preconditioner: the matrix is not positive "
+                    "definite, or deflation amplifies rounding",
+                    KRY_INDEFINITE_MATRIX },
+    .matrix = { "p'Ap",
+                "is not positive: the matrix is not positive definite, or too ill-conditioned for "
+                "this precision",
+                KRY_INDEFINITE_MATRIX },
     .create = pcg_create,
     .cycle = kry_pcg_cycle,
     .bytes = pcg_bytes,

@@ -18,6 +18,7 @@
 #include "operator/op_parts.h"
 #include "precond/sweeps.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct relaxation {
@@ -31,6 +32,7 @@ typedef struct relaxation {
     kry_cycle *c;
     kry_vec *at, *next; /* Jacobi: the iterate, and where the one after it goes; */
     bool ahead;         /* that one is there already */
+    char text[48];      /* for kry_op_describe */
 } relaxation;
 
 /* ---- sweeps ------------------------------------------------------------------------------ */
@@ -103,7 +105,6 @@ done:
 /* Write down the residual at this iteration, which may end the cycle. */
 static kry_status look(relaxation *S, double residual)
 {
-    const double diverged = 1e10; /* times the first residual */
     kry_status st = KRY_OK;
     kry_story *s = S->c->story;
 
@@ -114,7 +115,7 @@ static kry_status look(relaxation *S, double residual)
         s->end = KRY_END_CONVERGED;
     else if (!isfinite(residual))
         s->end = KRY_END_NOT_FINITE;
-    else if (s->residual > diverged * s->history[0])
+    else if (s->residual > KRY_DIVERGED_AT * s->history[0])
         s->end = KRY_END_DIVERGED;
 done:
     return st;
@@ -164,7 +165,11 @@ static kry_status relaxation_update(void *self)
 
 static void relaxation_describe(const void *self, kry_op_info *info)
 {
-    info->variant = ((const relaxation *)self)->in_place ? "red-black sor" : "jacobi";
+    relaxation *S = (relaxation *)self; /* the text is no part of its value */
+
+    snprintf(S->text, sizeof S->text, "%s, omega=%g", S->in_place ? "red-black sor" : "jacobi",
+             S->omega);
+    info->variant = S->text;
 }
 
 static void relaxation_destroy(void *self)

@@ -1,5 +1,6 @@
 /* solve.c - the doors of every solver: vectors on the device, arrays on the host. */
-#include "operator/op.h"
+#include "krylov/mixed.h"
+#include "operator/op_parts.h"
 #include <kry/solver.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
           (long long)b->k, (long long)x->k);
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
     st = solver->table->solve(solver->self, b, x, &res);
+    res.setup_seconds = solver->setup_seconds;
 done:
     if (result) *result = res;
     return st > 0 ? kry_fail(st, "kry_solve: %s", res.why) : st;
@@ -34,8 +36,8 @@ static kry_status send(const char *what, const double *host, kry_vec *v)
     for (int64_t i = 0; i < v->n; i++) {
         kry_number_put(v->type, numbers, i, host[i]);
         CHECK(isfinite(kry_number_at(v->type, numbers, i)) || !isfinite(host[i]), KRY_ERR_ARGUMENT,
-              "kry_solve_host: %s[%lld] is %g, too large for single precision", what, (long long)i,
-              host[i]);
+              "kry_solve_host: %s[%lld] is %g, too large for single precision" COUNTED, what,
+              ROW(i), host[i], kry_first_row);
     }
     TRY(kry_vec_write(v, numbers));
 done:
@@ -63,5 +65,24 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
 done:
     kry_vec_release(&vx);
     kry_vec_release(&vb);
+    return st;
+}
+
+static kry_status set_stop(const kry_call *c)
+{
+    kry_krylov *K = kry_krylov_of(c->A);
+
+    if (K) return kry_krylov_set_stop(K, c->more);
+    if (c->A->table == &kry_mixed_table) return kry_mixed_set_stop(c->A->self, c->more);
+    return kry_fail(KRY_ERR_TYPE, "kry_solver_set_stop: '%s' is not a solver", c->A->table->kind);
+}
+
+kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(solver, stop));
+    TRY(kry_op_call(&(kry_call){ .A = solver, .more = (void *)stop }, set_stop));
+done:
     return st;
 }

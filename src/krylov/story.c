@@ -23,18 +23,24 @@ static kry_status reserve_history(kry_story *s, int64_t capacity)
     return st;
 }
 
+kry_status kry_story_reserve(kry_story *s, int64_t max_iter)
+{
+    enum { MOST = 1 << 20 }; /* a longer history grows as it is written */
+    const int64_t capacity = max_iter < MOST ? max_iter + 1 : MOST;
+
+    return capacity > s->history_capacity ? reserve_history(s, capacity) : KRY_OK;
+}
+
 kry_status kry_story_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
                             kry_story *s)
 {
-    enum { MOST = 1 << 20 }; /* a longer history grows as it is written */
-
     *s = (kry_story){ .dev = dev,
                       .monitor = monitor,
                       .monitor_user = user,
                       .exact = monitor && stop->check_every,
                       .unit = 1,
                       .history_every = 1 };
-    return reserve_history(s, stop->max_iter < MOST ? stop->max_iter + 1 : MOST);
+    return kry_story_reserve(s, stop->max_iter);
 }
 
 void kry_story_release(kry_story *s)

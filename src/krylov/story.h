@@ -19,6 +19,10 @@ typedef enum kry_cycle_end {
     KRY_END_DIVERGED
 } kry_cycle_end;
 
+/* A method diverges when its residual has grown to this multiple of the first. Less will not do: on
+ * positive definite matrices conjugate gradients may take it to sqrt(condition number): 2e8 was seen. */
+#define KRY_DIVERGED_AT 1e10
+
 typedef struct kry_story {
     kry_device *dev; /* borrowed */
     kry_monitor monitor;
@@ -45,6 +49,8 @@ typedef struct kry_story {
 kry_status kry_story_create(kry_device *dev, const kry_stop *stop, kry_monitor monitor, void *user,
                             kry_story *s);
 void kry_story_release(kry_story *s);
+/* Room for this many iterations. */
+kry_status kry_story_reserve(kry_story *s, int64_t max_iter);
 /* A new solve. */
 void kry_story_begin(kry_story *s, int64_t max_iter);
 /* The residual of an iteration, in the method's numbers. */

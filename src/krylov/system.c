@@ -39,14 +39,14 @@ static kry_status check_finite(const kry_vec *b)
     TRY(kry_alloc((size_t)b->n, sizeof *host, &host));
     TRY(kry_vec_read_doubles(b, host));
     for (int64_t i = 0; i < b->n; i++)
-        CHECK(isfinite(host[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g",
-              (long long)kry_layout_row(b->layout, i), host[i]);
+        CHECK(isfinite(host[i]), KRY_ERR_ARGUMENT, "kry_solve: b[%lld] is %g" COUNTED,
+              ROW(kry_layout_row(b->layout, i)), host[i], kry_first_row);
 done:
     free(host);
     return kry_layout_join(b->layout, st);
 }
 
-static kry_status norm_of(kry_system *s, const kry_vec *v, double *norm)
+kry_status kry_system_norm(kry_system *s, const kry_vec *v, double *norm)
 {
     kry_status st = KRY_OK;
 
@@ -73,7 +73,7 @@ kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, dou
 
     s->residuals = 0, s->measures = false;
     TRY(kry_system_check(s));
-    TRY(norm_of(s, b, norm));
+    TRY(kry_system_norm(s, b, norm));
     if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
     if (!isfinite(*norm)) TRY(check_finite(b));
     CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
@@ -109,12 +109,12 @@ kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x
     if (s->unpins) {
         TRY(kry_op_residual(s->unpinned, b, x, r));
         TRY(kry_null_space_project(&s->unpinned_null, r));
-        TRY(norm_of(s, r, &whole));
+        TRY(kry_system_norm(s, r, &whole));
     }
     TRY(kry_op_residual(s->A, b, x, r));
     if (s->measures) TRY(kry_null_space_measure(&s->null, r, &s->along));
     TRY(kry_null_space_project(&s->null, r));
-    TRY(norm_of(s, r, norm));
+    TRY(kry_system_norm(s, r, norm));
     s->residuals++;
     *unit = 1;
     if (whole > *norm) { /* NaN stays */
@@ -126,7 +126,7 @@ done:
 }
 
 kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
-                             kry_result *res)
+                             const kry_judge *J, kry_result *res)
 {
     kry_status st = KRY_OK;
     double residual, unit;
@@ -141,9 +141,31 @@ kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_ve
         TRY(kry_vec_copy(s->room, x));
         if (s->measures) TRY(kry_system_residual(s, b, x, r, &residual, &unit));
     } else {
-        kry_judge_again(residual, res);
+        kry_judge_again(J, residual, res);
     }
 done:
+    return st;
+}
+
+kry_status kry_system_estimate(kry_system *s, kry_vec *v, double *norm)
+{
+    enum { STEPS = 8 };
+    kry_status st = KRY_OK;
+    kry_vec *room = NULL;
+    double size;
+
+    *norm = 0;
+    TRY(kry_vec_create(v->dev, v->type, v->n, 1, &room));
+    TRY(kry_vec_fill_random(v));
+    TRY(kry_system_norm(s, v, &size));
+    for (int i = 0; i < STEPS && size > 0 && isfinite(size); i++) {
+        kry_vec *from = i % 2 ? room : v, *to = i % 2 ? v : room;
+        TRY(kry_op_apply(s->A, 1 / size, from, 0, to));
+        TRY(kry_system_norm(s, to, &size));
+        *norm = fmax(*norm, size);
+    }
+done:
+    kry_vec_release(&room);
     return st;
 }
 

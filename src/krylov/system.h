@@ -42,7 +42,11 @@ kry_status kry_system_residual(kry_system *s, const kry_vec *b, const kry_vec *x
 /* Take the null space out of x at the end, unless that costs it the target, or digits: of two
  * phases in single precision the stiff one has no place for a large constant. r: room. Waits. */
 kry_status kry_system_centre(kry_system *s, const kry_vec *b, kry_vec *x, kry_vec *r,
-                             kry_result *res);
+                             const kry_judge *J, kry_result *res);
+/* ||v||. Waits. */
+kry_status kry_system_norm(kry_system *s, const kry_vec *v, double *norm);
+/* ||A||, from below, by a few steps of the power method. v: room. Waits. */
+kry_status kry_system_estimate(kry_system *s, kry_vec *v, double *norm);
 /* Refuses a guess whose residual is not finite. */
 kry_status kry_guess_check(double residual);
 

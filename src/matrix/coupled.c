@@ -182,7 +182,7 @@ static void coupled_destroy(void *self)
 
 static const kry_op_table coupled_table = {
     .struct_size = sizeof(kry_op_table),
-    .kind = "coupled",
+    .kind = "distributed matrix",
     .apply = coupled_apply,
     .apply_dot = coupled_apply_dot,
     .residual = coupled_residual,

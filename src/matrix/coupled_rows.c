@@ -115,7 +115,7 @@ kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_va
     if (bytes && far_val != A->far.val) memcpy(A->far.val, far_val, bytes);
     TRY(kry_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val));
     if (A->exact.from) TRY(store_exact(A, own_val));
-    if (kry_matrix_in_flux_form(kry_matrix_of(A->own))) TRY(balance(A, own_val));
+    if (own_val && kry_matrix_in_flux_form(kry_matrix_of(A->own))) TRY(balance(A, own_val));
 done:
     return st;
 }
@@ -210,21 +210,6 @@ done:
     return st;
 }
 
-/* Its far numbers; in flux form its rows are added up, for which the own numbers are read back. */
-static kry_status store_copy(kry_op *copy, const void *far_val)
-{
-    kry_status st = KRY_OK;
-    const kry_coupled *T = kry_coupled_of(copy);
-    const kry_matrix *matrix = kry_matrix_of(T->own);
-    kry_sparse own = { 0 };
-
-    if (kry_matrix_in_flux_form(matrix)) TRY(kry_matrix_download(matrix, &own));
-    TRY(kry_coupled_store(copy, own.val, far_val));
-done:
-    kry_sparse_release(&own);
-    return st;
-}
-
 kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,
                                kry_op **copy)
 {
@@ -241,7 +226,8 @@ kry_status kry_coupled_convert(void *self, kry_type type, double factor, const d
     assert(own);
     own->shape.traits = A->own->shape.traits;
     if (!T) TRY(make_copy(A, own, &far, copy));
-    TRY(store_copy(*copy, T ? far.val : kry_coupled_of(*copy)->far.val));
+    TRY(kry_coupled_store(*copy, NULL, T ? far.val : kry_coupled_of(*copy)->far.val));
+    TRY(kry_matrix_convert_surplus(kry_matrix_of(A->own), factor, kry_matrix_of(own)));
 done:
     kry_sparse_release(&far);
     kry_op_release(&own);

@@ -99,7 +99,7 @@ static void extended_destroy(void *self)
 
 static const kry_op_table extended_table = {
     .struct_size = sizeof(kry_op_table),
-    .kind = "extended",
+    .kind = "reproducible matrix",
     .apply = extended_apply,
     .residual = extended_residual,
     .diagonal = extended_diagonal,

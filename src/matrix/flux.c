@@ -28,13 +28,16 @@ static void add_up(kry_type type, const void *val, int64_t from, int64_t to, tot
     t->count += to - from;
 }
 
-/* Rows that add up to 0 before they are rounded miss it afterwards by at most half a unit in the last
- * place of their absolute sum for each entry. So little counts as 0. */
+/* What rounding leaves of a row that adds up to 0 counts as 0. In double its entries were sums, as a rule,
+ * rounded at each addition: off by half a unit in the last place of the absolute sum for each entry. In
+ * single they were computed in double, as a rule, and rounded once: off by less than half such a unit in
+ * all. A larger bound would drop small sums that are real. */
 static double surplus_of(kry_type type, const total *t)
 {
-    double unit = (type == KRY_F32 ? (double)FLT_EPSILON : DBL_EPSILON) / 2;
     double sum = t->sum + t->lost;
-    return fabs(sum) <= (double)t->count * unit * t->size ? 0 : sum;
+    bool noise = type == KRY_F32 ? fabs(sum) < (double)FLT_EPSILON / 2 * t->size
+                                 : fabs(sum) <= (double)t->count * DBL_EPSILON / 2 * t->size;
+    return noise ? 0 : sum;
 }
 
 static kry_status add_rows(const char *who, const kry_layout *layout, const kry_sparse *own,
@@ -48,8 +51,9 @@ static kry_status add_rows(const char *who, const kry_layout *layout, const kry_
         if (far) add_up(far->type, far->val, far->row_ptr[i], far->row_ptr[i + 1], &t);
         kry_number_put(own->type, sums, i, surplus_of(own->type, &t));
         double sum = kry_number_at(own->type, sums, i);
-        CHECK(isfinite(sum), KRY_ERR_ARGUMENT, "%s: row %lld adds up to %g, too much for flux form",
-              who, (long long)kry_layout_row(layout, i), sum);
+        CHECK(isfinite(sum), KRY_ERR_ARGUMENT,
+              "%s: row %lld adds up to %g, too much for flux form" COUNTED, who,
+              ROW(kry_layout_row(layout, i)), sum, kry_first_row);
     }
 done:
     return st;

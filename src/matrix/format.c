@@ -107,6 +107,7 @@ kry_status kry_format_parse(const char *text, kry_matrix_params *params)
 {
     kry_status st = KRY_OK;
     kry_matrix_params p;
+    char hint[64];
 
     CHECK(text && params, KRY_ERR_ARGUMENT, "kry_format_parse: NULL");
     CHECK(params->struct_size == sizeof *params, KRY_ERR_ARGUMENT,
@@ -115,8 +116,8 @@ kry_status kry_format_parse(const char *text, kry_matrix_params *params)
     piece word = { text, text + strcspn(text, ":") };
     int format = find(word, all_names);
     bool measure = format == KRY_FORMAT_COUNT;
-    CHECK(format >= 0, KRY_ERR_PARSE, "kry_format_parse: '%.*s' is no format; there are %s",
-          PIECE(word), all_names);
+    CHECK(format >= 0, KRY_ERR_PARSE, "kry_format_parse: '%.*s' is no format; there are %s%s",
+          PIECE(word), all_names, kry_word_hint(text, all_names, hint, sizeof hint));
     p.format = measure ? KRY_FORMAT_AUTO : (kry_format)format;
     if (measure) p.measure_seconds = 1;
     for (const char *at = word.end; *at;) { /* at a colon or a comma */

@@ -307,12 +307,18 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
+    kry_finding found;
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, op);
+    TRY(kry_matrix_inspect(host, &found));
+    if (dev->team) {
+        TRY(kry_matrix_in_parts(dev, host, map, params, op));
+        (*op)->found = found;
+        return KRY_OK;
+    }
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));
     else
@@ -321,6 +327,7 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
     A->map = *map, *map = (kry_entry_map){ 0 };
     A->sorted = *host, *host = (kry_sparse){ 0 };
     if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
+    (*op)->found = found;
 done:
     return st;
 }

@@ -184,6 +184,9 @@ void kry_stage_defines(const kry_matrix *A, const kry_stage *s, kry_type stored,
  * failure the old numbers stay. */
 kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_ptr,
                             const void *sorted);
+/* Flux form: what the rows of a converted copy add up to is what those of A do, times the factor. Of its
+ * entries, which were rounded, small sums would be lost. Waits. */
+kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy);
 /* Replace what the rows add up to, where other parts hold some of their entries. NULL: 0. Waits. */
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
 
@@ -193,6 +196,12 @@ kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
  * tells messages which rows these are. */
 kry_status kry_flux_sums(const char *who, const kry_layout *layout, const kry_sparse *own,
                          const kry_sparse *far, void **sums);
+
+/* ---- inspect.c --------------------------------------------------------------------------------- */
+
+/* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
+ * image by more than rounding; or else for a diagonal entry that is not positive. */
+kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found);
 
 /* ---- choose.c: format AUTO -------------------------------------------------------------------- */
 

@@ -71,8 +71,8 @@ int64_t kry_coupled_places(const kry_op *A, const int64_t **place);
 
 /* The patterns on the device, without numbers. */
 kry_status kry_coupled_pack(kry_coupled *A, bool exact);
-/* New numbers, after the caller has updated the operator of the own entries. Does nothing for operators
- * that are not coupled. */
+/* New numbers, after the caller has updated the operator of the own entries. own_val NULL: of a converted
+ * copy, which is told what its rows add up to. Does nothing for operators that are not coupled. */
 kry_status kry_coupled_store(kry_op *op, const void *own_val, const void *far_val);
 /* Entry of the operators' table. */
 kry_status kry_coupled_convert(void *self, kry_type type, double factor, const double *scale,

@@ -198,6 +198,26 @@ done:
     return st;
 }
 
+kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy)
+{
+    kry_status st = KRY_OK;
+    size_t rows = (size_t)A->shape.rows;
+    void *given = NULL, *sums = NULL;
+
+    if (A->surplus) {
+        TRY(kry_alloc(rows, kry_type_size(A->shape.type), &given));
+        TRY(kry_alloc(rows, kry_type_size(copy->shape.type), &sums));
+        TRY(kry_buffer_read(A->dev, A->surplus, 0, rows * kry_type_size(A->shape.type), given));
+        TRY(kry_numbers_convert("kry_op_convert", "row sum", A->shape.type, given, A->shape.rows,
+                                factor, copy->shape.type, sums));
+    }
+    if (A->surplus || copy->surplus) TRY(kry_matrix_set_surplus(copy, sums));
+done:
+    free(sums);
+    free(given);
+    return st;
+}
+
 kry_status kry_matrix_convert(void *self, kry_type type, double factor, const double *scale,
                               kry_op **copy)
 {
@@ -219,6 +239,7 @@ kry_status kry_matrix_convert(void *self, kry_type type, double factor, const do
         TRY(kry_op_update(*copy, val));
     else
         TRY(kry_csr_create(dev, type, host.rows, host.cols, host.row_ptr, host.col, val, &p, copy));
+    TRY(kry_matrix_convert_surplus(A, factor, kry_matrix_of(*copy)));
 done:
     free(val);
     kry_sparse_release(&host);

@@ -57,7 +57,7 @@ struct kry_halo {
 
 static void drop(cl_event *event)
 {
-    if (*event) clReleaseEvent(*event);
+    if (*event && !kry_opencl_lost) clReleaseEvent(*event);
     *event = NULL;
 }
 
@@ -308,7 +308,7 @@ static void halo_destroy(kry_deferred *deferred)
     kry_buffer_release(h->dev, &h->in.numbers);
     kry_buffer_release(h->dev, &h->out.packed);
     kry_buffer_release(h->dev, &h->out.row);
-    if (h->copies.queue) clReleaseCommandQueue(h->copies.queue);
+    if (h->copies.queue && !kry_opencl_lost) clReleaseCommandQueue(h->copies.queue);
     free(h->in.message);
     free(h->out.message);
     free(h->in.request);
@@ -324,7 +324,8 @@ void kry_halo_release(kry_halo **halo)
 
     *halo = NULL;
     if (!h) return;
-    if (h->copies.queue) clFinish(h->copies.queue); /* the copies read memory of the neighbours */
+    if (h->copies.queue && !kry_opencl_lost)
+        clFinish(h->copies.queue); /* the copies read memory of the neighbours */
     h->deferred.release = halo_destroy;
     if (h->comm && h->comm->size > 1)
         h->comm->defer(h->comm, &h->deferred);

@@ -45,6 +45,14 @@ typedef struct kry_op_fused {
     bool sums_to_zero;
 } kry_op_fused;
 
+/* What the entries of a matrix say against conjugate gradients. */
+typedef struct kry_finding {
+    enum { KRY_FOUND_NOTHING, KRY_FOUND_ASYMMETRIC, KRY_FOUND_NOT_POSITIVE } what;
+    int64_t row, col;     /* of one such entry, from 0 */
+    double entry, mirror; /* a_ij and a_ji */
+    bool negative;        /* all diagonal entries are */
+} kry_finding;
+
 struct kry_op {
     atomic_int refs;
     kry_device *dev;
@@ -52,8 +60,10 @@ struct kry_op {
     const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    int64_t updates;     /* how often its numbers may have changed */
+    kry_vec *null_space;  /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    int64_t updates;      /* how often its numbers may have changed */
+    double setup_seconds; /* that its constructor took; of solvers with what they are made of */
+    kry_finding found;    /* in the numbers that a matrix was made of; nothing once it is updated */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,

@@ -12,7 +12,7 @@ typedef struct parts_op {
     kry_split *split;      /* retained */
     kry_op **local;        /* split->members */
     kry_parts_extra extra;
-    char variant[160];
+    char variant[480];
 } parts_op;
 
 static parts_op *parts_of(const kry_op *op)
@@ -173,7 +173,7 @@ static void parts_describe(void *self, kry_op_info *info)
         info->bytes_per_direction += one.bytes_per_direction;
         info->bytes_per_step += one.bytes_per_step;
     }
-    snprintf(P->variant, sizeof P->variant, "%.90s%son %d of %d devices%s", info->variant,
+    snprintf(P->variant, sizeof P->variant, "%.400s%son %d of %d devices%s", info->variant,
              *info->variant ? ", " : "", P->split->members, P->team->size,
              P->split->members < P->team->size ? ": too small to gain from more" : "");
     info->variant = P->variant;
@@ -310,6 +310,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
                          kry_op **out)
 {
     kry_status st = KRY_OK;
+    double start = kry_now();
 
     TRY(kry_check_given(how->name, "M, A", (const void *const[]){ out, A }));
     *out = NULL;
@@ -318,6 +319,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
     TRY(create(how, A, params, out));
+    (*out)->setup_seconds = kry_now() - start;
 done:
     return st;
 }

@@ -85,8 +85,8 @@ static kry_status take_entry(pin *P, const char *who)
     TRY(kry_op_diagonal(A, d));
     TRY(read_number(d, P->row, &entry));
     CHECK(entry > 0 && isfinite(entry), KRY_ERR_SINGULAR,
-          "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins", who,
-          (long long)P->global_row, A->table->kind, entry);
+          "%s: the diagonal entry of row %lld of '%s' is %g; only a positive one pins" COUNTED, who,
+          ROW(P->global_row), A->table->kind, entry, kry_first_row);
     P->entry = entry;
 done:
     kry_vec_release(&d);
@@ -161,8 +161,9 @@ static kry_status check_null_space(const kry_op *A, int64_t row)
           A->table->kind, (long long)N->k);
     TRY(read_number(N, kry_layout_find_row(&A->dev->layout, A->shape.rows, row), &share));
     CHECK(share != 0, KRY_ERR_ARGUMENT,
-          "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned there",
-          A->table->kind, (long long)row);
+          "kry_pin_create: the null space of '%s' is zero in row %lld: nothing is pinned "
+          "there" COUNTED,
+          A->table->kind, ROW(row), kry_first_row);
 done:
     return st;
 }

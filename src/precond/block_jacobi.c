@@ -184,8 +184,8 @@ static kry_status invert_all(const block_jacobi *M, const kry_sparse *R, void *h
     for (int64_t first = 0; first < R->rows; first += M->rows) {
         cut_out(R, first, M->rows, &B);
         CHECK(invert(&B, M->symmetric) && fits(M->A->shape.type, &B), KRY_ERR_SINGULAR,
-              "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular",
-              (long long)first, (long long)first + B.size - 1, M->A->table->kind);
+              "kry_block_jacobi_create: the block of rows %lld to %lld of '%s' is singular" COUNTED,
+              ROW(first), ROW(first + B.size - 1), M->A->table->kind, kry_first_row);
         put_block(M, &B, first, host);
     }
 done:

@@ -284,6 +284,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
+    double start = kry_now();
 
     TRY(GIVEN(D, A));
     *D = NULL;
@@ -291,6 +292,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     TRY(check(A, params));
     TRY(kry_subdomains_find(A, params, &subdomains));
     TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
+    (*D)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&subdomains);
     return st;

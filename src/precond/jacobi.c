@@ -38,8 +38,8 @@ static kry_status check_pivots(const kry_vec *d)
         double v = numbers[i];
         double inverse = d->type == KRY_F32 ? (double)(float)(1 / v) : 1 / v;
         CHECK(isfinite(v) && isfinite(inverse), KRY_ERR_SINGULAR,
-              "kry_jacobi_create: the diagonal entry of row %lld is %g",
-              (long long)kry_layout_row(&d->dev->layout, i), v);
+              "kry_jacobi_create: the diagonal entry of row %lld is %g" COUNTED,
+              ROW(kry_layout_row(&d->dev->layout, i)), v, kry_first_row);
     }
 done:
     free(numbers);

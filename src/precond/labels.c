@@ -316,7 +316,8 @@ static kry_status read_mtx(const char *path, int64_t n, int32_t *labels)
         CHECK(v >= 0 && v < (double)n && v == (double)(int32_t)v, KRY_ERR_PARSE,
               "%s: label %g of row %lld is not a whole number in [0, %lld)", path, v,
               (long long)i + 1, (long long)n);
-        CHECK(labels[i] < 0, KRY_ERR_PARSE, "%s: row %lld occurs twice", path, (long long)i + 1);
+        CHECK(labels[i] < 0, KRY_ERR_PARSE, "%s: row %lld occurs twice (rows count from 1)", path,
+              (long long)i + 1);
         labels[i] = (int32_t)v;
     }
     for (int64_t i = 0; i < n; i++)

@@ -68,8 +68,8 @@ static kry_status invert_diagonal(const char *who, const kry_op *A, const kry_sp
         CHECK(v > 0 && isfinite(v) &&
                   isfinite(A->shape.type == KRY_F32 ? (double)(float)inverse[i] : inverse[i]),
               KRY_ERR_ARGUMENT,
-              "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive", who,
-              (long long)kry_layout_row(&A->dev->layout, i), A->table->kind, v);
+              "%s: the diagonal entry of row %lld of '%s' is %g; all must be positive" COUNTED, who,
+              ROW(kry_layout_row(&A->dev->layout, i)), A->table->kind, v, kry_first_row);
     }
 done:
     return st;
@@ -84,12 +84,12 @@ kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, 
     TRY(invert_diagonal(who, A, R, inverse));
     TRY(kry_sparse_symmetrise(R, tolerance, &m));
     if (m.i < 0) return KRY_OK;
-    long long row = kry_layout_row(&A->dev->layout, m.i),
-              col = kry_layout_row(&A->dev->layout, m.j);
+    long long row = ROW(kry_layout_row(&A->dev->layout, m.i)),
+              col = ROW(kry_layout_row(&A->dev->layout, m.j));
     CHECK(false, KRY_ERR_ARGUMENT,
           "%s: '%s' is not symmetric: row %lld has %g in column %lld, row %lld has %g in column "
-          "%lld",
-          who, A->table->kind, row, m.lower, col, col, m.upper, row);
+          "%lld" COUNTED,
+          who, A->table->kind, row, m.lower, col, col, m.upper, row, kry_first_row);
 done:
     return st;
 }

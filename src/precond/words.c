@@ -19,6 +19,8 @@ enum kind {
     NEUMANN,
     SSOR_AI,
     BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
+    IC,
+    IC0,
     BLOCK_ILU,
     ILU0
 };
@@ -32,6 +34,8 @@ static const kry_word preconds[] = {
     { "neumann", KRY_WORD_WHOLE, "neumann[:DEGREE]", "truncated Neumann series" },
     { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
     { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
+    { "ic", KRY_WORD_WHOLE, "ic[:ROWS]", "the same as block-ic" },
+    { "ic0", KRY_WORD_PLAIN, "ic0", "incomplete Cholesky factors of the whole matrix" },
     { "block-ilu", KRY_WORD_WHOLE, "block-ilu[:ROWS]", "incomplete LU factors of blocks" },
     { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
 };
@@ -53,6 +57,8 @@ static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_stor
             A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M);
     case NEUMANN: return kry_neumann_create(A, KRY_NEUMANN(.degree = whole), M);
     case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
+    case IC0: number = A->shape.rows; /* one block */ /* fall through */
+    case IC:
     case BLOCK_IC:
         return kry_block_ic_create(A, KRY_BLOCK_IC(.rows = number, .storage = storage), M);
     case ILU0: number = A->shape.rows; /* one block */ /* fall through */
@@ -95,10 +101,11 @@ static kry_status read_storage(const char *name, enum kind kind, kry_store *stor
 
     CHECK(found >= 0, KRY_ERR_PARSE,
           "kry_precond_create: '%s': behind @ stand single, half or given", name);
-    CHECK(!found || kind >= BLOCK_IC, KRY_ERR_UNSUPPORTED,
-          "kry_precond_create: '%s': block-ic, block-ilu and ilu0 keep their numbers in single or "
-          "as halves, '%s' does not",
-          name, preconds[kind].name);
+    CHECK(
+        !found || kind >= BLOCK_IC, KRY_ERR_UNSUPPORTED,
+        "kry_precond_create: '%s': block-ic, ic0, block-ilu and ilu0 keep their numbers in single "
+        "or as halves, '%s' does not",
+        name, preconds[kind].name);
     *storage = (kry_store)found;
 done:
     return st;
@@ -109,15 +116,16 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
     kry_status st = KRY_OK;
     kry_store storage = KRY_STORE_GIVEN;
     int64_t number;
-    char list[400], rest[64];
+    char list[400], rest[64], hint[64];
 
     TRY(GIVEN(M));
     *M = NULL;
     CHECK(A && name, KRY_ERR_ARGUMENT, "kry_precond_create: NULL");
     size_t length = strcspn(name, ":@"), all = strcspn(name, "@");
     int i = kry_word_find(kry_precond_word, name, length);
-    CHECK(i >= 0, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s", name,
-          kry_word_list(kry_precond_word, 0, COUNT(preconds), list, sizeof list));
+    kry_word_list(kry_precond_word, 0, COUNT(preconds), list, sizeof list);
+    CHECK(i >= 0, KRY_ERR_PARSE, "kry_precond_create: '%s' is none of %s%s", name, list,
+          kry_word_hint(name, list, hint, sizeof hint));
     CHECK(all - length < sizeof rest, KRY_ERR_PARSE,
           "kry_precond_create: a word of %zu bytes is too long", strlen(name));
     bool colon = name[length] == ':';
@@ -174,7 +182,7 @@ static kry_status parse_deflation(const char *text, bool first, kry_deflation_pa
     size_t length = strcspn(text, first ? ":" : "=");
     int i = kry_word_find(kry_deflation_word, text, length), choice;
     const char *value = text[length] ? text + length + 1 : "";
-    char list[200];
+    char list[200], hint[64];
     bool good = i >= 0 && first == (i < SETTINGS);
 
     if (good) {
@@ -188,10 +196,11 @@ static kry_status parse_deflation(const char *text, bool first, kry_deflation_pa
         if (w->kind == KRY_WORD_CHOICE && (good = (choice = kry_word_choose(w, value)) >= 0))
             memcpy(field, &choice, sizeof choice); /* an enum that counts as the form does */
     }
-    CHECK(good, KRY_ERR_PARSE, "kry_deflation_parse: '%s' is none of %s%s", text,
-          first ? kry_word_list(kry_deflation_word, 0, SETTINGS, list, sizeof list)
-                : kry_word_list(kry_deflation_word, SETTINGS, COUNT(deflations), list, sizeof list),
-          first ? ", with whole numbers K, B > 0" : "");
+    kry_word_list(kry_deflation_word, first ? 0 : SETTINGS, first ? SETTINGS : COUNT(deflations),
+                  list, sizeof list);
+    CHECK(good, KRY_ERR_PARSE, "kry_deflation_parse: '%s' is none of %s%s%s", text, list,
+          first ? ", with whole numbers K, B > 0" : "",
+          i < 0 ? kry_word_hint(text, list, hint, sizeof hint) : "");
 done:
     return st;
 }

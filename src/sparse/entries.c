@@ -145,9 +145,10 @@ static kry_status assign_places(const placing *p, kry_duplicates duplicates, kry
         int64_t e = p->order[i], row = p->row[e], col = p->col[e];
         bool again = row == last_row && col == last_col;
         CHECK(!again || duplicates == KRY_SUM, KRY_ERR_ARGUMENT,
-              "%s: two entries at row %lld, column %lld%s; KRY_SUM adds them up", p->e->who,
-              (long long)row, (long long)col,
-              map->mirror ? " (symmetric storage gives one triangle only)" : "");
+              "%s: two entries at row %lld, column %lld%s; they are added up only if `duplicates` "
+              "says so" COUNTED,
+              p->e->who, ROW(row), ROW(col),
+              map->mirror ? " (symmetric storage gives one triangle only)" : "", kry_first_row);
         if (!again) A->col[++place] = (int32_t)col, A->row_ptr[row + 1]++;
         last_row = row, last_col = col;
         if (e < p->given)

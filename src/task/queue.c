@@ -2,6 +2,7 @@
 #include "task/task.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* What the job left for the device to do is part of the task. */
 static kry_status run(kry_task *t, kry_device *dev)
@@ -38,6 +39,16 @@ static kry_task *first_ready(const kry_queue *q)
     kry_task *t = q->tasks.first;
     while (t && t->phase != KRY_TASK_READY) t = t->next;
     return t;
+}
+
+kry_status kry_queue_check_process(const char *who, const kry_queue *q)
+{
+    return q->process == getpid()
+               ? KRY_OK
+               : kry_fail(KRY_ERR_ARGUMENT,
+                          "%s: the thread of the queue '%s' is in the process that this one was "
+                          "forked from: make queues after fork()",
+                          who, q->name);
 }
 
 static void queue_free(kry_queue *q)
@@ -89,6 +100,7 @@ static kry_status queue_new(kry_device *device, kry_queue **slot, const char *na
 
     TRY(kry_alloc(1, sizeof *q, &q));
     q->refs = 1;
+    q->process = getpid();
     snprintf(q->name, sizeof q->name, "%s", name);
     pthread_cond_init(&q->work, NULL);
     if (device) q->device = kry_device_retain(device);
@@ -111,8 +123,10 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
     TRY(GIVEN(queue));
     *queue = NULL;
     if (!name) name = device ? device->info.name : "host";
+    if (device) TRY(kry_device_check_process(device));
     if (device) TRY(kry_device_keep(device, &slot_keeper, &slot));
     kry_tasks_lock();
+    if (slot && *slot && (*slot)->process != getpid()) *slot = NULL;
     while (slot && *slot && (*slot)->quit && *slot != kry_task_inside())
         kry_tasks_wait(KRY_FOREVER); /* until it has ended */
     if (!slot || !*slot) {
@@ -144,7 +158,11 @@ void kry_queue_release(kry_queue **queue)
     if (!q) return;
     kry_tasks_lock();
     bool last = --q->refs == 0, itself = kry_task_inside() == q;
-    if (last) {
+    if (last && q->process != getpid()) {
+        cancel_all(q, &ended);
+        last =
+            false; /* it stays: a condition that a thread of the parent waits for cannot be destroyed */
+    } else if (last) {
         q->quit = true;
         q->abandoned = itself;
         cancel_all(q, &ended);
@@ -182,6 +200,7 @@ kry_status kry_queue_finish(kry_queue *q)
     CHECK(!kry_task_inside(), KRY_ERR_ARGUMENT,
           "kry_queue_finish: called from within a task, which keeps '%s' waiting",
           kry_task_inside()->name);
+    TRY(kry_queue_check_process("kry_queue_finish", q));
     kry_tasks_lock();
     const uint64_t last = q->submitted;
     while (!begins_after(q->running, last) || !begins_after(q->tasks.first, last))
@@ -203,6 +222,7 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
     CHECK_MADE(job, "kry_task_submit", "KRY_JOB");
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");
+    TRY(kry_queue_check_process("kry_task_submit", q));
     TRY(kry_task_new("kry_task_submit", job, inputs, count, &t));
     kry_tasks_lock();
     bool open = !q->quit;

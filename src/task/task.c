@@ -14,7 +14,11 @@ static clockid_t clock_of_waits = CLOCK_MONOTONIC;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local kry_queue *inside;
 
-static void make_condition(void)
+/* Over a fork() the lock is held, so that the child finds lists that are whole and no thread that waits. */
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+static void init_condition(void)
 {
     pthread_condattr_t how;
 
@@ -23,6 +27,19 @@ static void make_condition(void)
     if (pthread_condattr_setclock(&how, CLOCK_MONOTONIC)) clock_of_waits = CLOCK_REALTIME;
     pthread_cond_init(&changed, &how);
     pthread_condattr_destroy(&how);
+}
+
+static void in_child(void)
+{
+    waiters = 0;
+    init_condition();
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_condition(void)
+{
+    init_condition();
+    pthread_atfork(before_fork, after_fork, in_child);
 }
 
 void kry_tasks_lock(void)
@@ -361,8 +378,10 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
     *ended = false;
     kry_tasks_lock();
     bool refused = inside && until > 0 && !has_ended(t);
-    *ended = !refused && ended_by(t, until);
+    if (until > 0 && !has_ended(t)) st = kry_queue_check_process(who, t->queue);
+    *ended = !refused && st == KRY_OK && ended_by(t, until);
     kry_tasks_unlock();
+    TRY(st);
     CHECK(!refused, KRY_ERR_ARGUMENT,
           "%s: called from within a task, which keeps others waiting: make '%s' an input of it",
           who, t->name);

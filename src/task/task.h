@@ -10,6 +10,7 @@
 
 #include "operator/op.h"
 #include <pthread.h>
+#include <sys/types.h>
 
 enum { KRY_NAME = 48, KRY_SENTENCE = 512 };
 
@@ -66,6 +67,7 @@ struct kry_queue {
     kry_device *device; /* retained; NULL: a queue of the host. Constant, as is the name */
     kry_queue **slot;   /* where the device keeps this queue */
     char name[128];
+    pid_t process; /* that has the thread: one that was forked from it has not */
     pthread_t thread;
     pthread_cond_t work;
     kry_task_list tasks; /* that wait or are ready, in the order of submission */
@@ -91,6 +93,9 @@ void kry_task_list_append(kry_task_list *list, kry_task *task);
 void kry_task_list_remove(kry_task_list *list, kry_task *task);
 void kry_task_forget_work(kry_task *task); /* its job and its copies of inputs */
 void kry_task_forget_value(kry_task *task);
+
+/* Refuse a queue whose thread is not in this process. */
+kry_status kry_queue_check_process(const char *who, const kry_queue *queue);
 
 /* A task with inputs that nobody else knows yet. */
 kry_status kry_task_new(const char *who, const kry_job *job, kry_task *const *inputs, int count,

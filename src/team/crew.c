@@ -268,6 +268,7 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
 {
     kry_crew *c = team->crew;
 
+    if (kry_opencl_lost) return kry_opencl_begin(); /* the other threads are not in this process */
     if (in_run)
         return kry_fail(KRY_ERR_ARGUMENT,
                         "called from within a call on several devices, which has to "
@@ -293,12 +294,14 @@ void kry_crew_release(struct kry_team *team)
 
     team->crew = NULL;
     if (!c) return;
-    atomic_store(&c->quit, true);
-    atomic_fetch_add(&c->run, 1);
-    notify(c);
-    for (int r = 1; r <= c->threads; r++) pthread_join(c->member[r].thread, NULL);
-    pthread_mutex_destroy(&c->lock);
-    pthread_cond_destroy(&c->changed);
+    if (!kry_opencl_lost) {
+        atomic_store(&c->quit, true);
+        atomic_fetch_add(&c->run, 1);
+        notify(c);
+        for (int r = 1; r <= c->threads; r++) pthread_join(c->member[r].thread, NULL);
+        pthread_mutex_destroy(&c->lock);
+        pthread_cond_destroy(&c->changed);
+    }
     free(c->large);
     free(c->slot);
     free(c->mail);

@@ -205,10 +205,12 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
 {
     kry_status st = KRY_OK;
     const char *word = o->words[0];
+    char hint[64];
     CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a benchmark: " NAMES);
     for (size_t i = 0; i < COUNT(benchmarks); i++)
         if (!strcmp(word, benchmarks[i].name)) *found = &benchmarks[i];
-    CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are " NAMES, word);
+    CHECK(*found, KRY_ERR_PARSE, "unknown benchmark \"%s\"; there are " NAMES "%s", word,
+          kry_word_hint(word, NAMES, hint, sizeof hint));
     const struct benchmark *f = *found;
     CHECK(f->sources || (f->words && !o->problem_count) || o->word_count + o->problem_count == 1,
           KRY_ERR_PARSE, "%s takes no matrix", word);

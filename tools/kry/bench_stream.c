@@ -14,7 +14,7 @@ enum { ARRAYS = 3, MAX_SETS = 64 };
 typedef struct stream {
     kry_vec *vec[MAX_SETS][ARRAYS];
     int sets;
-    kry_sum *sum;
+    kry_sum *sum; /* of the dot product; one device only */
     int64_t n;
 } stream;
 
@@ -80,7 +80,6 @@ static kry_status stream_create(const bench *b, stream *s)
     int wanted = sets < 2 ? 2 : sets > MAX_SETS ? MAX_SETS : (int)sets;
     for (; s->sets < wanted; s->sets++)
         for (int a = 0; a < ARRAYS; a++) TRY(bench_vec(b, s->n, (uint64_t)a, &s->vec[s->sets][a]));
-    TRY(kry_sum_create(b->device, 1, &s->sum));
 done:
     return st;
 }
@@ -176,6 +175,7 @@ kry_status bench_stream(bench *b)
     if (b->host_triad > 0 && !b->o->json)
         printf("host triad in plain C: %.2f GB/s\n", b->host_triad / 1e9);
     TRY(stream_create(b, &s));
+    TRY(kry_sum_create(b->device, 1, &s.sum));
     for (size_t i = 0; i < COUNT(streams); i++) {
         bench_result r = { .name = streams[i].name, .n = s.n };
         r.bytes = streams[i].words * (double)s.n * (double)kry_type_size(b->type);

@@ -59,7 +59,7 @@ kry_status generate_run(const options *o)
     TRY(output_check(o->solution));
     int64_t seed = options_whole(o->seed, 1);
     TRY(source_open(NULL, o->words[0], (uint64_t)seed, NULL, &s));
-    snprintf(comment, sizeof comment, "kry generate %s --seed %lld", s.name, (long long)seed);
+    snprintf(comment, sizeof comment, "kry generate %.100s --seed %lld", s.name, (long long)seed);
     TRY(write_lower(o->out, s.problem, comment));
     if (o->rhs) TRY(write_vector(o->rhs, s.rows, s.problem->rhs, comment));
     if (!o->solution) goto done;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { BUCKETS = 33 };
 
@@ -41,7 +42,7 @@ static void look_at_row(facts *f, const sparse *A, int64_t i)
 {
     double diagonal = 0, others = 0;
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        int64_t j = A->col[e], away = j < i ? i - j : j - i;
+        int64_t j = A->col[e], away = llabs(sparse_place(A, j) - sparse_place(A, i));
         if (away > f->bandwidth) f->bandwidth = away;
         if (e > A->row_ptr[i] && A->col[e - 1] == j) f->duplicates++;
         if (i == j)
@@ -58,14 +59,27 @@ static void look_at_row(facts *f, const sparse *A, int64_t i)
     f->strictly += fabs(diagonal) > others;
 }
 
-static kry_status facts_of(const sparse *A, facts *f)
+/* Rows without any entry, that are not in A. */
+static void count_left_out(facts *f, int64_t rows, int64_t diagonal)
+{
+    if (rows > 0) f->row_min = 0;
+    f->empty_rows += rows;
+    f->histogram[0] += rows;
+    f->weakly += rows;
+    f->missing_diagonal += diagonal;
+    if (rows > 0 && !f->buckets) f->buckets = 1;
+}
+
+static kry_status facts_of(const source *s, const sparse *A, facts *f)
 {
     kry_status st = KRY_OK;
+    const bool square = s->rows == s->cols;
     *f = (facts){ .row_min = A->rows ? INT64_MAX : 0 };
     for (int64_t i = 0; i < A->rows; i++) look_at_row(f, A, i);
-    bool square = A->rows == A->cols;
+    count_left_out(f, s->rows - A->rows, s->rows < s->cols ? s->rows - A->rows : s->cols - A->cols);
     if (square) TRY(sparse_asymmetry(A, &f->asymmetry));
-    TRY(storage_estimate(A, square && !f->asymmetry.unmatched && f->asymmetry.difference == 0,
+    TRY(storage_estimate(A, s->rows,
+                         square && !f->asymmetry.unmatched && f->asymmetry.difference == 0,
                          &f->storage));
 done:
     return st;
@@ -86,9 +100,9 @@ static view view_of(const source *s, const sparse *A, const facts *f)
 {
     static const char *const field[] = { "real", "integer", "pattern" };
     static const char *const symmetry[] = { "general", "symmetric", "skew-symmetric" };
-    double rows = A->rows ? (double)A->rows : 1;
+    double rows = s->rows ? (double)s->rows : 1;
     double mean = (double)A->nnz / rows;
-    bool square = A->rows == A->cols;
+    bool square = s->rows == s->cols;
     return (view){
         .src = s,
         .A = A,
@@ -113,8 +127,8 @@ static void print_json(const view *v)
 {
     json j = json_begin(stdout);
     json_text(&j, "source", v->src->name);
-    json_whole(&j, "rows", v->A->rows);
-    json_whole(&j, "cols", v->A->cols);
+    json_whole(&j, "rows", v->src->rows);
+    json_whole(&j, "cols", v->src->cols);
     json_whole(&j, "entries", v->src->given);
     json_whole(&j, "nnz", v->A->nnz);
     json_text(&j, "layout", v->layout);
@@ -186,8 +200,8 @@ static void print_text(const view *v)
 {
     char t[4][32];
     printf("source       %s (%s, %s, %s)\n", v->src->name, v->layout, v->field, v->declared);
-    printf("size         %s rows, %s columns\n", text_whole(v->A->rows, t[0], sizeof t[0]),
-           text_whole(v->A->cols, t[1], sizeof t[1]));
+    printf("size         %s rows, %s columns\n", text_whole(v->src->rows, t[0], sizeof t[0]),
+           text_whole(v->src->cols, t[1], sizeof t[1]));
     printf("entries      %s given, %s nonzeros", text_whole(v->src->given, t[2], sizeof t[2]),
            text_whole(v->A->nnz, t[3], sizeof t[3]));
     if (v->f->duplicates) printf(", %" PRId64 " of them in places taken before", v->f->duplicates);
@@ -228,8 +242,11 @@ kry_status info_run(const options *o)
           "--precond, --precision and --format go with --check-precond");
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0],
                     (uint64_t)options_whole(o->seed, 1), NULL, &s));
-    TRY(sparse_of_source(&s, &A));
-    TRY(facts_of(&A, &f));
+    TRY(sparse_condensed(&s, &A));
+    CHECK(!o->device || !A.place, KRY_ERR_UNSUPPORTED,
+          "%s has no entries in most of its rows; --device predicts nothing for such a matrix",
+          s.name);
+    TRY(facts_of(&s, &A, &f));
     view v = view_of(&s, &A, &f);
     if (o->json)
         print_json(&v);

@@ -49,7 +49,8 @@ static void print_device(kry_device *dev, bool as_json)
     else
         printf("launches     groups of %d, %d to each of %d compute units\n", shape.group,
                shape.per_unit, d->compute_units);
-    printf("kept in      %s\n", *path ? path : "nothing is kept: there is no cache directory");
+    printf("kept in      %s\n",
+           *path ? path : "nothing is kept: there is no cache folder that you alone can write");
 }
 
 kry_status info_device(const options *o)

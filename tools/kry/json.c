@@ -2,27 +2,11 @@
  * json.c - one JSON object on one line.
  */
 #include "json.h"
+#include "text.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes of the UTF-8 character at `s`, 0 if there is none. */
-static int utf8_length(const unsigned char *s)
-{
-    int length = s[0] < 0x80       ? 1
-                 : s[0] >> 5 == 6  ? 2
-                 : s[0] >> 4 == 14 ? 3
-                 : s[0] >> 3 == 30 ? 4
-                                   : 0;
-    for (int i = 1; i < length; i++)
-        if (s[i] >> 6 != 2) return 0;
-    bool overlong = (length == 2 && s[0] < 0xc2) || (length == 3 && s[0] == 0xe0 && s[1] < 0xa0) ||
-                    (length == 4 && s[0] == 0xf0 && s[1] < 0x90);
-    bool outside = (length == 3 && s[0] == 0xed && s[1] >= 0xa0) ||
-                   (length == 4 && (s[0] > 0xf4 || (s[0] == 0xf4 && s[1] >= 0x90)));
-    return overlong || outside ? 0 : length;
-}
 
 static void write_text(FILE *file, const char *text)
 {
@@ -30,7 +14,7 @@ static void write_text(FILE *file, const char *text)
     fputc('"', file);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         const char *special = strchr(plain, *s);
-        int length = utf8_length(s);
+        int length = text_character((const char *)s);
         if (special)
             fprintf(file, "\\%c", escaped[special - plain]);
         else if (*s < 0x20 || length == 0) /* bytes that are no character become U+FFFD */

@@ -8,10 +8,12 @@
 #include <string.h>
 
 enum { WIDTH = 860, HEIGHT = 580, LEFT = 84, RIGHT = 34, TOP = 144, BOTTOM = 62 };
-enum { CURVES = 16, COLOURS = 8, TICKS = 10 };
+enum { CURVES = 16, SOLID = 8, TICKS = 10 };
 
-static const char *const colours[COLOURS] = { "#1f5fa8", "#b5651d", "#2f7d4f", "#a61c3c",
-                                              "#6b4fa0", "#0f8b8d", "#8a7a00", "#444444" };
+static const char *const colours[CURVES] = { "#1f5fa8", "#b5651d", "#2f7d4f", "#a61c3c",
+                                             "#6b4fa0", "#0f8b8d", "#8a7a00", "#444444",
+                                             "#e0559f", "#e6a100", "#7cb342", "#ff6f4d",
+                                             "#5d3a1a", "#29b6f6", "#9e9e9e", "#ad7fe0" };
 
 typedef struct point {
     int curve;
@@ -213,8 +215,8 @@ static void horizontal_axis(FILE *f, const lines *l)
 
 /* ---- contents ----------------------------------------------------------------------- */
 
-/* Beyond the colours, dashed. */
-static const char *dashes(int c) { return c < COLOURS ? "none" : "7 4"; }
+/* A colour for each curve; the paler ones are dashed. */
+static const char *dashes(int c) { return c < SOLID ? "none" : "7 4"; }
 
 static void curve(FILE *f, const lines *l, int c)
 {
@@ -222,7 +224,7 @@ static void curve(FILE *f, const lines *l, int c)
     fprintf(f,
             "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\" "
             "stroke-dasharray=\"%s\" d=\"",
-            colours[c % COLOURS], dashes(c));
+            colours[c], dashes(c));
     for (int i = 0; i < l->count; i++) {
         if (l->at[i].curve != c) continue;
         fprintf(f, "%s%.2f %.2f", started ? " L" : "M", across(l, l->at[i].x), down(l, l->at[i].y));
@@ -232,7 +234,7 @@ static void curve(FILE *f, const lines *l, int c)
     for (int i = 0; i < l->count; i++)
         if (l->at[i].curve == c)
             fprintf(f, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3.5\" fill=\"%s\" stroke=\"white\"/>\n",
-                    across(l, l->at[i].x), down(l, l->at[i].y), colours[c % COLOURS]);
+                    across(l, l->at[i].x), down(l, l->at[i].y), colours[c]);
 }
 
 /* Rows between heading and chart, where no curve can run into them. */
@@ -245,10 +247,10 @@ static void legend(FILE *f, const lines *l)
         int row = c / IN_ROW;
         double x = LEFT + c % IN_ROW * step, y = TOP - 58 + row * ROW;
         snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\"",
-                 colours[c % COLOURS], dashes(c));
+                 colours[c], dashes(c));
         svg_line(f, x, y, x + 26, y, style);
         fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x + 13, y,
-                colours[c % COLOURS]);
+                colours[c]);
         fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"%s\">", x + 32, y + 4,
                 svg_ink);
         svg_escaped(f, l->name[c]);

@@ -3,7 +3,6 @@
  */
 #include "commands.h"
 #include "interrupt.h"
-#include "text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -103,18 +102,13 @@ static int exit_status(kry_status st)
 
 static kry_status find_command(const char *name, const command **cmd)
 {
-    const char *names[COUNT(commands)];
-    for (size_t i = 0; i < COUNT(commands); i++) {
-        names[i] = commands[i].name;
-        if (!strcmp(name, names[i])) *cmd = &commands[i];
-    }
+    static const char list[] = "solve, info, generate, devices, bench, reproduce, tune";
+    char hint[64];
+    for (size_t i = 0; i < COUNT(commands); i++)
+        if (!strcmp(name, commands[i].name)) *cmd = &commands[i];
     if (*cmd) return KRY_OK;
-    const char *near = nearest_name(name, names, COUNT(names));
-    return near ? kry_fail(KRY_ERR_PARSE, "unknown command \"%s\"; did you mean %s?", name, near)
-                : kry_fail(KRY_ERR_PARSE,
-                           "unknown command \"%s\"; there are solve, info, generate, devices, "
-                           "bench, reproduce, tune",
-                           name);
+    return kry_fail(KRY_ERR_PARSE, "unknown command \"%s\"; there are %s%s", name, list,
+                    kry_word_hint(name, list, hint, sizeof hint));
 }
 
 static kry_status run(int argc, char **argv, const command **cmd)
@@ -145,6 +139,8 @@ done:
 int main(int argc, char **argv)
 {
     const command *cmd = NULL;
+
+    kry_messages_count_from(1); /* as the files that it reads */
     kry_status st = run(argc, argv, &cmd);
     if (st >= 0 && (fflush(stdout) || ferror(stdout)))
         st = kry_fail(KRY_ERR_FILE, "cannot write to the standard output");

@@ -2,7 +2,6 @@
  * options.c - parse --name value, --name=value and flags, and say what is wrong with them.
  */
 #include "options.h"
-#include "text.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,20 +10,17 @@
 
 static kry_status unknown_option(const command *cmd, const char *word, size_t length)
 {
-    const char *names[MAX_OPTIONS];
-    char given[64], list[512] = "";
-    size_t count = 0, used = 0;
+    char given[64], list[512] = "", hint[64];
+    size_t used = 0;
     option opt;
 
-    snprintf(given, sizeof given, "%.*s", (int)length, word);
-    for (int i = 0; options_get(i, &opt) && used < sizeof list && count < MAX_OPTIONS; i++) {
-        if (!(opt.commands & cmd->bit)) continue;
-        names[count++] = opt.name;
-        used += (size_t)snprintf(list + used, sizeof list - used, " --%s", opt.name);
-    }
-    const char *near = nearest_name(given, names, count);
-    return near ? kry_fail(KRY_ERR_PARSE, "unknown option --%s; did you mean --%s?", given, near)
-                : kry_fail(KRY_ERR_PARSE, "unknown option --%s; there are%s", given, list);
+    snprintf(given, sizeof given, "--%.*s", (int)length, word);
+    for (int i = 0; options_get(i, &opt) && used < sizeof list; i++)
+        if (opt.commands & cmd->bit)
+            used += (size_t)snprintf(list + used, sizeof list - used, " --%s", opt.name);
+    return *kry_word_hint(given, list, hint, sizeof hint)
+               ? kry_fail(KRY_ERR_PARSE, "unknown option %s%s", given, hint)
+               : kry_fail(KRY_ERR_PARSE, "unknown option %s; there are%s", given, list);
 }
 
 /* ---- values ----------------------------------------------------------------------- */
@@ -54,14 +50,16 @@ static bool is_choice(const char *word, const char *choices)
 static kry_status check_value(const option *opt, const char *value)
 {
     kry_status st = KRY_OK;
+    char hint[64] = "";
+    if (opt->closed) kry_word_hint(value, opt->value, hint, sizeof hint);
     CHECK(*value, KRY_ERR_PARSE, "--%s needs %s, not an empty word", opt->name, opt->value);
     CHECK(opt->kind != REAL || is_real(value), KRY_ERR_PARSE, "--%s needs a number, not \"%s\"",
           opt->name, value);
     CHECK(opt->kind != WHOLE || is_whole(value), KRY_ERR_PARSE,
           "--%s needs a whole number from 0 to 10^18, not \"%s\"", opt->name, value);
     CHECK(!opt->closed || is_choice(value, opt->value), KRY_ERR_UNSUPPORTED,
-          "--%s %s is not there in kry %s; there is %s", opt->name, value, kry_version(),
-          opt->value);
+          "--%s %s is not there in kry %s; there is %s%s", opt->name, value, kry_version(),
+          opt->value, hint);
 done:
     return st;
 }

@@ -6,7 +6,7 @@
 
 #include "common.h"
 
-enum { MAX_WORDS = 64, MAX_SOLVER_WORDS = 32, MAX_OPTIONS = 64, SOLVER_TEXT = 512 };
+enum { MAX_WORDS = 64, MAX_SOLVER_WORDS = 32, SOLVER_TEXT = 512 };
 
 /* What was given, as text that the parser has checked; NULL: not given. */
 typedef struct options {
@@ -17,7 +17,7 @@ typedef struct options {
     const char *rhs, *precision, *format, *device, *outer;
     const char *maxit, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
-    bool json, hot, help, check_precond, reproducible;
+    bool json, hot, help, check_precond, reproducible, verbose;
 } options;
 
 typedef struct command {

@@ -29,7 +29,8 @@ static const option table[] = {
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, "N", false,
       "length of the vectors that are copied, added, ...; number of entries (mtx)" },
-    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false, "points on a side of the cube (akhtar)" },
+    { "n", 0, WHOLE, AT(n), FOR_REPRODUCE, "N", false,
+      "points on a side of the cube, with --svg also N/2 and N/4 (akhtar)" },
     { "hot", 0, FLAG, AT(hot), FOR_BENCH, NULL, false,
       "one copy of the matrix and the vectors, which caches may hold (spmv, stencil)" },
     { "reproducible", 0, FLAG, AT(reproducible), FOR_BENCH, NULL, false,
@@ -45,6 +46,8 @@ static const option table[] = {
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, "FILE", false, "write the solution (Matrix Market)" },
     { "out", 'o', TEXT, AT(out), FOR_GENERATE, "FILE", false, "the matrix; gzip'd if .gz" },
     { "plot", 0, TEXT, AT(plot), FOR_SOLVE, "FILE.svg", false, "draw the convergence history" },
+    { "verbose", 'v', FLAG, AT(verbose), FOR_SOLVE, NULL, false,
+      "say what the solver is made of: preconditioner, deflation, tolerances, precision" },
     { "json", 0, FLAG, AT(json), FOR_ALL, NULL, false, "one JSON object per line" },
     { "help", 'h', FLAG, AT(help), FOR_ALL, NULL, false, "this text" },
 };
@@ -59,6 +62,7 @@ static unsigned commands_of_word(const char *name)
 
     for (size_t i = 0; i < COUNT(of_bench); i++)
         if (!strcmp(name, of_bench[i])) commands |= FOR_BENCH;
+    if (!strcmp(name, "resident")) commands |= FOR_REPRODUCE;
     return strcmp(name, "precond") ? commands : commands | FOR_INFO;
 }
 
@@ -119,7 +123,8 @@ void options_help(const command *cmd)
     }
     if (commands_of_word("precond") & cmd->bit) {
         print_words("Preconditioners", kry_precond_word);
-        print_line("...@single, ...@half", "how block-ic, block-ilu and ilu0 keep their numbers");
+        print_line("...@single, ...@half",
+                   "how block-ic, ic0, block-ilu and ilu0 keep their numbers");
     }
     if (commands_of_word("deflation") & cmd->bit)
         print_words("Deflation, its settings behind commas", kry_deflation_word);

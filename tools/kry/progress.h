@@ -6,23 +6,21 @@
 
 #include <kry/kry.h>
 
-enum { PROGRESS_SAMPLES = 256 };
+enum { PROGRESS_LINE = 80 }; /* bytes of a line, which fits on a terminal of 80 columns */
 
 typedef struct progress {
     double last_shown; /* seconds into the solve */
     bool on_screen;
-    int count, every; /* samples kept; one is taken at every `every`-th look */
-    int64_t looks;
-    double log_residual[PROGRESS_SAMPLES];
-    int64_t iteration[PROGRESS_SAMPLES];
+    double first_log; /* of the first residual that was shown */
+    bool begun;
 } progress;
 
 bool progress_wanted(void);                                /* is stderr a terminal? */
 int progress_monitor(void *user, const kry_iteration *it); /* a kry_monitor; user: progress */
 void progress_erase(progress *p);
 
-/* Iterations still to go, the residual falling on as it did in the second half so far; -1 if it
- * hardly falls. */
-double progress_remaining(const progress *p, const kry_iteration *it);
+/* The line: iterations, residual, target, and once a part of the way is behind it how long the rest will
+ * take, the residual falling on as it did on average. */
+void progress_line(const progress *p, const kry_iteration *it, char text[PROGRESS_LINE]);
 
 #endif

@@ -34,11 +34,15 @@ static void json_setting(json *j, const report *r)
     json_text(j, "source", r->src->name);
     json_whole(j, "n", r->src->rows);
     json_whole(j, "nnz", r->matrix.nnz);
+    json_bool(j, "singular", source_traits(r->src) & KRY_SINGULAR);
+    json_bool(j, "negated", r->src->negated);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
     json_text(j, "deflation", r->deflation);
     json_text(j, "null_space", r->null_space);
     json_text(j, "precision", r->precision);
+    json_text(j, "solver", r->solver.kind);
+    json_text(j, "solver_variant", r->solver.variant);
     json_text(j, "format", r->matrix.kind);
     json_text(j, "variant", r->matrix.variant); /* the older name of the next key */
     json_text(j, "format_variant", r->matrix.variant);
@@ -71,7 +75,7 @@ void report_json(const report *r)
     const kry_result *result = &r->result;
     json j = json_begin(stdout);
     json_setting(&j, r);
-    json_bool(&j, "converged", r->status == KRY_OK);
+    json_bool(&j, "converged", r->status == KRY_OK && result->reason != KRY_ITERATIONS_DONE);
     json_text(&j, "reason", kry_reason_word(result->reason));
     json_text(&j, "why", result->why);
     json_whole(&j, "iterations", result->iterations);
@@ -100,7 +104,10 @@ void report_json(const report *r)
 static void text_outcome(const report *r)
 {
     const kry_result *result = &r->result;
-    printf("result     %s: %s\n", r->status == KRY_OK ? "converged" : "NOT CONVERGED", result->why);
+    const char *end = r->status != KRY_OK                     ? "NOT CONVERGED"
+                      : result->reason == KRY_ITERATIONS_DONE ? "done"
+                                                              : "converged";
+    printf("result     %s: %s\n", end, result->why);
     printf("           %" PRId64 " iterations", result->iterations);
     if (strcmp(r->precision, "mixed") && result->restarts)
         printf(", %d restarts", result->restarts);
@@ -137,18 +144,29 @@ static void text_storage(const report *r)
 
 void report_text(const report *r)
 {
-    char n[32], nnz[32], t[5][32];
+    char n[32], nnz[32], t[5][32], rhs[512];
     printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
            r->precision);
+    if (r->src->singular) printf("           singular: all rows add up to zero\n");
+    if (r->src->negated)
+        printf("           its diagonal is negative: what is solved is -A x = -b\n");
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
     printf("method     %s, preconditioner %s", r->method, r->precond);
     if (strcmp(r->deflation, "none")) printf(", deflation %s", r->deflation);
     if (!strcmp(r->null_space, "pin")) printf(", first unknown pinned");
     printf("\n");
-    printf("rhs        %s", strcmp(r->rhs, "problem") ? r->rhs : "the problem's own");
+    if (r->verbose) {
+        char text[600];
+        snprintf(text, sizeof text, "%s, %s", r->solver.kind, r->solver.variant);
+        printf("solver     ");
+        text_wrapped(text, 89, 11);
+    }
+    text_printable(r->rhs, rhs, sizeof rhs);
+    printf("rhs        %s", strcmp(rhs, "problem") ? rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
+    if (r->src->singular && !strcmp(r->rhs, "random")) printf(", its mean taken out");
     printf("\n");
     text_outcome(r);
     text_mixed(r);

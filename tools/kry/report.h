@@ -9,7 +9,8 @@
 typedef struct report {
     const source *src;
     const kry_device_info *device;
-    kry_op_info matrix;
+    kry_op_info matrix, solver;
+    bool verbose;
     kry_type type;
     const char *precision;
     const char *method, *precond, *deflation, *null_space;

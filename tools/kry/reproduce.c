@@ -49,9 +49,9 @@ static const struct paper {
     const char *name;
     kry_status (*run)(bench *b);
     bool sources; /* of matrices to go over */
-    bool max_n, n, svg;
+    bool max_n, n, svg, resident;
 } papers[] = {
-    { "wang", reproduce_wang, .max_n = true, .svg = true },
+    { "wang", reproduce_wang, .max_n = true, .svg = true, .resident = true },
     { "akhtar", reproduce_akhtar, .n = true, .svg = true },
     { "brodtkorb", reproduce_brodtkorb, .max_n = true },
     { "cevahir", reproduce_cevahir, .sources = true },
@@ -62,10 +62,12 @@ static kry_status find_paper(const options *o, const struct paper **found)
 {
     kry_status st = KRY_OK;
     const char *word = o->words[0];
+    char hint[64];
     CHECK(o->word_count > 0, KRY_ERR_PARSE, "needs the name of a paper: " NAMES);
     for (size_t i = 0; i < COUNT(papers); i++)
         if (!strcmp(word, papers[i].name)) *found = &papers[i];
-    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are " NAMES, word);
+    CHECK(*found, KRY_ERR_PARSE, "unknown paper \"%s\"; there are " NAMES "%s", word,
+          kry_word_hint(word, NAMES, hint, sizeof hint));
     CHECK((*found)->sources || o->word_count + o->problem_count == 1, KRY_ERR_PARSE,
           "%s takes no matrix", word);
     const struct {
@@ -73,7 +75,8 @@ static kry_status find_paper(const options *o, const struct paper **found)
         bool takes;
     } given[] = { { "--max-n", o->max_n, (*found)->max_n },
                   { "--n", o->n, (*found)->n },
-                  { "--svg", o->svg, (*found)->svg } };
+                  { "--svg", o->svg, (*found)->svg },
+                  { "--resident", options_solver(o, "resident"), (*found)->resident } };
     for (size_t i = 0; i < COUNT(given); i++)
         CHECK(given[i].takes || !given[i].value, KRY_ERR_PARSE, "%s takes no %s", word,
               given[i].name);

@@ -2,6 +2,7 @@
  * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
 #include "commands.h"
+#include "examine.h"
 #include "interrupt.h"
 #include "output.h"
 #include "plot.h"
@@ -37,28 +38,6 @@ static void solve_release(solve *s)
     source_release(&s->src);
 }
 
-/* Conjugate gradients do not check that A is symmetric; a file that is not is refused here. */
-static kry_status check_matrix(const source *src)
-{
-    kry_status st = KRY_OK;
-    sparse A = { 0 };
-    asymmetry a;
-    static const double rounding = 1e-8; /* relative; files may have numbers of few digits */
-    CHECK(src->rows == src->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
-          src->name, (long long)src->rows, (long long)src->cols);
-    CHECK(src->rows > 0, KRY_ERR_SHAPE, "%s has no rows", src->name);
-    if (src->problem || src->mtx->symmetry == KRY_MTX_SYMMETRIC) goto done;
-    TRY(sparse_of_source(src, &A));
-    TRY(sparse_asymmetry(&A, &a));
-    CHECK(a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
-          "%s is not symmetric, as conjugate gradients need it: rows and columns %lld and %lld "
-          "(counted from 1) differ by %g",
-          src->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
-done:
-    sparse_release(&A);
-    return st;
-}
-
 /* ---- the right-hand side ---------------------------------------------------------- */
 
 static double rounded(kry_type type, double value)
@@ -85,6 +64,18 @@ done:
     return st;
 }
 
+/* Take the mean out of numbers that belong to a singular A: of b, so that a solution exists; of an exact
+ * x, which is known but for a constant. */
+static void centre(const solve *s, double *v)
+{
+    int64_t n = s->src.rows;
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++) sum += v[i];
+    for (int64_t i = 0; i < n && s->src.singular; i++)
+        v[i] = rounded(s->report.type, v[i] - sum / (double)n);
+}
+
 /* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
 static kry_status manufacture(solve *s)
 {
@@ -96,6 +87,7 @@ static kry_status manufacture(solve *s)
     for (int64_t i = 0; i < n; i++)
         s->made_exact[i] =
             rounded(s->report.type, kry_random_unit(seed, STREAM_EXACT, (uint64_t)i));
+    centre(s, s->made_exact);
     TRY(host_product(s, s->exact, s->made_b));
 done:
     return st;
@@ -118,6 +110,8 @@ static kry_status other_rhs(solve *s, const char *word)
         for (int64_t i = 0; i < n; i++) s->made_b[i] = 1;
     else
         TRY(read_vector(word, n, s->made_b));
+    if (!strcmp(word, "random")) centre(s, s->made_b);
+    for (int64_t i = 0; i < n && s->src.negated && !s->exact; i++) s->made_b[i] = -s->made_b[i];
 done:
     return st;
 }
@@ -169,7 +163,6 @@ static kry_status create_solver(solve *s)
     report *r = &s->report;
     char text[SOLVER_TEXT];
 
-    options_choose_method(&s->o, s->src.problem ? "none" : "jacobi");
     r->method = options_solver(&s->o, "method");
     r->precond = options_solver(&s->o, "precond");
     r->deflation = word_or(&s->o, "deflation", "none");
@@ -178,6 +171,7 @@ static kry_status create_solver(solve *s)
     double start = now();
     TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, &s->progress, &s->solver));
     r->setup_seconds = now() - start;
+    kry_op_describe(s->solver, &r->solver);
 done:
     return st;
 }
@@ -226,6 +220,25 @@ done:
     return st;
 }
 
+static kry_status examine(solve *s)
+{
+    kry_status st = KRY_OK;
+    options *o = &s->o;
+
+    options_choose_method(o, s->src.problem ? "none" : "jacobi");
+    TRY(source_examine(&s->src, options_solver(o, "method"),
+                       strcmp(word_or(o, "check", "cheap"), "none") != 0));
+    CHECK(
+        strcmp(word_or(o, "null-space", "project"), "pin") ||
+            (source_traits(&s->src) & KRY_SINGULAR),
+        KRY_ERR_ARGUMENT,
+        "--null-space pin: %s is not known to be singular: not all of its rows add up to zero, so "
+        "that there is nothing to pin",
+        s->src.name);
+done:
+    return st;
+}
+
 static kry_status prepare(solve *s)
 {
     kry_status st = KRY_OK;
@@ -235,6 +248,7 @@ static kry_status prepare(solve *s)
     form f;
     TRY(options_form(o, KRY_VALUES_COMPACT, &f));
     r->src = &s->src;
+    r->verbose = o->verbose;
     r->type = options_type(o);
     r->seed = options_whole(o->seed, 1);
     TRY(kry_device_open(o->device, &s->device));
@@ -248,7 +262,7 @@ static kry_status prepare(solve *s)
     f.on_host = mixed && (o->outer ? !strcmp(o->outer, "host") : !r->device->fp64);
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], (uint64_t)r->seed, &f,
                     &s->src));
-    TRY(check_matrix(&s->src));
+    TRY(examine(s));
     TRY(make_rhs(s));
     double start = now();
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));

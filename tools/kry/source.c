@@ -3,8 +3,10 @@
  */
 #include "source.h"
 #include "output.h"
+#include "text.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static kry_status no_grid(const char *name)
 {
@@ -24,7 +26,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
 {
     kry_status st = KRY_OK;
     double start = now();
-    s->name = file ? file : spec;
+    text_printable(file ? file : spec, s->name, sizeof s->name);
     if (file) {
         if (f && f->stencil) TRY(no_grid(file));
         TRY(kry_mtx_read(file, &s->mtx));
@@ -67,7 +69,8 @@ done:
 unsigned source_traits(const source *s)
 {
     if (s->problem) return s->problem->singular ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE;
-    return s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0;
+    unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
+    return singular | (s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }
 
 static kry_status stored_matrix(const source *s, kry_device *device, kry_type type,
@@ -123,6 +126,7 @@ void sparse_release(sparse *A)
         free(A->row_ptr);
         free(A->col);
         free(A->val);
+        free(A->place);
     }
     *A = (sparse){ 0 };
 }
@@ -158,8 +162,8 @@ done:
     return st;
 }
 
-/* The place of entry e; an array file goes down its columns, from the diagonal if symmetric. */
-static void entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j)
+/* An array file goes down its columns, from the diagonal if symmetric. */
+void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j)
 {
     if (!mtx->array) {
         *i = mtx->row[e];
@@ -185,18 +189,18 @@ static kry_status transpose_of_mtx(const kry_mtx *mtx, sparse *T)
     double mirrored = mtx->symmetry == KRY_MTX_SKEW ? -1 : 1;
     int64_t i = 0, j = 0, nnz = mtx->nnz;
     for (int64_t e = 0; half_given && e < mtx->nnz; e++) {
-        entry_place(mtx, e, &i, &j);
+        mtx_entry_place(mtx, e, &i, &j);
         nnz += i != j;
     }
     TRY(sparse_create(mtx->cols, mtx->rows, nnz, T));
     for (int64_t e = 0; e < mtx->nnz; e++) {
-        entry_place(mtx, e, &i, &j);
+        mtx_entry_place(mtx, e, &i, &j);
         T->row_ptr[j + 1]++;
         if (half_given && i != j) T->row_ptr[i + 1]++;
     }
     places_from_counts(T);
     for (int64_t e = 0; e < mtx->nnz; e++) {
-        entry_place(mtx, e, &i, &j);
+        mtx_entry_place(mtx, e, &i, &j);
         put(T, j, i, mtx->val[e]);
         if (half_given && i != j) put(T, i, j, mirrored * mtx->val[e]);
     }
@@ -226,12 +230,81 @@ done:
     return st;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
+    return (i > j) - (i < j);
+}
+
+/* All numbers of rows and of columns that occur in a file, ascending. */
+static kry_status places_of(const kry_mtx *mtx, int32_t **place, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    const size_t nnz = (size_t)mtx->nnz;
+
+    *count = 0;
+    TRY(allocate(2 * nnz, sizeof **place, place));
+    if (!nnz) goto done;
+    memcpy(*place, mtx->row, nnz * sizeof **place);
+    memcpy(*place + nnz, mtx->col, nnz * sizeof **place);
+    qsort(*place, 2 * nnz, sizeof **place, ascending);
+    for (size_t e = 0; e < 2 * nnz; e++)
+        if (e == 0 || (*place)[e] > (*place)[*count - 1]) (*place)[(*count)++] = (*place)[e];
+done:
+    return st;
+}
+
+static void renumber(int32_t *index, int64_t count, const int32_t *place, int64_t places)
+{
+    for (int64_t e = 0; e < count; e++) {
+        const int32_t *at = bsearch(&index[e], place, (size_t)places, sizeof *place, ascending);
+        index[e] = (int32_t)(at - place);
+    }
+}
+
+static int64_t count_below(const int32_t *place, int64_t count, int64_t end)
+{
+    while (count > 0 && place[count - 1] >= end) count--;
+    return count;
+}
+
+kry_status sparse_condensed(source *s, sparse *A)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = s->mtx;
+    int32_t *place = NULL;
+    int64_t places;
+
+    if (!s->problem && (!m->array || m->nnz == 0) && m->rows + m->cols > 8 * m->nnz + 4096) {
+        TRY(places_of(m, &place, &places));
+        renumber(m->row, m->nnz, place, places);
+        renumber(m->col, m->nnz, place, places);
+        m->rows = count_below(place, places, m->rows);
+        m->cols = count_below(place, places, m->cols);
+    }
+    TRY(sparse_of_source(s, A));
+    A->place = place;
+    place = NULL;
+done:
+    free(place);
+    return st;
+}
+
 static void note_difference(asymmetry *a, double difference, int64_t row, int64_t col)
 {
     if (!(difference > a->difference)) return;
     a->difference = difference;
     a->row = row;
     a->col = col;
+}
+
+/* The sum of the entries of row i in the column of entry *e, and on to the next column. */
+static double take_place(const sparse *A, int64_t i, int64_t *e)
+{
+    int32_t col = A->col[*e];
+    double sum = 0;
+    for (; *e < A->row_ptr[i + 1] && A->col[*e] == col; ++*e) sum += A->val[*e];
+    return sum;
 }
 
 kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
@@ -245,12 +318,11 @@ kry_status sparse_asymmetry(const sparse *A, asymmetry *a)
         while (e < A->row_ptr[i + 1] || f < T.row_ptr[i + 1]) {
             int64_t j = e < A->row_ptr[i + 1] ? A->col[e] : INT64_MAX;
             int64_t k = f < T.row_ptr[i + 1] ? T.col[f] : INT64_MAX;
-            double aij = j <= k ? A->val[e] : 0, aji = k <= j ? T.val[f] : 0;
+            double aij = j <= k ? take_place(A, i, &e) : 0,
+                   aji = k <= j ? take_place(&T, i, &f) : 0;
             a->unmatched += j < k; /* those with j > k are counted in their own row */
             if (fabs(aij) > a->largest) a->largest = fabs(aij);
             note_difference(a, fabs(aij - aji), i, j < k ? j : k);
-            e += j <= k;
-            f += k <= j;
         }
     }
 done:

@@ -7,12 +7,14 @@
 #include "options.h"
 
 typedef struct source {
-    const char *name; /* the file or the spec; borrowed */
-    kry_mtx *mtx;     /* one of the two */
+    char name[512]; /* the file or the spec, printable */
+    kry_mtx *mtx;   /* one of the two */
     kry_problem *problem;
     int64_t rows, cols;
     int64_t given;  /* entries in the file; for a problem all nonzeros */
     double seconds; /* to read or to generate */
+    bool singular;  /* a file: its rows add up to zero; */
+    bool negated;   /* -A is in place of A (examine.h) */
 } source;
 
 /* Exactly one of `file` and `spec` is given. `f`: how source_operator will hold A, so that
@@ -29,6 +31,7 @@ kry_status source_operator(const source *s, kry_device *device, kry_type type, c
 /* A matrix on the host in CSR, all entries given, rows ascending. */
 typedef struct sparse {
     int64_t rows, cols, nnz;
+    int32_t *place;   /* of each row and column in the whole matrix; NULL: where it is */
     int64_t *row_ptr; /* rows+1 */
     int32_t *col;     /* nnz */
     double *val;      /* nnz */
@@ -37,7 +40,16 @@ typedef struct sparse {
 
 /* Without entries (NULL) if they were left out. */
 kry_status sparse_of_source(const source *s, sparse *A);
-unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as file or problem say */
+unsigned source_traits(const source *s); /* KRY_SYMMETRIC, ... as far as they are known */
+/* The row and column of a file's entry e, which may stand in an array; from those of entry e - 1. */
+void mtx_entry_place(const kry_mtx *mtx, int64_t e, int64_t *i, int64_t *j);
+/* The same; but where most rows and columns of a file have no entry, A is without them, and so is s->mtx from
+ * then on. The work and the memory go with the entries, whatever sizes the file claims. */
+kry_status sparse_condensed(source *s, sparse *A);
+static inline int64_t sparse_place(const sparse *A, int64_t i)
+{
+    return A->place ? A->place[i] : i;
+}
 kry_status sparse_transpose(const sparse *A, sparse *T);
 void sparse_release(sparse *A);
 

@@ -13,6 +13,32 @@ static const double number = sizeof(double), column = sizeof(int32_t);
 
 static int64_t length_of(const sparse *A, int64_t i) { return A->row_ptr[i + 1] - A->row_ptr[i]; }
 
+static int ascending(const void *a, const void *b)
+{
+    const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    return (i > j) - (i < j);
+}
+
+/* The same as count_diagonals without an array of all the diagonals that there could be. */
+static kry_status sort_diagonals(const sparse *A, int64_t *all, int64_t *upper)
+{
+    kry_status st = KRY_OK;
+    int64_t *diagonal = NULL, e = 0;
+
+    TRY(allocate((size_t)A->nnz, sizeof *diagonal, &diagonal));
+    for (int64_t i = 0; i < A->rows; i++)
+        for (; e < A->row_ptr[i + 1]; e++) diagonal[e] = A->place[A->col[e]] - (int64_t)A->place[i];
+    qsort(diagonal, (size_t)A->nnz, sizeof *diagonal, ascending);
+    for (e = 0; e < A->nnz; e++) {
+        const bool fresh = e == 0 || diagonal[e] != diagonal[e - 1];
+        *all += fresh;
+        *upper += fresh && diagonal[e] >= 0;
+    }
+done:
+    free(diagonal);
+    return st;
+}
+
 /* All diagonals with an entry, and those of them on or above the main one. */
 static kry_status count_diagonals(const sparse *A, int64_t *all, int64_t *upper)
 {
@@ -20,6 +46,7 @@ static kry_status count_diagonals(const sparse *A, int64_t *all, int64_t *upper)
     char *seen = NULL;
     int64_t places = A->rows + A->cols;
     *all = *upper = 0;
+    if (A->place) return sort_diagonals(A, all, upper);
     TRY(allocate((size_t)places, 1, &seen));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
@@ -44,13 +71,16 @@ static int64_t longest_row(const sparse *A, int64_t begin, int64_t end)
 static double sell_slots(const sparse *A)
 {
     double slots = 0;
-    for (int64_t i = 0; i < A->rows; i += SLICE)
-        slots += SLICE * (double)longest_row(A, i, i + SLICE);
+    for (int64_t i = 0, end; i < A->rows; i = end) {
+        const int64_t slice = sparse_place(A, i) / SLICE;
+        for (end = i + 1; end < A->rows && sparse_place(A, end) / SLICE == slice;) end++;
+        slots += SLICE * (double)longest_row(A, i, end);
+    }
     return slots;
 }
 
 /* ELL as wide as a third of the rows are long, the rest in COO: docs/formats/hyb.md. */
-static kry_status hyb_bytes(const sparse *A, double *bytes)
+static kry_status hyb_bytes(const sparse *A, int64_t all, double *bytes)
 {
     kry_status st = KRY_OK;
     int64_t longest = longest_row(A, 0, A->rows), width = longest, longer = 0, tail = 0;
@@ -58,25 +88,24 @@ static kry_status hyb_bytes(const sparse *A, double *bytes)
 
     TRY(allocate((size_t)longest + 1, sizeof *rows, &rows));
     for (int64_t i = 0; i < A->rows; i++) rows[length_of(A, i)]++;
-    while (width > 0 && 3 * (longer + rows[width]) < A->rows) longer += rows[width--];
+    while (width > 0 && 3 * (longer + rows[width]) < all) longer += rows[width--];
     for (int64_t i = 0; i < A->rows; i++)
         tail += length_of(A, i) > width ? length_of(A, i) - width : 0;
-    *bytes =
-        (double)A->rows * (double)width * (number + column) + (double)tail * (number + 2 * column);
+    *bytes = (double)all * (double)width * (number + column) + (double)tail * (number + 2 * column);
 done:
     free(rows);
     return st;
 }
 
-kry_status storage_estimate(const sparse *A, bool symmetric, storage *s)
+kry_status storage_estimate(const sparse *A, int64_t all, bool symmetric, storage *s)
 {
     kry_status st = KRY_OK;
     int64_t upper;
-    double rows = (double)A->rows, nnz = (double)A->nnz, *bytes = s->bytes;
+    double rows = (double)all, nnz = (double)A->nnz, *bytes = s->bytes;
     double longest = (double)longest_row(A, 0, A->rows);
     *s = (storage){ .bytes[KRY_FORMAT_AUTO] = NAN };
     TRY(count_diagonals(A, &s->diagonals, &upper));
-    TRY(hyb_bytes(A, &bytes[KRY_FORMAT_HYB]));
+    TRY(hyb_bytes(A, all, &bytes[KRY_FORMAT_HYB]));
     bytes[KRY_FORMAT_CSR] = nnz * (number + column) + (rows + 1) * column;
     bytes[KRY_FORMAT_DIA] = (double)s->diagonals * (rows * number + column);
     bytes[KRY_FORMAT_SYMDIA] = symmetric ? (double)upper * (rows * number + column) : NAN;

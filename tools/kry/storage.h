@@ -11,6 +11,7 @@ typedef struct storage {
     double bytes[KRY_FORMAT_COUNT]; /* numbers in double, structure included; NaN: not possible */
 } storage;
 
-kry_status storage_estimate(const sparse *A, bool symmetric, storage *s);
+/* rows: of the whole matrix, of which A may be condensed */
+kry_status storage_estimate(const sparse *A, int64_t rows, bool symmetric, storage *s);
 
 #endif

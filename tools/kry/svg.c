@@ -3,6 +3,7 @@
  */
 #include "svg.h"
 #include "output.h"
+#include "text.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,8 @@ done:
 
 void svg_escaped(FILE *f, const char *text)
 {
-    for (; *text; text++) {
+    for (int length; *text; text += length ? length : 1) {
+        length = text_character(text); /* other bytes would not be XML */
         if (*text == '&')
             fputs("&amp;", f);
         else if (*text == '<')
@@ -53,7 +55,7 @@ void svg_escaped(FILE *f, const char *text)
         else if (*text == '>')
             fputs("&gt;", f);
         else if ((unsigned char)*text >= 0x20)
-            fputc(*text, f);
+            fwrite(text, 1, (size_t)length, f);
     }
 }
 

@@ -48,6 +48,42 @@ const char *text_bytes(double bytes, char *text, size_t size)
     return text;
 }
 
+int text_character(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    int length = s[0] < 0x80       ? 1
+                 : s[0] >> 5 == 6  ? 2
+                 : s[0] >> 4 == 14 ? 3
+                 : s[0] >> 3 == 30 ? 4
+                                   : 0;
+    for (int i = 1; i < length; i++)
+        if (s[i] >> 6 != 2) return 0;
+    bool overlong = (length == 2 && s[0] < 0xc2) || (length == 3 && s[0] == 0xe0 && s[1] < 0xa0) ||
+                    (length == 4 && s[0] == 0xf0 && s[1] < 0x90);
+    bool outside = (length == 3 && s[0] == 0xed && s[1] >= 0xa0) ||
+                   (length == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe) ||
+                   (length == 4 && (s[0] > 0xf4 || (s[0] == 0xf4 && s[1] >= 0x90)));
+    return overlong || outside ? 0 : length;
+}
+
+const char *text_printable(const char *from, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int length; *from && used + 4 < size; from += length) {
+        const unsigned char first = (unsigned char)*from;
+        length = text_character(from);
+        const bool control =
+            first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)from[1] < 0xa0);
+        if (!length || control)
+            text[used++] = '?';
+        else
+            memcpy(text + used, from, (size_t)length), used += (size_t)length;
+        if (!length) length = 1;
+    }
+    text[used] = 0;
+    return text;
+}
+
 void text_wrapped(const char *text, int width, int indent)
 {
     while (strlen(text) > (size_t)width) {
@@ -59,43 +95,4 @@ void text_wrapped(const char *text, int width, int indent)
         text += length + 1;
     }
     printf("%s\n", text);
-}
-
-/* How many letters to change, insert, drop or swap to turn b into a; LONGEST for long words. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 31 };
-    size_t d[LONGEST + 1][LONGEST + 1], m = strlen(a), n = strlen(b);
-    if (m > LONGEST || n > LONGEST) return LONGEST;
-    for (size_t i = 0; i <= m; i++) {
-        for (size_t j = 0; j <= n; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    }
-    return d[m][n];
-}
-
-const char *nearest_name(const char *word, const char *const *names, size_t count)
-{
-    const char *best = NULL;
-    size_t limit = strlen(word) > 4 ? 2 : 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, names[i]);
-        bool begins = strlen(word) > 1 && !strncmp(word, names[i], strlen(word));
-        if (d > limit && !(begins && !best)) continue;
-        best = names[i];
-        if (d <= limit) limit = d ? d - 1 : 0;
-        if (d == 0) break;
-    }
-    return best;
 }

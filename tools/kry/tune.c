@@ -197,7 +197,7 @@ static kry_status keep(bench *b, const search *found)
     if (*path)
         printf("kept in %s\n", path);
     else
-        printf("not kept: there is no cache directory (KRY_CACHE_DIR)\n");
+        printf("not kept: there is no cache folder that you alone can write (KRY_CACHE_DIR)\n");
 done:
     return st;
 }

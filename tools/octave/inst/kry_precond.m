@@ -5,13 +5,14 @@ function M = kry_precond (A, kind, varargin)
   % the host, symmetric positive definite. kind is a word of kry's:
   %
   %   jacobi, block-jacobi[:ROWS]         the diagonal, or blocks of it
-  %   ic, block-ic[:ROWS]                 incomplete Cholesky factors of blocks; ic is the same
+  %   ic[:ROWS], block-ic[:ROWS]          incomplete Cholesky factors of blocks: the same by two names
+  %   ic0                                 those of the whole matrix
   %   ip, ip:unscaled, ip:drop            the incomplete Poisson inverse
   %   ssor-ai[:DEGREE]                    an approximate inverse of SSOR
   %   chebyshev[:DEGREE], neumann[:DEGREE]  polynomials in A
   %   none                                deflation alone
   %
-  % and behind block-ic, block-ilu, ilu0: @single or @half, how they keep their numbers. Deflation takes Z, a
+  % and behind block-ic, ic0, block-ilu, ilu0: @single or @half, how they keep their numbers. Deflation takes Z, a
   % matrix of few columns, or a word: stripes:K, graph:K. M \ r applies it. docs/preconditioners.md.
   %
   % Example:
@@ -33,9 +34,8 @@ function M = kry_precond (A, kind, varargin)
   source = A;
   if ~isa (A, 'gpuMatrix'), A = gpuMatrix (A); end
   if ~isempty (Z) && ~issparse (A), A = sparse (A); end
-  word = regexprep (kind, '^ic\>', 'block-ic');
   h = []; d = [];
-  if ~strcmp (word, 'none'), h = kry_mex ('precond', handle_of (A), word); end
+  if ~strcmp (kind, 'none'), h = kry_mex ('precond', handle_of (A), kind); end
   label = kind;
   if ischar (Z)
     label = [label ', deflation ' Z];

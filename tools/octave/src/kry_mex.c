@@ -105,6 +105,7 @@ void mexFunction(int out_count, mxArray *out[], int in_count, const mxArray *in[
 
     if (!locked) { /* handles outlive 'clear all' */
         mexLock();
+        kry_messages_count_from(1);
         mexAtExit(close_all);
         locked = true;
     }

@@ -206,6 +206,7 @@ typedef struct pcg_params {
     int at[IN_COUNT]; /* which input; -1: none */
     double tol;
     int64_t max_iter;
+    bool backward; /* tol is of ||A|| ||x|| + ||b||, not of ||b|| */
     pcg_report *report;
 } pcg_params;
 
@@ -255,21 +256,18 @@ static kry_status start_from(const system_parts *s, kry_vec *x)
     return s->x0 ? kry_vec_copy(s->x0, x) : kry_vec_fill(x, 0);
 }
 
-/* So many iterations at most; the target is absolute, so that any tolerance can be asked for. */
-static kry_status solve(const system_parts *s, double target, int64_t max_iter, kry_task *self,
-                        kry_vec *x, pcg_report *report)
+static kry_status solve(const system_parts *s, const kry_stop *stop, kry_task *self, kry_vec *x,
+                        pcg_report *report)
 {
     kry_status st = KRY_OK, end;
     kry_op *solver = NULL;
     kry_result result;
 
     TRY(start_from(s, x));
-    TRY(kry_pcg_create(
-        s->A,
-        KRY_PCG(.precond = s->M, .deflation = s->D,
-                .stop = { .atol = target > 0 ? target : DBL_MIN, .max_iter = max_iter },
-                .monitor = watch, .monitor_user = self),
-        &solver));
+    TRY(kry_pcg_create(s->A,
+                       KRY_PCG(.precond = s->M, .deflation = s->D, .stop = *stop, .monitor = watch,
+                               .monitor_user = self, .check = KRY_CHECK_NONE),
+                       &solver));
     TRY(end = kry_solve(solver, s->b, x, &result));
     CHECK(end != KRY_STOPPED, KRY_ERR_CANCELLED, "kry_pcg: interrupted");
     if (report) TRY(keep_history(&result, report));
@@ -292,12 +290,18 @@ static kry_status run_pcg(void *params, kry_task *self)
     TRY(take_parts(p, self, &s));
     TRY(kry_vec_create(the_device(), kry_vec_type(s.b), kry_vec_rows(s.b), 1, &x));
     TRY(kry_vec_norm2(s.b, &norm_b));
-    TRY(solve(&s, p->tol * norm_b, p->max_iter, self, x, r));
+    const double target = p->tol * norm_b; /* absolute, so that any tolerance can be asked for */
+    kry_stop stop = { .atol = target > 0 ? target : DBL_MIN, .max_iter = p->max_iter };
+    if (p->backward)
+        stop = (kry_stop){ .rtol = p->tol, .max_iter = p->max_iter, .test = KRY_STOP_BACKWARD };
+    TRY(solve(&s, &stop, self, x, r));
     bool last = r->best == r->count - 1 || r->result.reason <= KRY_CONVERGED_ZERO;
     if (!last && r->best == 0)
         TRY(start_from(&s, x));
-    else if (!last)
-        TRY(solve(&s, p->tol * norm_b, r->best, self, x, NULL));
+    else if (!last) {
+        stop.max_iter = r->best;
+        TRY(solve(&s, &stop, self, x, NULL));
+    }
     kry_task_set_vec(self, x);
 done:
     kry_vec_release(&x);
@@ -378,8 +382,8 @@ static int line_up(kry_task *const *all, kry_task **inputs, int *at)
     return count;
 }
 
-/* kry_mex ('pcg', A, b, x0, tol, maxit, M, deflation); x0, M and deflation may be []; maxit >= 1.
- * Waits. */
+/* kry_mex ('pcg', A, b, x0, tol, maxit, M, deflation, backward); x0, M and deflation may be []; maxit >= 1;
+ * backward, if given: the test is KRY_STOP_BACKWARD. Waits. */
 kry_status command_pcg(call *c)
 {
     kry_status st = KRY_OK;
@@ -389,7 +393,8 @@ kry_status command_pcg(call *c)
     pcg_params p = { .report = &report };
     double max_iter;
 
-    TRY(take_count(c, 7, 7));
+    TRY(take_count(c, 7, 8));
+    p.backward = c->in_count == 8;
     TRY(take_matrix(c->in[0], &A));
     int64_t n = A.shape.rows;
     kry_type type = A.shape.type;

@@ -285,10 +285,11 @@ kry_status akhtar_speeds(bench *b)
     figures f = { NULL };
     const int64_t *sizes = b->info->gpu ? large : small;
     int count = b->info->gpu ? (int)COUNT(large) : (int)COUNT(small);
-    int64_t given = options_whole(b->o->n, 0);
+    const int64_t n = options_whole(b->o->n, 0), up_to_n[] = { (n + 3) / 4, (n + 1) / 2, n };
 
     b->type = b->o->precision ? options_type(b->o) : KRY_F32;
-    if (given) sizes = &given, count = 1;
+    if (n) sizes = up_to_n, count = COUNT(up_to_n);
+    if (n && !b->o->svg) sizes += 2, count = 1; /* figures are over the size */
     TRY(measure_copy(b));
     TRY(figures_create(b, &f));
     for (int i = 0; i < count; i++) TRY(time_size(b, &f, sizes[i]));

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char solver_words[] = "method=cg rtol=1e-6";
-
 /* Theirs; golden: the error as an independent program has it; 0: not known. */
 static const struct line {
     int64_t n, iterations;
@@ -83,16 +81,17 @@ static void line_json(const bench *b, const struct line *l, const measured *m)
 
 static void print_line(const bench *b, const struct line *l, const measured *m)
 {
-    char t[3][32];
+    char t[3][32], share[16] = "-"; /* a solve that stays on the device moves no words */
     if (b->o->json) {
         line_json(b, l, m);
         return;
     }
-    printf("%6" PRId64 " %10.0f %7" PRId64 "  %10.4e %10.4e  %9s %9s  %9s %6.1f %%\n", l->n,
+    if (!isnan(m->of_copy)) snprintf(share, sizeof share, "%.1f %%", 100 * m->of_copy);
+    printf("%6" PRId64 " %10.0f %7" PRId64 "  %10.4e %10.4e  %9s %9s  %9s %8s\n", l->n,
            m->iterations, l->iterations, m->error, l->error,
            text_seconds(m->seconds, t[0], sizeof t[0]),
            l->seconds > 0 ? text_seconds(l->seconds, t[1], sizeof t[1]) : "-",
-           text_seconds(m->per_iteration, t[2], sizeof t[2]), 100 * m->of_copy);
+           text_seconds(m->per_iteration, t[2], sizeof t[2]), share);
     fflush(stdout);
 }
 
@@ -111,13 +110,15 @@ static void sheet_release(sheet *s)
 static kry_status sheet_create(const bench *b, int64_t n, sheet *s)
 {
     kry_status st = KRY_OK;
-    char spec[32];
+    const char *resident = options_solver(b->o, "resident");
+    char spec[32], words[64];
     snprintf(spec, sizeof spec, "poisson2d:%" PRId64, n);
+    snprintf(words, sizeof words, "method=cg rtol=1e-6 resident=%s", resident ? resident : "auto");
     TRY(kry_problem_create_grid(spec, 0, &s->problem));
     int64_t unknowns = s->problem->n;
     TRY(allocate((size_t)unknowns, sizeof(double), &s->values));
     TRY(kry_stencil_create(b->device, b->type, s->problem->grid, &s->A));
-    TRY(kry_solver_create(s->A, solver_words, NULL, NULL, &s->solver));
+    TRY(kry_solver_create(s->A, words, NULL, NULL, &s->solver));
     TRY(kry_vec_create(b->device, b->type, unknowns, 1, &s->b));
     TRY(kry_vec_create(b->device, b->type, unknowns, 1, &s->x));
     TRY(kry_vec_write(s->b, s->problem->rhs));

@@ -1,0 +1,127 @@
+/* suits.c - whether a matrix is one that a Krylov method solves with: symmetric, and for conjugate
+ * gradients without a diagonal entry that is not positive. */
+#include "krylov/method.h"
+#include "matrix/matrix.h"
+#include <kry/formats.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Read the entries of A back, as it has them now, and look at them. *is_matrix: it has some. */
+static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding *found)
+{
+    kry_status st = KRY_OK;
+    kry_op_info info;
+    kry_sparse read = { 0 }, sorted = { 0 };
+    const kry_op_shape *shape = &A->shape;
+
+    kry_op_describe(A, &info);
+    *is_matrix = info.nnz >= 0;
+    if (!*is_matrix) return KRY_OK;
+    TRY(kry_sparse_create(shape->rows, shape->cols, shape->type, info.nnz, &read));
+    st = kry_matrix_read(A, read.row_ptr, read.col, read.val);
+    *is_matrix = st != KRY_ERR_UNSUPPORTED;
+    if (!*is_matrix) {
+        st = KRY_OK;
+        goto done;
+    }
+    TRY(st);
+    const kry_entries given = { "kry_solver_create", read, NULL, info.nnz };
+    TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
+    TRY(kry_matrix_inspect(&sorted, found));
+done:
+    kry_sparse_release(&sorted);
+    kry_sparse_release(&read);
+    return st;
+}
+
+/* v := numbers between -1 and 1, rounded to its type */
+static kry_status write_random(uint64_t stream, kry_vec *v)
+{
+    kry_status st = KRY_OK;
+    void *host = NULL;
+
+    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
+    for (int64_t i = 0; i < v->n; i++)
+        kry_number_put(v->type, host, i, 2 * kry_random_unit(1, stream, (uint64_t)i) - 1);
+    TRY(kry_vec_write(v, host));
+done:
+    free(host);
+    return st;
+}
+
+/* product[i][j] := x_i'A x_j of two random vectors; size: the norms that bound these */
+static kry_status probe(const kry_op *A, double product[2][2], double *size)
+{
+    kry_status st = KRY_OK;
+    kry_vec *x[2] = { NULL, NULL }, *y = NULL;
+    double norm_x, norm_y;
+
+    *size = 0;
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &y));
+    for (int i = 0; i < 2; i++) {
+        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &x[i]));
+        TRY(write_random((uint64_t)i, x[i]));
+    }
+    for (int j = 0; j < 2; j++) {
+        TRY(kry_op_apply(A, 1, x[j], 0, y));
+        for (int i = 0; i < 2; i++) TRY(kry_vec_dot(x[i], y, &product[i][j]));
+        TRY(kry_vec_norm2(x[1 - j], &norm_x));
+        TRY(kry_vec_norm2(y, &norm_y));
+        *size = fmax(*size, norm_x * norm_y);
+    }
+done:
+    kry_vec_release(&y);
+    kry_vec_release(&x[1]);
+    kry_vec_release(&x[0]);
+    return st;
+}
+
+/* The same of an operator that has no entries to read. */
+static kry_status inspect_products(const char *who, const kry_op *A, bool definite)
+{
+    const double rounding = A->shape.type == KRY_F32 ? 1e-4 : 1e-8;
+    kry_status st = KRY_OK;
+    double product[2][2], size;
+
+    TRY(probe(A, product, &size));
+    CHECK(fabs(product[0][1] - product[1][0]) <= rounding * size, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is not symmetric: for two random vectors x'Ay = %g and y'Ax = %g", who,
+          A->table->kind, product[0][1], product[1][0]);
+    double least = fmin(product[0][0], product[1][1]);
+    CHECK(!definite || least >= -rounding * size, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is not positive definite: x'Ax = %g for a random x; conjugate residuals "
+          "(method=cr) take symmetric ones that are indefinite",
+          who, A->table->kind, least);
+done:
+    return st;
+}
+
+kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, bool definite)
+{
+    kry_status st = KRY_OK;
+    bool is_matrix = true;
+
+    CHECK((unsigned)check <= KRY_CHECK_FULL, KRY_ERR_ARGUMENT, "%s: check = %d is none", who,
+          (int)check);
+    if (check == KRY_CHECK_NONE) return KRY_OK;
+    A = kry_pin_of(A);
+    kry_finding found = A->found;
+    if (check == KRY_CHECK_FULL) TRY(inspect_entries(A, &is_matrix, &found));
+    if (!is_matrix) return inspect_products(who, A, definite);
+    CHECK(found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
+          "%s: the matrix is not symmetric: entry (%lld, %lld) is %g, (%lld, %lld) is %g. Jacobi's "
+          "iteration (method=jacobi) takes it, and converges if the diagonal dominates each row; "
+          "check=none solves as if it were symmetric" COUNTED,
+          who, ROW(found.row), ROW(found.col), found.entry, ROW(found.col), ROW(found.row),
+          found.mirror, kry_first_row);
+    CHECK(!definite || found.what != KRY_FOUND_NOT_POSITIVE, KRY_ERR_UNSUPPORTED,
+          "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g. %s "
+          "(check=none: conjugate gradients all the same)" COUNTED,
+          who, ROW(found.row), found.entry,
+          found.negative ? "All of them are negative: solve -A x = -b"
+                         : "Take conjugate residuals (method=cr), for symmetric matrices that are "
+                           "indefinite",
+          kry_first_row);
+done:
+    return st;
+}

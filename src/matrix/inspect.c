@@ -1,0 +1,85 @@
+/* inspect.c - what the entries of a matrix say against conjugate gradients: one that differs from its
+ * mirror image, or a diagonal entry that is not positive. One pass on the host. */
+#include "matrix/matrix.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct look {
+    const kry_sparse *A;
+    int64_t *next; /* of each row: its first entry whose mirror image was not met yet */
+    double largest, difference; /* |a_ij|, |a_ij - a_ji|, at most */
+    kry_finding asymmetric, not_positive;
+    int64_t negative; /* diagonal entries */
+} look;
+
+static double value_at(const look *L, int64_t k) { return kry_number_at(L->A->type, L->A->val, k); }
+
+static void compare(look *L, int64_t i, int64_t j, double entry, double mirror)
+{
+    double difference = fabs(entry - mirror);
+
+    if (!(difference > L->difference)) return;
+    L->difference = difference;
+    L->asymmetric = (kry_finding){ KRY_FOUND_ASYMMETRIC, i, j, entry, mirror, false };
+}
+
+/* Entries of a row in columns before `end` that were not met have no mirror image. */
+static void pass_over(look *L, int64_t row, int64_t end)
+{
+    int64_t *k = &L->next[row];
+    for (; *k < L->A->row_ptr[row + 1] && L->A->col[*k] < end; ++*k)
+        compare(L, row, L->A->col[*k], value_at(L, *k), 0);
+}
+
+/* Compare an entry above the diagonal with its mirror image. Rows come in order, and so do the entries
+ * of row j that are met. */
+static void meet(look *L, int64_t i, int64_t j, double entry)
+{
+    pass_over(L, j, i);
+    int64_t k = L->next[j];
+    bool there = k < L->A->row_ptr[j + 1] && L->A->col[k] == i;
+    compare(L, i, j, entry, there ? value_at(L, k) : 0);
+    L->next[j] += there;
+}
+
+/* A row of zeros may belong to a singular matrix, which conjugate gradients solve. */
+static void judge_diagonal(look *L, int64_t row, double diagonal, bool zeros)
+{
+    L->negative += diagonal < 0;
+    if (diagonal > 0 || zeros || L->not_positive.what) return;
+    L->not_positive = (kry_finding){ KRY_FOUND_NOT_POSITIVE, row, row, diagonal, diagonal, false };
+}
+
+static void look_at_row(look *L, int64_t i)
+{
+    double diagonal = 0, largest = 0;
+
+    for (int64_t k = L->A->row_ptr[i]; k < L->A->row_ptr[i + 1]; k++) {
+        double v = value_at(L, k);
+        largest = fmax(largest, fabs(v));
+        if (L->A->col[k] == i) diagonal = v;
+        if (L->A->col[k] > i) meet(L, i, L->A->col[k], v);
+    }
+    L->largest = fmax(L->largest, largest);
+    judge_diagonal(L, i, diagonal, largest == 0);
+}
+
+kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
+{
+    /* Entries and their mirror images may have been rounded apart, or written with few digits. */
+    const double rounding = A->type == KRY_F32 ? 1e-5 : 1e-8;
+    kry_status st = KRY_OK;
+    look L = { .A = A };
+
+    *found = (kry_finding){ 0 };
+    if (A->rows != A->cols) return KRY_OK;
+    TRY(kry_alloc((size_t)A->rows, sizeof *L.next, &L.next));
+    for (int64_t i = 0; i < A->rows; i++) L.next[i] = A->row_ptr[i];
+    for (int64_t i = 0; i < A->rows; i++) look_at_row(&L, i);
+    for (int64_t i = 0; i < A->rows; i++) pass_over(&L, i, i);
+    *found = L.difference > rounding * L.largest ? L.asymmetric : L.not_positive;
+    found->negative = found->what == KRY_FOUND_NOT_POSITIVE && L.negative == A->rows;
+done:
+    free(L.next);
+    return st;
+}

@@ -1,0 +1,126 @@
+/*
+ * examine.c - what the entries of a file say of its matrix, before kry solve goes to work: whether it is
+ * singular, negative, or of a kind that the method is not for.
+ */
+#include "examine.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the entries of a row come to. */
+typedef struct row_total {
+    double sum, size, diagonal; /* of entries, of their absolute values; a_ii */
+    int64_t count;
+} row_total;
+
+static void add_entry(row_total *row, int64_t i, int64_t j, double value)
+{
+    row[i].sum += value;
+    row[i].size += fabs(value);
+    row[i].count++;
+    if (i == j) row[i].diagonal += value;
+}
+
+static kry_status add_up(const kry_mtx *mtx, row_total **row)
+{
+    kry_status st = KRY_OK;
+    int64_t i = 0, j = 0;
+
+    TRY(allocate((size_t)mtx->rows, sizeof **row, row));
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        mtx_entry_place(mtx, e, &i, &j);
+        add_entry(*row, i, j, mtx->val[e]);
+        if (mtx->symmetry != KRY_MTX_GENERAL && i != j)
+            add_entry(*row, j, i, mtx->symmetry == KRY_MTX_SKEW ? -mtx->val[e] : mtx->val[e]);
+    }
+done:
+    return st;
+}
+
+/* Do all rows add up to zero, as far as rounding lets them? */
+static bool sums_to_zero(const row_total *row, int64_t n)
+{
+    double size = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (fabs(row[i].sum) > DBL_EPSILON * (double)row[i].count * row[i].size) return false;
+        size = fmax(size, row[i].size);
+    }
+    return size > 0;
+}
+
+/* A row whose diagonal entry no positive definite matrix has; -1: there is none. */
+static int64_t find_not_positive(const row_total *row, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (row[i].size > 0 && !(row[i].diagonal > 0)) return i;
+    return -1;
+}
+
+static bool all_negative(const row_total *row, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(row[i].diagonal < 0)) return false;
+    return true;
+}
+
+static kry_status check_symmetry(const source *s)
+{
+    static const double rounding = 1e-8; /* relative; files may have numbers of few digits */
+    kry_status st = KRY_OK;
+    sparse A = { 0 };
+    asymmetry a;
+
+    if (s->mtx->symmetry == KRY_MTX_SYMMETRIC) return KRY_OK;
+    TRY(sparse_of_source(s, &A));
+    TRY(sparse_asymmetry(&A, &a));
+    CHECK(a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
+          "%s is not symmetric, as Krylov methods here need it: rows and columns %lld and %lld "
+          "(counted from 1) differ by %g. --method jacobi takes it, and converges if the diagonal "
+          "dominates each row; else take GMRES or BiCGStab of another library. --check none solves "
+          "as "
+          "if it were symmetric",
+          s->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
+done:
+    sparse_release(&A);
+    return st;
+}
+
+/* Conjugate gradients for a negative definite A solve -A x = -b; others are refused. */
+static kry_status make_positive(source *s, const row_total *row)
+{
+    kry_status st = KRY_OK;
+    int64_t bad = find_not_positive(row, s->rows);
+
+    if (bad < 0) return KRY_OK;
+    s->negated = all_negative(row, s->rows);
+    CHECK(s->negated, KRY_ERR_UNSUPPORTED,
+          "%s is not positive definite, as conjugate gradients need it: row %lld (counted from 1) "
+          "has "
+          "%g on its diagonal. --method cr --precond none takes symmetric matrices that are "
+          "indefinite; --check none tries all the same",
+          s->name, (long long)bad + 1, row[bad].diagonal);
+    for (int64_t e = 0; e < s->mtx->nnz; e++) s->mtx->val[e] = -s->mtx->val[e];
+done:
+    return st;
+}
+
+kry_status source_examine(source *s, const char *method, bool check)
+{
+    kry_status st = KRY_OK;
+    row_total *row = NULL;
+    bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg");
+
+    CHECK(s->rows == s->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
+          s->name, (long long)s->rows, (long long)s->cols);
+    CHECK(s->rows > 0, KRY_ERR_SHAPE, "%s has no rows", s->name);
+    if (s->problem || !check || !(definite || !strcmp(method, "cr"))) goto done;
+    TRY(check_symmetry(s));
+    TRY(add_up(s->mtx, &row));
+    s->singular = sums_to_zero(row, s->rows);
+    if (definite) TRY(make_positive(s, row));
+done:
+    free(row);
+    return st;
+}
