@@ -701,7 +701,9 @@ expect 0 '"table": "figure 16", "row": "block", "column": "9", "theirs": null, "
 [ "$(grep -c '"paper": "akhtar"' "$dir/out")" -eq 219 ] || fail "not 219 cells"
 for figure in 12 13 16 23 24; do
     tail -1 "$dir/akhtar-fig$figure.svg" | grep -q '^</svg>' || fail "no figure $figure"
-    [ "$figure" = 12 ] || grep -q ' d="M[^"]* L' "$dir/akhtar-fig$figure.svg" || fail "figure $figure has no line"
+    case $figure in # CPUs do not run the kernels of figure 24
+    13 | 16 | 23) grep -q ' d="M[^"]* L' "$dir/akhtar-fig$figure.svg" || fail "figure $figure has no line" ;;
+    esac
 done
 expect 0 '^stream  *[0-9]' reproduce akhtar --n 9
 awk 'length > 100 { exit 1 }' "$dir/out" || fail "lines of more than 100 columns"
