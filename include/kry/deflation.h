@@ -19,9 +19,10 @@ typedef enum kry_coarse_method {
 
 /* How the second level, Q, joins the first, M. */
 typedef enum kry_deflation_variant {
-    KRY_ADEF2 = 0, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
-    KRY_DEF1,      /* P A x = P b, the paper's: in single precision it fails below about 1e-6 */
-    KRY_BNN        /* balancing: two coarse solves, symmetric for any start */
+    KRY_VARIANT_AUTO = 0, /* KRY_ADEF2 with a preconditioner, KRY_BNN without */
+    KRY_ADEF2, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
+    KRY_DEF1,  /* P A x = P b, the paper's: in single precision it fails below about 1e-6 */
+    KRY_BNN    /* balancing: two coarse solves, symmetric for any start */
 } kry_deflation_variant;
 
 /* Where products with A Z come from. */
@@ -73,7 +74,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
 
 /*
  * Read deflation from one word, as option strings take it: "auto", "stripes:K", "blocks:B",
- * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=a-def2|def1|bnn",
+ * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=auto|a-def2|def1|bnn",
  * "az=auto|stored|product" and "coarse=auto|dense|cholesky". Changes only what the word names;
  * labels_file points into the copy of `text` in `room`.
  *

@@ -88,7 +88,7 @@ static kry_status make_az(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_
     kry_sparse AZ = { 0 };
 
     TRY(kry_rows_matrix(D->A, AZ_t, 0, op_t));
-    if (D->variant == KRY_ADEF2) goto done;
+    if (D->variant <= KRY_ADEF2) goto done;
     TRY(kry_sparse_transpose(AZ_t, &AZ));
     TRY(kry_rows_matrix(D->A, &AZ, 0, op));
 done:
@@ -163,7 +163,7 @@ static kry_status deflation_update(void *self, const void *values)
 static void deflation_describe(void *self, kry_op_info *info)
 {
     kry_deflation *D = self;
-    static const char *const variants[] = { "a-def2", "def1", "bnn" };
+    static const char *const variants[] = { "auto", "a-def2", "def1", "bnn" };
 
     kry_coarse_describe(D->coarse, info);
     snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[D->variant],

@@ -101,23 +101,6 @@ done:
     return st;
 }
 
-/* The same numbers in every run, on every machine and for every split of the rows. */
-static kry_status fill_random(kry_vec *v)
-{
-    kry_status st = KRY_OK;
-    double *numbers = NULL;
-    int64_t first, all;
-
-    TRY(kry_layout_rows(v->layout, v->n, &first, &all));
-    TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
-    for (int64_t i = 0; i < v->n; i++)
-        numbers[i] = kry_random_unit(1, 0, (uint64_t)(first + i)) - 0.5;
-    TRY(kry_vec_write_doubles(v, numbers));
-done:
-    free(numbers);
-    return st;
-}
-
 static kry_status estimate_highest(const polynomial *M, double *highest)
 {
     kry_status st = KRY_OK;
@@ -132,7 +115,7 @@ static kry_status estimate_highest(const polynomial *M, double *highest)
         jacobi = kry_op_retain(M->sweep.jacobi);
     else
         TRY(kry_jacobi_create(A, &jacobi));
-    TRY(fill_random(v[0]));
+    TRY(kry_vec_fill_random(v[0]));
     TRY(tridiagonalise(A, jacobi, v, &T));
     *highest = 1.1 * largest_of(&T);
 done:

@@ -146,7 +146,7 @@ static const struct {
       AT(graph) },
     { { "labels", KRY_WORD_TEXT, "labels:FILE", "numbers of sub-domains, one to an unknown" },
       AT(labels_file) },
-    { { "variant", KRY_WORD_CHOICE, "variant=a-def2|def1|bnn", "how the second level is used" },
+    { { "variant", KRY_WORD_CHOICE, "variant=auto|a-def2|def1|bnn", "how the second level is used" },
       AT(variant) },
     { { "az", KRY_WORD_CHOICE, "az=auto|stored|product", "products with A Z" }, AT(az) },
     { { "coarse", KRY_WORD_CHOICE, "coarse=auto|dense|cholesky", "the coarse solve" }, AT(coarse) },
