@@ -395,6 +395,57 @@ static void vectors(void **state)
     }
 }
 
+/* Without a preconditioner the size of A does not matter. */
+static void unscaled(void **state)
+{
+    enum { SIDE = 32, ALL = SIDE * SIDE };
+    static const double spacing[] = { 1, 1.0 / 33, 1e-4, 100 };
+    kry_type type = type_of(state);
+    double *numbers = random_array(type, ALL);
+    kry_vec *b = vec_of(type, numbers, ALL, 1);
+
+    for (int v = 0; v < 2; v++) {
+        int64_t first = 0;
+        for (size_t h = 0; h < COUNT(spacing); h++) {
+            kry_op *A;
+            OK(kry_stencil_create(device(), type,
+                                  KRY_STENCIL(.size = { SIDE, SIDE },
+                                              .spacing = { spacing[h], spacing[h] },
+                                              .diffusion = { 1, 1 }),
+                                  &A));
+            outcome o = solve(A, b, "none", v ? "blocks:8" : "blocks:8,variant=a-def2");
+            if (h == 0) first = o.iterations;
+            if (!about(o.iterations, first))
+                fail_msg("%g: %d, not %d", spacing[h], (int)o.iterations, (int)first);
+            free(o.x);
+            kry_op_release(&A);
+        }
+    }
+    free(numbers);
+    kry_vec_release(&b);
+}
+
+/* With jumps and without a preconditioner, A-DEF2 does not converge, or is slower than no deflation: kry
+ * takes BNN by itself. */
+static void jumps(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    kry_op *A;
+
+    if (type == KRY_F32) SKIP("too ill-conditioned for single");
+    OK(kry_problem_create("twophase2d:12", 1, &p));
+    OK(kry_stencil_create(device(), type, p->grid, &A));
+    kry_vec *b = vec_of(type, p->rhs, p->n, 1);
+    outcome plain = solve(A, b, "none", "none"), o = solve(A, b, "none", "stripes:4");
+    if (o.iterations > plain.iterations)
+        fail_msg("%d iterations, %d without deflation", (int)o.iterations, (int)plain.iterations);
+    free(plain.x), free(o.x);
+    kry_vec_release(&b);
+    kry_op_release(&A);
+    kry_problem_release(&p);
+}
+
 /* New values: what is refreshed solves as what is made anew. */
 static void update(void **state)
 {
@@ -514,8 +565,9 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(subspace), BOTH(galerkin),     BOTH(variants),  BOTH(projector), BOTH(vectors),
-        BOTH(update),   BOTH(own_operator), BOTH(bad_input), BOTH(scaled),
+        BOTH(subspace), BOTH(galerkin), BOTH(variants),     BOTH(projector),
+        BOTH(vectors),  BOTH(update),   BOTH(own_operator), BOTH(bad_input),
+        BOTH(scaled),   BOTH(unscaled), BOTH(jumps),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

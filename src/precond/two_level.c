@@ -98,8 +98,8 @@ done:
 static bool keeps_sums(const two_level *T, const kry_vec *z)
 {
     const kry_deflation *D = T->D;
-    return !T->balances && D->AZ_t && T->M && T->M->table->apply_dots &&
-           T->scale == 1 && !*kry_vec_alignment(&z, 1);
+    return !T->balances && D->AZ_t && T->M && T->M->table->apply_dots && T->scale == 1 &&
+           !*kry_vec_alignment(&z, 1);
 }
 
 static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
