@@ -213,6 +213,8 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
 /* The type in which numbers are stored: their own, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
+/* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single. */
+kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v);
 
 /* ---- runs.c: the runs of entries that a group of csr.cl or coo.cl takes ------------------------ */
 
