@@ -172,6 +172,9 @@ kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
 kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host);
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
+/* How many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
+ * does not say, or there is no matrix. */
+int kry_matrix_block(const kry_op *op);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 

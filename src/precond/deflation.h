@@ -135,6 +135,9 @@ typedef struct kry_deflation {
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);
 
+/* labels.c: kry_labels_graph, with a label for each component of a part's nodes or one for all. */
+kry_status kry_label_graph(const kry_op *A, int64_t k, bool by_component, int32_t *labels,
+                           int64_t *count);
 /* The vectors that the parameters ask for. A may lie on a team. */
 kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
                                kry_subdomains *s);
