@@ -150,12 +150,14 @@ kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G)
     kry_status st = KRY_OK;
     const int64_t n = A->rows, nodes = (n + block - 1) / block;
     const kry_sparse pattern = { n, n, A->type, A->row_ptr, A->col, NULL };
-    kry_sparse rows = { 0 }, nodes_of = { 0 }, half = { 0 }, all = { 0 }; /* all = rows A nodes_of */
+    kry_sparse rows = { 0 }, nodes_of = { 0 }, half = { 0 },
+               all = { 0 }; /* all = rows A nodes_of */
 
     if (block == 1) return kry_sparse_graph(A, G);
     *G = (kry_sparse){ 0 };
     TRY(kry_sparse_create(n, nodes, KRY_F64, n, &nodes_of));
-    for (int64_t i = 0; i < n; i++) nodes_of.row_ptr[i + 1] = i + 1, nodes_of.col[i] = (int32_t)(i / block);
+    for (int64_t i = 0; i < n; i++)
+        nodes_of.row_ptr[i + 1] = i + 1, nodes_of.col[i] = (int32_t)(i / block);
     free(nodes_of.val), nodes_of.val = NULL;
     TRY(kry_sparse_transpose(&nodes_of, &rows));
     TRY(kry_sparse_multiply(&rows, &pattern, &half));
