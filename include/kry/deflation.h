@@ -39,9 +39,14 @@ typedef struct kry_deflation_params {
     const int32_t *labels;   /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
     const char *labels_file; /* the same from a file; kry_labels_read */
     const kry_vec *vectors;  /* n-by-k, linearly independent, copied; needs CLBlast */
-    int64_t stripes;         /* so many stripes of consecutive unknowns */
-    int64_t graph;           /* so many parts of the matrix's graph, by METIS */
-    int64_t block;           /* cells along each side of square or cubic blocks; grid operators */
+    const kry_vec
+        *modes;      /* n-by-m, copied, beside any choice of sub-domains: vector (s, j) is mode j
+                                 on sub-domain s, so that m vectors belong to each. For rigid body
+                                 modes of elasticity, a near null space. NULL: one mode, of ones.
+                                 Those that depend on others in a sub-domain are left out there */
+    int64_t stripes; /* so many stripes of consecutive unknowns */
+    int64_t graph;   /* so many parts of the matrix's graph, by METIS */
+    int64_t block;   /* cells along each side of square or cubic blocks; grid operators */
     bool phase; /* split blocks by phases (kry_labels_levels of the coefficient), or without blocks
                    take the phases themselves; grid operators */
     kry_deflation_variant variant;
@@ -71,6 +76,20 @@ typedef struct kry_deflation_params {
 KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
                                                        const kry_deflation_params *params,
                                                        kry_op **D);
+
+/*
+ * Take other sub-domains in a deflation that solvers use: where interfaces move, or A has changed
+ *
+ *   A       what D was made for
+ *   params  as kry_deflation_create takes them; the variant stays as it is
+ *   D       [in,out]  solvers with D go on with the new vectors; no need to update these. On failure
+ *           unchanged
+ *
+ * Returns  as kry_deflation_create; KRY_ERR_ARGUMENT if D is no deflation of this A. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_deflation_update(const kry_op *A,
+                                                       const kry_deflation_params *params,
+                                                       kry_op *D);
 
 /*
  * Read deflation from one word, as option strings take it: "auto", "stripes:K", "blocks:B",

@@ -279,9 +279,10 @@ done:
     return st;
 }
 
+static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
+
 kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **D)
 {
-    static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
 
@@ -293,5 +294,31 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     TRY(kry_op_make(A, create, &(given){ A, params, &subdomains }, D));
 done:
     kry_subdomains_release(&subdomains);
+    return st;
+}
+
+kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *params, kry_op *D)
+{
+    kry_status st = KRY_OK;
+    kry_op *next = NULL;
+    kry_deflation_params p = params ? *params : defaults;
+
+    TRY(GIVEN(A, D));
+    bool of_A = kry_op_parts(A) == kry_op_parts(D);
+    for (int r = 0; of_A && r < kry_op_parts(A); r++) {
+        const kry_deflation *mine = kry_deflation_of(kry_op_piece(D, r));
+        of_A = mine && mine->A == kry_op_piece(A, r);
+        if (of_A) p.variant = mine->variant;
+    }
+    CHECK(of_A, KRY_ERR_ARGUMENT, "kry_deflation_update: '%s' is no deflation of this '%s'",
+          D->table->kind, A->table->kind);
+    TRY(kry_deflation_create(A, &p, &next));
+    for (int r = 0; r < kry_op_parts(A); r++) {
+        kry_deflation *old = kry_deflation_of(kry_op_piece(D, r)), both = *old;
+        *old = *kry_deflation_of(kry_op_piece(next, r));
+        *kry_deflation_of(kry_op_piece(next, r)) = both;
+    }
+done:
+    kry_op_release(&next);
     return st;
 }
