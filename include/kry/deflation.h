@@ -145,11 +145,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_levels(int64_t n, const double *fie
                                                     int32_t *labels, int64_t *count);
 
 /*
- * k parts of a matrix's graph, of about the same size and with few entries between them, by METIS
- *   A       a stored matrix or a grid operator, n-by-n; its pattern is made symmetric
- *   k       1 ... n
+ * k parts of a matrix's graph, of about the same size and with few entries between them, by METIS.
+ * Where a node has several unknowns, parts of the graph of nodes, with a label for each component
+ *   A       a stored matrix or a grid operator, n-by-n; its pattern is made symmetric. Nodes are those
+ *           of KRY_MATRIX(.block); if it does not say, by the pattern: consecutive rows with entries
+ *           in the same columns, if there are k nodes at least
+ *   k       1 ... nodes
  *   labels  [out] n; the same in every run
- *   count   [out] parts that METIS filled: k, or fewer on small graphs
+ *   count   [out] labels: the unknowns of a node times the parts that METIS filled, which are k, or
+ *           fewer on small graphs
  * Returns  KRY_ERR_UNSUPPORTED if kry was built without METIS, if METIS cannot cut the graph, or for
  *          operators without entries;
  *          KRY_ERR_ARGUMENT; KRY_ERR_SHAPE; KRY_ERR_MEMORY.
