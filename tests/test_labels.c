@@ -225,6 +225,47 @@ static void labels_graph__every_number_of_parts(void **state)
 }
 
 /* One entry in each pair of places, a full row, an empty one, pieces that do not touch. */
+/* Two unknowns to a node: each part has a label for either, whether the matrix says so or its pattern. */
+static void labels_graph__components_of_nodes(void **state)
+{
+    (void)state;
+    enum { PARTS = 5 };
+    kry_problem *p;
+    OK(kry_problem_create("block_spd:90:2", 1, &p));
+    int32_t *labels = calloc((size_t)p->n, sizeof *labels);
+    float *val = calloc((size_t)p->nnz, sizeof *val);
+
+    for (int64_t k = 0; k < p->nnz; k++) val[k] = (float)p->val[k];
+    for (int block = 0; block <= 3; block++) {
+        kry_op *A;
+        int64_t count;
+        int32_t partner[2 * PARTS];
+        OK(kry_csr_create(device(), KRY_F32, p->n, p->n, p->row_ptr, p->col, val,
+                          KRY_MATRIX(.format = KRY_FORMAT_CSR, .block = block), &A));
+        OK(kry_labels_graph(A, PARTS, labels, &count));
+        assert_int_equal(count, PARTS * (block ? block : 2));
+        memset(partner, -1, sizeof partner);
+        for (int64_t i = 0; i < p->n && block % 2 == 0; i += 2) {
+            int32_t *other = &partner[labels[i]];
+            assert_true(*other == labels[i + 1] || *other < 0);
+            assert_int_not_equal(labels[i], labels[i + 1]);
+            *other = labels[i + 1];
+        }
+        REFUSES(kry_labels_graph(A, p->n + 1, labels, &count), KRY_ERR_ARGUMENT, "parts of");
+        if (block == 3)
+            REFUSES(kry_labels_graph(A, p->n / 2, labels, &count), KRY_ERR_ARGUMENT,
+                    "nodes of 3 unknowns");
+        kry_op_release(&A);
+    }
+    kry_op *A;
+    REFUSES(kry_csr_create(device(), KRY_F32, p->n, p->n, p->row_ptr, p->col, val,
+                           KRY_MATRIX(.block = 33), &A),
+            KRY_ERR_ARGUMENT, "block = 33");
+    free(val);
+    free(labels);
+    kry_problem_release(&p);
+}
+
 static void labels_graph__unsymmetric_pattern(void **state)
 {
     (void)state;
@@ -418,6 +459,7 @@ int main(void)
         cmocka_unit_test(labels_levels__refusals),
         cmocka_unit_test(labels_graph__parts_of_a_grid),
         cmocka_unit_test(labels_graph__every_number_of_parts),
+        cmocka_unit_test(labels_graph__components_of_nodes),
         cmocka_unit_test(labels_graph__unsymmetric_pattern),
         cmocka_unit_test(labels_graph__refusals),
         cmocka_unit_test(labels_graph__every_request_fails),

@@ -277,6 +277,48 @@ static void promoted__very_ill_conditioned(void **state)
     kry_op_release(&A);
 }
 
+/* Solves in single that get slower and slower give way to double; a limit that the caller sets is one of
+ * all schemes together. */
+static void promoted__slow(void **state)
+{
+    (void)state;
+    if (too_much()) SKIP("too long, or no double");
+    kry_problem *p;
+    OK(kry_problem_create("elasticity2d:100x2", 1, &p));
+    kry_op *A = stored(p);
+    outcome d = solve(A, p, "method=pcg"), o = solve(A, p, "method=pcg precision=mixed");
+    assert_int_equal(o.status, KRY_OK);
+    assert_int_equal(o.res.scheme, KRY_SCHEME_DOUBLE);
+    assert_int_equal(o.res.promotions, 1);
+    assert_non_null(strstr(o.res.promoted_why, "iterations in single were not enough"));
+    assert_true(o.res.single_iterations < 2 * d.res.iterations);
+    assert_true(o.res.double_iterations <= d.res.iterations);
+    o = solve(A, p, "method=pcg precision=mixed maxit=800");
+    assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
+    assert_int_equal(o.res.iterations, 800);
+    o = solve(A, p, "method=pcg precision=mixed scheme=reliable maxit=2000");
+    assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
+    kry_op_release(&A);
+    kry_problem_release(&p);
+}
+
+/* A first correction that does not end is cut off, and what it has made worse is dropped. */
+static void promoted__first_correction_without_end(void **state)
+{
+    (void)state;
+    if (too_much()) SKIP("too long, or no double");
+    kry_problem *p;
+    OK(kry_problem_create("elasticity2d:100x1", 1, &p));
+    for (int64_t i = 0; i < p->n; i++) p->rhs[i] = random_number(KRY_F64);
+    kry_op *A = stored(p);
+    outcome o = solve(A, p, "method=pcg precision=mixed");
+    assert_int_equal(o.status, KRY_OK);
+    assert_int_equal(o.res.scheme, KRY_SCHEME_DOUBLE);
+    assert_true(o.res.single_iterations <= 900);
+    kry_op_release(&A);
+    kry_problem_release(&p);
+}
+
 static void equilibrate__entries_of_1e30_and_1e_30(void **state)
 {
     (void)state;
@@ -868,6 +910,8 @@ int main(void)
         cmocka_unit_test(gpu_kernels__reliable_and_flexible),
         cmocka_unit_test(inner__ends_with_the_solve),
         cmocka_unit_test(schemes__indefinite_matrix),
+        cmocka_unit_test(promoted__slow),
+        cmocka_unit_test(promoted__first_correction_without_end),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

@@ -251,6 +251,32 @@ static void matrices__take_new_values(void **state)
     kry_problem_release(&p);
 }
 
+/* Entries in columns of other parts are rounded as the others are. */
+static void matrices__rounded_to_single(void **state)
+{
+    (void)state;
+    if (acc_type() != KRY_F64) SKIP("no double");
+    kry_problem *p = problem("random_spd:400:5");
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    int64_t *row_ptr = calloc((size_t)p->n + 1, sizeof *row_ptr);
+    int32_t *col = calloc((size_t)p->nnz, sizeof *col);
+    double *got = calloc((size_t)p->nnz, sizeof *got);
+    kry_op *A = matrix_on(team, KRY_F64, p, KRY_MATRIX(.values = KRY_VALUES_SINGLE));
+
+    for (int update = 0; update < 2; update++) {
+        OK(kry_matrix_read(A, row_ptr, col, got));
+        for (int64_t k = 0; k < p->nnz; k++) assert_true(got[k] == (double)(float)p->val[k]);
+        for (int64_t k = 0; k < p->nnz; k++) p->val[k] *= 1.1;
+        OK(kry_op_update(A, p->val));
+    }
+    p->val[7] = 1e300;
+    REFUSES(kry_op_update(A, p->val), KRY_ERR_ARGUMENT, "too large for single");
+    kry_op_release(&A);
+    close_team(&team);
+    free(row_ptr), free(col), free(got);
+    kry_problem_release(&p);
+}
+
 static void check_reads_back(const kry_op *A, const kry_problem *p, kry_type type)
 {
     int64_t *row_ptr = calloc((size_t)p->n + 1, sizeof *row_ptr);
@@ -696,6 +722,7 @@ int main(void)
         BOTH(matrices__of_all_formats),
         BOTH(matrices__split_by_graph_or_unevenly),
         BOTH(matrices__take_new_values),
+        cmocka_unit_test(matrices__rounded_to_single),
         BOTH(matrices__read_back),
         BOTH(solves__as_on_one_device),
         BOTH(set_stop__on_all_parts),

@@ -339,6 +339,46 @@ static void vectors(void **state)
     }
 }
 
+/* Modes of sub-domains, wherever rows are cut; and other sub-domains for what is there. */
+static void modes(void **state)
+{
+    enum { M = 3 };
+    kry_type type = type_of(state);
+
+    EACH_TEAM(t, type) for (size_t s = 0; s < COUNT(specs); s++)
+    {
+        pair p = pair_of(specs[s], &teams[t], type);
+        double *columns = calloc((size_t)(M * p.n), sizeof *columns);
+        kry_op *D, *fresh;
+        assert_non_null(columns);
+        for (int64_t i = 0; i < M * p.n; i++)
+            columns[i] = i < p.n ? 1 : cos(5 * (double)(i / p.n) * (double)(i % p.n) / (double)p.n);
+        kry_vec *one = vec_on(device(), type, columns, p.n, M),
+                *all = vec_on(p.dev, type, columns, p.n, M), *x, *y[2];
+        const kry_deflation_params *how = KRY_DEFLATION(.stripes = 7, .modes = all);
+        same_by_params(&p, KRY_DEFLATION(.stripes = 7, .modes = one), how, "modes");
+        OK(kry_deflation_create(p.all, KRY_DEFLATION(.stripes = 3), &D));
+        OK(kry_deflation_update(p.all, how, D));
+        OK(kry_deflation_create(p.all, how, &fresh));
+        x = vec_on(p.dev, type, columns + p.n, p.n, 1);
+        double *got[2];
+        for (int i = 0; i < 2; i++) {
+            OK(kry_vec_create(p.dev, type, p.n, 1, &y[i]));
+            OK(kry_op_apply(i ? fresh : D, 1, x, 0, y[i]));
+            got[i] = numbers_of(y[i]);
+            kry_vec_release(&y[i]);
+        }
+        assert_same_bits(got[0], got[1], p.n);
+        free(got[0]), free(got[1]), free(columns);
+        kry_vec_release(&x);
+        kry_vec_release(&one);
+        kry_vec_release(&all);
+        kry_op_release(&fresh);
+        kry_op_release(&D);
+        pair_release(&p);
+    }
+}
+
 /* New values: to the bit what is made anew of them. */
 static void update(void **state)
 {
@@ -775,6 +815,7 @@ int main(void)
         BOTH(labels),
         BOTH(labels_of_files_and_graphs),
         BOTH(vectors),
+        BOTH(modes),
         BOTH(update),
         BOTH(pin),
         BOTH(attached_null_space),

@@ -164,6 +164,26 @@ static void solve_in_turn(worker *w)
 
 /* ---- eight threads, eight systems ----------------------------------------------------------- */
 
+/* A thread with little stack, as runtimes of other languages start them; what it needs is compiled. */
+static void threads__small_stack(void **state)
+{
+    worker w[THREADS];
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    workers_init(w, type_of(state), 1);
+    solve_in_turn(w);
+    pthread_attr_init(&attributes);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 320 * 1024), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&thread, &attributes, solve_some, &w[i]), 0);
+        pthread_join(thread, NULL);
+        if (*w[i].failure) fail_msg("system %d: %s", i, w[i].failure);
+    }
+    pthread_attr_destroy(&attributes);
+    workers_release(w);
+}
+
 static void threads__a_device_each(void **state)
 {
     worker want[THREADS], w[THREADS];
@@ -433,6 +453,7 @@ int main(void)
         cmocka_unit_test(kernel__spare_while_taken),
         cmocka_unit_test(last_error__of_its_thread),
         BOTH(threads__one_device),
+        BOTH(threads__small_stack),
         BOTH(threads__a_device_each),
         BOTH(threads__read_the_same_vectors),
         BOTH(threads__one_queue),

@@ -19,9 +19,10 @@ typedef enum kry_coarse_method {
 
 /* How the second level, Q, joins the first, M. */
 typedef enum kry_deflation_variant {
-    KRY_ADEF2 = 0, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
-    KRY_DEF1,      /* P A x = P b, the paper's: in single precision it fails below about 1e-6 */
-    KRY_BNN        /* balancing: two coarse solves, symmetric for any start */
+    KRY_VARIANT_AUTO = 0, /* KRY_ADEF2 with a preconditioner, KRY_BNN without */
+    KRY_ADEF2, /* z := (I - Q A) M r + Q r: one coarse solve, stable in single precision too */
+    KRY_DEF1,  /* P A x = P b, the paper's: in single precision it fails below about 1e-6 */
+    KRY_BNN    /* balancing: two coarse solves, symmetric for any start */
 } kry_deflation_variant;
 
 /* Where products with A Z come from. */
@@ -38,9 +39,14 @@ typedef struct kry_deflation_params {
     const int32_t *labels;   /* n numbers of sub-domains, 0 ... k-1, each in use; host, copied */
     const char *labels_file; /* the same from a file; kry_labels_read */
     const kry_vec *vectors;  /* n-by-k, linearly independent, copied; needs CLBlast */
-    int64_t stripes;         /* so many stripes of consecutive unknowns */
-    int64_t graph;           /* so many parts of the matrix's graph, by METIS */
-    int64_t block;           /* cells along each side of square or cubic blocks; grid operators */
+    const kry_vec
+        *modes;      /* n-by-m, copied, beside any choice of sub-domains: vector (s, j) is mode j
+                                 on sub-domain s, so that m vectors belong to each. For rigid body
+                                 modes of elasticity, a near null space. NULL: one mode, of ones.
+                                 Those that depend on others in a sub-domain are left out there */
+    int64_t stripes; /* so many stripes of consecutive unknowns */
+    int64_t graph;   /* so many parts of the matrix's graph, by METIS */
+    int64_t block;   /* cells along each side of square or cubic blocks; grid operators */
     bool phase; /* split blocks by phases (kry_labels_levels of the coefficient), or without blocks
                    take the phases themselves; grid operators */
     kry_deflation_variant variant;
@@ -72,8 +78,22 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_create(const kry_op *A,
                                                        kry_op **D);
 
 /*
+ * Take other sub-domains in a deflation that solvers use: where interfaces move, or A has changed
+ *
+ *   A       what D was made for
+ *   params  as kry_deflation_create takes them; the variant stays as it is
+ *   D       [in,out]  solvers with D go on with the new vectors; no need to update these. On failure
+ *           unchanged
+ *
+ * Returns  as kry_deflation_create; KRY_ERR_ARGUMENT if D is no deflation of this A. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_deflation_update(const kry_op *A,
+                                                       const kry_deflation_params *params,
+                                                       kry_op *D);
+
+/*
  * Read deflation from one word, as option strings take it: "auto", "stripes:K", "blocks:B",
- * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=a-def2|def1|bnn",
+ * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=auto|a-def2|def1|bnn",
  * "az=auto|stored|product" and "coarse=auto|dense|cholesky". Changes only what the word names;
  * labels_file points into the copy of `text` in `room`.
  *
@@ -125,11 +145,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_labels_levels(int64_t n, const double *fie
                                                     int32_t *labels, int64_t *count);
 
 /*
- * k parts of a matrix's graph, of about the same size and with few entries between them, by METIS
- *   A       a stored matrix or a grid operator, n-by-n; its pattern is made symmetric
- *   k       1 ... n
+ * k parts of a matrix's graph, of about the same size and with few entries between them, by METIS.
+ * Where a node has several unknowns, parts of the graph of nodes, with a label for each component
+ *   A       a stored matrix or a grid operator, n-by-n; its pattern is made symmetric. Nodes are those
+ *           of KRY_MATRIX(.block); if it does not say, by the pattern: consecutive rows with entries
+ *           in the same columns, if there are k nodes at least
+ *   k       1 ... nodes
  *   labels  [out] n; the same in every run
- *   count   [out] parts that METIS filled: k, or fewer on small graphs
+ *   count   [out] labels: the unknowns of a node times the parts that METIS filled, which are k, or
+ *           fewer on small graphs
  * Returns  KRY_ERR_UNSUPPORTED if kry was built without METIS, if METIS cannot cut the graph, or for
  *          operators without entries;
  *          KRY_ERR_ARGUMENT; KRY_ERR_SHAPE; KRY_ERR_MEMORY.

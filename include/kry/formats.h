@@ -73,6 +73,9 @@ typedef struct kry_matrix_params {
     double measure_seconds; /* AUTO: time the candidates for so long at most; 0: predict */
     kry_form form;          /* default KRY_ASSEMBLED; KRY_FLUX: square, and in
                                kry_csr_wrap only with KRY_SINGULAR */
+    int block;              /* unknowns of a node, numbered one after the other, 0 ... 32: 3 for
+                               elasticity in space. What is made by blocks or by a graph goes by it
+                               (block Jacobi, kry_labels_graph). Default 0: by the pattern */
     bool on_host;           /* for kry_mixed_create: the numbers, in double, stay on the host; all
                                else here is of the matrix in single that it makes on the device,
                                which may be without double */

@@ -68,6 +68,9 @@ typedef struct kry_ssor_ai_params {
 #define KRY_SSOR_AI(...) KRY_PARAMS(kry_ssor_ai_params, __VA_ARGS__)
 
 /*
+ * For M-matrices, whose entries beside the diagonal are negative. Where a row has large positive ones
+ * it may need more iterations than kry_jacobi_create, or fail; the description then says so.
+ *
  * M := omega (2 - omega) K' D^-1 K,  K = sum over j = 0 ... degree of (-omega L D^-1)^j:
  * symmetric successive over-relaxation with its triangular solves replaced by products.
  * A = L + D + L'
@@ -111,8 +114,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_neumann_create(const kry_op *A,
 
 typedef struct kry_block_jacobi_params {
     size_t struct_size;
-    int rows; /* of a block, 1 ... 32; default: from the pattern, if rows of equal pattern come in
-                 groups (3 for elasticity in space), else 2 */
+    int rows; /* of a block, 1 ... 32; default: KRY_MATRIX(.block), or from the pattern, if rows of
+                 equal pattern come in groups (3 for elasticity in space), else 2 */
 } kry_block_jacobi_params;
 #define KRY_BLOCK_JACOBI(...) KRY_PARAMS(kry_block_jacobi_params, __VA_ARGS__)
 

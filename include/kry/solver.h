@@ -210,7 +210,8 @@ typedef struct kry_mixed_params {
     double delta;        /* reliable: the residual is computed in double when it has dropped to this
                           share; in (0, 1), default 0.1 */
     kry_equilibrate equilibrate;
-    kry_stop stop;        /* of the whole; max_iter counts iterations in single and in double */
+    kry_stop stop;        /* of the whole; max_iter counts iterations in single and in double, but
+                             where kry chooses it, those of each scheme of AUTO */
     kry_monitor monitor;  /* NULL: none. It must not read x, which is complete at the end only */
     void *monitor_user;   /* borrowed */
     kry_maker *precond;   /* NULL: by `options`. Called with the matrix in single; if a solve

@@ -146,6 +146,7 @@ kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
             c.element[row][column] = element_entry(row, column);
     p->n = 2 * s->size * (s->k + 1);
     TRY(kry_problem_make_rows(elasticity_row, &c, true, p));
+    p->block = 2;
     TRY(kry_problem_make_solution(s->seed, p));
 done:
     return st;

@@ -146,6 +146,13 @@ static kry_reason breakdown(const kry_judge *J, const kry_story *s, char *why, s
                  s->history[0], s->end_value, k);
         return KRY_DIVERGED;
     }
+    if (s->end == KRY_END_SLOW) {
+        snprintf(why, size,
+                 "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
+                 "factor of %g",
+                 s->end_value, J->least, 1 / J->drop);
+        return KRY_TRUE_RESIDUAL_STAGNATED;
+    }
     snprintf(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
     return KRY_NOT_FINITE;
 }

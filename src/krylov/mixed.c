@@ -26,7 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STALL_STEPS = 100 };
+/* The flexible method is given up after so many steps that did not halve the residual; where another scheme
+ * can take over, after fewer. */
+enum { STALL_STEPS = 100, SLOW_STEPS = 20 };
 
 const char *kry_scheme_word(kry_scheme scheme)
 {
@@ -100,6 +102,11 @@ static int show(kry_mixed *M, const kry_iteration *at, int64_t iteration)
     return M->options.monitor ? M->options.monitor(M->options.monitor_user, &it) : 0;
 }
 
+static int stall_steps(const kry_mixed *M)
+{
+    return M->options.scheme == KRY_SCHEME_AUTO ? SLOW_STEPS : STALL_STEPS;
+}
+
 /* Called by the solver in single, and by those in double; a flexible method that gets nowhere for
  * many steps is stopped. */
 int kry_mixed_inner_monitor(void *user, const kry_iteration *it)
@@ -116,8 +123,8 @@ int kry_mixed_outer_monitor(void *user, const kry_iteration *it)
     if (it->residual < 0.5 * M->now.best)
         M->now.best = it->residual, M->now.best_step = it->iteration;
     bool there = it->residual <= it->target;
-    M->now.stalled = !there && it->iteration - M->now.best_step > STALL_STEPS;
-    M->now.spent = !there && inner >= M->options.stop.max_iter;
+    M->now.stalled = !there && it->iteration - M->now.best_step > stall_steps(M);
+    M->now.spent = !there && inner >= M->now.before + M->options.stop.max_iter;
     return show(M, it, inner) || M->now.stalled || M->now.spent;
 }
 
@@ -147,8 +154,8 @@ static kry_status flexible(kry_mixed *M, kry_terms *terms, kry_result *res)
     if (M->now.stalled && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         snprintf(res->why, sizeof res->why,
-                 "%d steps around solves in single did not halve the residual of %.3e", STALL_STEPS,
-                 M->now.best);
+                 "%d steps around solves in single did not halve the residual of %.3e",
+                 stall_steps(M), M->now.best);
     } else if (M->now.spent && res->reason == KRY_MONITOR_STOP) {
         res->reason = KRY_ITERATION_LIMIT;
         snprintf(res->why, sizeof res->why,
@@ -164,7 +171,7 @@ static int64_t iterations_of(const kry_mixed *M) { return M->inner.iterations + 
 static kry_status run_scheme(kry_mixed *M, bool inner, kry_result *res)
 {
     kry_status st = KRY_OK;
-    int64_t left = M->options.stop.max_iter - iterations_of(M);
+    int64_t left = M->options.stop.max_iter + M->now.before - iterations_of(M);
     kry_terms terms = { .max_iter = left > 1 ? left : 1, .inner = inner };
 
     if (M->now.scheme == KRY_SCHEME_FLEXIBLE) return flexible(M, &terms, res);
@@ -184,11 +191,14 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *story)
     kry_status st = kry_reason_status(res->reason);
 
     if (M->options.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE) return false;
-    if (st != KRY_STAGNATED && st != KRY_BREAKDOWN) return false;
+    const bool limited = M->limits && res->reason == KRY_ITERATION_LIMIT;
+    if (st != KRY_STAGNATED && st != KRY_BREAKDOWN && !limited) return false;
     story->promotions++;
     snprintf(story->promoted_why, sizeof story->promoted_why, "%s: %.180s",
              kry_scheme_word(M->now.scheme), res->why);
-    M->now.scheme = next[M->now.scheme];
+    /* Where single is slow the flexible method, whose solves in single are short, is slower still. */
+    M->now.scheme = M->now.slow ? KRY_SCHEME_DOUBLE : next[M->now.scheme];
+    if (M->limits) M->now.before = iterations_of(M);
     return true;
 }
 

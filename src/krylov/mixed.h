@@ -62,6 +62,10 @@ kry_status kry_outer_set_stop(kry_outer *O, const kry_stop *stop);
 /* How far the solve under way is. */
 typedef struct kry_mixed_run {
     kry_scheme scheme;   /* under way */
+    int64_t before;      /* iterations before it that do not count for its limit */
+    int64_t digit;       /* reliable: the most iterations that the first two corrections took, */
+    int corrections;     /* how many there were, */
+    bool slow;           /* and whether the last one took too many */
     int64_t doubled;     /* iterations of the plain method in double so far, */
     double bytes;        /* and what they moved */
     double start;        /* seconds */
@@ -83,6 +87,8 @@ struct kry_mixed {
     kry_subdomains subdomains; /* on a part of a team; owned */
     kry_scheme fitting;        /* what a solve begins with where single can hold the matrix */
     double drop;               /* a cycle of refinement ends at this share of its first residual */
+    int64_t unknowns;          /* of the whole problem */
+    bool limits;               /* max_iter is kry's own choice, and each scheme may take as many */
     char refused[160];         /* why single cannot hold the matrix; "": it can */
     kry_mixed_run now;
     char text[500]; /* for kry_op_describe */

@@ -98,7 +98,6 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
 {
     kry_status st = KRY_OK;
     const given *g = user;
-    int64_t unknowns;
     kry_mixed *M = NULL;
     kry_vec vectors; /* words have none */
 
@@ -111,8 +110,9 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
                                    &M->subdomains));
         M->options.subdomains = &M->subdomains;
     }
-    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &unknowns));
-    TRY(kry_stop_check("kry_mixed_create", KRY_F64, unknowns, &M->options.stop));
+    TRY(kry_layout_rows(&A->dev->layout, A->shape.rows, NULL, &M->unknowns));
+    M->limits = M->options.stop.max_iter == 0 && M->options.scheme == KRY_SCHEME_AUTO;
+    TRY(kry_stop_check("kry_mixed_create", KRY_F64, M->unknowns, &M->options.stop));
     set_scheme(M);
     TRY(kry_options_system(A, &M->options, &M->system));
     if (M->fitting != KRY_SCHEME_DOUBLE) TRY(make_inner_or_double(M));

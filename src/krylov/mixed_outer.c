@@ -119,14 +119,36 @@ done:
     return st;
 }
 
+/* How many iterations a correction may take before AUTO gives the scheme up; 0: any number. Where single
+ * resolves the matrix, the later ones take about as long as the longer of the first two or less, which find
+ * out about the spectrum; longer only if those were quick, as with a smooth b. */
+static int64_t patience(const kry_mixed *M)
+{
+    const int64_t n = M->unknowns, digit = M->now.digit, longer = digit + digit / 3;
+    const int64_t least = digit < n / 10 ? n / 2 : 100;
+
+    if (M->options.scheme != KRY_SCHEME_AUTO) return 0;
+    if (M->now.corrections < 2) return 100 + (n < 667 ? 2 * n : n / 2 + 1000);
+    return longer > least ? longer : least;
+}
+
 static kry_status refine_cycle(void *self, kry_cycle *c)
 {
     kry_outer *O = self;
+    kry_mixed_run *now = &O->M->now;
     kry_status st = KRY_OK;
+    kry_story *s = c->story;
+    const int64_t limit = s->max_iter, before = s->iteration, most = patience(O->M);
     double scaled;
 
     TRY(narrow(O, c->r, c->norm, &scaled));
+    if (most && most < limit - before) s->max_iter = before + most;
     TRY(kry_inner_refine(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
+    now->slow = kry_story_ran_out(s) && s->iteration < limit;
+    s->max_iter = limit;
+    if (now->slow) s->end = KRY_END_SLOW, s->end_value = (double)most;
+    if (now->corrections++ < 2 && s->iteration - before > now->digit)
+        now->digit = s->iteration - before;
     TRY(add_correction(O, c));
 done:
     return st;
@@ -135,10 +157,12 @@ done:
 static void refine_accept(void *self, kry_cycle *c, double *norm)
 {
     kry_outer *O = self;
+    double *least = &kry_krylov_of(O->refine)->judge.least;
+    const bool worse = O->M->now.slow && *norm > *least; /* nothing comes that could mend this */
 
-    if (kry_residual_accept(*norm, &kry_krylov_of(O->refine)->judge.least)) return;
+    if (!worse && kry_residual_accept(*norm, least)) return;
     c->x = c->x == O->x[0] ? O->x[1] : O->x[0];
-    *norm = INFINITY;
+    *norm = worse ? *least : INFINITY;
 }
 
 static kry_status refine_create(kry_krylov *K, const kry_setup *setup, void **self)

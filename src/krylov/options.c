@@ -171,7 +171,7 @@ bool kry_options_deflate(const kry_options *o)
 kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
                                  kry_deflation_params *params)
 {
-    *params = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    *params = *KRY_DEFLATION(.stripes = 0);
     return kry_deflation_parse(o->deflation, room, size, params);
 }
 

@@ -96,6 +96,11 @@ bool kry_story_goes_on(const kry_story *s)
     return !s->end && !s->monitor_stopped && s->iteration < s->max_iter;
 }
 
+bool kry_story_ran_out(const kry_story *s)
+{
+    return !s->end && !s->monitor_stopped && s->iteration >= s->max_iter;
+}
+
 void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual, const char *why,
                     kry_result *res)
 {

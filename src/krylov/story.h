@@ -8,7 +8,7 @@
 #include "vector/vec.h"
 #include <kry/solver.h>
 
-/* Why a cycle of iterations ended: the reasons of cl/direction.clh, and one of the host's. Each
+/* Why a cycle of iterations ended: the reasons of cl/direction.clh, and two of the host's. Each
  * method says in its own words what PRECOND and MATRIX mean (kry_breakdown). */
 typedef enum kry_cycle_end {
     KRY_END_NONE, /* the limit, the monitor, or the method wants to begin anew */
@@ -16,7 +16,8 @@ typedef enum kry_cycle_end {
     KRY_END_PRECOND,
     KRY_END_MATRIX,
     KRY_END_NOT_FINITE,
-    KRY_END_DIVERGED
+    KRY_END_DIVERGED,
+    KRY_END_SLOW /* a correction in single that took too many iterations */
 } kry_cycle_end;
 
 /* A method diverges when its residual has grown to this multiple of the first. Less will not do: on
@@ -59,6 +60,8 @@ kry_status kry_story_add(kry_story *s, int64_t iteration, double residual);
 kry_status kry_story_show(kry_story *s, int64_t iteration);
 /* Whether iterations may go on, for all that is known. */
 bool kry_story_goes_on(const kry_story *s);
+/* Whether nothing but the limit ended them. */
+bool kry_story_ran_out(const kry_story *s);
 /* res: what the story knows, and why it ended. true_residual in units of b. */
 void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual, const char *why,
                     kry_result *res);

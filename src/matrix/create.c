@@ -21,6 +21,8 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
           (long long)rows, (long long)cols);
     CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
           "%s: %lld-by-%lld is outside 0 ... 2^31-1", who, (long long)rows, (long long)cols);
+    CHECK(params->block >= 0 && params->block <= KRY_BLOCK_MOST, KRY_ERR_ARGUMENT,
+          "%s: block = %d is not in 0 ... %d", who, params->block, (int)KRY_BLOCK_MOST);
     CHECK(params->form == KRY_ASSEMBLED || params->form == KRY_FLUX, KRY_ERR_ARGUMENT,
           "%s: %d is not a form", who, (int)params->form);
     CHECK(params->form == KRY_ASSEMBLED || rows == cols, KRY_ERR_SHAPE,

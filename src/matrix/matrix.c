@@ -6,6 +6,7 @@
 #include "operator/direction.h"
 #include "operator/op.h"
 #include "operator/op_parts.h"
+#include "operator/pin.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,15 @@ static const kry_op_fused fused = { .apply_direction = matrix_apply_direction };
 kry_matrix *kry_matrix_of(const kry_op *op)
 {
     return op->table->destroy == kry_matrix_destroy ? op->self : NULL;
+}
+
+int kry_matrix_block(const kry_op *op)
+{
+    const kry_op *one = kry_pin_of(kry_op_piece(op, 0));
+    const kry_extended *wide = kry_extended_of(one);
+    const kry_matrix *A = kry_matrix_of(wide ? wide->wide : kry_op_own(one));
+
+    return A ? A->params.block : 0;
 }
 
 bool kry_op_is_assembled(const kry_op *op)

@@ -172,6 +172,9 @@ kry_status kry_matrix_diagonal(kry_matrix *A, int64_t first, kry_vec *d);
 kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host);
 /* The matrix behind an operator, or NULL. */
 kry_matrix *kry_matrix_of(const kry_op *op);
+/* How many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
+ * does not say, or there is no matrix. */
+int kry_matrix_block(const kry_op *op);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 
@@ -222,6 +225,8 @@ kry_status kry_sell_estimate(const kry_device *dev, const kry_sparse *host,
 kry_status kry_hyb_estimate(const kry_sparse *host, int64_t *width, int64_t *tail);
 /* The type in which numbers are stored: their own, or single. */
 kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int64_t count);
+/* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single. */
+kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v);
 
 /* ---- runs.c: the runs of entries that a group of csr.cl or coo.cl takes ------------------------ */
 

@@ -1,5 +1,6 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
 #include "matrix/matrix_parts.h"
+#include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -241,11 +242,29 @@ done:
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
+/* KRY_VALUES_SINGLE: round all entries, for a part's own matrix rounds its own ones only. */
+static kry_status round_values(const char *who, whole *W)
+{
+    kry_status st = KRY_OK;
+    double *val = W->host.val;
+
+    if (W->host.type != KRY_F64 || W->params.values != KRY_VALUES_SINGLE) return KRY_OK;
+    TRY(kry_values_fit_single(who, W->nnz, val));
+    for (int64_t k = 0; k < W->nnz; k++) val[k] = (float)val[k];
+done:
+    return st;
+}
+
 static kry_status prepare(void *self, const void *values)
 {
     whole *W = self;
+    kry_status st = KRY_OK;
+
     if (!values) return KRY_OK; /* parts take the numbers that they have */
-    return kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host);
+    TRY(kry_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
+    TRY(round_values("kry_op_update", W));
+done:
+    return st;
 }
 
 static kry_status update_part(void *self, int rank, kry_op *local)
@@ -319,6 +338,7 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
     TRY(find_places(W));
     W->host = *host, *host = (kry_sparse){ 0 };
     W->map = *map, *map = (kry_entry_map){ 0 };
+    TRY(round_values("kry_csr_create", W));
     const kry_parts_extra extra = {
         .self = W, .prepare = prepare, .update = update_part, .destroy = whole_release
     };

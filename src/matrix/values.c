@@ -24,21 +24,25 @@ kry_type kry_stored_type(kry_type type, kry_values values, const void *val, int6
     return narrow ? KRY_F32 : type;
 }
 
+kry_status kry_values_fit_single(const char *who, int64_t nnz, const double *v)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t k = 0; k < nnz; k++)
+        CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
+              "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
+              v[k], (long long)k);
+done:
+    return st;
+}
+
 /* The same, unless rounding to single was asked for and some number is too large. */
 static kry_status choose_stored(const kry_matrix *A, const char *who, const void *sorted,
                                 kry_type *stored)
 {
-    kry_status st = KRY_OK;
-    const double *v = sorted;
-
     *stored = kry_stored_type(A->shape.type, A->params.values, sorted, A->nnz);
-    if (A->shape.type == KRY_F64 && A->params.values == KRY_VALUES_SINGLE)
-        for (int64_t k = 0; k < A->nnz; k++)
-            CHECK(isfinite((float)v[k]), KRY_ERR_ARGUMENT,
-                  "%s: %g, entry %lld of the sorted matrix, is too large for single precision", who,
-                  v[k], (long long)k);
-done:
-    return st;
+    if (A->shape.type != KRY_F64 || A->params.values != KRY_VALUES_SINGLE) return KRY_OK;
+    return kry_values_fit_single(who, A->nnz, sorted);
 }
 
 static kry_status to_slots(const kry_matrix *A, const char *who, kry_type stored,

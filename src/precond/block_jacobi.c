@@ -4,6 +4,7 @@
  * Storage     rows n numbers, twice while new ones are made
  * Per use     rows + 2 words: reads the blocks and r, writes z; sums in the same pass
  */
+#include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
 #include <float.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 32, USUAL = 2 }; /* rows of a block */
+enum { MOST = KRY_BLOCK_MOST, USUAL = 2 }; /* rows of a block */
 
 typedef struct block_jacobi {
     kry_op *A; /* retained */
@@ -128,32 +129,6 @@ static bool all_symmetric(const kry_sparse *R, int rows)
                 if (B.a[i][j] != B.a[j][i]) return false;
     }
     return true;
-}
-
-static bool same_pattern(const kry_sparse *R, int64_t i, int64_t k)
-{
-    int64_t length = R->row_ptr[i + 1] - R->row_ptr[i];
-    return R->row_ptr[k + 1] - R->row_ptr[k] == length &&
-           !memcmp(R->col + R->row_ptr[i], R->col + R->row_ptr[k], (size_t)length * sizeof *R->col);
-}
-
-/* The unknowns of a node of finite elements share their columns: the size of which all groups of
- * rows with one pattern are multiples. */
-static int rows_by_pattern(const kry_sparse *R)
-{
-    int64_t common = R->rows, begin = 0;
-
-    for (int64_t i = 1; i < R->rows && common > 1; i++) {
-        if (same_pattern(R, i - 1, i)) continue;
-        for (int64_t rest = i - begin; rest;) { /* Euclid */
-            int64_t left = common % rest;
-            common = rest, rest = left;
-        }
-        begin = i;
-    }
-    for (int rows = MOST; rows > 1; rows--)
-        if (common % rows == 0) return rows;
-    return USUAL;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -300,7 +275,8 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->rows = p->rows ? p->rows : rows_by_pattern(&R);
+    M->rows = p->rows ? p->rows : kry_matrix_block(A) ? kry_matrix_block(A) : kry_sparse_block(&R);
+    if (M->rows == 1 && !p->rows) M->rows = USUAL;
     M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
     snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);
     TRY(kry_kernel_get(A->dev, "block_jacobi", A->shape.type, "", "block_jacobi", &M->kernel));

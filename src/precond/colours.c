@@ -106,16 +106,16 @@ static kry_status meet(const kry_couplings *couplings, const kry_subspace *Z, kr
     kry_status st = KRY_OK;
     int64_t *seen = NULL, rows = 0, nnz = 0;
 
-    TRY(kry_alloc((size_t)Z->k, sizeof *seen, &seen));
+    TRY(kry_alloc((size_t)Z->domains, sizeof *seen, &seen));
     for (int64_t i = 0; i < Z->n; i++) {
         int64_t met = labels_met(couplings, Z, i, seen, NULL);
         if (met > 1) rows++, nnz += met;
     }
-    *M = (kry_sparse){ .rows = rows, .cols = Z->k };
+    *M = (kry_sparse){ .rows = rows, .cols = Z->domains };
     TRY(kry_alloc((size_t)rows + 1, sizeof *M->row_ptr, &M->row_ptr));
     TRY(kry_alloc((size_t)nnz + 1, sizeof *M->col,
                   &M->col)); /* a row of one label may be the last */
-    for (int64_t l = 0; l < Z->k; l++) seen[l] = 0;
+    for (int64_t l = 0; l < Z->domains; l++) seen[l] = 0;
     for (int64_t i = 0, r = 0; r < rows; i++) {
         int64_t met = labels_met(couplings, Z, i, seen, M->col + M->row_ptr[r]);
         if (met > 1) M->row_ptr[r + 1] = M->row_ptr[r] + met, r++;
@@ -193,11 +193,11 @@ kry_status kry_colours_find(const kry_op *A, const kry_subspace *Z, kry_colours 
 
     *colours = (kry_colours){ 0 };
     if (Z->vectors) return KRY_OK;
-    TRY(kry_alloc((size_t)Z->k, sizeof *colours->of_label, &colours->of_label));
+    TRY(kry_alloc((size_t)Z->domains, sizeof *colours->of_label, &colours->of_label));
     TRY(kry_couplings_of(A, &couplings));
     if (!kry_couplings_known(&couplings)) { /* each alone */
-        for (int64_t s = 0; s < Z->k; s++) colours->of_label[s] = (int32_t)s;
-        colours->count = (int32_t)Z->k;
+        for (int64_t s = 0; s < Z->domains; s++) colours->of_label[s] = (int32_t)s;
+        colours->count = (int32_t)Z->domains;
         goto done;
     }
     TRY(find_neighbours(&couplings, Z, &G));

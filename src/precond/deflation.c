@@ -88,7 +88,7 @@ static kry_status make_az(const kry_deflation *D, kry_sparse *AZ_t, kry_op **op_
     kry_sparse AZ = { 0 };
 
     TRY(kry_rows_matrix(D->A, AZ_t, 0, op_t));
-    if (D->variant == KRY_ADEF2) goto done;
+    if (D->variant <= KRY_ADEF2) goto done;
     TRY(kry_sparse_transpose(AZ_t, &AZ));
     TRY(kry_rows_matrix(D->A, &AZ, 0, op));
 done:
@@ -163,7 +163,7 @@ static kry_status deflation_update(void *self, const void *values)
 static void deflation_describe(void *self, kry_op_info *info)
 {
     kry_deflation *D = self;
-    static const char *const variants[] = { "a-def2", "def1", "bnn" };
+    static const char *const variants[] = { "auto", "a-def2", "def1", "bnn" };
 
     kry_coarse_describe(D->coarse, info);
     snprintf(D->text, sizeof D->text, "%s, %lld vectors%s, az %s, coarse %s", variants[D->variant],
@@ -279,9 +279,10 @@ done:
     return st;
 }
 
+static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
+
 kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *params, kry_op **D)
 {
-    static const kry_deflation_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
     kry_subdomains subdomains = { 0 };
     double start = kry_now();
@@ -295,5 +296,31 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     (*D)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&subdomains);
+    return st;
+}
+
+kry_status kry_deflation_update(const kry_op *A, const kry_deflation_params *params, kry_op *D)
+{
+    kry_status st = KRY_OK;
+    kry_op *next = NULL;
+    kry_deflation_params p = params ? *params : defaults;
+
+    TRY(GIVEN(A, D));
+    bool of_A = kry_op_parts(A) == kry_op_parts(D);
+    for (int r = 0; of_A && r < kry_op_parts(A); r++) {
+        const kry_deflation *mine = kry_deflation_of(kry_op_piece(D, r));
+        of_A = mine && mine->A == kry_op_piece(A, r);
+        if (of_A) p.variant = mine->variant;
+    }
+    CHECK(of_A, KRY_ERR_ARGUMENT, "kry_deflation_update: '%s' is no deflation of this '%s'",
+          D->table->kind, A->table->kind);
+    TRY(kry_deflation_create(A, &p, &next));
+    for (int r = 0; r < kry_op_parts(A); r++) {
+        kry_deflation *old = kry_deflation_of(kry_op_piece(D, r)), both = *old;
+        *old = *kry_deflation_of(kry_op_piece(next, r));
+        *kry_deflation_of(kry_op_piece(next, r)) = both;
+    }
+done:
+    kry_op_release(&next);
     return st;
 }

@@ -7,8 +7,8 @@
 
 #include "precond/coarse.h"
 
-/* ---- subspace.c: Z, n-by-k, piecewise constant by labels, which is never stored as a matrix, or a
- * dense block of the caller's vectors ---- */
+/* ---- subspace.c: Z, n-by-k, piecewise constant by labels, or made of modes by labels, which is never
+ * stored as a matrix; or a dense block of the caller's vectors ---- */
 
 typedef struct kry_subspace_kernels {
     kry_kernel *restrict_, *finish, *prolong, *correct, *add;
@@ -19,12 +19,16 @@ typedef struct kry_subspace {
     kry_type type;
     int64_t n, k;
     kry_vec *vectors; /* n-by-k; NULL: by labels, as all below */
+    int64_t domains;  /* labels, each of which has `per` of the k vectors, one after the other: */
+    int per;          /* the columns of */
+    kry_vec *modes;   /* n-by-per, on its unknowns; NULL: one of ones */
     int32_t *labels;  /* host; as in kry_subdomains */
     cl_mem label;     /* the same on the device, 16 bits each where k allows */
     /* The unknowns of each label in pieces of up to eight neighbours; the pieces of a label are cut
      * into segments, each of which is summed by one group of work-items. */
     cl_mem piece_start, piece_length, segment; /* segment: its first piece; segments + 1 */
-    cl_mem label_segment, part; /* first segment of each label, k + 1, and room for their sums;
+    cl_mem label_segment,
+        part; /* first segment of each label, domains + 1, and room for their sums;
                                    NULL: each label is one segment */
     cl_int segments;
     int64_t filled; /* segments with pieces: on a part of a team labels may have none */
@@ -39,6 +43,10 @@ typedef struct kry_subdomains {
     int64_t count;
     int32_t *labels; /* n + beyond; behind the n those of unknowns on other parts (below) */
     int64_t beyond;
+    double *
+        modes; /* n-by-per: within a label orthogonal, with squares of mean 1, or zero if they depend
+                      on others there; NULL: one of ones */
+    int per;
     bool fallback; /* stripes, where the graph could not be cut */
 } kry_subdomains;
 
@@ -135,6 +143,9 @@ typedef struct kry_deflation {
 /* The deflation behind an operator, or NULL. */
 kry_deflation *kry_deflation_of(const kry_op *op);
 
+/* labels.c: kry_labels_graph, with a label for each component of a part's nodes or one for all. */
+kry_status kry_label_graph(const kry_op *A, int64_t k, bool by_component, int32_t *labels,
+                           int64_t *count);
 /* The vectors that the parameters ask for. A may lie on a team. */
 kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
                                kry_subdomains *s);

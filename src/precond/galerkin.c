@@ -27,12 +27,17 @@ typedef struct probe {
     kry_vec *c, *v, *u;   /* indicator of a colour; Z c; A v */
     double *host;         /* as many numbers as the longest of them */
     double *own, *others; /* n each: entries of the row's own label, and the sum of the others */
+    double *mode,
+        *noise; /* with modes, n-by-per and n: the numbers of Z; and what of a row of A Z is
+                             rounding */
     kry_entry_list found; /* of (AZ)' */
 } probe;
 
 static void probe_release(probe *p)
 {
     free(p->found.entry);
+    free(p->noise);
+    free(p->mode);
     free(p->others);
     free(p->own);
     free(p->host);
@@ -40,6 +45,24 @@ static void probe_release(probe *p)
     kry_vec_release(&p->v);
     kry_vec_release(&p->c);
     kry_couplings_release(&p->couplings);
+}
+
+/* Within a sub-domain A maps modes to zero, but for rounding, if they are well chosen. */
+static kry_status take_modes(probe *p)
+{
+    kry_status st = KRY_OK;
+    const kry_subspace *Z = p->Z;
+    double noise = 64 * (Z->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
+
+    TRY(kry_alloc((size_t)(Z->n * Z->per), sizeof *p->mode, &p->mode));
+    TRY(kry_alloc((size_t)Z->n, sizeof *p->noise, &p->noise));
+    TRY(kry_vec_read_doubles(Z->modes, p->mode));
+    if (!p->A->table->diagonal) return KRY_OK;
+    TRY(kry_op_diagonal(p->A, p->u));
+    TRY(kry_vec_read_doubles(p->u, p->noise));
+    for (int64_t i = 0; i < Z->n; i++) p->noise[i] = noise * fabs(p->noise[i]);
+done:
+    return st;
 }
 
 static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
@@ -56,6 +79,7 @@ static kry_status probe_create(const kry_op *A, kry_subspace *Z, const kry_colou
     TRY(kry_alloc((size_t)longest, sizeof *p->host, &p->host));
     TRY(kry_alloc((size_t)Z->n, sizeof *p->own, &p->own));
     TRY(kry_alloc((size_t)Z->n, sizeof *p->others, &p->others));
+    if (Z->modes) TRY(take_modes(p));
 done:
     return st;
 }
@@ -75,12 +99,31 @@ static int32_t label_met(const probe *p, int64_t row, int32_t colour)
     return -1;
 }
 
-static kry_status probe_colour(probe *p, int32_t colour)
+/* The entry (i, label) of A Z, of this mode. */
+static kry_status take_entry(probe *p, int64_t i, int32_t label, int mode, double value)
+{
+    kry_status st = KRY_OK;
+
+    if (p->mode) {
+        if (fabs(value) > p->noise[i])
+            TRY(kry_entry_append(&p->found, (int64_t)label * p->Z->per + mode, i, value));
+    } else if (label == p->Z->labels[i]) {
+        p->own[i] = value;
+    } else {
+        p->others[i] += value;
+        TRY(kry_entry_append(&p->found, label, i, value));
+    }
+done:
+    return st;
+}
+
+static kry_status probe_colour(probe *p, int32_t colour, int mode)
 {
     kry_status st = KRY_OK;
     kry_subspace *Z = p->Z;
 
-    for (int64_t s = 0; s < Z->k; s++) p->host[s] = p->colours->of_label[s] == colour;
+    for (int64_t s = 0; s < Z->k; s++)
+        p->host[s] = p->colours->of_label[s / Z->per] == colour && s % Z->per == mode;
     TRY(kry_vec_write_doubles(p->c, p->host));
     TRY(kry_subspace_prolong(Z, 1, p->c, 0, p->v));
     TRY(kry_op_apply(p->A, 1, p->v, 0, p->u));
@@ -89,13 +132,7 @@ static kry_status probe_colour(probe *p, int32_t colour)
         double value = p->host[i];
         if (value == 0) continue;
         int32_t label = label_met(p, i, colour);
-        if (label < 0) continue;
-        if (label == Z->labels[i]) {
-            p->own[i] = value;
-        } else {
-            p->others[i] += value;
-            TRY(kry_entry_append(&p->found, label, i, value));
-        }
+        if (label >= 0) TRY(take_entry(p, i, label, mode, value));
     }
 done:
     return st;
@@ -150,22 +187,37 @@ static void make_symmetric(kry_sparse *E, bool singular)
     }
 }
 
-/* E := Z'(AZ) of the rows here; a diagonal for each label. */
-static kry_status restrict_product(const kry_subspace *Z, const kry_sparse *AZ_t, kry_sparse *E)
+/* E := Z'(AZ) of the rows here; a diagonal for each vector. */
+static kry_status restrict_product(const probe *p, const kry_sparse *AZ_t, kry_sparse *E)
 {
     kry_status st = KRY_OK;
+    const kry_subspace *Z = p->Z;
     kry_entry_list list = { 0 };
     const double *val = AZ_t->val;
 
     for (int64_t s = 0; s < Z->k; s++) {
         for (int64_t e = AZ_t->row_ptr[s]; e < AZ_t->row_ptr[s + 1]; e++)
-            TRY(kry_entry_append(&list, s, Z->labels[AZ_t->col[e]], val[e]));
+            for (int64_t j = 0, i = AZ_t->col[e]; j < Z->per; j++)
+                TRY(kry_entry_append(&list, s, (int64_t)Z->labels[i] * Z->per + j,
+                                     p->mode ? val[e] * p->mode[j * Z->n + i] : val[e]));
         TRY(kry_entry_append(&list, s, s, 0));
     }
     TRY(kry_entry_list_compress(who, &list, Z->k, Z->k, E));
 done:
     free(list.entry);
     return st;
+}
+
+/* Modes that were left out have rows of zeros in E: give these a diagonal. */
+static void fill_diagonal(kry_sparse *E)
+{
+    double *val = E->val, most = 0;
+
+    for (int64_t e = 0; e < kry_sparse_nnz(E); e++) most = fmax(most, fabs(val[e]));
+    for (int64_t s = 0; s < E->rows; s++) {
+        int64_t e = kry_sparse_find(E, s, s);
+        if (val[e] == 0) val[e] = most;
+    }
 }
 
 static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_colours *colours,
@@ -175,12 +227,14 @@ static kry_status multiply_labels(const kry_op *A, kry_subspace *Z, const kry_co
     probe p;
 
     TRY(probe_create(A, Z, colours, &p));
-    for (int32_t c = 0; c < colours->count; c++) TRY(probe_colour(&p, c));
-    TRY(add_own(&p));
+    for (int32_t c = 0; c < colours->count; c++)
+        for (int mode = 0; mode < Z->per; mode++) TRY(probe_colour(&p, c, mode));
+    if (!Z->modes) TRY(add_own(&p));
     TRY(kry_entry_list_compress(who, &p.found, Z->k, Z->n, &G->AZ_t));
-    TRY(restrict_product(Z, &G->AZ_t, &G->E));
+    TRY(restrict_product(&p, &G->AZ_t, &G->E));
     TRY(kry_sum_parts(&Z->dev->layout, who, &G->E));
-    G->singular = kry_op_loses_constants(A);
+    if (Z->modes) fill_diagonal(&G->E);
+    G->singular = kry_op_loses_constants(A) && !Z->modes;
     make_symmetric(&G->E, G->singular);
 done:
     probe_release(&p);
@@ -280,7 +334,7 @@ static kry_status lift_null_space(const kry_op *A, kry_subspace *Z, kry_sparse *
     double trace = 0;
     int64_t unknowns;
 
-    if (!null && !(kry_op_loses_constants(A) && Z->vectors)) return KRY_OK;
+    if (!null && !(kry_op_loses_constants(A) && (Z->vectors || Z->modes))) return KRY_OK;
     TRY(make_full(E));
     for (int64_t s = 0; s < E->rows; s++) trace += ((double *)E->val)[s * E->rows + s];
     TRY(kry_layout_rows(&Z->dev->layout, Z->n, NULL, &unknowns));

@@ -1,8 +1,10 @@
 /* labels.c - which sub-domain each unknown belongs to: by its place, by a value, by the matrix's
  * graph, from a file, or as the caller says. */
 #include "io/mtx_source.h"
+#include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
+#include "precond/deflation.h"
 #include "precond/rows.h"
 #include "sparse/partition.h"
 #include <kry/deflation.h>
@@ -167,7 +169,9 @@ static void renumber(int64_t n, int32_t *labels, int64_t most, int32_t *number, 
     }
 }
 
-static kry_status read_graph(const kry_op *A, kry_sparse *graph)
+/* The graph of A's nodes for k parts. block: rows of a node; what the pattern suggests is taken only if there
+ * are nodes enough. */
+static kry_status read_graph(const kry_op *A, int64_t k, int *block, kry_sparse *graph)
 {
     kry_status st = KRY_OK;
     kry_sparse rows = { 0 };
@@ -177,34 +181,52 @@ static kry_status read_graph(const kry_op *A, kry_sparse *graph)
           "kry_labels_graph: '%s' has no entries that can be read; take labels of another kind",
           kry_op_piece(A, 0)->table->kind);
     TRY(st);
-    TRY(kry_sparse_graph(&rows, graph));
+    *block = kry_matrix_block(A);
+    if (!*block) *block = kry_sparse_block(&rows);
+    if (!kry_matrix_block(A) && rows.rows / *block < k) *block = 1;
+    TRY(kry_sparse_node_graph(&rows, *block, graph));
 done:
     kry_sparse_release(&rows);
     return st;
 }
 
-kry_status kry_labels_graph(const kry_op *A, int64_t k, int32_t *labels, int64_t *count)
+kry_status kry_label_graph(const kry_op *A, int64_t k, bool by_component, int32_t *labels,
+                           int64_t *count)
 {
     kry_status st = KRY_OK;
     kry_sparse graph = { 0 };
-    int32_t *part = NULL, *number = NULL;
+    int32_t *part = NULL, *label = NULL, *number = NULL;
+    int block;
 
     CHECK(A && labels && count, KRY_ERR_ARGUMENT, "kry_labels_graph: NULL");
     int64_t n = A->shape.rows;
     TRY(kry_op_check_square("kry_labels_graph", A));
     CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT,
           "kry_labels_graph: cannot make %lld parts of %lld unknowns", (long long)k, (long long)n);
-    TRY(read_graph(kry_pin_of(A), &graph));
-    TRY(kry_alloc((size_t)n, sizeof *part, &part));
-    TRY(kry_alloc((size_t)k, sizeof *number, &number));
+    TRY(read_graph(kry_pin_of(A), k, &block, &graph));
+    CHECK(k <= graph.rows, KRY_ERR_ARGUMENT,
+          "kry_labels_graph: cannot make %lld parts of %lld nodes of %d unknowns", (long long)k,
+          (long long)graph.rows, block);
+    const int labels_of_part = by_component ? block : 1;
+    TRY(kry_alloc((size_t)graph.rows, sizeof *part, &part));
+    TRY(kry_alloc((size_t)n, sizeof *label, &label));
+    TRY(kry_alloc((size_t)(k * labels_of_part), sizeof *number, &number));
     TRY(kry_graph_parts("kry_labels_graph", &graph, NULL, (int)k, NULL, part));
-    renumber(n, part, k, number, count);
-    memcpy(labels, part, (size_t)n * sizeof *part);
+    for (int64_t i = 0; i < n; i++)
+        label[i] = part[i / block] * labels_of_part + (by_component ? (int32_t)(i % block) : 0);
+    renumber(n, label, k * labels_of_part, number, count);
+    memcpy(labels, label, (size_t)n * sizeof *label);
 done:
     free(number);
+    free(label);
     free(part);
     kry_sparse_release(&graph);
     return st;
+}
+
+kry_status kry_labels_graph(const kry_op *A, int64_t k, int32_t *labels, int64_t *count)
+{
+    return kry_label_graph(A, k, true, labels, count);
 }
 
 /* ---- given by the caller --------------------------------------------------------------------- */

@@ -1,8 +1,11 @@
 /* subdomains.c - which vectors deflation takes. */
 #include "grid/stencil.h"
+#include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include "precond/deflation.h"
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +98,10 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
         const kry_stencil *grid = grid_of(A, 0);
         p.block = grid ? usual_block(grid, n) : 0;
         p.phase = grid != NULL;
-        p.graph = grid ? 0 : n / 64 < 1 ? 1 : n / 64 < MANY ? n / 64 : MANY;
+        int64_t most = grid ? 0 : n / 64 < MANY ? n / 64 : MANY;
+        int64_t each = p.modes ? p.modes->k : kry_matrix_block(A);
+        if (each > 1) most /= each;
+        p.graph = grid ? 0 : most < 1 ? 1 : most;
     }
     if (p.labels) {
         memcpy(labels, p.labels, (size_t)n * sizeof *labels);
@@ -106,7 +112,7 @@ static kry_status label(const kry_op *A, const kry_deflation_params *given, int3
         TRY(kry_labels_stripes(n, p.stripes, labels));
         *count = p.stripes;
     } else if (p.graph) {
-        st = kry_labels_graph(A, p.graph, labels, count);
+        st = kry_label_graph(A, p.graph, !p.modes, labels, count);
         if (st == KRY_ERR_UNSUPPORTED && !given->graph) {
             *fallback = true, *count = p.graph;
             st = kry_labels_stripes(n, p.graph, labels);
@@ -118,6 +124,7 @@ done:
     return st;
 }
 
+/* Vectors of the caller's: deflation vectors, or modes. */
 static kry_status check_vectors(const kry_op *A, const kry_vec *Z)
 {
     kry_status st = KRY_OK;
@@ -148,12 +155,70 @@ static kry_status check_choice(const kry_deflation_params *p)
         "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
         "or phase, not %d of them",
         ways);
+    CHECK(!p->vectors || !p->modes, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: modes go with sub-domains, not with vectors");
     CHECK(p->stripes >= 0 && p->graph >= 0 && p->block >= 0, KRY_ERR_ARGUMENT,
           "kry_deflation_create: stripes = %lld, graph = %lld, block = %lld: none may be negative",
           (long long)p->stripes, (long long)p->graph, (long long)p->block);
 done:
     return st;
 }
+
+/* ---- modes ----------------------------------------------------------------------------------- */
+
+/* sum[s] := u'v on sub-domain s */
+static void dot_products(const kry_subdomains *s, int64_t n, const double *u, const double *v,
+                         double *sum)
+{
+    memset(sum, 0, (size_t)s->count * sizeof *sum);
+    for (int64_t i = 0; i < n; i++) sum[s->labels[i]] += u[i] * v[i];
+}
+
+/* Make mode j orthogonal to those before it within each sub-domain, and its squares 1 on average; zero where
+ * less than `least` of it is left. room: 2 count */
+static void orthogonalise(const kry_subdomains *s, int64_t n, int j, double least,
+                          const double *size, double *room)
+{
+    double *v = s->modes + j * n, *sum = room, *before = room + s->count;
+
+    dot_products(s, n, v, v, before);
+    for (int pass = 0; pass < 2; pass++)
+        for (int l = 0; l < j; l++) {
+            const double *u = s->modes + l * n;
+            dot_products(s, n, u, v, sum);
+            for (int64_t i = 0; i < n; i++) v[i] -= sum[s->labels[i]] / size[s->labels[i]] * u[i];
+        }
+    dot_products(s, n, v, v, sum);
+    for (int64_t d = 0; d < s->count; d++)
+        sum[d] = sum[d] > least * least * before[d] ? sqrt(size[d] / sum[d]) : 0;
+    for (int64_t i = 0; i < n; i++) v[i] *= sum[s->labels[i]];
+}
+
+static kry_status take_modes(const kry_vec *modes, kry_subdomains *s)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = modes->n;
+    const double least = sqrt(modes->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
+    double *size = NULL, *room = NULL;
+
+    s->per = (int)modes->k;
+    TRY(kry_alloc((size_t)(n * modes->k), sizeof *s->modes, &s->modes));
+    TRY(kry_alloc((size_t)s->count, sizeof *size, &size));
+    TRY(kry_alloc(2 * (size_t)s->count, sizeof *room, &room));
+    TRY(kry_vec_read_doubles(modes, s->modes));
+    for (int64_t e = 0; e < n * modes->k; e++)
+        CHECK(isfinite(s->modes[e]), KRY_ERR_ARGUMENT,
+              "kry_deflation_create: mode %lld is %g at unknown %lld", (long long)(e / n),
+              s->modes[e], (long long)(e % n));
+    for (int64_t i = 0; i < n; i++) size[s->labels[i]]++;
+    for (int j = 0; j < s->per; j++) orthogonalise(s, n, j, least, size, room);
+done:
+    free(room);
+    free(size);
+    return st;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
                                kry_subdomains *s)
@@ -163,8 +228,10 @@ kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *para
     *s = (kry_subdomains){ .vectors = params->vectors };
     TRY(check_choice(params));
     if (s->vectors) return check_vectors(A, s->vectors);
+    if (params->modes) TRY(check_vectors(A, params->modes));
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
     TRY(label(kry_pin_of(A), params, s->labels, &s->count, &s->fallback));
+    if (params->modes) TRY(take_modes(params->modes, s));
 done:
     if (st < 0) kry_subdomains_release(s);
     return st;
@@ -172,6 +239,7 @@ done:
 
 void kry_subdomains_release(kry_subdomains *s)
 {
+    free(s->modes);
     free(s->labels);
     *s = (kry_subdomains){ 0 };
 }
@@ -183,7 +251,7 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
     const kry_split *split = kry_op_split(A);
     int64_t n = kry_split_rows(split, rank), *place = NULL;
 
-    *s = (kry_subdomains){ .count = all->count, .fallback = all->fallback };
+    *s = (kry_subdomains){ .count = all->count, .per = all->per, .fallback = all->fallback };
     if (all->vectors) {
         *vectors = kry_vec_on_part(all->vectors, rank);
         s->vectors = vectors;
@@ -194,6 +262,10 @@ kry_status kry_subdomains_of_part(const kry_subdomains *all, const kry_op *A, in
     kry_split_copy(split, rank, sizeof *all->labels, all->labels, s->labels, true);
     for (int64_t i = 0; i < s->beyond; i++)
         s->labels[n + i] = all->labels[kry_split_row(split, place[i])];
+    if (all->modes) TRY(kry_alloc((size_t)(n * s->per), sizeof *s->modes, &s->modes));
+    for (int64_t j = 0; all->modes && j < s->per; j++)
+        kry_split_copy(split, rank, sizeof *s->modes, all->modes + j * split->n, s->modes + j * n,
+                       true);
 done:
     free(place);
     if (st < 0) kry_subdomains_release(s);

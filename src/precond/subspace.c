@@ -39,14 +39,14 @@ static kry_status find_pieces(const kry_subspace *Z, pieces *p)
     kry_status st = KRY_OK;
     int64_t *at = NULL;
 
-    TRY(kry_alloc((size_t)Z->k + 1, sizeof *p->of_label, &p->of_label));
+    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *p->of_label, &p->of_label));
     for (int64_t i = 0; i < Z->n; i = piece_end(Z, i)) p->of_label[Z->labels[i] + 1]++;
-    for (int64_t s = 0; s < Z->k; s++) p->of_label[s + 1] += p->of_label[s];
-    p->count = p->of_label[Z->k];
+    for (int64_t s = 0; s < Z->domains; s++) p->of_label[s + 1] += p->of_label[s];
+    p->count = p->of_label[Z->domains];
     TRY(kry_alloc((size_t)p->count, sizeof *p->start, &p->start));
     TRY(kry_alloc((size_t)p->count, sizeof *p->length, &p->length));
-    TRY(kry_alloc((size_t)Z->k + 1, sizeof *at, &at));
-    memcpy(at, p->of_label, (size_t)Z->k * sizeof *at);
+    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *at, &at));
+    memcpy(at, p->of_label, (size_t)Z->domains * sizeof *at);
     for (int64_t i = 0, end; i < Z->n; i = end) {
         end = piece_end(Z, i);
         int64_t place = at[Z->labels[i]]++;
@@ -80,30 +80,30 @@ static kry_status make_segments(kry_subspace *Z, const pieces *p)
     int64_t per = pieces_per_segment(p), count = 0;
     cl_int *segment = NULL, *of_label = NULL;
 
-    for (int64_t s = 0; s < Z->k; s++) count += segments_of(p, s, per);
+    for (int64_t s = 0; s < Z->domains; s++) count += segments_of(p, s, per);
     TRY(kry_alloc((size_t)count + 1, sizeof *segment, &segment));
-    TRY(kry_alloc((size_t)Z->k + 1, sizeof *of_label, &of_label));
+    TRY(kry_alloc((size_t)Z->domains + 1, sizeof *of_label, &of_label));
     Z->segments = 0;
-    for (int64_t s = 0; s < Z->k; s++) {
+    for (int64_t s = 0; s < Z->domains; s++) {
         of_label[s] = Z->segments;
         for (int64_t j = segments_of(p, s, per), at = p->of_label[s]; j > 0; j--, at += per)
             segment[Z->segments++] = (cl_int)at;
         if (p->of_label[s] < p->of_label[s + 1]) Z->filled += Z->segments - of_label[s];
     }
-    of_label[Z->k] = Z->segments;
+    of_label[Z->domains] = Z->segments;
     segment[Z->segments] = (cl_int)p->count;
     TRY(kry_buffer_upload(Z->dev, ((size_t)count + 1) * sizeof *segment, segment, &Z->segment));
-    if (count == Z->k) goto done;
-    TRY(kry_buffer_upload(Z->dev, ((size_t)Z->k + 1) * sizeof *of_label, of_label,
+    if (count == Z->domains) goto done;
+    TRY(kry_buffer_upload(Z->dev, ((size_t)Z->domains + 1) * sizeof *of_label, of_label,
                           &Z->label_segment));
-    TRY(kry_buffer_create(Z->dev, (size_t)count * sizeof(kry_partial), &Z->part));
+    TRY(kry_buffer_create(Z->dev, (size_t)(count * Z->per) * sizeof(kry_partial), &Z->part));
 done:
     free(segment);
     free(of_label);
     return st;
 }
 
-static bool narrow(const kry_subspace *Z) { return Z->k <= UINT16_MAX + 1; }
+static bool narrow(const kry_subspace *Z) { return Z->domains <= UINT16_MAX + 1; }
 
 static kry_status upload_labels(kry_subspace *Z)
 {
@@ -134,7 +134,8 @@ static int tile_of(const kry_subspace *Z)
 static kry_status make_kernels(kry_subspace *Z)
 {
     kry_status st = KRY_OK;
-    char defines[64];
+    char defines[80];
+    int used;
     const struct {
         const char *name;
         kry_kernel **kernel;
@@ -144,22 +145,27 @@ static kry_status make_kernels(kry_subspace *Z)
                 { "deflation_correct", &Z->kernel.correct },
                 { "deflation_add", &Z->kernel.add } };
 
-    snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d%s", narrow(Z) ? "ushort" : "int",
-             Z->dev->info.cpu_kernels ? 1 : tile_of(Z), Z->part ? " -DSEGMENTS" : "");
+    used = snprintf(defines, sizeof defines, "-DLABEL=%s -DTILE=%d%s", narrow(Z) ? "ushort" : "int",
+                    Z->dev->info.cpu_kernels ? 1 : tile_of(Z), Z->part ? " -DSEGMENTS" : "");
+    if (Z->modes) snprintf(defines + used, sizeof defines - (size_t)used, " -DMODES=%d", Z->per);
     for (size_t i = 0; i < COUNT(all); i++)
         TRY(kry_kernel_get(Z->dev, "deflation", Z->type, defines, all[i].name, all[i].kernel));
 done:
     return st;
 }
 
-static kry_status take_labels(const int32_t *labels, int64_t beyond, kry_subspace *Z)
+static kry_status take_labels(const kry_subdomains *s, kry_subspace *Z)
 {
     kry_status st = KRY_OK;
-    size_t all = (size_t)(Z->n + beyond);
+    size_t all = (size_t)(Z->n + s->beyond);
     pieces p = { 0 };
 
     TRY(kry_alloc(all, sizeof *Z->labels, &Z->labels));
-    memcpy(Z->labels, labels, all * sizeof *labels);
+    memcpy(Z->labels, s->labels, all * sizeof *Z->labels);
+    if (s->modes) {
+        TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->per, &Z->modes));
+        TRY(kry_vec_write_doubles(Z->modes, s->modes));
+    }
     TRY(find_pieces(Z, &p));
     Z->piece_count = (double)p.count;
     TRY(kry_buffer_upload(Z->dev, (size_t)p.count * sizeof *p.start, p.start, &Z->piece_start));
@@ -198,8 +204,9 @@ kry_status kry_subspace_create(kry_device *dev, kry_type type, int64_t n, const 
     kry_status st = KRY_OK;
 
     *Z = (kry_subspace){ .dev = dev, .type = type, .n = n };
-    Z->k = s->vectors ? s->vectors->k : s->count;
-    TRY(s->vectors ? take_vectors(s->vectors, Z) : take_labels(s->labels, s->beyond, Z));
+    Z->domains = s->count, Z->per = s->modes ? s->per : 1;
+    Z->k = s->vectors ? s->vectors->k : Z->domains * Z->per;
+    TRY(s->vectors ? take_vectors(s->vectors, Z) : take_labels(s, Z));
 done:
     if (st < 0) kry_subspace_release(Z);
     return st;
@@ -212,10 +219,18 @@ void kry_subspace_release(kry_subspace *Z)
 
     if (!Z->dev) return;
     for (size_t i = 0; i < COUNT(buffers); i++) kry_buffer_release(Z->dev, buffers[i]);
+    kry_vec_release(&Z->modes);
     kry_vec_release(&Z->vectors);
     free(Z->labels);
     *Z = (kry_subspace){ 0 };
 }
+
+/* The buffer of the modes, any other where there are none; and how far it is from one to the next. */
+static cl_mem modes_of(const kry_subspace *Z, const kry_vec *other)
+{
+    return Z->modes ? Z->modes->buffer : other->buffer;
+}
+static cl_long distance_of(const kry_subspace *Z) { return Z->modes ? Z->modes->ld : 0; }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -223,16 +238,19 @@ static int64_t restrict_groups(const kry_subspace *Z)
 {
     if (Z->dev->info.cpu_kernels) return kry_groups_for(Z->dev, Z->type, Z->n);
     int per_group = kry_group_size(Z->dev) / tile_of(Z);
-    return (Z->segments + per_group - 1) / per_group;
+    return ((int64_t)Z->segments * Z->per + per_group - 1) / per_group;
 }
 
 kry_status kry_subspace_restrict(kry_subspace *Z, const kry_vec *v, kry_vec *w)
 {
     kry_status st = KRY_OK;
-    const cl_mem part = Z->part ? Z->part : Z->kept; /* or not written */
-    const kry_arg args[] = { ARG(Z->segments),     ARG(Z->segment), ARG(Z->piece_start),
-                             ARG(Z->piece_length), ARG_VEC(v),      ARG_VEC(w),
-                             ARG(Z->kept),         ARG(part) };
+    const cl_mem part = Z->part ? Z->part : Z->kept, modes = modes_of(Z, v); /* or not touched */
+    const cl_long ld = distance_of(Z);
+    const cl_int sums = Z->segments * Z->per;
+    const kry_arg args[] = {
+        ARG(sums), ARG(Z->segment), ARG(Z->piece_start), ARG(Z->piece_length), ARG(modes),
+        ARG(ld),   ARG_VEC(v),      ARG_VEC(w),          ARG(Z->kept),         ARG(part)
+    };
     const kry_arg finish[] = { ARG(Z->k), ARG(Z->label_segment), ARG(Z->part), ARG_VEC(w),
                                ARG(Z->kept) };
 
@@ -249,8 +267,10 @@ kry_status kry_subspace_prolong(kry_subspace *Z, double alpha, const kry_vec *c,
                                 kry_vec *y)
 {
     kry_scalar a = kry_scalar_of(Z->dev, alpha), b = kry_scalar_of(Z->dev, beta);
-    const kry_arg args[] = { ARG(Z->n),  ARG(Z->label),      ARG_ACC(Z->dev, a),
-                             ARG_VEC(c), ARG_ACC(Z->dev, b), ARG_VEC(y) };
+    const cl_mem modes = modes_of(Z, y);
+    const cl_long ld = distance_of(Z);
+    const kry_arg args[] = { ARG(Z->n),          ARG(Z->label), ARG(modes),         ARG(ld),
+                             ARG_ACC(Z->dev, a), ARG_VEC(c),    ARG_ACC(Z->dev, b), ARG_VEC(y) };
 
     if (Z->vectors) return kry_vec_gemv(false, alpha, Z->vectors, c, beta, y);
     return kry_launch(Z->dev, Z->kernel.prolong, kry_groups_for(Z->dev, Z->type, Z->n), args,
@@ -264,8 +284,8 @@ kry_status kry_subspace_correct(kry_subspace *Z, const kry_vec *c, const kry_vec
     const kry_arg args[] = { ARG(Z->n),  ARG(Z->label), ARG_VEC(c),
                              ARG_VEC(r), ARG_VEC(z),    ARG(sum->buffer) };
 
-    /* Unaligned vectors, which no solver works with, take two passes. */
-    if (Z->vectors || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
+    /* Modes, and unaligned vectors, which no solver works with, take two passes. */
+    if (Z->vectors || Z->modes || *kry_vec_alignment((const kry_vec *[]){ r, z }, 2)) {
         TRY(kry_subspace_prolong(Z, 1, c, 1, z));
         return kry_vec_dot_pair(r, z, sum);
     }
@@ -281,8 +301,10 @@ kry_status kry_subspace_add(kry_subspace *Z, const kry_vec *c, kry_vec *z, kry_s
     kry_status st = KRY_OK;
     int64_t groups = kry_groups_for_sums(Z->dev, Z->type, Z->n);
     const cl_int writers = groups < WRITERS ? (cl_int)groups : WRITERS;
-    const kry_arg args[] = { ARG(Z->n),       ARG(Z->label), ARG(Z->k),
-                             ARG_VEC(c),      ARG(Z->kept),  ARG_VEC(z),
+    const cl_mem modes = modes_of(Z, z);
+    const cl_long ld = distance_of(Z);
+    const kry_arg args[] = { ARG(Z->n),       ARG(Z->label), ARG(modes),      ARG(ld),
+                             ARG(Z->k),       ARG_VEC(c),    ARG(Z->kept),    ARG_VEC(z),
                              ARG(sum->count), ARG(writers),  ARG(sum->buffer) };
 
     TRY(kry_launch(Z->dev, Z->kernel.add, groups, args, COUNT(args)));
@@ -295,12 +317,14 @@ double kry_subspace_restrict_bytes(const kry_subspace *Z)
 {
     double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
     if (Z->vectors) return (n * k + n + k) * number;
-    return n * number + 5 * Z->piece_count + k * number;
+    double modes = Z->modes ? Z->per * n * number : 0;
+    return n * number + 5 * Z->piece_count + k * number + modes;
 }
 
 double kry_subspace_correct_bytes(const kry_subspace *Z)
 {
     double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
     if (Z->vectors) return (n * k + 4 * n) * number;
-    return n * (3 * number + (narrow(Z) ? 2 : 4)) + k * number;
+    double modes = Z->modes ? (Z->per + 2) * n * number : 0;
+    return n * (3 * number + (narrow(Z) ? 2 : 4)) + k * number + modes;
 }

@@ -24,13 +24,16 @@
 #include "operator/op_parts.h"
 #include "precond/rows.h"
 #include <kry/precond.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* What changes with the values of A. */
 typedef struct parts {
     kry_op *first, *second; /* F, H; G, H; H, E; or the product alone */
-    kry_vec *inverse;       /* D^-1; NULL: degree 1 */
+    double
+        positive; /* most that a row's entries > 0 beside the diagonal add up to, of D^-1/2 A D^-1/2 */
+    kry_vec *inverse; /* D^-1; NULL: degree 1 */
 } parts;
 
 typedef struct triangles {
@@ -38,7 +41,7 @@ typedef struct triangles {
     kry_triangles_form form;
     parts parts;
     kry_vec *w[3]; /* in between; degree 1: one, drop: none */
-    char variant[48];
+    char variant[112];
 } triangles;
 
 static void release_parts(parts *p)
@@ -124,6 +127,22 @@ done:
     return st;
 }
 
+/* K approximates the inverse of a factor if A is an M-matrix, and may be far from it where a row has large
+ * positive entries beside the diagonal. */
+static double largest_positive_part(const taken *t)
+{
+    const double *val = t->R.val;
+    double most = 0;
+
+    for (int64_t i = 0; i < t->R.rows; i++) {
+        double sum = 0;
+        for (int64_t e = t->R.row_ptr[i]; e < t->R.row_ptr[i + 1]; e++)
+            if (t->R.col[e] != i && val[e] > 0) sum += val[e] * sqrt(t->d[i] * t->d[t->R.col[e]]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
 static double scale_of(const kry_triangles_form *f) { return f->omega * (2 - f->omega); }
 
 static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts *p)
@@ -140,6 +159,7 @@ static kry_status make_parts(const kry_op *A, const kry_triangles_form *f, parts
     TRY(kry_rows_read(f->who, A, &t.R));
     TRY(kry_alloc((size_t)t.R.rows, sizeof *t.d, &t.d));
     TRY(kry_rows_symmetrise(f->who, A, &t.R, t.d));
+    p->positive = largest_positive_part(&t);
     if (f->drop) {
         TRY(make_dropped(A, &t, f->unscaled, &p->first));
         goto done;
@@ -207,6 +227,20 @@ done:
     return st;
 }
 
+static void name_variant(triangles *M)
+{
+    const kry_triangles_form *f = &M->form;
+    const char *warning =
+        M->parts.positive > 1.5 ? "; rows have large entries > 0, jacobi may be better" : "";
+
+    if (f->ssor_ai)
+        snprintf(M->variant, sizeof M->variant, "degree %d, omega %g%s", f->degree, f->omega,
+                 warning);
+    else
+        snprintf(M->variant, sizeof M->variant, "%s, %s%s", f->unscaled ? "unscaled" : "scaled",
+                 f->drop ? "fill dropped" : "two triangles", warning);
+}
+
 /* The old parts stay until the new ones are whole. */
 static kry_status triangles_update(void *self, const void *values)
 {
@@ -219,6 +253,7 @@ static kry_status triangles_update(void *self, const void *values)
     TRY(make_parts(M->A, &M->form, &next));
     release_parts(&M->parts);
     M->parts = next;
+    name_variant(M);
 done:
     return st;
 }
@@ -259,17 +294,6 @@ static void triangles_destroy(void *self)
     }
 static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
 
-static void name_variant(triangles *M)
-{
-    const kry_triangles_form *f = &M->form;
-
-    if (f->ssor_ai)
-        snprintf(M->variant, sizeof M->variant, "degree %d, omega %g", f->degree, f->omega);
-    else
-        snprintf(M->variant, sizeof M->variant, "%s, %s", f->unscaled ? "unscaled" : "scaled",
-                 f->drop ? "fill dropped" : "two triangles");
-}
-
 kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form, kry_op **out)
 {
     kry_status st = KRY_OK;
@@ -280,8 +304,8 @@ kry_status kry_triangles_create(const kry_op *A, const kry_triangles_form *form,
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->form = *form;
-    name_variant(M);
     TRY(make_parts(A, form, &M->parts));
+    name_variant(M);
     for (int i = 0; i < vectors; i++)
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &M->w[i]));
     kry_op_shape shape = A->shape;

@@ -13,11 +13,14 @@
  *         (2009)
  */
 #include "precond/deflation.h"
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct two_level {
     kry_op *D_op, *M; /* retained; M NULL: the identity */
     kry_deflation *D; /* D_op's */
+    bool balances;    /* BNN, not A-DEF2 */
+    double scale;     /* scale M is taken in place of M */
     kry_sum *sum;     /* for an application without a use for its sums */
     kry_vec *t;       /* BNN: (I - A Q) r */
 } two_level;
@@ -33,6 +36,36 @@ static void two_level_destroy(void *self)
     free(T);
 }
 
+/* In the preconditioned system all of Z has the eigenvalue 1. Where M is much larger or smaller than the
+ * inverse of A, the other eigenvalues lie far from 1, and the errors along Z that rounding makes are hardly
+ * corrected. So find s, a power of two, such that those of s M A are about 1, by one random r; s is 1 if M
+ * is near enough. */
+static kry_status find_scale(two_level *T)
+{
+    enum { NEAR = 3 }; /* binary exponents */
+    kry_status st = KRY_OK;
+    const kry_op *A = T->D->A;
+    kry_vec *r = NULL, *z = NULL, *q = NULL;
+    double rz, zq;
+
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &r));
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &z));
+    TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &q));
+    TRY(kry_vec_fill_random(r));
+    TRY(T->M ? kry_op_apply(T->M, 1, r, 0, z) : kry_vec_copy(r, z));
+    TRY(kry_op_apply(A, 1, z, 0, q));
+    TRY(kry_vec_dot(r, z, &rz));
+    TRY(kry_vec_dot(z, q, &zq));
+    double exponent = rint(log2(rz / zq)); /* NaN for an A or M that is not positive definite */
+    bool far = fabs(exponent) >= NEAR && isfinite(exponent);
+    T->scale = far ? ldexp(1, (int)exponent) : 1;
+done:
+    kry_vec_release(&q);
+    kry_vec_release(&z);
+    kry_vec_release(&r);
+    return st;
+}
+
 static kry_status two_level_update(void *self, const void *values)
 {
     two_level *T = self;
@@ -41,6 +74,7 @@ static kry_status two_level_update(void *self, const void *values)
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: deflation takes no values");
     if (T->M) TRY(kry_op_update(T->M, NULL));
     TRY(kry_op_update(T->D_op, NULL));
+    TRY(find_scale(T));
 done:
     return st;
 }
@@ -51,7 +85,7 @@ static kry_status project_residual(two_level *T, const kry_vec *r, const kry_vec
     kry_status st = KRY_OK;
 
     *in = r;
-    if (T->D->variant != KRY_BNN) return KRY_OK;
+    if (!T->balances) return KRY_OK;
     TRY(kry_deflation_solve(T->D, r, NULL));
     TRY(kry_vec_copy(r, T->t));
     TRY(kry_deflation_subtract(T->D, T->t));
@@ -64,7 +98,7 @@ done:
 static bool keeps_sums(const two_level *T, const kry_vec *z)
 {
     const kry_deflation *D = T->D;
-    return D->variant == KRY_ADEF2 && D->AZ_t && T->M && T->M->table->apply_dots &&
+    return !T->balances && D->AZ_t && T->M && T->M->table->apply_dots && T->scale == 1 &&
            !*kry_vec_alignment(&z, 1);
 }
 
@@ -80,7 +114,10 @@ static kry_status two_level_dots(void *self, const kry_vec *r, kry_vec *z, kry_s
         return kry_subspace_add(&T->D->Z, T->D->c, z, sum);
     }
     TRY(project_residual(T, r, &in));
-    TRY(T->M ? T->M->table->apply(T->M->self, 1, in, 0, z) : kry_vec_copy(in, z));
+    if (T->M)
+        TRY(T->M->table->apply(T->M->self, T->scale, in, 0, z));
+    else
+        TRY(kry_vec_axpby(T->scale, in, 0, z));
     TRY(kry_deflation_solve(T->D, r, z));
     TRY(kry_subspace_correct(&T->D->Z, T->D->c, r, z, sum));
 done:
@@ -134,9 +171,12 @@ static kry_status create(const kry_op_table *table, const kry_op *D, const kry_o
     TRY(kry_alloc(1, sizeof *T, &T));
     T->D_op = kry_op_retain(D);
     T->D = kry_deflation_of(D);
+    T->balances = T->D->variant == KRY_BNN || (T->D->variant == KRY_VARIANT_AUTO && !M);
+    T->scale = 1;
     if (M) T->M = kry_op_retain(M);
     TRY(kry_sum_create(D->dev, 2, &T->sum));
-    if (T->D->variant == KRY_BNN) TRY(kry_vec_create(D->dev, shape->type, shape->rows, 1, &T->t));
+    if (T->balances) TRY(kry_vec_create(D->dev, shape->type, shape->rows, 1, &T->t));
+    if (table == &precond_table) TRY(find_scale(T));
     TRY(kry_op_create(D->dev, table, T, shape, out));
     T = NULL;
 done:
@@ -148,8 +188,13 @@ kry_status kry_two_level_precond(const kry_op *D, const kry_op *M, kry_op **out)
 {
     kry_op_shape shape = D->shape;
     /* A-DEF2 is symmetric on the residuals that follow a start from x + Q r, and only there. */
-    shape.traits = kry_deflation_of(D)->variant == KRY_BNN ? KRY_SYMMETRIC : 0;
-    return create(&precond_table, D, M, &shape, out);
+    kry_status st = KRY_OK;
+
+    shape.traits = 0;
+    TRY(create(&precond_table, D, M, &shape, out));
+    if (((two_level *)(*out)->self)->balances) (*out)->shape.traits = KRY_SYMMETRIC;
+done:
+    return st;
 }
 
 static kry_status product_run(void *self, const kry_vec *x, kry_vec *q)

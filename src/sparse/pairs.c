@@ -103,6 +103,30 @@ static int64_t merge_row(const kry_sparse *A, const kry_sparse *T, int64_t i, in
     return count;
 }
 
+static bool same_pattern(const kry_sparse *A, int64_t i, int64_t k)
+{
+    int64_t length = A->row_ptr[i + 1] - A->row_ptr[i];
+    return A->row_ptr[k + 1] - A->row_ptr[k] == length &&
+           !memcmp(A->col + A->row_ptr[i], A->col + A->row_ptr[k], (size_t)length * sizeof *A->col);
+}
+
+int kry_sparse_block(const kry_sparse *A)
+{
+    int64_t common = A->rows, begin = 0;
+
+    for (int64_t i = 1; i < A->rows && common > 1; i++) {
+        if (same_pattern(A, i - 1, i)) continue;
+        for (int64_t rest = i - begin; rest;) { /* Euclid */
+            int64_t left = common % rest;
+            common = rest, rest = left;
+        }
+        begin = i;
+    }
+    for (int block = KRY_BLOCK_MOST; block > 1; block--)
+        if (common % block == 0) return block;
+    return 1;
+}
+
 kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G)
 {
     kry_status st = KRY_OK;
@@ -118,5 +142,31 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G)
 done:
     kry_sparse_release(&T);
     if (st < 0) kry_sparse_release(G);
+    return st;
+}
+
+kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = A->rows, nodes = (n + block - 1) / block;
+    const kry_sparse pattern = { n, n, A->type, A->row_ptr, A->col, NULL };
+    kry_sparse rows = { 0 }, nodes_of = { 0 }, half = { 0 },
+               all = { 0 }; /* all = rows A nodes_of */
+
+    if (block == 1) return kry_sparse_graph(A, G);
+    *G = (kry_sparse){ 0 };
+    TRY(kry_sparse_create(n, nodes, KRY_F64, n, &nodes_of));
+    for (int64_t i = 0; i < n; i++)
+        nodes_of.row_ptr[i + 1] = i + 1, nodes_of.col[i] = (int32_t)(i / block);
+    free(nodes_of.val), nodes_of.val = NULL;
+    TRY(kry_sparse_transpose(&nodes_of, &rows));
+    TRY(kry_sparse_multiply(&rows, &pattern, &half));
+    TRY(kry_sparse_multiply(&half, &nodes_of, &all));
+    TRY(kry_sparse_graph(&all, G));
+done:
+    kry_sparse_release(&all);
+    kry_sparse_release(&half);
+    kry_sparse_release(&rows);
+    kry_sparse_release(&nodes_of);
     return st;
 }

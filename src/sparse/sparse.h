@@ -86,6 +86,13 @@ typedef struct kry_sparse_mismatch {
  *   tolerance  |a_ij - a_ji| <= tolerance sqrt(a_ii a_jj) is rounding
  *   mismatch   [out]  the first pair that is not; A is then of no use */
 kry_status kry_sparse_symmetrise(kry_sparse *A, double tolerance, kry_sparse_mismatch *mismatch);
+enum { KRY_BLOCK_MOST = 32 }; /* rows of a node */
+/* How many consecutive rows belong to a node, by the pattern: the unknowns of a node of finite elements have
+ * entries in the same columns. The largest number up to KRY_BLOCK_MOST of which all groups of rows with one
+ * pattern are multiples; 1 if there are no such groups. */
+int kry_sparse_block(const kry_sparse *A);
+/* G := the graph of a square A's nodes, `block` consecutive rows each; the last may have fewer */
+kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
 kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
 

@@ -39,7 +39,7 @@ static void settle(kry_status st, kry_op **made)
 static void parse_deflation(const char *text)
 {
     char room[64];
-    kry_deflation_params params = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    kry_deflation_params params = *KRY_DEFLATION(.stripes = 0);
     if (kry_deflation_parse(text, room, sizeof room, &params) < 0) {
         ENSURE(*kry_last_error());
         return;

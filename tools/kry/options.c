@@ -3,6 +3,7 @@
  */
 #include "options.h"
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,11 +187,14 @@ kry_status options_form(const options *o, kry_values values, form *f)
     *f = (form){ .stored = o->format && !named,
                  .stencil = named,
                  .matrix = *KRY_MATRIX(.traits = 0) };
-    if (!f->stored) goto done;
-    TRY(kry_format_parse(o->format, &f->matrix));
-    if (f->matrix.format == KRY_FORMAT_AUTO) goto done;
-    f->matrix = *KRY_MATRIX(.values = values);
-    TRY(kry_format_parse(o->format, &f->matrix));
+    if (f->stored) {
+        TRY(kry_format_parse(o->format, &f->matrix));
+        if (f->matrix.format != KRY_FORMAT_AUTO) f->matrix = *KRY_MATRIX(.values = values);
+        TRY(kry_format_parse(o->format, &f->matrix));
+    }
+    int64_t block = options_whole(o->block_size, 0);
+    CHECK(block <= INT_MAX, KRY_ERR_PARSE, "--block-size %s is too large", o->block_size);
+    f->matrix.block = (int)block;
 done:
     return st;
 }

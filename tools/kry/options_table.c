@@ -23,6 +23,8 @@ static const option table[] = {
       "mixed: where x and its residual are kept (default device, if it has double)" },
     { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, ..." },
+    { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, "N", false,
+      "unknowns of a node, numbered one after the other (default: by the pattern)" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, "N", false,
       "iterations of the solve (kernels; default 50)" },
     { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,

@@ -101,6 +101,7 @@ kry_status source_operator(const source *s, kry_device *device, kry_type type, c
     kry_matrix_params matrix = f->matrix;
 
     matrix.on_host = f->on_host;
+    if (s->problem && !matrix.block) matrix.block = s->problem->block;
     if (!source_matrix_free(s)) return stored_matrix(s, device, type, &matrix, A);
     kry_stencil_params grid = *s->problem->grid;
     grid.on_host = f->on_host;

@@ -67,7 +67,7 @@ static kry_status run_deflation(void *params, kry_task *self)
     const precond_params *p = params;
     kry_status st = KRY_OK;
     kry_op *A = NULL, *D = NULL;
-    kry_deflation_params how = *KRY_DEFLATION(.variant = KRY_ADEF2);
+    kry_deflation_params how = *KRY_DEFLATION(.stripes = 0);
     char room[256];
     kry_vec *Z;
 
