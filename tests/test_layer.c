@@ -359,6 +359,30 @@ static void images__compiler_hides_them(void **state)
     assert_true(layer()->device(""));
 }
 
+/* 128-by-128 numbers are one tile where the registers suffice for 8-by-8 of them in a work-item, else four. Nothing
+ * runs, for compiling takes long: the launch fails, and says how many groups it had. */
+static void gemm__tiles_by_registers(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "integrated", "kepler-gtx660" };
+    static const char *const launches[] = { "launch of 1 groups", "launch of 4 groups" };
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        opened o;
+        kry_vec *x = NULL, *y = NULL;
+        find(&o, names[i]);
+        OK(kry_vec_create(o.dev, KRY_F32, 128, 128, &x));
+        OK(kry_vec_create(o.dev, KRY_F32, 128, 128, &y));
+        layer()->arm("clEnqueueNDRangeKernel", 1, CL_INVALID_KERNEL_ARGS, true);
+        kry_status st = kry_vec_gemm(false, false, 1, x, x, 1, y);
+        layer()->arm(NULL, 0, CL_SUCCESS, false);
+        assert_int_equal(st, KRY_ERR_DEVICE);
+        assert_non_null(strstr(kry_last_error(), launches[i]));
+        kry_vec_release(&x), kry_vec_release(&y);
+        close_opened(&o);
+    }
+}
+
 /* A device of OpenCL 1.1 has no sub-devices, and the call that would make them may not be there. */
 static void team__of_sub_devices_needs_1_2(void **state)
 {
@@ -414,6 +438,7 @@ int main(void)
         cmocka_unit_test(accelerator__has_its_own_name_and_groups),
         cmocka_unit_test(reproducible__compiler_reorders_sums),
         cmocka_unit_test(images__compiler_hides_them),
+        cmocka_unit_test(gemm__tiles_by_registers),
         cmocka_unit_test(team__of_sub_devices_needs_1_2),
         cmocka_unit_test(faults__one_call_and_all_after_it),
     };

@@ -153,11 +153,29 @@ cl_int layer_image_formats(cl_context c, cl_mem_flags flags, cl_mem_object_type 
     return CL_SUCCESS;
 }
 
+/* Bytes of registers that do not suffice: before compute capability 3.5 there are 63 for a work-item, too few for
+ * 8-by-8 numbers. */
+static cl_ulong spilled(cl_kernel k, cl_device_id d)
+{
+    char options[1024] = "";
+    cl_program p = NULL;
+
+    next->clGetKernelInfo(k, CL_KERNEL_PROGRAM, sizeof p, &p, NULL);
+    next->clGetProgramBuildInfo(p, d, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL);
+    return device->major && 10 * device->major + device->minor < 35 && strstr(options, "-DFOURS=2")
+               ? 5120
+               : 0;
+}
+
 cl_int layer_kernel_info(cl_kernel k, cl_device_id d, ASKS_(cl_kernel_work_group_info what))
 {
     size_t number = 0;
     bool group = what == CL_KERNEL_WORK_GROUP_SIZE;
 
+    if (device && what == CL_KERNEL_PRIVATE_MEM_SIZE) {
+        cl_ulong bytes = spilled(k, d);
+        return give(&bytes, sizeof bytes, size, value, got);
+    }
     if (device &&
         (group || (what == CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE && device->lanes))) {
         cl_int error = next->clGetKernelWorkGroupInfo(k, d, what, sizeof number, &number, NULL);
