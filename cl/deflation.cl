@@ -144,7 +144,7 @@ kernel void deflation_correct(long n, global const LABEL *restrict label,
                               global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
-    TOTALV srz = NO_TOTAL, srr = NO_TOTAL;
+    TOTALV srz = NO_TOTALV, srr = NO_TOTALV;
     TOTAL trz = NO_TOTAL, trr = NO_TOTAL;
     c += c0, r += r0, z += z0;
 #define CORRECT(TYPE, LOAD, STORE, C, V, rz, rr)      \

@@ -26,7 +26,7 @@ kernel void null_space_dot(long n ROWS_PARAMS, global const REAL *v, long v0, gl
                            long u0, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    TOTALV s = NO_TOTAL;
+    TOTALV s = NO_TOTALV;
     TOTAL t = NO_TOTAL;
     TAKE_ROWS(first)
     v += v0 + first, u += u0 + first;

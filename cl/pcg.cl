@@ -40,7 +40,7 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS DRIFT_PARAMS, global const 
     REAL alpha = (REAL)s.alpha;
     TAKE_ROWS(first)
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
-    TOTALV srz = NO_TOTAL, srr = NO_TOTAL, mean = NO_TOTAL;
+    TOTALV srz = NO_TOTALV, srr = NO_TOTALV, mean = NO_TOTALV;
     TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
     x += x0 + first, r += first, p += first, q += first;
 #ifdef DIAGONAL

@@ -11,7 +11,7 @@ kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, i
 {
     local TOTAL2 lane[WG];
     const REAL by_step = (REAL)c0, by_residual = (REAL)c1;
-    TOTALV svy = NO_TOTAL, svv = NO_TOTAL;
+    TOTALV svy = NO_TOTALV, svv = NO_TOTALV;
     TOTAL tvy = NO_TOTAL, tvv = NO_TOTAL;
     b += b0, x += x0, old += old0, r += r0, y += y0;
 #define SWEEP_AT(TYPE, LOAD, STORE, V, vy, vv)                        \

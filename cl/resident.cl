@@ -30,7 +30,7 @@ void tree(TOTAL2 v, local TOTAL2 *lane, local TOTAL2 *row)
     lane[l] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (l < TREE) {
-        TOTAL2 sum = NO_TOTAL;
+        TOTAL2 sum = NO_TOTAL2;
         for (int j = l; j < GROUP; j += TREE) ADD_TOTAL2(sum, lane[j]);
         row[l] = sum;
     }
@@ -39,7 +39,7 @@ void tree(TOTAL2 v, local TOTAL2 *lane, local TOTAL2 *row)
 
 TOTAL2 row_sum(local const TOTAL2 *row)
 {
-    TOTAL2 a = NO_TOTAL, b = NO_TOTAL, c = NO_TOTAL, d = NO_TOTAL;
+    TOTAL2 a = NO_TOTAL2, b = NO_TOTAL2, c = NO_TOTAL2, d = NO_TOTAL2;
 #pragma unroll
     for (int j = 0; j < TREE; j += 4) {
         ADD_TOTAL2(a, row[j]);
@@ -192,7 +192,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         base = first[0];
 
         // w := A r, and the partial sums of r'r and r'w
-        TOTAL2 sums = NO_TOTAL;
+        TOTAL2 sums = NO_TOTAL2;
 #pragma unroll
         EACH {
             int at = sides[k], i = min(UNKNOWN, n - 1);
@@ -209,7 +209,7 @@ void resident_cg(RESIDENT_PARAMS, int n, int pitch, global const REAL *restrict 
         resident_meet(&me);
 
         if (l < TREE) {
-            TOTAL2 share = NO_TOTAL;
+            TOTAL2 share = NO_TOTAL2;
             for (int j = l; j < me.groups; j += TREE) {
                 FROM_PUBLISHED(theirs, part[j])
                 ADD_TOTAL2(share, theirs);

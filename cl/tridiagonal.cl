@@ -313,8 +313,9 @@ kernel void tridiagonal_reduce(SYSTEMS_PARAMS, global REAL *ends, long ends_firs
     {
         pack taken;
         const private pack *p = &taken;
-        REAL none[VW] = { 0 }, t[VW], e[VW], box[4][BLOCK * VW];
+        REAL none[VW], t[VW], e[VW], box[4][BLOCK * VW];
         VEC a, d_, c, y, r, A, B, C, D, ai, ci, di, total = 0, excess = 0;
+        for (int v = 0; v < VW; v++) none[v] = 0;
         pack_take(&taken, k, n, 0, systems, tiles, m_row, m_system, row, system);
         LOAD_EDGE(0, none, none)
         CHECK_ROW(a, d_, c, y)

@@ -60,7 +60,7 @@ kernel void vec_dot(long n ROWS_PARAMS, global const REAL *restrict x, long x0,
                     global const REAL *restrict y, long y0, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    TOTALV s = NO_TOTAL;
+    TOTALV s = NO_TOTALV;
     TOTAL t = NO_TOTAL;
     TAKE_ROWS(first)
     x += x0 + first, y += y0 + first;
@@ -75,7 +75,7 @@ kernel void vec_dot_pair(long n ROWS_PARAMS, global const REAL *restrict x, long
                          global const REAL *restrict y, long y0, global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
-    TOTALV sxy = NO_TOTAL, sxx = NO_TOTAL;
+    TOTALV sxy = NO_TOTALV, sxx = NO_TOTALV;
     TOTAL txy = NO_TOTAL, txx = NO_TOTAL;
     TAKE_ROWS(first)
     x += x0 + first, y += y0 + first;
@@ -106,7 +106,7 @@ kernel void vec_dots(long n ROWS_PARAMS, int k, global const REAL *restrict V, l
 #define EACH_COLUMN(DO) DO(0) DO(1) DO(2) DO(3)
 #define BEGIN(c)                                                     \
     global const REAL *restrict v##c = V + min(j + c, k - 1) * pitch; \
-    TOTALV s##c = NO_TOTAL;                                          \
+    TOTALV s##c = NO_TOTALV;                                         \
     TOTAL t##c = NO_TOTAL;
 #define ADD_VEC(c)  ADD_PRODUCTV(s##c, LDV(v##c, i), w_i);
 #define ADD_TAIL(c) ADD_PRODUCT(t##c, v##c[i], w[i]);

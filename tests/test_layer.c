@@ -287,6 +287,102 @@ static void solve__on_some(void **state)
     }
 }
 
+/* ---- what other implementations do ------------------------------------------------------------ */
+
+/* main() asks PoCL for two devices. */
+static void list__one_device_does_not_answer(void **state)
+{
+    (void)state;
+    kry_device_info *info = NULL;
+    int all = 0, count = 0;
+
+    OK(kry_device_list(&info, &all));
+    free(info);
+    if (all < 2) SKIP("there is one device");
+    layer()->arm("clGetDeviceInfo", 1, CL_DEVICE_NOT_AVAILABLE, false);
+    OK(kry_device_list(&info, &count));
+    assert_string_equal(layer()->failed(), "clGetDeviceInfo");
+    layer()->arm(NULL, 0, CL_SUCCESS, false);
+    free(info);
+    assert_int_equal(count, all - 1);
+}
+
+static void accelerator__has_its_own_name_and_groups(void **state)
+{
+    (void)state;
+    kry_device *dev = NULL;
+
+    assert_true(layer()->device("fpga-emulator"));
+    REFUSES(kry_device_open("cpu", &dev), KRY_ERR_ARGUMENT, "accelerator:0 'Emulator");
+    OK(kry_device_open("accelerator", &dev));
+    const kry_device_info *info = kry_device_get_info(dev);
+    assert_string_equal(info->kind, "accelerator");
+    assert_int_equal(info->max_group, 65536); /* it claims 2^26 */
+    assert_int_equal(kry_device_launch_shape(dev).group, 128);
+    kry_device_release(&dev);
+    assert_true(layer()->device(""));
+}
+
+static void reproducible__compiler_reorders_sums(void **state)
+{
+    (void)state;
+    kry_device *dev = NULL;
+    if (!getenv("KRY_FULL"))
+        SKIP("PoCL does not optimise here (hooks.c), and keeps the order of sums");
+    assert_true(layer()->device("other-cpu"));
+    OK(kry_device_open("cpu,reproducible", &dev));
+    assert_non_null(strstr(kry_device_get_info(dev)->name, "kernels not optimised"));
+    assert_true(kry_team_part(dev, 0)->layout.unoptimised);
+    kry_device_release(&dev);
+    assert_true(layer()->device(""));
+}
+
+static void images__compiler_hides_them(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "kernel void first(read_only image2d_t image, global float *y)\n"
+        "{ y[0] = read_imagef(image, CLK_FILTER_NEAREST, (int2)(0, 0)).x; }\n",
+        "kernel void first(read_only image2d_t image, global float *y)\n"
+        "{ y[0] = read_imagef(no image, CLK_FILTER_NEAREST, (int2)(0, 0)).x; }\n",
+    };
+    kry_device *dev = NULL;
+    cl_kernel kernel = NULL;
+
+    assert_true(layer()->device("other-cpu"));
+    OK(kry_device_open("cpu", &dev));
+    OK(kry_device_kernel(dev, KRY_F32, "first", texts[0], "", "first", &kernel));
+    clReleaseKernel(kernel);
+    REFUSES(kry_device_kernel(dev, KRY_F32, "first", texts[1], "", "first", &kernel),
+            KRY_ERR_UNSUPPORTED, "'first', which use images, do not compile on 'CPU with");
+    kry_device_release(&dev);
+    assert_true(layer()->device(""));
+}
+
+/* 128-by-128 numbers are one tile where the registers suffice for 8-by-8 of them in a work-item, else four. Nothing
+ * runs, for compiling takes long: the launch fails, and says how many groups it had. */
+static void gemm__tiles_by_registers(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "integrated", "kepler-gtx660" };
+    static const char *const launches[] = { "launch of 1 groups", "launch of 4 groups" };
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        opened o;
+        kry_vec *x = NULL, *y = NULL;
+        find(&o, names[i]);
+        OK(kry_vec_create(o.dev, KRY_F32, 128, 128, &x));
+        OK(kry_vec_create(o.dev, KRY_F32, 128, 128, &y));
+        layer()->arm("clEnqueueNDRangeKernel", 1, CL_INVALID_KERNEL_ARGS, true);
+        kry_status st = kry_vec_gemm(false, false, 1, x, x, 1, y);
+        layer()->arm(NULL, 0, CL_SUCCESS, false);
+        assert_int_equal(st, KRY_ERR_DEVICE);
+        assert_non_null(strstr(kry_last_error(), launches[i]));
+        kry_vec_release(&x), kry_vec_release(&y);
+        close_opened(&o);
+    }
+}
+
 /* A device of OpenCL 1.1 has no sub-devices, and the call that would make them may not be there. */
 static void team__of_sub_devices_needs_1_2(void **state)
 {
@@ -365,10 +461,16 @@ int main(void)
         cmocka_unit_test(buffers__too_large),
         cmocka_unit_test(images__where_there_are_none),
         cmocka_unit_test(solve__on_some),
+        cmocka_unit_test(list__one_device_does_not_answer),
+        cmocka_unit_test(accelerator__has_its_own_name_and_groups),
+        cmocka_unit_test(reproducible__compiler_reorders_sums),
+        cmocka_unit_test(images__compiler_hides_them),
+        cmocka_unit_test(gemm__tiles_by_registers),
         cmocka_unit_test(team__of_sub_devices_needs_1_2),
         cmocka_unit_test(faults__one_call_and_all_after_it),
         cmocka_unit_test(build__is_tried_twice_on_pocl),
     };
+    setenv("POCL_DEVICES", "pthread pthread", 1);
     NEED_LAYER;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void dot__overflows(void **state)
 static const char *const source =
     "kernel void totals(int n, global const float *x, global const float *y, global float *out)\n"
     "{\n"
-    "    TOTALV v = NO_TOTAL;\n"
+    "    TOTALV v = NO_TOTALV;\n"
     "    TOTAL s = NO_TOTAL, t = NO_TOTAL, one = NO_TOTAL;\n"
     "    for (int i = 0; i < n; i++) ADD_PRODUCT(s, x[i], y[i]);\n"
     "    for (int i = 0; i < n; i++) ADD(t, x[i]);\n"

@@ -17,8 +17,9 @@ typedef struct kry_device kry_device;
 typedef struct kry_device_info {
     char name[128], vendor[128], version[128], driver[64]; /* CL_DEVICE_NAME, ... */
     char platform[128];
-    bool gpu;  /* CL_DEVICE_TYPE_GPU */
-    bool fp64; /* cl_khr_fp64: double vectors, and double sums of single ones */
+    const char *kind; /* "gpu", "cpu", "accelerator" or "host" */
+    bool gpu;         /* CL_DEVICE_TYPE_GPU */
+    bool fp64;        /* cl_khr_fp64: double vectors, and double sums of single ones */
     bool images, image3d_writes;
     bool cpu_kernels; /* one work-item per group and contiguous chunks instead of
                                  wide groups and strides; true on CPUs */
@@ -32,8 +33,8 @@ typedef struct kry_device_info {
 /*
  * Open a device.
  *
- *   spec    "gpu", "cpu", "gpu:1" (the second GPU), or a part of a device's or platform's
- *           name in any case; "host": C functions in place of kernels, for which no OpenCL is
+ *   spec    "gpu", "cpu", "accelerator", "gpu:1" (the second GPU), or a part of a device's or
+ *           platform's name in any case; "host": C functions in place of kernels, for which no OpenCL is
  *           needed (docs/devices.md); NULL: the environment variable KRY_DEVICE, and without that
  *           the first GPU, else the first OpenCL device of any kind
  *
@@ -56,9 +57,10 @@ typedef struct kry_device_info {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_device_open(const char *spec, kry_device **device);
 
-/* The profiles of all OpenCL devices there are, in the order "gpu:0", "gpu:1", ... count.
+/* The profiles of all OpenCL devices there are, in the order "gpu:0", "gpu:1", ...: GPUs, then the
+ * others. A device that does not answer is left out.
  *   info   [out]  array of *count entries, to be freed with free(); NULL when there are none
- * Returns  KRY_ERR_DEVICE when there is no OpenCL platform. */
+ * Returns  KRY_ERR_DEVICE when there is no OpenCL platform, or no device that answers. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_list(kry_device_info **info, int *count);
 
 KRY_API kry_device *kry_device_retain(kry_device *device);

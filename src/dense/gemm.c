@@ -17,20 +17,39 @@ static int items_per_side(const kry_device *dev)
     return dev->info.cpu_kernels ? 1 : side;
 }
 
-/* A GPU has the registers for 8-by-8 numbers of C per work-item; PoCL compiles fewer sooner. Slices of
- * A and B must fit into local memory, beside the arguments, which Tesla keeps there. */
-static int fours(const kry_device *dev, kry_type type)
+static kry_status get_kernel(kry_device *dev, kry_type type, const char *name, int fours,
+                             kry_kernel **kernel)
 {
-    enum { STEP = 8, ARGUMENTS = 256 };
+    char defines[48];
+
+    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(dev), fours);
+    return kry_kernel_get(dev, "gemm", type, defines, name, kernel);
+}
+
+/* A GPU has the registers for 8-by-8 numbers of C per work-item, but for NVIDIA's before compute capability
+ * 3.5, which have 63 of them; PoCL compiles fewer sooner. Slices of A and B must fit into local memory, beside
+ * the arguments, which Tesla keeps there. */
+static kry_status choose_fours(kry_device *dev, kry_type type, int *fours)
+{
+    enum { STEP = 8, ARGUMENTS = 256, SPILLED = 256 };
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
     int64_t slices = 2 * STEP * items_per_side(dev) * 8 * (int64_t)kry_type_size(type);
-    return dev->info.gpu && slices + ARGUMENTS <= dev->info.local_bytes ? 2 : 1;
+
+    *fours = 1;
+    if (!dev->info.gpu || slices + ARGUMENTS > dev->info.local_bytes) goto done;
+    TRY(get_kernel(dev, type, "gemm_tile", 2, &kernel));
+    if (kry_kernel_spilled(dev, kernel) <= SPILLED) *fours = 2;
+done:
+    return st;
 }
 
 static int64_t in_pieces(int64_t n, int64_t piece) { return n / piece + (n % piece != 0); }
 
 /* Groups of `size` work-items for so many tiles of C; gemm_narrow: of `rows` rows, else 0. Transposes are
  * changes of strides. */
-static kry_status launch(const kry_gemm *g, const char *name, int64_t tiles, int size, cl_int rows)
+static kry_status launch(const kry_gemm *g, const char *name, int fours, int64_t tiles, int size,
+                         cl_int rows)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->C.dev;
@@ -44,11 +63,8 @@ static kry_status launch(const kry_gemm *g, const char *name, int64_t tiles, int
         ARG(*a_row),        ARG(*a_col),    ARG_VEC(&g->B), ARG(*b_row),         ARG(*b_col),
         ARG_ACC(dev, beta), ARG_VEC(&g->C), ARG(g->C.ld),   ARG(rows),
     };
-    char defines[48];
 
-    snprintf(defines, sizeof defines, "-DTS=%d -DFOURS=%d", items_per_side(dev),
-             fours(dev, g->C.type));
-    TRY(kry_kernel_get(dev, "gemm", g->C.type, defines, name, &kernel));
+    TRY(get_kernel(dev, g->C.type, name, fours, &kernel));
     TRY(kry_launch_size(dev, kernel, kry_groups_at_most(dev, tiles), size, args,
                         COUNT(args) - (rows == 0)));
 done:
@@ -63,17 +79,22 @@ static kry_status narrow(const kry_gemm *g)
               rows = down_columns ? lanes : group / lanes;
     int64_t tiles = in_pieces(g->C.rows, rows) * g->C.cols;
 
+    int fours;
+    kry_status st = choose_fours(dev, g->C.type, &fours); /* the program of gemm_tile */
+
     if (dev->info.cpu_kernels) tiles = in_pieces(tiles, down_columns ? 64 : 16);
-    return launch(g, "gemm_narrow", tiles, group, rows);
+    return st < 0 ? st : launch(g, "gemm_narrow", fours, tiles, group, rows);
 }
 
 static kry_status tiled(const kry_gemm *g)
 {
-    const kry_device *dev = g->C.dev;
+    kry_device *dev = g->C.dev;
+    int fours;
+    kry_status st = choose_fours(dev, g->C.type, &fours);
     const int side = items_per_side(dev),
-              square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours(dev, g->C.type);
-    return launch(g, "gemm_tile", in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square),
-                  side * side, 0);
+              square = dev->info.cpu_kernels ? CPU_SIDE : side * 4 * fours;
+    const int64_t tiles = in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square);
+    return st < 0 ? st : launch(g, "gemm_tile", fours, tiles, side * side, 0);
 }
 
 kry_status kry_gemm_own(const kry_gemm *g) { return (g->C.cols <= NARROW ? narrow : tiled)(g); }

@@ -14,10 +14,19 @@ typedef struct found {
     int count;
 } found;
 
-/* All devices of all platforms, GPUs first, each kind in the loader's order. */
+/* Append the device, or else every device but a GPU, if it answers. */
+static kry_status add_found(found *f, cl_device_id id, bool gpus)
+{
+    kry_device_info *info = &f->info[f->count];
+    kry_status st = kry_profile_query(id, info);
+    if (st == KRY_OK && (gpus || !info->gpu)) f->id[f->count++] = id;
+    return st;
+}
+
+/* All devices of all platforms that answer, GPUs first, each kind in the loader's order. */
 static kry_status find_devices(found *f)
 {
-    kry_status st = KRY_OK;
+    kry_status st = KRY_OK, asked, silent = KRY_OK;
     cl_platform_id platform[16];
     cl_uint platforms = 0, count;
     cl_device_id id[MAX_DEVICES];
@@ -37,11 +46,11 @@ static kry_status find_devices(found *f)
             if (err && err != CL_DEVICE_NOT_FOUND) reason = err;
             if (err) continue;
             for (cl_uint i = 0; i < count && i < MAX_DEVICES && f->count < MAX_DEVICES; i++) {
-                kry_device_info *info = &f->info[f->count];
-                TRY(kry_profile_query(id[i], info));
-                if (k == 0 || !info->gpu) f->id[f->count++] = id[i];
+                if ((asked = add_found(f, id[i], k == 0)) < 0) silent = asked;
+                if (asked == KRY_ERR_ARGUMENT) TRY(asked); /* KRY_PROFILE, the same for all */
             }
         }
+    if (f->count == 0) TRY(silent);
     CHECK(f->count > 0, KRY_ERR_DEVICE, "no OpenCL device on any of the %u platforms: %s",
           platforms, kry_cl_error_name(reason));
 done:
@@ -56,24 +65,29 @@ static bool contains(const char *text, const char *part)
     return n == 0;
 }
 
-/* "gpu", "cpu:1": the kind and the number among its kind; false if spec is something else. */
-static bool parse_kind(const char *spec, bool *gpu, int *number)
+/* "gpu", "cpu:1": the kind and the number among its kind; NULL if spec is something else. */
+static const char *parse_kind(const char *spec, int *number)
 {
+    static const char *const kinds[] = { "gpu", "cpu", "accelerator" };
     char extra;
-    *gpu = spec[0] == 'g' || spec[0] == 'G';
-    if (!contains(spec, *gpu ? "gpu" : "cpu")) return false;
     *number = 0;
-    return spec[3] == 0 || (sscanf(spec + 3, ":%d%c", number, &extra) == 1 && *number >= 0);
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        const size_t length = strlen(kinds[k]);
+        if (strncasecmp(spec, kinds[k], length)) continue;
+        if (!spec[length]) return kinds[k];
+        if (sscanf(spec + length, ":%d%c", number, &extra) == 1 && *number >= 0) return kinds[k];
+    }
+    return NULL;
 }
 
 static int select_device(const found *f, const char *spec)
 {
-    bool gpu;
     int number;
     if (!spec) return 0;
-    if (parse_kind(spec, &gpu, &number)) {
+    const char *kind = parse_kind(spec, &number);
+    if (kind) {
         for (int i = 0; i < f->count; i++)
-            if (f->info[i].gpu == gpu && number-- == 0) return i;
+            if (!strcmp(f->info[i].kind, kind) && number-- == 0) return i;
         return -1;
     }
     for (int i = 0; i < f->count; i++)
@@ -81,15 +95,22 @@ static int select_device(const found *f, const char *spec)
     return -1;
 }
 
+/* How many of its kind come before it. */
+static int number_of(const found *f, int at)
+{
+    int number = 0;
+    for (int i = 0; i < at; i++) number += !strcmp(f->info[i].kind, f->info[at].kind);
+    return number;
+}
+
 static void list_names(const found *f, char *text, size_t size)
 {
-    int number[2] = { 0, 0 };
     size_t at = 0;
     text[0] = 0;
     for (int i = 0; i < f->count && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%s:%d '%s' (%s)", i ? ", " : "",
-                               f->info[i].gpu ? "gpu" : "cpu", number[f->info[i].gpu]++,
-                               f->info[i].name, f->info[i].platform);
+                               f->info[i].kind, number_of(f, i), f->info[i].name,
+                               f->info[i].platform);
 }
 
 kry_status kry_device_find(const char *spec, cl_device_id *id)

@@ -177,6 +177,10 @@ void kry_device_forget(kry_device *dev);
 kry_status kry_device_new(const kry_driver *driver, kry_device **device);
 
 kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
+/* order.c: see that sums on a reproducible device are added as they are written. If the compiler changes
+ * their order, kernels are built without optimisation from now on (layout.unoptimised).
+ * Returns  KRY_ERR_UNSUPPORTED if that does not help. */
+kry_status kry_order_check(kry_device *dev);
 /* Find one device by its name, as kry_device_open says; and open what was found. */
 kry_status kry_device_find(const char *spec, cl_device_id *id);
 kry_status kry_device_open_id(cl_device_id id, kry_device **device);

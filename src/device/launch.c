@@ -132,6 +132,14 @@ done:
     return st;
 }
 
+int64_t kry_kernel_spilled(const kry_device *dev, const kry_kernel *kernel)
+{
+    cl_ulong bytes = 0;
+    bool known = !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_PRIVATE_MEM_SIZE,
+                                           sizeof bytes, &bytes, NULL);
+    return known ? (int64_t)bytes : 0;
+}
+
 enum { MOST_GROUPS = 65535 }; /* of a launch, on devices before Kepler */
 
 /* Without sums more groups are better: 4.13 against 3.93 TB/s of copy. */

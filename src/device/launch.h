@@ -46,5 +46,7 @@ int64_t kry_groups_at_most(const kry_device *dev, int64_t groups);
 /* Returns  KRY_ERR_UNSUPPORTED if a kernel does not take groups of that size: its registers may
  * not allow them. */
 kry_status kry_kernel_check_size(const kry_device *dev, const kry_kernel *kernel, int size);
+/* Bytes that a work-item keeps in memory because its registers do not suffice; 0 if that is unknown. */
+int64_t kry_kernel_spilled(const kry_device *dev, const kry_kernel *kernel);
 
 #endif

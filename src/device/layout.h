@@ -19,6 +19,7 @@ typedef struct kry_layout {
      * solvers use the steps that sum by chunks of rows, and the partial sums of all parts are added
      * in the order of rows. */
     bool reproducible;
+    bool unoptimised;              /* kernels are built with -cl-opt-disable: device/order.c */
     const struct kry_split *split; /* borrowed: which rows are where, during a run */
     double *scratch;               /* owned: partial sums that are exchanged */
     size_t scratch_count;

@@ -88,6 +88,7 @@ done:
 
 static kry_status query_numbers(cl_device_id id, kry_device_info *info)
 {
+    enum { MOST = 65536 }; /* Intel's emulator of FPGAs claims 67108864 */
     kry_status st = KRY_OK;
     int64_t type, images, units;
     size_t group = 0;
@@ -100,10 +101,11 @@ static kry_status query_numbers(cl_device_id id, kry_device_info *info)
     TRY(query_number(id, CL_DEVICE_GLOBAL_MEM_SIZE, &info->global_bytes));
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL));
     info->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+    info->kind = info->gpu ? "gpu" : type & CL_DEVICE_TYPE_CPU ? "cpu" : "accelerator";
     info->cpu_kernels = (type & CL_DEVICE_TYPE_CPU) != 0;
     info->images = images != 0;
     info->compute_units = (int)units;
-    info->max_group = group > 0 && group < 65536 ? (int)group : 1;
+    info->max_group = group == 0 ? 1 : group < MOST ? (int)group : MOST;
 done:
     return st;
 }

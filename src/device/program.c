@@ -16,12 +16,17 @@ struct kry_program {
 
 /* ---- options -------------------------------------------------------------------------- */
 
-/* OpenCL C 1.1, which every driver has, unless the options name another version. */
-static void compile_options(const kry_device *dev, kry_type type, const char *defines, char *text,
-                            size_t size)
+static bool uses_images(const char *source) { return strstr(source, "_image"); }
+
+/* OpenCL C 1.1, which every driver has, unless the options name another version. PoCL 7 knows image functions
+ * in it only if the macro of OpenCL C 3.0 is defined. */
+static void compile_options(const kry_device *dev, kry_type type, const char *defines,
+                            const char *source, char *text, size_t size)
 {
-    snprintf(text, size, "%s-w -DREAL=%s -DVW=%d -DWG=%d%s%s%s %s",
+    snprintf(text, size, "%s-w%s%s -DREAL=%s -DVW=%d -DWG=%d%s%s%s %s",
              strstr(defines, "-cl-std=") ? "" : "-cl-std=CL1.1 ",
+             dev->info.images && uses_images(source) ? " -D__opencl_c_images=1" : "",
+             dev->layout.unoptimised ? " -cl-opt-disable" : "",
              type == KRY_F64 ? "double" : "float", kry_vector_width(dev, type), kry_group_size(dev),
              dev->info.fp64 ? " -DKRY_FP64" : "", dev->info.cpu_kernels ? " -DKRY_CPU" : "",
              dev->layout.reproducible ? " -DKRY_REPRODUCIBLE" : "", defines);
@@ -64,8 +69,11 @@ static kry_status build_from_source(kry_device *dev, const char *name, const cha
         clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
         if (kry_alloc(size + 1, 1, &log) == KRY_OK)
             clGetProgramBuildInfo(*program, dev->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
-        st = kry_fail(KRY_ERR_BUILD, "kernels '%s' do not compile on '%s' with %s: %s\n%s", name,
-                      dev->info.name, options, kry_cl_error_name(err), log ? log : "");
+        /* Whatever the device says, to a program that has another way it is one without images. */
+        st = kry_fail(uses_images(source) ? KRY_ERR_UNSUPPORTED : KRY_ERR_BUILD,
+                      "kernels '%s'%s do not compile on '%s' with %s: %s\n%s", name,
+                      uses_images(source) ? ", which use images," : "", dev->info.name, options,
+                      kry_cl_error_name(err), log ? log : "");
     }
 done:
     free(log);
@@ -161,7 +169,7 @@ kry_status kry_opencl_build(kry_device *dev, const kry_wanted *w, cl_program *pr
     char options[1024], *source = NULL;
 
     TRY(kry_program_source(w->stem, &source));
-    compile_options(dev, w->type, w->defines, options, sizeof options);
+    compile_options(dev, w->type, w->defines, source, options, sizeof options);
     TRY(build(dev, w->stem, source, options, program));
     *hash = kry_hash(KRY_HASH_START, options, strlen(options) + 1);
     *hash = kry_hash(*hash, source, strlen(source));
@@ -290,7 +298,8 @@ kry_status kry_kernel_get(kry_device *dev, const char *stem, kry_type type, cons
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
     CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%d\n%s", stem, (int)type,
-                   (int)dev->layout.reproducible, kry_group_size(dev), defines) < (int)sizeof w.key,
+                   dev->layout.reproducible + dev->layout.unoptimised, kry_group_size(dev),
+                   defines) < (int)sizeof w.key,
           KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
     if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
     pthread_mutex_lock(&dev->making); /* threads that ask for the same program wait */
@@ -323,7 +332,7 @@ kry_status kry_device_kernel(kry_device *dev, kry_type type, const char *name, c
           dev->info.name);
     TRY(kry_device_check_process(dev));
     TRY(source ? kry_program_source_given(name, source, &text) : kry_program_source(name, &text));
-    compile_options(dev, type, options ? options : "", all, sizeof all);
+    compile_options(dev, type, options ? options : "", text, all, sizeof all);
     TRY(build(dev, name, text, all, &program));
     *kernel = clCreateKernel(program, kernel_name, &err);
     CHECK(err == CL_SUCCESS, KRY_ERR_BUILD, "kernel '%s' in '%s': %s", kernel_name, name,

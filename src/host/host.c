@@ -175,6 +175,7 @@ static void describe(kry_device_info *info)
                                .version = "C11",
                                .driver = KRY_VERSION,
                                .platform = "no OpenCL",
+                               .kind = "host",
                                .fp64 = true,
                                .cpu_kernels = true,
                                .compute_units = 1,

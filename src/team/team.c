@@ -151,6 +151,27 @@ static void take_info(kry_device *dev, struct kry_team *team)
     }
 }
 
+/* Parts that are alike have the same compiler. */
+static kry_status check_order(kry_device *dev, struct kry_team *team)
+{
+    kry_status st = KRY_OK;
+    const bool same = alike(team);
+    bool unoptimised = false;
+
+    for (int i = 0; i < team->size; i++) {
+        kry_layout *layout = &team->part[i]->layout;
+        layout->reproducible = true;
+        layout->unoptimised = i > 0 && same && unoptimised;
+        if (i == 0 || !same) TRY(kry_order_check(team->part[i]));
+        unoptimised |= layout->unoptimised;
+    }
+    if (unoptimised)
+        strncat(dev->info.name, ", kernels not optimised",
+                sizeof dev->info.name - strlen(dev->info.name) - 1);
+done:
+    return st;
+}
+
 /* In reproducible teams all parts sum with groups of one size, whatever was tuned for each. */
 static kry_status take_shapes(struct kry_team *team)
 {
@@ -233,7 +254,7 @@ kry_status kry_team_create(kry_device *const *parts, int count, const kry_team_p
     TRY(take_shapes(team));
     TRY(take_shares(team, params->shares));
     TRY(kry_crew_create(team, spin));
-    for (int i = 0; i < count; i++) team->part[i]->layout.reproducible = params->reproducible;
+    if (params->reproducible) TRY(check_order(dev, team));
     TRY(kry_team_run(team, NULL, time_sums, team));
     *device = dev;
     dev = NULL;

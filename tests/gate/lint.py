@@ -10,6 +10,9 @@ RULES = [
      'read_mem_fence, within one barrier()'),
     (r'^\s*#\s*include\b', "drivers' caches miss changed files: the host puts texts together"),
     (r'\.[sS][0-9a-fA-F]{2,}\b', 'Oclgrind crashes on swizzles: name the lanes one by one'),
+    (r'\{\s*0\s*\}', "NVIDIA's drivers 340, 390 and 470 refuse { 0 } for structs of vectors or of structs: "
+     'write out every member'),
+    (r'(?<!R error = )\bfma\b', 'fma is emulated on GT200 and, in double, not fused on Mesa'),
     (r'\b(?:printf|popcount)\b', 'OpenCL C 1.1 lacks it'),
     (r'\b(?:atomic_(?:cmpxchg|add)\w*|atom_\w+)\s*\([^;]*\b(?:ulong|long)\b',
      '64-bit atomics are an extension'),

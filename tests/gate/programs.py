@@ -1,8 +1,9 @@
 """programs.py - the programs that the library asks compilers for: a file of cl/ and its options.
 
 Nobody writes them down. The library keeps what it has built in its cache, each with the options and
-the very text, so the cache of a build in which tests ran says what was asked for. programs.txt is
-what such caches said, of devices that are not CPUs.
+the very text, so the cache of a build in which tests ran says what was asked for; and the layer of
+tests/layer keeps what made-up devices are asked for (KRY_LAYER_PROGRAMS). programs.txt is what
+these said, of devices that are not CPUs.
 """
 import pathlib
 import re
@@ -11,10 +12,12 @@ import subprocess
 
 LIST = pathlib.Path(__file__).with_name('programs.txt')
 KEPT = 2  # programs that differ in nothing but numbers: so many are listed
+# The gate's own choice, except where a file needs OpenCL C 1.2; and what helps only some compilers.
+NOT_LISTED = ('-w', '-cl-std=CL1.1', '-cl-opt-disable', '-D__opencl_c_images=1')
 
 HEAD = '''\
 # Programs that devices other than CPUs are asked to build: a file of cl/ and its options. Not
-# written by hand: 'tools/gate --record' adds what the caches in build*/ know.
+# written by hand: 'tools/gate --record' adds what the caches in build*/ and made-up devices know.
 '''
 
 
@@ -22,8 +25,7 @@ class Program:
     """One file with one set of options."""
 
     def __init__(self, stem, options):
-        # -w and the standard are the gate's own choice, except where a file needs OpenCL C 1.2.
-        words = [w for w in options.split() if w not in ('-w', '-cl-std=CL1.1')]
+        words = [w for w in options.split() if w not in NOT_LISTED]
         self.stem, self.options = stem, tuple(words)
 
     def __str__(self):
@@ -72,13 +74,19 @@ def read_cached(path):
     return (key[6], key[7]) if len(key) == 8 else None
 
 
+def read_kept(path):
+    """Options and text of a program that the layer kept; the layer's own macros in front end with a #line."""
+    options, _, text = path.read_text(errors='replace').partition('\n')
+    return options, text.partition('#line 1\n')[2] or text
+
+
 def asked(folders, texts):
     """Programs in caches that are of today's texts and not for CPUs."""
     stem_of = {text: stem for stem, text in texts.items()}
     found = set()
     for folder in folders:
-        for path in pathlib.Path(folder).glob('**/*.bin'):
-            cached = read_cached(path)
+        folder = pathlib.Path(folder)
+        for cached in [*map(read_cached, folder.glob('**/*.bin')), *map(read_kept, folder.glob('**/*.program'))]:
             if not cached or cached[1] not in stem_of:
                 continue
             program = Program(stem_of[cached[1]], cached[0])

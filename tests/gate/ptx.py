@@ -75,6 +75,17 @@ def back_end(ir, target):
     return ptx
 
 
+def check_arguments(ptx):
+    """GT200 passes 256 bytes of arguments to a kernel, a buffer being 4 of them."""
+    for name, parameters in re.findall(r'\.entry (\w+)\((.*?)\)', ptx, flags=re.S):
+        used = 0
+        for parameter in filter(str.strip, parameters.split(',')):
+            size = 4 if '.ptr' in parameter else int(re.search(r'\.[bufs](\d+)\s+\w+', parameter).group(1)) // 8
+            used = (used + size - 1) // size * size + size
+        if used > 256:
+            raise Refused(f'{name} takes {used} bytes of arguments, GT200 has 256')
+
+
 def compile_program(program, text, all_targets=True):
     """PTX for the oldest target. Raises Refused with the standard and the target in front."""
     needs_12 = program.has('-cl-std=CL1.2')
@@ -92,6 +103,7 @@ def compile_program(program, text, all_targets=True):
             except Refused as refused:
                 raise Refused(f'{standard} {target}: {refused}') from None
             first = first or ptx
+    check_arguments(first)
     return first
 
 

@@ -4,9 +4,10 @@
  * counts what is not released.
  *
  *   KRY_LAYER_DEVICE=tesla-c1060      the device (profiles.c); ",no-fp64" behind it: without double
- *   KRY_LAYER_FAIL="CALL K ERROR"     the K-th call of that name ("any") fails; " lost": all after
- * it KRY_LAYER_REPORT=FILE             at exit, what is live and how many rules were broken; -:
- * stderr KRY_LAYER_STRICT=1                exit status 97 if a rule of the device was broken
+ *   KRY_LAYER_FAIL="CALL K ERROR"     the K-th call of that name ("any") fails; " lost": all after it
+ *   KRY_LAYER_REPORT=FILE             at exit, what is live and how many rules were broken; -: stderr
+ *   KRY_LAYER_STRICT=1                exit status 97 if a rule of the device was broken
+ *   KRY_LAYER_PROGRAMS=FOLDER         keeps options and text of what a made-up device is to build
  *
  * Test programs have control.h. Every entry point of calls.h goes through layer_enter, then to what
  * the list says, and its objects are counted.

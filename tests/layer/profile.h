@@ -10,7 +10,8 @@
 typedef struct profile {
     const char *word; /* in KRY_LAYER_DEVICE */
     const char *name, *vendor, *driver, *platform, *version, *language, *extensions;
-    int opencl; /* 11: 1.1 */
+    cl_device_type type; /* 0: CL_DEVICE_TYPE_GPU */
+    int opencl;          /* 11: 1.1 */
     cl_bool fp64, images, image3d_writes, unified;
     cl_uint units, lanes, major, minor, registers; /* lanes 0: no such query */
     size_t group, items[3];
@@ -19,6 +20,9 @@ typedef struct profile {
     size_t arguments, pointer; /* bytes of all arguments of a kernel; of one that is a buffer */
     bool arguments_in_local;   /* they take up local memory */
     size_t image2d[2], image3d[3];
+    /* The compiler knows image functions only with -D__opencl_c_images=1, as PoCL 7's; it changes the order
+     * of sums unless it is not to optimise, as Intel's. */
+    bool hides_images, reorders_sums;
 } profile;
 
 extern const profile *device; /* the one that is chosen; NULL: the device is what it is */

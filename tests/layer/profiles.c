@@ -22,7 +22,7 @@ static const profile profiles[] = {
       .language = "OpenCL C 1.1 ", .extensions = NVIDIA, .opencl = 11, .fp64 = true,
       .images = true, .units = 30, .lanes = 32, .major = 1, .minor = 3, .registers = 16384,
       .group = 512, .items = { 512, 512, 64 }, .groups = 65535, .local = 16 KB, .constant = 64 KB,
-      .global = 4 GB, .largest = 1 GB, .arguments = 1024, .pointer = 4,
+      .global = 4 GB, .largest = 1 GB, .arguments = 256, .pointer = 4,
       .arguments_in_local = true, .image2d = { 4096, 16383 }, .image3d = { 2048, 2048, 2048 } },
     { .word = "fermi-c2070", .name = "Tesla C2070", .vendor = "NVIDIA Corporation",
       .driver = "390.157", .platform = "OpenCL 1.2 CUDA 9.1.84", .version = "OpenCL 1.1 CUDA",
@@ -56,6 +56,19 @@ static const profile profiles[] = {
       .images = true, .units = 4, .group = 64, .items = { 64, 64, 64 }, .groups = 2147483647,
       .local = 16 KB, .constant = 64 KB, .global = 64 MB, .largest = 2 MB, .arguments = 1024,
       .pointer = 8, .image2d = { 8192, 8192 }, .image3d = { 2048, 2048, 2048 } },
+    { .word = "fpga-emulator", .name = "Emulator of gate arrays", .vendor = "Somebody",
+      .driver = "2025.1", .platform = "OpenCL 1.2", .version = "OpenCL 1.2",
+      .language = "OpenCL C 1.2 ", .extensions = ATOMICS, .type = CL_DEVICE_TYPE_ACCELERATOR,
+      .opencl = 12, .fp64 = true, .units = 2, .group = 67108864,
+      .items = { 67108864, 67108864, 67108864 }, .groups = 2147483647, .local = 256 KB,
+      .constant = 128 KB, .global = 1 GB, .largest = 256 MB, .arguments = 3840, .pointer = 8 },
+    { .word = "other-cpu", .name = "CPU with other compilers", .vendor = "Somebody", .driver = "7.0",
+      .platform = "OpenCL 3.0", .version = "OpenCL 3.0", .language = "OpenCL C 1.2 ",
+      .extensions = ATOMICS, .type = CL_DEVICE_TYPE_CPU, .opencl = 30, .fp64 = true,
+      .images = true, .units = 2, .group = 4096, .items = { 4096, 4096, 4096 },
+      .groups = 2147483647, .local = 512 KB, .constant = 512 KB, .global = 1 GB,
+      .largest = 256 MB, .arguments = 1024, .pointer = 8, .image2d = { 8192, 8192 },
+      .image3d = { 2048, 2048, 2048 }, .hides_images = true, .reorders_sums = true },
 };
 /* clang-format on */
 
@@ -83,6 +96,7 @@ bool layer_device(const char *name)
     device = NULL;
     if (length) {
         chosen = profiles[i];
+        if (!chosen.type) chosen.type = CL_DEVICE_TYPE_GPU;
         if (no_fp64) chosen.fp64 = false;
         snprintf(extensions, sizeof extensions, "%s%s%s", chosen.extensions,
                  chosen.fp64 ? " cl_khr_fp64" : "",

@@ -19,12 +19,11 @@ cl_int layer_platform_info(cl_platform_id p, ASKS_(cl_platform_info what))
     return next->clGetPlatformInfo(p, what, size, value, got);
 }
 
-/* Whatever is there is a GPU. False: the kind asked for is not there. */
+/* Whatever is there is of the device's kind. False: the kind asked for is not there. */
 static bool kind_of_device(cl_device_type *type)
 {
     if (!device) return true;
-    bool there =
-        *type == CL_DEVICE_TYPE_ALL || (*type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT));
+    bool there = *type == CL_DEVICE_TYPE_ALL || (*type & (device->type | CL_DEVICE_TYPE_DEFAULT));
     *type = CL_DEVICE_TYPE_ALL;
     return there;
 }
@@ -67,6 +66,7 @@ static const struct answer {
     TEXT(CL_DEVICE_VERSION, version),
     TEXT(CL_DEVICE_OPENCL_C_VERSION, language),
     TEXT(CL_DEVICE_EXTENSIONS, extensions),
+    SIZED(CL_DEVICE_TYPE, type),
     SIZED(CL_DEVICE_MAX_COMPUTE_UNITS, units),
     SIZED(CL_DEVICE_MAX_WORK_GROUP_SIZE, group),
     SIZED(CL_DEVICE_MAX_WORK_ITEM_SIZES, items),
@@ -119,13 +119,11 @@ static bool is_unknown(cl_device_info what)
 
 cl_int layer_device_info(cl_device_id d, ASKS_(cl_device_info what))
 {
-    const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
     const cl_device_fp_config none = 0;
     const struct answer *a = answers;
 
     if (!device) return next->clGetDeviceInfo(d, what, size, value, got);
     if (is_unknown(what)) return CL_INVALID_VALUE;
-    if (what == CL_DEVICE_TYPE) return give(&gpu, sizeof gpu, size, value, got);
     if (what == CL_DEVICE_DOUBLE_FP_CONFIG && !device->fp64)
         return give(&none, sizeof none, size, value, got);
     if (what == CL_DEVICE_GLOBAL_MEM_SIZE || what == CL_DEVICE_MAX_MEM_ALLOC_SIZE) {
@@ -155,11 +153,29 @@ cl_int layer_image_formats(cl_context c, cl_mem_flags flags, cl_mem_object_type 
     return CL_SUCCESS;
 }
 
+/* Bytes of registers that do not suffice: before compute capability 3.5 there are 63 for a work-item, too few for
+ * 8-by-8 numbers. */
+static cl_ulong spilled(cl_kernel k, cl_device_id d)
+{
+    char options[1024] = "";
+    cl_program p = NULL;
+
+    next->clGetKernelInfo(k, CL_KERNEL_PROGRAM, sizeof p, &p, NULL);
+    next->clGetProgramBuildInfo(p, d, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL);
+    return device->major && 10 * device->major + device->minor < 35 && strstr(options, "-DFOURS=2")
+               ? 5120
+               : 0;
+}
+
 cl_int layer_kernel_info(cl_kernel k, cl_device_id d, ASKS_(cl_kernel_work_group_info what))
 {
     size_t number = 0;
     bool group = what == CL_KERNEL_WORK_GROUP_SIZE;
 
+    if (device && what == CL_KERNEL_PRIVATE_MEM_SIZE) {
+        cl_ulong bytes = spilled(k, d);
+        return give(&bytes, sizeof bytes, size, value, got);
+    }
     if (device &&
         (group || (what == CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE && device->lanes))) {
         cl_int error = next->clGetKernelWorkGroupInfo(k, d, what, sizeof number, &number, NULL);

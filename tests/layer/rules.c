@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "profile.h"
 #include <stdarg.h>
+#include <sys/stat.h>
 
 static long broken;
 
@@ -114,6 +115,11 @@ static bool has(const profile *p, size_t at)
     return there;
 }
 
+/* For a device that hides them. */
+static const char no_image_functions[] =
+    "#ifndef __opencl_c_images\n#define read_imagef not_on_this_device\n"
+    "#define read_imageui not_on_this_device\n#endif\n";
+
 /* Texts without a length end with a zero; others are taken to have every word. */
 static bool has_word(cl_uint count, const char **text, const size_t *length, const char *word)
 {
@@ -129,6 +135,8 @@ static void write_prelude(cl_uint count, const char **text, const size_t *length
     for (size_t i = 0; i < COUNT(missing); i++)
         if (!has(device, missing[i].at) && has_word(count, text, length, missing[i].word))
             strcat(prelude, missing[i].macros);
+    if (device->hides_images && has_word(count, text, length, "read_image"))
+        strcat(prelude, no_image_functions);
     if (has_word(count, text, length, "__OPENCL_VERSION__"))
         sprintf(prelude + strlen(prelude),
                 "#undef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ %d\n", 10 * device->opencl);
@@ -165,6 +173,28 @@ static int language_of(const char *options)
     return at && sscanf(at, "-cl-std=CL%d.%d", &major, &minor) == 2 ? 10 * major + minor : 0;
 }
 
+/* Keep what a program is built of in the folder KRY_LAYER_PROGRAMS, for tools/gate: a line with its options, then its
+ * text. The name is a hash of both. */
+static void keep_program(cl_program p, const char *options)
+{
+    const char *folder = getenv("KRY_LAYER_PROGRAMS");
+    size_t size = 0;
+    cl_ulong hash = 14695981039346656037u; /* FNV-1a */
+    char *text = NULL, path[4096];
+
+    if (!folder || next->clGetProgramInfo(p, CL_PROGRAM_SOURCE, 0, NULL, &size) || !size) return;
+    const size_t line = (options ? strlen(options) : 0) + 1;
+    if (!(text = calloc(line + size + 1, 1))) abort();
+    sprintf(text, "%s\n", options ? options : "");
+    next->clGetProgramInfo(p, CL_PROGRAM_SOURCE, size, text + line, NULL);
+    for (const char *at = text; *at; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    snprintf(path, sizeof path, "%s/%016llx.program", folder, (unsigned long long)hash);
+    mkdir(folder, 0777); /* or it is there */
+    FILE *file = fopen(path, "w");
+    if (file) fputs(text, file), fclose(file);
+    free(text);
+}
+
 /* A launch may still be compiling its kernel, in a thread of PoCL's, and LLVM takes one at a time.
  */
 cl_int layer_build(cl_program p, cl_uint count, const cl_device_id *id, const char *options,
@@ -178,12 +208,16 @@ cl_int layer_build(cl_program p, cl_uint count, const cl_device_id *id, const ch
         layer_broke("programs are to be built as OpenCL C %d.%d", language / 10, language % 10);
         return CL_INVALID_BUILD_OPTIONS;
     }
-    size_t room = (options ? strlen(options) : 0) + 32;
+    keep_program(p, options);
+    size_t room = (options ? strlen(options) : 0) + 64;
     if (!(all = calloc(room, 1))) abort();
-    snprintf(all, room, "%s%s", options ? options : "",
+    snprintf(all, room, "%s%s%s", options ? options : "",
              language              ? ""
              : device->opencl < 12 ? " -cl-std=CL1.1"
-                                   : " -cl-std=CL1.2");
+                                   : " -cl-std=CL1.2",
+             !device->reorders_sums || (options && strstr(options, "-cl-opt-disable"))
+                 ? ""
+                 : " -cl-fast-relaxed-math");
     layer_settle();
     cl_int error = next->clBuildProgram(p, count, id, all, notify, user);
     free(all);

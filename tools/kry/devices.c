@@ -5,6 +5,7 @@
 #include "json.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_json(const char *selector, const kry_device_info *info)
 {
@@ -42,15 +43,16 @@ kry_status devices_run(const options *o)
     kry_status st = KRY_OK;
     kry_device_info *info = NULL;
     kry_device *host = NULL;
-    int count = 0, gpus = 0, others = 0;
+    int count = 0;
     CHECK(o->word_count == 0, KRY_ERR_PARSE, "takes no \"%s\"", o->words[0]);
     st = kry_device_list(&info, &count);
     if (st == KRY_ERR_DEVICE) fprintf(stderr, "kry devices: %s\n", kry_last_error());
     if (st != KRY_ERR_DEVICE) TRY(st);
     for (int i = 0; i < count; i++) {
         char selector[24];
-        snprintf(selector, sizeof selector, "%s:%d", info[i].gpu ? "gpu" : "cpu",
-                 info[i].gpu ? gpus++ : others++);
+        int number = 0; /* among its kind */
+        for (int j = 0; j < i; j++) number += !strcmp(info[j].kind, info[i].kind);
+        snprintf(selector, sizeof selector, "%s:%d", info[i].kind, number);
         print(o, selector, &info[i]);
     }
     TRY(kry_device_open("host", &host));
