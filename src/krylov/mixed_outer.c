@@ -1,5 +1,5 @@
 /*
- * mixed_outer.c - x and its residual in double, on the device of A. Kernels: cl/mixed.cl.
+ * mixed_outer.c - x and its residual in double, on the device of A.
  *
  * There are two buffers for x: the next x replaces the one before only once its residual is known to be
  * finite, so that a solver in single that diverges leaves x as it was.
@@ -10,87 +10,12 @@
  * Where A is kept on the host, beside a device that need not have double, residuals and corrections
  * travel between the two, 4 bytes a number each.
  */
-#include "host/host.h"
-#include "krylov/mixed.h"
+#include "krylov/mixed_outer.h"
 #include "precond/deflation.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct kry_outer {
-    kry_mixed *M;    /* borrowed */
-    kry_device *dev; /* borrowed: of A */
-    kry_vec *x[2];   /* n in double; x[at] is the one that is kept */
-    int at;
-    kry_vec *scale;   /* S; NULL: the identity */
-    kry_vec *single;  /* n in single, on their way to another device or back; NULL: there is none */
-    const kry_vec *b; /* borrowed for a solve */
-    kry_sum *sum;
-    kry_kernel *widen, *narrow, *measure;
-    kry_op *refine;           /* the rounds around corrections in single */
-    kry_op *precond;          /* a correction in single, as a preconditioner of `flexible` */
-    kry_op *flexible, *plain; /* made when they are needed */
-};
-
-/* ---- between single and double ---------------------------------------------------------- */
-
-/* y := beta x + a S d, and d := 0; x is not read with beta = 0, and may be y */
-static kry_status widen(kry_outer *O, double beta, const kry_vec *x, double a, kry_vec *y)
-{
-    kry_status st = KRY_OK;
-    kry_inner *I = &O->M->inner;
-    const kry_vec *s = O->scale ? O->scale : x, *d = O->single ? O->single : I->x;
-
-    if (O->single) {
-        TRY(kry_vec_read(I->x, kry_host_memory(O->single->buffer)));
-        TRY(kry_vec_fill(I->x, 0));
-    }
-    a *= O->M->e.factor * I->scale;
-    const kry_arg args[] = { ARG(y->n),      ARG(beta),      ARG(x->buffer), ARG(a),
-                             ARG(s->buffer), ARG(d->buffer), ARG(y->buffer) };
-    TRY(kry_launch(O->dev, O->widen, kry_groups_for(O->dev, KRY_F64, y->n), args, COUNT(args)));
-done:
-    return st;
-}
-
-/* ||S r||, of ||r|| = norm. Waits where S is not the identity. */
-static kry_status scaled_norm_of(kry_outer *O, const kry_vec *r, double norm, double *scaled)
-{
-    kry_status st = KRY_OK;
-    const kry_chunks rows = kry_chunks_of(r);
-    kry_arg args[KRY_CHUNKS_ARGS + 3];
-
-    *scaled = norm;
-    if (!O->scale) return KRY_OK;
-    size_t count = kry_chunks_args(&rows, args);
-    args[count++] = (kry_arg)ARG(O->scale->buffer);
-    args[count++] = (kry_arg)ARG(r->buffer);
-    args[count++] = (kry_arg)ARG(O->sum->buffer);
-    TRY(kry_launch(O->dev, O->measure, rows.groups, args, count));
-    O->sum->count = (cl_int)rows.groups;
-    TRY(kry_sum_read(r->layout, O->sum, scaled));
-    *scaled = sqrt(*scaled);
-done:
-    return st;
-}
-
-/* inner r := S r by a power of two; *scaled := ||S r||, for ||r|| = norm */
-static kry_status narrow(kry_outer *O, const kry_vec *r, double norm, double *scaled)
-{
-    kry_status st = KRY_OK;
-    kry_inner *I = &O->M->inner;
-    const kry_vec *s = O->scale ? O->scale : r, *to = O->single ? O->single : I->r;
-
-    TRY(scaled_norm_of(O, r, norm, scaled));
-    kry_inner_scale(I, *scaled);
-    const double a = 1 / I->scale;
-    const kry_arg args[] = { ARG(r->n), ARG(a), ARG(s->buffer), ARG(r->buffer), ARG(to->buffer) };
-    TRY(kry_launch(O->dev, O->narrow, kry_groups_for(O->dev, KRY_F64, r->n), args, COUNT(args)));
-    if (O->single) TRY(kry_vec_write(I->r, kry_host_memory(O->single->buffer)));
-done:
-    return st;
-}
 
 /* ---- refinement: a method whose cycles are corrections in single ------------------------- */
 
@@ -99,7 +24,7 @@ static kry_status add_correction(kry_outer *O, kry_cycle *c)
 {
     kry_vec *next = c->x == O->x[0] ? O->x[1] : O->x[0], *x = c->x;
     c->x = next;
-    return widen(O, 1, x, 1, next);
+    return kry_outer_widen(O, 1, x, 1, next);
 }
 
 static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved)
@@ -111,7 +36,7 @@ static kry_status refine_start(void *self, kry_cycle *c, bool first, bool *moved
 
     *moved = false;
     if (!I->K->deflation) return KRY_OK;
-    TRY(narrow(O, c->r, c->norm, &scaled));
+    TRY(kry_outer_narrow(O, c->r, c->norm, &scaled));
     TRY(kry_null_space_project(&I->K->system.null, I->r));
     TRY(kry_krylov_start(I->K, first, I->r, I->x, moved));
     if (*moved) TRY(add_correction(O, c));
@@ -141,7 +66,7 @@ static kry_status refine_cycle(void *self, kry_cycle *c)
     const int64_t limit = s->max_iter, before = s->iteration, most = patience(O->M);
     double scaled;
 
-    TRY(narrow(O, c->r, c->norm, &scaled));
+    TRY(kry_outer_narrow(O, c->r, c->norm, &scaled));
     if (most && most < limit - before) s->max_iter = before + most;
     TRY(kry_inner_refine(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
     now->slow = kry_story_ran_out(s) && s->iteration < limit;
@@ -199,9 +124,9 @@ static kry_status precond_apply(void *self, double alpha, const kry_vec *r, doub
     TRY(kry_vec_dot_sum(r, r, O->sum));
     TRY(kry_sum_read(r->layout, O->sum, &norm));
     norm = sqrt(norm);
-    TRY(narrow(O, r, norm, &scaled));
+    TRY(kry_outer_narrow(O, r, norm, &scaled));
     if (norm > 0 && isfinite(norm)) TRY(kry_inner_precondition(&O->M->inner, scaled));
-    TRY(widen(O, beta, z, alpha, z));
+    TRY(kry_outer_widen(O, beta, z, alpha, z));
     O->M->now.products++; /* the outer step's */
 done:
     return st;

@@ -76,7 +76,7 @@ struct kry_queue {
     bool sleeping, quit, abandoned; /* abandoned: its own thread released it */
 };
 
-/* ---- task.c ---- */
+/* ---- lock.c ---- */
 
 void kry_tasks_lock(void);
 void kry_tasks_unlock(void);
@@ -85,6 +85,8 @@ void kry_tasks_sleep(pthread_cond_t *condition); /* under the lock, which is fre
 bool kry_tasks_wait(double until);
 #define KRY_FOREVER 1e300
 void kry_tasks_changed(void); /* wake the threads in kry_tasks_wait; under the lock */
+
+/* ---- task.c ---- */
 
 /* The queue whose thread this is; NULL: none. */
 kry_queue *kry_task_inside(void);
