@@ -196,7 +196,7 @@ kry_status kry_label_graph(const kry_op *A, int64_t k, bool by_component, int32_
     kry_status st = KRY_OK;
     kry_sparse graph = { 0 };
     int32_t *part = NULL, *label = NULL, *number = NULL;
-    int block;
+    int block = 1;
 
     CHECK(A && labels && count, KRY_ERR_ARGUMENT, "kry_labels_graph: NULL");
     int64_t n = A->shape.rows;
