@@ -236,7 +236,7 @@ static outcome solve(const kry_op *A, const kry_vec *b, const char *precond, con
 }
 
 /* The same count, but for rounding. */
-static bool about(int64_t a, int64_t b) { return llabs(a - b) <= 1 + b / 25; }
+static bool about(int64_t a, int64_t b) { return llabs(a - b) <= 1 + b / 15; }
 
 /* The solution does not depend on the way; nor do the iterations, in double. */
 static void variants(void **state)

@@ -47,7 +47,8 @@ static kry_status find_devices(found *f)
             if (err) continue;
             for (cl_uint i = 0; i < count && i < MAX_DEVICES && f->count < MAX_DEVICES; i++) {
                 if ((asked = add_found(f, id[i], k == 0)) < 0) silent = asked;
-                if (asked == KRY_ERR_ARGUMENT) TRY(asked); /* KRY_PROFILE, the same for all */
+                /* KRY_PROFILE and memory are the same for all. */
+                if (asked == KRY_ERR_ARGUMENT || asked == KRY_ERR_MEMORY) TRY(asked);
             }
         }
     if (f->count == 0) TRY(silent);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- one solve --------------------------------------------------------------------------- */
 
@@ -305,13 +306,17 @@ done:
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
 {
     kry_op_info M = { .kind = "none", .variant = "" }, D = { .variant = "none" };
-    const char *left_out = "left out, for it only scales";
+    const char *left_out = "left out, for it only scales", *chosen = "";
 
     if (K->first) kry_op_describe(K->first, &M);
     if (K->left_out) M.kind = K->left_out, M.variant = left_out;
     if (K->deflation) kry_op_describe(K->deflation, &D);
-    snprintf(text, size, "preconditioner %s%s%.140s%s, deflation %.140s", M.kind,
-             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", D.variant);
+    if (K->deflation && kry_deflation_of(K->deflation)->variant == KRY_VARIANT_AUTO) {
+        chosen = K->first ? "a-def2" : "bnn"; /* in place of the first word */
+        D.variant += strlen("auto");
+    }
+    snprintf(text, size, "preconditioner %s%s%.140s%s, deflation %s%.140s", M.kind,
+             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", chosen, D.variant);
     return text;
 }
 
