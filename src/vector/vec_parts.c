@@ -81,7 +81,7 @@ done:
 }
 
 /* At once, or column by column. Waits. */
-static kry_status transfer(const kry_vec *v, void *to, const void *from)
+static kry_status transfer(const kry_vec *v, char *host, bool to_device)
 {
     kry_status st = KRY_OK;
     const bool packed = kry_vec_is_packed(v);
@@ -90,10 +90,10 @@ static kry_status transfer(const kry_vec *v, void *to, const void *from)
 
     for (int64_t j = 0; bytes && j < (packed ? 1 : v->k); j++) {
         size_t at = (size_t)(v->first + j * v->ld) * size, step = (size_t)j * bytes;
-        if (from)
-            TRY(kry_buffer_write(v->dev, v->buffer, at, bytes, (const char *)from + step));
+        if (to_device)
+            TRY(kry_buffer_write(v->dev, v->buffer, at, bytes, host + step));
         else
-            TRY(kry_buffer_read(v->dev, v->buffer, at, bytes, (char *)to + step));
+            TRY(kry_buffer_read(v->dev, v->buffer, at, bytes, host + step));
     }
 done:
     return st;
@@ -102,13 +102,13 @@ done:
 kry_status kry_vec_write(kry_vec *v, const void *host)
 {
     if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_write: NULL");
-    return v->split ? move_parts(v, (void *)host, true) : transfer(v, NULL, host);
+    return v->split ? move_parts(v, (void *)host, true) : transfer(v, (void *)host, true);
 }
 
 kry_status kry_vec_read(const kry_vec *v, void *host)
 {
     if (!v || (!host && v->n > 0)) return kry_fail(KRY_ERR_ARGUMENT, "kry_vec_read: NULL");
-    return v->split ? move_parts(v, host, false) : transfer(v, host, NULL);
+    return v->split ? move_parts(v, host, false) : transfer(v, host, false);
 }
 
 kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers)
