@@ -283,7 +283,7 @@ kry_status kry_mtx_read(const char *path, kry_mtx **mtx)
     kry_status st = GIVEN(mtx, path);
 
     if (mtx) *mtx = NULL;
-    return st < 0 ? st : read_from(path, NULL, 0, mtx);
+    return st < 0 || !mtx ? st : read_from(path, NULL, 0, mtx);
 }
 
 kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_mtx **mtx)
@@ -292,7 +292,7 @@ kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_m
     kry_status st = GIVEN(mtx, name, bytes);
 
     if (mtx) *mtx = NULL;
-    return st < 0 ? st : read_from(name, bytes, size, mtx);
+    return st < 0 || !mtx ? st : read_from(name, bytes, size, mtx);
 }
 
 void kry_mtx_release(kry_mtx **mtx)

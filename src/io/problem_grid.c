@@ -8,6 +8,7 @@
 #include "grid/stencil.h"
 #include "host/host.h"
 #include "io/problem.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ static void known_solution(const kry_stencil_params *g, int axes, int64_t i, con
     const int64_t size = g->size[0], at[3] = { i % size, i / size % size, i / size / size };
     double h = 1.0 / ((double)size + 1), sum = 0;
 
+    assert(axes <= 3);
     *u = 1;
     for (int a = 0; a < axes; a++) {
         double term = g->diffusion[a] * cos2[at[a]];
