@@ -361,6 +361,21 @@ static void images__compiler_hides_them(void **state)
     assert_true(layer()->device(""));
 }
 
+/* For tests that programs must be built in: binaries of kry's cache do not tell their options. */
+static int keep_no_programs(void **state)
+{
+    const char *cache = getenv("KRY_CACHE_DIR");
+    *state = cache ? strdup(cache) : NULL;
+    return setenv("KRY_CACHE_DIR", "", 1);
+}
+
+static int keep_programs(void **state)
+{
+    int failed = *state && setenv("KRY_CACHE_DIR", *state, 1);
+    free(*state);
+    return failed;
+}
+
 /* 128-by-128 numbers are one tile where the registers suffice for 8-by-8 of them in a work-item, else four. Nothing
  * runs, for compiling takes long: the launch fails, and says how many groups it had. */
 static void gemm__tiles_by_registers(void **state)
@@ -430,10 +445,7 @@ static void build__is_tried_twice_on_pocl(void **state)
     static const char source[] = "kernel void put(global int *x) { x[0] = 1; }\n";
     kry_device *dev;
     cl_kernel kernel = NULL;
-    const char *cache = getenv("KRY_CACHE_DIR");
-    char *kept = cache ? strdup(cache) : NULL;
 
-    assert_int_equal(setenv("KRY_CACHE_DIR", "", 1), 0);
     OK(kry_device_open(NULL, &dev));
     if (!strcmp(dev->info.platform, "Portable Computing Language")) {
         layer()->arm("clBuildProgram", 1, CL_BUILD_PROGRAM_FAILURE, false);
@@ -446,8 +458,6 @@ static void build__is_tried_twice_on_pocl(void **state)
         layer()->arm(NULL, 0, CL_SUCCESS, false);
     }
     kry_device_release(&dev);
-    if (kept) setenv("KRY_CACHE_DIR", kept, 1);
-    free(kept);
 }
 
 int main(void)
@@ -467,10 +477,11 @@ int main(void)
         cmocka_unit_test(accelerator__has_its_own_name_and_groups),
         cmocka_unit_test(reproducible__compiler_reorders_sums),
         cmocka_unit_test(images__compiler_hides_them),
-        cmocka_unit_test(gemm__tiles_by_registers),
+        cmocka_unit_test_setup_teardown(gemm__tiles_by_registers, keep_no_programs, keep_programs),
         cmocka_unit_test(team__of_sub_devices_needs_1_2),
         cmocka_unit_test(faults__one_call_and_all_after_it),
-        cmocka_unit_test(build__is_tried_twice_on_pocl),
+        cmocka_unit_test_setup_teardown(build__is_tried_twice_on_pocl, keep_no_programs,
+                                        keep_programs),
     };
     setenv("POCL_DEVICES", "pthread pthread", 1);
     NEED_LAYER;
