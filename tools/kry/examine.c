@@ -79,8 +79,7 @@ static kry_status check_symmetry(const source *s)
           "%s is not symmetric, as Krylov methods here need it: rows and columns %lld and %lld "
           "(counted from 1) differ by %g. --method jacobi takes it, and converges if the diagonal "
           "dominates each row; else take GMRES or BiCGStab of another library. --check none solves "
-          "as "
-          "if it were symmetric",
+          "as if it were symmetric",
           s->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
 done:
     sparse_release(&A);
@@ -97,8 +96,7 @@ static kry_status make_positive(source *s, const row_total *row)
     s->negated = all_negative(row, s->rows);
     CHECK(s->negated, KRY_ERR_UNSUPPORTED,
           "%s is not positive definite, as conjugate gradients need it: row %lld (counted from 1) "
-          "has "
-          "%g on its diagonal. --method cr --precond none takes symmetric matrices that are "
+          "has %g on its diagonal. --method cr --precond none takes symmetric matrices that are "
           "indefinite; --check none tries all the same",
           s->name, (long long)bad + 1, row[bad].diagonal);
     for (int64_t e = 0; e < s->mtx->nnz; e++) s->mtx->val[e] = -s->mtx->val[e];
