@@ -154,7 +154,7 @@ static void check_runs(jacobi *J, box *b)
 /* ---- every kernel -------------------------------------------------------------------------- */
 
 /* Around the sizes of tiles and vectors; the first FEW unless KRY_FULL is set. */
-enum { FEW = 6 };
+enum { FEW = 4 };
 static const int64_t sizes[][3] = {
     { 33, 5, 5 }, { 1, 1, 1 },   { 59, 27, 7 }, { 130, 9, 5 }, { 1, 3, 2 },   { 20, 21, 50 },
     { 2, 1, 1 },  { 1, 1, 40 },  { 5, 4, 3 },   { 8, 8, 8 },   { 7, 33, 9 },  { 32, 4, 4 },

@@ -1039,7 +1039,7 @@ static void pcg_solve__diverges(void **state)
     kry_vec *b, *x;
     kry_result res;
 
-    if (!kry_device_get_info(dev)->fp64) skip();
+    if (!kry_device_get_info(dev)->fp64) SKIP("no double");
 
     for (int i = 0; i < ROWS; i++) {
         for (int j = i ? i - 1 : 0; j <= i + 1 && j < ROWS; j++, e++)
