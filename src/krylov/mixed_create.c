@@ -139,7 +139,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
     double start = kry_now();
 
     TRY(check(A, o));
-    CHECK(!parts || (!o->make_precond && !o->make_deflation), KRY_ERR_UNSUPPORTED,
+    CHECK(!parts || (!o->make.precond && !o->make.deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
     if (deflates) {
@@ -168,7 +168,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     TRY(kry_options_parse_inner(p->options ? p->options : "", &o));
     o.scheme = p->scheme, o.equilibrate = p->equilibrate;
     o.inner = p->inner, o.inner_rtol = p->inner_rtol, o.delta = p->delta;
-    o.make_precond = p->precond, o.make_deflation = p->deflation, o.make_user = p->make_user;
+    o.make.precond = p->precond, o.make.deflation = p->deflation, o.make.user = p->make_user;
     o.stop = p->stop, o.omega = p->omega;
     o.monitor = p->monitor, o.monitor_user = p->monitor_user;
     TRY(kry_options_mixed(A, &o, solver));

@@ -165,7 +165,7 @@ done:
 
 bool kry_options_deflate(const kry_options *o)
 {
-    return o->make_deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
+    return o->make.deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
 }
 
 kry_status kry_options_deflation(const kry_options *o, char *room, size_t size,
@@ -183,7 +183,7 @@ static kry_status make_deflation(const kry_op *A, const kry_options *o, kry_op *
     char room[sizeof o->deflation];
 
     *D = NULL;
-    if (o->make_deflation) return o->make_deflation(o->make_user, A, D);
+    if (o->make.deflation) return o->make.deflation(o->make.user, A, D);
     if (!kry_options_deflate(o)) return KRY_OK;
     TRY(kry_options_deflation(o, room, sizeof room, &params));
     TRY(o->subdomains ? kry_deflation_create_with(A, &params, o->subdomains, D)
@@ -207,7 +207,7 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
     const char *precond = o->precond[0] ? o->precond : o->method == PCG ? "jacobi" : "none";
 
     TRY(kry_options_system(A, o, &system));
-    TRY(o->make_precond ? o->make_precond(o->make_user, A, &M)
+    TRY(o->make.precond ? o->make.precond(o->make.user, A, &M)
                         : kry_precond_create(A, precond, &M));
     TRY(make_deflation(system, o, &D));
     TRY(kry_method_create(kry_method_number(o->method), system,

@@ -32,8 +32,10 @@ typedef struct kry_options {
     int64_t inner;
     double inner_rtol, delta;
     /* in place of words, where they are given */
-    kry_maker *make_precond, *make_deflation;
-    void *make_user;
+    struct {
+        kry_maker *precond, *deflation;
+        void *user;
+    } make;
     const kry_subdomains
         *subdomains;     /* on a part of a team: what `deflation` says for all; borrowed */
     kry_monitor monitor; /* NULL: none */
