@@ -352,7 +352,7 @@ static void fault__every_request_of_every_format(void **state)
         kry_format f = (kry_format)(i / 2);
         kry_form form = i % 2 ? KRY_FLUX : KRY_ASSEMBLED;
         int k = 0;
-        if (!one_of(2, i + i / 2)) continue; /* formats and forms in turns */
+        if (!one_of(2, i + i / 2)) continue;         /* formats and forms in turns */
         stored_fails_cleanly(device(), f, form, -1); /* compiles */
         while (stored_fails_cleanly(device(), f, form, k)) k++;
         assert_in_range(k, 12, 100000);
