@@ -4,7 +4,6 @@
 #include "matrix/matrix.h"
 #include <kry/formats.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Read the entries of A back, as it has them now, and look at them. *is_matrix: it has some. */
 static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kry_finding *found)
@@ -34,21 +33,6 @@ done:
     return st;
 }
 
-/* v := numbers between -1 and 1, rounded to its type */
-static kry_status write_random(uint64_t stream, kry_vec *v)
-{
-    kry_status st = KRY_OK;
-    void *host = NULL;
-
-    TRY(kry_alloc((size_t)v->n, kry_type_size(v->type), &host));
-    for (int64_t i = 0; i < v->n; i++)
-        kry_number_put(v->type, host, i, 2 * kry_random_unit(1, stream, (uint64_t)i) - 1);
-    TRY(kry_vec_write(v, host));
-done:
-    free(host);
-    return st;
-}
-
 /* product[i][j] := x_i'A x_j of two random vectors; size: the norms that bound these */
 static kry_status probe(const kry_op *A, double product[2][2], double *size)
 {
@@ -60,7 +44,7 @@ static kry_status probe(const kry_op *A, double product[2][2], double *size)
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &y));
     for (int i = 0; i < 2; i++) {
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &x[i]));
-        TRY(write_random((uint64_t)i, x[i]));
+        TRY(kry_vec_fill_random((uint64_t)i, x[i]));
     }
     for (int j = 0; j < 2; j++) {
         TRY(kry_op_apply(A, 1, x[j], 0, y));

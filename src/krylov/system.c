@@ -156,7 +156,7 @@ kry_status kry_system_estimate(kry_system *s, kry_vec *v, double *norm)
 
     *norm = 0;
     TRY(kry_vec_create(v->dev, v->type, v->n, 1, &room));
-    TRY(kry_vec_fill_random(v));
+    TRY(kry_vec_fill_random(0, v));
     TRY(kry_system_norm(s, v, &size));
     for (int i = 0; i < STEPS && size > 0 && isfinite(size); i++) {
         kry_vec *from = i % 2 ? room : v, *to = i % 2 ? v : room;

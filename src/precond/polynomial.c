@@ -115,7 +115,7 @@ static kry_status estimate_highest(const polynomial *M, double *highest)
         jacobi = kry_op_retain(M->sweep.jacobi);
     else
         TRY(kry_jacobi_create(A, &jacobi));
-    TRY(kry_vec_fill_random(v[0]));
+    TRY(kry_vec_fill_random(0, v[0]));
     TRY(tridiagonalise(A, jacobi, v, &T));
     *highest = 1.1 * largest_of(&T);
 done:

@@ -51,7 +51,7 @@ static kry_status find_scale(two_level *T)
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &r));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &z));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &q));
-    TRY(kry_vec_fill_random(r));
+    TRY(kry_vec_fill_random(0, r));
     TRY(T->M ? kry_op_apply(T->M, 1, r, 0, z) : kry_vec_copy(r, z));
     TRY(kry_op_apply(A, 1, z, 0, q));
     TRY(kry_vec_dot(r, z, &rz));

@@ -139,7 +139,7 @@ done:
     return st;
 }
 
-kry_status kry_vec_fill_random(kry_vec *v)
+kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL;
@@ -148,7 +148,7 @@ kry_status kry_vec_fill_random(kry_vec *v)
     TRY(kry_layout_rows(v->layout, v->n, &first, &all));
     TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < v->n; i++)
-        numbers[i] = kry_random_unit(1, 0, (uint64_t)(first + i)) - 0.5;
+        numbers[i] = kry_random_unit(1, stream, (uint64_t)(first + i)) - 0.5;
     TRY(kry_vec_write_doubles(v, numbers));
 done:
     free(numbers);
