@@ -38,6 +38,7 @@
 #include <kry/device.h>
 #include <kry/formats.h>
 #include <kry/io.h>
+#include <kry/multigrid.h>
 #include <kry/op.h>
 #include <kry/precond.h>
 #include <kry/solver.h>

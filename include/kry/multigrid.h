@@ -1,0 +1,86 @@
+/*
+ * multigrid.h - preconditioners whose iterations do not grow with the problem: cycles over coarser and
+ * coarser grids. docs/multigrid.md has the theory in a page, and the choices in a table.
+ */
+#ifndef KRY_MULTIGRID_H
+#define KRY_MULTIGRID_H
+
+#include <kry/precond.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What takes the rough parts out of the error on a level, before and after the coarser ones. */
+typedef enum kry_smoother {
+    KRY_SMOOTHER_AUTO,       /* what suits the family and the device */
+    KRY_SMOOTHER_JACOBI,     /* x += omega D^-1 (b - A x) */
+    KRY_SMOOTHER_L1_JACOBI,  /* the same with the sums of absolute values of the rows for D */
+    KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
+    KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
+    KRY_SMOOTHER_RED_BLACK   /* Gauss and Seidel by two colours; grids only */
+} kry_smoother;
+
+typedef enum kry_cycle_shape {
+    KRY_CYCLE_V,
+    KRY_CYCLE_W, /* each level twice */
+    KRY_CYCLE_K  /* two steps of flexible conjugate gradients on each level; the cycle is then no
+                    fixed map (KRY_VARYING) */
+} kry_cycle_shape;
+
+/* The cycle, the same for both families. */
+typedef struct kry_cycle_params {
+    kry_smoother smoother;
+    int degree;   /* of Chebyshev's polynomial, 1 ... 8; 0: 2 */
+    int sweeps;   /* of the smoother, before and after; 0: 1 */
+    double omega; /* of Jacobi, > 0; 0: 4/3 by the largest eigenvalue of D^-1 A */
+    kry_cycle_shape shape;
+    int64_t coarsest; /* unknowns up to which a level is solved exactly; 0: what suits the device */
+    int levels;       /* at most; 0: as many as it takes */
+} kry_cycle_params;
+
+typedef struct kry_mg_params {
+    size_t struct_size;
+    kry_cycle_params cycle;
+    double
+        semi; /* coarsen only axes whose coupling is at least so many times that of the strongest one, in 0 ...
+                    1; 0: a default. Negative: all axes */
+} kry_mg_params;
+#define KRY_MG(...) KRY_PARAMS(kry_mg_params, __VA_ARGS__)
+
+/*
+ * M := a cycle of geometric multigrid for a grid operator (kry_stencil_create), of any size, sides and
+ * coefficients; singular ones, too
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params,
+                                                kry_op **M);
+
+typedef enum kry_coarsening {
+    KRY_COARSEN_AUTO,        /* by what the matrix looks like */
+    KRY_COARSEN_AGGREGATION, /* smoothed aggregation */
+    KRY_COARSEN_CLASSICAL    /* a subset of the unknowns, by their couplings; scalar problems */
+} kry_coarsening;
+
+typedef struct kry_amg_params {
+    size_t struct_size;
+    kry_cycle_params cycle;
+    kry_coarsening coarsening;
+    double
+        strength; /* couplings below it are weak; 0: a default of the family. Negative: none is */
+    int block;    /* unknowns of a node; 0: what the matrix says, see kry_matrix_params */
+    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: constants
+     * of each of the node's unknowns */
+    const kry_vec *near_null_space;
+    double
+        complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */
+} kry_amg_params;
+#define KRY_AMG(...) KRY_PARAMS(kry_amg_params, __VA_ARGS__)
+
+/* M := a cycle of algebraic multigrid for a stored symmetric matrix */
+KRY_API KRY_MUST_CHECK kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params,
+                                                 kry_op **M);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
