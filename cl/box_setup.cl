@@ -80,7 +80,7 @@ SUM entry(GRID_PARAMS, int ix, int iy, int iz, int dx, int dy, int dz)
 
 // Sizes of the coarse grid, and the point of it that a work-item has.
 #define COARSE_SIZES                                                                      \
-    const int cx = nx + CX >> CX, cy = ny + CY >> CY, cz = nz + CZ >> CZ;                 \
+    const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;                \
     const int coarse = cx * cy * cz;
 #define COARSE_POINT const int jx = (int)j % cx, jy = (int)j / cx % cy, jz = (int)j / (cx * cy);
 
