@@ -9,14 +9,14 @@
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.
 
 // ---- one coarse point, or on CPUs LANES of them in a row, between its first and its last: K is ONE or
-// MANY. FINE reads what lies at the fine points of theirs, the first of which has number i. ----
+// MANY. STRIDED reads what lies at the fine points of theirs, the first of which has number i. ----
 
-#define FINE_ONE AT_ONE
+#define STRIDED_ONE AT_ONE
 #if LANES > 1 && CX
-#define FINE_MANY(p, i) \
+#define STRIDED_MANY(p, i) \
     (KRY_JOIN(convert_, KRY_JOIN(SUM, 16))(KRY_JOIN(vload, 16)(0, (p) + (i))).even)
 #elif LANES > 1
-#define FINE_MANY AT_MANY
+#define STRIDED_MANY AT_MANY
 #endif
 
 // ---- a(i, i + d): ENTRY(K, dx, dy, dz) of the point ix, iy, iz; 0 if there is no such neighbour ----
@@ -32,8 +32,8 @@
         const int jx = beside(ix, dx, nx, wraps & 1), jy = beside(iy, dy, ny, wraps & 2); \
         const int jz = beside(iz, dz, nz, wraps & 4), slot = dx + 3 * (dy + 3 * dz);      \
         if (jx < 0 || jy < 0 || jz < 0) return 0;                                         \
-        return slot >= 0 ? FINE_##K(SLOT(slot), ix + nx * (iy + ny * iz))                 \
-                         : FINE_##K(SLOT(-slot), jx + nx * (jy + ny * jz));               \
+        return slot >= 0 ? STRIDED_##K(SLOT(slot), ix + nx * (iy + ny * iz))                 \
+                         : STRIDED_##K(SLOT(-slot), jx + nx * (jy + ny * jz));               \
     }
 
 #else
@@ -60,11 +60,11 @@ int often(int side, int high, int at, int size)
     {                                                                                     \
         const int kind = side & 3;                                                        \
         if (!variable) return (T_##K)((SUM)weight);                                       \
-        if (high) return FINE_##K(f, i);                                                  \
-        if (at > 0) return FINE_##K(f, i - stride);                                       \
-        if (kind == 2) return FINE_##K(f, i + stride * (size - 1));                       \
+        if (high) return STRIDED_##K(f, i);                                                  \
+        if (at > 0) return STRIDED_##K(f, i - stride);                                       \
+        if (kind == 2) return STRIDED_##K(f, i + stride * (size - 1));                       \
         if (kind == 1) return 0;                                                          \
-        return (SUM)weight * FINE_##K(kappa, i);                                          \
+        return (SUM)weight * STRIDED_##K(kappa, i);                                          \
     }
 // Both faces of a point on one axis, for a(i, i) and for a neighbour along it.
 #define ADD_FACES(K, d, sides, weight, f, at, size, stride, wrapped)                      \
@@ -103,28 +103,9 @@ int often(int side, int high, int at, int size)
     const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;           \
     const int coarse = cx * cy * cz;
 
-// Each coarse point, or many: CALL_ONE or CALL_MANY for jx, jy, jz.
 #ifdef KRY_CPU
-#define COARSE_SWEEP(CALL)                                                                \
-    const int last = (int)chunk_end(coarse);                                              \
-    for (int j = (int)chunk_begin(coarse); j < last;) {                                   \
-        const int jx = j % cx, jy = j / cx % cy, jz = j / (cx * cy);                      \
-        if (jx > 0 && jx + LANES < cx && j + LANES <= last) {                             \
-            CALL(MANY)                                                                    \
-            j += LANES;                                                                   \
-        } else {                                                                          \
-            CALL(ONE)                                                                     \
-            j++;                                                                          \
-        }                                                                                 \
-    }
 #define DEFINE_BOTH(DEFINE) DEFINE(ONE) DEFINE(MANY)
 #else
-#define COARSE_SWEEP(CALL)                                                                \
-    FOR_EACH(j, coarse)                                                                   \
-    {                                                                                     \
-        const int jx = (int)j % cx, jy = (int)j / cx % cy, jz = (int)j / (cx * cy);       \
-        CALL(ONE)                                                                         \
-    }
 #define DEFINE_BOTH(DEFINE) DEFINE(ONE)
 #endif
 DEFINE_BOTH(DEFINE_ENTRY)

@@ -1,5 +1,5 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
-#include "multigrid/box.h"
+#include "multigrid/box_passes.h"
 #include "op_suite.h"
 #include "relax_suite.h"
 
@@ -331,11 +331,140 @@ static void box__some_axes(void **state)
                 check_grid(&grids[i], type, cases[c].first, cases[c].second);
 }
 
+/* ---- several passes in one ---------------------------------------------------------------------- */
+
+typedef struct level {
+    kry_op *A, *P;
+    kry_box_passes *passes;
+    kry_relaxer relaxer;
+    double *d, most; /* the diagonal, and its largest entry */
+    int64_t n, m;
+} level;
+
+static level level_of(const grid *g, kry_type type, unsigned axes)
+{
+    level L = { 0 };
+    kry_box_grid fine;
+    double *k = grid_coefficients(g, type);
+
+    L.A = grid_op(g, type, k);
+    OK(kry_box_grid_of(L.A, &fine));
+    OK(kry_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
+    OK(kry_box_weigh(L.A, L.P));
+    OK(kry_box_passes_create(L.A, L.P, &L.passes));
+    OK(kry_relaxer_create("test", L.A, &L.relaxer));
+    L.n = L.P->shape.rows, L.m = L.P->shape.cols;
+    kry_vec *d = NULL;
+    OK(kry_vec_create(device(), type, L.n, 1, &d));
+    OK(kry_op_diagonal(L.A, d));
+    L.d = numbers_of(d);
+    for (int64_t i = 0; i < L.n; i++) L.most = fmax(L.most, L.d[i]);
+    kry_vec_release(&d);
+    free(k);
+    return L;
+}
+
+static void level_release(level *L)
+{
+    kry_relaxer_release(&L->relaxer);
+    kry_box_passes_release(&L->passes);
+    kry_op_release(&L->P), kry_op_release(&L->A);
+    free(L->d);
+}
+
+/* place[0] := the steps, one after the other. */
+static void step_by_step(level *L, const kry_sweeps *s, bool zero, const kry_vec *b,
+                         kry_vec *place[2])
+{
+    for (int i = 0; i < s->count; i++) {
+        const kry_relax r = { .c1 = s->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        OK(kry_relaxer_run(&L->relaxer, &r, place[1], NULL));
+        kry_vec *room = place[0];
+        place[0] = place[1], place[1] = room;
+    }
+}
+
+/* Numbers in units of b: x by the diagonal. */
+static void check_same(const level *L, const guarded *got, const kry_vec *want, const double *scale,
+                       double size, const char *what)
+{
+    double *y = guarded_read(got), *w = numbers_of(want);
+    for (int64_t i = 0; i < want->n; i++) {
+        const double by = scale ? scale[i] : 1;
+        NEAR(by * y[i], by * w[i], 256 * eps_of(want->type) * size, "%s: number %lld of %lld", what,
+             (long long)i, (long long)L->n);
+    }
+    free(y), free(w);
+}
+
+static void check_passes(level *L, const kry_sweeps *s)
+{
+    const kry_type type = L->A->shape.type;
+    double *b = random_array(type, L->n), *x = random_array(type, L->n);
+    double *e = random_array(type, L->m);
+    kry_vec *place[2], *coarse = NULL;
+
+    for (int64_t i = 0; i < L->n; i++) x[i] = to_type(type, x[i] / L->d[i]);
+    for (int64_t i = 0; i < L->m; i++) e[i] = to_type(type, e[i] / L->most);
+    guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, NULL);
+    guarded E = guarded_create(type, L->m, 1, 3, e), C = guarded_create(type, L->m, 1, 0, NULL);
+    guarded Y = guarded_create(type, L->n, 1, 5, NULL);
+    for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
+    OK(kry_vec_create(device(), type, L->m, 1, &coarse));
+
+    OK(kry_box_passes_table.down(L->passes, s, B.v, X.v, C.v));
+    step_by_step(L, s, true, B.v, place);
+    check_same(L, &X, place[0], L->d, 1, "x on the way down");
+    OK(kry_op_residual(L->A, B.v, place[0], place[1]));
+    OK(kry_op_apply_transpose(L->P, 1, place[1], 0, coarse));
+    check_same(L, &C, coarse, NULL, 8, "P' r");
+
+    guarded_write(&X, x);
+    OK(kry_vec_copy(X.v, place[0]));
+    OK(kry_box_passes_table.up(L->passes, s, B.v, X.v, E.v, Y.v));
+    OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
+    step_by_step(L, s, false, B.v, place);
+    check_same(L, &Y, place[0], L->d, 4, "y on the way up");
+    for (int i = 0; i < 2; i++) kry_vec_release(&place[i]);
+    kry_vec_release(&coarse);
+    guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&C);
+    guarded_release(&Y);
+    free(b), free(x), free(e);
+}
+
+static void passes__as_step_by_step(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned axes;
+    } cases[] = { { "Poisson 131 x 40", 3 },       { "mixed sides 35 x 18", 3 },
+                  { "a tube 2 x 5", 3 },           { "a tube 37 x 34", 3 },
+                  { "cells 20 x 19", 2 },          { "Poisson 33 x 9 x 5", 7 },
+                  { "a box 10 x 7 x 6", 7 },       { "a ring 12 x 11 x 10", 3 },
+                  { "faces of a tube 37 x 34", 1 } };
+    static const double step[] = { 0.8, 0.45, 1.25, 0.6 };
+    const kry_type type = type_of(state);
+
+    if (!kry_device_get_info(device())->cpu_kernels) SKIP("CPUs only");
+    NOT_ON_HOST("grids with stored stencils");
+    for (size_t i = 0; i < COUNT(grids); i++)
+        for (size_t c = 0; c < COUNT(cases); c++) {
+            if (strcmp(grids[i].name, cases[c].name) || too_large(grid_points(&grids[i]))) continue;
+            if (!one_of(2, (int64_t)c + (type == KRY_F32))) continue;
+            level L = level_of(&grids[i], type, cases[c].axes);
+            print_message("# %s\n", grids[i].name);
+            for (int count = 1; count <= 4; count++)
+                check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
+            level_release(&L);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(box__all_axes),
         BOTH(box__some_axes),
+        BOTH(passes__as_step_by_step),
     };
     return cmocka_run_group_tests_name("box", tests, NULL, close_device);
 }
