@@ -16,21 +16,21 @@
 #define ROW_ABOVE(K, GET, step, s)                                                        \
     {                                                                                     \
         const int j = i + (step);                                                         \
-        sum += AT_##K(SLOT(s), i) * GET(K, j + step_w) + AT_##K(SLOT(s + 1), i) * GET(K, j); \
-        sum += AT_##K(SLOT(s + 2), i) * GET(K, j + step_e);                               \
+        sum += COEFFICIENT_##K(s, i) * GET(K, j + step_w) + COEFFICIENT_##K(s + 1, i) * GET(K, j); \
+        sum += COEFFICIENT_##K(s + 2, i) * GET(K, j + step_e);                               \
     }
 // One whose couplings are stored there.
 #define ROW_BELOW(K, GET, have, step, s)                                                  \
     if (have) {                                                                           \
         const int j = i + (step);                                                         \
-        if (have_e) sum += AT_##K(SLOT(s), j + step_e) * GET(K, j + step_e);              \
-        sum += AT_##K(SLOT(s + 1), j) * GET(K, j);                                        \
-        if (have_w) sum += AT_##K(SLOT(s + 2), j + step_w) * GET(K, j + step_w);          \
+        if (have_e) sum += COEFFICIENT_##K(s, j + step_e) * GET(K, j + step_e);              \
+        sum += COEFFICIENT_##K(s + 1, j) * GET(K, j);                                        \
+        if (have_w) sum += COEFFICIENT_##K(s + 2, j + step_w) * GET(K, j + step_w);          \
     }
 #define OWN_ROW(K, GET)                                                                   \
-    T_##K diagonal = AT_##K(a, i), c = GET(K, i);                                         \
-    T_##K sum = diagonal * c + AT_##K(SLOT(1), i) * GET(K, i + step_e);                   \
-    if (have_w) sum += AT_##K(SLOT(1), i + step_w) * GET(K, i + step_w);
+    T_##K diagonal = COEFFICIENT_##K(0, i), c = GET(K, i);                                         \
+    T_##K sum = diagonal * c + COEFFICIENT_##K(1, i) * GET(K, i + step_e);                   \
+    if (have_w) sum += COEFFICIENT_##K(1, i + step_w) * GET(K, i + step_w);
 
 // Steps to the rows beside, along y and z.
 #define BESIDE_OF(low, high, at, size, stride, wrapped)                                   \
@@ -110,7 +110,7 @@ kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0
         ADD_PRODUCT_##K(squares, s_i, s_i);                                               \
     }
 #define SCALE_POINT(K, GET, BODY)                                                         \
-    T_##K c = 0, sum = 0, diagonal = AT_##K(a, i);                                        \
+    T_##K c = 0, sum = 0, diagonal = COEFFICIENT_##K(0, i);                                        \
     BODY(K, i, c, sum, diagonal)
     if (has_x) {
         BOX_SWEEP(BOX_POINT, GET_RELAXED, RELAX)

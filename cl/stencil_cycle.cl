@@ -169,7 +169,7 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
         PUT_##K(sum, c_out, j);                                                           \
     }
             for (int jx = 0; jx < cx;) {
-                if (jx > 0 && jx + LANES < cx) {
+                if (BETWEEN_EDGES(jx)) {
                     RESTRICT(MANY)
                     jx += LANES;
                 } else {
@@ -214,7 +214,7 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
         PUT_PAIR_##K(even, odd, x + start, ring + here + at)                              \
     }
                 for (int jx = 0; jx < cx;) {
-                    if (jx > 0 && jx + LANES < cx) {
+                    if (BETWEEN_EDGES(jx)) {
                         ADD_CORRECTION(MANY)
                         jx += LANES;
                     } else {

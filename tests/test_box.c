@@ -34,6 +34,7 @@ static int64_t point_at(const kry_box_grid *g, int64_t i, const int d[3])
 static plain_box plain_of_grid(const grid *g, const double *k)
 {
     plain_box b = { .grid = { .axes = g->size[2] ? 3 : 2, .n = grid_points(g) } };
+    b.grid.ends = k ? KRY_BOX_ENDS + 1 : 1;
 
     for (int a = 0; a < 3; a++) {
         b.grid.size[a] = a < b.grid.axes ? g->size[a] : 1;
@@ -293,8 +294,15 @@ static void check_grid(const grid *g, kry_type type, unsigned first, unsigned se
         matrix M = matrix_of_plain(&b);
         op_suite(B, &M);
         relax_suite(B, &M, "relaxation");
-        if (longer(&b.grid, second)) C = check_level(B, &b, longer(&b.grid, second));
         matrix_release(&M);
+        if (longer(&b.grid, second)) {
+            C = check_level(B, &b, longer(&b.grid, second));
+            plain_box c = plain_of_box(C);
+            M = matrix_of_plain(&c);
+            op_suite(C, &M);
+            matrix_release(&M);
+            free(c.a);
+        }
         free(b.a);
     }
     kry_op_release(&A), kry_op_release(&B), kry_op_release(&C);

@@ -14,6 +14,9 @@ kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
         if (coarsened >> a & 1) g.size[a] = (g.size[a] + 1) / 2;
         g.n *= g.size[a];
     }
+    /* The coarse points that have to do with what is different: by their weights, or their
+     * neighbours'. */
+    if (g.ends <= KRY_BOX_ENDS) g.ends = coarsened & 1 ? (g.ends + 1) / 2 + 1 : g.ends + 1;
     return g;
 }
 
@@ -121,13 +124,14 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
     kry_status st = KRY_OK;
     kry_box *A = NULL;
     const kry_op_shape shape = { grid->n, grid->n, type, traits };
-    const char *defines = grid->axes == 3 ? "-DAXES=3 -DLANES=1" : "-DAXES=2 -DLANES=1";
+    char defines[64];
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *A, &A));
     *A = (kry_box){
         .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
     };
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", grid->axes, kry_box_uniform(grid));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_apply", &A->apply));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_relax", &A->relax));
     TRY(kry_buffer_create(dev, (size_t)(A->half * grid->n) * kry_type_size(type), &A->numbers));

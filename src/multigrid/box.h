@@ -13,7 +13,18 @@ typedef struct kry_box_grid {
     int64_t size[3]; /* size[2] is 1 with two axes */
     int64_t n;       /* their product */
     unsigned wraps;  /* bit a: axis a is periodic */
+    /* Points at each end of a row (along x) that may have other couplings than those between, which are
+     * all alike; above KRY_BOX_ENDS: nothing is known. */
+    int ends;
 } kry_box_grid;
+
+enum { KRY_BOX_ENDS = 2 }; /* less than EDGE in cl/box.clh */
+
+/* The define of kernels for the numbers of such a grid, or "". */
+static inline const char *kry_box_uniform(const kry_box_grid *grid)
+{
+    return grid->ends <= KRY_BOX_ENDS ? " -DUNIFORM" : "";
+}
 
 /* The grid with every second point, from the first on, along the axes of the mask `coarsened`. */
 kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened);

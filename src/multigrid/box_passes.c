@@ -99,8 +99,8 @@ kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, kry_box_passe
     const int64_t layers = p->P->coarse.size[p->A->axes - 1];
     kry_sweep sweep = { .work = (cl_int)layers, .length = 1, .width = 1 };
     sweep.groups = groups_of(A->dev, layers);
-    snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u", coarsened & 1,
-             coarsened >> 1 & 1, coarsened >> 2 & 1);
+    snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s", coarsened & 1,
+             coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&p->P->coarse));
     p->down = p->up = sweep;
     TRY(kry_stencil_kernel(p->A, "stencil_cycle", defines, "stencil_down", &p->down.kernel));
     TRY(kry_stencil_kernel(p->A, "stencil_cycle", defines, "stencil_up", &p->up.kernel));

@@ -82,8 +82,8 @@ kry_status kry_box_transfer_create(kry_device *dev, kry_type type, const kry_box
     P->weights = 1;
     for (int a = 0; a < 3; a++) P->weights *= coarsened >> a & 1 ? 3 : 1;
     P->weights--;
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DCX=%u -DCY=%u -DCZ=%u", fine->axes,
-             coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1);
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s", fine->axes,
+             coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&P->coarse));
     TRY(kry_kernel_get(dev, "box_transfer", type, defines, "box_prolong", &P->prolong));
     TRY(kry_kernel_get(dev, "box_transfer", type, defines, "box_restrict", &P->restrict_));
     const int64_t count = P->weights * P->coarse.n;
