@@ -75,7 +75,7 @@ kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long
 #define GET_X(K, i) AT_##K(x, i)
 #define APPLY(K, i, c, sum, diagonal) \
     PUT_##K(by_b == 0 ? by * sum : by * sum + by_b * AT_##K(b, i), y, i);
-    BOX_SWEEP(BOX_POINT, GET_X, APPLY)
+    BOX_SWEEP(by_b == 0 || b != y, BOX_POINT, GET_X, APPLY)
 }
 
 #define LEAVE_SUMS                                                                        \
@@ -97,12 +97,19 @@ kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0
     SUMMED(squares)
     const SUM by_step = (SUM)c0, by_residual = (SUM)c1, by_x = (SUM)x_scale;
     const SUM by_old = (SUM)old_scale;
+    const int again = sums == 0 && !has_old;
     b += b0, x += x0, old += old0, y += y0;
 #define GET_RELAXED(K, i) (by_x * AT_##K(x, i))
+#define OVER_ONE(by, diagonal) ((by) / (diagonal))
+#ifdef UNIFORM
+#define OVER_MANY(by, diagonal) ((T_MANY)((by) / (diagonal).s0))
+#else
+#define OVER_MANY(by, diagonal) ((by) / (diagonal))
+#endif
 #define RELAX(K, i, c, sum, diagonal)                                                     \
     {                                                                                     \
         T_##K b_i = AT_##K(b, i), r_i = b_i - sum;                                        \
-        T_##K y_i = c + by_residual / diagonal * r_i;                                     \
+        T_##K y_i = c + OVER_##K(by_residual, diagonal) * r_i;                                     \
         if (by_step != 0) y_i += by_step * (has_old ? c - by_old * AT_##K(old, i) : c);   \
         PUT_##K(y_i, y, i);                                                               \
         ADD_PRODUCT_##K(products, b_i, y_i);                                              \
@@ -113,9 +120,9 @@ kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0
     T_##K c = 0, sum = 0, diagonal = COEFFICIENT_##K(0, i);                                        \
     BODY(K, i, c, sum, diagonal)
     if (has_x) {
-        BOX_SWEEP(BOX_POINT, GET_RELAXED, RELAX)
+        BOX_SWEEP(again, BOX_POINT, GET_RELAXED, RELAX)
     } else {
-        BOX_SWEEP(SCALE_POINT, GET_RELAXED, RELAX)
+        BOX_SWEEP(again, SCALE_POINT, GET_RELAXED, RELAX)
     }
     LEAVE_SUMS
 }

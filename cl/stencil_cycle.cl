@@ -40,6 +40,14 @@ enum { MOST_STEPS = 4, RING = 4 };
 #define RING_AT(stage, l) (((long)(stage) * RING + ((l) & (RING - 1))) * LAYER)
 #define RING_FROM(stage, l, layer) (RING_AT(stage, l) - (long)(layer) * LAYER)
 
+// by / diagonal; of constant coefficients it is one number for a vector between the ends of a row.
+#define OVER_ONE(by, diagonal) ((by) / (diagonal))
+#ifdef VARIABLE
+#define OVER_MANY(by, diagonal) ((by) / (diagonal))
+#else
+#define OVER_MANY(by, diagonal) ((T_MANY)((by) / (diagonal).s0))
+#endif
+
 // ---- a layer of the fine grid, with x from the ring: POINT(K) for number i of it ----
 
 #if AXES == 2
@@ -54,8 +62,9 @@ enum { MOST_STEPS = 4, RING = 4 };
         PLACE_OF(row)                                                                     \
         const int start = layer * LAYER + row * nx, end = start + nx;                     \
         for (int i = start; i < end;) {                                                   \
-            if (i > start && i + LANES < end) {                                           \
-                const int ix = 1; /* anywhere inside */                                   \
+            if (i > start && i < end - 1 && nx >= LANES + 2) {                            \
+                i = min(i, end - 1 - LANES); /* once more what is left would not fill */  \
+                const int ix = 1;            /* anywhere inside */                        \
                 POINT(MANY)                                                               \
                 i += LANES;                                                               \
             } else {                                                                      \
@@ -80,6 +89,10 @@ enum { MOST_STEPS = 4, RING = 4 };
     const long here = RING_FROM(stage, l, layer);                                         \
     const long below = RING_FROM(stage, (l) - 1, layer), above = RING_FROM(stage, (l) + 1, layer); \
     const int have_below = HAVE_LAYER((l) - 1), have_above = HAVE_LAYER((l) + 1);
+
+// Between the edges of a coarse row there is a vector that begins here, or before, with what was done.
+#define BETWEEN_EDGES(jx) ((jx) >= EDGE && (jx) < cx - EDGE && cx >= LANES + 2 * EDGE)
+#define LAST_BETWEEN(jx)  min(jx, cx - EDGE - LANES)
 
 // ---- down ----
 
@@ -108,12 +121,12 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
         ACROSS(K, GET_NOTHING)                                                            \
         T_##K c_behind = 0, c_ahead = 0;                                                  \
         FACE_SUMS(K)                                                                      \
-        KEEP(K, by / diagonal * AT_##K(b, i))                                             \
+        KEEP(K, OVER_##K(by, diagonal) * AT_##K(b, i))                                             \
     }
 #define NEXT_STEP(K)                                                                      \
     {                                                                                     \
         RING_POINT(K)                                                                     \
-        KEEP(K, c + by / diagonal * (AT_##K(b, i) - sum))                                 \
+        KEEP(K, c + OVER_##K(by, diagonal) * (AT_##K(b, i) - sum))                                 \
     }
             if (s == 1) {
                 EACH_IN_LAYER(FIRST_STEP)
@@ -170,6 +183,7 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
     }
             for (int jx = 0; jx < cx;) {
                 if (BETWEEN_EDGES(jx)) {
+                    jx = LAST_BETWEEN(jx);
                     RESTRICT(MANY)
                     jx += LANES;
                 } else {
@@ -215,6 +229,7 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
     }
                 for (int jx = 0; jx < cx;) {
                     if (BETWEEN_EDGES(jx)) {
+                        jx = LAST_BETWEEN(jx);
                         ADD_CORRECTION(MANY)
                         jx += LANES;
                     } else {
@@ -233,12 +248,12 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
 #define STEP_IN_RING(K)                                                                   \
     {                                                                                     \
         RING_POINT(K)                                                                     \
-        PUT_##K(c + by / diagonal * (AT_##K(b, i) - sum), ring, i + to);                  \
+        PUT_##K(c + OVER_##K(by, diagonal) * (AT_##K(b, i) - sum), ring, i + to);                  \
     }
 #define LAST_STEP(K)                                                                      \
     {                                                                                     \
         RING_POINT(K)                                                                     \
-        PUT_##K(c + by / diagonal * (AT_##K(b, i) - sum), y, i);                          \
+        PUT_##K(c + OVER_##K(by, diagonal) * (AT_##K(b, i) - sum), y, i);                          \
     }
             if (s < count) {
                 EACH_IN_LAYER(STEP_IN_RING)
