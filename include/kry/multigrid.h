@@ -15,7 +15,6 @@ extern "C" {
 typedef enum kry_smoother {
     KRY_SMOOTHER_AUTO,       /* what suits the family and the device */
     KRY_SMOOTHER_JACOBI,     /* x += omega D^-1 (b - A x) */
-    KRY_SMOOTHER_L1_JACOBI,  /* the same with the sums of absolute values of the rows for D */
     KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
     KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
     KRY_SMOOTHER_RED_BLACK   /* Gauss and Seidel by two colours; grids only */

@@ -210,11 +210,12 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
     TRY(o->make.precond ? o->make.precond(o->make.user, A, &M)
                         : kry_precond_create(A, precond, &M));
     TRY(make_deflation(system, o, &D));
-    TRY(kry_method_create(kry_method_number(o->method), system,
-                          KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
-                                  .monitor = o->monitor, .monitor_user = o->monitor_user,
-                                  .resident = o->resident, .check = o->check),
-                          solver));
+    TRY(kry_method_create(
+        kry_method_number(o->method), system,
+        KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
+                .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
+                .flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID),
+        solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
