@@ -54,6 +54,9 @@ typedef struct kry_mg_params {
 KRY_API KRY_MUST_CHECK kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params,
                                                 kry_op **M);
 
+/* Whether kry_mg_create takes A: a grid operator on one OpenCL device. */
+KRY_API bool kry_mg_takes(const kry_op *A);
+
 typedef enum kry_coarsening {
     KRY_COARSEN_AUTO,        /* by what the matrix looks like */
     KRY_COARSEN_AGGREGATION, /* smoothed aggregation */

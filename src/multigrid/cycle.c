@@ -102,6 +102,16 @@ done:
     return st;
 }
 
+static kry_status scale(double by, kry_vec *x, kry_vec *room)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_copy(x, room));
+    TRY(kry_vec_axpby(by, room, 0, x));
+done:
+    return st;
+}
+
 /* K: x, which is M b, becomes the best approximation in the span of it and of M r, r what it leaves. The
  * second direction is left out if the first takes three quarters of the residual away. Waits. */
 static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
@@ -119,14 +129,14 @@ static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *
     TRY(kry_vec_axpby(-xb / xAx, Ax, 1, r));
     TRY(kry_vec_dot(r, r, &rr));
     TRY(kry_vec_dot(b, b, &bb));
-    if (rr <= bb / 16) return kry_vec_scale(xb / xAx, x);
+    if (rr <= bb / 16) return scale(xb / xAx, x, d);
     TRY(visit(H, i, r, d));
     TRY(kry_op_apply(g->level.A, 1, d, 0, Ad));
     TRY(kry_vec_dot(d, Ax, &dAx));
     TRY(kry_vec_dot(d, Ad, &dAd));
     TRY(kry_vec_dot(d, r, &dr));
     const double rest = dAd - dAx * dAx / xAx;
-    if (!(rest > 0)) return kry_vec_scale(xb / xAx, x);
+    if (!(rest > 0)) return scale(xb / xAx, x, d);
     TRY(kry_vec_axpby(dr / rest, d, xb / xAx - dAx * dr / (xAx * rest), x));
 done:
     return st;
