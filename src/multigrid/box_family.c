@@ -192,6 +192,12 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 
+bool kry_mg_takes(const kry_op *A)
+{
+    return A && kry_stencil_of(A) && !A->dev->team && !kry_device_is_host(A->dev) &&
+           kry_layout_size(&A->dev->layout) == 1;
+}
+
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)
 {
     static const kry_constructor how = { .name = who,
