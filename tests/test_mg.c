@@ -127,6 +127,31 @@ static void mg__iterations_of_the_reference(void **state)
     }
 }
 
+/* All kinds of sides and sizes, down to a few unknowns. Coefficients that are random from cell to cell, over four
+ * decades, are no problem that grids suit; in single they are too much for conjugate gradients. */
+static void mg__all_grids(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        const grid *g = &grids[i];
+        double *k = grid_coefficients(g, type);
+        const kry_stencil_params p = grid_params(g, k);
+        kry_op *A = NULL, *M = NULL;
+
+        if (!too_large(grid_points(g)) && in_sample((int64_t)i + (type == KRY_F32)) &&
+            (type == KRY_F64 || !k)) {
+            OK(kry_stencil_create(device(), type, &p, &A));
+            OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 4 }), &M));
+            const int64_t count = iterations(A, M, type == KRY_F32 ? 1e-4 : 1e-8);
+            print_message("# %s: %lld\n", g->name, (long long)count);
+            assert_true(count <= (k ? 60 : 10));
+        }
+        kry_op_release(&M), kry_op_release(&A);
+        free(k);
+    }
+}
+
 /* ---- the cycle as an operator -------------------------------------------------------------------- */
 
 /* The same bits as a hierarchy that is made of the new coefficients. */
@@ -214,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mg__iterations_of_the_reference),
+        BOTH(mg__all_grids),
         BOTH(mg__new_coefficients),
         BOTH(mg__is_symmetric),
         BOTH(mg_create__refusals),
