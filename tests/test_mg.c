@@ -235,6 +235,40 @@ static void mg_create__refusals(void **state)
     matrix_release(&m);
 }
 
+/* Multigrid as a solver of its own; and the iteration that it is one of, which minds how M is scaled. */
+static void richardson__with_and_without_multigrid(void **state)
+{
+    static const struct {
+        const char *words;
+        kry_status status;
+        int64_t most;
+    } cases[] = { { "method=mg", KRY_OK, 14 },
+                  { "method=richardson precond=mg:cycle=k", KRY_OK, 14 },
+                  { "method=richardson precond=jacobi maxit=5000", KRY_OK, 3000 },
+                  { "method=richardson maxit=5000", KRY_BREAKDOWN, 500 } };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    kry_stencil_params p = *KRY_STENCIL(.size = { 33, 30 });
+    kry_op *A = NULL;
+    double *b = random_array(type, 33 * 30), *x = calloc(33 * 30, sizeof *x);
+
+    assert_non_null(x);
+    OK(kry_stencil_create(device(), type, &p, &A));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kry_op *S = NULL;
+        kry_result result;
+        memset(x, 0, 33 * 30 * sizeof *x);
+        char words[80];
+        snprintf(words, sizeof words, "%s rtol=1e-4", cases[i].words);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
+        assert_int_equal(kry_solve_host(S, b, x, &result), cases[i].status);
+        assert_true(result.iterations > 2 && result.iterations <= cases[i].most);
+        kry_op_release(&S);
+    }
+    free(b), free(x);
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +276,7 @@ int main(void)
         BOTH(mg__all_grids),
         BOTH(mg__new_coefficients),
         BOTH(mg__is_symmetric),
+        BOTH(richardson__with_and_without_multigrid),
         BOTH(mg_create__refusals),
     };
     return cmocka_run_group_tests_name("mg", tests, NULL, close_device);
