@@ -308,6 +308,27 @@ static void richardson__with_and_without_multigrid(void **state)
     kry_op_release(&A);
 }
 
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void mg_create__without_memory(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("multigrid");
+    const kry_stencil_params p = grid_params(&grids[5], NULL);
+    kry_op *A = NULL;
+
+    OK(kry_stencil_create(device(), KRY_F32, &p, &A));
+    request_failed = true;
+    for (int64_t k = random_below(every(12)); request_failed; k += every(12)) {
+        kry_op *M = A; /* poison */
+        const kry_status st =
+            FAILING((int)k, kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 200 }), &M));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_true(!M == (st < 0));
+        kry_op_release(&M);
+    }
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +339,7 @@ int main(void)
         BOTH(richardson__with_and_without_multigrid),
         BOTH(mg__tells_its_levels),
         BOTH(mg_create__refusals),
+        cmocka_unit_test(mg_create__without_memory),
     };
     return cmocka_run_group_tests_name("mg", tests, NULL, close_device);
 }
