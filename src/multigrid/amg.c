@@ -6,6 +6,7 @@
 #include "matrix/matrix.h"
 #include "multigrid/hierarchy.h"
 #include "operator/op_parts.h"
+#include "operator/pin.h"
 #include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
@@ -159,7 +160,7 @@ done:
 
 static int block_of(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
 {
-    int block = p->block ? p->block : kry_matrix_block(kry_op_own(A));
+    int block = p->block ? p->block : kry_matrix_block(A);
     return block ? block : kry_sparse_block(rows);
 }
 
@@ -171,6 +172,8 @@ static kry_status check_params(const kry_op *A, const kry_amg_params *p)
 
     CHECK(p->coarsening >= KRY_COARSEN_AUTO && p->coarsening <= KRY_COARSEN_CLASSICAL,
           KRY_ERR_ARGUMENT, "%s: coarsening = %d is none", who, (int)p->coarsening);
+    CHECK(p->coarsening != KRY_COARSEN_CLASSICAL, KRY_ERR_UNSUPPORTED,
+          "%s: there is no classical coarsening; take KRY_COARSEN_AGGREGATION", who);
     CHECK(p->strength <= 1, KRY_ERR_ARGUMENT, "%s: strength = %g; it must be at most 1", who,
           p->strength);
     CHECK(p->complexity == 0 || p->complexity >= 1, KRY_ERR_ARGUMENT,
@@ -325,7 +328,6 @@ static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *para
     kry_coarsen c = { 0 };
     kry_sparse rows = { 0 };
 
-    TRY(check_params(A, params));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->coarsest = cycle->coarsest;
@@ -384,10 +386,36 @@ done:
     return st;
 }
 
-const kry_family kry_amg_family = {
-    .kind = "amg",
-    .who = who,
-    .create = amg_create,
-    .update = amg_update,
-    .destroy = amg_destroy,
-};
+/* ---- the constructor ------------------------------------------------------------------------- */
+
+static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
+{
+    static const kry_family family = { .kind = "amg",
+                                       .who = who,
+                                       .create = amg_create,
+                                       .update = amg_update,
+                                       .destroy = amg_destroy };
+    const kry_amg_params *p = params ? params : KRY_AMG();
+    return kry_hierarchy_create(&family, A, &p->cycle, p, M);
+}
+
+static kry_status check(const kry_op *A, const void *params)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(!A->dev->team, KRY_ERR_UNSUPPORTED,
+          "%s: algebraic multigrid is for one device, not for a team", who);
+    if (params) TRY(check_params(A, params));
+done:
+    return st;
+}
+
+kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params, kry_op **M)
+{
+    static const kry_constructor how = { .name = who,
+                                         .macro = "KRY_AMG",
+                                         .params_size = sizeof(kry_amg_params),
+                                         .check = check,
+                                         .create = create_here };
+    return kry_construct(&how, A, params, M);
+}
