@@ -1,0 +1,102 @@
+/* classical.c - classical coarsening as a coarsener of algebraic multigrid. */
+#include "multigrid/classical.h"
+#include "multigrid/amg.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool kry_classical_suits(const kry_sparse *A)
+{
+    const double *a = A->val;
+    double positive = 0, negative = 0;
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            if (A->col[e] == i) continue;
+            if (a[e] > 0)
+                positive += a[e];
+            else
+                negative -= a[e];
+        }
+    return positive <= 0.1 * negative;
+}
+
+/* What does not change with the numbers of A. */
+typedef struct classical {
+    kry_sparse S;
+    char *point;       /* n */
+    kry_sparse places; /* of P: no numbers */
+} classical;
+
+static void classical_destroy(void *kept)
+{
+    classical *k = kept;
+    if (!k) return;
+    kry_sparse_release(&k->places);
+    kry_sparse_release(&k->S);
+    free(k->point);
+    free(k);
+}
+
+/* places := the pattern of P. */
+static kry_status copy_places(const kry_sparse *P, kry_sparse *places)
+{
+    kry_status st = KRY_OK;
+    const size_t rows = (size_t)P->rows + 1, nnz = (size_t)kry_sparse_nnz(P);
+
+    TRY(kry_sparse_create(P->rows, P->cols, KRY_F64, (int64_t)nnz, places));
+    free(places->val), places->val = NULL;
+    memcpy(places->row_ptr, P->row_ptr, rows * sizeof *P->row_ptr);
+    if (nnz) memcpy(places->col, P->col, nnz * sizeof *P->col);
+done:
+    return st;
+}
+
+/* The near null space of the coarser level is what the finer one has at C points. */
+static void restrict_vectors(kry_coarsen *c, const char *point, int64_t n)
+{
+    const size_t m = (size_t)c->vectors;
+    double *B = c->near_null_space, *to = B;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (point[i] != KRY_POINT_C) continue;
+        memmove(to, B + (size_t)i * m, m * sizeof *B);
+        to += m;
+    }
+    c->block = 1;
+}
+
+static kry_status classical_create(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept)
+{
+    kry_status st = KRY_OK;
+    classical *k = NULL;
+    int64_t count;
+
+    *P = (kry_sparse){ 0 };
+    TRY(kry_alloc(1, sizeof *k, &k));
+    TRY(kry_alloc((size_t)A->rows, 1, &k->point));
+    TRY(kry_classical_strength(A, c->strength, &k->S));
+    TRY(kry_pmis(&k->S, k->point, &count));
+    TRY(kry_interpolate(A, &k->S, k->point, P));
+    TRY(copy_places(P, &k->places));
+    restrict_vectors(c, k->point, A->rows);
+    *kept = k, k = NULL;
+done:
+    classical_destroy(k);
+    if (st < 0) kry_sparse_release(P);
+    return st;
+}
+
+static kry_status classical_update(const kry_sparse *A, void *kept, kry_sparse *P)
+{
+    kry_status st = KRY_OK;
+    const classical *k = kept;
+
+    TRY(copy_places(&k->places, P));
+    TRY(kry_interpolate(A, &k->S, k->point, P));
+done:
+    if (st < 0) kry_sparse_release(P);
+    return st;
+}
+
+const kry_coarsener kry_classical_coarsening = { "classical coarsening", classical_create,
+                                                 classical_update, classical_destroy };
