@@ -1,0 +1,96 @@
+/*
+ * amg.h - algebraic multigrid on the host: how a level is coarsened, and the steps of smoothed
+ * aggregation. docs/multigrid.md has the formulas.
+ *
+ * Matrices are in double, square, symmetric to the bit and with a positive diagonal, unless said
+ * otherwise. A function fails only with KRY_ERR_MEMORY, unless it says more.
+ */
+#ifndef KRY_AMG_H
+#define KRY_AMG_H
+
+#include "sparse/sparse.h"
+
+/* ---- how a level is coarsened ---------------------------------------------------------------- */
+
+/* What the levels have in common, and what is handed from one to the next. */
+typedef struct kry_coarsen {
+    const char *who; /* public function, in messages */
+    int level;       /* 0: the finest */
+    double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
+    int block;       /* unknowns of a node, numbered one after the other; n is a multiple of it */
+    int vectors;     /* m */
+    double *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level */
+} kry_coarsen;
+
+typedef struct kry_coarsener {
+    const char *name;
+    /*
+     * P := a prolongation to A's rows from fewer unknowns, columns ascending in each row. No column:
+     * nothing is left to be coarsened.
+     *
+     *   c     [in,out]  block and near_null_space become those of the coarser level
+     *   kept  [out]     what update needs
+     */
+    kry_status (*create)(kry_coarsen *c, const kry_sparse *A, kry_sparse *P, void **kept);
+    /* A has new numbers at the same places: P := what they make of it, at the places where it was. */
+    kry_status (*update)(const kry_sparse *A, void *kept, kry_sparse *P);
+    void (*destroy)(void *kept); /* takes NULL */
+} kry_coarsener;
+
+extern const kry_coarsener kry_smoothed_aggregation; /* smoothed.c */
+
+/* ---- strength.c ------------------------------------------------------------------------------ */
+
+/*
+ * S := the strong couplings between nodes of `block` consecutive unknowns: S_ij = |A_ij| where
+ * A_ij is not zero and |A_ij|^2 >= theta^2 |A_ii| |A_jj|, with the Frobenius norms of blocks; no diagonal.
+ * theta <= 0: all couplings.
+ *
+ * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196, (10); doi:10.1007/BF02238511
+ */
+kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse *S);
+
+/* ---- aggregate.c ----------------------------------------------------------------------------- */
+
+/*
+ * Part the nodes of a symmetric graph into aggregates: aggregate[i] := 0 ... count - 1, or -1 of nodes
+ * without a coupling. A maximal set of roots no two of which are nearer than three edges, each with its
+ * neighbours; the same among what is left, where a root has two neighbours; and the rest goes to the
+ * neighbours to which its couplings are strongest. The roots are found by hashed priorities: they are what
+ * any number of processors find that compare each node with its surroundings.
+ *
+ * Source  N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4
+ *         to 6; doi:10.1137/110838844
+ */
+kry_status kry_aggregate(const kry_sparse *S, int32_t *aggregate, int64_t *count);
+
+/* ---- tentative.c ----------------------------------------------------------------------------- */
+
+/* Nodes in aggregates. */
+typedef struct kry_aggregates {
+    int64_t nodes, count;
+    int32_t *of_node; /* nodes; -1: in none */
+} kry_aggregates;
+
+/*
+ * T with T'T = I and the coarse near null space C with T C = B, by a QR factorisation of each
+ * aggregate's rows of B. A single vector is left as it is: C is all ones, so that a matrix whose rows add up to
+ * zero has coarse ones that do.
+ *
+ *   block  unknowns of a node
+ *   B      n-by-m, row by row
+ *   T      [out]  n-by-(m count): the columns of aggregate a are m a ... m a + m - 1. A column that depends
+ *                 on those before it is zero, and has one entry, a zero. Rows of nodes that are in no
+ *                 aggregate are empty
+ *   C      [out]  (m count)-by-m, row by row, to be freed
+ */
+kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double *B, kry_sparse *T,
+                         double **C);
+
+/* ---- smoothed.c ------------------------------------------------------------------------------ */
+
+/* The largest eigenvalue of D^-1 A for a positive d, by Lanczos' method from a start that is always the
+ * same, plus a margin; at least so many times too small as the steps are too few. */
+kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho);
+
+#endif
