@@ -79,8 +79,8 @@ typedef struct kry_amg_params {
 
 /*
  * M := a cycle of algebraic multigrid for a stored symmetric matrix with a positive diagonal, by smoothed
- * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak.
- * or by classical coarsening: for scalar matrices where positive couplings are at most a tenth of the negative.
+ * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak,
+ * or by classical coarsening (0.25): scalar matrices where positive couplings are at most a tenth of all others.
  *
  * The host sets it up, one thread, in double. kry_op_update(M, NULL) keeps aggregates and patterns.
  *
