@@ -77,7 +77,21 @@ typedef struct kry_amg_params {
 } kry_amg_params;
 #define KRY_AMG(...) KRY_PARAMS(kry_amg_params, __VA_ARGS__)
 
-/* M := a cycle of algebraic multigrid for a stored symmetric matrix */
+/*
+ * M := a cycle of algebraic multigrid for a stored symmetric matrix with a positive diagonal, by smoothed
+ * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak.
+ * Classical coarsening is not there.
+ *
+ * The host sets it up, one thread, in double. kry_op_update(M, NULL) keeps aggregates and patterns.
+ *
+ * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
+ * Returns  KRY_ERR_UNSUPPORTED for a team, KRY_COARSEN_CLASSICAL, more entries than `complexity` allows
+ *          (message: with the bytes), couplings of which no small coarsest level can be made;
+ *          KRY_ERR_ARGUMENT for a matrix that is not symmetric, whose diagonal is not positive, or of which a
+ *          level is seen not to be definite (message: where)
+ * Source   P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511; N. Bell, S. Dalton,
+ *          L. N. Olson, SIAM J. Sci. Comput. 34 (2012), doi:10.1137/110838844
+ */
 KRY_API KRY_MUST_CHECK kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params,
                                                  kry_op **M);
 

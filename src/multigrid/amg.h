@@ -89,8 +89,8 @@ kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double
 
 /* ---- smoothed.c ------------------------------------------------------------------------------ */
 
-/* The largest eigenvalue of D^-1 A for a positive d, by Lanczos' method from a start that is always the
- * same, plus a margin; at least so many times too small as the steps are too few. */
+/* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
+ * Lanczos' method from a start that is always the same. */
 kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho);
 
 #endif
