@@ -218,6 +218,45 @@ static void mg__is_symmetric(void **state)
 
 /* ---- refusals ------------------------------------------------------------------------------------ */
 
+/* Levels get smaller, the last is solved exactly, and all that the set-up keeps is counted. */
+static void mg__tells_its_levels(void **state)
+{
+    kry_type type = type_of(state);
+    kry_op *A = NULL, *M = NULL;
+    kry_level_info level;
+    kry_op_info info;
+    double bytes = 0;
+    int64_t last = 100 * 70;
+
+    OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 100, 70 }), &A));
+    OK(kry_mg_create(A, KRY_MG(.cycle = { .degree = 3 }), &M));
+    const int levels = kry_multigrid_levels(M);
+    assert_in_range(levels, 3, 5);
+    for (int i = 0; i < levels; i++) {
+        OK(kry_multigrid_level(M, i, &level));
+        assert_true(i ? 3 * level.rows < last : level.rows == last);
+        if (i + 1 < levels) {
+            assert_string_equal(level.smoother, "chebyshev4:3");
+            assert_true(level.prolongation.bytes_stored > 0 && level.solver_bytes == 0);
+        } else {
+            assert_string_equal(level.prolongation.kind, "");
+            assert_true(level.rows <= 256 && level.solver_bytes > 0);
+        }
+        assert_true(level.vector_bytes >= (double)level.rows * (double)kry_type_size(type));
+        if (i) bytes += level.matrix.bytes_stored;
+        bytes += level.prolongation.bytes_stored + level.vector_bytes + level.solver_bytes;
+        last = level.rows;
+    }
+    kry_op_describe(M, &info);
+    assert_true(info.bytes_stored == bytes);
+    assert_int_equal(kry_multigrid_levels(A), 0);
+    assert_int_equal(kry_multigrid_levels(NULL), 0);
+    REFUSES(kry_multigrid_level(M, levels, &level), KRY_ERR_ARGUMENT, "not in 0 ...");
+    REFUSES(kry_multigrid_level(M, -1, &level), KRY_ERR_ARGUMENT, "level -1");
+    REFUSES(kry_multigrid_level(A, 0, &level), KRY_ERR_ARGUMENT, "has no levels");
+    kry_op_release(&M), kry_op_release(&A);
+}
+
 static void mg_create__refusals(void **state)
 {
     const kry_type type = type_of(state);
@@ -298,6 +337,7 @@ int main(void)
         BOTH(mg__new_coefficients),
         BOTH(mg__is_symmetric),
         BOTH(richardson__with_and_without_multigrid),
+        BOTH(mg__tells_its_levels),
         BOTH(mg_create__refusals),
         cmocka_unit_test(mg_create__without_memory),
     };
