@@ -127,6 +127,31 @@ static void mg__iterations_of_the_reference(void **state)
     }
 }
 
+/* All kinds of sides and sizes, down to a few unknowns. Coefficients that are random from cell to cell, over four
+ * decades, are no problem that grids suit; in single they are too much for conjugate gradients. */
+static void mg__all_grids(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        const grid *g = &grids[i];
+        double *k = grid_coefficients(g, type);
+        const kry_stencil_params p = grid_params(g, k);
+        kry_op *A = NULL, *M = NULL;
+
+        if (!too_large(grid_points(g)) && in_sample((int64_t)i + (type == KRY_F32)) &&
+            (type == KRY_F64 || !k)) {
+            OK(kry_stencil_create(device(), type, &p, &A));
+            OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 4 }), &M));
+            const int64_t count = iterations(A, M, type == KRY_F32 ? 1e-4 : 1e-8);
+            print_message("# %s: %lld\n", g->name, (long long)count);
+            assert_true(count <= (k ? 60 : 10));
+        }
+        kry_op_release(&M), kry_op_release(&A);
+        free(k);
+    }
+}
+
 /* ---- the cycle as an operator -------------------------------------------------------------------- */
 
 /* The same bits as a hierarchy that is made of the new coefficients. */
@@ -210,13 +235,71 @@ static void mg_create__refusals(void **state)
     matrix_release(&m);
 }
 
+/* Multigrid as a solver of its own; and the iteration that it is one of, which minds how M is scaled. */
+static void richardson__with_and_without_multigrid(void **state)
+{
+    static const struct {
+        const char *words;
+        kry_status status;
+        int64_t most;
+    } cases[] = { { "method=mg", KRY_OK, 14 },
+                  { "method=richardson precond=mg:cycle=k", KRY_OK, 14 },
+                  { "method=richardson precond=jacobi maxit=5000", KRY_OK, 3000 },
+                  { "method=richardson maxit=5000", KRY_BREAKDOWN, 500 } };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    kry_stencil_params p = *KRY_STENCIL(.size = { 33, 30 });
+    kry_op *A = NULL;
+    double *b = random_array(type, 33 * 30), *x = calloc(33 * 30, sizeof *x);
+
+    assert_non_null(x);
+    OK(kry_stencil_create(device(), type, &p, &A));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kry_op *S = NULL;
+        kry_result result;
+        memset(x, 0, 33 * 30 * sizeof *x);
+        char words[80];
+        snprintf(words, sizeof words, "%s rtol=1e-4", cases[i].words);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
+        assert_int_equal(kry_solve_host(S, b, x, &result), cases[i].status);
+        assert_true(result.iterations > 2 && result.iterations <= cases[i].most);
+        kry_op_release(&S);
+    }
+    free(b), free(x);
+    kry_op_release(&A);
+}
+
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void mg_create__without_memory(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("multigrid");
+    const kry_stencil_params p = grid_params(&grids[5], NULL);
+    kry_op *A = NULL;
+
+    OK(kry_stencil_create(device(), KRY_F32, &p, &A));
+    request_failed = true;
+    for (int64_t k = random_below(every(12)); request_failed; k += every(12)) {
+        kry_op *M = A; /* poison */
+        const kry_status st =
+            FAILING((int)k, kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 200 }), &M));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_true(!M == (st < 0));
+        kry_op_release(&M);
+    }
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mg__iterations_of_the_reference),
+        BOTH(mg__all_grids),
         BOTH(mg__new_coefficients),
         BOTH(mg__is_symmetric),
+        BOTH(richardson__with_and_without_multigrid),
         BOTH(mg_create__refusals),
+        cmocka_unit_test(mg_create__without_memory),
     };
     return cmocka_run_group_tests_name("mg", tests, NULL, close_device);
 }
