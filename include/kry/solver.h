@@ -91,8 +91,9 @@ typedef enum kry_flexible {
 /* What is looked at before a Krylov method takes a matrix: an entry that differs from its mirror image,
  * or for conjugate gradients a diagonal entry that is not positive, is named and refused. */
 typedef enum kry_check {
-    KRY_CHECK_CHEAP, /* as the matrix was made; nothing of wrapped matrices, of other operators and
-                        after kry_op_update. No work on the device */
+    KRY_CHECK_CHEAP, /* the numbers that the host was given last, by kry_csr_create, kry_coo_create or
+                        kry_op_update; of a wrapped matrix x'Ay, y'Ax and x'Ax for random x and y;
+                        nothing of other operators */
     KRY_CHECK_NONE,
     KRY_CHECK_FULL /* the entries are read back and looked at; of other operators x'Ay, y'Ax and x'Ax
                       are compared for random x and y */

@@ -88,6 +88,7 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     TRY(check_deflation(A, s));
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
+    K->suit = s->suit, K->suit.seen = kry_pin_of(A)->updates;
     K->measured = -1;
     K->table = kry_krylov_table, K->table.kind = method->kind;
     K->judge.stop = s->stop;
@@ -143,7 +144,8 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
-    TRY(kry_method_suits(method->who, A, params->check, method->definite));
+    kry_suit suit = { params->check, method->definite, 0 };
+    TRY(kry_suit_begin(method->who, A, &suit));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = method,
                                        .precond = params->precond,
@@ -152,6 +154,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                                        .monitor = params->monitor,
                                        .monitor_user = params->monitor_user,
                                        .varying = method->flexible && params->flexible,
+                                       .suit = suit,
                                        .params = params },
                           solver));
 done:

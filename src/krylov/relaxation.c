@@ -253,6 +253,7 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     TRY(check(A, params));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = &relaxation_method,
+                                       .suit.check = KRY_CHECK_NONE,
                                        .stop = params->stop,
                                        .monitor = params->monitor,
                                        .monitor_user = params->monitor_user,
