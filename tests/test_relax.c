@@ -1,117 +1,8 @@
 /* test_relax.c - sweeps against plain C, and the solvers that are made of them. */
-#include "as_matrix.h"
-#include "precond/sweeps.h"
+#include "relax_suite.h"
 #include <limits.h>
 
 /* ---- one sweep ----------------------------------------------------------------------------- */
-
-typedef struct sweep_case {
-    const char *why;
-    double c0, c1;
-    bool x, old, in_place; /* in_place: y is old */
-    int sums, offset;
-} sweep_case;
-
-static const sweep_case cases[] = {
-    { "from nothing", 0, 0.75, false, false, false, 0, 0 },
-    { "from nothing, with a pair", 0, 0.75, false, false, false, 2, 3 },
-    { "from nothing, with the residual", 0, 0.75, false, false, false, 1, 0 },
-    { "Jacobi", 0, 1, true, false, false, 1, 0 },
-    { "Jacobi without a sum", 0, 0.5, true, false, false, 0, 1 },
-    { "a second step", 0.375, 1.25, true, false, false, 0, 0 },
-    { "three terms", 0.375, 1.25, true, true, false, 1, 1 },
-    { "three terms in place, with a pair", 0.375, 1.25, true, true, true, 2, 0 },
-};
-
-typedef struct sweep_data {
-    double *b, *x, *old, *y; /* n each; y: what the device made */
-    double sums[2];
-} sweep_data;
-
-static void run_case(kry_relaxer *w, const sweep_case *c, sweep_data *s)
-{
-    kry_type type = w->A->shape.type;
-    int64_t n = w->A->shape.rows;
-    guarded B = guarded_create(type, n, 1, c->offset, s->b),
-            X = guarded_create(type, n, 1, 0, s->x),
-            O = guarded_create(type, n, 1, c->offset, s->old),
-            Y = guarded_create(type, n, 1, 0, NULL);
-    guarded *out = c->in_place ? &O : &Y;
-    kry_sum *sum = NULL;
-    const kry_relax how = {
-        .c0 = c->c0, .c1 = c->c1, .b = B.v, .x = c->x ? X.v : NULL, .old = c->old ? O.v : NULL
-    };
-
-    if (c->sums) OK(kry_sum_create(device(), c->sums, &sum));
-    OK(kry_relaxer_run(w, &how, out->v, sum));
-    s->y = guarded_read(out);
-    if (sum) OK(kry_sum_read(&device()->layout, sum, s->sums));
-    double *b = guarded_read(&B), *x = guarded_read(&X);
-    assert_same_bits(b, s->b, n);
-    assert_same_bits(x, s->x, n);
-    free(b), free(x);
-    kry_sum_release(&sum);
-    guarded_release(&B), guarded_release(&X), guarded_release(&O), guarded_release(&Y);
-}
-
-static void check_sums(const sweep_case *c, const sweep_data *s, const matrix *A, kry_type type)
-{
-    long double want[2] = { 0, 0 }, slack[2] = { 0, 0 };
-    long double eps = eps_of(acc_type()) * (long double)(A->rows + 4);
-
-    for (int64_t i = 0; i < A->rows; i++) {
-        long double m = 0, r = s->b[i];
-        if (c->x) r -= row_times(A, i, s->x, NULL, &m);
-        long double error = row_bound(A, i, type, m + fabsl((long double)s->b[i]));
-        if (c->sums == 2) {
-            want[0] += (long double)s->b[i] * s->y[i];
-            slack[0] += (eps + eps_of(type)) * fabsl((long double)s->b[i] * s->y[i]);
-            want[1] += (long double)s->b[i] * s->b[i];
-        } else {
-            want[0] += r * r;
-            slack[0] += 2 * fabsl(r) * error + error * error + eps * r * r;
-        }
-    }
-    slack[1] = eps * want[1];
-    for (int k = 0; k < c->sums; k++)
-        NEAR(s->sums[k], want[k], slack[k], "%s: sum %d of %d", c->why, k, c->sums);
-}
-
-static void check_case(kry_relaxer *w, const matrix *A, const sweep_case *c)
-{
-    kry_type type = w->A->shape.type;
-    sweep_data s = { random_array(type, A->rows),
-                     random_array(type, A->rows),
-                     random_array(type, A->rows),
-                     NULL,
-                     { 0 } };
-
-    run_case(w, c, &s);
-    for (int64_t i = 0; i < A->rows; i++) {
-        long double m = 0, r = s.b[i], d = plain_diagonal(A, i), want = 0, size;
-        if (c->x) {
-            r -= row_times(A, i, s.x, NULL, &m);
-            want = s.x[i] + c->c0 * ((long double)s.x[i] - (c->old ? s.old[i] : 0));
-        }
-        want += c->c1 * r / d;
-        size = fabsl((long double)s.b[i]) + m +
-               d * (2 * fabsl((long double)s.x[i]) + fabsl((long double)s.old[i]));
-        NEAR(s.y[i], want, 2 * row_bound(A, i, type, size) / d, "%s: y[%lld]", c->why,
-             (long long)i);
-    }
-    if (c->sums) check_sums(c, &s, A, type);
-    free(s.b), free(s.x), free(s.old), free(s.y);
-}
-
-static void check_operator(const kry_op *op, const matrix *A, const char *why)
-{
-    kry_relaxer w;
-    print_message("# %s\n", why);
-    OK(kry_relaxer_create("test", op, &w));
-    for (size_t c = 0; c < COUNT(cases); c++) check_case(&w, A, &cases[c]);
-    kry_relaxer_release(&w);
-}
-
 /* Few mixes of sides, for each is compiled. */
 static void relax__grids(void **state)
 {
@@ -122,7 +13,7 @@ static void relax__grids(void **state)
         double *k = grid_coefficients(g, type);
         matrix A = grid_matrix(g, k);
         kry_op *op = grid_op(g, type, k);
-        if (!too_large(A.rows)) check_operator(op, &A, g->name);
+        if (!too_large(A.rows)) relax_suite(op, &A, g->name);
         kry_op_release(&op);
         matrix_release(&A);
         free(k);
@@ -138,8 +29,8 @@ static void relax__stored_matrices(void **state)
     kry_op *csr = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR)),
            *sell = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_SELL));
 
-    check_operator(csr, &A, "csr");
-    check_operator(sell, &A, "sell");
+    relax_suite(csr, &A, "csr");
+    relax_suite(sell, &A, "sell");
     kry_op_release(&csr);
     kry_op_release(&sell);
     matrix_release(&A);

@@ -147,6 +147,35 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_predict(kry_device *device, kry_type t
 KRY_API KRY_MUST_CHECK kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col,
                                                   void *val);
 
+/*
+ * C := A B, of two stored matrices in any formats; C is stored in csr
+ *
+ *   A, B  rows-by-k and k-by-cols, of one type, on one device, not in parts. C keeps them:
+ *         kry_op_update(C, NULL) makes its numbers again of those that A and B have then, at the same
+ *         places, in a third of the time or less
+ *   C     [out]  every place that A and B reach, also where products cancel or are 0. Without traits
+ *
+ * The terms of an entry are added up in the order of A's row, from 0, each product and sum rounded to the
+ * type: the same bits in every run and on every device.
+ *
+ * Cost     the number of products a_ik b_kj; on the device (on the host for kry_csr_create's `host` device
+ *          and from 2^31 entries on), waits
+ * Returns  KRY_ERR_SHAPE; KRY_ERR_TYPE; KRY_ERR_ARGUMENT (different devices); KRY_ERR_UNSUPPORTED (not a
+ *          stored matrix, in parts on a team, wrapped with columns that do not ascend, more than 2^31 - 1
+ *          entries in C); KRY_ERR_MEMORY; KRY_ERR_DEVICE; KRY_ERR_BUILD
+ * Source   F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269; doi:10.1145/355791.355796
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_csr_multiply(const kry_op *A, const kry_op *B, kry_op **C);
+
+/*
+ * C := P' A P, the coarse matrix of multigrid: P'(A P), with sums as above
+ *
+ *   A  n-by-n; C has its KRY_SYMMETRIC and KRY_POSITIVE, symmetric up to rounding, and positive if the
+ *      columns of P are independent
+ *   P  n-by-m
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_csr_galerkin(const kry_op *A, const kry_op *P, kry_op **C);
+
 #ifdef __cplusplus
 }
 #endif

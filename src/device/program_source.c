@@ -82,7 +82,8 @@ static const struct {
                { "barrier.clh", "RESIDENT_PARAMS" },
                { "image.clh", "image.clh" },
                { "papers/mean.clh", "mean.clh" },
-               { "sweep.clh", "sweep.clh" } };
+               { "sweep.clh", "sweep.clh" },
+               { "box.clh", "box.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */
 static kry_status append(char **text, const char *file, const char *more)

@@ -1,5 +1,5 @@
 /* csr.c - compressed sparse rows on the device. Kernels: cl/csr.cl. */
-#include "matrix/matrix.h"
+#include "matrix/spgemm.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +141,38 @@ done:
     return st;
 }
 
+void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col)
+{
+    *row_ptr = A->stage[0].value[ROW_PTR].buffer;
+    *col = A->stage[0].value[COL].buffer;
+}
+
+kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    const kry_matrix_params *p = KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR);
+    kry_matrix *A = NULL;
+    kry_sparse *S;
+
+    TRY(kry_matrix_new(
+        C->dev, p, &(kry_sparse){ .rows = C->rows, .cols = C->cols, .type = C->type }, C->nnz, &A));
+    S = &A->sorted;
+    TRY(kry_alloc((size_t)C->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
+    TRY(kry_buffer_read(C->dev, C->row_ptr, 0, ((size_t)C->rows + 1) * 4, S->row_ptr));
+    widen(S->row_ptr, C->rows + 1);
+    TRY(build_stages(A, S, C->row_ptr, C->col, false));
+    A->structure_bytes += 4.0 * (double)(C->rows + 1) + 4.0 * (double)C->nnz;
+    TRY(kry_buffer_retain(C->dev, C->val));
+    A->val = C->val;
+    TRY(kry_matrix_finish(&A, op));
+    kry_matrix_of(*op)->source = *source, *source = NULL;
+done:
+    kry_matrix_destroy(A);
+    return st;
+}
+
+static kry_source caller; /* of what is wrapped */
+
 kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t cols, int64_t nnz,
                         bool wide, cl_mem row_ptr, cl_mem col, cl_mem val,
                         const kry_matrix_params *params, kry_op **op)
@@ -172,7 +204,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     kept = *params, kept.format = KRY_FORMAT_CSR;
     TRY(kry_matrix_new(dev, &kept, &(kry_sparse){ .rows = rows, .cols = cols, .type = type }, nnz,
                        &A));
-    A->wrapped = true;
+    A->source = &caller;
     TRY(read_pattern(A, row_ptr, col, wide));
     TRY(build_stages(A, &A->sorted, row_ptr, col, wide));
     A->structure_bytes += (double)(rows + 1) * (wide ? 8 : 4) + 4.0 * (double)nnz;

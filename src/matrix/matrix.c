@@ -140,8 +140,9 @@ static kry_status matrix_update(void *self, const void *values)
     kry_status st = KRY_OK;
     const char *who = "kry_op_update";
 
-    if (!values) return KRY_OK; /* the buffer itself was changed, and nothing depends on it */
-    CHECK(!A->wrapped, KRY_ERR_ARGUMENT,
+    if (!values) /* of a wrapped one the buffer itself was changed, and nothing depends on it */
+        return A->source && A->source->renew ? A->source->renew(A->source, A) : KRY_OK;
+    CHECK(!kry_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
           "%s: the values of a wrapped matrix are changed in its buffer; pass NULL", who);
     if (A->map.place)
         TRY(kry_entries_renew(who, &A->map, values, A->nnz, &A->sorted));
@@ -195,6 +196,7 @@ void kry_matrix_destroy(void *self)
     kry_buffer_release(A->dev, &A->surplus);
     kry_sparse_release(&A->sorted);
     kry_entry_map_release(&A->map);
+    if (A->source && A->source->destroy) A->source->destroy(A->source);
     free(A->slot);
     free(A);
 }

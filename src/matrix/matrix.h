@@ -60,6 +60,13 @@ typedef struct kry_format_table {
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
 } kry_format_table;
 
+/* Numbers that do not come from the host. */
+typedef struct kry_source {
+    /* kry_op_update without values: compute them again; NULL: they are the caller's */
+    kry_status (*renew)(struct kry_source *self, kry_matrix *A);
+    void (*destroy)(struct kry_source *self); /* NULL: static */
+} kry_source;
+
 struct kry_matrix {
     const kry_format_table *format;
     kry_device *dev; /* borrowed: the operator holds it */
@@ -67,7 +74,7 @@ struct kry_matrix {
     int64_t nnz;
     kry_matrix_params params; /* the caller's, with the format that was chosen */
     const char *chosen;       /* who chose it, as in kry_op_info; static */
-    bool wrapped;             /* the buffers are the caller's */
+    kry_source *source;       /* owned; NULL: the host has given the numbers */
 
     kry_stage stage[KRY_MAX_STAGES];
     int stages;
@@ -83,8 +90,16 @@ struct kry_matrix {
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
 
     kry_entry_map map; /* from the entries as they were given to the sorted ones */
-    kry_sparse sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted */
+    kry_sparse
+        sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col:
+                          NULL if only the device has them, in CSR */
 };
+
+/* Whether the buffers are the caller's (kry_csr_wrap). */
+static inline bool kry_matrix_is_wrapped(const kry_matrix *A)
+{
+    return A->source && !A->source->renew;
+}
 
 /* Whether products multiply differences, a_ij (x_j - x_i). */
 static inline bool kry_matrix_in_flux_form(const kry_matrix *A)
@@ -138,6 +153,8 @@ kry_status kry_coo_stage(kry_matrix *A, const kry_sparse *host, int64_t skip, in
 
 kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
+/* The columns and row pointers on the device. */
+void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col);
 kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* symdia's, too */
 kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);

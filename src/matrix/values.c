@@ -146,12 +146,21 @@ done:
 
 static kry_status read_entries(const kry_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
+    kry_status st = KRY_OK;
     const kry_sparse *S = &A->sorted;
+    cl_mem offsets, columns;
 
     memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     if (A->nnz == 0) return KRY_OK;
-    memcpy(col, S->col, (size_t)A->nnz * sizeof *col);
-    return read_values(A, val);
+    if (S->col) {
+        memcpy(col, S->col, (size_t)A->nnz * sizeof *col);
+    } else {
+        kry_csr_buffers(A, &offsets, &columns);
+        TRY(kry_buffer_read(A->dev, columns, 0, (size_t)A->nnz * sizeof *col, col));
+    }
+    TRY(read_values(A, val));
+done:
+    return st;
 }
 
 kry_status kry_matrix_download(const kry_matrix *A, kry_sparse *host)

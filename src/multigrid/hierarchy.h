@@ -12,10 +12,37 @@
 #include "operator/op.h"
 #include <kry/multigrid.h>
 
+/* Smoothing steps, one after the other: x := x + step[i] D^-1 (b - A x), D the diagonal. Damped Jacobi
+ * has one step, a polynomial of Chebyshev as many different ones as its degree (the inverses of its
+ * roots). coloured: a step is two of them in place, for the unknowns of either colour, the first of
+ * which is `colour`. */
+typedef struct kry_sweeps {
+    int count;
+    const double *step;
+    bool coloured;
+    int colour;
+} kry_sweeps;
+
+/* Several passes of the cycle in one, for levels that can do better than one operator after the other.
+ * The vectors have the sizes of the levels, and none overlaps another. Enqueue only. */
+typedef struct kry_passes {
+    /* The most steps that `down` and `up` take, plain and coloured ones; 0: none. */
+    int most, most_coloured;
+    /* x := the steps from x = 0;  coarse := P' (b - A x) */
+    kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
+                       kry_vec *coarse);
+    /* y := the steps from x + P e */
+    kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
+                     const kry_vec *e, kry_vec *y);
+} kry_passes;
+
 typedef struct kry_level {
     kry_op *A; /* n-by-n, retained; offers `relax`, or a diagonal. Symmetric */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
+    double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */
+    const kry_passes *passes; /* static; NULL: none */
+    void *self;               /* of the passes; the family's */
 } kry_level;
 
 typedef struct kry_hierarchy kry_hierarchy;
@@ -24,9 +51,11 @@ typedef struct kry_hierarchy kry_hierarchy;
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */
-    /* Append the levels to H, from the finest on, by kry_hierarchy_add. params: the family's own. Waits. */
+    /* Append the levels to H, from the finest on, by kry_hierarchy_add: no more than H's cycle allows,
+     * down to so few unknowns as it says. params: the family's own. Waits. */
     kry_status (*create)(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
-    /* A has new numbers: give those of the levels theirs. Patterns, sizes and kry_level stay. Waits. */
+    /* A has new numbers: give those of the levels theirs. Patterns, sizes and kry_level stay, but for
+     * `highest`. Waits. */
     kry_status (*update)(kry_hierarchy *H, void *self);
     void (*destroy)(void *self); /* takes NULL */
 } kry_family;
@@ -35,9 +64,14 @@ typedef struct kry_family {
  * his. */
 kry_status kry_hierarchy_add(kry_hierarchy *H, const kry_level *level);
 int kry_hierarchy_levels(const kry_hierarchy *H);
-const kry_level *kry_hierarchy_level(const kry_hierarchy *H, int i); /* 0: the finest */
+kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
+/* What was asked for, with the defaults filled in. */
+const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
 
-/* M := a cycle over the levels that the family makes of A. */
+/* M := a cycle over the levels that the family makes of A, on one device: what the `create` of a
+ * kry_constructor calls. Waits.
+ *   params  handed to the family
+ * Returns  KRY_ERR_ARGUMENT for a cycle that is none; what the family returned */
 kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
                                 const kry_cycle_params *cycle, const void *params, kry_op **M);
 /* What is behind an operator that was made here; NULL: it is none. */

@@ -13,12 +13,12 @@
  * Per use     degree products; words moved on grids: 2 for z_0, then 3 for each iterate, and for
  *             Chebyshev 1 more from z_2 on. If the diagonal of a grid is one number, z_0 is a
  *             multiple of r: it is not stored and costs nothing
- * Source      precond.h; the largest eigenvalue from conjugate gradients: Y. Saad, Iterative methods for
- *             sparse linear systems, 2nd ed. (2003), section 6.7.3
+ * Source      precond.h
  */
 #include "grid/stencil.h"
 #include "operator/op.h"
 #include "operator/op_parts.h"
+#include "precond/spectrum.h"
 #include "precond/sweeps.h"
 #include <kry/precond.h>
 #include <math.h>
@@ -36,102 +36,13 @@ typedef struct polynomial {
     char variant[64];
 } polynomial;
 
-/* ---- Chebyshev: the largest eigenvalue of D^-1 A --------------------------------------------- */
-
-enum { STEPS = 12 }; /* of conjugate gradients: they find it within a few per cent */
-
-/* A symmetric tridiagonal matrix; off[k] couples unknowns k - 1 and k. */
-typedef struct tridiagonal {
-    int n;
-    double diagonal[STEPS], off[STEPS];
-} tridiagonal;
-
-/* Whether all eigenvalues are below x, that is, all pivots of T - x are negative (Sturm). */
-static bool all_below(const tridiagonal *T, double x)
-{
-    double pivot = -1;
-    for (int k = 0; k < T->n; k++) {
-        pivot = T->diagonal[k] - x - (k ? T->off[k] * T->off[k] / pivot : 0);
-        if (!(pivot < 0)) return false;
-    }
-    return true;
-}
-
-static double largest_of(const tridiagonal *T)
-{
-    double low = 0, high = 1;
-    while (!all_below(T, high)) high *= 2;
-    for (int i = 0; i < 50; i++) {
-        double middle = (low + high) / 2;
-        *(all_below(T, middle) ? &high : &low) = middle;
-    }
-    return high;
-}
-
-/* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method.
- * v: r, z, p, q */
-static kry_status tridiagonalise(const kry_op *A, const kry_op *jacobi, kry_vec *const v[4],
-                                 tridiagonal *T)
-{
-    kry_status st = KRY_OK;
-    kry_vec *r = v[0], *z = v[1], *p = v[2], *q = v[3];
-    double rho, first = 0, last = 1, alpha = 1, pq;
-
-    for (T->n = 0; T->n < STEPS; T->n++) {
-        TRY(kry_op_apply(jacobi, 1, r, 0, z));
-        TRY(kry_vec_dot(r, z, &rho));
-        CHECK(rho >= 0, KRY_ERR_ARGUMENT,
-              "kry_chebyshev_create: '%s' is not positive definite: its diagonal has an entry that "
-              "is not positive",
-              A->table->kind);
-        if (T->n == 0) first = rho;
-        if (!(rho > 1e-10 * first)) break; /* solved */
-        double beta = T->n ? rho / last : 0;
-        TRY(kry_vec_axpby(1, z, beta, p));
-        TRY(kry_op_apply(A, 1, p, 0, q));
-        TRY(kry_vec_dot(p, q, &pq));
-        CHECK(pq > 0, KRY_ERR_ARGUMENT,
-              "kry_chebyshev_create: '%s' is not positive definite: p'Ap = %g", A->table->kind, pq);
-        T->diagonal[T->n] = pq / rho + (T->n ? beta / alpha : 0);
-        T->off[T->n] = T->n ? sqrt(beta) / alpha : 0;
-        alpha = rho / pq, last = rho;
-        TRY(kry_vec_axpby(-alpha, q, 1, r));
-    }
-done:
-    return st;
-}
-
-static kry_status estimate_highest(const polynomial *M, double *highest)
-{
-    kry_status st = KRY_OK;
-    const kry_op *A = M->sweep.A;
-    kry_op *jacobi = NULL;
-    kry_vec *v[4] = { NULL };
-    tridiagonal T;
-
-    for (size_t i = 0; i < COUNT(v); i++)
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &v[i]));
-    if (M->sweep.jacobi)
-        jacobi = kry_op_retain(M->sweep.jacobi);
-    else
-        TRY(kry_jacobi_create(A, &jacobi));
-    TRY(kry_vec_fill_random(0, v[0]));
-    TRY(tridiagonalise(A, jacobi, v, &T));
-    *highest = 1.1 * largest_of(&T);
-done:
-    for (size_t i = 0; i < COUNT(v); i++) kry_vec_release(&v[i]);
-    kry_op_release(&jacobi);
-    return st;
-}
-
-/* Rows of grids are diagonally dominant, so 2 is an upper bound (Gershgorin), and a sharp one. */
 static kry_status find_interval(polynomial *M)
 {
     kry_status st = KRY_OK;
 
-    M->highest = M->given > 0 ? M->given : 2;
-    if (!M->given && !kry_stencil_of(M->sweep.A) && M->sweep.A->shape.rows > 0)
-        TRY(estimate_highest(M, &M->highest));
+    M->highest = M->given;
+    if (!M->given)
+        TRY(kry_spectrum_bound("kry_chebyshev_create", M->sweep.A, M->sweep.jacobi, &M->highest));
     snprintf(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
              M->highest / M->ratio, M->highest);
 done:

@@ -49,7 +49,7 @@ kry_status kry_rows_read(const char *who, const kry_op *A, kry_sparse *R)
           who, A->table->kind);
     TRY(kry_rows_download(A, R));
     TRY(kry_sparse_convert(R, KRY_F64));
-    if (kry_matrix_of(A) && kry_matrix_of(A)->wrapped) TRY(tidy(who, R));
+    if (kry_matrix_of(A) && kry_matrix_is_wrapped(kry_matrix_of(A))) TRY(tidy(who, R));
 done:
     if (st < 0) kry_sparse_release(R);
     return st;

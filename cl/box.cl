@@ -1,0 +1,128 @@
+// box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. The sweeps are those
+// of sweep.clh; box.clh says how the numbers lie.
+
+#define BOX_PARAMS BOX_GRID, BOX_NUMBERS
+
+// ---- a point ----
+
+// Steps to the columns beside; 0 where there is none, so that what is read is not used.
+#define STEPS_ONE                                                                         \
+    const int west = beside(ix, -1, nx, wraps & 1), east = beside(ix, 1, nx, wraps & 1);  \
+    const int have_w = west >= 0, have_e = east >= 0;                                     \
+    const int step_w = have_w ? west - ix : 0, step_e = have_e ? east - ix : 0;
+#define STEPS_MANY const int have_w = 1, have_e = 1, step_w = -1, step_e = 1;
+
+// A row of three points whose couplings are stored here: slots s, s + 1 and s + 2.
+#define ROW_ABOVE(K, GET, step, s)                                                        \
+    {                                                                                     \
+        const int j = i + (step);                                                         \
+        sum += COEFFICIENT_##K(s, i) * GET(K, j + step_w) + COEFFICIENT_##K(s + 1, i) * GET(K, j); \
+        sum += COEFFICIENT_##K(s + 2, i) * GET(K, j + step_e);                               \
+    }
+// One whose couplings are stored there.
+#define ROW_BELOW(K, GET, have, step, s)                                                  \
+    if (have) {                                                                           \
+        const int j = i + (step);                                                         \
+        if (have_e) sum += COEFFICIENT_##K(s, j + step_e) * GET(K, j + step_e);              \
+        sum += COEFFICIENT_##K(s + 1, j) * GET(K, j);                                        \
+        if (have_w) sum += COEFFICIENT_##K(s + 2, j + step_w) * GET(K, j + step_w);          \
+    }
+#define OWN_ROW(K, GET)                                                                   \
+    T_##K diagonal = COEFFICIENT_##K(0, i), c = GET(K, i);                                         \
+    T_##K sum = diagonal * c + COEFFICIENT_##K(1, i) * GET(K, i + step_e);                   \
+    if (have_w) sum += COEFFICIENT_##K(1, i + step_w) * GET(K, i + step_w);
+
+// Steps to the rows beside, along y and z.
+#define BESIDE_OF(low, high, at, size, stride, wrapped)                                   \
+    const int low##_at = beside(at, -1, size, wrapped), have_##low = low##_at >= 0;       \
+    const int high##_at = beside(at, 1, size, wrapped), have_##high = high##_at >= 0;     \
+    const int low = have_##low ? (low##_at - at) * (stride) : 0;                          \
+    const int high = have_##high ? (high##_at - at) * (stride) : 0;
+
+#if AXES == 2
+#define BOX_POINT(K, GET, BODY)                                                           \
+    STEPS_##K                                                                             \
+    BESIDE_OF(south, north, iy, ny, nx, wraps & 2)                                        \
+    OWN_ROW(K, GET)                                                                       \
+    ROW_BELOW(K, GET, have_south, south, 2)                                               \
+    ROW_ABOVE(K, GET, north, 2)                                                           \
+    BODY(K, i, c, sum, diagonal)
+#else
+#define BOX_POINT(K, GET, BODY)                                                           \
+    STEPS_##K                                                                             \
+    BESIDE_OF(south, north, iy, ny, nx, wraps & 2)                                        \
+    BESIDE_OF(behind, ahead, iz, nz, plane, wraps & 4)                                    \
+    OWN_ROW(K, GET)                                                                       \
+    ROW_BELOW(K, GET, have_behind && have_south, behind + south, 11)                      \
+    ROW_BELOW(K, GET, have_behind, behind, 8)                                             \
+    ROW_BELOW(K, GET, have_behind && have_north, behind + north, 5)                       \
+    ROW_BELOW(K, GET, have_south, south, 2)                                               \
+    ROW_ABOVE(K, GET, north, 2)                                                           \
+    ROW_ABOVE(K, GET, ahead + south, 5)                                                   \
+    ROW_ABOVE(K, GET, ahead, 8)                                                           \
+    ROW_ABOVE(K, GET, ahead + north, 11)                                                  \
+    BODY(K, i, c, sum, diagonal)
+#endif
+
+// ---- sweeps ----
+
+// y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
+kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+                      global const REAL *b, long b0, global REAL *y, long y0)
+{
+    const SUM by = (SUM)alpha, by_b = (SUM)beta;
+    x += x0, b += b0, y += y0;
+#define GET_X(K, i) AT_##K(x, i)
+#define APPLY(K, i, c, sum, diagonal) \
+    PUT_##K(by_b == 0 ? by * sum : by * sum + by_b * AT_##K(b, i), y, i);
+    BOX_SWEEP(by_b == 0 || b != y, BOX_POINT, GET_X, APPLY)
+}
+
+#define LEAVE_SUMS                                                                        \
+    TOTAL2 total = group_sum2(BOTH(SUM_OF(products), SUM_OF(squares)), lane);             \
+    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;               \
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[get_group_id(0)] = total;
+
+// y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
+// old counts as zero without has_old, and may be y; all of x does without has_x. With `sums` 1,
+// part[group] := the squares of b - A x; with 2, the pair (b.y, b.b). Words: 5 or 14 of A, 3, and 1 of
+// old; without x 3.
+kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0, global REAL *y,
+                      long y0, int sums, global TOTAL *restrict part, ACC c0, int has_x,
+                      ACC x_scale, global const REAL *restrict x, long x0, int has_old,
+                      ACC old_scale, global const REAL *old, long old0)
+{
+    local TOTAL2 lane[WG];
+    SUMMED(products)
+    SUMMED(squares)
+    const SUM by_step = (SUM)c0, by_residual = (SUM)c1, by_x = (SUM)x_scale;
+    const SUM by_old = (SUM)old_scale;
+    const int again = sums == 0 && !has_old;
+    b += b0, x += x0, old += old0, y += y0;
+#define GET_RELAXED(K, i) (by_x * AT_##K(x, i))
+#define OVER_ONE(by, diagonal) ((by) / (diagonal))
+#ifdef UNIFORM
+#define OVER_MANY(by, diagonal) ((T_MANY)((by) / (diagonal).s0))
+#else
+#define OVER_MANY(by, diagonal) ((by) / (diagonal))
+#endif
+#define RELAX(K, i, c, sum, diagonal)                                                     \
+    {                                                                                     \
+        T_##K b_i = AT_##K(b, i), r_i = b_i - sum;                                        \
+        T_##K y_i = c + OVER_##K(by_residual, diagonal) * r_i;                                     \
+        if (by_step != 0) y_i += by_step * (has_old ? c - by_old * AT_##K(old, i) : c);   \
+        PUT_##K(y_i, y, i);                                                               \
+        ADD_PRODUCT_##K(products, b_i, y_i);                                              \
+        T_##K s_i = sums == 1 ? r_i : b_i;                                                \
+        ADD_PRODUCT_##K(squares, s_i, s_i);                                               \
+    }
+#define SCALE_POINT(K, GET, BODY)                                                         \
+    T_##K c = 0, sum = 0, diagonal = COEFFICIENT_##K(0, i);                                        \
+    BODY(K, i, c, sum, diagonal)
+    if (has_x) {
+        BOX_SWEEP(again, BOX_POINT, GET_RELAXED, RELAX)
+    } else {
+        BOX_SWEEP(again, SCALE_POINT, GET_RELAXED, RELAX)
+    }
+    LEAVE_SUMS
+}

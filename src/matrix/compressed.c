@@ -1,0 +1,99 @@
+/* compressed.c - any stored matrix in compressed rows on its device, for products. Kernels: cl/transpose.cl. */
+#include "matrix/spgemm.h"
+#include <stdlib.h>
+
+void kry_csr_release(kry_csr *A)
+{
+    kry_buffer_release(A->dev, &A->place);
+    kry_buffer_release(A->dev, &A->val);
+    kry_buffer_release(A->dev, &A->col);
+    kry_buffer_release(A->dev, &A->row_ptr);
+    *A = (kry_csr){ 0 };
+}
+
+kry_status kry_csr_check(const char *who, const kry_matrix *A)
+{
+    kry_status st = KRY_OK;
+    const kry_sparse *S = &A->sorted;
+
+    for (int64_t i = 0; i < S->rows && kry_matrix_is_wrapped(A); i++)
+        for (int64_t e = S->row_ptr[i] + 1; e < S->row_ptr[i + 1]; e++)
+            CHECK(S->col[e] > S->col[e - 1], KRY_ERR_UNSUPPORTED,
+                  "%s: the columns of row %lld of a wrapped matrix do not ascend" COUNTED, who,
+                  ROW(i), kry_first_row);
+done:
+    return st;
+}
+
+static kry_status upload_offsets(const kry_matrix *A, cl_mem *row_ptr)
+{
+    kry_status st = KRY_OK;
+    const size_t count = (size_t)A->shape.rows + 1;
+    cl_int *narrow = NULL;
+
+    TRY(kry_alloc(count, sizeof *narrow, &narrow));
+    for (size_t i = 0; i < count; i++) narrow[i] = (cl_int)A->sorted.row_ptr[i];
+    TRY(kry_buffer_upload(A->dev, count * sizeof *narrow, narrow, row_ptr));
+done:
+    free(narrow);
+    return st;
+}
+
+static kry_status share(kry_device *dev, cl_mem buffer, cl_mem *to)
+{
+    kry_status st = kry_buffer_retain(dev, buffer);
+    if (st == KRY_OK) *to = buffer;
+    return st;
+}
+
+static kry_status take_pattern(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
+    cl_mem row_ptr, col;
+
+    if (A->params.format == KRY_FORMAT_CSR) {
+        kry_csr_buffers(A, &row_ptr, &col);
+        TRY(share(C->dev, col, &C->col));
+        if (kry_matrix_is_wrapped(A)) /* offsets may be long */
+            TRY(upload_offsets(A, &C->row_ptr));
+        else
+            TRY(share(C->dev, row_ptr, &C->row_ptr));
+    } else {
+        TRY(kry_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
+        TRY(upload_offsets(A, &C->row_ptr));
+    }
+    if (A->slot) TRY(kry_buffer_upload(C->dev, bytes, A->slot, &C->place));
+done:
+    return st;
+}
+
+kry_status kry_csr_of(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    *C = (kry_csr){ .dev = A->dev,
+                    .rows = A->shape.rows,
+                    .cols = A->shape.cols,
+                    .nnz = A->nnz,
+                    .type = A->shape.type };
+    TRY(take_pattern(A, C));
+    TRY(kry_csr_of_again(A, C));
+done:
+    if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    const bool shares = !C->place && A->stored == C->type;
+
+    if (shares || C->shares) kry_buffer_release(C->dev, &C->val);
+    C->shares = shares;
+    if (shares) return share(C->dev, A->val, &C->val);
+    if (!C->val) TRY(kry_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    TRY(kry_csr_gather(C, C->place, A->stored, A->val));
+done:
+    return st;
+}

@@ -1,0 +1,231 @@
+/* product.c - products of stored matrices: A B, and P' A P of multigrid. On the device where that is faster
+ * or the numbers are there; else on the host. */
+#include "matrix/spgemm.h"
+#include "operator/op_parts.h"
+#include <stdlib.h>
+
+/* What a product was made of, to make its numbers again. */
+typedef struct product {
+    kry_source source;
+    kry_op *A, *B; /* retained */
+    bool galerkin; /* C = B' A B, else C = A B */
+    bool on_host;
+    kry_csr left, right; /* A and B on the device */
+    kry_csr AB, transposed;
+    cl_mem from;
+} product;
+
+static void product_destroy(kry_source *source)
+{
+    product *p = (product *)source;
+
+    kry_buffer_release(p->transposed.dev, &p->from);
+    kry_csr_release(&p->transposed);
+    kry_csr_release(&p->AB);
+    kry_csr_release(&p->right);
+    kry_csr_release(&p->left);
+    kry_op_release(&p->B);
+    kry_op_release(&p->A);
+    free(p);
+}
+
+/* ---- on the host --------------------------------------------------------------------------- */
+
+static kry_status download(const kry_op *op, kry_sparse *host)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_matrix_download(kry_matrix_of(op), host));
+    TRY(kry_sparse_convert(host, KRY_F64));
+done:
+    return st;
+}
+
+static kry_status host_product(const product *p, kry_sparse *C)
+{
+    kry_status st = KRY_OK;
+    kry_sparse A = { 0 }, B = { 0 }, AB = { 0 }, T = { 0 };
+
+    TRY(download(p->A, &A));
+    TRY(download(p->B, &B));
+    TRY(kry_sparse_multiply(&A, &B, p->galerkin ? &AB : C));
+    if (p->galerkin) {
+        TRY(kry_sparse_transpose(&B, &T));
+        TRY(kry_sparse_multiply(&T, &AB, C));
+    }
+    TRY(kry_sparse_convert(C, p->A->shape.type));
+done:
+    kry_sparse_release(&T);
+    kry_sparse_release(&AB);
+    kry_sparse_release(&B);
+    kry_sparse_release(&A);
+    return st;
+}
+
+static kry_status host_renew(kry_source *source, kry_matrix *C)
+{
+    kry_status st = KRY_OK;
+    kry_sparse host = { 0 };
+
+    TRY(host_product((product *)source, &host));
+    TRY(kry_values_check("kry_op_update", host.type, kry_sparse_nnz(&host), host.val));
+    TRY(kry_matrix_store(C, "kry_op_update", host.row_ptr, host.val));
+done:
+    kry_sparse_release(&host);
+    return st;
+}
+
+static kry_status host_create(product **p, unsigned traits, kry_op **C)
+{
+    kry_status st = KRY_OK;
+    kry_sparse host = { 0 };
+    kry_entry_map map = { 0 };
+    const kry_matrix_params *params =
+        KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR, .values = KRY_VALUES_AS_GIVEN);
+
+    TRY(host_product(*p, &host));
+    TRY(kry_matrix_from_host((*p)->A->dev, &host, &map, params, C));
+    (*p)->source.renew = host_renew;
+    kry_matrix_of(*C)->source = &(*p)->source, *p = NULL;
+done:
+    kry_sparse_release(&host);
+    return st;
+}
+
+/* ---- on the device ------------------------------------------------------------------------- */
+
+static kry_status device_renew(kry_source *source, kry_matrix *matrix)
+{
+    kry_status st = KRY_OK;
+    product *p = (product *)source;
+    kry_csr C = { .dev = matrix->dev,
+                  .rows = matrix->shape.rows,
+                  .cols = matrix->shape.cols,
+                  .nnz = matrix->nnz,
+                  .type = matrix->shape.type,
+                  .val = matrix->val };
+
+    kry_csr_buffers(matrix, &C.row_ptr, &C.col);
+    TRY(kry_csr_of_again(kry_matrix_of(p->A), &p->left));
+    TRY(kry_csr_of_again(kry_matrix_of(p->B), &p->right));
+    if (!p->galerkin) return kry_csr_product_again(&p->left, &p->right, &C);
+    TRY(kry_csr_product_again(&p->left, &p->right, &p->AB));
+    TRY(kry_csr_transpose_again(&p->right, p->from, &p->transposed));
+    TRY(kry_csr_product_again(&p->transposed, &p->AB, &C));
+done:
+    return st;
+}
+
+static kry_status device_create(product **made, unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    product *p = *made;
+    kry_csr C = { 0 };
+    kry_source *source = &p->source;
+
+    TRY(kry_csr_of(kry_matrix_of(p->A), &p->left));
+    TRY(kry_csr_of(kry_matrix_of(p->B), &p->right));
+    TRY(kry_csr_product(&p->left, &p->right, p->galerkin ? &p->AB : &C));
+    if (p->galerkin) {
+        TRY(kry_csr_transpose(&p->right, &p->transposed, &p->from));
+        TRY(kry_csr_product(&p->transposed, &p->AB, &C));
+    }
+    p->source.renew = device_renew;
+    TRY(kry_csr_operator(&C, traits, &source, op));
+    *made = NULL;
+done:
+    kry_csr_release(&C);
+    return st;
+}
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+static kry_status check_operand(const char *who, const kry_op *op)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(!kry_op_in_parts(op), KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is in parts on a team of devices; products are of matrices on one", who,
+          op->table->kind);
+    CHECK(kry_matrix_of(op), KRY_ERR_UNSUPPORTED, "%s: '%s' is not a stored matrix", who,
+          op->table->kind);
+    TRY(kry_csr_check(who, kry_matrix_of(op)));
+done:
+    return st;
+}
+
+static kry_status check(const char *who, const kry_op *A, const kry_op *B)
+{
+    kry_status st = KRY_OK;
+
+    TRY(check_operand(who, A));
+    TRY(check_operand(who, B));
+    CHECK(A->dev == B->dev, KRY_ERR_ARGUMENT, "%s: the matrices are on different devices", who);
+    CHECK(A->shape.type == B->shape.type, KRY_ERR_TYPE, "%s: one matrix is in %s, the other in %s",
+          who, kry_type_name(A->shape.type), kry_type_name(B->shape.type));
+    CHECK(A->shape.cols == B->shape.rows, KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld and %lld-by-%lld have no product", who, (long long)A->shape.rows,
+          (long long)A->shape.cols, (long long)B->shape.rows, (long long)B->shape.cols);
+done:
+    return st;
+}
+
+/* The host has no kernels, and offsets on devices are int. A group of a GPU walks a row of A once for every
+ * window of columns: rows that meet too many of them are for the host. */
+static bool is_for_host(const product *p)
+{
+    enum { WINDOW = 2048, MOST_STEPS = 1 << 26 };
+    const kry_matrix *A = kry_matrix_of(p->A), *B = kry_matrix_of(p->B);
+    double windows = (double)B->shape.cols / WINDOW;
+    bool gpu = !A->dev->info.cpu_kernels;
+
+    if (kry_device_is_host(A->dev) || A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
+    return gpu && (double)kry_longest_row(&A->sorted) * windows > MOST_STEPS;
+}
+
+static kry_status multiply(const kry_op *A, const kry_op *B, bool galerkin, kry_op **C)
+{
+    kry_status st = KRY_OK;
+    const unsigned traits = galerkin ? A->shape.traits & (KRY_SYMMETRIC | KRY_POSITIVE) : 0;
+    product *p = NULL;
+
+    TRY(kry_alloc(1, sizeof *p, &p));
+    p->source.destroy = product_destroy;
+    p->galerkin = galerkin;
+    p->A = kry_op_retain(A), p->B = kry_op_retain(B);
+    p->on_host = is_for_host(p);
+    if (p->on_host)
+        TRY(host_create(&p, traits, C));
+    else
+        TRY(device_create(&p, traits, C));
+done:
+    if (p) product_destroy(&p->source);
+    return st;
+}
+
+kry_status kry_csr_multiply(const kry_op *A, const kry_op *B, kry_op **C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(A, B, C));
+    *C = NULL;
+    TRY(check("kry_csr_multiply", A, B));
+    TRY(multiply(A, B, false, C));
+done:
+    return st;
+}
+
+kry_status kry_csr_galerkin(const kry_op *A, const kry_op *P, kry_op **C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(A, P, C));
+    *C = NULL;
+    TRY(check("kry_csr_galerkin", A, P));
+    CHECK(A->shape.rows == A->shape.cols, KRY_ERR_SHAPE,
+          "kry_csr_galerkin: A is %lld-by-%lld, not square", (long long)A->shape.rows,
+          (long long)A->shape.cols);
+    TRY(multiply(A, P, true, C));
+done:
+    return st;
+}

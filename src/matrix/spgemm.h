@@ -1,0 +1,60 @@
+/*
+ * spgemm.h - matrices in compressed rows on a device: products, transposes, and new numbers for them.
+ *
+ * Sums are in the order of kry_sparse_multiply, product and sum rounded each, so that the pattern and the
+ * numbers in double are the same to the bit on every device and on the host. Functions that make a pattern wait for
+ * one number; those that end in _again do not wait.
+ */
+#ifndef KRY_SPGEMM_H
+#define KRY_SPGEMM_H
+
+#include "matrix/matrix.h"
+
+/* Columns ascend in each row, and none is there twice. */
+typedef struct kry_csr {
+    kry_device *dev; /* borrowed; NULL: there is no matrix */
+    int64_t rows, cols, nnz;
+    kry_type type;
+    cl_mem row_ptr; /* rows + 1 int */
+    cl_mem col;     /* nnz int */
+    cl_mem val;     /* nnz of `type`; NULL: only the pattern */
+    bool shares;    /* val is the buffer of the stored matrix that this is */
+    cl_mem place;   /* of each number in that buffer; NULL: they lie there in order */
+} kry_csr;
+
+void kry_csr_release(kry_csr *A);
+/* Whether a stored matrix can be had so. who: in messages.
+ * Returns  KRY_ERR_UNSUPPORTED for a wrapped one whose columns do not ascend. */
+kry_status kry_csr_check(const char *who, const kry_matrix *A);
+/* C := the stored matrix, whose buffers it shares where it is kept so. Waits. */
+kry_status kry_csr_of(const kry_matrix *A, kry_csr *C);
+/* C := the numbers that A has now. */
+kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C);
+/* to := the numbers of type `stored` at these places; place NULL: all, in their order. Does not wait. */
+kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_mem numbers);
+/* csr.c: the operator of a matrix whose buffers it shares; source: of its numbers, taken over. Waits. */
+kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op);
+
+/* ---- spgemm.c ---- */
+
+/*
+ * C := A B. Entries that cancel are kept.
+ * Cost     the products a_ik b_kj three times, `again` once; besides C on CPUs some columns of B, on GPUs
+ *          as many int as A has entries
+ * Returns  KRY_ERR_UNSUPPORTED if C has more than 2^31 - 1 entries
+ */
+kry_status kry_csr_product(const kry_csr *A, const kry_csr *B, kry_csr *C);
+kry_status kry_csr_product_again(const kry_csr *A, const kry_csr *B, kry_csr *C);
+
+/* ---- transpose.c ---- */
+
+/* T := A'. from: nnz int, the place in A of each entry of T. */
+kry_status kry_csr_transpose(const kry_csr *A, kry_csr *T, cl_mem *from);
+kry_status kry_csr_transpose_again(const kry_csr *A, cl_mem from, kry_csr *T);
+/* row_ptr := 0, length[0], length[0] + length[1], ...; of n lengths. Waits. */
+kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
+                           int64_t *total);
+/* CPUs: how many groups share the rows of a matrix if each has an int of scratch for each column. */
+int64_t kry_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz);
+
+#endif

@@ -1,0 +1,159 @@
+/* transpose.c - transposes of matrices in compressed rows on a device, and how lengths of rows become offsets.
+ * Kernels: cl/transpose.cl. */
+#include "device/launch.h"
+#include "matrix/spgemm.h"
+
+static const char stem[] = "transpose";
+
+/* Integer kernels are compiled once, for whatever type. */
+static kry_status run(kry_device *dev, const char *name, int64_t groups, const kry_arg *args,
+                      size_t count)
+{
+    return kry_run(dev, stem, KRY_F32, "", name, groups, args, count);
+}
+
+kry_status kry_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl_mem *row_ptr,
+                           int64_t *total)
+{
+    enum { PER_ITEM = 8 };
+    kry_status st = KRY_OK;
+    int64_t groups = kry_groups_for_sums(dev, KRY_F32, n / PER_ITEM);
+    cl_mem part = NULL, sum = NULL, ptr = NULL;
+
+    TRY(kry_buffer_create(dev, (size_t)groups * sizeof *total, &part));
+    TRY(kry_buffer_create(dev, sizeof *total, &sum));
+    TRY(kry_buffer_create(dev, ((size_t)n + 1) * sizeof(cl_int), &ptr));
+    const kry_arg sums[] = { ARG(n), ARG(length), ARG(part) };
+    TRY(run(dev, "offsets_sums", groups, sums, COUNT(sums)));
+    const kry_arg write[] = { ARG(n), ARG(length), ARG(part), ARG(ptr), ARG(sum) };
+    TRY(run(dev, "offsets_write", groups, write, COUNT(write)));
+    TRY(kry_buffer_read(dev, sum, 0, sizeof *total, total));
+    *row_ptr = ptr, ptr = NULL;
+done:
+    kry_buffer_release(dev, &ptr);
+    kry_buffer_release(dev, &sum);
+    kry_buffer_release(dev, &part);
+    return st;
+}
+
+/* Four for each core, so that they end together; together no more than four times the matrix. */
+int64_t kry_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz)
+{
+    enum { SMALL = 1 << 20, PER_CORE = 4, WORTH_A_GROUP = 256 };
+    int64_t room = 4 * nnz > SMALL ? 4 * nnz : SMALL;
+    int64_t groups = (int64_t)PER_CORE * dev->info.compute_units;
+
+    if (cols && groups > room / cols) groups = room / cols;
+    if (groups > rows / WORTH_A_GROUP) groups = rows / WORTH_A_GROUP;
+    return groups > 0 ? groups : 1;
+}
+
+/* ---- transposes ---------------------------------------------------------------------------- */
+
+/* Count, and place, group by group. */
+static kry_status transpose_on_cpu(const kry_csr *A, kry_csr *T, cl_mem from)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    const int64_t many = kry_csr_groups(dev, A->rows, A->cols, A->nnz);
+    const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, groups = (cl_int)many;
+    cl_mem scratch = NULL, length = NULL;
+    int64_t total;
+
+    TRY(kry_buffer_create(dev, (size_t)(many * A->cols) * sizeof(cl_int), &scratch));
+    TRY(kry_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &length));
+    const kry_arg count[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(scratch) };
+    TRY(run(dev, "transpose_lengths", many, count, COUNT(count)));
+    const kry_arg starts[] = { ARG(cols), ARG(groups), ARG(scratch), ARG(length) };
+    TRY(run(dev, "transpose_starts", kry_groups_for(dev, KRY_F32, cols), starts, COUNT(starts)));
+    TRY(kry_csr_offsets(dev, cols, length, &T->row_ptr, &total));
+    const kry_arg place[] = { ARG(rows),    ARG(cols),       ARG(A->row_ptr), ARG(A->col),
+                              ARG(scratch), ARG(T->row_ptr), ARG(T->col),     ARG(from) };
+    TRY(run(dev, "transpose_place", many, place, COUNT(place)));
+done:
+    kry_buffer_release(dev, &length);
+    kry_buffer_release(dev, &scratch);
+    return st;
+}
+
+static kry_status zero(kry_device *dev, cl_int count, cl_mem buffer)
+{
+    const kry_arg args[] = { ARG(count), ARG(buffer) };
+    return run(dev, "transpose_zero", kry_groups_for(dev, KRY_F32, count), args, COUNT(args));
+}
+
+/* Count and place in any order, and sort. */
+static kry_status transpose_on_gpu(const kry_csr *A, kry_csr *T, cl_mem from)
+{
+    enum { LANES = 8 };
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, lanes = LANES;
+    const int64_t by_rows = kry_groups_for(dev, KRY_F32, rows * (int64_t)4);
+    cl_mem count = NULL, unsorted = NULL;
+    int64_t total;
+
+    TRY(kry_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &count));
+    TRY(kry_buffer_create(dev, (size_t)A->nnz * sizeof(cl_int), &unsorted));
+    TRY(zero(dev, cols, count));
+    const kry_arg counted[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(count) };
+    TRY(run(dev, "transpose_lengths", by_rows, counted, COUNT(counted)));
+    TRY(kry_csr_offsets(dev, cols, count, &T->row_ptr, &total));
+    TRY(zero(dev, cols, count));
+    const kry_arg place[] = { ARG(rows),  ARG(cols),       ARG(A->row_ptr), ARG(A->col),
+                              ARG(count), ARG(T->row_ptr), ARG(unsorted) };
+    TRY(run(dev, "transpose_place", by_rows, place, COUNT(place)));
+    const kry_arg sort[] = { ARG(rows),     ARG(cols),   ARG(A->row_ptr),
+                             ARG(A->col),   ARG(lanes),  ARG(T->row_ptr),
+                             ARG(unsorted), ARG(T->col), ARG(from) };
+    int64_t groups = ((int64_t)cols * LANES + kry_group_size(dev) - 1) / kry_group_size(dev);
+    TRY(run(dev, "transpose_sort", kry_groups_at_most(dev, groups > 0 ? groups : 1), sort,
+            COUNT(sort)));
+done:
+    kry_buffer_release(dev, &unsorted);
+    kry_buffer_release(dev, &count);
+    return st;
+}
+
+kry_status kry_csr_transpose(const kry_csr *A, kry_csr *T, cl_mem *from)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+
+    *from = NULL;
+    *T = (kry_csr){ .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type };
+    TRY(kry_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
+    TRY(kry_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), from));
+    if (dev->info.cpu_kernels)
+        TRY(transpose_on_cpu(A, T, *from));
+    else
+        TRY(transpose_on_gpu(A, T, *from));
+    if (A->val) {
+        TRY(kry_buffer_create(dev, (size_t)T->nnz * kry_type_size(T->type), &T->val));
+        TRY(kry_csr_transpose_again(A, *from, T));
+    }
+done:
+    if (st < 0) {
+        kry_buffer_release(dev, from);
+        kry_csr_release(T);
+    }
+    return st;
+}
+
+kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_mem numbers)
+{
+    const char *defines = stored == to->type ? "" : "-DVAL=float";
+    const int64_t n = to->nnz, groups = kry_groups_for(to->dev, to->type, n);
+    const kry_arg by_place[] = { ARG(n), ARG(place), ARG(numbers), ARG(to->val) };
+    const kry_arg all[] = { ARG(n), ARG(numbers), ARG(to->val) };
+
+    return place ? kry_run(to->dev, stem, to->type, defines, "numbers_gather", groups, by_place,
+                           COUNT(by_place))
+                 : kry_run(to->dev, stem, to->type, defines, "numbers_convert", groups, all,
+                           COUNT(all));
+}
+
+kry_status kry_csr_transpose_again(const kry_csr *A, cl_mem from, kry_csr *T)
+{
+    return kry_csr_gather(T, from, A->type, A->val);
+}

@@ -1,0 +1,143 @@
+/*
+ * box.c - the operator of a stored symmetric stencil of 3^d points on a grid. Kernels: cl/box.cl.
+ */
+#include "multigrid/box.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened)
+{
+    kry_box_grid g = *fine;
+
+    g.n = 1;
+    for (int a = 0; a < 3; a++) {
+        if (coarsened >> a & 1) g.size[a] = (g.size[a] + 1) / 2;
+        g.n *= g.size[a];
+    }
+    /* The coarse points that have to do with what is different: by their weights, or their
+     * neighbours'. */
+    if (g.ends <= KRY_BOX_ENDS) g.ends = coarsened & 1 ? (g.ends + 1) / 2 + 1 : g.ends + 1;
+    return g;
+}
+
+kry_box_args kry_box_args_of(const kry_box_grid *g)
+{
+    return (kry_box_args){ (cl_int)g->n,
+                           { (cl_int)g->size[0], (cl_int)g->size[1], (cl_int)g->size[2] },
+                           (cl_int)g->wraps };
+}
+
+static int64_t groups_of(const kry_box *A)
+{
+    return kry_groups_for_sums(A->dev, A->type, A->grid.n);
+}
+
+/* y := alpha A x + beta b; b may be y. */
+static kry_status product(const kry_box *A, double alpha, const kry_vec *x, double beta,
+                          const kry_vec *b, kry_vec *y)
+{
+    const kry_box_args g = kry_box_args_of(&A->grid);
+    kry_scalar by = kry_scalar_of(A->dev, alpha), by_b = kry_scalar_of(A->dev, beta);
+    const kry_arg args[] = { KRY_BOX_ARGS(g), ARG(A->numbers),       ARG_ACC(A->dev, by),
+                             ARG_VEC(x),      ARG_ACC(A->dev, by_b), ARG_VEC(b),
+                             ARG_VEC(y) };
+    return kry_launch(A->dev, A->apply, groups_of(A), args, COUNT(args));
+}
+
+static kry_status box_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    return product(self, alpha, x, beta, y, y);
+}
+
+static kry_status box_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
+{
+    return product(self, -1, x, 1, b, r);
+}
+
+static kry_status box_diagonal(void *self, kry_vec *d)
+{
+    const kry_box *A = self;
+    const size_t size = kry_type_size(A->type);
+    return kry_buffer_copy(A->dev, A->numbers, 0, d->buffer, (size_t)d->first * size,
+                           (size_t)A->grid.n * size);
+}
+
+static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
+{
+    const kry_box *A = self;
+    kry_device *dev = A->dev;
+
+    if (!s) return KRY_OK;
+    const kry_box_args g = kry_box_args_of(&A->grid);
+    const cl_int has_x = s->x != NULL, has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
+    const kry_vec *b = s->b, *x = s->x ? s->x : b, *old = has_old ? s->old : b;
+    const cl_mem part = sum ? sum->buffer : y->buffer;
+    kry_scalar c0 = kry_scalar_of(dev, s->c0), c1 = kry_scalar_of(dev, s->c1);
+    kry_scalar by_x = kry_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1);
+    kry_scalar by_old = kry_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
+    const kry_arg args[] = {
+        KRY_BOX_ARGS(g), ARG(A->numbers), ARG_ACC(dev, c1),     ARG_VEC(b),  ARG_VEC(y),
+        ARG(sums),       ARG(part),       ARG_ACC(dev, c0),     ARG(has_x),  ARG_ACC(dev, by_x),
+        ARG_VEC(x),      ARG(has_old),    ARG_ACC(dev, by_old), ARG_VEC(old)
+    };
+    const int64_t groups = groups_of(A);
+    if (sum) sum->count = (cl_int)groups;
+    return kry_launch(dev, A->relax, groups, args, COUNT(args));
+}
+
+static void box_describe(void *self, kry_op_info *info)
+{
+    const kry_box *A = self;
+    const double word = (double)A->grid.n * (double)kry_type_size(A->type);
+
+    info->variant = A->grid.axes == 3 ? "27 points" : "9 points";
+    info->slots = A->half * A->grid.n;
+    info->bytes_stored = A->half * word;
+    info->bytes_per_apply = (A->half + 2) * word;
+}
+
+static void box_destroy(void *self)
+{
+    kry_box *A = self;
+    if (!A) return;
+    kry_buffer_release(A->dev, &A->numbers);
+    free(A);
+}
+
+static const kry_op_table box_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "box",
+    .apply = box_apply,
+    .apply_transpose = box_apply,
+    .residual = box_residual,
+    .diagonal = box_diagonal,
+    .describe = box_describe,
+    .destroy = box_destroy,
+};
+static const kry_op_fused box_fused = { .relax = box_relax };
+
+kry_box *kry_box_of(const kry_op *op) { return op && op->table == &box_table ? op->self : NULL; }
+
+kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
+                          kry_op **out)
+{
+    kry_status st = KRY_OK;
+    kry_box *A = NULL;
+    const kry_op_shape shape = { grid->n, grid->n, type, traits };
+    char defines[64];
+
+    *out = NULL;
+    TRY(kry_alloc(1, sizeof *A, &A));
+    *A = (kry_box){
+        .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
+    };
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", grid->axes, kry_box_uniform(grid));
+    TRY(kry_kernel_get(dev, "box", type, defines, "box_apply", &A->apply));
+    TRY(kry_kernel_get(dev, "box", type, defines, "box_relax", &A->relax));
+    TRY(kry_buffer_create(dev, (size_t)(A->half * grid->n) * kry_type_size(type), &A->numbers));
+    TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
+    A = NULL;
+done:
+    box_destroy(A);
+    return st;
+}

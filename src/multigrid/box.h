@@ -1,0 +1,84 @@
+/*
+ * box.h - grids whose operator is a stored symmetric stencil of 3^d points, and what leads from a grid to the
+ * next coarser one: Dendy's black box multigrid. cl/box.clh says how the numbers lie.
+ */
+#ifndef KRY_BOX_H
+#define KRY_BOX_H
+
+#include "grid/stencil.h"
+
+/* The points of a grid, and which of its axes are periodic. */
+typedef struct kry_box_grid {
+    int axes;        /* 2 or 3 */
+    int64_t size[3]; /* size[2] is 1 with two axes */
+    int64_t n;       /* their product */
+    unsigned wraps;  /* bit a: axis a is periodic */
+    /* Points at each end of a row (along x) that may have other couplings than those between, which are
+     * all alike; above KRY_BOX_ENDS: nothing is known. */
+    int ends;
+} kry_box_grid;
+
+enum { KRY_BOX_ENDS = 2 }; /* less than EDGE in cl/box.clh */
+
+/* The define of kernels for the numbers of such a grid, or "". */
+static inline const char *kry_box_uniform(const kry_box_grid *grid)
+{
+    return grid->ends <= KRY_BOX_ENDS ? " -DUNIFORM" : "";
+}
+
+/* The grid with every second point, from the first on, along the axes of the mask `coarsened`. */
+kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened);
+
+/* A: the diagonal and the couplings to points with larger numbers, `half` numbers to a point. */
+typedef struct kry_box {
+    kry_device *dev; /* borrowed: the operator holds it */
+    kry_type type;
+    kry_box_grid grid;
+    int half;        /* 5 or 14 */
+    unsigned traits; /* of the operator */
+    cl_mem numbers;  /* owned: half n */
+    kry_kernel *apply, *relax;
+} kry_box;
+
+/* The operator of a grid whose numbers are yet to be made. traits: of kry_op_shape. */
+kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *grid, unsigned traits,
+                          kry_op **A);
+/* The box of an operator; NULL: it is none. */
+kry_box *kry_box_of(const kry_op *op);
+
+/* P: values of the coarse points, and 3^(coarsened axes) - 1 weights for each of them. */
+typedef struct kry_box_transfer {
+    kry_device *dev; /* borrowed */
+    kry_type type;
+    kry_box_grid fine, coarse;
+    unsigned coarsened; /* mask of axes */
+    int weights;        /* of a coarse point */
+    cl_mem numbers;     /* owned: weights coarse.n; 0 where there is no fine point */
+    kry_kernel *prolong, *restrict_;
+} kry_box_transfer;
+
+/* P with weights that are zero yet. */
+kry_status kry_box_transfer_create(kry_device *dev, kry_type type, const kry_box_grid *fine,
+                                   unsigned coarsened, kry_op **P);
+kry_box_transfer *kry_box_transfer_of(const kry_op *op);
+
+/* ---- box_setup.c: kernels that read the stencil of A, a box or a grid operator with constant or other
+ * coefficients ---- */
+
+kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid);
+/* The weights of P from A, then the numbers of `coarse`: P'A P. */
+kry_status kry_box_weigh(const kry_op *A, kry_op *P);
+kry_status kry_box_galerkin(const kry_op *A, const kry_op *P, kry_op *coarse);
+/* For each axis of the mask the mean over the points of its coupling, in units of the strongest one there.
+ * Waits. */
+kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3]);
+
+/* The arguments work, nx, ny, nz, wraps of kernels. */
+typedef struct kry_box_args {
+    cl_int work, size[3], wraps;
+} kry_box_args;
+kry_box_args kry_box_args_of(const kry_box_grid *grid);
+#define KRY_BOX_ARGS(g) \
+    ARG((g).work), ARG((g).size[0]), ARG((g).size[1]), ARG((g).size[2]), ARG((g).wraps)
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * box_setup.c - the weights of the interpolation from a coarser grid, its Galerkin stencil, and how strong
+ * couplings are along each axis, on the device. Kernels: cl/box_setup.cl.
+ */
+#include "multigrid/box.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { GRID_ARGS = 14, REST = 4 };
+
+/* A stencil of grid operators, or a box: one of the two is not NULL. */
+typedef struct source {
+    kry_device *dev;
+    kry_type type;
+    const kry_stencil *stencil;
+    const kry_box *box;
+    kry_box_grid grid;
+} source;
+
+static source source_of(const kry_op *A)
+{
+    source s = { .dev = A->dev, .type = A->shape.type, .stencil = kry_stencil_of(A) };
+    const kry_stencil *S = s.stencil;
+
+    s.box = kry_box_of(A);
+    if (s.box) {
+        s.grid = s.box->grid;
+    } else if (S) {
+        s.grid = (kry_box_grid){ .axes = S->axes, .n = S->n };
+        s.grid.ends = S->face[0] ? KRY_BOX_ENDS + 1 : 1;
+        memcpy(s.grid.size, S->size, sizeof s.grid.size);
+        for (int a = 0; a < S->axes; a++) s.grid.wraps |= (unsigned)kry_stencil_wraps(S, a) << a;
+    }
+    return s;
+}
+
+kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid)
+{
+    const source s = source_of(A);
+    if (!s.box && !s.stencil)
+        return kry_fail(KRY_ERR_UNSUPPORTED, "'%s' is no operator on a grid", A->table->kind);
+    *grid = s.grid;
+    return KRY_OK;
+}
+
+/* Sums are in double where the device has it: rows that sum to zero shall do so on coarse grids. */
+static kry_status kernel_of(const source *s, unsigned coarsened, const char *name,
+                            kry_kernel **kernel)
+{
+    char defines[96];
+
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s",
+             s->grid.axes, coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1,
+             s->box ? " -DBOX" : "");
+    return kry_kernel_get(s->dev, "box_setup", s->type, defines, name, kernel);
+}
+
+/* Two bits for each side, as cl/box_setup.cl has them. */
+static cl_int sides_of(const kry_stencil *S)
+{
+    static const cl_int code[] = {
+        [KRY_DIRICHLET] = 0, [KRY_NEUMANN] = 1, [KRY_PERIODIC] = 2, [KRY_DIRICHLET_FACE] = 3
+    };
+    cl_int sides = 0;
+
+    for (int a = 0; a < 3; a++) sides |= code[S->low[a]] << 4 * a | code[S->high[a]] << (4 * a + 2);
+    return sides;
+}
+
+/* Launch a kernel whose arguments are the grid, its stencil and `rest`. */
+static kry_status launch(const source *s, kry_kernel *kernel, int64_t groups, const kry_arg *rest,
+                         size_t count)
+{
+    const kry_stencil *S = s->stencil;
+    const kry_box_args g = kry_box_args_of(&s->grid);
+    kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g) };
+    size_t n = 5;
+    kry_scalar weight[3];
+    cl_int sides = 0, variable = 0;
+
+    if (s->box) {
+        args[n++] = (kry_arg)ARG(s->box->numbers);
+    } else {
+        sides = sides_of(S), variable = S->face[0] != NULL;
+        args[n++] = (kry_arg)ARG(sides);
+        args[n++] = (kry_arg)ARG(variable);
+        for (int a = 0; a < 3; a++) {
+            weight[a] = kry_scalar_of(s->dev, S->weight[a]);
+            args[n++] = (kry_arg)ARG_ACC(s->dev, weight[a]);
+        }
+        /* What is not read has to be a buffer nevertheless: the last one of `rest`. */
+        const kry_arg unread = rest[count - 1];
+        args[n++] = variable ? (kry_arg)ARG(*kry_stencil_cells(S)) : unread;
+        for (int a = 0; a < 3; a++)
+            args[n++] = variable ? (kry_arg)ARG(S->face[a < S->axes ? a : 0]) : unread;
+    }
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kry_launch(s->dev, kernel, groups, args, n + count);
+}
+
+kry_status kry_box_weigh(const kry_op *A, kry_op *op)
+{
+    kry_status st = KRY_OK;
+    const source s = source_of(A);
+    const kry_box_transfer *P = kry_box_transfer_of(op);
+    /* Of a diagonal entry: what rounding may leave of a sum that is zero. */
+    kry_scalar tiny = kry_scalar_of(s.dev, s.type == KRY_F32 ? 1e-6 : 1e-10);
+    kry_kernel *kernel;
+    cl_int most = 0;
+
+    for (int a = 0; a < 3; a++) most += P->coarsened >> a & 1;
+    TRY(kernel_of(&s, P->coarsened, "box_weights", &kernel));
+    for (cl_int odds = 1; odds <= most; odds++) {
+        const kry_arg rest[] = { ARG(odds), ARG_ACC(s.dev, tiny), ARG(P->numbers) };
+        TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, P->fine.n), rest, COUNT(rest)));
+    }
+done:
+    return st;
+}
+
+kry_status kry_box_galerkin(const kry_op *A, const kry_op *op, kry_op *coarse)
+{
+    kry_status st = KRY_OK;
+    const source s = source_of(A);
+    const kry_box_transfer *P = kry_box_transfer_of(op);
+    const kry_box *C = kry_box_of(coarse);
+    const kry_arg rest[] = { ARG(P->numbers), ARG(C->numbers) };
+    kry_kernel *kernel;
+
+    TRY(kernel_of(&s, P->coarsened, "box_galerkin", &kernel));
+    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, P->fine.n), rest, COUNT(rest)));
+done:
+    return st;
+}
+
+kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3])
+{
+    kry_status st = KRY_OK;
+    const source s = source_of(A);
+    kry_sum *sum = NULL;
+    kry_kernel *kernel;
+    const cl_int which = (cl_int)axes;
+
+    TRY(kry_sum_create(s.dev, 3, &sum));
+    TRY(kernel_of(&s, axes, "box_strength", &kernel));
+    const kry_arg rest[] = { ARG(which), ARG(sum->buffer) };
+    const int64_t groups = kry_groups_for_sums(s.dev, s.type, s.grid.n);
+    sum->count = (cl_int)groups;
+    TRY(launch(&s, kernel, groups, rest, COUNT(rest)));
+    TRY(kry_sum_read_here(sum, strength));
+    for (int a = 0; a < 3; a++) strength[a] /= (double)s.grid.n;
+done:
+    kry_sum_release(&sum);
+    return st;
+}

@@ -1,0 +1,193 @@
+/*
+ * smoother.c - smoothers as sequences of steps x := x + w_i D^-1 (b - A x), after which the error is
+ * p(D^-1 A) times what it was, p(s) = (1 - w_1 s) ... (1 - w_k s).
+ *
+ * A polynomial of degree k in D^-1 A is written down by its roots 1 / w_i instead of by a recurrence of
+ * three terms: a step then needs nothing but x, and every smoother is the same loop. Rounding does not
+ * suffer for degrees as small as these. Afterwards the steps come in the opposite order, so that the cycle
+ * is symmetric; with colours the colours do, too.
+ *
+ *   Jacobi               w = omega, or 1.6 / highest: 4/5 where the highest eigenvalue is 2
+ *   Chebyshev            the w_i that make |p| small on highest / 4 ... highest
+ *   of the fourth kind   those that make the bound for a V-cycle small, the maximum over 0 < s <= highest
+ *                        of s p(s)^2 / (1 - p(s)^2)
+ *
+ * Source  J. Lottes, Optimal polynomial smoothers for multigrid V-cycles, Numer. Linear Algebra Appl. 30
+ *         (2023), e2518: the roots of the polynomials of section 4, which have equal ripples;
+ *         M. Adams, M. Brezina, J. Hu, R. Tuminaro, Parallel multigrid smoothing: polynomial versus
+ *         Gauss-Seidel, J. Comput. Phys. 188 (2003): Chebyshev
+ */
+#include "multigrid/smoother.h"
+#include "precond/spectrum.h"
+#include <math.h>
+#include <string.h>
+
+/* 1 / root for the highest eigenvalue 1, degree 1 first. */
+static const double fourth[KRY_SMOOTHER_DEGREE][KRY_SMOOTHER_DEGREE] = {
+    { 1.5 },
+    { 3.6180339887498948, 1.1180339887498948 },
+    { 6.8508550753271436, 1.6920214716300959, 1.0549581320873712 },
+    { 11.1702446109534064, 2.5320888862379561, 1.3472963553338607, 1.0320888862379561 },
+    { 16.5722449347966221, 3.6014930128913571, 1.7784344533346518, 1.2137940802182807,
+      1.0211085581132027 },
+    { 23.0557824470217744, 4.8921667694478214, 2.3176504130529046, 1.48688975709551,
+      1.1462612327090038, 1.0149639154748637 },
+    { 30.6204640601639809, 6.4014201055027079, 2.9562952014676113, 1.8270909152852018,
+      1.3382612127177164, 1.1068636913173802, 1.0111702974325146 },
+    { 39.2661173700020765, 8.1281320875152248, 3.6910738223323656, 2.2262967851644993,
+      1.5780010743356561, 1.2506076090467029, 1.0817061215889572, 1.0086609187583941 },
+};
+
+static void jacobi_steps(const kry_cycle_params *c, double highest, double *step)
+{
+    step[0] = c->omega > 0 ? c->omega : 1.6 / highest;
+}
+
+static void chebyshev_steps(const kry_cycle_params *c, double highest, double *step)
+{
+    const double pi = acos(-1), middle = highest * (1 + 0.25) / 2, half = highest * (1 - 0.25) / 2;
+    for (int i = 0; i < c->degree; i++)
+        step[i] = 1 / (middle - half * cos(pi * (2 * i + 1) / (2 * c->degree)));
+}
+
+static void chebyshev4_steps(const kry_cycle_params *c, double highest, double *step)
+{
+    for (int i = 0; i < c->degree; i++) step[i] = fourth[c->degree - 1][i] / highest;
+}
+
+static void colour_steps(const kry_cycle_params *c, double highest, double *step)
+{
+    (void)highest;
+    step[0] = c->omega > 0 ? c->omega : 1;
+}
+
+static const struct {
+    void (*steps)(const kry_cycle_params *c, double highest, double *step);
+    bool polynomial; /* of a degree */
+    bool coloured;
+} kinds[] = {
+    [KRY_SMOOTHER_JACOBI] = { jacobi_steps },
+    [KRY_SMOOTHER_CHEBYSHEV] = { chebyshev_steps, .polynomial = true },
+    [KRY_SMOOTHER_CHEBYSHEV4] = { chebyshev4_steps, .polynomial = true },
+    [KRY_SMOOTHER_RED_BLACK] = { colour_steps, .coloured = true },
+};
+
+kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
+{
+    kry_status st = KRY_OK;
+
+    CHECK((unsigned)c->smoother < COUNT(kinds), KRY_ERR_ARGUMENT, "%s: smoother = %d is none", who,
+          (int)c->smoother);
+    if (c->smoother == KRY_SMOOTHER_AUTO) c->smoother = KRY_SMOOTHER_CHEBYSHEV4;
+    CHECK(kinds[c->smoother].steps, KRY_ERR_UNSUPPORTED, "%s: smoother = %d is not offered", who,
+          (int)c->smoother);
+    CHECK(c->degree >= 0 && c->degree <= KRY_SMOOTHER_DEGREE, KRY_ERR_ARGUMENT,
+          "%s: degree = %d is not in 1 ... %d", who, c->degree, (int)KRY_SMOOTHER_DEGREE);
+    CHECK(c->sweeps >= 0 && c->sweeps <= KRY_SMOOTHER_SWEEPS, KRY_ERR_ARGUMENT,
+          "%s: sweeps = %d is not in 1 ... %d", who, c->sweeps, (int)KRY_SMOOTHER_SWEEPS);
+    CHECK(c->omega >= 0 && isfinite(c->omega), KRY_ERR_ARGUMENT,
+          "%s: omega = %g; it must be positive", who, c->omega);
+    if (!c->degree) c->degree = 2;
+    if (!c->sweeps) c->sweeps = 1;
+done:
+    return st;
+}
+
+static int steps_of(const kry_cycle_params *c)
+{
+    return c->sweeps * (kinds[c->smoother].polynomial ? c->degree : 1);
+}
+
+/* All sweeps one after the other, and the same from behind. */
+static void write_down(const kry_cycle_params *c, kry_smoothing *s)
+{
+    const int count = steps_of(c), of_one = count / c->sweeps;
+    double one[KRY_SMOOTHER_DEGREE];
+
+    kinds[c->smoother].steps(c, s->highest, one);
+    for (int i = 0; i < count; i++) s->step[i] = s->step[2 * count - 1 - i] = one[i % of_one];
+    s->down = (kry_sweeps){ count, s->step, kinds[c->smoother].coloured, 0 };
+    s->up = (kry_sweeps){ count, s->step + count, kinds[c->smoother].coloured, 1 };
+}
+
+static kry_status find_highest(const char *who, const kry_level *level, const kry_cycle_params *c,
+                               kry_smoothing *s)
+{
+    if (kinds[c->smoother].coloured || (c->omega > 0 && !kinds[c->smoother].polynomial))
+        return KRY_OK;
+    s->highest = level->highest;
+    if (s->highest > 0) return KRY_OK;
+    return kry_spectrum_bound(who, level->A, s->relaxer.jacobi, &s->highest);
+}
+
+kry_status kry_smoothing_create(const char *who, const kry_level *level, const kry_cycle_params *c,
+                                kry_smoothing *s)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = level->A;
+
+    memset(s, 0, sizeof *s);
+    s->A = kry_op_retain(A);
+    if (kinds[c->smoother].coloured) {
+        CHECK(A->fused->sweep_colour, KRY_ERR_UNSUPPORTED,
+              "%s: '%s' has no sweeps by two colours; take another smoother", who, A->table->kind);
+        TRY(A->fused->sweep_colour(A->self, 0, 1, NULL, NULL));
+    } else {
+        TRY(kry_relaxer_create(who, A, &s->relaxer));
+    }
+    TRY(find_highest(who, level, c, s));
+    write_down(c, s);
+done:
+    if (st < 0) kry_smoothing_release(s);
+    return st;
+}
+
+kry_status kry_smoothing_update(const char *who, const kry_level *level, const kry_cycle_params *c,
+                                kry_smoothing *s)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_relaxer_update(&s->relaxer));
+    TRY(find_highest(who, level, c, s));
+    write_down(c, s);
+done:
+    return st;
+}
+
+void kry_smoothing_release(kry_smoothing *s)
+{
+    kry_relaxer_release(&s->relaxer);
+    kry_op_release(&s->A);
+    memset(s, 0, sizeof *s);
+}
+
+/* In place. */
+static kry_status run_colours(const kry_op *A, const kry_sweeps *sweeps, const kry_vec *b,
+                              kry_vec *x)
+{
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < 2 * sweeps->count; i++)
+        TRY(A->fused->sweep_colour(A->self, (sweeps->colour + i) % 2, sweeps->step[i / 2], b, x));
+done:
+    return st;
+}
+
+kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool zero,
+                             const kry_vec *b, kry_vec *place[2])
+{
+    kry_status st = KRY_OK;
+
+    if (sweeps->coloured) {
+        if (zero) TRY(kry_vec_fill(place[0], 0));
+        return run_colours(s->A, sweeps, b, place[0]);
+    }
+    for (int i = 0; i < sweeps->count; i++) {
+        const kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        TRY(kry_relaxer_run(&s->relaxer, &step, place[1], NULL));
+        kry_vec *room = place[0];
+        place[0] = place[1], place[1] = room;
+    }
+done:
+    return st;
+}

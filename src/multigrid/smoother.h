@@ -1,0 +1,35 @@
+/* smoother.h - what takes the rough parts out of the error on a level. */
+#ifndef KRY_SMOOTHER_H
+#define KRY_SMOOTHER_H
+
+#include "multigrid/hierarchy.h"
+#include "precond/sweeps.h"
+
+enum { KRY_SMOOTHER_DEGREE = 8, KRY_SMOOTHER_SWEEPS = 8 }; /* at most */
+enum { KRY_SMOOTHER_STEPS = KRY_SMOOTHER_DEGREE * KRY_SMOOTHER_SWEEPS };
+
+typedef struct kry_smoothing {
+    kry_op *A;           /* retained */
+    kry_relaxer relaxer; /* of a smoother that is not coloured */
+    kry_sweeps down, up; /* before and after the coarser levels: the same steps in either order */
+    double step[2 * KRY_SMOOTHER_STEPS]; /* of `down`, then of `up` */
+    double highest;                      /* eigenvalue of D^-1 A; 0: the smoother asks for none */
+} kry_smoothing;
+
+/* Refuse what is no smoother, and fill in the defaults. */
+kry_status kry_smoother_check(const char *who, kry_cycle_params *cycle);
+/* The smoother of a level. cycle: checked. Waits.
+ * Returns  KRY_ERR_UNSUPPORTED if the operator does not offer what it takes; as kry_spectrum_bound */
+kry_status kry_smoothing_create(const char *who, const kry_level *level,
+                                const kry_cycle_params *cycle, kry_smoothing *s);
+/* After a change of the operator; if that fails, the old steps stay. Waits. */
+kry_status kry_smoothing_update(const char *who, const kry_level *level,
+                                const kry_cycle_params *cycle, kry_smoothing *s);
+void kry_smoothing_release(kry_smoothing *s);
+
+/* Take the steps from the iterate in place[0], which may hold anything if `zero`: it counts as zero then.
+ * place[1] is room; the two change places, and place[0] has the result. */
+kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool zero,
+                             const kry_vec *b, kry_vec *place[2]);
+
+#endif

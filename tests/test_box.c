@@ -1,0 +1,478 @@
+/* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
+#include "multigrid/box_passes.h"
+#include "op_suite.h"
+#include "relax_suite.h"
+
+/* ---- stencils on the host -------------------------------------------------------------------- */
+
+/* A grid and, for each point and each of 27 directions, the coupling to the point there: directions, not
+ * points, for on a short periodic axis two of them lead to the same point. */
+typedef struct plain_box {
+    kry_box_grid grid;
+    double *a; /* 27 n; direction (dx, dy, dz) is 13 + dx + 3 dy + 9 dz */
+} plain_box;
+
+static int direction_of(const int d[3]) { return 13 + d[0] + 3 * d[1] + 9 * d[2]; }
+
+static void direction(int k, int d[3])
+{
+    for (int a = 0; a < 3; a++, k /= 3) d[a] = k % 3 - 1;
+}
+
+/* The point at d from point i, or -1. */
+static int64_t point_at(const kry_box_grid *g, int64_t i, const int d[3])
+{
+    int64_t at[3] = { i % g->size[0], i / g->size[0] % g->size[1], i / (g->size[0] * g->size[1]) };
+    for (int a = 0; a < 3; a++) {
+        at[a] += d[a];
+        if (g->wraps >> a & 1) at[a] = (at[a] + g->size[a]) % g->size[a];
+        if (at[a] < 0 || at[a] >= g->size[a]) return -1;
+    }
+    return at[0] + g->size[0] * (at[1] + g->size[1] * at[2]);
+}
+
+static plain_box plain_of_grid(const grid *g, const double *k)
+{
+    plain_box b = { .grid = { .axes = g->size[2] ? 3 : 2, .n = grid_points(g) } };
+    b.grid.ends = k ? KRY_BOX_ENDS + 1 : 1;
+
+    for (int a = 0; a < 3; a++) {
+        b.grid.size[a] = a < b.grid.axes ? g->size[a] : 1;
+        b.grid.wraps |= (unsigned)(a < b.grid.axes && g->low[a] == KRY_PERIODIC) << a;
+    }
+    b.a = calloc((size_t)(27 * b.grid.n), sizeof *b.a);
+    assert_non_null(b.a);
+    for (int64_t i = 0; i < b.grid.n; i++) {
+        const int64_t at[3] = { i % g->size[0], i / g->size[0] % g->size[1],
+                                i / (g->size[0] * g->size[1]) };
+        for (int f = 0; f < 2 * b.grid.axes; f++) {
+            double w;
+            int d[3] = { 0, 0, 0 };
+            const int64_t j = grid_face(g, k, at, f / 2, f % 2, &w);
+            const kry_side side = f % 2 ? g->high[f / 2] : g->low[f / 2];
+            if (j == i || (j < 0 && side == KRY_NEUMANN)) continue;
+            d[f / 2] = f % 2 ? 1 : -1;
+            b.a[27 * i + 13] += j < 0 && side == KRY_DIRICHLET_FACE ? 2 * w : w;
+            if (j >= 0) b.a[27 * i + direction_of(d)] -= w;
+        }
+    }
+    return b;
+}
+
+static double *read_numbers(kry_type type, cl_mem buffer, int64_t count)
+{
+    kry_vec *v = NULL;
+    OK(kry_vec_wrap(device(), type, count, 1, buffer, 0, &v));
+    double *numbers = numbers_of(v);
+    kry_vec_release(&v);
+    return numbers;
+}
+
+/* What the device has stored; nothing may lead out of the grid. */
+static plain_box plain_of_box(const kry_op *op)
+{
+    const kry_box *A = kry_box_of(op);
+    const int64_t n = A->grid.n;
+    double *half = read_numbers(A->type, A->numbers, A->half * n);
+    plain_box b = { .grid = A->grid, .a = calloc((size_t)(27 * n), sizeof *b.a) };
+
+    assert_non_null(b.a);
+    for (int64_t i = 0; i < n; i++)
+        for (int s = 0; s < A->half; s++) {
+            int d[3];
+            direction(13 + s, d);
+            const int64_t j = point_at(&b.grid, i, d);
+            const double v = half[s * n + i];
+            if (j < 0 || (s && j == i)) {
+                NEAR(v, 0, 0, "slot %d of point %lld, outside", s, (long long)i);
+                continue;
+            }
+            b.a[27 * i + 13 + s] = v;
+            b.a[27 * j + 13 - s] = v;
+        }
+    free(half);
+    return b;
+}
+
+static matrix matrix_of_plain(const plain_box *b)
+{
+    const int64_t n = b->grid.n;
+    matrix A = { .rows = n, .cols = n };
+
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc((size_t)(27 * n), sizeof *A.col);
+    A.val = calloc((size_t)(27 * n), sizeof *A.val);
+    assert_true(A.row_ptr && A.col && A.val);
+    for (int64_t i = 0; i < n; i++) {
+        A.row_ptr[i] = A.nnz;
+        grid_add(&A, i, i, 0);
+        for (int k = 0; k < 27; k++) {
+            int d[3];
+            direction(k, d);
+            if (b->a[27 * i + k] != 0) grid_add(&A, i, point_at(&b->grid, i, d), b->a[27 * i + k]);
+        }
+    }
+    A.row_ptr[n] = A.nnz;
+    return A;
+}
+
+/* ---- interpolation by the rule, row by row --------------------------------------------------- */
+
+/* P as a dense matrix, n-by-m row after row. A point with the odd coordinates `odd` has its stencil collapsed
+ * onto these axes, and takes the rows of its neighbours there, which are odd along fewer. */
+typedef struct plain_transfer {
+    kry_box_grid fine, coarse;
+    double *p, *size; /* size: to which the errors of rounding relate, for what cancels */
+} plain_transfer;
+
+static int odd_axes(const kry_box_grid *g, int64_t i, unsigned coarsened)
+{
+    const int64_t at[3] = { i % g->size[0], i / g->size[0] % g->size[1],
+                            i / (g->size[0] * g->size[1]) };
+    int odd = 0;
+    for (int a = 0; a < 3; a++) odd |= (coarsened >> a & 1 && at[a] % 2) << a;
+    return odd;
+}
+
+static int64_t coarse_point(const kry_box_grid *f, const kry_box_grid *c, int64_t i, unsigned mask)
+{
+    const int64_t at[3] = { i % f->size[0], i / f->size[0] % f->size[1],
+                            i / (f->size[0] * f->size[1]) };
+    int64_t j = 0;
+    for (int a = 2; a >= 0; a--) j = j * c->size[a] + (mask >> a & 1 ? at[a] / 2 : at[a]);
+    return j;
+}
+
+static void plain_row_of(const plain_box *b, plain_transfer *P, int64_t i, int odd, double tiny)
+{
+    const int64_t m = P->coarse.n;
+    double total = 0, own = 0, others = 0, all = 0, *row = P->p + i * m;
+
+    for (int pass = 0; pass < 2; pass++) {
+        const double by = total <= tiny * b->a[27 * i + 13] ? -others : own;
+        for (int k = 0; k < 27; k++) {
+            const double v = b->a[27 * i + k];
+            int d[3];
+            direction(k, d);
+            for (int a = 0; a < 3; a++)
+                if (!(odd >> a & 1)) d[a] = 0;
+            const bool here = direction_of(d) == 13;
+            if (pass == 0) all += fabs(v), total += v, own += here ? v : 0, others += here ? 0 : v;
+            if (pass == 0 || here || v == 0 || by == 0) continue;
+            const int64_t from = point_at(&b->grid, i, d) * m;
+            for (int64_t j = 0; j < m; j++) {
+                row[j] -= v / by * P->p[from + j];
+                P->size[i * m + j] += fabs(v / by) * all / fabs(by) * P->size[from + j];
+            }
+        }
+    }
+}
+
+static plain_transfer plain_transfer_of(const plain_box *b, unsigned coarsened, double tiny)
+{
+    plain_transfer P = { b->grid, kry_box_grid_coarser(&b->grid, coarsened), NULL, NULL };
+    const int64_t m = P.coarse.n;
+
+    P.p = calloc((size_t)(2 * P.fine.n * m), sizeof *P.p);
+    assert_non_null(P.p);
+    P.size = P.p + P.fine.n * m;
+    for (int count = 0; count <= 3; count++)
+        for (int64_t i = 0; i < P.fine.n; i++) {
+            const int odd = odd_axes(&P.fine, i, coarsened);
+            if ((odd & 1) + (odd >> 1 & 1) + (odd >> 2) != count) continue;
+            const int64_t own = i * m + coarse_point(&P.fine, &P.coarse, i, coarsened);
+            if (odd)
+                plain_row_of(b, &P, i, odd, tiny);
+            else
+                P.p[own] = P.size[own] = 1;
+        }
+    return P;
+}
+
+/* ---- the device against it -------------------------------------------------------------------- */
+
+/* y := alpha P x + beta y and the transpose, from vectors that start anywhere, over NaN. */
+static void check_product(const kry_op *op, const plain_transfer *P, bool transpose, double alpha,
+                          double beta)
+{
+    const kry_type type = op->shape.type;
+    const int64_t n = P->fine.n, m = P->coarse.n;
+    const int64_t rows = transpose ? m : n, cols = transpose ? n : m;
+    double *x = random_array(type, cols), *y0 = random_array(type, rows);
+    guarded X = guarded_create(type, cols, 1, 1, x);
+    guarded Y = guarded_create(type, rows, 1, 3, beta == 0 ? NULL : y0);
+
+    OK((transpose ? kry_op_apply_transpose : kry_op_apply)(op, alpha, X.v, beta, Y.v));
+    double *y = guarded_read(&Y);
+    for (int64_t i = 0; i < rows; i++) {
+        long double want = beta == 0 ? 0 : (long double)beta * y0[i], size = fabsl(want);
+        for (int64_t j = 0; j < cols; j++) {
+            const int64_t e = transpose ? j * m + i : i * m + j;
+            want += (long double)alpha * P->p[e] * x[j];
+            size += fabsl((long double)alpha * P->size[e] * x[j]);
+        }
+        NEAR(y[i], want, 16 * eps_of(type) * size, "row %lld of %s", (long long)i,
+             transpose ? "P'" : "P");
+    }
+    guarded_release(&X), guarded_release(&Y);
+    free(x), free(y0), free(y);
+}
+
+/* C == P'A P, entry by entry. */
+static void check_galerkin(const matrix *A, const plain_transfer *P, const matrix *C, kry_type type)
+{
+    const int64_t n = P->fine.n, m = P->coarse.n;
+    double *row = calloc((size_t)m, sizeof *row), *size = calloc((size_t)m, sizeof *size);
+    double *ap = calloc((size_t)(2 * n * m), sizeof *ap), *abs_ap = ap + n * m;
+
+    assert_true(row && size && ap);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            for (int64_t j = 0; j < m; j++) {
+                ap[i * m + j] += A->val[e] * P->p[A->col[e] * m + j];
+                abs_ap[i * m + j] += fabs(A->val[e]) * P->size[A->col[e] * m + j];
+            }
+    for (int64_t r = 0; r < m; r++) {
+        memset(row, 0, (size_t)m * sizeof *row), memset(size, 0, (size_t)m * sizeof *size);
+        for (int64_t i = 0; i < n; i++) {
+            const double p = P->p[i * m + r], most = P->size[i * m + r];
+            for (int64_t j = 0; most != 0 && j < m; j++)
+                row[j] += p * ap[i * m + j], size[j] += most * abs_ap[i * m + j];
+        }
+        for (int64_t e = C->row_ptr[r]; e < C->row_ptr[r + 1]; e++) row[C->col[e]] -= C->val[e];
+        for (int64_t j = 0; j < m; j++)
+            NEAR(row[j], 0, 32 * eps_of(type) * size[j], "entry (%lld, %lld) of P'A P",
+                 (long long)r, (long long)j);
+    }
+    free(row), free(size), free(ap);
+}
+
+/* The next grid below A, which is `b` on the host; returned. */
+static kry_op *check_level(const kry_op *A, const plain_box *b, unsigned coarsened)
+{
+    const kry_type type = A->shape.type;
+    kry_op *op = NULL, *C = NULL;
+    plain_transfer P = plain_transfer_of(b, coarsened, type == KRY_F32 ? 1e-6 : 1e-10);
+    matrix fine = matrix_of_plain(b);
+
+    OK(kry_box_transfer_create(device(), type, &b->grid, coarsened, &op));
+    OK(kry_box_create(device(), type, &P.coarse, A->shape.traits, &C));
+    OK(kry_box_weigh(A, op));
+    OK(kry_box_galerkin(A, op, C));
+    check_product(op, &P, false, 1, 0);
+    check_product(op, &P, false, 0.5, 1);
+    check_product(op, &P, true, 1, 0);
+    check_product(op, &P, true, -2, 0.25);
+    plain_box c = plain_of_box(C);
+    matrix coarse = matrix_of_plain(&c);
+    check_galerkin(&fine, &P, &coarse, type);
+    matrix_release(&coarse), matrix_release(&fine);
+    free(c.a), free(P.p);
+    kry_op_release(&op);
+    return C;
+}
+
+/* Axes with three points or more, of those in `wanted`. */
+static unsigned longer(const kry_box_grid *g, unsigned wanted)
+{
+    unsigned axes = 0;
+    for (int a = 0; a < g->axes; a++) axes |= (wanted >> a & 1 && g->size[a] > 2 ? 1u : 0) << a;
+    return axes;
+}
+
+static void check_grid(const grid *g, kry_type type, unsigned first, unsigned second)
+{
+    double *k = grid_coefficients(g, type);
+    kry_op *A = grid_op(g, type, k);
+    plain_box fine = plain_of_grid(g, k);
+    kry_op *B = NULL, *C = NULL;
+
+    if (longer(&fine.grid, first)) {
+        print_message("# %s, axes %u, then %u\n", g->name, first, second);
+        B = check_level(A, &fine, longer(&fine.grid, first));
+        plain_box b = plain_of_box(B);
+        matrix M = matrix_of_plain(&b);
+        op_suite(B, &M);
+        relax_suite(B, &M, "relaxation");
+        matrix_release(&M);
+        if (longer(&b.grid, second)) {
+            C = check_level(B, &b, longer(&b.grid, second));
+            plain_box c = plain_of_box(C);
+            M = matrix_of_plain(&c);
+            op_suite(C, &M);
+            matrix_release(&M);
+            free(c.a);
+        }
+        free(b.a);
+    }
+    kry_op_release(&A), kry_op_release(&B), kry_op_release(&C);
+    free(fine.a), free(k);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------ */
+
+static void box__all_axes(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("grids with stored stencils");
+    for (size_t i = 0; i < COUNT(grids); i++)
+        if (!too_large(grid_points(&grids[i])) && grid_points(&grids[i]) < 3000 &&
+            one_of(2, (int64_t)i + (type == KRY_F32)))
+            check_grid(&grids[i], type, 7, 7);
+}
+
+static void box__some_axes(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned first, second;
+    } cases[] = { { "a tube 37 x 34", 1, 2 },
+                  { "mixed sides 35 x 18", 2, 1 },
+                  { "a box 10 x 7 x 6", 5, 2 },
+                  { "a ring 12 x 11 x 10", 6, 1 } };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("grids with stored stencils");
+    for (size_t i = 0; i < COUNT(grids); i++)
+        for (size_t c = 0; c < COUNT(cases); c++)
+            if (!strcmp(grids[i].name, cases[c].name) &&
+                one_of(2, (int64_t)c + (type == KRY_F32)) && !small_run())
+                check_grid(&grids[i], type, cases[c].first, cases[c].second);
+}
+
+/* ---- several passes in one ---------------------------------------------------------------------- */
+
+typedef struct level {
+    kry_op *A, *P;
+    kry_box_passes *passes;
+    kry_relaxer relaxer;
+    double *d, most; /* the diagonal, and its largest entry */
+    int64_t n, m;
+} level;
+
+static level level_of(const grid *g, kry_type type, unsigned axes)
+{
+    level L = { 0 };
+    kry_box_grid fine;
+    double *k = grid_coefficients(g, type);
+
+    L.A = grid_op(g, type, k);
+    OK(kry_box_grid_of(L.A, &fine));
+    OK(kry_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
+    OK(kry_box_weigh(L.A, L.P));
+    OK(kry_box_passes_create(L.A, L.P, &L.passes));
+    OK(kry_relaxer_create("test", L.A, &L.relaxer));
+    L.n = L.P->shape.rows, L.m = L.P->shape.cols;
+    kry_vec *d = NULL;
+    OK(kry_vec_create(device(), type, L.n, 1, &d));
+    OK(kry_op_diagonal(L.A, d));
+    L.d = numbers_of(d);
+    for (int64_t i = 0; i < L.n; i++) L.most = fmax(L.most, L.d[i]);
+    kry_vec_release(&d);
+    free(k);
+    return L;
+}
+
+static void level_release(level *L)
+{
+    kry_relaxer_release(&L->relaxer);
+    kry_box_passes_release(&L->passes);
+    kry_op_release(&L->P), kry_op_release(&L->A);
+    free(L->d);
+}
+
+/* place[0] := the steps, one after the other. */
+static void step_by_step(level *L, const kry_sweeps *s, bool zero, const kry_vec *b,
+                         kry_vec *place[2])
+{
+    for (int i = 0; i < s->count; i++) {
+        const kry_relax r = { .c1 = s->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        OK(kry_relaxer_run(&L->relaxer, &r, place[1], NULL));
+        kry_vec *room = place[0];
+        place[0] = place[1], place[1] = room;
+    }
+}
+
+/* Numbers in units of b: x by the diagonal. */
+static void check_same(const level *L, const guarded *got, const kry_vec *want, const double *scale,
+                       double size, const char *what)
+{
+    double *y = guarded_read(got), *w = numbers_of(want);
+    for (int64_t i = 0; i < want->n; i++) {
+        const double by = scale ? scale[i] : 1;
+        NEAR(by * y[i], by * w[i], 256 * eps_of(want->type) * size, "%s: number %lld of %lld", what,
+             (long long)i, (long long)L->n);
+    }
+    free(y), free(w);
+}
+
+static void check_passes(level *L, const kry_sweeps *s)
+{
+    const kry_type type = L->A->shape.type;
+    double *b = random_array(type, L->n), *x = random_array(type, L->n);
+    double *e = random_array(type, L->m);
+    kry_vec *place[2], *coarse = NULL;
+
+    for (int64_t i = 0; i < L->n; i++) x[i] = to_type(type, x[i] / L->d[i]);
+    for (int64_t i = 0; i < L->m; i++) e[i] = to_type(type, e[i] / L->most);
+    guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, NULL);
+    guarded E = guarded_create(type, L->m, 1, 3, e), C = guarded_create(type, L->m, 1, 0, NULL);
+    guarded Y = guarded_create(type, L->n, 1, 5, NULL);
+    for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
+    OK(kry_vec_create(device(), type, L->m, 1, &coarse));
+
+    OK(kry_box_passes_table.down(L->passes, s, B.v, X.v, C.v));
+    step_by_step(L, s, true, B.v, place);
+    check_same(L, &X, place[0], L->d, 1, "x on the way down");
+    OK(kry_op_residual(L->A, B.v, place[0], place[1]));
+    OK(kry_op_apply_transpose(L->P, 1, place[1], 0, coarse));
+    check_same(L, &C, coarse, NULL, 8, "P' r");
+
+    guarded_write(&X, x);
+    OK(kry_vec_copy(X.v, place[0]));
+    OK(kry_box_passes_table.up(L->passes, s, B.v, X.v, E.v, Y.v));
+    OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
+    step_by_step(L, s, false, B.v, place);
+    check_same(L, &Y, place[0], L->d, 4, "y on the way up");
+    for (int i = 0; i < 2; i++) kry_vec_release(&place[i]);
+    kry_vec_release(&coarse);
+    guarded_release(&B), guarded_release(&X), guarded_release(&E), guarded_release(&C);
+    guarded_release(&Y);
+    free(b), free(x), free(e);
+}
+
+static void passes__as_step_by_step(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned axes;
+    } cases[] = { { "Poisson 131 x 40", 3 },       { "mixed sides 35 x 18", 3 },
+                  { "a tube 2 x 5", 3 },           { "a tube 37 x 34", 3 },
+                  { "cells 20 x 19", 2 },          { "Poisson 33 x 9 x 5", 7 },
+                  { "a box 10 x 7 x 6", 7 },       { "a ring 12 x 11 x 10", 3 },
+                  { "faces of a tube 37 x 34", 1 } };
+    static const double step[] = { 0.8, 0.45, 1.25, 0.6 };
+    const kry_type type = type_of(state);
+
+    if (!kry_device_get_info(device())->cpu_kernels) SKIP("CPUs only");
+    NOT_ON_HOST("grids with stored stencils");
+    for (size_t i = 0; i < COUNT(grids); i++)
+        for (size_t c = 0; c < COUNT(cases); c++) {
+            if (strcmp(grids[i].name, cases[c].name) || too_large(grid_points(&grids[i]))) continue;
+            if (!one_of(2, (int64_t)c + (type == KRY_F32))) continue;
+            level L = level_of(&grids[i], type, cases[c].axes);
+            print_message("# %s\n", grids[i].name);
+            for (int count = 1; count <= 4; count++)
+                check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
+            level_release(&L);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(box__all_axes),
+        BOTH(box__some_axes),
+        BOTH(passes__as_step_by_step),
+    };
+    return cmocka_run_group_tests_name("box", tests, NULL, close_device);
+}
