@@ -8,6 +8,8 @@
 //
 // nx, ny, nz are of the fine grid; work is the number of layers of the coarse one.
 
+#ifdef KRY_CPU // for others there is nothing here
+
 enum { MOST_STEPS = 4, RING = 4 };
 #define wraps  ((XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (AXES == 3 && ZL == PERIODIC))
 #define coarse (cx * cy * cz)
@@ -263,3 +265,5 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
         }
     }
 }
+
+#endif

@@ -4,6 +4,7 @@
  */
 #include "op_suite.h"
 #include "patterns.h"
+#include "teams.h"
 
 /* ---- the caller's buffers ----------------------------------------------------------------------
  */

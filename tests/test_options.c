@@ -2,7 +2,7 @@
 #include "unit.h"
 
 static kry_device *dev;
-static kry_op *A;
+static kry_op *A, *grid; /* 3 unknowns; 3 x 3 */
 
 static int set_up(void **state)
 {
@@ -11,12 +11,14 @@ static int set_up(void **state)
     static const int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
     static const float val[] = { 2, -1, -1, 2, -1, -1, 2 };
     if (kry_device_open(NULL, &dev) < 0) return -1;
+    if (kry_stencil_create(dev, KRY_F32, KRY_STENCIL(.size = { 3, 3 }), &grid) < 0) return -1;
     return kry_csr_create(dev, KRY_F32, 3, 3, row_ptr, col, val, NULL, &A);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    kry_op_release(&grid);
     kry_op_release(&A);
     int leaked = dev->refs - 1;
     kry_device_release(&dev);
@@ -165,7 +167,7 @@ static void precond_words__each_form_is_read(void **state)
         const char *rest = w->form + strlen(w->name);
         kry_op *M = NULL;
         assert_true(w->kind == KRY_WORD_PLAIN ? !*rest : !strncmp(rest, "[:", 2));
-        OK(kry_precond_create(A, w->name, &M));
+        OK(kry_precond_create(strcmp(w->name, "mg") ? A : grid, w->name, &M));
         assert_int_equal(M == NULL, !strcmp(w->name, "none"));
         kry_op_release(&M);
         for (rest += 2; w->kind == KRY_WORD_CHOICE && rest[-1] != ']';) {
@@ -178,6 +180,86 @@ static void precond_words__each_form_is_read(void **state)
         }
     }
     assert_null(kry_precond_word(-1));
+}
+
+/* A text for M of `family`: the setting, and what stands behind its "=". */
+static kry_status with_setting(const char *family, const kry_word *w, const char *value, int length)
+{
+    kry_op *M = NULL;
+    char text[100];
+
+    snprintf(text, sizeof text, "%s:sweeps=1,%s=%.*s", family, w->name, length, value);
+    kry_status st = kry_precond_create(strcmp(family, "mg") ? A : grid, text, &M);
+    kry_op_release(&M);
+    return st;
+}
+
+static void refuses(const kry_op *op, const char *word, kry_status status, const char *named)
+{
+    kry_op *M = op == A ? grid : A;
+
+    assert_int_equal(kry_precond_create(op, word, &M), status);
+    assert_null(M);
+    if (!strstr(kry_last_error(), named)) fail_msg("'%s' is not in: %s", named, kry_last_error());
+}
+
+/* Either family takes it, or says that it does not. */
+static void multigrid_words__each_form_is_read(void **state)
+{
+    static const char *const families[] = { "mg", "amg" };
+    (void)state;
+
+    for (int i = 0; kry_multigrid_word(i); i++) {
+        const kry_word *w = kry_multigrid_word(i);
+        const char *choice = strchr(w->form, '=') + 1;
+        int taken = 0;
+        for (int f = 0; f < 2; f++) {
+            kry_status st = with_setting(families[f], w, w->kind == KRY_WORD_REAL ? "0.5" : "1", 3);
+            if (w->kind != KRY_WORD_CHOICE) taken += st == KRY_OK;
+            assert_true(st == KRY_OK || st == KRY_ERR_PARSE);
+            assert_int_equal(with_setting(families[f], w, "nothing", 7), KRY_ERR_PARSE);
+            for (const char *c = choice; w->kind == KRY_WORD_CHOICE && *c;) {
+                const int length = (int)strcspn(c, "|");
+                st = with_setting(families[f], w, c, length);
+                assert_true(st == KRY_OK || st == KRY_ERR_PARSE || st == KRY_ERR_UNSUPPORTED);
+                taken += st == KRY_OK;
+                c += length + (c[length] == '|');
+            }
+        }
+        assert_true(taken > 0);
+    }
+    assert_null(kry_multigrid_word(-1));
+    refuses(grid, "mg:", KRY_ERR_PARSE, "no setting behind");
+    refuses(grid, "mg:smother=jacobi", KRY_ERR_PARSE, "did you mean smoother");
+    refuses(grid, "mg:coarsening=auto", KRY_ERR_PARSE, "no setting of mg");
+    refuses(A, "mg", KRY_ERR_UNSUPPORTED, "no grid operator");
+}
+
+/* Multigrid where a grid is solved and nothing else is said. */
+static void solver_create__default_preconditioner(void **state)
+{
+    static const struct {
+        const char *options, *of_grid, *of_matrix;
+    } cases[] = { { "method=pcg", "preconditioner mg", "preconditioner jacobi" },
+                  { "method=cg", "preconditioner none", "preconditioner none" },
+                  { "method=pcg deflation=stripes:2", "jacobi", "jacobi" },
+                  { "method=pcg precond=jacobi", "jacobi", "jacobi" } };
+    (void)state;
+
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (int g = 0; g < 2; g++) {
+            kry_op *S = NULL;
+            kry_op_info info;
+            OK(kry_solver_create(g ? grid : A, cases[i].options, NULL, NULL, &S));
+            kry_op_describe(S, &info);
+            const char *wanted = g ? cases[i].of_grid : cases[i].of_matrix;
+            if (!strstr(info.variant, wanted)) fail_msg("%s: %s", cases[i].options, info.variant);
+            kry_op_release(&S);
+        }
+    assert_string_equal(kry_precond_default(grid, true), "mg");
+    assert_string_equal(kry_precond_default(grid, false), "jacobi");
+    assert_string_equal(kry_precond_default(A, true), "jacobi");
+    assert_false(kry_mg_takes(A) || kry_mg_takes(NULL));
 }
 
 static void solver_words__each_form_is_read(void **state)
@@ -295,6 +377,8 @@ int main(void)
         cmocka_unit_test(solver_create__too_long_a_string),
         cmocka_unit_test(solver_create__limits_reach_the_solver),
         cmocka_unit_test(precond_words__each_form_is_read),
+        cmocka_unit_test(multigrid_words__each_form_is_read),
+        cmocka_unit_test(solver_create__default_preconditioner),
         cmocka_unit_test(solver_words__each_form_is_read),
         cmocka_unit_test(deflation_words__each_form_is_read),
     };

@@ -15,7 +15,6 @@ extern "C" {
 typedef enum kry_smoother {
     KRY_SMOOTHER_AUTO,       /* what suits the family and the device */
     KRY_SMOOTHER_JACOBI,     /* x += omega D^-1 (b - A x) */
-    KRY_SMOOTHER_L1_JACOBI,  /* the same with the sums of absolute values of the rows for D */
     KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
     KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
     KRY_SMOOTHER_RED_BLACK   /* Gauss and Seidel by two colours; grids only */
@@ -54,6 +53,9 @@ typedef struct kry_mg_params {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params,
                                                 kry_op **M);
+
+/* Whether kry_mg_create takes A: a grid operator on one OpenCL device. */
+KRY_API bool kry_mg_takes(const kry_op *A);
 
 typedef enum kry_coarsening {
     KRY_COARSEN_AUTO,        /* by what the matrix looks like */

@@ -208,12 +208,21 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
- * chebyshev[:DEGREE], block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL.
+ * chebyshev[:DEGREE], mg[:SETTING,...], amg[:SETTING,...] (multigrid.h; settings: kry_multigrid_word),
+ * block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL.
  * block-ic, ic0, block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M);
+
+/*
+ * The word of kry_precond_create that kry_solver_create takes for A where method=pcg stands without one:
+ * mg if A is a grid operator on one OpenCL device, else jacobi
+ *
+ *   alone  neither deflation nor a pin goes with it; false: jacobi
+ */
+KRY_API const char *kry_precond_default(const kry_op *A, bool alone);
 
 /* What a few products with an operator M show of it. */
 typedef struct kry_probe {

@@ -56,6 +56,7 @@ struct kry_method {
     const char *who;               /* public constructor, in messages */
     bool deflates;                 /* takes deflation; */
     bool flexible;                 /* takes a preconditioner that varies, if it is asked to; */
+    bool minds_scale;              /* takes other steps with a multiple of M; */
     bool projects;                 /* knows about null spaces; */
     bool uses_rhs;                 /* reads b in its cycles; */
     bool continues;                /* can go on along the direction of its last cycle */

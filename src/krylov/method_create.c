@@ -47,7 +47,7 @@ done:
     return st;
 }
 
-/* z = c r takes the same steps as z = r. */
+/* z = c r: Krylov methods take the same steps as with z = r. */
 static bool only_scales(const kry_op *M)
 {
     return M->fused->as_scalar && M->fused->as_scalar(M->self) > 0;
@@ -57,12 +57,13 @@ static bool only_scales(const kry_op *M)
 static kry_status take_operators(kry_krylov *K, const kry_op *A, const kry_setup *s)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = s->precond && !only_scales(s->precond) ? s->precond : NULL;
+    const bool left_out = s->precond && !s->method->minds_scale && only_scales(s->precond);
+    const kry_op *M = left_out ? NULL : s->precond;
     kry_deflation *D = kry_deflation_of(s->deflation);
 
     K->A = kry_op_retain(A);
     K->first = kry_op_retain(M);
-    if (s->precond && !M) K->left_out = s->precond->table->kind;
+    if (left_out) K->left_out = s->precond->table->kind;
     if (D) K->deflation = kry_op_retain(s->deflation);
     if (D && D->variant == KRY_DEF1)
         TRY(kry_two_level_product(s->deflation, &K->product));

@@ -3,13 +3,14 @@
 #include "krylov/method.h"
 #include "krylov/methods.h"
 #include <kry/deflation.h>
+#include <kry/multigrid.h>
 #include <kry/precond.h>
 #include <stddef.h>
 #include <string.h>
 
 /* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, and the relaxations. */
 #define ONE_MORE(word, name) +1
-enum { PCG = 1, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
+enum { PCG = 1, MG = 4, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
 #undef ONE_MORE
 
 /* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
@@ -33,7 +34,7 @@ static const struct entry {
     WORD(KRYLOV | RELAXATION | INNER, method, "method", CHOICE,
          "method=" KRY_METHOD_LIST(METHOD_WORD) "jacobi|sor", "Krylov method, or relaxation"),
     WORD(KRYLOV | INNER, precond, "precond", TEXT, "precond=WORD",
-         "preconditioner (default: pcg jacobi, cg none)"),
+         "preconditioner (default: pcg mg on grids, else jacobi; cg none)"),
     WORD(KRYLOV | INNER, deflation, "deflation", TEXT, "deflation=WORD",
          "second level (default none)"),
     WORD(KRYLOV | INNER, null_space, "null-space", CHOICE, "null-space=project|pin",
@@ -199,22 +200,37 @@ kry_status kry_options_system(const kry_op *A, const kry_options *o, kry_op **sy
     return KRY_OK;
 }
 
+/* Multigrid leaves little for a second level to do, and knows nothing of a pin. */
+const char *kry_precond_default(const kry_op *A, bool alone)
+{
+    return alone && kry_mg_takes(A) ? "mg" : "jacobi";
+}
+
+static const char *precond_of(const kry_op *A, const kry_options *o)
+{
+    const bool alone = !kry_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
+
+    if (o->precond[0]) return o->precond;
+    if (o->method == MG) return kry_mg_takes(A) ? "mg" : "amg";
+    return o->method == PCG ? kry_precond_default(A, alone) : "none";
+}
+
 /* M is made from A, for it may read entries or want a grid; deflation knows what a pin is. */
 static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *system = NULL, *M = NULL, *D = NULL;
-    const char *precond = o->precond[0] ? o->precond : o->method == PCG ? "jacobi" : "none";
 
     TRY(kry_options_system(A, o, &system));
     TRY(o->make.precond ? o->make.precond(o->make.user, A, &M)
-                        : kry_precond_create(A, precond, &M));
+                        : kry_precond_create(A, precond_of(A, o), &M));
     TRY(make_deflation(system, o, &D));
-    TRY(kry_method_create(kry_method_number(o->method), system,
-                          KRY_PCG(.precond = M, .deflation = D, .stop = o->stop,
-                                  .monitor = o->monitor, .monitor_user = o->monitor_user,
-                                  .resident = o->resident, .check = o->check),
-                          solver));
+    TRY(kry_method_create(
+        kry_method_number(o->method), system,
+        KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
+                .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
+                .flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID),
+        solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);

@@ -8,61 +8,18 @@
  * M is symmetric; and positive definite if the smoother converges, also where A is singular: there
  * the coarsest level is given the part of b' that it can solve for.
  *
- * Storage  3 vectors on each level below the finest and 1 there, and those of sweeps.h
+ *   W      the coarser levels twice: x' := x' + W (b' - A x')
+ *   K      the same with two steps of flexible conjugate gradients, which find the best combination of
+ *          both; M then depends on r, and is for flexible methods
+ *
+ * Storage  3 vectors on each level below the finest and 1 there, W 2 and K 4 more on levels between the
+ *          finest and the coarsest, and those of sweeps.h
+ * Waits    K: twice on each level it visits
  * Source   A. Brandt, Multi-level adaptive solutions to boundary-value problems, Math. Comp. 31 (1977);
- *          U. Trottenberg, C. W. Oosterlee, A. Schueller, Multigrid (2001), section 2.4
+ *          Y. Notay, P. S. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra
+ *          Appl. 15 (2008): K;  U. Trottenberg, C. W. Oosterlee, A. Schueller, Multigrid (2001), section 2.4
  */
-#include "multigrid/coarsest.h"
-#include "multigrid/smoother.h"
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-
-typedef struct rung {
-    kry_level level;
-    kry_smoothing smooth; /* of all but the coarsest level */
-    kry_vec *b, *x;       /* below the finest level, where the caller's take their place */
-    kry_vec *work;        /* of all but the coarsest level */
-} rung;
-
-struct kry_hierarchy {
-    const kry_family *family;
-    kry_op_table table; /* of the family's kind */
-    void *self;         /* the family's */
-    kry_cycle_params cycle;
-    rung *rung; /* count of them */
-    int count;
-    kry_coarse *coarse; /* NULL: A has no unknowns */
-    char variant[160];
-};
-
-/* ---- levels --------------------------------------------------------------------------------- */
-
-kry_status kry_hierarchy_add(kry_hierarchy *H, const kry_level *level)
-{
-    kry_status st = KRY_OK;
-    rung *last = H->count ? &H->rung[H->count - 1] : NULL;
-
-    CHECK(!last || last->level.P, KRY_ERR_ARGUMENT, "%s: level %d has no prolongation",
-          H->family->who, H->count - 1);
-    CHECK(!last || last->level.P->shape.cols == level->A->shape.rows, KRY_ERR_SHAPE,
-          "%s: level %d has %lld unknowns, the prolongation to it %lld columns", H->family->who,
-          H->count, (long long)level->A->shape.rows, (long long)last->level.P->shape.cols);
-    TRY(kry_realloc((size_t)H->count + 1, sizeof *H->rung, &H->rung));
-    rung *new = &H->rung[H->count++];
-    *new = (rung){ .level = *level };
-    (void)kry_op_retain(level->A);
-    (void)kry_op_retain(level->P);
-    (void)kry_op_retain(level->R);
-done:
-    return st;
-}
-
-int kry_hierarchy_levels(const kry_hierarchy *H) { return H->count; }
-kry_level *kry_hierarchy_level(kry_hierarchy *H, int i) { return &H->rung[i].level; }
-const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H) { return &H->cycle; }
-
-/* ---- the cycle ------------------------------------------------------------------------------ */
+#include "multigrid/cycle.h"
 
 static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coarse)
 {
@@ -71,7 +28,7 @@ static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coa
 }
 
 /* Whether the level takes all of the steps in the same pass as what follows them. */
-static bool is_fused(const rung *g)
+static bool is_fused(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
     const kry_sweeps *s = &g->smooth.down;
@@ -79,7 +36,7 @@ static bool is_fused(const rung *g)
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */
-static kry_status go_down(rung *g, const kry_vec *b, kry_vec *place[2], kry_vec *coarse)
+static kry_status go_down(kry_rung *g, const kry_vec *b, kry_vec *place[2], kry_vec *coarse)
 {
     kry_status st = KRY_OK;
     const kry_level *L = &g->level;
@@ -97,7 +54,7 @@ done:
 }
 
 /* place[0] := what place[0] + P e is smoothed to */
-static kry_status go_up(rung *g, const kry_vec *b, const kry_vec *e, kry_vec *place[2])
+static kry_status go_up(kry_rung *g, const kry_vec *b, const kry_vec *e, kry_vec *place[2])
 {
     kry_status st = KRY_OK;
     const kry_level *L = &g->level;
@@ -113,184 +70,97 @@ done:
     return st;
 }
 
+static kry_status correct(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x);
+
 /* x := M b from level i on. The iterate goes to and fro between x and the level's own room, as often on
  * the way down as on the way up, and so ends in x. */
 static kry_status visit(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    rung *g = &H->rung[i], *next = g + 1;
+    kry_rung *g = &H->rung[i], *next = g + 1;
     kry_vec *place[2] = { x, g->work };
 
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
     TRY(go_down(g, b, place, next->b));
-    TRY(visit(H, i + 1, next->b, next->x));
+    TRY(correct(H, i + 1, next->b, next->x));
     TRY(go_up(g, b, next->x, place));
 done:
     return st;
 }
 
-/* ---- the operator --------------------------------------------------------------------------- */
-
-static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
-{
-    kry_vec x = kry_vec_borrow(z);
-    return visit(self, 0, r, &x);
-}
-
-static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
-{
-    return kry_op_apply_by(cycle_run, self, alpha, x, beta, y);
-}
-
-static void hierarchy_destroy(void *self)
-{
-    kry_hierarchy *H = self;
-    if (!H) return;
-    for (int i = 0; i < H->count; i++) {
-        rung *g = &H->rung[i];
-        kry_smoothing_release(&g->smooth);
-        kry_vec_release(&g->work);
-        kry_vec_release(&g->x);
-        kry_vec_release(&g->b);
-        kry_op_release(&g->level.R);
-        kry_op_release(&g->level.P);
-        kry_op_release(&g->level.A);
-    }
-    kry_coarse_release(&H->coarse);
-    H->family->destroy(H->self);
-    free(H->rung);
-    free(H);
-}
-
-static kry_status factor_coarsest(kry_hierarchy *H)
+/* W: x := x + M (b - A x), the second visit. */
+static kry_status visit_again(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = H->rung[H->count - 1].level.A;
-    kry_coarse *coarse = NULL;
+    kry_rung *g = &H->rung[i];
+    kry_vec *r = g->again[0], *d = g->again[1];
 
-    if (A->shape.rows == 0) return KRY_OK;
-    TRY(kry_coarsest_create(H->family->who, A, NULL, &coarse));
-    kry_coarse_release(&H->coarse);
-    H->coarse = coarse;
+    TRY(kry_op_residual(g->level.A, b, x, r));
+    TRY(visit(H, i, r, d));
+    TRY(kry_vec_axpby(1, d, 1, x));
 done:
     return st;
 }
 
-static kry_status hierarchy_update(void *self, const void *values)
+static kry_status scale(double by, kry_vec *x, kry_vec *room)
 {
-    kry_hierarchy *H = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", H->family->kind);
-    TRY(H->family->update(H, H->self));
-    for (int i = 0; i + 1 < H->count; i++)
-        TRY(kry_smoothing_update(H->family->who, &H->rung[i].level, &H->cycle, &H->rung[i].smooth));
-    TRY(factor_coarsest(H));
+    TRY(kry_vec_copy(x, room));
+    TRY(kry_vec_axpby(by, room, 0, x));
 done:
     return st;
 }
 
-static void hierarchy_describe(void *self, kry_op_info *info)
+/* K: x, which is M b, becomes the best approximation in the span of it and of M r, r what it leaves. The
+ * second direction is left out if the first takes three quarters of the residual away. Waits. */
+static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
 {
-    const kry_hierarchy *H = self;
-    info->variant = H->variant;
-}
-
-static const kry_op_table cycle_table = {
-    .struct_size = sizeof(kry_op_table),
-    .kind = "multigrid",
-    .apply = cycle_apply,
-    .update = hierarchy_update,
-    .describe = hierarchy_describe,
-    .destroy = hierarchy_destroy,
-};
-
-kry_hierarchy *kry_hierarchy_of(const kry_op *op)
-{
-    return op && op->table->destroy == hierarchy_destroy ? op->self : NULL;
-}
-
-/* ---- the constructor ------------------------------------------------------------------------ */
-
-static kry_status check_cycle(const char *who, kry_cycle_params *c)
-{
-    enum { COARSEST = 256 };
     kry_status st = KRY_OK;
+    kry_rung *g = &H->rung[i];
+    kry_vec *r = g->again[0], *d = g->again[1], *Ax = g->again[2], *Ad = g->again[3];
+    double xAx, xb, rr, bb, dAx, dAd, dr;
 
-    TRY(kry_smoother_check(who, c));
-    CHECK(c->shape == KRY_CYCLE_V, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who, (int)c->shape);
-    CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
-          (long long)c->coarsest);
-    CHECK(c->levels >= 0, KRY_ERR_ARGUMENT, "%s: levels = %d; it must be positive", who, c->levels);
-    if (!c->coarsest) c->coarsest = COARSEST;
-    if (!c->levels) c->levels = INT_MAX;
+    TRY(kry_op_apply(g->level.A, 1, x, 0, Ax));
+    TRY(kry_vec_dot(x, Ax, &xAx));
+    TRY(kry_vec_dot(x, b, &xb));
+    if (!(xAx > 0)) goto done; /* x is zero */
+    TRY(kry_vec_copy(b, r));
+    TRY(kry_vec_axpby(-xb / xAx, Ax, 1, r));
+    TRY(kry_vec_dot(r, r, &rr));
+    TRY(kry_vec_dot(b, b, &bb));
+    if (rr <= bb / 16) return scale(xb / xAx, x, d);
+    TRY(visit(H, i, r, d));
+    TRY(kry_op_apply(g->level.A, 1, d, 0, Ad));
+    TRY(kry_vec_dot(d, Ax, &dAx));
+    TRY(kry_vec_dot(d, Ad, &dAd));
+    TRY(kry_vec_dot(d, r, &dr));
+    const double rest = dAd - dAx * dAx / xAx;
+    if (!(rest > 0)) return scale(xb / xAx, x, d);
+    TRY(kry_vec_axpby(dr / rest, d, xb / xAx - dAx * dr / (xAx * rest), x));
 done:
     return st;
 }
 
-/* What the cycle needs on each level. */
-static kry_status equip(kry_hierarchy *H)
+/* x := what the levels from i on make of b, for the level above. */
+static kry_status correct(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
 
-    for (int i = 0; i < H->count; i++) {
-        rung *g = &H->rung[i];
-        const kry_op *A = g->level.A, *P = g->level.P;
-        const bool coarsest = i == H->count - 1;
-        CHECK(coarsest == !P, KRY_ERR_ARGUMENT, "%s: level %d of %d %s a prolongation",
-              H->family->who, i, H->count, P ? "has" : "lacks");
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->b));
-        if (i > 0) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->x));
-        if (coarsest) continue;
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &g->work));
-        TRY(kry_smoothing_create(H->family->who, &g->level, &H->cycle, &g->smooth));
-    }
-    TRY(factor_coarsest(H));
+    TRY(visit(H, i, b, x));
+    if (!kry_cycle_room(H->cycle.shape, i, H->count)) return KRY_OK;
+    TRY((H->cycle.shape == KRY_CYCLE_W ? visit_again : two_steps)(H, i, b, x));
 done:
     return st;
 }
 
-static void write_variant(kry_hierarchy *H)
+int kry_cycle_room(kry_cycle_shape shape, int i, int count)
 {
-    static const char *const smoothers[] = { "",          "jacobi",     "l1-jacobi",
-                                             "chebyshev", "chebyshev4", "red-black" };
-    static const char *const shapes[] = { "V", "W", "K" };
-    const kry_cycle_params *c = &H->cycle;
-    const bool polynomial =
-        c->smoother == KRY_SMOOTHER_CHEBYSHEV || c->smoother == KRY_SMOOTHER_CHEBYSHEV4;
-    char degree[16] = "";
-
-    if (polynomial) snprintf(degree, sizeof degree, ":%d", c->degree);
-    snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s%s, %d level%s, the last of %lld",
-             shapes[c->shape], c->sweeps, c->sweeps, smoothers[c->smoother], degree, H->count,
-             H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
+    if (i == 0 || i == count - 1) return 0; /* the finest is visited once, the coarsest is exact */
+    return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_W ? 2 : 4;
 }
 
-kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
-                                const kry_cycle_params *cycle, const void *params, kry_op **M)
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
-    kry_status st = KRY_OK;
-    kry_hierarchy *H = NULL;
-    kry_op_shape shape = A->shape;
-
-    *M = NULL;
-    CHECK(kry_layout_size(&A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
-          "%s: multigrid is for one device, and '%s' lies on %d", family->who, A->table->kind,
-          kry_layout_size(&A->dev->layout));
-    TRY(kry_alloc(1, sizeof *H, &H));
-    H->family = family;
-    H->cycle = *cycle;
-    H->table = cycle_table;
-    H->table.kind = family->kind;
-    TRY(check_cycle(family->who, &H->cycle));
-    TRY(family->create(H, A, params, &H->self));
-    CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
-    TRY(equip(H));
-    write_variant(H);
-    shape.traits = KRY_SYMMETRIC;
-    TRY(kry_op_create(A->dev, &H->table, H, &shape, M));
-    H = NULL;
-done:
-    hierarchy_destroy(H);
-    return st;
+    return visit(H, 0, b, x);
 }

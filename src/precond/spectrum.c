@@ -80,6 +80,10 @@ static kry_status estimate(const char *who, const kry_op *A, const kry_op *given
     else
         TRY(kry_jacobi_create(A, &jacobi));
     TRY(kry_vec_fill_random(0, v[0]));
+    if (A->shape.traits & KRY_SINGULAR) { /* begin with what A x = r has a solution for */
+        TRY(kry_vec_copy(v[0], v[1]));
+        TRY(kry_op_apply(A, 1, v[1], 0, v[0]));
+    }
     TRY(tridiagonalise(who, A, jacobi, v, &T));
     *highest = 1.1 * largest_of(&T);
 done:

@@ -112,7 +112,7 @@ static kry_status describe_system(const bench *b, const source *s, const kry_op 
     options o = *b->o;
 
     options_choose_method(&o, "none");
-    const char *precond = options_solver(&o, "precond");
+    const char *precond = options_precond(&o, A);
     const char *deflation = options_solver(&o, "deflation");
     kry_op_describe(A, &info);
     *m = (system_model){ .src = s,

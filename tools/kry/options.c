@@ -153,10 +153,21 @@ void options_choose_method(options *o, const char *fallback)
 {
     const char *method = options_solver(o, "method"), *precond = options_solver(o, "precond");
 
-    if (!precond) precond = !method ? fallback : strcmp(method, "pcg") ? "none" : "jacobi";
+    if (!precond && !method) precond = fallback;
     if (!method) method = strcmp(precond, "none") ? "pcg" : "cg";
     options_solver_set(o, "method", method);
     options_solver_set(o, "precond", precond);
+}
+
+const char *options_precond(const options *o, const kry_op *A)
+{
+    const char *given = options_solver(o, "precond"), *method = options_solver(o, "method"),
+               *deflation = options_solver(o, "deflation"), *null = options_solver(o, "null-space");
+    const bool alone =
+        (!deflation || !strcmp(deflation, "none")) && (!null || strcmp(null, "pin") != 0);
+
+    if (given) return given;
+    return strcmp(method, "pcg") ? "none" : kry_precond_default(A, alone);
 }
 
 kry_status options_solver_text(const options *o, char text[SOLVER_TEXT])

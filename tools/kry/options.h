@@ -61,8 +61,10 @@ void options_help(const command *cmd);
 /* The value of a word of kry_solver_create; NULL: not given. And give it one, borrowed. */
 const char *options_solver(const options *o, const char *name);
 void options_solver_set(options *o, const char *name, const char *value);
-/* Set the method and the preconditioner that were not given; `precond` if neither was. */
+/* Set the method if it was not given, and the preconditioner, too, if neither was: then it is `precond`. */
 void options_choose_method(options *o, const char *precond);
+/* Once the method is chosen: the preconditioner that a solver for A has. */
+const char *options_precond(const options *o, const kry_op *A);
 /* All words of the solver as kry_solver_create takes them. Returns  KRY_ERR_PARSE for too many. */
 kry_status options_solver_text(const options *o, char text[SOLVER_TEXT]);
 

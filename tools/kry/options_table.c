@@ -127,6 +127,7 @@ void options_help(const command *cmd)
         print_words("Preconditioners", kry_precond_word);
         print_line("...@single, ...@half",
                    "how block-ic, ic0, block-ilu and ilu0 keep their numbers");
+        print_words("Settings of mg and amg, with commas between", kry_multigrid_word);
     }
     if (commands_of_word("deflation") & cmd->bit)
         print_words("Deflation, its settings behind commas", kry_deflation_word);

@@ -164,7 +164,7 @@ static kry_status create_solver(solve *s)
     char text[SOLVER_TEXT];
 
     r->method = options_solver(&s->o, "method");
-    r->precond = options_solver(&s->o, "precond");
+    r->precond = options_precond(&s->o, s->A);
     r->deflation = word_or(&s->o, "deflation", "none");
     r->null_space = word_or(&s->o, "null-space", "project");
     TRY(options_solver_text(&s->o, text));

@@ -2,6 +2,7 @@
  * words.c - preconditioners and deflation from words: a name, what stands behind its colon, and for
  * preconditioners behind an @ how their numbers are stored.
  */
+#include "krylov/cycle_words.h"
 #include "operator/op.h"
 #include <kry/deflation.h>
 #include <kry/precond.h>
@@ -18,6 +19,8 @@ enum kind {
     IP,
     NEUMANN,
     SSOR_AI,
+    MG,
+    AMG,
     BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
     IC,
     IC0,
@@ -33,6 +36,8 @@ static const kry_word preconds[] = {
     { "ip", KRY_WORD_CHOICE, "ip[:drop|unscaled|unscaled,drop]", "incomplete Poisson inverse" },
     { "neumann", KRY_WORD_WHOLE, "neumann[:DEGREE]", "truncated Neumann series" },
     { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
+    { "mg", KRY_WORD_TEXT, "mg[:SETTING,...]", "geometric multigrid, grids" },
+    { "amg", KRY_WORD_TEXT, "amg[:SETTING,...]", "algebraic multigrid, stored matrices" },
     { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
     { "ic", KRY_WORD_WHOLE, "ic[:ROWS]", "the same as block-ic" },
     { "ic0", KRY_WORD_PLAIN, "ic0", "incomplete Cholesky factors of the whole matrix" },
@@ -40,10 +45,17 @@ static const kry_word preconds[] = {
     { "ilu0", KRY_WORD_PLAIN, "ilu0", "incomplete LU factors of the whole matrix" },
 };
 
-/* number: what stands behind the colon, for a choice its place from 1; 0: there is no colon. */
-static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_store storage,
-                       kry_op **M)
+/* What a word says. */
+typedef struct saying {
+    const char *settings; /* behind the colon; NULL: there is no colon */
+    int64_t number;       /* the same for a number, or for a choice its place from 1; 0: no colon */
+    kry_store storage;
+} saying;
+
+static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_op **M)
 {
+    int64_t number = said->number;
+    const kry_store storage = said->storage;
     const int whole = (int)number;
     const bool drop = number & 1, unscaled = number & 2;
 
@@ -57,6 +69,8 @@ static kry_status make(const kry_op *A, enum kind kind, int64_t number, kry_stor
             A, KRY_INCOMPLETE_POISSON(.unscaled = unscaled, .drop = drop), M);
     case NEUMANN: return kry_neumann_create(A, KRY_NEUMANN(.degree = whole), M);
     case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
+    case MG: return kry_mg_from_words(A, said->settings, M);
+    case AMG: return kry_amg_from_words(A, said->settings, M);
     case IC0: number = A->shape.rows; /* one block */ /* fall through */
     case IC:
     case BLOCK_IC:
@@ -78,7 +92,7 @@ static kry_status read_number(const char *name, const char *rest, const kry_word
                               int64_t *number)
 {
     kry_status st = KRY_OK;
-    bool good = !rest;
+    bool good = !rest || word->kind == KRY_WORD_TEXT;
 
     *number = 0;
     if (rest && word->kind == KRY_WORD_CHOICE)
@@ -114,9 +128,8 @@ done:
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     kry_status st = KRY_OK;
-    kry_store storage = KRY_STORE_GIVEN;
-    int64_t number;
-    char list[400], rest[64], hint[64];
+    saying said = { NULL };
+    char list[500], rest[128], hint[64];
 
     TRY(GIVEN(M));
     *M = NULL;
@@ -130,9 +143,10 @@ kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
           "kry_precond_create: a word of %zu bytes is too long", strlen(name));
     bool colon = name[length] == ':';
     snprintf(rest, sizeof rest, "%.*s", (int)(all - length - colon), name + length + colon);
-    TRY(read_storage(name, (enum kind)i, &storage));
-    TRY(read_number(name, colon ? rest : NULL, &preconds[i], &number));
-    TRY(make(A, (enum kind)i, number, storage, M));
+    said.settings = colon ? rest : NULL;
+    TRY(read_storage(name, (enum kind)i, &said.storage));
+    TRY(read_number(name, said.settings, &preconds[i], &said.number));
+    TRY(make(A, (enum kind)i, &said, M));
 done:
     return st;
 }

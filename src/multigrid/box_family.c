@@ -1,0 +1,209 @@
+/*
+ * box_family.c - the levels of geometric multigrid: a grid operator, then boxes with every second point, each
+ * the Galerkin operator of the interpolation that the operator above it says.
+ *
+ * Axes along which couplings are weak are not coarsened, until the others have caught up: a point-wise
+ * smoother leaves errors that are rough along them.
+ */
+#include "multigrid/box_passes.h"
+#include "operator/op_parts.h"
+#include <math.h>
+#include <stdlib.h>
+
+static const char who[] = "kry_mg_create";
+
+/* Levels of 2^31 points of which one axis at a time is halved are fewer. */
+enum { MOST_LEVELS = 96 };
+
+typedef struct boxes {
+    int count;
+    kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
+    kry_box_passes *passes;                  /* of the finest level; NULL: none */
+} boxes;
+
+static void boxes_destroy(void *self)
+{
+    boxes *b = self;
+    if (!b) return;
+    kry_box_passes_release(&b->passes);
+    for (int i = 0; i < MOST_LEVELS; i++) kry_op_release(&b->P[i]), kry_op_release(&b->A[i]);
+    free(b);
+}
+
+/* ---- which axes are coarsened -------------------------------------------------------------------- */
+
+/* How the couplings of the next level compare, as far as that is known without looking. */
+typedef struct couplings {
+    double semi;        /* as kry_mg_params has it, with its default */
+    bool known;         /* `strength` is right: the coefficients are constant */
+    double strength[3]; /* in any unit */
+} couplings;
+
+static couplings couplings_of(const kry_stencil *A, double semi)
+{
+    /* As golden runs had it: 10 iterations at anisotropies of 1e-2 and 1e-3. */
+    couplings c = { .semi = semi != 0 ? semi : 0.3, .known = !A->face[0] };
+    for (int a = 0; a < 3; a++) c.strength[a] = A->weight[a];
+    return c;
+}
+
+/* *axes: a mask of those that are coarsened; 0: none is long enough. */
+static kry_status choose_axes(couplings *c, const kry_op *A, unsigned *axes)
+{
+    kry_status st = KRY_OK;
+    kry_box_grid grid;
+    unsigned can = 0;
+    double most = 0;
+
+    TRY(kry_box_grid_of(A, &grid));
+    for (int a = 0; a < grid.axes; a++) can |= (unsigned)(grid.size[a] > 2) << a;
+    *axes = can;
+    if (c->semi < 0 || !(can & (can - 1))) goto done; /* no choice */
+    if (!c->known) TRY(kry_box_strength(A, can, c->strength));
+    for (int a = 0; a < 3; a++)
+        if (can >> a & 1) most = fmax(most, c->strength[a]);
+    for (int a = 0; a < 3; a++)
+        if (c->strength[a] < c->semi * most) *axes &= ~(1u << a);
+    /* Isotropic ones stay so. */
+    if (*axes == can) c->semi = -1;
+    /* Twice the distance: a quarter, in units of those that stay. */
+    for (int a = 0; a < 3; a++)
+        if (*axes >> a & 1) c->strength[a] /= 4;
+done:
+    return st;
+}
+
+/* ---- levels -------------------------------------------------------------------------------------- */
+
+/* The numbers of P[i] and of A[i + 1]. */
+static kry_status make_numbers(const boxes *b, int i)
+{
+    kry_status st = KRY_OK;
+    TRY(kry_box_weigh(b->A[i], b->P[i]));
+    TRY(kry_box_galerkin(b->A[i], b->P[i], b->A[i + 1]));
+done:
+    return st;
+}
+
+/* Append the level below the last one. *more: there is one. */
+static kry_status append(boxes *b, couplings *c, bool *more)
+{
+    kry_status st = KRY_OK;
+    const int i = b->count - 1;
+    const kry_op *A = b->A[i];
+    unsigned axes;
+
+    TRY(choose_axes(c, A, &axes));
+    *more = axes != 0;
+    if (!axes) goto done;
+    kry_box_grid grid;
+    TRY(kry_box_grid_of(A, &grid));
+    TRY(kry_box_transfer_create(A->dev, A->shape.type, &grid, axes, &b->P[i]));
+    TRY(kry_box_create(A->dev, A->shape.type, &kry_box_transfer_of(b->P[i])->coarse,
+                       A->shape.traits, &b->A[i + 1]));
+    TRY(make_numbers(b, i));
+    b->count++;
+done:
+    return st;
+}
+
+static kry_status add_levels(kry_hierarchy *H, boxes *b)
+{
+    kry_status st = KRY_OK;
+
+    if (b->P[0]) TRY(kry_box_passes_create(b->A[0], b->P[0], &b->passes));
+    for (int i = 0; i < b->count; i++) {
+        kry_level level = { .A = b->A[i], .P = b->P[i] };
+        /* A row of fluxes has no larger sum of couplings than its diagonal: Gershgorin. */
+        if (i == 0) level.highest = 2;
+        if (i == 0 && b->passes) level.passes = &kry_box_passes_table, level.self = b->passes;
+        TRY(kry_hierarchy_add(H, &level));
+    }
+done:
+    return st;
+}
+
+static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_mg_params *p = params;
+    const kry_cycle_params *cycle = kry_hierarchy_cycle(H);
+    const int most = cycle->levels && cycle->levels < MOST_LEVELS ? cycle->levels : MOST_LEVELS;
+    couplings c = couplings_of(kry_stencil_of(A), p->semi);
+    boxes *b = NULL;
+    bool more = true;
+
+    *self = NULL;
+    TRY(kry_alloc(1, sizeof *b, &b));
+    b->A[0] = kry_op_retain(A);
+    b->count = 1;
+    while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
+        TRY(append(b, &c, &more));
+    TRY(add_levels(H, b));
+    TRY(kry_device_finish(A->dev));
+    *self = b;
+    b = NULL;
+done:
+    boxes_destroy(b);
+    return st;
+}
+
+static kry_status boxes_update(kry_hierarchy *H, void *self)
+{
+    kry_status st = KRY_OK;
+    const boxes *b = self;
+
+    (void)H;
+    for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
+    TRY(kry_device_finish(b->A[0]->dev));
+done:
+    return st;
+}
+
+/* ---- the public function ------------------------------------------------------------------------- */
+
+static kry_status check(const kry_op *A, const void *params)
+{
+    kry_status st = KRY_OK;
+    const kry_mg_params *p = params;
+
+    CHECK(!A->dev->team, KRY_ERR_UNSUPPORTED,
+          "%s: the grid lies on a team of %d devices; it has to lie on one", who,
+          kry_team_size(A->dev));
+    CHECK(kry_stencil_of(A), KRY_ERR_UNSUPPORTED,
+          "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
+          A->table->kind);
+    CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
+    CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
+          "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
+done:
+    return st;
+}
+
+static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
+{
+    static const kry_family family = { .kind = "mg",
+                                       .who = who,
+                                       .create = boxes_create,
+                                       .update = boxes_update,
+                                       .destroy = boxes_destroy };
+    const kry_mg_params *p = params ? params : KRY_MG();
+    return kry_hierarchy_create(&family, A, &p->cycle, p, M);
+}
+
+bool kry_mg_takes(const kry_op *A)
+{
+    return A && kry_stencil_of(A) && !A->dev->team && !kry_device_is_host(A->dev) &&
+           kry_layout_size(&A->dev->layout) == 1;
+}
+
+kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)
+{
+    static const kry_constructor how = { .name = who,
+                                         .macro = "KRY_MG",
+                                         .params_size = sizeof(kry_mg_params),
+                                         .check = check,
+                                         .create = create_here };
+    return kry_construct(&how, A, params, M);
+}

@@ -1,0 +1,32 @@
+/* cycle.h - what is behind an operator of multigrid. */
+#ifndef KRY_MULTIGRID_CYCLE_H
+#define KRY_MULTIGRID_CYCLE_H
+
+#include "multigrid/coarsest.h"
+#include "multigrid/smoother.h"
+
+typedef struct kry_rung {
+    kry_level level;
+    kry_smoothing smooth; /* of all but the coarsest level */
+    kry_vec *b, *x;       /* below the finest level, where the caller's take their place */
+    kry_vec *work;        /* of all but the coarsest level */
+    kry_vec *again[4];    /* of levels that a cycle visits twice: see cycle.c */
+} kry_rung;
+
+struct kry_hierarchy {
+    const kry_family *family;
+    kry_op_table table; /* of the family's kind */
+    void *self;         /* the family's */
+    kry_cycle_params cycle;
+    kry_rung *rung; /* count of them */
+    int count;
+    kry_coarse *coarse; /* NULL: A has no unknowns */
+    char variant[160];
+};
+
+/* How many of kry_rung.again a cycle of that shape needs on level i, of `count`. */
+int kry_cycle_room(kry_cycle_shape shape, int i, int count);
+/* x := M b. */
+kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * test_mg.c - geometric multigrid as a preconditioner: iterations against those of a reference program in
+ * NumPy (black box interpolation, Galerkin, V(1,1)), new coefficients, and what is refused.
+ */
+#include "grids.h"
+#include "multigrid/box.h"
+#include "multigrid/hierarchy.h"
+
+/* ---- right-hand sides as the reference has them ----------------------------------------------- */
+
+/* 2 u - 1, u of splitmix64 with seed 1; less the mean if constants are in the null space. */
+static double *right_hand_side(int64_t n, bool singular)
+{
+    double *b = calloc((size_t)n, sizeof *b), mean = 0;
+    uint64_t s = 1;
+
+    assert_non_null(b);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t z = (s += 0x9e3779b97f4a7c15u);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        b[i] = 2 * ((double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0) - 1;
+        mean += b[i] / (double)n;
+    }
+    for (int64_t i = 0; i < n && singular; i++) b[i] -= mean;
+    return b;
+}
+
+/* Iterations of conjugate gradients to rtol; the true residual has to meet it, too. */
+static int64_t iterations(const kry_op *A, const kry_op *M, double rtol)
+{
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    double *b = right_hand_side(shape->rows, shape->traits & KRY_SINGULAR);
+    kry_vec *B = vec_of(shape->type, b, shape->rows, 1), *x = NULL;
+    kry_op *S = NULL;
+    kry_result result;
+
+    OK(kry_vec_create(device(), shape->type, shape->rows, 1, &x));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_pcg_create(A, KRY_PCG(.precond = M, .stop = { .rtol = rtol, .max_iter = 200 }), &S));
+    OK(kry_solve(S, B, x, &result));
+    kry_op_release(&S);
+    kry_vec_release(&x), kry_vec_release(&B);
+    free(b);
+    return result.iterations;
+}
+
+/* ---- iterations ---------------------------------------------------------------------------------- */
+
+typedef struct golden {
+    const char *spec; /* NULL: the grid that is given */
+    kry_smoother smoother;
+    double omega;
+    int64_t count; /* of the reference */
+    kry_stencil_params grid;
+} golden;
+
+#define SQUARE(n, side)                                                 \
+    {                                                                   \
+        .size = { n, n }, .low = { side, side }, .high = { side, side } \
+    }
+#define CUBE(n, side)                                                                  \
+    {                                                                                  \
+        .size = { n, n, n }, .low = { side, side, side }, .high = { side, side, side } \
+    }
+#define CHEB KRY_SMOOTHER_CHEBYSHEV4
+#define JAC  KRY_SMOOTHER_JACOBI
+
+static const golden table[] = {
+    { NULL, JAC, 0.8, 9, SQUARE(127, KRY_DIRICHLET) },
+    { NULL, CHEB, 0, 7, SQUARE(128, KRY_DIRICHLET) },
+    { NULL, JAC, 0.8, 11, SQUARE(129, KRY_NEUMANN) },
+    { NULL, CHEB, 0, 8, SQUARE(65, KRY_PERIODIC) },
+    { NULL, JAC, 0.8, 11, { .size = { 300, 37 }, .low = { 1, 2 }, .high = { 0, 1 } } },
+    { NULL, JAC, 0.8, 11, { .size = { 128, 128 }, .diffusion = { 1, 0.001 } } },
+    { NULL, JAC, 0.8, 11, { .size = { 128, 128 }, .diffusion = { 0.01, 1 } } },
+    { NULL, JAC, 0.857, 11, CUBE(32, KRY_DIRICHLET) },
+    { NULL, JAC, 0.857, 12, CUBE(32, KRY_NEUMANN) },
+    { NULL, CHEB, 0, 8, { .size = { 50, 20, 17 }, .low = { 1, 3, 2 }, .high = { 0, 3, 2 } } },
+    { "twophase2d:128:1000:bubbles", JAC, 0.8, 12, { 0 } },
+    { "twophase2d:127:1000:bubbles", CHEB, 0, 9, { 0 } },
+    { "twophase3d:32:1000:bubble", JAC, 0.857, 13, { 0 } },
+};
+
+static kry_op *operator_of(const golden *g)
+{
+    kry_op *A = NULL;
+    kry_problem *p = NULL;
+    kry_stencil_params params = *KRY_STENCIL();
+
+    if (g->spec) {
+        OK(kry_problem_create_grid(g->spec, 1, &p));
+        OK(kry_stencil_create(device(), KRY_F64, p->grid, &A));
+        kry_problem_release(&p);
+        return A;
+    }
+    memcpy(params.size, g->grid.size, sizeof params.size);
+    memcpy(params.diffusion, g->grid.diffusion, sizeof params.diffusion);
+    memcpy(params.low, g->grid.low, sizeof params.low);
+    memcpy(params.high, g->grid.high, sizeof params.high);
+    OK(kry_stencil_create(device(), KRY_F64, &params, &A));
+    return A;
+}
+
+static void mg__iterations_of_the_reference(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("multigrid");
+    if (!kry_device_get_info(device())->fp64) SKIP("no double");
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const golden *g = &table[i];
+        kry_op *A = operator_of(g), *M = NULL;
+        kry_op_info info;
+
+        if (!too_large(A->shape.rows) && one_of(2, (int64_t)i)) {
+            OK(kry_mg_create(A, KRY_MG(.cycle = { .smoother = g->smoother, .omega = g->omega }),
+                             &M));
+            const int64_t count = iterations(A, M, 1e-8);
+            kry_op_describe(M, &info);
+            print_message("# %s %lld x %lld x %lld: %lld, reference %lld; %s\n",
+                          g->spec ? g->spec : "grid", (long long)g->grid.size[0],
+                          (long long)g->grid.size[1], (long long)g->grid.size[2], (long long)count,
+                          (long long)g->count, info.variant);
+            assert_true(count <= g->count);
+        }
+        kry_op_release(&M), kry_op_release(&A);
+    }
+}
+
+/* All kinds of sides and sizes, down to a few unknowns. Coefficients that are random from cell to cell, over four
+ * decades, are no problem that grids suit; in single they are too much for conjugate gradients. */
+static void mg__all_grids(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    for (size_t i = 0; i < COUNT(grids); i++) {
+        const grid *g = &grids[i];
+        double *k = grid_coefficients(g, type);
+        const kry_stencil_params p = grid_params(g, k);
+        kry_op *A = NULL, *M = NULL;
+
+        if (!too_large(grid_points(g)) && in_sample((int64_t)i + (type == KRY_F32)) &&
+            (type == KRY_F64 || !k)) {
+            OK(kry_stencil_create(device(), type, &p, &A));
+            OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 4 }), &M));
+            const int64_t count = iterations(A, M, type == KRY_F32 ? 1e-4 : 1e-8);
+            print_message("# %s: %lld\n", g->name, (long long)count);
+            assert_true(count <= (k ? 60 : 10));
+        }
+        kry_op_release(&M), kry_op_release(&A);
+        free(k);
+    }
+}
+
+/* ---- the cycle as an operator -------------------------------------------------------------------- */
+
+/* The same bits as a hierarchy that is made of the new coefficients. */
+static void mg__new_coefficients(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    const grid *g = &grids[11]; /* a tube, with coefficients */
+    double *k = grid_coefficients(g, type), *fresh = grid_coefficients(g, type);
+    kry_op *A = NULL, *B = NULL, *M = NULL, *N = NULL;
+    kry_stencil_params p = grid_params(g, k), q = grid_params(g, fresh);
+    double *r = random_array(type, grid_points(g));
+    kry_vec *R = vec_of(type, r, grid_points(g), 1), *x = vec_of(type, r, grid_points(g), 1);
+
+    OK(kry_stencil_create(device(), type, &p, &A));
+    OK(kry_stencil_create(device(), type, &q, &B));
+    OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 20 }), &M));
+    OK(kry_mg_create(B, KRY_MG(.cycle = { .coarsest = 20 }), &N));
+    OK(kry_op_update(A, fresh));
+    OK(kry_op_update(M, NULL));
+    OK(kry_op_apply(M, 1, R, 0, x));
+    double *one = numbers_of(x);
+    OK(kry_op_apply(N, 1, R, 0, x));
+    double *other = numbers_of(x);
+    assert_same_bits(one, other, grid_points(g));
+    free(one), free(other), free(r), free(k), free(fresh);
+    kry_vec_release(&R), kry_vec_release(&x);
+    kry_op_release(&M), kry_op_release(&N), kry_op_release(&A), kry_op_release(&B);
+}
+
+/* <M r, s> == <r, M s> */
+static void mg__is_symmetric(void **state)
+{
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    const int of[] = { 8, 11, 17 };
+    for (size_t i = 0; i < COUNT(of); i++) {
+        const grid *g = &grids[of[i]];
+        const int64_t n = grid_points(g);
+        double *k = grid_coefficients(g, type), *r = random_array(type, n),
+               *s = random_array(type, n);
+        kry_stencil_params p = grid_params(g, k);
+        kry_op *A = NULL, *M = NULL;
+        kry_vec *R = vec_of(type, r, n, 1), *S = vec_of(type, s, n, 1), *x = vec_of(type, r, n, 1);
+        double sums[2] = { 0, 0 }, size = 0;
+
+        OK(kry_stencil_create(device(), type, &p, &A));
+        OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 20 }), &M));
+        for (int side = 0; side < 2; side++) {
+            OK(kry_op_apply(M, 1, side ? S : R, 0, x));
+            double *y = numbers_of(x);
+            for (int64_t j = 0; j < n; j++) {
+                sums[side] += y[j] * (side ? r : s)[j];
+                size += fabs(y[j] * (side ? r : s)[j]);
+            }
+            free(y);
+        }
+        NEAR(sums[0], sums[1], 1000 * eps_of(type) * size, "%s", g->name);
+        kry_vec_release(&R), kry_vec_release(&S), kry_vec_release(&x);
+        kry_op_release(&M), kry_op_release(&A);
+        free(k), free(r), free(s);
+    }
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------ */
+
+static void mg_create__refusals(void **state)
+{
+    const kry_type type = type_of(state);
+    matrix m = grid_matrix(&grids[3], NULL);
+    kry_op *csr = csr_of(&m, type, NULL), *A = NULL, *M = NULL;
+    kry_stencil_params p = grid_params(&grids[3], NULL);
+
+    OK(kry_stencil_create(device(), type, &p, &A));
+    REFUSES(kry_mg_create(csr, NULL, &M), KRY_ERR_UNSUPPORTED, "no grid operator");
+    if (kry_device_is_host(device()))
+        REFUSES(kry_mg_create(A, NULL, &M), KRY_ERR_UNSUPPORTED, "OpenCL");
+    else
+        REFUSES(kry_mg_create(A, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
+    kry_op_release(&csr), kry_op_release(&A);
+    matrix_release(&m);
+}
+
+/* Multigrid as a solver of its own; and the iteration that it is one of, which minds how M is scaled. */
+static void richardson__with_and_without_multigrid(void **state)
+{
+    static const struct {
+        const char *words;
+        kry_status status;
+        int64_t most;
+    } cases[] = { { "method=mg", KRY_OK, 14 },
+                  { "method=richardson precond=mg:cycle=k", KRY_OK, 14 },
+                  { "method=richardson precond=jacobi maxit=5000", KRY_OK, 3000 },
+                  { "method=richardson maxit=5000", KRY_BREAKDOWN, 500 } };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    kry_stencil_params p = *KRY_STENCIL(.size = { 33, 30 });
+    kry_op *A = NULL;
+    double *b = random_array(type, 33 * 30), *x = calloc(33 * 30, sizeof *x);
+
+    assert_non_null(x);
+    OK(kry_stencil_create(device(), type, &p, &A));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kry_op *S = NULL;
+        kry_result result;
+        memset(x, 0, 33 * 30 * sizeof *x);
+        char words[80];
+        snprintf(words, sizeof words, "%s rtol=1e-4", cases[i].words);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
+        assert_int_equal(kry_solve_host(S, b, x, &result), cases[i].status);
+        assert_true(result.iterations > 2 && result.iterations <= cases[i].most);
+        kry_op_release(&S);
+    }
+    free(b), free(x);
+    kry_op_release(&A);
+}
+
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void mg_create__without_memory(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("multigrid");
+    const kry_stencil_params p = grid_params(&grids[5], NULL);
+    kry_op *A = NULL;
+
+    OK(kry_stencil_create(device(), KRY_F32, &p, &A));
+    EACH_REQUEST(k)
+    {
+        kry_op *M = A; /* poison */
+        const kry_status st =
+            FAILING(k, kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 200 }), &M));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_true(!M == (st < 0));
+        kry_op_release(&M);
+    }
+    kry_op_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mg__iterations_of_the_reference),
+        BOTH(mg__all_grids),
+        BOTH(mg__new_coefficients),
+        BOTH(mg__is_symmetric),
+        BOTH(richardson__with_and_without_multigrid),
+        BOTH(mg_create__refusals),
+        cmocka_unit_test(mg_create__without_memory),
+    };
+    return cmocka_run_group_tests_name("mg", tests, NULL, close_device);
+}
