@@ -47,12 +47,17 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G,
 #define GROUP  128
 #define IN_ROW (TILE / VW) // vectors in a row of a tile
 
-// A work-item's part of a tile: VECS vectors in each of ROWS rows, all of them on their way before
+// A work-item's part of a tile: VECS vectors in each of ROWS rows, AT_ONCE of them on their way before
 // the first is used; 16 x 8 work-items, so that a warp reads whole lines.
 #define ACROSS 16
 #define DOWN   (GROUP / ACROSS)
 #define ROWS   (TILE / DOWN)
 #define VECS   (IN_ROW / ACROSS)
+#ifdef FEW_REGISTERS
+#define AT_ONCE (ROWS / 4) // rows that are on their way
+#else
+#define AT_ONCE ROWS
+#endif
 #define PITCH  (TILE + VW / 2) // of sums in local memory: a warp's lie in different banks
 
 kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
@@ -61,7 +66,7 @@ kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
     local VEC ends[2 * IN_ROW], columns[DOWN * IN_ROW]; // w_I and w_J; sums for T'w_I
     local REAL rows[ACROSS * PITCH];                    // sums for T w_J
     local REAL *wi = (local REAL *)ends;
-    VEC t[ROWS * VECS], wj[VECS], s[VECS];
+    VEC t[AT_ONCE * VECS], wj[VECS], s[VECS];
     int l = get_local_id(0), x = l % ACROSS, y = l / ACROSS;
 
     // The q-th row of tiles and the q-th from the end are blocks + 1 tiles together.
@@ -70,26 +75,33 @@ kernel void coarse_tiles(int blocks, long k, global const REAL *restrict G,
     int J = at < blocks - q ? at : at - (blocks - q);
 
     global const VEC *T = (global const VEC *)G + ((long)I * (I + 1) / 2 + J) * (TILE * IN_ROW);
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int v = 0; v < VECS; v++)
-            t[r * VECS + v] = T[(r * DOWN + y) * IN_ROW + v * ACROSS + x];
+#define LOAD_ROWS(first)                                \
+    UNROLLED for (int r = 0; r < AT_ONCE; r++)          \
+        UNROLLED for (int v = 0; v < VECS; v++)         \
+            t[r * VECS + v] = T[((first + r) * DOWN + y) * IN_ROW + v * ACROSS + x];
+    LOAD_ROWS(0)
     long i = (long)(l < TILE ? I : J) * TILE + l % TILE;
     wi[l] = i < k ? w[w0 + i] : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll
     for (int v = 0; v < VECS; v++) wj[v] = ends[IN_ROW + v * ACROSS + x], s[v] = 0;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        VEC p = 0;
-#pragma unroll
-        for (int v = 0; v < VECS; v++) {
-            p += t[r * VECS + v] * wj[v];
-            s[v] += t[r * VECS + v] * wi[r * DOWN + y];
+    int first = 0;
+    NOT_UNROLLED while (true)
+    {
+        UNROLLED for (int r = 0; r < AT_ONCE; r++)
+        {
+            VEC p = 0;
+            UNROLLED for (int v = 0; v < VECS; v++)
+            {
+                p += t[r * VECS + v] * wj[v];
+                s[v] += t[r * VECS + v] * wi[(first + r) * DOWN + y];
+            }
+            rows[x * PITCH + (first + r) * DOWN + y] = LANES_SUM(p);
         }
-        rows[x * PITCH + r * DOWN + y] = LANES_SUM(p);
+        first += AT_ONCE;
+        if (first >= ROWS) break;
+        LOAD_ROWS(first)
     }
 #pragma unroll
     for (int v = 0; v < VECS; v++) columns[y * IN_ROW + v * ACROSS + x] = s[v];

@@ -32,7 +32,16 @@ kernel void lu_inverses(int b, global const REAL *restrict L, long l0, long ld,
 
 // X := L^-1 X, L with b rows and X with n columns, in place: a product with one of these inverses,
 // and the rows below less what these are worth, for each PANEL of rows. COLUMNS of X to a group.
-#define SHARE ((COLUMNS * PANEL + WG - 1) / WG)
+// AT_ONCE columns are multiplied with an inverse at a time, and DEEP numbers of a row of L are on their way
+// from memory: fewer where registers are few, which have to hold these numbers and where they come from.
+#ifdef FEW_REGISTERS
+#define AT_ONCE (WG < PANEL ? 1 : WG / PANEL < COLUMNS ? WG / PANEL : COLUMNS)
+#define DEEP    4
+#else
+#define AT_ONCE COLUMNS
+#define DEEP    PANEL
+#endif
+#define SHARE ((AT_ONCE * PANEL + WG - 1) / WG)
 kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, long ld,
                          global const REAL *restrict inverse, global REAL *X, long x0)
 {
@@ -49,29 +58,34 @@ kernel void lu_block_row(int b, long n, global const REAL *restrict L, long l0, 
         }
         int i0 = 0;
         do {
-            REAL y[SHARE];
-            BARRIER();
-            UNROLLED for (int s = 0; s < SHARE; s++)
-            {
-                const int e = l + s * WG, r = e % PANEL, k = e / PANEL % COLUMNS;
-                y[s] = 0;
-                UNROLLED for (int j = 0; j < PANEL; j++) y[s] +=
-                    inverse[(i0 + j) * PANEL + r] * x[(i0 + j) * COLUMNS + k];
-            }
-            BARRIER();
-            UNROLLED for (int s = 0; s < SHARE; s++)
-            {
-                const int e = l + s * WG, r = e % PANEL, k = e / PANEL;
-                if (k < COLUMNS) x[(i0 + r) * COLUMNS + k] = y[s];
-            }
+            int k0 = 0;
+            do {
+                REAL y[SHARE];
+                BARRIER();
+                UNROLLED for (int s = 0; s < SHARE; s++)
+                {
+                    const int e = l + s * WG, r = e % PANEL, k = (k0 + e / PANEL) % COLUMNS;
+                    y[s] = 0;
+                    NOT_UNROLLED for (int j0 = 0; j0 < PANEL; j0 += DEEP)
+                        UNROLLED for (int j = i0 + j0; j < i0 + j0 + DEEP; j++) y[s] +=
+                        inverse[j * PANEL + r] * x[j * COLUMNS + k];
+                }
+                BARRIER();
+                UNROLLED for (int s = 0; s < SHARE; s++)
+                {
+                    const int e = l + s * WG, r = e % PANEL, k = k0 + e / PANEL;
+                    if (k < COLUMNS) x[(i0 + r) * COLUMNS + k] = y[s];
+                }
+                k0 += AT_ONCE;
+            } while (k0 < COLUMNS);
             BARRIER();
             i0 += PANEL;
             for (int r = i0 + l; r < b; r += WG) {
                 REAL4 sum[COLUMNS / 4];
                 UNROLLED for (int h = 0; h < COLUMNS / 4; h++) sum[h] = x4[r * (COLUMNS / 4) + h];
-                UNROLLED for (int j = 0; j < PANEL; j++)
+                NOT_UNROLLED for (int c0 = i0 - PANEL; c0 < i0; c0 += DEEP)
+                    UNROLLED for (int c = c0; c < c0 + DEEP; c++)
                 {
-                    const int c = i0 - PANEL + j;
                     const REAL v = L[c * ld + r];
                     UNROLLED for (int h = 0; h < COLUMNS / 4; h++) sum[h] -=
                         v * x4[c * (COLUMNS / 4) + h];

@@ -308,6 +308,8 @@ timeout 15 "$kry" info "$dir/claims.mtx" --json >"$dir/out" 2>"$dir/err" || fail
 grep -q '"rows": 200000000, .*"bandwidth": 1, .*"empty_rows": 199999997, .*"zero_diagonal": 199999998, .*"diagonals": 3,' \
     "$dir/out" || fail 'what info says of a large claim'
 expect 2 'no entries in most' info "$dir/claims.mtx" --device host
+timeout 15 "$kry" solve "$dir/claims.mtx" >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q '200000000 rows and has 3 entries' "$dir/err" || fail 'solve of a large claim'
 matrix wide.mtx "$head" '3 20000 2' '2 5 1' '3 20000 1'
 expect 0 '"rows": 3, "cols": 20000, .*"bandwidth": 19997, .*"row_histogram": .1, 2.,' info "$dir/wide.mtx" --json
 

@@ -408,6 +408,52 @@ static void gemm__tiles_by_registers(void **state)
     }
 }
 
+/* Where registers are few, systems in single are solved in chunks of 8 rows, and factors are made with panels of 8
+ * columns: both give x. */
+static void solve__tiles_by_registers(void **state)
+{
+    (void)state;
+    enum { N = 140 };
+    float *T = calloc(N * N, sizeof *T), a[N], d[N], c[N], b[N], y[N];
+    kry_vec *v[5] = { NULL }, *A = NULL;
+    kry_op *lu = NULL;
+    opened o;
+
+    find(&o, "kepler-gtx660");
+    assert_non_null(T);
+    for (int i = 0; i < N; i++) {
+        a[i] = i > 0 ? -1.0f - (float)(i % 5) / 8 : 0, d[i] = (float)(5 + i % 3);
+        c[i] = i + 1 < N ? 1.5f - (float)(i % 3) / 4 : 0;
+        T[i * N + i] = d[i];
+        if (i > 0) T[(i - 1) * N + i] = a[i];
+        if (i + 1 < N) T[(i + 1) * N + i] = c[i];
+    }
+    for (int i = 0; i < N; i++) /* x_i = 1 + i mod 7; nothing is rounded */
+        b[i] = d[i] * (float)(1 + i % 7) + a[i] * (float)(1 + (i + 6) % 7) +
+               c[i] * (float)(1 + (i + 1) % 7);
+    const float *from[] = { a, d, c, b, b };
+    for (int i = 0; i < 5; i++) {
+        OK(kry_vec_create(o.dev, KRY_F32, N, 1, &v[i]));
+        OK(kry_vec_write(v[i], from[i]));
+    }
+    OK(kry_tridiagonal_solve(NULL, v[0], v[1], v[2], v[3], v[4]));
+    OK(kry_vec_read(v[4], y));
+    /* Rows are dominated by a half at least: the error is some roundings of 7. */
+    for (int i = 0; i < N; i++) assert_true(fabsf(y[i] - (float)(1 + i % 7)) < 2e-5f);
+    OK(kry_vec_create(o.dev, KRY_F32, N, N, &A));
+    OK(kry_vec_write(A, T));
+    OK(kry_lu_create(A, KRY_LU(.block = 32), &lu));
+    OK(kry_vec_fill(v[4], NAN));
+    OK(kry_op_apply(lu, 1, v[3], 0, v[4]));
+    OK(kry_vec_read(v[4], y));
+    for (int i = 0; i < N; i++) assert_true(fabsf(y[i] - (float)(1 + i % 7)) < 2e-5f);
+    kry_op_release(&lu);
+    kry_vec_release(&A);
+    for (int i = 0; i < 5; i++) kry_vec_release(&v[i]);
+    close_opened(&o);
+    free(T);
+}
+
 /* A device of OpenCL 1.1 has no sub-devices, and the call that would make them may not be there. */
 static void team__of_sub_devices_needs_1_2(void **state)
 {
@@ -486,6 +532,7 @@ int main(void)
         cmocka_unit_test(reproducible__compiler_reorders_sums),
         cmocka_unit_test(images__compiler_hides_them),
         cmocka_unit_test_setup_teardown(gemm__tiles_by_registers, keep_no_programs, keep_programs),
+        cmocka_unit_test(solve__tiles_by_registers),
         cmocka_unit_test(team__of_sub_devices_needs_1_2),
         cmocka_unit_test(faults__one_call_and_all_after_it),
         cmocka_unit_test_setup_teardown(build__is_tried_twice_on_pocl, keep_no_programs,

@@ -257,6 +257,51 @@ static void mg__tells_its_levels(void **state)
     kry_op_release(&M), kry_op_release(&A);
 }
 
+/* Iterations of a solver by words; the true residual is below its target. */
+static int64_t counted(const kry_op *A, const char *words)
+{
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    double *b = right_hand_side(shape->rows, shape->traits & KRY_SINGULAR);
+    kry_vec *B = vec_of(shape->type, b, shape->rows, 1), *x = NULL;
+    kry_op *S = NULL;
+    kry_result result;
+
+    OK(kry_vec_create(device(), shape->type, shape->rows, 1, &x));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    OK(kry_solve(S, B, x, &result));
+    assert_true(result.true_residual <= result.target);
+    print_message("# %s: %lld iterations\n", words, (long long)result.iterations);
+    kry_op_release(&S);
+    kry_vec_release(&x), kry_vec_release(&B);
+    free(b);
+    return result.iterations;
+}
+
+/* Inside of other methods, in single inside of double, and below deflation it takes as many iterations; a
+ * singular grid is solved as it is. */
+static void mg__with_other_parts(void **state)
+{
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    kry_op *A = NULL, *N = NULL;
+
+    (void)state;
+    OK(kry_stencil_create(device(), KRY_F64, KRY_STENCIL(.size = { 70, 61 }), &A));
+    int64_t alone = counted(A, "method=pcg precond=mg");
+    assert_in_range(alone, 5, 9);
+    assert_in_range(counted(A, "method=pcg precond=mg precision=mixed"), alone, alone + 1);
+    assert_in_range(counted(A, "method=pcg precond=mg deflation=blocks:16"), 3, alone + 1);
+    assert_in_range(counted(A, "method=cr precond=mg"), alone - 1, alone + 1);
+    OK(kry_stencil_create(device(), KRY_F64,
+                          KRY_STENCIL(.size = { 70, 61 }, .low = { KRY_NEUMANN, KRY_NEUMANN },
+                                      .high = { KRY_NEUMANN, KRY_NEUMANN }),
+                          &N));
+    alone = counted(N, "method=pcg precond=mg");
+    assert_in_range(alone, 5, 9);
+    assert_in_range(counted(N, "method=pcg precond=mg precision=mixed"), alone, alone + 1);
+    kry_op_release(&N), kry_op_release(&A);
+}
+
 static void mg_create__refusals(void **state)
 {
     const kry_type type = type_of(state);
@@ -338,6 +383,7 @@ int main(void)
         BOTH(mg__is_symmetric),
         BOTH(richardson__with_and_without_multigrid),
         BOTH(mg__tells_its_levels),
+        cmocka_unit_test(mg__with_other_parts),
         BOTH(mg_create__refusals),
         cmocka_unit_test(mg_create__without_memory),
     };

@@ -334,6 +334,34 @@ static void multiply__not_on_a_team(void **state)
     matrix_release(&A);
 }
 
+/* Each request for memory fails once: nothing is handed out, and nothing leaks. */
+static void galerkin__memory_fails(void **state)
+{
+    (void)state;
+    matrix A = matrix_create(KRY_F32, 40, 40, three);
+    kry_op *a = csr_of(&A, KRY_F32, NULL), *C = NULL;
+
+    EACH_REQUEST(k) /* some only save time */
+    {
+        kry_status st = FAILING(k, kry_csr_galerkin(a, a, &C));
+        assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed));
+        assert_int_equal(C != NULL, st == KRY_OK);
+        kry_op_release(&C);
+    }
+    OK(kry_csr_galerkin(a, a, &C));
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, kry_op_update(C, NULL));
+        assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed));
+    }
+    matrix AA = galerkin_of(&A, &A, sum_type(KRY_F32));
+    expect_matrix(C, &AA, KRY_F32);
+    matrix_release(&AA);
+    kry_op_release(&C);
+    kry_op_release(&a);
+    matrix_release(&A);
+}
+
 static int on_cpu_kernels(void **state)
 {
     (void)state;
@@ -367,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup(multiply__as_on_the_host, on_gpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_cpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_gpu_kernels),
+        cmocka_unit_test_setup(galerkin__memory_fails, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__refusals, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__not_on_a_team, on_cpu_kernels),
     };

@@ -150,9 +150,10 @@ static void shape(levels *L)
     int64_t size = (int64_t)kry_type_size(L->B->type);
     /* 16 rows in registers are faster than 8 only for kernels with VECTORS in single precision. */
     bool beside = L->B->row == 1 && L->B->m_row == 1 && L->B->n <= 2048 && L->B->n % 4 == 0;
-    L->chunk = L->B->params.chunk                     ? L->B->params.chunk
-               : size == 4 && beside && L->B->n > 128 ? 16
-                                                      : 8;
+    if (!L->chunk)
+        L->chunk = L->B->params.chunk                     ? L->B->params.chunk
+                   : size == 4 && beside && L->B->n > 128 ? 16
+                                                          : 8;
     L->group = L->chunk == 16 ? 128 : 256;
     while (L->group > info->max_group ||
            L->group * ((L->chunk + 2) * size + (int64_t)sizeof(cl_int)) + 512 > info->local_bytes)
@@ -184,6 +185,26 @@ static kry_status get_kernels(levels *L)
         TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_reduce", &L->reduce));
     if (L->periodic)
         TRY(kry_kernel_get(L->dev, "tridiagonal", type, defines, "tridiagonal_close", &L->close));
+done:
+    return st;
+}
+
+/* Shape groups, cut the systems, get the kernels. A work-item keeps its chunk in registers: where these do not
+ * suffice, one that is half as long. */
+static kry_status prepare(levels *L)
+{
+    enum { SHORTEST = 8 }; /* with 4 the errors of weak systems are 30 times LAPACK's */
+    kry_status st = KRY_OK;
+
+    if (!L->dev->info.cpu_kernels) shape(L);
+    plan(L);
+    TRY(get_kernels(L));
+    while (L->chunk > SHORTEST && !L->B->params.chunk && kry_kernel_spills(L->dev, L->solve)) {
+        L->chunk /= 2, L->count = 0, L->words = 0;
+        shape(L);
+        plan(L);
+        TRY(get_kernels(L));
+    }
 done:
     return st;
 }
@@ -343,9 +364,7 @@ kry_status batch_solve_levels(const batch *B)
     kry_status st = KRY_OK;
     levels L = { .B = B, .dev = B->dev, .ticket = (cl_int)kry_ticket() };
 
-    if (!B->dev->info.cpu_kernels) shape(&L);
-    plan(&L);
-    TRY(get_kernels(&L));
+    TRY(prepare(&L));
     TRY(reserve(&L));
     if (B->in_place && L.count > 1) TRY(copy_b(&L));
     TRY(run_all(&L));

@@ -31,7 +31,7 @@ static kry_status get_kernel(kry_device *dev, kry_type type, const char *name, i
  * the arguments, which Tesla keeps there. */
 static kry_status choose_fours(kry_device *dev, kry_type type, int *fours)
 {
-    enum { STEP = 8, ARGUMENTS = 256, SPILLED = 256 };
+    enum { STEP = 8, ARGUMENTS = 256 };
     kry_status st = KRY_OK;
     kry_kernel *kernel;
     int64_t slices = 2 * STEP * items_per_side(dev) * 8 * (int64_t)kry_type_size(type);
@@ -39,7 +39,7 @@ static kry_status choose_fours(kry_device *dev, kry_type type, int *fours)
     *fours = 1;
     if (!dev->info.gpu || slices + ARGUMENTS > dev->info.local_bytes) goto done;
     TRY(get_kernel(dev, type, "gemm_tile", 2, &kernel));
-    if (kry_kernel_spilled(dev, kernel) <= SPILLED) *fours = 2;
+    if (!kry_kernel_spills(dev, kernel)) *fours = 2;
 done:
     return st;
 }

@@ -28,6 +28,7 @@ typedef struct factoring {
     cl_mem inverse;       /* of triangles along a block's diagonal; owned */
     kry_barrier *barrier; /* owned; NULL: panels are factored with a launch for each column */
     kry_kernel *panel;
+    int wide;               /* columns of a panel: PANEL, or half of them */
     cl_command_queue aside; /* borrowed; NULL: there is one queue */
 } factoring;
 
@@ -51,18 +52,33 @@ static int panel_groups(const factoring *f, int64_t c0)
     return (int)((f->lu->m - c0 + f->lu->how.panel_group - 1) / f->lu->how.panel_group);
 }
 
+/* A work-item keeps a row of a panel in registers: where these do not suffice, of a narrower panel. */
+static kry_status get_panel(factoring *f, int group)
+{
+    enum { NARROWEST = 8 };
+    kry_status st = KRY_OK;
+    char defines[64];
+
+    for (f->wide = KRY_LU_PANEL;; f->wide /= 2) {
+        snprintf(defines, sizeof defines, "-DPANEL=%d -DGROUP=%d", f->wide, group);
+        TRY(kry_kernel_get(f->dev, "lu_panel", f->F.type, defines, "lu_panel", &f->panel));
+        if (f->wide == NARROWEST || !kry_kernel_spills(f->dev, f->panel)) break;
+    }
+done:
+    if (st < 0) f->wide = KRY_LU_PANEL;
+    return st;
+}
+
 /* Make f->barrier, if panels can be factored in one launch each. */
 static void prepare_panels(factoring *f)
 {
     const int group = f->lu->how.panel_group;
     const cl_int nowhere[3] = { 0 };
-    char defines[64];
     kry_arg args[PANEL_ARGS];
 
     if (!group || f->lu->m > (int64_t)group * KRY_BARRIER_MOST) return;
-    snprintf(defines, sizeof defines, "-DPANEL=%d -DGROUP=%d", KRY_LU_PANEL, group);
     panel_args(f, nowhere, args);
-    if (kry_kernel_get(f->dev, "lu_panel", f->F.type, defines, "lu_panel", &f->panel) < 0 ||
+    if (get_panel(f, group) < 0 ||
         kry_barrier_create(f->dev, f->panel, group, args, PANEL_ARGS, &f->barrier) < 0)
         return;
     if (kry_barrier_groups(f->barrier) < panel_groups(f, 0) ||
@@ -101,8 +117,8 @@ static kry_status factor_block(factoring *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
 
-    for (int64_t c0 = k0; c0 < k1; c0 += KRY_LU_PANEL) {
-        int64_t w = k1 - c0 < KRY_LU_PANEL ? k1 - c0 : KRY_LU_PANEL;
+    for (int64_t c0 = k0; c0 < k1; c0 += f->wide) {
+        int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
         TRY(factor_panel(f, c0, w));
         TRY(kry_panels_exchange(&f->panels, c0, w, k0, k1, true, f->panels.line));
         /* By kry's own kernel, because the inner dimension is small: CLBlast's scratch buffer is in use in
@@ -130,6 +146,9 @@ static kry_status invert(factoring *f, int64_t k0, int64_t k1)
 /* A12 := L11^-1 A12; CPUs go without inverses. */
 static kry_status block_row(factoring *f, const kry_block *L11, const kry_block *A12)
 {
+    kry_status st = KRY_OK;
+    kry_kernel *kernel;
+    char defines[100];
     const cl_int b = (cl_int)L11->rows;
     const int columns = kry_lu_columns(f->F.type);
     const int64_t groups = kry_groups_at_most(f->dev, (A12->cols + columns - 1) / columns);
@@ -137,7 +156,11 @@ static kry_status block_row(factoring *f, const kry_block *L11, const kry_block 
                              ARG(f->F.ld), ARG(f->inverse), ARG(f->F.buffer), ARG(A12->first) };
 
     if (f->dev->info.cpu_kernels) return kry_lu_triangle(true, false, L11, A12);
-    return kry_lu_launch(f->dev, f->F.type, "lu_block_row", groups, args, COUNT(args));
+    kry_lu_defines(f->F.type, "", defines, sizeof defines);
+    TRY(kry_kernel_get_fitting(f->dev, "lu", f->F.type, defines, "lu_block_row", &kernel));
+    TRY(kry_launch(f->dev, kernel, groups, args, COUNT(args)));
+done:
+    return st;
 }
 
 /* U12 := L11^-1 A12 and A22 -= L21 U12 for columns `from` to before `to` behind block k0 ... k1 -
@@ -247,7 +270,11 @@ static kry_status factorise(kry_lu *lu, const kry_vec *A, bool at_once, cl_int *
 {
     kry_status st = KRY_OK;
     const kry_block F = kry_block_of(lu->F);
-    factoring f = { .lu = lu, .dev = F.dev, .F = F, .panels = { .block = lu->params.block } };
+    factoring f = { .lu = lu,
+                    .dev = F.dev,
+                    .F = F,
+                    .panels = { .block = lu->params.block },
+                    .wide = KRY_LU_PANEL };
 
     *finished = true;
     TRY(kry_vec_copy(A, lu->F));

@@ -132,12 +132,28 @@ done:
     return st;
 }
 
-int64_t kry_kernel_spilled(const kry_device *dev, const kry_kernel *kernel)
+bool kry_kernel_spills(const kry_device *dev, const kry_kernel *kernel)
 {
+    enum { BEARABLE = 256 }; /* bytes */
     cl_ulong bytes = 0;
-    bool known = !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_PRIVATE_MEM_SIZE,
-                                           sizeof bytes, &bytes, NULL);
-    return known ? (int64_t)bytes : 0;
+    return dev->info.gpu &&
+           !clGetKernelWorkGroupInfo(kernel->handle, dev->id, CL_KERNEL_PRIVATE_MEM_SIZE,
+                                     sizeof bytes, &bytes, NULL) &&
+           bytes > BEARABLE;
+}
+
+kry_status kry_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
+                                  const char *defines, const char *name, kry_kernel **kernel)
+{
+    kry_status st = KRY_OK;
+    char fewer[256];
+
+    TRY(kry_kernel_get(dev, stem, type, defines, name, kernel));
+    if (!kry_kernel_spills(dev, *kernel)) return KRY_OK;
+    snprintf(fewer, sizeof fewer, "%s -DFEW_REGISTERS", defines);
+    TRY(kry_kernel_get(dev, stem, type, fewer, name, kernel));
+done:
+    return st;
 }
 
 enum { MOST_GROUPS = 65535 }; /* of a launch, on devices before Kepler */

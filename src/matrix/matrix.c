@@ -237,6 +237,13 @@ int kry_matrix_block(const kry_op *op)
     return A ? A->params.block : 0;
 }
 
+int kry_matrix_node(const kry_op *A, const kry_sparse *rows)
+{
+    int block = kry_matrix_block(A);
+
+    return block ? block : kry_sparse_block(rows);
+}
+
 bool kry_op_is_assembled(const kry_op *op)
 {
     const kry_matrix *A = kry_matrix_of(op);

@@ -195,6 +195,8 @@ kry_matrix *kry_matrix_of(const kry_op *op);
 /* How many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
  * does not say, or there is no matrix. */
 int kry_matrix_block(const kry_op *op);
+/* The same of an A with these rows; where nobody said, by their pattern. */
+int kry_matrix_node(const kry_op *A, const kry_sparse *rows);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */
 

@@ -275,7 +275,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(kry_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->rows = p->rows ? p->rows : kry_matrix_block(A) ? kry_matrix_block(A) : kry_sparse_block(&R);
+    M->rows = p->rows ? p->rows : kry_matrix_node(A, &R);
     if (M->rows == 1 && !p->rows) M->rows = USUAL;
     M->symmetric = (A->shape.traits & (KRY_SYMMETRIC | KRY_SINGULAR)) || all_symmetric(&R, M->rows);
     snprintf(M->variant, sizeof M->variant, "blocks of %d", M->rows);

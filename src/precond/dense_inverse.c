@@ -116,7 +116,7 @@ static kry_status check_packing(kry_dense_inverse *D)
           "kry_coarse_create: a packed inverse takes kernels for GPUs, groups of %d and %lld bytes "
           "of local memory, which '%s' does not have",
           PACKED_GROUP, (long long)LOCAL_NUMBERS * (long long)kry_type_size(D->type), info->name);
-    TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
+    TRY(kry_kernel_get_fitting(D->dev, "coarse", D->type, "", "coarse_tiles", &D->tiles));
     TRY(kry_kernel_get(D->dev, "coarse", D->type, "", "coarse_add", &D->add));
     TRY(kry_kernel_check_size(D->dev, D->tiles, PACKED_GROUP));
     TRY(kry_kernel_check_size(D->dev, D->add, PACKED_GROUP));

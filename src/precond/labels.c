@@ -181,8 +181,7 @@ static kry_status read_graph(const kry_op *A, int64_t k, int *block, kry_sparse 
           "kry_labels_graph: '%s' has no entries that can be read; take labels of another kind",
           kry_op_piece(A, 0)->table->kind);
     TRY(st);
-    *block = kry_matrix_block(A);
-    if (!*block) *block = kry_sparse_block(&rows);
+    *block = kry_matrix_node(A, &rows);
     if (!kry_matrix_block(A) && rows.rows / *block < k) *block = 1;
     TRY(kry_sparse_node_graph(&rows, *block, graph));
 done:

@@ -153,18 +153,28 @@ cl_int layer_image_formats(cl_context c, cl_mem_flags flags, cl_mem_object_type 
     return CL_SUCCESS;
 }
 
-/* Bytes of registers that do not suffice: before compute capability 3.5 there are 63 for a work-item, too few for
- * 8-by-8 numbers. */
+/* Bytes that registers do not hold. Before compute capability 3.5 there are 63 for a work-item, too few for
+ * these kernels with these options, or without -DFEW_REGISTERS. */
 static cl_ulong spilled(cl_kernel k, cl_device_id d)
 {
-    char options[1024] = "";
+    static const char *const large[][2] = {
+        { "gemm_tile", "-DFOURS=2" },      { "lu_panel", "-DPANEL=32" },
+        { "lu_panel", "-DPANEL=16" },      { "tridiagonal_solve", "-DM=8" },
+        { "tridiagonal_solve", "-DM=16" }, { "lu_block_row", NULL },
+        { "coarse_tiles", NULL },
+    };
+    char options[1024] = "", name[64] = "";
     cl_program p = NULL;
 
     next->clGetKernelInfo(k, CL_KERNEL_PROGRAM, sizeof p, &p, NULL);
+    next->clGetKernelInfo(k, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     next->clGetProgramBuildInfo(p, d, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL);
-    return device->major && 10 * device->major + device->minor < 35 && strstr(options, "-DFOURS=2")
-               ? 5120
-               : 0;
+    if (!device->major || 10 * device->major + device->minor >= 35) return 0;
+    for (size_t i = 0; i < COUNT(large); i++)
+        if (!strcmp(name, large[i][0]) && (large[i][1] ? strstr(options, large[i][1]) != NULL
+                                                       : !strstr(options, "-DFEW_REGISTERS")))
+            return 5120;
+    return 0;
 }
 
 cl_int layer_kernel_info(cl_kernel k, cl_device_id d, ASKS_(cl_kernel_work_group_info what))

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOSTLY_EMPTY = 8 }; /* rows to an entry: work goes by the rows, and would be for nothing */
+
 /* What the entries of a row come to. */
 typedef struct row_total {
     double sum, size, diagonal; /* of entries, of their absolute values; a_ii */
@@ -113,6 +115,10 @@ kry_status source_examine(source *s, const char *method, bool check)
     CHECK(s->rows == s->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
           s->name, (long long)s->rows, (long long)s->cols);
     CHECK(s->rows > 0, KRY_ERR_SHAPE, "%s has no rows", s->name);
+    CHECK(!s->mtx || s->rows <= MOSTLY_EMPTY * s->given + 4096, KRY_ERR_UNSUPPORTED,
+          "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
+          "right-hand side but 0 there has a solution",
+          s->name, (long long)s->rows, (long long)s->given);
     if (s->problem || !check || !(definite || !strcmp(method, "cr"))) goto done;
     TRY(check_symmetry(s));
     TRY(add_up(s->mtx, &row));

@@ -49,7 +49,8 @@ static const command commands[] = {
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
     { "bench",
-      "stream|spmv|spgemm|stencil|cg|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... [options]",
+      "stream|spmv|spgemm|stencil|cg|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... "
+      "[options]",
       "Measure the device: vectors, products, iterations, kernels, files, banded systems.",
       FOR_BENCH,
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,
