@@ -406,6 +406,24 @@ static void solves__refuse_new_values(void **state)
     close_team(&team);
 }
 
+/* A message names a row of the whole matrix, not a part's own. */
+static void block_ic__names_the_row_of_the_whole(void **state)
+{
+    kry_type type = type_of(state);
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    kry_problem *p = problem("poisson2d:12");
+    kry_op *S;
+
+    for (int64_t k = p->row_ptr[100]; k < p->row_ptr[101]; k++)
+        if (p->col[k] == 100) p->val[k] = 0;
+    kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = 0));
+    REFUSES(kry_solver_create(A, "precond=block-ic check=none", NULL, NULL, &S), KRY_ERR_SINGULAR,
+            "row 100 is 0");
+    kry_op_release(&A);
+    kry_problem_release(&p);
+    close_team(&team);
+}
+
 static void solves__as_on_one_device(void **state)
 {
     kry_type type = type_of(state);
@@ -756,6 +774,7 @@ int main(void)
         BOTH(matrices__read_back),
         BOTH(solves__as_on_one_device),
         BOTH(solves__refuse_new_values),
+        BOTH(block_ic__names_the_row_of_the_whole),
         BOTH(set_stop__on_all_parts),
         BOTH(solves__singular_systems),
         BOTH(solves__tell_one_monitor),

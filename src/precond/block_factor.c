@@ -54,12 +54,13 @@ static kry_status check_diagonal(const kry_block_factor *f, const kry_sparse *bl
 
     for (int64_t i = 0; i < blocks->rows; i++) {
         int64_t e = kry_sparse_find(blocks, i, i);
+        long long row = ROW(kry_layout_row(&f->A->dev->layout, i));
         CHECK(e >= 0 && val[e] != 0, KRY_ERR_SINGULAR,
-              "%s: the diagonal entry of row %lld is 0" COUNTED, f->who, ROW(i), kry_first_row);
+              "%s: the diagonal entry of row %lld is 0" COUNTED, f->who, row, kry_first_row);
         CHECK(
             !f->symmetric || val[e] > 0, KRY_ERR_ARGUMENT,
             "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g" COUNTED,
-            f->who, ROW(i), val[e], kry_first_row);
+            f->who, row, val[e], kry_first_row);
     }
 done:
     return st;
