@@ -215,15 +215,27 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
     return o->method == PCG ? kry_precond_default(A, alone) : "none";
 }
 
-/* M is made from A, for it may read entries or want a grid; deflation knows what a pin is. */
+/* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
+ * made in these numbers, it is Jacobi's. */
+static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M)
+{
+    const char *word = precond_of(A, o);
+
+    if (o->make.precond) return o->make.precond(o->make.user, A, M);
+    kry_status st = kry_precond_create(A, word, M);
+    if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == PCG && strcmp(word, "jacobi"))
+        st = kry_precond_create(A, "jacobi", M);
+    return st;
+}
+
+/* Deflation knows what a pin is. */
 static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op *system = NULL, *M = NULL, *D = NULL;
 
     TRY(kry_options_system(A, o, &system));
-    TRY(o->make.precond ? o->make.precond(o->make.user, A, &M)
-                        : kry_precond_create(A, precond_of(A, o), &M));
+    TRY(make_precond(A, o, &M));
     TRY(make_deflation(system, o, &D));
     TRY(kry_method_create(
         kry_method_number(o->method), system,

@@ -19,6 +19,7 @@ typedef struct solve {
     options o; /* with the method that is used */
     source src;
     report report;
+    char precond[32]; /* where nobody gave one: see report */
     kry_device *device;
     kry_op *A, *solver;
     const double *b;     /* n; borrowed from the problem, or made_b */
@@ -157,6 +158,19 @@ static bool watched(const options *o)
     return progress_wanted() || !options_solver(o, "check-every");
 }
 
+/* The preconditioner that was given, or that the solver says it took. */
+static const char *precond_of(solve *s)
+{
+    static const char before[] = "preconditioner ";
+    const char *given = options_solver(&s->o, "precond"),
+               *found = strstr(s->report.solver.variant, before);
+
+    if (given || !found) return given ? given : "none";
+    found += strlen(before);
+    snprintf(s->precond, sizeof s->precond, "%.*s", (int)strcspn(found, " ,"), found);
+    return s->precond;
+}
+
 static kry_status create_solver(solve *s)
 {
     kry_status st = KRY_OK;
@@ -164,7 +178,6 @@ static kry_status create_solver(solve *s)
     char text[SOLVER_TEXT];
 
     r->method = options_solver(&s->o, "method");
-    r->precond = options_precond(&s->o, s->A);
     r->deflation = word_or(&s->o, "deflation", "none");
     r->null_space = word_or(&s->o, "null-space", "project");
     TRY(options_solver_text(&s->o, text));
@@ -172,6 +185,7 @@ static kry_status create_solver(solve *s)
     TRY(kry_solver_create(s->A, text, watched(&s->o) ? watch : NULL, &s->progress, &s->solver));
     r->setup_seconds = now() - start;
     kry_op_describe(s->solver, &r->solver);
+    r->precond = precond_of(s);
 done:
     return st;
 }
