@@ -223,9 +223,10 @@ static void check_galerkin(const matrix *A, const plain_transfer *P, const matri
 {
     const int64_t n = P->fine.n, m = P->coarse.n;
     double *row = calloc((size_t)m, sizeof *row), *size = calloc((size_t)m, sizeof *size);
-    double *ap = calloc((size_t)(2 * n * m), sizeof *ap), *abs_ap = ap + n * m;
+    double *ap = calloc((size_t)(2 * n * m), sizeof *ap);
 
     assert_true(row && size && ap);
+    double *abs_ap = ap + n * m;
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             for (int64_t j = 0; j < m; j++) {

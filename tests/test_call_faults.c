@@ -290,6 +290,8 @@ static const scene solvers[] = {
     GRID("method=cg resident=on"),
     GRID("precond=chebyshev:2"),
     GRID("precond=ip"),
+    GRID("precond=mg:coarsest=8"),
+    SINGULAR("precond=mg:coarsest=8"),
     GRID("method=sor"),
     GRID("method=jacobi"),
     GRID("method=cg deflation=blocks:4"),

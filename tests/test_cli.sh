@@ -157,6 +157,9 @@ if full; then
 fi
 expect 2 'wants a preconditioner' info --problem poisson2d:9 --check-precond --precond none
 expect 2 'needs one matrix' info --check-precond
+expect 0 'chebyshev4:2' info --problem poisson2d:40 --levels
+expect 0 '"level": 1, "rows": 400' info --problem poisson2d:40 --levels --json
+expect 2 'wants multigrid' info --problem poisson2d:9 --levels --precond jacobi
 expect 2 'go with --check-precond' info --problem poisson2d:9 --precond ip
 cat >"$dir/skewed.mtx" <<EOF
 %%MatrixMarket matrix coordinate real general
@@ -215,7 +218,7 @@ expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|cr|jacobi|sor' solve --problem poisson2d:4 --method gmres
+expect 2 'cg|pcg|cr|richardson|mg|jacobi|sor' solve --problem poisson2d:4 --method gmres
 expect 2 'sizes from 1 to 46340' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1

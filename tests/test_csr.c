@@ -379,12 +379,45 @@ static void csr_create__skew_diagonal(void **state)
     assert_null(op);
 }
 
+/* No host sees the numbers of a wrapped matrix: two products say what it is, before and after it changes. */
+static void csr_wrap__is_looked_at_by_products(void **state)
+{
+    static int64_t row_ptr[] = { 0, 2, 5, 7 };
+    static int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
+    static double good[] = { 2, -1, -1, 2, -1, -1, 2 }, bad[] = { 2, -1, -3, 2, -1, -1, 2 };
+    kry_type type = type_of(state);
+    matrix A = { .rows = 3, .cols = 3, .nnz = 7, .row_ptr = row_ptr, .col = col, .val = good };
+    wrapped w = wrapped_create(&A, type, false);
+    void *asymmetric = in_type(type, bad, 7), *right = in_type(type, good, 7);
+    double rhs[] = { 1, 2, 3 };
+    kry_vec *b = vec_of(type, rhs, 3, 1), *x = vec_of(type, rhs, 3, 1);
+    kry_op *op, *solver, *other;
+
+    OK(kry_csr_wrap(device(), type, 3, 3, 7, false, w.row_ptr, w.col, w.val, NULL, &op));
+    OK(kry_solver_create(op, "rtol=1e-4", NULL, NULL, &solver));
+    OK(kry_buffer_write(device(), w.val, 0, 7 * kry_type_size(type), asymmetric));
+    OK(kry_op_update(op, NULL));
+    REFUSES(kry_solve(solver, b, x, NULL), KRY_ERR_UNSUPPORTED, "x'Ay");
+    REFUSES(kry_solver_create(op, "", NULL, NULL, &other), KRY_ERR_UNSUPPORTED, "x'Ay");
+    OK(kry_buffer_write(device(), w.val, 0, 7 * kry_type_size(type), right));
+    OK(kry_op_update(op, NULL));
+    OK(kry_solve(solver, b, x, NULL));
+    kry_op_release(&solver);
+    kry_op_release(&op);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    wrapped_release(&w);
+    free(right);
+    free(asymmetric);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(csr_wrap__narrow_and_wide),
         BOTH(csr_wrap__entries_twice),
         cmocka_unit_test(csr_wrap__refusals),
+        BOTH(csr_wrap__is_looked_at_by_products),
         BOTH(csr_update__ascending_columns),
         BOTH(csr_update__unsorted_columns),
         BOTH(csr_update__summed_duplicates),

@@ -61,6 +61,21 @@ installed()
     done
 }
 
+# Every link of an installed page to a header.
+links_to_headers()
+{
+    find "$prefix/share/doc/kry" -name '*.md' >"$dir/pages"
+    links=0
+    while read -r page; do
+        grep -o ']([./]*include/[^)#]*' "$page" | sed 's/^](//' >"$dir/links"
+        while read -r link; do
+            links=$((links + 1))
+            [ -e "${page%/*}/$link" ] || { echo "$page: $link leads nowhere"; return 1; }
+        done <"$dir/links"
+    done <"$dir/pages"
+    [ "$links" -gt 20 ] || { echo "only $links links"; return 1; }
+}
+
 every_kernel_and_header()
 {
     (cd "$dir/source/cl" && find . -type f) >"$dir/kernels"
@@ -213,6 +228,7 @@ LD_LIBRARY_PATH=$prefix/lib
 export PKG_CONFIG_PATH LD_LIBRARY_PATH
 ok 'library, headers, kernels, kry.pc and program are there' installed
 ok 'no kernel file and no public header is left out' every_kernel_and_header
+ok 'the links of pages to headers' links_to_headers
 ok 'the library has a soname, and a file of that name' soname
 ok 'the library exports nothing but kry_...' only_public_symbols
 ok 'README.md has a program' readme_program

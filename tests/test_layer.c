@@ -313,6 +313,8 @@ static void accelerator__has_its_own_name_and_groups(void **state)
 {
     (void)state;
     kry_device *dev = NULL;
+    kry_device_info *list = NULL;
+    int count = 0;
 
     assert_true(layer()->device("fpga-emulator"));
     REFUSES(kry_device_open("cpu", &dev), KRY_ERR_ARGUMENT, "accelerator:0 'Emulator");
@@ -322,6 +324,12 @@ static void accelerator__has_its_own_name_and_groups(void **state)
     assert_int_equal(info->max_group, 65536); /* it claims 2^26 */
     assert_int_equal(kry_device_launch_shape(dev).group, 128);
     kry_device_release(&dev);
+    OK(kry_device_open("Accelerator:all,use-all", &dev));
+    OK(kry_device_list(&list, &count));
+    assert_int_equal(kry_team_size(dev), count);
+    free(list);
+    kry_device_release(&dev);
+    REFUSES(kry_device_open("cpu:all", &dev), KRY_ERR_ARGUMENT, "accelerator:0 'Emulator");
     assert_true(layer()->device(""));
 }
 

@@ -218,6 +218,45 @@ static void mg__is_symmetric(void **state)
 
 /* ---- refusals ------------------------------------------------------------------------------------ */
 
+/* Levels get smaller, the last is solved exactly, and all that the set-up keeps is counted. */
+static void mg__tells_its_levels(void **state)
+{
+    kry_type type = type_of(state);
+    kry_op *A = NULL, *M = NULL;
+    kry_level_info level;
+    kry_op_info info;
+    double bytes = 0;
+    int64_t last = 100 * 70;
+
+    OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 100, 70 }), &A));
+    OK(kry_mg_create(A, KRY_MG(.cycle = { .degree = 3 }), &M));
+    const int levels = kry_multigrid_levels(M);
+    assert_in_range(levels, 3, 5);
+    for (int i = 0; i < levels; i++) {
+        OK(kry_multigrid_level(M, i, &level));
+        assert_true(i ? 3 * level.rows < last : level.rows == last);
+        if (i + 1 < levels) {
+            assert_string_equal(level.smoother, "chebyshev4:3");
+            assert_true(level.prolongation.bytes_stored > 0 && level.solver_bytes == 0);
+        } else {
+            assert_string_equal(level.prolongation.kind, "");
+            assert_true(level.rows <= 256 && level.solver_bytes > 0);
+        }
+        assert_true(level.vector_bytes >= (double)level.rows * (double)kry_type_size(type));
+        if (i) bytes += level.matrix.bytes_stored;
+        bytes += level.prolongation.bytes_stored + level.vector_bytes + level.solver_bytes;
+        last = level.rows;
+    }
+    kry_op_describe(M, &info);
+    assert_true(info.bytes_stored == bytes);
+    assert_int_equal(kry_multigrid_levels(A), 0);
+    assert_int_equal(kry_multigrid_levels(NULL), 0);
+    REFUSES(kry_multigrid_level(M, levels, &level), KRY_ERR_ARGUMENT, "not in 0 ...");
+    REFUSES(kry_multigrid_level(M, -1, &level), KRY_ERR_ARGUMENT, "level -1");
+    REFUSES(kry_multigrid_level(A, 0, &level), KRY_ERR_ARGUMENT, "has no levels");
+    kry_op_release(&M), kry_op_release(&A);
+}
+
 static void mg_create__refusals(void **state)
 {
     const kry_type type = type_of(state);
@@ -235,6 +274,61 @@ static void mg_create__refusals(void **state)
     matrix_release(&m);
 }
 
+/* Multigrid as a solver of its own; and the iteration that it is one of, which minds how M is scaled. */
+static void richardson__with_and_without_multigrid(void **state)
+{
+    static const struct {
+        const char *words;
+        kry_status status;
+        int64_t most;
+    } cases[] = { { "method=mg", KRY_OK, 14 },
+                  { "method=richardson precond=mg:cycle=k", KRY_OK, 14 },
+                  { "method=richardson precond=jacobi maxit=5000", KRY_OK, 3000 },
+                  { "method=richardson maxit=5000", KRY_BREAKDOWN, 500 } };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("multigrid");
+    kry_stencil_params p = *KRY_STENCIL(.size = { 33, 30 });
+    kry_op *A = NULL;
+    double *b = random_array(type, 33 * 30), *x = calloc(33 * 30, sizeof *x);
+
+    assert_non_null(x);
+    OK(kry_stencil_create(device(), type, &p, &A));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        kry_op *S = NULL;
+        kry_result result;
+        memset(x, 0, 33 * 30 * sizeof *x);
+        char words[80];
+        snprintf(words, sizeof words, "%s rtol=1e-4", cases[i].words);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
+        assert_int_equal(kry_solve_host(S, b, x, &result), cases[i].status);
+        assert_true(result.iterations > 2 && result.iterations <= cases[i].most);
+        kry_op_release(&S);
+    }
+    free(b), free(x);
+    kry_op_release(&A);
+}
+
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void mg_create__without_memory(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("multigrid");
+    const kry_stencil_params p = grid_params(&grids[5], NULL);
+    kry_op *A = NULL;
+
+    OK(kry_stencil_create(device(), KRY_F32, &p, &A));
+    request_failed = true;
+    for (int64_t k = random_below(every(12)); request_failed; k += every(12)) {
+        kry_op *M = A; /* poison */
+        const kry_status st =
+            FAILING((int)k, kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 200 }), &M));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_true(!M == (st < 0));
+        kry_op_release(&M);
+    }
+    kry_op_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,7 +336,10 @@ int main(void)
         BOTH(mg__all_grids),
         BOTH(mg__new_coefficients),
         BOTH(mg__is_symmetric),
+        BOTH(richardson__with_and_without_multigrid),
+        BOTH(mg__tells_its_levels),
         BOTH(mg_create__refusals),
+        cmocka_unit_test(mg_create__without_memory),
     };
     return cmocka_run_group_tests_name("mg", tests, NULL, close_device);
 }

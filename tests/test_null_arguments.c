@@ -62,6 +62,7 @@ static struct {
     kry_problem *problem;
     kry_probe probe;
     kry_op_info op_info;
+    kry_level_info level;
     kry_result result;
     kry_task_progress_info progress;
     kry_part_volume volume[4];

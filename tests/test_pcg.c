@@ -28,12 +28,18 @@ typedef struct host_system {
     double val[900], b[300];
 } host_system;
 
-static kry_status matrix_of(const host_system *s, kry_type type, kry_op **A)
+static kry_status matrix_as(const host_system *s, kry_type type, kry_format format, kry_op **A)
 {
     float single[900];
     for (int64_t k = 0; k < s->row_ptr[s->n]; k++) single[k] = (float)s->val[k];
     return kry_csr_create(dev, type, s->n, s->n, s->row_ptr, s->col,
-                          type == KRY_F32 ? (const void *)single : s->val, NULL, A);
+                          type == KRY_F32 ? (const void *)single : s->val,
+                          KRY_MATRIX(.format = format), A);
+}
+
+static kry_status matrix_of(const host_system *s, kry_type type, kry_op **A)
+{
+    return matrix_as(s, type, KRY_FORMAT_AUTO, A);
 }
 
 static kry_vec *vector_of(const double *host, int64_t n, kry_type type)
@@ -341,16 +347,68 @@ static void pcg_create__looks_at_the_matrix(void **state)
     OK(kry_solver_create(A, "method=cr", NULL, NULL, &S));
     kry_op_release(&S);
     kry_op_release(&A);
-    /* New values are looked at only by check=full. */
-    OK(matrix_of(&s, real, &A));
-    float single[200];
-    for (int k = 0; k < s.row_ptr[60]; k++) single[k] = (float)diagonal.val[k];
-    OK(kry_op_update(A, real == KRY_F32 ? (void *)single : diagonal.val));
-    OK(kry_solver_create(A, "", NULL, NULL, &S));
+}
+
+static void update_with(kry_op *A, const host_system *s)
+{
+    float single[900];
+    for (int64_t k = 0; k < s->row_ptr[s->n]; k++) single[k] = (float)s->val[k];
+    OK(kry_op_update(A, kry_op_get_shape(A)->type == KRY_F32 ? (const void *)single : s->val));
+}
+
+#define REFUSED(call, words)                                \
+    do {                                                    \
+        assert_int_equal((call), KRY_ERR_UNSUPPORTED);      \
+        assert_non_null(strstr(kry_last_error(), (words))); \
+    } while (0)
+
+/* New values that A is not to have: live solvers and new ones refuse them, until they are right again. */
+static void watches_values(const char *device, kry_type type, const char *options)
+{
+    host_system good = laplace(60, 2, 2), asymmetric = good, diagonal = good;
+    kry_device *here = dev;
+    kry_op *A, *S, *blind, *other;
+
+    OK(kry_device_open(device, &dev));
+    asymmetric.val[good.row_ptr[30]] = -0.5;
+    diagonal.val[good.row_ptr[30] + 1] = -1;
+    kry_vec *b = vector_of(good.b, 60, type), *x = vector_of(good.b, 60, type);
+    char without[80];
+    snprintf(without, sizeof without, "%s check=none", options);
+    OK(matrix_as(&good, type, KRY_FORMAT_CSR, &A));
+    OK(kry_solver_create(A, options, NULL, NULL, &S));
+    OK(kry_solver_create(A, without, NULL, NULL, &blind));
+    update_with(A, &asymmetric);
+    REFUSED(kry_solve(S, b, x, NULL), "entry (29, 30) is -1, (30, 29) is -0.5");
+    REFUSED(kry_op_update(S, NULL), "entry (29, 30) is -1, (30, 29) is -0.5");
+    double after[300];
+    read_back(x, after);
+    for (int i = 0; i < 60; i++) /* x is unchanged */
+        assert_true(after[i] == (type == KRY_F32 ? (float)good.b[i] : good.b[i]));
+    update_with(A, &diagonal);
+    REFUSED(kry_solver_create(A, options, NULL, NULL, &other), "diagonal entry of row 30 is -1");
+    REFUSED(kry_solve(S, b, x, NULL), "diagonal entry of row 30 is -1");
+    OK(kry_op_update(blind, NULL));
+    assert_true(kry_solve(blind, b, x, NULL) > 0);
+    update_with(A, &good);
+    OK(kry_op_update(S, NULL));
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, NULL));
+    kry_op_release(&blind);
     kry_op_release(&S);
-    assert_int_equal(kry_solver_create(A, "check=full", NULL, NULL, &S), KRY_ERR_UNSUPPORTED);
-    assert_non_null(strstr(kry_last_error(), "row 30"));
     kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    kry_device_release(&dev);
+    dev = here;
+}
+
+static void pcg_update__looks_at_the_matrix(void **state)
+{
+    (void)state;
+    watches_values(NULL, real, "rtol=1e-4");
+    watches_values(NULL, real, "rtol=1e-4 check=full");
+    if (real == KRY_F64) watches_values(NULL, real, "rtol=1e-4 precision=mixed");
 }
 
 static void pcg_solve__singular_but_consistent(void **state)
@@ -1077,6 +1135,7 @@ int main(void)
         cmocka_unit_test(pcg_solve__breakdown_hands_back_the_best),
         cmocka_unit_test(pcg_solve__atol_below_rounding),
         cmocka_unit_test(pcg_create__looks_at_the_matrix),
+        cmocka_unit_test(pcg_update__looks_at_the_matrix),
         cmocka_unit_test(pcg_solve__singular_but_consistent),
         cmocka_unit_test(pcg_solve__singular_and_inconsistent_is_never_converged),
         cmocka_unit_test(pcg_solve__target_is_shared_with_what_is_out_of_reach),

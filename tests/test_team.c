@@ -376,6 +376,36 @@ static void compare_solves(kry_type type, const char *spec, const char *options,
     kry_problem_release(&p);
 }
 
+/* Values that make A asymmetric are refused by the parts of a live solver, and of a mixed one. */
+static void solves__refuse_new_values(void **state)
+{
+    kry_type type = type_of(state);
+    static const char *const options[] = { "rtol=1e-3", "rtol=1e-3 precision=mixed" };
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    kry_problem *p = problem("poisson2d:12");
+    kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = 0)), *S;
+    kry_vec *b = vec_on(team, type, p->rhs, p->n, 1), *x = vec_on(team, type, p->rhs, p->n, 1);
+    void *good = in_type(type, p->val, p->nnz);
+
+    p->val[p->row_ptr[100]] *= 3; /* beside the diagonal, far from the first part's rows */
+    void *asymmetric = in_type(type, p->val, p->nnz);
+    for (size_t i = 0; i < (type == KRY_F64 ? COUNT(options) : 1); i++) {
+        OK(kry_solver_create(A, options[i], NULL, NULL, &S));
+        OK(kry_op_update(A, asymmetric));
+        REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_UNSUPPORTED, "(100, 88) is -3");
+        OK(kry_op_update(A, good));
+        OK(kry_op_update(S, NULL));
+        OK(kry_vec_fill(x, 0));
+        OK(kry_solve(S, b, x, NULL));
+        kry_op_release(&S);
+    }
+    free(asymmetric), free(good);
+    kry_vec_release(&x), kry_vec_release(&b);
+    kry_op_release(&A);
+    kry_problem_release(&p);
+    close_team(&team);
+}
+
 static void solves__as_on_one_device(void **state)
 {
     kry_type type = type_of(state);
@@ -725,6 +755,7 @@ int main(void)
         cmocka_unit_test(matrices__rounded_to_single),
         BOTH(matrices__read_back),
         BOTH(solves__as_on_one_device),
+        BOTH(solves__refuse_new_values),
         BOTH(set_stop__on_all_parts),
         BOTH(solves__singular_systems),
         BOTH(solves__tell_one_monitor),

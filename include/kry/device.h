@@ -38,9 +38,9 @@ typedef struct kry_device_info {
  *           needed (docs/devices.md); NULL: the environment variable KRY_DEVICE, and without that
  *           the first GPU, else the first OpenCL device of any kind
  *
- * Several as one (team.h): "gpu:0+gpu:1", "gpu:all", "cpu/2" (a CPU cut in two); with options behind
- * commas: "gpu:all,use-all,graph,reproducible", see kry_team_params. "gpu,reproducible" is one device with
- * that device option: the same bits whatever its launches were tuned to and on any number of devices
+ * Several as one (team.h): "gpu:0+gpu:1", "gpu:all" (or "cpu:all", "accelerator:all"), "cpu/2" (a CPU cut in
+ * two); with options behind commas: "gpu:all,use-all,graph,reproducible", see kry_team_params.
+ * "gpu,reproducible" is one device with that device option: the same bits whatever its launches were tuned to and on any number of devices
  * (docs/reproducibility.md says of what, and its price).
  *
  * A device may be used by many threads at once, each with vectors and operators of its own

@@ -156,10 +156,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_matrix_read(const kry_op *op, int64_t *row
  *   C     [out]  every place that A and B reach, also where products cancel or are 0. Without traits
  *
  * The terms of an entry are added up in the order of A's row, from 0, each product and sum rounded to the
- * type: the same bits in every run and on every device.
+ * type: the same bits in every run and on every device. Where the host forms the product (matrices on the
+ * host device or of 2^31 entries or more; on GPUs rows that would take one group too long) singles are
+ * summed in double and rounded once.
  *
- * Cost     the number of products a_ik b_kj; on the device (on the host for kry_csr_create's `host` device
- *          and from 2^31 entries on), waits
+ * Cost     the number of products a_ik b_kj; waits
  * Returns  KRY_ERR_SHAPE; KRY_ERR_TYPE; KRY_ERR_ARGUMENT (different devices); KRY_ERR_UNSUPPORTED (not a
  *          stored matrix, in parts on a team, wrapped with columns that do not ascend, more than 2^31 - 1
  *          entries in C); KRY_ERR_MEMORY; KRY_ERR_DEVICE; KRY_ERR_BUILD

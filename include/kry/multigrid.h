@@ -96,6 +96,28 @@ typedef struct kry_amg_params {
 KRY_API KRY_MUST_CHECK kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params,
                                                  kry_op **M);
 
+/* A level of such an operator, for people to look at. */
+typedef struct kry_level_info {
+    int64_t rows;
+    kry_op_info matrix;       /* of its operator; on the finest level that is A itself */
+    kry_op_info prolongation; /* from the next level; of the coarsest one nothing, kind "" */
+    const char *smoother; /* "chebyshev4:2"; of the coarsest one how it is solved: "dense plain" */
+    double vector_bytes;  /* of vectors that are kept for it */
+    double solver_bytes;  /* of the coarsest one: the inverse, or the factor; else 0 */
+} kry_level_info;
+
+/* How many levels M has; 0: it is no operator that was made here. */
+KRY_API int kry_multigrid_levels(const kry_op *M);
+/*
+ * Describe level i of M, 0 the finest
+ *
+ *   level  [out]  its texts live as long as M
+ *
+ * Returns  KRY_ERR_ARGUMENT for an i that is no level of M, or an M that has none
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_multigrid_level(const kry_op *M, int i,
+                                                      kry_level_info *level);
+
 #ifdef __cplusplus
 }
 #endif

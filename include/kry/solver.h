@@ -91,8 +91,9 @@ typedef enum kry_flexible {
 /* What is looked at before a Krylov method takes a matrix: an entry that differs from its mirror image,
  * or for conjugate gradients a diagonal entry that is not positive, is named and refused. */
 typedef enum kry_check {
-    KRY_CHECK_CHEAP, /* as the matrix was made; nothing of wrapped matrices, of other operators and
-                        after kry_op_update. No work on the device */
+    KRY_CHECK_CHEAP, /* the numbers that the host was given last, by kry_csr_create, kry_coo_create or
+                        kry_op_update; of a wrapped matrix x'Ay, y'Ax and x'Ax for random x and y;
+                        nothing of other operators */
     KRY_CHECK_NONE,
     KRY_CHECK_FULL /* the entries are read back and looked at; of other operators x'Ay, y'Ax and x'Ax
                       are compared for random x and y */
@@ -253,8 +254,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
  *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
- *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md); jacobi,
- *                         sor: kry_relaxation_create, with omega, without the next four
+ *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
+ *                         richardson: x += M (b - A x); mg: the same with multigrid for M; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
  *            null-space   of a singular A: project (out of residuals and x, the default), or pin:

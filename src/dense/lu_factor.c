@@ -167,9 +167,7 @@ kry_lu_how kry_lu_usual(const kry_device *dev, const kry_lu_params *params, int6
 
 static void release_queue(kry_device *dev, void *kept)
 {
-    (void)dev;
-    if (*(cl_command_queue *)kept && !kry_opencl_lost)
-        clReleaseCommandQueue(*(cl_command_queue *)kept);
+    if (*(cl_command_queue *)kept) dev->driver->drop_queue(*(cl_command_queue *)kept);
 }
 
 static const kry_keeper queue_keeper = { sizeof(cl_command_queue), release_queue };

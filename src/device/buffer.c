@@ -117,6 +117,12 @@ kry_status kry_event_wait(kry_device *dev, cl_event *event)
     return kry_cl_check(dev->driver->wait(dev, given), __func__, "clWaitForEvents");
 }
 
+void kry_event_release(kry_device *dev, cl_event *event)
+{
+    if (*event) dev->driver->drop_event(*event);
+    *event = NULL;
+}
+
 void kry_device_drain(kry_device *dev) { dev->driver->wait(dev, NULL); }
 
 kry_status kry_pinned_create(kry_device *dev, size_t bytes, kry_pinned *pinned)

@@ -66,8 +66,7 @@ static bool contains(const char *text, const char *part)
     return n == 0;
 }
 
-/* "gpu", "cpu:1": the kind and the number among its kind; NULL if spec is something else. */
-static const char *parse_kind(const char *spec, int *number)
+const char *kry_device_kind(const char *spec, int *number)
 {
     static const char *const kinds[] = { "gpu", "cpu", "accelerator" };
     char extra;
@@ -76,6 +75,10 @@ static const char *parse_kind(const char *spec, int *number)
         const size_t length = strlen(kinds[k]);
         if (strncasecmp(spec, kinds[k], length)) continue;
         if (!spec[length]) return kinds[k];
+        if (!strcasecmp(spec + length, ":all")) {
+            *number = KRY_ALL_OF_KIND;
+            return kinds[k];
+        }
         if (sscanf(spec + length, ":%d%c", number, &extra) == 1 && *number >= 0) return kinds[k];
     }
     return NULL;
@@ -85,8 +88,8 @@ static int select_device(const found *f, const char *spec)
 {
     int number;
     if (!spec) return 0;
-    const char *kind = parse_kind(spec, &number);
-    if (kind) {
+    const char *kind = kry_device_kind(spec, &number);
+    if (kind && number != KRY_ALL_OF_KIND) {
         for (int i = 0; i < f->count; i++)
             if (!strcmp(f->info[i].kind, kind) && number-- == 0) return i;
         return -1;

@@ -35,6 +35,7 @@ kry_status kry_buffer_retain(kry_device *dev, cl_mem buffer);
 kry_status kry_buffer_size(kry_device *dev, cl_mem buffer, size_t *bytes);
 /* Wait for an event and release it; the caller's becomes NULL. */
 kry_status kry_event_wait(kry_device *dev, cl_event *event);
+void kry_event_release(kry_device *dev, cl_event *event);
 /* Wait for all work on the way to releasing something: errors have been reported elsewhere. */
 void kry_device_drain(kry_device *dev);
 
@@ -94,6 +95,10 @@ typedef struct kry_driver {
     cl_int (*copy)(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                    size_t bytes);
     cl_int (*wait)(kry_device *dev, cl_event event); /* and release it; NULL: for all work */
+    void (*drop_event)(cl_event event);
+    /* Queues beside the device's own, which only OpenCL has; NULL elsewhere. */
+    void (*drain_queue)(cl_command_queue queue);
+    void (*drop_queue)(cl_command_queue queue);
 
     kry_status (*build)(kry_device *dev, const struct kry_wanted *w, cl_program *program,
                         uint64_t *hash);
@@ -181,6 +186,10 @@ kry_status kry_profile_query(cl_device_id id, kry_device_info *info);
  * their order, kernels are built without optimisation from now on (layout.unoptimised).
  * Returns  KRY_ERR_UNSUPPORTED if that does not help. */
 kry_status kry_order_check(kry_device *dev);
+/* The kind of devices that a name begins with, "gpu", "cpu:1", "accelerator:all"; *number: which of its kind,
+ * KRY_ALL_OF_KIND for all of them. NULL: the name is something else. */
+enum { KRY_ALL_OF_KIND = -1 };
+const char *kry_device_kind(const char *spec, int *number);
 /* Find one device by its name, as kry_device_open says; and open what was found. */
 kry_status kry_device_find(const char *spec, cl_device_id *id);
 kry_status kry_device_open_id(cl_device_id id, kry_device **device);

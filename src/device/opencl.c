@@ -101,6 +101,21 @@ static cl_int opencl_wait(kry_device *dev, cl_event event)
     return err;
 }
 
+static void drop_event(cl_event event)
+{
+    if (!kry_opencl_lost) clReleaseEvent(event);
+}
+
+static void drain_queue(cl_command_queue queue)
+{
+    if (!kry_opencl_lost) clFinish(queue);
+}
+
+static void drop_queue(cl_command_queue queue)
+{
+    if (!kry_opencl_lost) clReleaseCommandQueue(queue);
+}
+
 static kry_status opencl_kernel(cl_program program, const kry_wanted *w, const char *name,
                                 cl_kernel *kernel)
 {
@@ -180,6 +195,9 @@ const kry_driver kry_opencl_driver = { .finish = opencl_finish,
                                        .write = opencl_write,
                                        .copy = opencl_copy,
                                        .wait = opencl_wait,
+                                       .drop_event = drop_event,
+                                       .drain_queue = drain_queue,
+                                       .drop_queue = drop_queue,
                                        .build = kry_opencl_build,
                                        .kernel = opencl_kernel,
                                        .drop_program = drop_program,

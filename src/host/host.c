@@ -89,6 +89,8 @@ static cl_int host_wait(kry_device *dev, cl_event event)
     return CL_SUCCESS;
 }
 
+static void drop_event(cl_event event) { (void)event; }
+
 /* ---- kernels: a cl_kernel is one of these, and programs are nothing ---- */
 
 typedef struct function {
@@ -161,6 +163,7 @@ static const kry_driver host_driver = { .finish = host_finish,
                                         .write = host_write,
                                         .copy = host_copy,
                                         .wait = host_wait,
+                                        .drop_event = drop_event,
                                         .build = host_build,
                                         .kernel = host_kernel,
                                         .drop_kernel = drop_kernel,

@@ -159,6 +159,7 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
     solve S = { .K = K, .c = { .r = K->r, .story = &K->story } };
     double norm_b, inconsistent;
 
+    TRY(kry_suit_check("kry_solve", K->A, &K->suit));
     kry_story_begin(&K->story, terms->max_iter ? terms->max_iter : K->judge.stop.max_iter);
     K->story.inner = terms->inner;
     TRY(kry_system_measure(&K->system, b, &norm_b, &inconsistent));
@@ -276,6 +277,7 @@ static kry_status krylov_update(void *self, const void *values)
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", K->method->kind);
     if (kry_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
     TRY(kry_system_check(&K->system));
+    TRY(kry_suit_check("kry_op_update", K->A, &K->suit));
     if (K->M) TRY(kry_op_update(K->M, NULL));
     if (K->product != K->A) TRY(kry_op_update(K->deflation, NULL)); /* else M updates it */
     if (K->method->update) TRY(K->method->update(K->self));

@@ -23,6 +23,17 @@ typedef struct kry_cycle {
     kry_story *story;
 } kry_cycle;
 
+/* Which A a method takes: symmetric, and with `definite` a diagonal that is positive. */
+typedef struct kry_suit {
+    kry_check check; /* how closely A is looked at */
+    bool definite;
+    int64_t seen; /* A's updates when it was looked at last */
+} kry_suit;
+/* suits.c: refuse an A that is not of this kind, unless its numbers are those that were seen last. */
+kry_status kry_suit_check(const char *who, const kry_op *A, kry_suit *suit);
+/* The same of a new solver's A. */
+kry_status kry_suit_begin(const char *who, const kry_op *A, kry_suit *suit);
+
 /* What a solver is made of. */
 typedef struct kry_setup {
     size_t struct_size; /* as kry_construct wants it */
@@ -32,6 +43,7 @@ typedef struct kry_setup {
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
     bool varying;       /* a preconditioner that varies is taken */
+    kry_suit suit;      /* of A, which was looked at */
     const void *params; /* the method's own; NULL: the defaults */
 } kry_setup;
 
@@ -44,6 +56,7 @@ struct kry_method {
     const char *who;               /* public constructor, in messages */
     bool deflates;                 /* takes deflation; */
     bool flexible;                 /* takes a preconditioner that varies, if it is asked to; */
+    bool minds_scale;              /* takes other steps with a multiple of M; */
     bool projects;                 /* knows about null spaces; */
     bool uses_rhs;                 /* reads b in its cycles; */
     bool continues;                /* can go on along the direction of its last cycle */
@@ -86,6 +99,7 @@ struct kry_krylov {
     kry_vec *best; /* n: the x of the least true residual that a cycle began with; NULL: the method
                       keeps its own */
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */
+    kry_suit suit;
     kry_judge judge;
     kry_story story;
     int64_t measured; /* A->updates when ||A|| was estimated; -1: it never was */
@@ -100,9 +114,6 @@ kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner. */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, kry_op **solver);
-/* suits.c: refuse an A that is not symmetric, or has a diagonal that cannot be `definite`, as far as
- * `check` looks. */
-kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, bool definite);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
 /* What a solve that others lead differs in. */

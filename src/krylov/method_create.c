@@ -47,7 +47,7 @@ done:
     return st;
 }
 
-/* z = c r takes the same steps as z = r. */
+/* z = c r: Krylov methods take the same steps as with z = r. */
 static bool only_scales(const kry_op *M)
 {
     return M->fused->as_scalar && M->fused->as_scalar(M->self) > 0;
@@ -57,12 +57,13 @@ static bool only_scales(const kry_op *M)
 static kry_status take_operators(kry_krylov *K, const kry_op *A, const kry_setup *s)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = s->precond && !only_scales(s->precond) ? s->precond : NULL;
+    const bool left_out = s->precond && !s->method->minds_scale && only_scales(s->precond);
+    const kry_op *M = left_out ? NULL : s->precond;
     kry_deflation *D = kry_deflation_of(s->deflation);
 
     K->A = kry_op_retain(A);
     K->first = kry_op_retain(M);
-    if (s->precond && !M) K->left_out = s->precond->table->kind;
+    if (left_out) K->left_out = s->precond->table->kind;
     if (D) K->deflation = kry_op_retain(s->deflation);
     if (D && D->variant == KRY_DEF1)
         TRY(kry_two_level_product(s->deflation, &K->product));
@@ -88,6 +89,7 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     TRY(check_deflation(A, s));
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
+    K->suit = s->suit, K->suit.seen = kry_pin_of(A)->updates;
     K->measured = -1;
     K->table = kry_krylov_table, K->table.kind = method->kind;
     K->judge.stop = s->stop;
@@ -143,7 +145,8 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
-    TRY(kry_method_suits(method->who, A, params->check, method->definite));
+    kry_suit suit = { params->check, method->definite, 0 };
+    TRY(kry_suit_begin(method->who, A, &suit));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = method,
                                        .precond = params->precond,
@@ -152,6 +155,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                                        .monitor = params->monitor,
                                        .monitor_user = params->monitor_user,
                                        .varying = method->flexible && params->flexible,
+                                       .suit = suit,
                                        .params = params },
                           solver));
 done:

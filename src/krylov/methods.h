@@ -6,9 +6,11 @@
 #define KRY_METHODS_H
 
 /* X(word, identifier): the file defines `const kry_method kry_<identifier>_method`. */
-#define KRY_METHOD_LIST(X) \
-    X("cg", pcg)           \
-    X("pcg", pcg)          \
-    X("cr", cr)
+#define KRY_METHOD_LIST(X)      \
+    X("cg", pcg)                \
+    X("pcg", pcg)               \
+    X("cr", cr)                 \
+    X("richardson", richardson) \
+    X("mg", richardson)
 
 #endif

@@ -243,6 +243,7 @@ static kry_status solve(kry_mixed *M, const kry_vec *b, kry_vec *x, bool inner, 
     M->inner.iterations = 0;
     M->inner.bytes = 0;
     M->now.least = M->now.guess = INFINITY;
+    TRY(kry_suit_check("kry_solve", M->A, &M->suit));
     if (M->refused[0]) {
         story.promotions = 1;
         snprintf(story.promoted_why, sizeof story.promoted_why, "%s", M->refused);
@@ -300,6 +301,7 @@ static kry_status mixed_update(void *self, const void *values)
     kry_status st = KRY_OK;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
+    TRY(kry_suit_check("kry_op_update", M->A, &M->suit));
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
     if (M->converted) TRY(update_inner(M));
     TRY(kry_outer_update(M->outer));

@@ -5,7 +5,7 @@
 
 enum { INNER = 25 }; /* iterations of a correction for the flexible scheme */
 
-static kry_status check(const kry_op *A, const kry_options *o)
+static kry_status check(const kry_op *A, const kry_options *o, kry_suit *suit)
 {
     kry_status st = KRY_OK;
 
@@ -24,8 +24,10 @@ static kry_status check(const kry_op *A, const kry_options *o)
     CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
     CHECK(o->stop.test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED, "kry_mixed_create");
+    *suit = (kry_suit){ KRY_CHECK_NONE, false, 0 };
     if (kry_options_relax(o)) return KRY_OK;
-    TRY(kry_method_suits("kry_mixed_create", A, o->check, kry_method_number(o->method)->definite));
+    *suit = (kry_suit){ o->check, kry_method_number(o->method)->definite, 0 };
+    TRY(kry_suit_begin("kry_mixed_create", A, suit));
 done:
     return st;
 }
@@ -90,6 +92,7 @@ static void set_scheme(kry_mixed *M)
 typedef struct given {
     const kry_op *A; /* of all rows */
     const kry_options *options;
+    kry_suit suit;
     const kry_subdomains
         *subdomains; /* of all rows, where words ask a team for deflation; else NULL */
 } given;
@@ -104,7 +107,8 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
     M->options = *g->options;
-    M->options.check = KRY_CHECK_NONE; /* it was made */
+    M->options.check = KRY_CHECK_NONE; /* of the copies, for it was made of A */
+    M->suit = g->suit, M->suit.seen = kry_pin_of(A)->updates;
     if (g->subdomains) {
         TRY(kry_subdomains_of_part(g->subdomains, g->A, kry_layout_rank(&A->dev->layout), &vectors,
                                    &M->subdomains));
@@ -137,8 +141,9 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
     kry_deflation_params deflation;
     char room[sizeof o->deflation];
     double start = kry_now();
+    kry_suit suit;
 
-    TRY(check(A, o));
+    TRY(check(A, o, &suit));
     CHECK(!parts || (!o->make.precond && !o->make.deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
@@ -146,7 +151,7 @@ kry_status kry_options_mixed(const kry_op *A, const kry_options *o, kry_op **sol
         TRY(kry_options_deflation(o, room, sizeof room, &deflation));
         TRY(kry_subdomains_find(A, &deflation, &all));
     }
-    TRY(kry_op_make(A, create, &(given){ A, o, deflates ? &all : NULL }, solver));
+    TRY(kry_op_make(A, create, &(given){ A, o, suit, deflates ? &all : NULL }, solver));
     (*solver)->setup_seconds = kry_now() - start;
 done:
     kry_subdomains_release(&all);

@@ -318,6 +318,7 @@ static kry_status allocate(kry_outer *O)
     TRY(kry_krylov_create(
         M->system,
         (kry_setup){ .method = &refine_method,
+                     .suit.check = KRY_CHECK_NONE, /* mixed.c looks at A */
                      .stop = M->options.stop,
                      .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
                      .monitor_user = O->M,

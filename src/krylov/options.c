@@ -10,7 +10,7 @@
 
 /* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, and the relaxations. */
 #define ONE_MORE(word, name) +1
-enum { PCG = 1, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
+enum { PCG = 1, MG = 4, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
 #undef ONE_MORE
 
 /* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
@@ -211,6 +211,7 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
     const bool alone = !kry_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
 
     if (o->precond[0]) return o->precond;
+    if (o->method == MG) return kry_mg_takes(A) ? "mg" : "amg";
     return o->method == PCG ? kry_precond_default(A, alone) : "none";
 }
 

@@ -102,23 +102,11 @@ done:
     return st;
 }
 
-/* Write down the residual at this iteration, which may end the cycle. */
+/* Look at the residual of this iteration. */
 static kry_status look(relaxation *S, double residual)
 {
-    kry_status st = KRY_OK;
     kry_story *s = S->c->story;
-
-    TRY(kry_story_add(s, (s->iteration + S->every - 1) / S->every, residual));
-    TRY(kry_story_show(s, s->iteration));
-    s->end_value = s->residual;
-    if (residual <= S->c->goal)
-        s->end = KRY_END_CONVERGED;
-    else if (!isfinite(residual))
-        s->end = KRY_END_NOT_FINITE;
-    else if (s->residual > KRY_DIVERGED_AT * s->history[0])
-        s->end = KRY_END_DIVERGED;
-done:
-    return st;
+    return kry_story_look(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
 }
 
 /* Sweeps until the residual, the limit or the monitor ends them. */
@@ -253,6 +241,7 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     TRY(check(A, params));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = &relaxation_method,
+                                       .suit.check = KRY_CHECK_NONE,
                                        .stop = params->stop,
                                        .monitor = params->monitor,
                                        .monitor_user = params->monitor_user,

@@ -91,6 +91,23 @@ done:
     return st;
 }
 
+kry_status kry_story_look(kry_story *s, int64_t entry, double residual, double goal)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_story_add(s, entry, residual));
+    TRY(kry_story_show(s, s->iteration));
+    s->end_value = s->residual;
+    if (residual <= goal)
+        s->end = KRY_END_CONVERGED;
+    else if (!isfinite(residual))
+        s->end = KRY_END_NOT_FINITE;
+    else if (s->residual > KRY_DIVERGED_AT * s->history[0])
+        s->end = KRY_END_DIVERGED;
+done:
+    return st;
+}
+
 bool kry_story_goes_on(const kry_story *s)
 {
     return !s->end && !s->monitor_stopped && s->iteration < s->max_iter;

@@ -58,6 +58,9 @@ void kry_story_begin(kry_story *s, int64_t max_iter);
 kry_status kry_story_add(kry_story *s, int64_t iteration, double residual);
 /* Show the last residual to the monitor, as that of this iteration. */
 kry_status kry_story_show(kry_story *s, int64_t iteration);
+/* Both, for methods whose residual the host knows: the residual of the present iteration, which is number
+ * `entry` of the history, may end the cycle: at the goal, by divergence, or if it is not finite. */
+kry_status kry_story_look(kry_story *s, int64_t entry, double residual, double goal);
 /* Whether iterations may go on, for all that is known. */
 bool kry_story_goes_on(const kry_story *s);
 /* Whether nothing but the limit ended them. */

@@ -80,16 +80,12 @@ done:
     return st;
 }
 
-kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, bool definite)
+static kry_status look_at(const char *who, const kry_op *A, kry_check check, bool definite)
 {
     kry_status st = KRY_OK;
-    bool is_matrix = true;
-
-    CHECK((unsigned)check <= KRY_CHECK_FULL, KRY_ERR_ARGUMENT, "%s: check = %d is none", who,
-          (int)check);
-    if (check == KRY_CHECK_NONE) return KRY_OK;
-    A = kry_pin_of(A);
     kry_finding found = A->found;
+    bool is_matrix = found.what != KRY_FOUND_UNSEEN;
+
     if (check == KRY_CHECK_FULL) TRY(inspect_entries(A, &is_matrix, &found));
     if (!is_matrix) return inspect_products(who, A, definite);
     CHECK(found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
@@ -108,4 +104,23 @@ kry_status kry_method_suits(const char *who, const kry_op *A, kry_check check, b
           kry_first_row);
 done:
     return st;
+}
+
+kry_status kry_suit_check(const char *who, const kry_op *A, kry_suit *suit)
+{
+    kry_status st = KRY_OK;
+    const kry_op *matrix = kry_pin_of(A);
+
+    if (suit->check == KRY_CHECK_NONE || suit->seen == matrix->updates) return KRY_OK;
+    TRY(look_at(who, matrix, suit->check, suit->definite));
+    suit->seen = matrix->updates;
+done:
+    return st;
+}
+
+kry_status kry_suit_begin(const char *who, const kry_op *A, kry_suit *suit)
+{
+    suit->seen = -1;
+    if ((unsigned)suit->check <= KRY_CHECK_FULL) return kry_suit_check(who, A, suit);
+    return kry_fail(KRY_ERR_ARGUMENT, "%s: check = %d is none", who, (int)suit->check);
 }

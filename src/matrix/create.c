@@ -1,5 +1,6 @@
 /* create.c - the public functions that make matrices of host arrays. */
 #include "matrix/matrix.h"
+#include "operator/op.h"
 
 kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                    int64_t cols, const kry_matrix_params *params)
@@ -34,13 +35,40 @@ done:
     return st;
 }
 
+/* inspects: these are a caller's entries, of which solvers want to know what they are like. */
+static kry_status make(kry_device *dev, const kry_entries *e, const kry_matrix_params *params,
+                       bool inspects, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_sparse A = { 0 };
+    kry_entry_map map = { 0 };
+    kry_finding found = { 0 };
+
+    TRY(kry_entries_compress(e, params, &A, &map));
+    if (inspects) TRY(kry_matrix_inspect(&A, &found));
+    TRY(kry_matrix_from_host(dev, &A, &map, params, op));
+    (*op)->found = found;
+    (*op)->inspected = inspects;
+done:
+    kry_entry_map_release(&map);
+    kry_sparse_release(&A);
+    return st;
+}
+
+kry_status kry_matrix_of_sparse(kry_device *dev, const kry_sparse *A,
+                                const kry_matrix_params *params, kry_op **op)
+{
+    const kry_entries e = { "kry_csr_create", *A, NULL, kry_sparse_nnz(A) };
+
+    *op = NULL;
+    return make(dev, &e, params, false, op);
+}
+
 static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_sparse *given = &e.given;
-    kry_sparse A = { 0 };
-    kry_entry_map map = { 0 };
 
     TRY(kry_check_given(e.who, "op, device", (const void *const[]){ op, dev }));
     *op = NULL;
@@ -58,11 +86,8 @@ static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
         CHECK(e.nnz >= 0, KRY_ERR_ARGUMENT, "%s: row_ptr[%lld] = %lld is negative", e.who,
               (long long)given->rows, (long long)e.nnz);
     }
-    TRY(kry_entries_compress(&e, params, &A, &map));
-    TRY(kry_matrix_from_host(dev, &A, &map, params, op));
+    TRY(make(dev, &e, params, true, op));
 done:
-    kry_entry_map_release(&map);
-    kry_sparse_release(&A);
     return st;
 }
 

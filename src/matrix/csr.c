@@ -211,6 +211,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     TRY(kry_buffer_retain(dev, val));
     A->val = val;
     TRY(kry_matrix_finish(&A, op));
+    (*op)->found.what = KRY_FOUND_UNSEEN;
 done:
     kry_matrix_destroy(A);
     return st;

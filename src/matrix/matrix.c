@@ -153,6 +153,15 @@ done:
     return st;
 }
 
+static kry_status matrix_inspect(void *self, const void *values, kry_finding *found)
+{
+    const kry_matrix *A = self;
+    kry_sparse now = A->sorted;
+
+    if (!A->map.place) now.val = (void *)values;
+    return kry_matrix_inspect(&now, found);
+}
+
 /* ---- the operator -------------------------------------------------------------------------- */
 
 static void matrix_describe(void *self, kry_op_info *info)
@@ -211,7 +220,8 @@ static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
 #undef X
 };
 
-static const kry_op_fused fused = { .apply_direction = matrix_apply_direction };
+static const kry_op_fused fused = { .apply_direction = matrix_apply_direction,
+                                    .inspect = matrix_inspect };
 
 kry_matrix *kry_matrix_of(const kry_op *op)
 {
@@ -319,18 +329,12 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
                                 const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kry_finding found;
 
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",
           kry_team_size(dev));
     if (params->on_host) return keep_on_host(dev, host, map, params, op);
-    TRY(kry_matrix_inspect(host, &found));
-    if (dev->team) {
-        TRY(kry_matrix_in_parts(dev, host, map, params, op));
-        (*op)->found = found;
-        return KRY_OK;
-    }
+    if (dev->team) return kry_matrix_in_parts(dev, host, map, params, op);
     if (params->format == KRY_FORMAT_AUTO)
         TRY(kry_choose(dev, host, params, op));
     else
@@ -339,7 +343,6 @@ kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map
     A->map = *map, *map = (kry_entry_map){ 0 };
     A->sorted = *host, *host = (kry_sparse){ 0 };
     if (!A->map.place) free(A->sorted.val), A->sorted.val = NULL;
-    (*op)->found = found;
 done:
     return st;
 }

@@ -12,7 +12,7 @@ typedef struct piece {
 } piece;
 
 typedef struct whole {
-    kry_sparse host; /* of the matrix; columns and row pointers only until it is made */
+    kry_sparse host; /* of the matrix */
     kry_entry_map map;
     int64_t nnz;
     kry_matrix_params params;
@@ -138,7 +138,7 @@ static kry_status create(kry_device *dev, const kry_sparse *A, kry_matrix_params
 {
     params.storage = KRY_GENERAL;
     params.duplicates = KRY_REFUSE;
-    return kry_csr_create(dev, A->type, A->rows, A->cols, A->row_ptr, A->col, A->val, &params, op);
+    return kry_matrix_of_sparse(dev, A, &params, op);
 }
 
 /* Make a matrix of the own entries. Without the far ones it is no longer singular; but in flux form its
@@ -285,6 +285,11 @@ done:
     return st;
 }
 
+static kry_status inspect(void *self, kry_finding *found)
+{
+    return kry_matrix_inspect(&((const whole *)self)->host, found);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static kry_status find_places(whole *W)
@@ -339,12 +344,12 @@ kry_status kry_matrix_in_parts(kry_device *team, kry_sparse *host, kry_entry_map
     W->host = *host, *host = (kry_sparse){ 0 };
     W->map = *map, *map = (kry_entry_map){ 0 };
     TRY(round_values("kry_csr_create", W));
-    const kry_parts_extra extra = {
-        .self = W, .prepare = prepare, .update = update_part, .destroy = whole_release
-    };
+    const kry_parts_extra extra = { .self = W,
+                                    .prepare = prepare,
+                                    .update = update_part,
+                                    .inspect = inspect,
+                                    .destroy = whole_release };
     TRY(kry_parts_create(team, W->split, &extra, make_part, W, op));
-    free(W->host.row_ptr), W->host.row_ptr = NULL; /* the pattern has done its work */
-    free(W->host.col), W->host.col = NULL;
     W = NULL;
 done:
     whole_release(W);

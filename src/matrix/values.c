@@ -251,7 +251,9 @@ kry_status kry_matrix_convert(void *self, kry_type type, double factor, const do
     if (*copy)
         TRY(kry_op_update(*copy, val));
     else
-        TRY(kry_csr_create(dev, type, host.rows, host.cols, host.row_ptr, host.col, val, &p, copy));
+        TRY(kry_matrix_of_sparse(
+            dev, &(kry_sparse){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p,
+            copy));
     TRY(kry_matrix_convert_surplus(A, factor, kry_matrix_of(*copy)));
 done:
     free(val);

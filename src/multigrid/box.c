@@ -85,12 +85,22 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
     return kry_launch(dev, A->relax, groups, args, COUNT(args));
 }
 
+/* Of each point along an axis itself and its neighbours: places of the matrix, none counted twice. */
+static int64_t pairs_along(const kry_box_grid *g, int axis)
+{
+    const int64_t n = g->size[axis];
+    const bool wraps = g->wraps >> axis & 1;
+    return n == 1 ? 1 : n == 2 ? 4 : 3 * n - (wraps ? 0 : 2);
+}
+
 static void box_describe(void *self, kry_op_info *info)
 {
     const kry_box *A = self;
     const double word = (double)A->grid.n * (double)kry_type_size(A->type);
 
     info->variant = A->grid.axes == 3 ? "27 points" : "9 points";
+    info->nnz = 1;
+    for (int a = 0; a < 3; a++) info->nnz *= pairs_along(&A->grid, a);
     info->slots = A->half * A->grid.n;
     info->bytes_stored = A->half * word;
     info->bytes_per_apply = (A->half + 2) * word;

@@ -20,12 +20,14 @@ struct kry_hierarchy {
     kry_cycle_params cycle;
     kry_rung *rung; /* count of them */
     int count;
-    kry_coarse *coarse; /* NULL: A has no unknowns */
-    char variant[160];
+    kry_coarse *coarse;              /* NULL: A has no unknowns */
+    char smoother[32], variant[160]; /* in words */
 };
 
 /* How many of kry_rung.again a cycle of that shape needs on level i, of `count`. */
 int kry_cycle_room(kry_cycle_shape shape, int i, int count);
+/* levels.c: what the set-up keeps beside A, in bytes, as far as its operators say. */
+double kry_cycle_bytes_stored(const kry_hierarchy *H);
 /* x := M b. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
 

@@ -97,6 +97,7 @@ static void hierarchy_describe(void *self, kry_op_info *info)
 {
     const kry_hierarchy *H = self;
     info->variant = H->variant;
+    info->bytes_stored = kry_cycle_bytes_stored(H);
 }
 
 static const kry_op_table cycle_table = {
@@ -166,8 +167,9 @@ static void write_variant(kry_hierarchy *H)
     char degree[16] = "";
 
     if (polynomial) snprintf(degree, sizeof degree, ":%d", c->degree);
-    snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s%s, %d level%s, the last of %lld",
-             shapes[c->shape], c->sweeps, c->sweeps, smoothers[c->smoother], degree, H->count,
+    snprintf(H->smoother, sizeof H->smoother, "%s%s", smoothers[c->smoother], degree);
+    snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s, %d level%s, the last of %lld",
+             shapes[c->shape], c->sweeps, c->sweeps, H->smoother, H->count,
              H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);
 }
 

@@ -55,22 +55,6 @@ struct kry_halo {
 
 /* ---- an exchange ---------------------------------------------------------------------------- */
 
-static void drop(cl_event *event)
-{
-    if (*event && !kry_opencl_lost) clReleaseEvent(*event);
-    *event = NULL;
-}
-
-static kry_status wait_for(cl_event *event)
-{
-    kry_status st = KRY_OK;
-    if (!*event) return KRY_OK;
-    TRY_CL(clWaitForEvents(1, event));
-done:
-    drop(event);
-    return st;
-}
-
 /* Finish the last exchange: release the neighbours' messages and wait until they have read ours. */
 static kry_status close_last(kry_halo *h)
 {
@@ -78,8 +62,8 @@ static kry_status close_last(kry_halo *h)
     bool under_way = h->run == h->comm->run; /* else the exchange ended with its run */
 
     h->run = h->comm->run;
-    drop(&h->copies.packed); /* of an exchange that failed */
-    TRY(wait_for(&h->copies.arrived));
+    kry_event_release(h->dev, &h->copies.packed); /* of an exchange that failed */
+    TRY(kry_event_wait(h->dev, &h->copies.arrived));
     for (int i = 0; i < h->in.links; i++) {
         if (h->in.message[i] && under_way) h->comm->release(h->comm, h->in.message[i]);
         h->in.message[i] = NULL;
@@ -104,7 +88,7 @@ static kry_status fetch(kry_halo *h)
                                after, after ? &h->copies.packed : NULL, &h->copies.ready));
     TRY_CL(clFlush(h->copies.queue));
 done:
-    drop(&h->copies.packed);
+    kry_event_release(h->dev, &h->copies.packed);
     return st;
 }
 
@@ -159,7 +143,7 @@ kry_status kry_halo_end(kry_halo *h)
         TRY_CL(clFlush(h->dev->queue));
         TRY(fetch(h));
     }
-    TRY(wait_for(&h->copies.ready));
+    TRY(kry_event_wait(h->dev, &h->copies.ready));
     for (int i = 0; i < h->out.links; i++)
         TRY(h->comm->post(h->comm, h->out.link[i].rank, &h->out.message[i]));
     for (int i = 0; i < h->in.links; i++) {
@@ -301,14 +285,14 @@ static void halo_destroy(kry_deferred *deferred)
 {
     kry_halo *h = (kry_halo *)deferred;
 
-    drop(&h->copies.packed);
-    drop(&h->copies.ready);
-    drop(&h->copies.arrived);
+    kry_event_release(h->dev, &h->copies.packed);
+    kry_event_release(h->dev, &h->copies.ready);
+    kry_event_release(h->dev, &h->copies.arrived);
     kry_pinned_release(h->dev, &h->out.host);
     kry_buffer_release(h->dev, &h->in.numbers);
     kry_buffer_release(h->dev, &h->out.packed);
     kry_buffer_release(h->dev, &h->out.row);
-    if (h->copies.queue && !kry_opencl_lost) clReleaseCommandQueue(h->copies.queue);
+    if (h->copies.queue) h->dev->driver->drop_queue(h->copies.queue);
     free(h->in.message);
     free(h->out.message);
     free(h->in.request);
@@ -324,8 +308,8 @@ void kry_halo_release(kry_halo **halo)
 
     *halo = NULL;
     if (!h) return;
-    if (h->copies.queue && !kry_opencl_lost)
-        clFinish(h->copies.queue); /* the copies read memory of the neighbours */
+    /* The copies read memory of the neighbours */
+    if (h->copies.queue) h->dev->driver->drain_queue(h->copies.queue);
     h->deferred.release = halo_destroy;
     if (h->comm && h->comm->size > 1)
         h->comm->defer(h->comm, &h->deferred);

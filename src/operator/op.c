@@ -199,8 +199,8 @@ kry_status kry_op_update(kry_op *op, const void *values)
     CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
           op->table->kind);
     op->updates++;
-    op->found = (kry_finding){ 0 };
     if (op->table->update) TRY(op->table->update(op->self, values));
+    if (op->inspected && values) TRY(op->fused->inspect(op->self, values, &op->found));
 done:
     return st;
 }

@@ -9,6 +9,19 @@ typedef struct kry_step kry_step;
 typedef struct kry_cg_run kry_cg_run;
 typedef struct kry_relax kry_relax;
 
+/* What the entries of a matrix say against conjugate gradients. */
+typedef struct kry_finding {
+    enum {
+        KRY_FOUND_NOTHING,
+        KRY_FOUND_ASYMMETRIC,
+        KRY_FOUND_NOT_POSITIVE,
+        KRY_FOUND_UNSEEN /* the numbers are in a caller's buffer: the host does not see them */
+    } what;
+    int64_t row, col;     /* of one such entry, from 0 */
+    double entry, mirror; /* a_ij and a_ji */
+    bool negative;        /* all diagonal entries are */
+} kry_finding;
+
 /* What operators of the library do in one pass beside the public table: steps of methods. NULL: not
  * offered. Vectors have one column of at least one number, and are views that start anywhere, but for
  * those "from element 0", which are whole buffers. */
@@ -41,17 +54,12 @@ typedef struct kry_op_fused {
      * scales is left out. */
     double (*as_scalar)(void *self);
 
+    /* What numbers that were just given to kry_op_update say against conjugate gradients. */
+    kry_status (*inspect)(void *self, const void *values, kry_finding *found);
+
     /* KRY_SINGULAR holds by construction and after every update: no product has to check it. */
     bool sums_to_zero;
 } kry_op_fused;
-
-/* What the entries of a matrix say against conjugate gradients. */
-typedef struct kry_finding {
-    enum { KRY_FOUND_NOTHING, KRY_FOUND_ASYMMETRIC, KRY_FOUND_NOT_POSITIVE } what;
-    int64_t row, col;     /* of one such entry, from 0 */
-    double entry, mirror; /* a_ij and a_ji */
-    bool negative;        /* all diagonal entries are */
-} kry_finding;
 
 struct kry_op {
     atomic_int refs;
@@ -63,7 +71,8 @@ struct kry_op {
     kry_vec *null_space;  /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
     int64_t updates;      /* how often its numbers may have changed */
     double setup_seconds; /* that its constructor took; of solvers with what they are made of */
-    kry_finding found;    /* in the numbers that a matrix was made of; nothing once it is updated */
+    bool inspected;       /* new numbers are looked at: it is a matrix of a caller's */
+    kry_finding found;    /* in the numbers that it has now */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,

@@ -158,6 +158,19 @@ done:
     return st;
 }
 
+/* Solvers ask the part that they work with. */
+static kry_status parts_inspect(void *self, const void *values, kry_finding *found)
+{
+    parts_op *P = self;
+    kry_status st = KRY_OK;
+
+    (void)values; /* these are given in the caller's order */
+    TRY(P->extra.inspect(P->extra.self, found));
+    for (int r = 0; r < P->split->members; r++) P->local[r]->found = *found;
+done:
+    return st;
+}
+
 static void parts_describe(void *self, kry_op_info *info)
 {
     parts_op *P = self;
@@ -207,6 +220,8 @@ const kry_op_table kry_parts_table = {
     .destroy = parts_destroy,
 };
 
+static const kry_op_fused parts_fused = { .inspect = parts_inspect };
+
 bool kry_op_in_parts(const kry_op *op) { return op && parts_of(op); }
 
 /* ---- making one ---------------------------------------------------------------------------- */
@@ -239,7 +254,7 @@ kry_status kry_parts_create(kry_device *team, kry_split *split, const kry_parts_
     TRY(kry_team_run(P->team, split, make_on_part, &m));
     kry_op_shape shape = P->local[0]->shape;
     shape.rows = shape.cols = split->n;
-    TRY(kry_op_create(team, &kry_parts_table, P, &shape, op));
+    TRY(kry_op_create_fused(team, &kry_parts_table, &parts_fused, P, &shape, op));
     if (extra) P->extra = *extra;
     if (P->extra.of) (void)kry_op_retain(P->extra.of);
     P = NULL;

@@ -57,6 +57,8 @@ typedef struct kry_parts_extra {
     kry_status (*prepare)(void *self, const void *values);
     /* Hand a part its share, within a run. */
     kry_status (*update)(void *self, int rank, kry_op *local);
+    /* kry_op_fused.inspect of the values that were prepared; NULL: not offered. */
+    kry_status (*inspect)(void *self, kry_finding *found);
     void (*destroy)(void *self);
     /* Instead of these: */
     bool whole_values; /* every part is given all values and takes its own */

@@ -100,8 +100,7 @@ kry_status kry_rows_matrix(const kry_op *A, kry_sparse *R, unsigned traits, kry_
 
     *matrix = NULL;
     TRY(kry_sparse_convert(R, A->shape.type));
-    TRY(kry_csr_create(A->dev, R->type, R->rows, R->cols, R->row_ptr, R->col, R->val,
-                       KRY_MATRIX(.traits = traits), matrix));
+    TRY(kry_matrix_of_sparse(A->dev, R, KRY_MATRIX(.traits = traits), matrix));
 done:
     return st;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SMALL = 256, SENTENCE = 512, BOX = 16 /* messages on their way, a power of two */ };
 
@@ -32,6 +33,7 @@ typedef struct kry_crew {
     struct kry_team *team; /* borrowed */
     int spin;              /* how often a wait looks before it sleeps */
     int threads;           /* that have been started */
+    pid_t process;         /* where they run */
     member *member;
     mailbox *mail; /* team->size squared, [from * team->size + to] */
 
@@ -267,8 +269,9 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
                         void *user)
 {
     kry_crew *c = team->crew;
+    kry_status st = kry_device_check_process(team->part[0]);
 
-    if (kry_opencl_lost) return kry_opencl_begin(); /* the other threads are not in this process */
+    if (st < 0) return st; /* the other threads are not in this process */
     if (in_run)
         return kry_fail(KRY_ERR_ARGUMENT,
                         "called from within a call on several devices, which has to "
@@ -281,7 +284,7 @@ kry_status kry_team_run(struct kry_team *team, const kry_split *split, kry_task_
     for (unsigned left; (left = atomic_load(&c->running)) > 0;)
         wait_while(c, &c->running, left, false);
     release_deferred(c);
-    kry_status st = outcome(team);
+    st = outcome(team);
     atomic_store(&c->occupied, false);
     return st;
 }
@@ -294,7 +297,7 @@ void kry_crew_release(struct kry_team *team)
 
     team->crew = NULL;
     if (!c) return;
-    if (!kry_opencl_lost) {
+    if (c->process == getpid()) {
         atomic_store(&c->quit, true);
         atomic_fetch_add(&c->run, 1);
         notify(c);
@@ -318,6 +321,7 @@ kry_status kry_crew_create(struct kry_team *team, bool spin)
     TRY(kry_alloc(1, sizeof *c, &c));
     team->crew = c;
     c->team = team;
+    c->process = getpid();
     c->spin = spin ? 20000 : 0;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);

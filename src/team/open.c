@@ -22,6 +22,14 @@ done:
     return st;
 }
 
+#define HOST_ALONE "kry_device_open: 'host' takes no part in teams, and has no options"
+
+/* Whether a name is the host device's, whatever it is joined with. */
+static bool is_host(const char *word)
+{
+    return !strncmp(word, "host", 4) && (!word[4] || strchr("+,/", word[4]));
+}
+
 /* The devices that were cut into sub-devices. They are never released: after a command has ended,
  * PoCL's threads still look at its device (in clReleaseEvent and in the scheduler), nothing says
  * when they are done, and PoCL's contexts and queues do not retain sub-devices. */
@@ -73,28 +81,39 @@ done:
     return st;
 }
 
+/* Add all devices of a kind; where there is none, say what there is. */
+static kry_status add_kind(members *m, const char *kind)
+{
+    kry_status st = KRY_OK;
+    char one[32];
+    cl_device_id id;
+
+    for (int i = 0; i < KRY_TEAM_MOST; i++) {
+        snprintf(one, sizeof one, "%s:%d", kind, i);
+        if (i > 0 && kry_device_find(one, &id) < 0) break;
+        if (i == 0) TRY(kry_device_find(one, &id));
+        TRY(add(m, id));
+    }
+done:
+    return st;
+}
+
 /* Add what one name between plus signs stands for: "gpu:1", "cpu/2", "gpu:all". */
 static kry_status add_named(members *m, char *word)
 {
     kry_status st = KRY_OK;
     char *slash = strrchr(word, '/'), extra;
-    char number[16];
     cl_device_id id;
-    int pieces = 1;
+    int pieces = 1, number;
+    const char *kind = kry_device_kind(word, &number);
 
-    CHECK(strcmp(word, "host"), KRY_ERR_UNSUPPORTED,
-          "kry_device_open: 'host' takes no part in teams, and has no options");
+    CHECK(!is_host(word), KRY_ERR_UNSUPPORTED, HOST_ALONE);
     if (slash && sscanf(slash + 1, "%d%c", &pieces, &extra) == 1) {
         *slash = 0;
         TRY(kry_device_find(word, &id));
         TRY(add_pieces(m, id, pieces));
-    } else if (!strcmp(word, "gpu:all") || !strcmp(word, "cpu:all")) {
-        for (int i = 0; i < KRY_TEAM_MOST; i++) {
-            snprintf(number, sizeof number, "%.3s:%d", word, i);
-            if (i > 0 && kry_device_find(number, &id) < 0) break;
-            if (i == 0) TRY(kry_device_find(number, &id));
-            TRY(add(m, id));
-        }
+    } else if (kind && number == KRY_ALL_OF_KIND) {
+        TRY(add_kind(m, kind));
     } else {
         TRY(kry_device_find(word, &id));
         TRY(add(m, id));
@@ -118,7 +137,8 @@ static kry_status take_option(const char *word, kry_team_params *params)
 
 static bool is_team(const char *spec)
 {
-    return strpbrk(spec, "+,/") || !strcmp(spec, "gpu:all") || !strcmp(spec, "cpu:all");
+    int number;
+    return strpbrk(spec, "+,/") || (kry_device_kind(spec, &number) && number == KRY_ALL_OF_KIND);
 }
 
 static kry_status open_team(const char *spec, kry_device **device)
@@ -155,8 +175,8 @@ kry_status kry_device_open(const char *spec, kry_device **device)
     if (!spec || !*spec) spec = getenv("KRY_DEVICE");
     if (spec && !*spec) spec = NULL;
     if (spec && !strcmp(spec, "host")) return kry_host_open(device);
-    bool host_in_team = spec && !strncmp(spec, "host", 4) && is_team(spec); /* refused */
-    st = host_in_team ? KRY_ERR_ARGUMENT : kry_device_find(spec, &id);
+    CHECK(!spec || !is_host(spec), KRY_ERR_UNSUPPORTED, HOST_ALONE); /* without a look for OpenCL */
+    st = kry_device_find(spec, &id);
     if (st == KRY_ERR_ARGUMENT && spec && is_team(spec)) /* it is not the name of one device */
         return open_team(spec, device);
     TRY(st);

@@ -178,7 +178,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, stencil, cg, kernels, mtx, tridiagonal"
+#define NAMES "stream, spmv, spgemm, stencil, cg, kernels, mtx, tridiagonal"
 
 static const struct benchmark {
     const char *name;
@@ -193,6 +193,7 @@ static const struct benchmark {
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .table = true },
+    { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
     { "stencil", bench_stencil, true, true, true, .table = true },
     { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true },
     { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,

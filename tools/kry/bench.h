@@ -54,6 +54,7 @@ kry_status bench_vec(const bench *b, int64_t n, uint64_t stream, kry_vec **vec);
 kry_status bench_copy(bench *b); /* sets b->copy */
 kry_status bench_stream(bench *b);
 kry_status bench_spmv(bench *b);
+kry_status bench_spgemm(bench *b);
 kry_status bench_stencil(bench *b);
 kry_status bench_cg(bench *b);
 kry_status bench_kernels(bench *b);

@@ -20,6 +20,7 @@ kry_status tune_run(const options *o);
 struct sparse;
 kry_status info_device(const options *o);
 kry_status info_precond(const options *o); /* --check-precond */
+kry_status info_levels(const options *o);  /* --levels */
 kry_status info_prediction(const options *o, const struct sparse *A);
 
 #endif

@@ -238,8 +238,9 @@ kry_status info_run(const options *o)
           "needs one matrix, FILE.mtx or --problem SPEC, but %d are given",
           o->word_count + o->problem_count);
     if (o->check_precond) return info_precond(o);
+    if (o->levels) return info_levels(o);
     CHECK(!options_solver(o, "precond") && !o->precision && !o->format, KRY_ERR_PARSE,
-          "--precond, --precision and --format go with --check-precond");
+          "--precond, --precision and --format go with --check-precond and --levels");
     TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0],
                     (uint64_t)options_whole(o->seed, 1), NULL, &s));
     TRY(sparse_condensed(&s, &A));

@@ -4,37 +4,14 @@
  */
 #include "commands.h"
 #include "json.h"
-#include "source.h"
+#include "operators.h"
 #include <kry/precond.h>
 #include <stdio.h>
 
 typedef struct checking {
     const options *o;
-    const char *precond;
-    uint64_t seed;
-    source src;
-    kry_device *device;
-    kry_op *A, *M;
+    operators ops;
 } checking;
-
-static kry_status open_operators(checking *c)
-{
-    kry_status st = KRY_OK;
-    const options *o = c->o;
-    form f;
-
-    TRY(options_form(o, KRY_VALUES_COMPACT, &f));
-    TRY(kry_device_open(o->device, &c->device));
-    CHECK(kry_device_get_info(c->device)->fp64 || options_type(o) == KRY_F32, KRY_ERR_UNSUPPORTED,
-          "%s has no double precision; --precision single works there",
-          kry_device_get_info(c->device)->name);
-    TRY(source_open(o->word_count ? o->words[0] : NULL, o->problems[0], c->seed, &f, &c->src));
-    TRY(source_operator(&c->src, c->device, options_type(o), &f, &c->A));
-    TRY(kry_precond_create(c->A, c->precond, &c->M));
-    CHECK(c->M, KRY_ERR_PARSE, "--check-precond wants a preconditioner: --precond WORD");
-done:
-    return st;
-}
 
 static const char *verdict(const kry_probe *p)
 {
@@ -50,12 +27,12 @@ static void print_json(const checking *c, const char *what, const kry_op *op, co
     json j = json_begin(stdout);
 
     kry_op_describe(op, &info);
-    json_text(&j, "source", c->src.name);
+    json_text(&j, "source", c->ops.src.name);
     json_text(&j, "operator", what);
     json_text(&j, "kind", info.kind);
     json_text(&j, "variant", info.variant);
     json_text(&j, "precision", kry_type_name(kry_op_get_shape(op)->type));
-    json_whole(&j, "seed", (int64_t)c->seed);
+    json_whole(&j, "seed", (int64_t)c->ops.seed);
     json_whole(&j, "vectors", p->vectors);
     json_real(&j, "asymmetry", p->asymmetry);
     json_real(&j, "rounding", p->rounding);
@@ -86,7 +63,7 @@ static kry_status check(const checking *c, const char *what, const kry_op *op, k
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_op_probe(op, c->seed, probe));
+    TRY(kry_op_probe(op, c->ops.seed, probe));
     if (c->o->json)
         print_json(c, what, op, probe);
     else
@@ -99,20 +76,16 @@ kry_status info_precond(const options *o)
 {
     kry_status st = KRY_OK;
     const char *precond = options_solver(o, "precond");
-    checking c = { .o = o,
-                   .precond = precond ? precond : "jacobi",
-                   .seed = (uint64_t)options_whole(o->seed, 1) };
+    checking c = { .o = o };
     kry_probe of_A, of_M;
 
-    TRY(open_operators(&c));
-    TRY(check(&c, "A", c.A, &of_A));
-    TRY(check(&c, "M", c.M, &of_M));
+    TRY(operators_open(o, precond ? precond : "jacobi", &c.ops));
+    CHECK(c.ops.M, KRY_ERR_PARSE, "--check-precond wants a preconditioner: --precond WORD");
+    TRY(check(&c, "A", c.ops.A, &of_A));
+    TRY(check(&c, "M", c.ops.M, &of_M));
     if (!of_M.symmetric || !of_M.positive)
         st = KRY_BREAKDOWN; /* as conjugate gradients with M might end */
 done:
-    kry_op_release(&c.M);
-    kry_op_release(&c.A);
-    kry_device_release(&c.device);
-    source_release(&c.src);
+    operators_release(&c.ops);
     return st;
 }

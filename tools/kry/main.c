@@ -36,19 +36,20 @@ static const command commands[] = {
       "Exit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure, 130 "
       "Ctrl-C.\n",
       solve_run },
-    { "info", "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--check-precond] [--json]",
+    { "info",
+      "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--check-precond] [--levels] [--json]",
       "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
       "With --device also the time that a product in each format should take there. --device\n"
       "without a matrix shows what was measured there, and where it is kept. --check-precond\n"
       "multiplies with a preconditioner instead, on the device; exit status 1: it is not "
       "symmetric\n"
-      "or not positive definite.\n\n" PROBLEMS,
+      "or not positive definite. --levels lists the levels of multigrid.\n\n" PROBLEMS,
       info_run },
     { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
     { "bench",
-      "stream|spmv|stencil|cg|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... [options]",
+      "stream|spmv|spgemm|stencil|cg|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... [options]",
       "Measure the device: vectors, products, iterations, kernels, files, banded systems.",
       FOR_BENCH,
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,

@@ -17,7 +17,7 @@ typedef struct options {
     const char *rhs, *precision, *format, *device, *outer, *block_size;
     const char *maxit, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
-    bool json, hot, help, check_precond, reproducible, verbose;
+    bool json, hot, help, check_precond, levels, reproducible, verbose;
 } options;
 
 typedef struct command {

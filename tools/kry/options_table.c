@@ -17,6 +17,8 @@ static const option table[] = {
       "write the known solution too" },
     { "check-precond", 0, FLAG, AT(check_precond), FOR_INFO, NULL, false,
       "test whether --precond (default jacobi) is symmetric and positive definite" },
+    { "levels", 0, FLAG, AT(levels), FOR_INFO, NULL, false,
+      "what multigrid (--precond mg, amg) makes of it: rows, entries, bytes of each level" },
     { "precision", 0, TEXT, AT(precision), FOR_BENCH | FOR_REPRODUCE | FOR_INFO, "single|double",
       true, "numbers on the device (default double)" },
     { "outer", 0, TEXT, AT(outer), FOR_SOLVE, "device|host", true,

@@ -1,0 +1,92 @@
+/*
+ * richardson.c - Richardson's iteration, which lets M alone work: with a cycle of multigrid for M it is multigrid
+ * as a solver of its own.
+ *
+ *   z := M r,  x := x + z,  r := r - A z
+ *
+ * Storage     z: n numbers beside r
+ * Per step    matrix, M, and 9 words per unknown
+ * Waits       once in each step, for ||r||
+ * Breakdown   none; it diverges where an eigenvalue of M A is negative or above 2
+ * Source      L. F. Richardson, The approximate arithmetical solution by finite differences of physical
+ *             problems involving differential equations, Phil. Trans. R. Soc. A 210 (1911), 307-357
+ */
+#include "krylov/method.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct richardson {
+    kry_krylov *K; /* borrowed */
+    kry_vec *z;
+    kry_sum *rr;
+} richardson;
+
+static kry_status step(richardson *S, kry_cycle *c, double *residual)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = S->K->M;
+
+    if (M)
+        TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
+    else
+        TRY(kry_vec_copy(c->r, S->z));
+    TRY(kry_vec_axpby(1, S->z, 1, c->x));
+    TRY(kry_op_residual(S->K->A, c->r, S->z, c->r));
+    TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
+    TRY(kry_sum_read(c->r->layout, S->rr, residual));
+    *residual = sqrt(*residual);
+done:
+    return st;
+}
+
+static kry_status richardson_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    kry_story *s = c->story;
+    double residual = c->norm;
+
+    TRY(kry_story_look(s, s->iteration, residual, c->goal));
+    while (kry_story_goes_on(s)) {
+        TRY(step(self, c, &residual));
+        s->iteration++;
+        TRY(kry_story_look(s, s->iteration, residual, c->goal));
+    }
+done:
+    return st;
+}
+
+static void richardson_destroy(void *self)
+{
+    richardson *S = self;
+    kry_sum_release(&S->rr);
+    kry_vec_release(&S->z);
+    free(S);
+}
+
+static kry_status richardson_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    richardson *S = NULL;
+
+    (void)setup; /* no parameters of its own */
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
+    TRY(kry_sum_create(K->A->dev, 1, &S->rr));
+    *self = S, S = NULL;
+done:
+    if (S) richardson_destroy(S);
+    return st;
+}
+
+const kry_method kry_richardson_method = {
+    .kind = "richardson",
+    .who = "kry_solver_create",
+    .flexible = true,
+    .minds_scale = true,
+    .projects = true,
+    .create = richardson_create,
+    .cycle = richardson_cycle,
+    .destroy = richardson_destroy,
+};

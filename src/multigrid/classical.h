@@ -1,0 +1,67 @@
+/*
+ * classical.h - classical coarsening for algebraic multigrid, on the host: some of the unknowns stay, C
+ * points, and the others, F points, are interpolated from them. docs/multigrid.md has the formulas.
+ *
+ * Matrices are in double, square, symmetric and with a positive diagonal. Everything is linear in the entries
+ * and gives the same bits in every run. A function fails only with KRY_ERR_MEMORY.
+ */
+#ifndef KRY_CLASSICAL_H
+#define KRY_CLASSICAL_H
+
+#include "sparse/sparse.h"
+
+/* ---- pmis.c ---------------------------------------------------------------------------------- */
+
+/*
+ * S := the pattern of strong couplings: j is in row i if -a_ij >= theta max_k -a_ik > 0. Positive
+ * couplings are weak. Rows whose couplings together are below a tenth of the diagonal are solved by
+ * relaxation alone: they have no strong coupling, nor has another one to them. S need not be symmetric.
+ *
+ *   theta  0 ... 1; below: all negative couplings are strong
+ *
+ * Source  J. W. Ruge, K. Stueben, Algebraic multigrid, in: Multigrid methods (1987), 73-130;
+ *         doi:10.1137/1.9781611971057.ch4
+ */
+kry_status kry_classical_strength(const kry_sparse *A, double theta, kry_sparse *S);
+
+/* What becomes of an unknown. */
+typedef enum kry_point {
+    KRY_POINT_OPEN,  /* not decided yet */
+    KRY_POINT_F,     /* is interpolated */
+    KRY_POINT_C,     /* is an unknown of the coarser level */
+    KRY_POINT_ALONE, /* has no strong coupling: relaxation is enough */
+} kry_point;
+
+/*
+ * Split the unknowns by a parallel modified independent set: the more unknowns depend on one the sooner it
+ * becomes a C point, ties are broken by a hash of its number; what depends on a C point becomes an F point.
+ * Two unknowns that depend on each other are never both C points. An F point may have no C point among those
+ * that it depends on, but then one of these has.
+ *
+ *   point  [out]  rows: a kry_point each, none of them open
+ *   count  [out]  of C points
+ *
+ * Source  H. De Sterck, U. M. Yang, J. J. Heys, SIAM J. Matrix Anal. Appl. 27 (2006), 1019-1039;
+ *         doi:10.1137/040615729
+ */
+kry_status kry_pmis(const kry_sparse *S, char *point, int64_t *count);
+
+/* ---- interpolate.c --------------------------------------------------------------------------- */
+
+enum { KRY_INTERPOLATE_MOST = 4 }; /* entries of a row */
+
+/*
+ * P := the interpolation from C points, numbered in the order in which they come, to all points: the
+ * identity at C points, "extended+i" at F points, empty rows for those that are alone. Of a row only the
+ * KRY_INTERPOLATE_MOST largest weights stay, of these none below 0.22 of the largest one, and they are
+ * scaled so that the row keeps its sum. Where a row of A sums up to zero so do the weights to one.
+ *
+ * P may come with a pattern, of an earlier P for the same S and points: it keeps that.
+ *
+ * Source  H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear Algebra Appl. 15
+ *         (2008), 115-139, section 4.5; doi:10.1002/nla.559
+ */
+kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
+                           kry_sparse *P);
+
+#endif

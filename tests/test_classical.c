@@ -1,0 +1,544 @@
+/*
+ * test_classical.c - classical coarsening on the host: the splitting against its definition, weights that are
+ * known by hand or from dense formulas, Galerkin products, and iterations of two-level cycles.
+ */
+#include "multigrid/classical.h"
+#include "testing.h"
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+typedef double coupling_fn(int64_t i, int64_t j, int64_t n);
+
+/* The matrix with these couplings below the diagonal and their mirror images; on the diagonal the sum of
+ * their absolute values, and `ground`. */
+static kry_sparse symmetric(int64_t n, coupling_fn *coupling, double ground)
+{
+    kry_sparse A;
+    int64_t nnz = 0;
+
+    OK(kry_sparse_create(n, n, KRY_F64, n * n, &A));
+    double *val = A.val;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = ground;
+        for (int64_t j = 0; j < n; j++)
+            if (j != i) sum += fabs(coupling(i > j ? i : j, i > j ? j : i, n));
+        for (int64_t j = 0; j < n; j++) {
+            const double a = j == i ? sum : coupling(i > j ? i : j, i > j ? j : i, n);
+            if (a != 0) A.col[nnz] = (int32_t)j, val[nnz++] = a;
+        }
+        A.row_ptr[i + 1] = nnz;
+    }
+    return A;
+}
+
+static uint64_t places; /* which couplings of a random matrix there are, and how large they are */
+
+static double in_place(int64_t i, int64_t j, int which)
+{
+    return kry_random_unit(places, (uint64_t)which, (uint64_t)(i * 1000 + j));
+}
+
+static double chain(int64_t i, int64_t j, int64_t n) { return (void)n, i - j == 1 ? -1 : 0; }
+static double five_points(int64_t i, int64_t j, int64_t n)
+{
+    const int64_t side = (int64_t)(sqrt((double)n) + 0.5);
+    return i - j == side || (i - j == 1 && i % side) ? -1 : 0;
+}
+static double two_chains(int64_t i, int64_t j, int64_t n)
+{
+    return i - j == 1 && i != n / 2 ? -1 : 0;
+}
+static double isolated(int64_t i, int64_t j, int64_t n)
+{
+    return i % 5 && j % 5 ? five_points(i, j, n) : 0;
+}
+static double hub(int64_t i, int64_t j, int64_t n) { return j == 0 ? -1 : chain(i, j, n) / 8; }
+static double two_hubs(int64_t i, int64_t j, int64_t n) { return (void)n, (void)i, j < 2 ? -1 : 0; }
+static double positive(int64_t i, int64_t j, int64_t n)
+{
+    return i - j == 2 ? 0.2 : five_points(i, j, n);
+}
+static double all_positive(int64_t i, int64_t j, int64_t n) { return -chain(i, j, n); }
+static double none(int64_t i, int64_t j, int64_t n) { return (void)i, (void)j, (void)n, 0; }
+static double random_negative(int64_t i, int64_t j, int64_t n)
+{
+    return in_place(i, j, 0) < 4.0 / (double)n ? -in_place(i, j, 1) : 0;
+}
+static double random_sign(int64_t i, int64_t j, int64_t n)
+{
+    return in_place(i, j, 0) < 4.0 / (double)n ? in_place(i, j, 1) - 0.7 : 0;
+}
+
+static coupling_fn *const all[] = { chain, five_points,     two_chains, isolated,
+                                    hub,   two_hubs,        positive,   all_positive,
+                                    none,  random_negative, random_sign };
+
+/* ---- what is made of one --------------------------------------------------------------------- */
+
+typedef struct made {
+    kry_sparse A, S, P;
+    char *point;
+    int64_t count;
+} made;
+
+static made make(kry_sparse A, double theta)
+{
+    made m = { .A = A };
+    m.point = malloc((size_t)A.rows + 1);
+    assert_non_null(m.point);
+    memset(m.point, 77, (size_t)A.rows + 1);
+    OK(kry_classical_strength(&A, theta, &m.S));
+    OK(kry_pmis(&m.S, m.point, &m.count));
+    OK(kry_interpolate(&m.A, &m.S, m.point, &m.P));
+    assert_int_equal(m.point[A.rows], 77);
+    return m;
+}
+
+static void unmake(made *m)
+{
+    kry_sparse_release(&m->P);
+    kry_sparse_release(&m->S);
+    kry_sparse_release(&m->A);
+    free(m->point);
+}
+
+static double entry(const kry_sparse *A, int64_t i, int64_t j)
+{
+    const int64_t e = kry_sparse_find(A, i, j);
+    return e < 0 ? 0 : ((const double *)A->val)[e];
+}
+static bool depends(const made *m, int64_t i, int64_t j)
+{
+    return kry_sparse_find(&m->S, i, j) >= 0;
+}
+
+/* ---- strength -------------------------------------------------------------------------------- */
+
+static void expect_strength(const made *m, double theta)
+{
+    const int64_t n = m->A.rows;
+    double *most = calloc((size_t)n + 1, sizeof *most);
+
+    assert_non_null(most);
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++) {
+            if (j == i) continue;
+            sum += fabs(entry(&m->A, i, j));
+            if (-entry(&m->A, i, j) > most[i]) most[i] = -entry(&m->A, i, j);
+        }
+        if (sum < 0.1 * entry(&m->A, i, i)) most[i] = 0;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const double a = entry(&m->A, i, j);
+            const bool strong =
+                i != j && most[i] > 0 && most[j] > 0 && a < 0 && -a >= theta * most[i];
+            assert_int_equal(depends(m, i, j), strong);
+        }
+    free(most);
+}
+
+static void strength__small_positive_and_dominant(void **state)
+{
+    (void)state;
+    /* in the first row: strong, at the threshold, below it, positive; the last row is dominant */
+    int64_t row_ptr[] = { 0, 6, 9, 11, 13, 15, 17 };
+    int32_t col[] = { 0, 1, 2, 3, 4, 5, 0, 1, 2, 0, 2, 0, 3, 0, 4, 0, 5 };
+    double val[] = { 9, -4, -1, -0.99, 3, -4, -4, 5, -1, -1, 2, -0.99, 2, 3, 4, -4, 41 };
+    const kry_sparse A = { 6, 6, KRY_F64, row_ptr, col, val };
+    static const int32_t strong[] = { 1, 2, 0, 2, 0, 0 };
+    static const int64_t length[] = { 2, 2, 1, 1, 0, 0 };
+    kry_sparse S;
+
+    OK(kry_classical_strength(&A, 0.25, &S));
+    assert_int_equal(kry_sparse_nnz(&S), COUNT(strong));
+    for (int64_t i = 0; i < 6; i++) assert_int_equal(kry_row_length(&S, i), length[i]);
+    for (size_t e = 0; e < COUNT(strong); e++) assert_int_equal(S.col[e], strong[e]);
+    kry_sparse_release(&S);
+}
+
+/* ---- splitting ------------------------------------------------------------------------------- */
+
+/* Whether a C point is at most two dependences away. */
+static bool near_c(const made *m, int64_t i)
+{
+    const kry_sparse *S = &m->S;
+    for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) {
+        const int64_t k = S->col[e];
+        if (m->point[k] == KRY_POINT_C) return true;
+        for (int64_t f = S->row_ptr[k]; f < S->row_ptr[k + 1]; f++)
+            if (m->point[S->col[f]] == KRY_POINT_C) return true;
+    }
+    return false;
+}
+
+static void expect_splitting(const made *m)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < m->A.rows; i++) {
+        const bool alone = kry_row_length(&m->S, i) == 0;
+        assert_in_range(m->point[i], KRY_POINT_F, KRY_POINT_ALONE);
+        assert_int_equal(m->point[i] == KRY_POINT_ALONE, alone);
+        count += m->point[i] == KRY_POINT_C;
+        if (m->point[i] == KRY_POINT_F) assert_true(near_c(m, i));
+        for (int64_t e = m->S.row_ptr[i]; e < m->S.row_ptr[i + 1]; e++) {
+            const int64_t j = m->S.col[e];
+            const bool both = m->point[i] == KRY_POINT_C && m->point[j] == KRY_POINT_C;
+            assert_false(both && depends(m, j, i));
+        }
+    }
+    assert_int_equal(count, m->count);
+    assert_int_equal(count, m->P.cols);
+}
+
+/* ---- interpolation --------------------------------------------------------------------------- */
+
+/* Dense weights by the formula that interpolate.c opens with; C_i as flags. */
+static void weights(const made *m, int64_t i, bool *in, double *w)
+{
+    const int64_t n = m->A.rows;
+    double d = 0;
+
+    for (int64_t j = 0; j < n; j++)
+        in[j] = m->point[j] == KRY_POINT_C && depends(m, i, j), w[j] = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (m->point[k] != KRY_POINT_C && depends(m, i, k))
+            for (int64_t l = 0; l < n; l++)
+                if (m->point[l] == KRY_POINT_C && depends(m, k, l)) in[l] = true;
+    for (int64_t j = 0; j < n; j++) {
+        const double a = entry(&m->A, i, j);
+        if (in[j]) {
+            w[j] += a;
+        } else if (j != i && depends(m, i, j)) {
+            double s = 0;
+            for (int64_t l = 0; l < n; l++)
+                if (in[l] || l == i) s += fmin(entry(&m->A, j, l), 0);
+            for (int64_t l = 0; s != 0 && l < n; l++) {
+                const double part = a * fmin(entry(&m->A, j, l), 0) / s;
+                if (l == i) d += part;
+                if (in[l]) w[l] += part;
+            }
+            if (s == 0) d += a;
+        } else if (m->point[j] != KRY_POINT_ALONE) {
+            d += a;
+        }
+    }
+    if (d <= 1e-10 * entry(&m->A, i, i)) d = entry(&m->A, i, i);
+    for (int64_t j = 0; j < n; j++) w[j] /= -d;
+}
+
+/* The row of P is a truncation of the weights: in proportion to them, none left out that is clearly larger
+ * than the smallest that is kept, and with the same sum where no weight is negative. */
+static void expect_truncated(const made *m, int64_t i, const int32_t *fine, const double *w)
+{
+    const double *p = m->P.val, tiny = 1e-12;
+    const int64_t first = m->P.row_ptr[i], count = kry_row_length(&m->P, i);
+    double sum = 0, kept = 0, all_sum = 0, least = INFINITY, largest = 0;
+    bool negative = false;
+
+    for (int64_t k = 0; k < m->A.rows; k++) {
+        all_sum += w[k], negative |= w[k] < 0, largest = fmax(largest, fabs(w[k]));
+    }
+    for (int64_t k = first; k < first + count; k++) {
+        const double whole = w[fine[m->P.col[k]]];
+        sum += p[k], kept += whole, least = fmin(least, fabs(whole));
+        NEAR(p[k] * w[fine[m->P.col[first]]], whole * p[first], 1e-9 * fabs(p[first]), "scale");
+    }
+    assert_in_range(count, largest > 0, KRY_INTERPOLATE_MOST);
+    for (int64_t k = 0; k < m->A.rows && count > 0; k++) {
+        bool is_kept = false;
+        for (int64_t e = first; e < first + count; e++) is_kept |= fine[m->P.col[e]] == k;
+        if (is_kept) continue;
+        assert_true(fabs(w[k]) <= (count == KRY_INTERPOLATE_MOST ? least : 0.22 * largest) + tiny);
+    }
+    if (!negative && count > 0) NEAR(sum, all_sum, 1e-12 * fabs(all_sum) + tiny, "sum of row");
+}
+
+static void expect_interpolation(const made *m)
+{
+    const int64_t n = m->A.rows;
+    bool *in = calloc((size_t)n + 1, sizeof *in);
+    double *w = calloc((size_t)n + 1, sizeof *w);
+    int32_t *fine = calloc((size_t)n + 1, sizeof *fine), count = 0;
+
+    assert_true(in && w && fine);
+    for (int64_t i = 0; i < n; i++)
+        if (m->point[i] == KRY_POINT_C) fine[count++] = (int32_t)i;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t first = m->P.row_ptr[i], length = kry_row_length(&m->P, i);
+        for (int64_t e = first + 1; e < first + length; e++)
+            assert_true(m->P.col[e - 1] < m->P.col[e]);
+        if (m->point[i] == KRY_POINT_ALONE) assert_int_equal(length, 0);
+        if (m->point[i] == KRY_POINT_C) {
+            assert_int_equal(length, 1);
+            assert_int_equal(fine[m->P.col[first]], i);
+            assert_true(((const double *)m->P.val)[first] == 1);
+        }
+        if (m->point[i] != KRY_POINT_F) continue;
+        weights(m, i, in, w);
+        expect_truncated(m, i, fine, w);
+    }
+    free(fine);
+    free(w);
+    free(in);
+}
+
+/* Rows of M-matrices that sum up to zero, next to none that is alone, interpolate constants. */
+static void interpolate__constants(void **state)
+{
+    (void)state;
+    static coupling_fn *const singular[] = { chain, five_points, two_chains, random_negative };
+    for (int round = 0; round < 40; round++) {
+        places = random_bits();
+        coupling_fn *f = singular[round % (int)COUNT(singular)];
+        made m = make(symmetric(2 + random_below(60), f, 0), round % 3 ? 0.25 : 0.5);
+        const double *p = m.P.val;
+        for (int64_t i = 0; i < m.A.rows; i++) {
+            double sum = 0;
+            if (m.point[i] == KRY_POINT_ALONE) continue;
+            for (int64_t e = m.P.row_ptr[i]; e < m.P.row_ptr[i + 1]; e++) sum += p[e];
+            NEAR(sum, 1, 1e-13, "row %lld of %lld", (long long)i, (long long)m.A.rows);
+        }
+        unmake(&m);
+    }
+}
+
+static void all_steps__random_sizes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 10; round++)
+        for (size_t k = 0; k < COUNT(all); k++) {
+            const double theta = round % 3 == 2 ? -1 : 0.25 * (1 + round % 3);
+            places = random_bits();
+            made m = make(symmetric(1 + random_below(50), all[k], round % 2 ? 0.3 : 0), theta);
+            expect_strength(&m, fmax(theta, 0));
+            expect_splitting(&m);
+            expect_interpolation(&m);
+            unmake(&m);
+        }
+}
+
+static void interpolate__a_chain_by_hand(void **state)
+{
+    (void)state;
+    /* splitting F C F F C of [-1 2 -1]: row 0 has half of C; row 2 depends on C 1 and F 3, which depends on
+     * C 4: s = -2, d = 2 - 1/2, w = (1, 1/2) / 1.5 */
+    int64_t row_ptr[] = { 0, 2, 5, 8, 11, 13 };
+    int32_t col[] = { 0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4 };
+    double val[] = { 2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1, 2 };
+    const kry_sparse A = { 5, 5, KRY_F64, row_ptr, col, val };
+    static const char point[] = { KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_F, KRY_POINT_C };
+    static const int64_t starts[] = { 0, 1, 2, 4, 6, 7 };
+    static const int32_t cols[] = { 0, 0, 0, 1, 0, 1, 1 };
+    static const double want[] = { 0.5, 1, 2 / 3.0, 1 / 3.0, 1 / 3.0, 2 / 3.0, 1 };
+    kry_sparse S, P = { 0 };
+
+    OK(kry_classical_strength(&A, 0.25, &S));
+    OK(kry_interpolate(&A, &S, point, &P));
+    for (int i = 0; i < 6; i++) assert_int_equal(P.row_ptr[i], starts[i]);
+    for (int e = 0; e < 7; e++) {
+        assert_int_equal(P.col[e], cols[e]);
+        NEAR(((double *)P.val)[e], want[e], 1e-15, "entry %d", e);
+    }
+    kry_sparse_release(&P);
+    kry_sparse_release(&S);
+}
+
+/* The middle of a plane of 3 x 3 whose corners are C points: by symmetry a quarter of each. */
+static void interpolate__a_plane_by_hand(void **state)
+{
+    (void)state;
+    kry_sparse A = symmetric(9, five_points, 0), S, P = { 0 };
+    static const char point[] = { KRY_POINT_C, KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_F,
+                                  KRY_POINT_F, KRY_POINT_C, KRY_POINT_F, KRY_POINT_C };
+    OK(kry_classical_strength(&A, 0.25, &S));
+    OK(kry_interpolate(&A, &S, point, &P));
+    assert_int_equal(kry_row_length(&P, 4), 4);
+    for (int j = 0; j < 4; j++) NEAR(entry(&P, 4, j), 0.25, 1e-15, "corner %d", j);
+    kry_sparse_release(&P);
+    kry_sparse_release(&S);
+    kry_sparse_release(&A);
+}
+
+/* New numbers at the places of an old P: what the same places get from scratch, if they are the same. */
+static void interpolate__again_with_new_numbers(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        places = random_bits();
+        made m = make(symmetric(1 + random_below(60), all[(size_t)round % COUNT(all)], 0.1), 0.25);
+        kry_sparse Q = m.P;
+        const int64_t nnz = kry_sparse_nnz(&Q);
+        Q.val = NULL;
+        OK(kry_interpolate(&m.A, &m.S, m.point, &Q));
+        for (int64_t e = 0; e < nnz; e++) /* the sum of the kept ones may come in another order */
+            NEAR(((double *)Q.val)[e], ((double *)m.P.val)[e], 1e-14, "entry %lld", (long long)e);
+        for (int64_t e = 0; e < kry_sparse_nnz(&m.A); e++) ((double *)m.A.val)[e] *= 4;
+        OK(kry_interpolate(&m.A, &m.S, m.point, &Q));
+        for (int64_t e = 0; e < nnz; e++)
+            NEAR(((double *)Q.val)[e], ((double *)m.P.val)[e], 1e-14, "entry %lld", (long long)e);
+        free(Q.val);
+        unmake(&m);
+    }
+}
+
+/* ---- together -------------------------------------------------------------------------------- */
+
+static kry_sparse galerkin(const kry_sparse *A, const kry_sparse *P)
+{
+    kry_sparse R, AP, C;
+    OK(kry_sparse_transpose(P, &R));
+    OK(kry_sparse_multiply(A, P, &AP));
+    OK(kry_sparse_multiply(&R, &AP, &C));
+    kry_sparse_release(&AP);
+    kry_sparse_release(&R);
+    return C;
+}
+
+/* Cholesky's factorisation of a dense copy ends: positive definite. */
+static bool is_definite(const kry_sparse *A)
+{
+    const int64_t n = A->rows;
+    double *l = calloc((size_t)(n * n) + 1, sizeof *l);
+    bool definite = true;
+
+    assert_non_null(l);
+    for (int64_t i = 0; i < n && definite; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = entry(A, i, j);
+            for (int64_t k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
+            if (i == j) definite = definite && sum > 0;
+            l[i * n + j] = i == j ? sqrt(fmax(sum, 0)) : sum / l[j * n + j];
+        }
+    free(l);
+    return definite;
+}
+
+static void galerkin__stays_definite(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 30; round++) {
+        places = random_bits();
+        coupling_fn *f = round % 2 ? random_negative : five_points;
+        made m = make(symmetric(1 + random_below(60), f, 0.05), 0.25);
+        kry_sparse C = galerkin(&m.A, &m.P);
+        assert_true(is_definite(&C));
+        kry_sparse_release(&C);
+        unmake(&m);
+    }
+}
+
+static void all_steps__same_bits_again(void **state)
+{
+    (void)state;
+    places = random_bits();
+    made a = make(symmetric(200, random_negative, 0.1), 0.25);
+    made b = make(symmetric(200, random_negative, 0.1), 0.25);
+    const int64_t nnz = kry_sparse_nnz(&a.P);
+    assert_int_equal(nnz, kry_sparse_nnz(&b.P));
+    assert_memory_equal(a.point, b.point, 200);
+    assert_memory_equal(a.P.row_ptr, b.P.row_ptr, 201 * sizeof *a.P.row_ptr);
+    assert_memory_equal(a.P.col, b.P.col, (size_t)nnz * sizeof *a.P.col);
+    assert_memory_equal(a.P.val, b.P.val, (size_t)nnz * sizeof(double));
+    unmake(&b);
+    unmake(&a);
+}
+
+/* Two rows that are coupled to all others and to each other: one is an F point with n dependents. Were
+ * it shared out among them, that would be n^2 steps, which the limit of this test's time does not allow. */
+static void interpolate__two_dense_rows(void **state)
+{
+    (void)state;
+    const int64_t n = small_run() ? 1000 : 100000;
+    kry_sparse A;
+    OK(kry_sparse_create(n, n, KRY_F64, 2 * n + 3 * (n - 2), &A));
+    double *val = A.val;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i < 2) {
+            for (int64_t j = 0; j < n; j++)
+                A.col[at] = (int32_t)j, val[at++] = i == j ? (double)n - 1 : -1;
+        } else {
+            A.col[at] = 0, val[at++] = -1;
+            A.col[at] = 1, val[at++] = -1;
+            A.col[at] = (int32_t)i, val[at++] = 2;
+        }
+        A.row_ptr[i + 1] = at;
+    }
+    made m = make(A, 0.25);
+    assert_int_equal(m.count, 1);
+    for (int64_t i = 0; i < n; i++) {
+        assert_int_equal(kry_row_length(&m.P, i), 1);
+        NEAR(((double *)m.P.val)[i], 1, 1e-12, "row %lld", (long long)i);
+    }
+    unmake(&m);
+}
+
+/* Grids are coarsened by a factor between 2 and 4, and P'AP has no more than three times the entries of a row. */
+static void all_steps__of_a_grid(void **state)
+{
+    (void)state;
+    made m = make(symmetric(32 * 32, five_points, 0), 0.25);
+    kry_sparse C = galerkin(&m.A, &m.P);
+    assert_in_range(m.count, 1024 / 4, 1024 / 2);
+    assert_in_range(kry_sparse_nnz(&C), 5 * m.count, 12 * m.count);
+    for (int64_t i = 0; i < C.rows; i++) { /* constants stay in the null space */
+        double sum = 0;
+        for (int64_t e = C.row_ptr[i]; e < C.row_ptr[i + 1]; e++) sum += ((double *)C.val)[e];
+        NEAR(sum, 0, 1e-13, "row %lld", (long long)i);
+    }
+    kry_sparse_release(&C);
+    unmake(&m);
+}
+
+static kry_status everything(const kry_sparse *A, char *point, kry_sparse *S, kry_sparse *P)
+{
+    kry_status st = KRY_OK;
+    int64_t count;
+
+    TRY(kry_classical_strength(A, 0.25, S));
+    TRY(kry_pmis(S, point, &count));
+    TRY(kry_interpolate(A, S, point, P));
+done:
+    return st;
+}
+
+static void all_steps__every_request_fails(void **state)
+{
+    (void)state;
+    kry_sparse A = symmetric(40, five_points, 0.1);
+    char point[40];
+    int requests = 0;
+
+    EACH_REQUEST(k)
+    {
+        kry_sparse S = { 0 }, P = { 0 };
+        kry_status st = FAILING(k, everything(&A, point, &S, &P));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        kry_sparse_release(&P);
+        kry_sparse_release(&S);
+        requests++;
+    }
+    assert_in_range(requests, 10, 40);
+    kry_sparse_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strength__small_positive_and_dominant),
+        cmocka_unit_test(all_steps__random_sizes),
+        cmocka_unit_test(interpolate__constants),
+        cmocka_unit_test(interpolate__a_chain_by_hand),
+        cmocka_unit_test(interpolate__a_plane_by_hand),
+        cmocka_unit_test(interpolate__again_with_new_numbers),
+        cmocka_unit_test(galerkin__stays_definite),
+        cmocka_unit_test(all_steps__same_bits_again),
+        cmocka_unit_test(interpolate__two_dense_rows),
+        cmocka_unit_test(all_steps__of_a_grid),
+        cmocka_unit_test(all_steps__every_request_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+/* info_levels.c - kry info --levels: the levels that multigrid makes of a matrix. */
+#include "commands.h"
+#include "json.h"
+#include "operators.h"
+#include "text.h"
+#include <math.h>
+#include <stdio.h>
+
+/* Entries of all levels so far over those of the finest; NaN: not known. */
+static double complexity_of(const kry_level_info *level, double *entries, double *first)
+{
+    if (*entries < 0 || level->matrix.nnz < 0) return *entries = -1, (double)NAN;
+    *entries += (double)level->matrix.nnz;
+    if (*first == 0) *first = (double)level->matrix.nnz;
+    return *entries / *first;
+}
+
+static double bytes_of(int i, const kry_level_info *l)
+{
+    return (i ? l->matrix.bytes_stored : 0) + l->prolongation.bytes_stored + l->vector_bytes +
+           l->solver_bytes;
+}
+
+static void print_json(const char *source, int i, const kry_level_info *l, double complexity)
+{
+    json j = json_begin(stdout);
+
+    json_text(&j, "source", source);
+    json_whole(&j, "level", i);
+    json_whole(&j, "rows", l->rows);
+    json_text(&j, "kind", l->matrix.kind);
+    json_text(&j, "variant", l->matrix.variant);
+    json_whole(&j, "entries", l->matrix.nnz);
+    json_real(&j, "complexity", complexity);
+    json_text(&j, "smoother", l->smoother);
+    json_real(&j, "bytes", bytes_of(i, l));
+    json_end(&j);
+}
+
+static void print_text(int i, const kry_level_info *l, double complexity)
+{
+    char rows[32], entries[32] = "-", bytes[32];
+
+    if (l->matrix.nnz >= 0) text_whole(l->matrix.nnz, entries, sizeof entries);
+    printf("%5d  %13s  %14s  %10.3f  %-10s  %-16s  %10s\n", i,
+           text_whole(l->rows, rows, sizeof rows), entries, complexity, l->matrix.kind, l->smoother,
+           text_bytes(bytes_of(i, l), bytes, sizeof bytes));
+}
+
+kry_status info_levels(const options *o)
+{
+    const char *precond = options_solver(o, "precond");
+    kry_status st = KRY_OK;
+    operators ops = { 0 };
+    kry_level_info level;
+    kry_op_info info;
+    double entries = 0, first = 0;
+
+    TRY(operators_open(o, precond ? precond : "mg", &ops));
+    CHECK(kry_multigrid_levels(ops.M) > 0, KRY_ERR_PARSE,
+          "--levels wants multigrid: --precond mg or amg");
+    kry_op_describe(ops.M, &info);
+    if (!o->json)
+        printf("%s, %s\n%5s  %13s  %14s  %10s  %-10s  %-16s  %10s\n", info.kind, info.variant,
+               "level", "rows", "entries", "complexity", "kind", "smoother", "bytes");
+    for (int i = 0; i < kry_multigrid_levels(ops.M); i++) {
+        TRY(kry_multigrid_level(ops.M, i, &level));
+        double complexity = complexity_of(&level, &entries, &first);
+        if (o->json)
+            print_json(ops.src.name, i, &level, complexity);
+        else
+            print_text(i, &level, complexity);
+    }
+done:
+    operators_release(&ops);
+    return st;
+}
