@@ -81,12 +81,12 @@ typedef struct kry_amg_params {
 /*
  * M := a cycle of algebraic multigrid for a stored symmetric matrix with a positive diagonal, by smoothed
  * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak.
- * Classical coarsening is not there.
+ * Classical coarsening (0.25), for one unknown in a node, only if it is asked for.
  *
  * The host sets it up, one thread, in double. kry_op_update(M, NULL) keeps aggregates and patterns.
  *
  * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
- * Returns  KRY_ERR_UNSUPPORTED for a team, KRY_COARSEN_CLASSICAL, more entries than `complexity` allows
+ * Returns  KRY_ERR_UNSUPPORTED for a team, classical coarsening of nodes, more entries than `complexity` allows
  *          (message: with the bytes), couplings of which no small coarsest level can be made;
  *          KRY_ERR_ARGUMENT for a matrix that is not symmetric, whose diagonal is not positive, or of which a
  *          level is seen not to be definite (message: where)

@@ -172,8 +172,6 @@ static kry_status check_params(const kry_op *A, const kry_amg_params *p)
 
     CHECK(p->coarsening >= KRY_COARSEN_AUTO && p->coarsening <= KRY_COARSEN_CLASSICAL,
           KRY_ERR_ARGUMENT, "%s: coarsening = %d is none", who, (int)p->coarsening);
-    CHECK(p->coarsening != KRY_COARSEN_CLASSICAL, KRY_ERR_UNSUPPORTED,
-          "%s: there is no classical coarsening; take KRY_COARSEN_AGGREGATION", who);
     CHECK(p->strength <= 1, KRY_ERR_ARGUMENT, "%s: strength = %g; it must be at most 1", who,
           p->strength);
     CHECK(p->complexity == 0 || p->complexity >= 1, KRY_ERR_ARGUMENT,
@@ -210,6 +208,12 @@ static kry_status start(amg *M, const kry_sparse *rows, const kry_amg_params *p,
     M->nnz = kry_sparse_nnz(rows);
     M->entries = (double)M->nnz;
     M->by = &kry_smoothed_aggregation;
+    if (p->coarsening == KRY_COARSEN_CLASSICAL) {
+        CHECK(c->vectors == 1 && c->block == 1, KRY_ERR_UNSUPPORTED,
+              "%s: classical coarsening is for one unknown in a node, not for %d", who, c->block);
+        M->by = &kry_classical;
+        if (p->strength == 0) c->strength = 0.25;
+    }
 done:
     return st;
 }

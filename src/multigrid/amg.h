@@ -38,6 +38,7 @@ typedef struct kry_coarsener {
 } kry_coarsener;
 
 extern const kry_coarsener kry_smoothed_aggregation; /* smoothed.c */
+extern const kry_coarsener kry_classical;            /* classical.c; nodes of one unknown */
 
 /* ---- strength.c ------------------------------------------------------------------------------ */
 
