@@ -13,11 +13,10 @@ extern "C" {
 
 /* What takes the rough parts out of the error on a level, before and after the coarser ones. */
 typedef enum kry_smoother {
-    KRY_SMOOTHER_AUTO,       /* what suits the family and the device */
-    KRY_SMOOTHER_JACOBI,     /* x += omega D^-1 (b - A x) */
-    KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
-    KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
-    KRY_SMOOTHER_RED_BLACK   /* Gauss and Seidel by two colours; grids only */
+    KRY_SMOOTHER_AUTO,      /* what suits the family and the device */
+    KRY_SMOOTHER_JACOBI,    /* x += omega D^-1 (b - A x) */
+    KRY_SMOOTHER_CHEBYSHEV, /* a polynomial of the first kind in D^-1 A */
+    KRY_SMOOTHER_CHEBYSHEV4 /* of the fourth kind, with the weights that are best for multigrid */
 } kry_smoother;
 
 typedef enum kry_cycle_shape {
@@ -32,7 +31,7 @@ typedef struct kry_cycle_params {
     kry_smoother smoother;
     int degree;   /* of Chebyshev's polynomial, 1 ... 8; 0: 2 */
     int sweeps;   /* of the smoother, before and after; 0: 1 */
-    double omega; /* of Jacobi, > 0; 0: 4/3 by the largest eigenvalue of D^-1 A */
+    double omega; /* of Jacobi, > 0; 0: 1.6 by the largest eigenvalue of D^-1 A */
     kry_cycle_shape shape;
     int64_t coarsest; /* unknowns up to which a level is solved exactly; 0: what suits the device */
     int levels;       /* at most; 0: as many as it takes */

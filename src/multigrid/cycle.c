@@ -31,8 +31,7 @@ static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coa
 static bool is_fused(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
-    const kry_sweeps *s = &g->smooth.down;
-    return p && s->count <= (s->coloured ? p->most_coloured : p->most);
+    return p && g->smooth.down.count <= p->most;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */

@@ -159,7 +159,7 @@ done:
 
 static void write_variant(kry_hierarchy *H)
 {
-    static const char *const smoothers[] = { "", "jacobi", "chebyshev", "chebyshev4", "red-black" };
+    static const char *const smoothers[] = { "", "jacobi", "chebyshev", "chebyshev4" };
     static const char *const shapes[] = { "V", "W", "K" };
     const kry_cycle_params *c = &H->cycle;
     const bool polynomial =

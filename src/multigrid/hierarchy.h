@@ -14,20 +14,16 @@
 
 /* Smoothing steps, one after the other: x := x + step[i] D^-1 (b - A x), D the diagonal. Damped Jacobi
  * has one step, a polynomial of Chebyshev as many different ones as its degree (the inverses of its
- * roots). coloured: a step is two of them in place, for the unknowns of either colour, the first of
- * which is `colour`. */
+ * roots). */
 typedef struct kry_sweeps {
     int count;
     const double *step;
-    bool coloured;
-    int colour;
 } kry_sweeps;
 
 /* Several passes of the cycle in one, for levels that can do better than one operator after the other.
  * The vectors have the sizes of the levels, and none overlaps another. Enqueue only. */
 typedef struct kry_passes {
-    /* The most steps that `down` and `up` take, plain and coloured ones; 0: none. */
-    int most, most_coloured;
+    int most; /* steps that `down` and `up` take */
     /* x := the steps from x = 0;  coarse := P' (b - A x) */
     kry_status (*down)(void *self, const kry_sweeps *s, const kry_vec *b, kry_vec *x,
                        kry_vec *coarse);

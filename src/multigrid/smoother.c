@@ -5,7 +5,7 @@
  * A polynomial of degree k in D^-1 A is written down by its roots 1 / w_i instead of by a recurrence of
  * three terms: a step then needs nothing but x, and every smoother is the same loop. Rounding does not
  * suffer for degrees as small as these. Afterwards the steps come in the opposite order, so that the cycle
- * is symmetric; with colours the colours do, too.
+ * is symmetric.
  *
  *   Jacobi               w = omega, or 1.6 / highest: 4/5 where the highest eigenvalue is 2
  *   Chebyshev            the w_i that make |p| small on highest / 4 ... highest
@@ -55,21 +55,13 @@ static void chebyshev4_steps(const kry_cycle_params *c, double highest, double *
     for (int i = 0; i < c->degree; i++) step[i] = fourth[c->degree - 1][i] / highest;
 }
 
-static void colour_steps(const kry_cycle_params *c, double highest, double *step)
-{
-    (void)highest;
-    step[0] = c->omega > 0 ? c->omega : 1;
-}
-
 static const struct {
     void (*steps)(const kry_cycle_params *c, double highest, double *step);
     bool polynomial; /* of a degree */
-    bool coloured;
 } kinds[] = {
     [KRY_SMOOTHER_JACOBI] = { jacobi_steps },
     [KRY_SMOOTHER_CHEBYSHEV] = { chebyshev_steps, .polynomial = true },
     [KRY_SMOOTHER_CHEBYSHEV4] = { chebyshev4_steps, .polynomial = true },
-    [KRY_SMOOTHER_RED_BLACK] = { colour_steps, .coloured = true },
 };
 
 kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
@@ -106,15 +98,14 @@ static void write_down(const kry_cycle_params *c, kry_smoothing *s)
 
     kinds[c->smoother].steps(c, s->highest, one);
     for (int i = 0; i < count; i++) s->step[i] = s->step[2 * count - 1 - i] = one[i % of_one];
-    s->down = (kry_sweeps){ count, s->step, kinds[c->smoother].coloured, 0 };
-    s->up = (kry_sweeps){ count, s->step + count, kinds[c->smoother].coloured, 1 };
+    s->down = (kry_sweeps){ count, s->step };
+    s->up = (kry_sweeps){ count, s->step + count };
 }
 
 static kry_status find_highest(const char *who, const kry_level *level, const kry_cycle_params *c,
                                kry_smoothing *s)
 {
-    if (kinds[c->smoother].coloured || (c->omega > 0 && !kinds[c->smoother].polynomial))
-        return KRY_OK;
+    if (c->omega > 0 && !kinds[c->smoother].polynomial) return KRY_OK;
     s->highest = level->highest;
     if (s->highest > 0) return KRY_OK;
     return kry_spectrum_bound(who, level->A, s->relaxer.jacobi, &s->highest);
@@ -124,17 +115,9 @@ kry_status kry_smoothing_create(const char *who, const kry_level *level, const k
                                 kry_smoothing *s)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = level->A;
 
     memset(s, 0, sizeof *s);
-    s->A = kry_op_retain(A);
-    if (kinds[c->smoother].coloured) {
-        CHECK(A->fused->sweep_colour, KRY_ERR_UNSUPPORTED,
-              "%s: '%s' has no sweeps by two colours; take another smoother", who, A->table->kind);
-        TRY(A->fused->sweep_colour(A->self, 0, 1, NULL, NULL));
-    } else {
-        TRY(kry_relaxer_create(who, A, &s->relaxer));
-    }
+    TRY(kry_relaxer_create(who, level->A, &s->relaxer));
     TRY(find_highest(who, level, c, s));
     write_down(c, s);
 done:
@@ -157,20 +140,7 @@ done:
 void kry_smoothing_release(kry_smoothing *s)
 {
     kry_relaxer_release(&s->relaxer);
-    kry_op_release(&s->A);
     memset(s, 0, sizeof *s);
-}
-
-/* In place. */
-static kry_status run_colours(const kry_op *A, const kry_sweeps *sweeps, const kry_vec *b,
-                              kry_vec *x)
-{
-    kry_status st = KRY_OK;
-
-    for (int i = 0; i < 2 * sweeps->count; i++)
-        TRY(A->fused->sweep_colour(A->self, (sweeps->colour + i) % 2, sweeps->step[i / 2], b, x));
-done:
-    return st;
 }
 
 kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool zero,
@@ -178,10 +148,6 @@ kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool ze
 {
     kry_status st = KRY_OK;
 
-    if (sweeps->coloured) {
-        if (zero) TRY(kry_vec_fill(place[0], 0));
-        return run_colours(s->A, sweeps, b, place[0]);
-    }
     for (int i = 0; i < sweeps->count; i++) {
         const kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
         TRY(kry_relaxer_run(&s->relaxer, &step, place[1], NULL));

@@ -9,8 +9,7 @@ enum { KRY_SMOOTHER_DEGREE = 8, KRY_SMOOTHER_SWEEPS = 8 }; /* at most */
 enum { KRY_SMOOTHER_STEPS = KRY_SMOOTHER_DEGREE * KRY_SMOOTHER_SWEEPS };
 
 typedef struct kry_smoothing {
-    kry_op *A;           /* retained */
-    kry_relaxer relaxer; /* of a smoother that is not coloured */
+    kry_relaxer relaxer;
     kry_sweeps down, up; /* before and after the coarser levels: the same steps in either order */
     double step[2 * KRY_SMOOTHER_STEPS]; /* of `down`, then of `up` */
     double highest;                      /* eigenvalue of D^-1 A; 0: the smoother asks for none */
