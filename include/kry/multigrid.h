@@ -85,7 +85,7 @@ typedef struct kry_amg_params {
  * The host sets it up, one thread, in double. kry_op_update(M, NULL) keeps aggregates and patterns.
  *
  * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
- * Returns  KRY_ERR_UNSUPPORTED for a team, more entries than `complexity` allows
+ * Returns  KRY_ERR_UNSUPPORTED for a team, classical coarsening of nodes, more entries than `complexity` allows
  *          (message: with the bytes), couplings of which no small coarsest level can be made;
  *          KRY_ERR_ARGUMENT for a matrix that is not symmetric, whose diagonal is not positive, or of which a
  *          level is seen not to be definite (message: where)
