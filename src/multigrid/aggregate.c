@@ -11,16 +11,8 @@
 
 /* ---- priorities ------------------------------------------------------------------------------ */
 
-/* A bijection of 32 bits without structure; C. Wellons, "lowbias32". */
-static uint32_t scramble(uint32_t x)
-{
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
 /* Of two nodes with the same 31 bits the later one comes first. */
-static uint32_t priority(int64_t node) { return scramble((uint32_t)node) >> 1; }
+static uint32_t priority(int64_t node) { return kry_scramble((uint32_t)node) >> 1; }
 
 /* order := the n nodes by falling priority. next: n. Radix sort, 16 bits at a time. */
 static kry_status by_priority(int64_t n, int32_t *order)

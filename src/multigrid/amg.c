@@ -220,6 +220,10 @@ static kry_status start(amg *M, const kry_sparse *rows, const kry_amg_params *p,
         TRY(take_vectors(p->near_null_space, c, n));
     else
         TRY(take_constants(c, n));
+    CHECK(p->coarsening != KRY_COARSEN_CLASSICAL || (c->block == 1 && c->vectors == 1),
+          KRY_ERR_UNSUPPORTED,
+          "%s: classical coarsening is for one unknown in a node, not for %d; take aggregation",
+          who, c->block);
     M->by = choose(p, rows, c);
     c->strength = p->strength != 0 ? p->strength : usual_strength(M->by, c);
     M->complexity = p->complexity > 0 ? p->complexity : 10;

@@ -42,6 +42,15 @@ extern const kry_coarsener kry_classical_coarsening; /* classical.c; scalar prob
 /* Whether A is of the kind that classical coarsening is made for: couplings are negative, but for a tenth. */
 bool kry_classical_suits(const kry_sparse *A);
 
+/* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
+ * "lowbias32". */
+static inline uint32_t kry_scramble(uint32_t x)
+{
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
 /* ---- strength.c ------------------------------------------------------------------------------ */
 
 /*

@@ -1,4 +1,5 @@
 /* pmis.c - strong couplings, and coarse points that are independent of each other. */
+#include "multigrid/amg.h"
 #include "multigrid/classical.h"
 #include <math.h>
 #include <stdlib.h>
@@ -61,14 +62,6 @@ done:
 
 /* ---- independent set ------------------------------------------------------------------------- */
 
-/* A bijection of 32 bits without structure; C. Wellons, "lowbias32". */
-static uint32_t scramble(uint32_t x)
-{
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
 /* rank[i] := how many depend on i, and below that a number that no other unknown has. An unknown on which
  * none depends, but that depends on others, is an F point. Returns how many are open, and which. */
 static int64_t rank_points(const kry_sparse *S, uint64_t *rank, char *point, int32_t *open)
@@ -83,7 +76,7 @@ static int64_t rank_points(const kry_sparse *S, uint64_t *rank, char *point, int
             point[i] = KRY_POINT_F;
         else
             open[left++] = (int32_t)i, point[i] = KRY_POINT_OPEN;
-        rank[i] = rank[i] << 32 | scramble((uint32_t)i);
+        rank[i] = rank[i] << 32 | kry_scramble((uint32_t)i);
     }
     return left;
 }

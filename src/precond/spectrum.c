@@ -4,16 +4,8 @@
 #include <kry/precond.h>
 #include <math.h>
 
-enum { STEPS = 12 }; /* of conjugate gradients: they find it within a few per cent */
-
-/* A symmetric tridiagonal matrix; off[k] couples unknowns k - 1 and k. */
-typedef struct tridiagonal {
-    int n;
-    double diagonal[STEPS], off[STEPS];
-} tridiagonal;
-
 /* Whether all eigenvalues are below x, that is, all pivots of T - x are negative (Sturm). */
-static bool all_below(const tridiagonal *T, double x)
+static bool all_below(const kry_lanczos *T, double x)
 {
     double pivot = -1;
     for (int k = 0; k < T->n; k++) {
@@ -23,10 +15,10 @@ static bool all_below(const tridiagonal *T, double x)
     return true;
 }
 
-static double largest_of(const tridiagonal *T)
+double kry_lanczos_largest(const kry_lanczos *T)
 {
     double low = 0, high = 1;
-    while (!all_below(T, high)) high *= 2;
+    while (!all_below(T, high) && high < 1e300) high *= 2;
     for (int i = 0; i < 50; i++) {
         double middle = (low + high) / 2;
         *(all_below(T, middle) ? &high : &low) = middle;
@@ -37,13 +29,13 @@ static double largest_of(const tridiagonal *T)
 /* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method.
  * v: r, z, p, q */
 static kry_status tridiagonalise(const char *who, const kry_op *A, const kry_op *jacobi,
-                                 kry_vec *const v[4], tridiagonal *T)
+                                 kry_vec *const v[4], kry_lanczos *T)
 {
     kry_status st = KRY_OK;
     kry_vec *r = v[0], *z = v[1], *p = v[2], *q = v[3];
     double rho, first = 0, last = 1, alpha = 1, pq;
 
-    for (T->n = 0; T->n < STEPS; T->n++) {
+    for (T->n = 0; T->n < KRY_LANCZOS_STEPS; T->n++) {
         TRY(kry_op_apply(jacobi, 1, r, 0, z));
         TRY(kry_vec_dot(r, z, &rho));
         CHECK(rho >= 0, KRY_ERR_ARGUMENT,
@@ -71,7 +63,7 @@ static kry_status estimate(const char *who, const kry_op *A, const kry_op *given
     kry_status st = KRY_OK;
     kry_op *jacobi = NULL;
     kry_vec *v[4] = { NULL };
-    tridiagonal T;
+    kry_lanczos T;
 
     for (size_t i = 0; i < COUNT(v); i++)
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &v[i]));
@@ -85,7 +77,7 @@ static kry_status estimate(const char *who, const kry_op *A, const kry_op *given
         TRY(kry_op_apply(A, 1, v[1], 0, v[0]));
     }
     TRY(tridiagonalise(who, A, jacobi, v, &T));
-    *highest = 1.1 * largest_of(&T);
+    *highest = 1.1 * kry_lanczos_largest(&T);
 done:
     for (size_t i = 0; i < COUNT(v); i++) kry_vec_release(&v[i]);
     kry_op_release(&jacobi);

@@ -4,6 +4,15 @@
 
 #include "operator/op.h"
 
+enum { KRY_LANCZOS_STEPS = 12 }; /* they find the largest eigenvalue within a few per cent */
+
+/* The symmetric tridiagonal matrix of Lanczos's method; off[k] couples unknowns k - 1 and k. */
+typedef struct kry_lanczos {
+    int n;
+    double diagonal[KRY_LANCZOS_STEPS], off[KRY_LANCZOS_STEPS];
+} kry_lanczos;
+double kry_lanczos_largest(const kry_lanczos *T); /* eigenvalue */
+
 /*
  * A number that is at least as large: 2 for grid operators, whose rows are diagonally dominant
  * (Gershgorin's bound, and a sharp one); for others 1.1 times an estimate. Waits.
