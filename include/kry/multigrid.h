@@ -78,6 +78,20 @@ typedef struct kry_amg_params {
 #define KRY_AMG(...) KRY_PARAMS(kry_amg_params, __VA_ARGS__)
 
 /*
+ * The rigid body modes of a body of finite elements, for near_null_space: its displacements and rotations,
+ * which elasticity maps to zero but for the nodes that are held
+ *
+ *   axes         2 or 3
+ *   coordinates  [in]   axes numbers for each node
+ *   modes        [out]  on the host, axes * nodes rows and 3 or 6 columns, column after column; the unknowns of
+ *                       a node are its displacements along the axes, one after the other
+ *
+ * Returns  KRY_ERR_ARGUMENT for another number of axes, or a coordinate that is not finite (message: which)
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
+                                                       const double *coordinates, double *modes);
+
+/*
  * M := a cycle of algebraic multigrid for a stored symmetric matrix with a positive diagonal, by smoothed
  * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak,
  * or by classical coarsening (0.25): scalar matrices where positive couplings are at most a tenth of all others.

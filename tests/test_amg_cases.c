@@ -1,0 +1,254 @@
+/*
+ * test_amg_cases.c - algebraic multigrid for matrices of all kinds: elasticity with and without rigid body
+ * modes, those that are hardly matrices at all, and what is refused.
+ */
+#include "testing.h"
+#include <kry/io.h>
+#include <kry/multigrid.h>
+
+/* ---- matrices ---------------------------------------------------------------------------------- */
+
+/* What is solved: A in rows, both triangles. */
+typedef struct rows {
+    int64_t n, count, room;
+    int64_t *row_ptr;
+    int32_t *col;
+    double *val;
+} rows;
+
+static rows rows_of(int64_t n, int64_t room)
+{
+    rows A = { .n = n, .room = room };
+    A.row_ptr = calloc((size_t)n + 1, sizeof *A.row_ptr);
+    A.col = calloc((size_t)room, sizeof *A.col);
+    A.val = calloc((size_t)room, sizeof *A.val);
+    assert_non_null(A.row_ptr), assert_non_null(A.col), assert_non_null(A.val);
+    return A;
+}
+
+static void add(rows *A, int64_t j, double v)
+{
+    assert_true(A->count < A->room);
+    A->col[A->count] = (int32_t)j, A->val[A->count++] = v;
+}
+
+static void rows_release(rows *A) { free(A->row_ptr), free(A->col), free(A->val); }
+
+/* Chains of `length` unknowns that nothing connects; couplings `v` to both sides, `far` to those after next. */
+static rows chains(int64_t n, int64_t length, double v, double far)
+{
+    rows A = rows_of(n, 5 * n);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i - 2; j <= i + 2; j++) {
+            const bool together = j >= 0 && j < n && j / length == i / length;
+            if (j == i)
+                add(&A, j, 2.001 * fabs(v) + 2 * fabs(far));
+            else if (together && (llabs(j - i) == 1 || far != 0))
+                add(&A, j, llabs(j - i) == 1 ? v : far);
+        }
+        A.row_ptr[i + 1] = A.count;
+    }
+    return A;
+}
+
+/* Row and column 0 are full. */
+static rows arrow(int64_t n)
+{
+    rows A = rows_of(n, 3 * n);
+    for (int64_t i = 0; i < n; i++) {
+        add(&A, 0, i ? -1 : (double)n);
+        if (i) add(&A, i, 2);
+        for (int64_t j = 1; !i && j < n; j++) add(&A, j, -1);
+        A.row_ptr[i + 1] = A.count;
+    }
+    return A;
+}
+
+static kry_op *op_of(const rows *A, kry_type type, int block)
+{
+    void *numbers = in_type(type, A->val, A->count);
+    kry_op *op = NULL;
+    OK(kry_csr_create(device(), type, A->n, A->n, A->row_ptr, A->col, numbers,
+                      KRY_MATRIX(.traits = KRY_POSITIVE, .block = block), &op));
+    free(numbers);
+    return op;
+}
+
+/* Iterations of conjugate gradients with M, which have to succeed. */
+static int64_t solve(const kry_op *A, const kry_op *M)
+{
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    const double rtol = shape->type == KRY_F32 ? 1e-4 : 1e-8;
+    double *b = random_array(shape->type, shape->rows);
+    double *x = calloc((size_t)shape->rows, sizeof *x);
+    kry_op *S = NULL;
+    kry_result result;
+
+    assert_non_null(x);
+    OK(kry_pcg_create(A, KRY_PCG(.precond = M, .stop = { .rtol = rtol, .max_iter = 400 }), &S));
+    OK(kry_solve_host(S, b, x, &result));
+    kry_op_release(&S);
+    free(b), free(x);
+    return result.iterations;
+}
+
+/* ---- nodes of several unknowns ------------------------------------------------------------------ */
+
+enum { NX = 40, NY = 10, NODES = NX * (NY + 1) };
+
+/* With the rotation, too, aggregation takes fewer iterations. */
+static void amg_elasticity__rigid_body_modes(void **state)
+{
+    const kry_type type = type_of(state);
+    kry_problem *p = NULL;
+    kry_op *M = NULL;
+    double at[NODES][2], modes[3 * 2 * NODES];
+
+    OK(kry_problem_create("elasticity2d:40x10", 1, &p));
+    assert_int_equal(p->n, 2 * NODES);
+    for (int i = 0; i < NODES; i++) at[i][0] = 1 + i % NX, at[i][1] = (double)(i / NX);
+    OK(kry_rigid_body_modes(2, NODES, &at[0][0], modes));
+    const rows A = {
+        .n = p->n, .count = p->row_ptr[p->n], .row_ptr = p->row_ptr, .col = p->col, .val = p->val
+    };
+    kry_op *op = op_of(&A, type, 2);
+    kry_vec *V = vec_of(type, modes, 2 * NODES, 3);
+    OK(kry_amg_create(op, KRY_AMG(.cycle.coarsest = 60), &M));
+    const int64_t without = solve(op, M);
+    kry_op_release(&M);
+    OK(kry_amg_create(op, KRY_AMG(.near_null_space = V, .cycle.coarsest = 60), &M));
+    const int64_t with = solve(op, M);
+    print_message("# elasticity: %lld iterations, %lld with rigid body modes\n", (long long)without,
+                  (long long)with);
+    assert_true(with <= 14 && 4 * with <= 3 * without);
+    kry_vec_release(&V);
+    kry_op_release(&M), kry_op_release(&op);
+    kry_problem_release(&p);
+}
+
+/* Linear strain u -> (grad u + grad u') / 2 of each mode is zero, by differences between two nodes; and the
+ * modes are independent. */
+static void rigid_body_modes__do_not_deform(void **state)
+{
+    enum { POINTS = 5 };
+    (void)state;
+    for (int axes = 2; axes <= 3; axes++) {
+        double at[POINTS * 3], modes[6 * 3 * POINTS];
+        const int n = axes * POINTS, count = axes == 2 ? 3 : 6;
+        for (int i = 0; i < n; i++) at[i] = random_number(KRY_F64);
+        OK(kry_rigid_body_modes(axes, POINTS, at, modes));
+        for (int m = 0; m < count; m++) {
+            const double *u = modes + m * n;
+            double size = 0, sum = 0;
+            for (int i = 0; i < POINTS; i++)
+                for (int j = 0; j < i; j++) {
+                    double change = 0;
+                    for (int a = 0; a < axes; a++)
+                        change += (u[axes * i + a] - u[axes * j + a]) *
+                                  (at[axes * i + a] - at[axes * j + a]);
+                    NEAR(change, 0, 1e-13, "mode %d of %d axes", m, axes);
+                }
+            for (int i = 0; i < n; i++) size += u[i] * u[i], sum += m >= axes ? u[i] : 0;
+            assert_true(size > 0.01);
+            NEAR(sum, 0, 1e-13, "the mean of rotation %d", m - axes);
+        }
+    }
+    double at[2] = { 0, NAN }, modes[6];
+    REFUSES(kry_rigid_body_modes(4, 1, at, modes), KRY_ERR_ARGUMENT, "axes = 4");
+    REFUSES(kry_rigid_body_modes(2, 1, at, modes), KRY_ERR_ARGUMENT, "coordinate 1 of node 0");
+}
+
+/* ---- hardly matrices ------------------------------------------------------------------------------ */
+
+static void amg__degenerate_matrices(void **state)
+{
+    const kry_type type = type_of(state);
+    static const kry_coarsening ways[] = { KRY_COARSEN_AUTO, KRY_COARSEN_AGGREGATION,
+                                           KRY_COARSEN_CLASSICAL };
+    rows all[] = { chains(1, 1, -1, 0),    /* one unknown */
+                   chains(120, 1, -1, 0),  /* a diagonal */
+                   chains(150, 7, -1, 0),  /* a graph in many parts */
+                   chains(140, 140, 1, 0), /* positive couplings */
+                   chains(130, 65, -1, -0.25), arrow(120) };
+    for (size_t i = 0; i < COUNT(all); i++) {
+        kry_op *A = op_of(&all[i], type, 1);
+        for (size_t w = 0; w < COUNT(ways); w++) {
+            kry_op *M = NULL;
+            const kry_status st =
+                kry_amg_create(A, KRY_AMG(.coarsening = ways[w], .cycle.coarsest = 30), &M);
+            if (st < 0) { /* not made for multigrid, and said so */
+                assert_int_equal(st, KRY_ERR_UNSUPPORTED);
+                assert_non_null(strstr(kry_last_error(), "coarsening ends"));
+                assert_null(M);
+                print_message("# matrix %d, way %d: %s\n", (int)i, (int)w, kry_last_error());
+            } else {
+                const int64_t count = solve(A, M);
+                print_message("# matrix %d, way %d: %lld\n", (int)i, (int)w, (long long)count);
+                assert_true(count <= (i == 3 ? 80 : 40)); /* positive couplings: no constants */
+            }
+            kry_op_release(&M);
+        }
+        kry_op_release(&A);
+    }
+    for (size_t i = 0; i < COUNT(all); i++) rows_release(&all[i]);
+}
+
+/* The same bits from two set-ups. */
+static void amg__same_bits(void **state)
+{
+    const kry_type type = type_of(state);
+    rows A = chains(500, 100, -1, -0.5);
+    kry_op *op = op_of(&A, type, 1);
+    double *r = random_array(type, A.n), *z[2];
+    kry_vec *R = vec_of(type, r, A.n, 1), *Z = vec_of(type, r, A.n, 1);
+
+    for (int i = 0; i < 2; i++) {
+        kry_op *M = NULL;
+        OK(kry_amg_create(op, KRY_AMG(.cycle.coarsest = 30), &M));
+        OK(kry_vec_fill(Z, NAN));
+        OK(kry_op_apply(M, 1, R, 0, Z));
+        z[i] = numbers_of(Z);
+        kry_op_release(&M);
+    }
+    for (int64_t i = 0; i < A.n; i++) assert_true(z[0][i] == z[1][i]);
+    free(z[0]), free(z[1]), free(r);
+    kry_vec_release(&R), kry_vec_release(&Z);
+    kry_op_release(&op);
+    rows_release(&A);
+}
+
+static void amg_create__refusals(void **state)
+{
+    (void)state;
+    rows A = chains(300, 300, -1, -0.5);
+    kry_op *op = op_of(&A, KRY_F32, 1), *M = NULL, *grid = NULL;
+    double *r = random_array(KRY_F32, A.n);
+    kry_vec *few = vec_of(KRY_F32, r, 7, 1);
+
+    REFUSES(kry_amg_create(op, KRY_AMG(.complexity = 1.01, .cycle.coarsest = 30), &M),
+            KRY_ERR_UNSUPPORTED, "bytes");
+    REFUSES(kry_amg_create(op, KRY_AMG(.complexity = 0.5), &M), KRY_ERR_ARGUMENT,
+            "complexity = 0.5");
+    REFUSES(kry_amg_create(op, KRY_AMG(.strength = 2), &M), KRY_ERR_ARGUMENT, "strength = 2");
+    REFUSES(kry_amg_create(op, KRY_AMG(.block = 7), &M), KRY_ERR_ARGUMENT, "no multiple of the 7");
+    REFUSES(kry_amg_create(op, KRY_AMG(.near_null_space = few), &M), KRY_ERR_SHAPE, "7 rows");
+    REFUSES(kry_amg_create(op, KRY_AMG(.block = 2, .coarsening = KRY_COARSEN_CLASSICAL), &M),
+            KRY_ERR_UNSUPPORTED, "one unknown in a node");
+    assert_null(M);
+    OK(kry_stencil_create(device(), KRY_F32, KRY_STENCIL(.size = { 30, 30 }), &grid));
+    if (kry_amg_create(grid, NULL, &M) == KRY_OK) assert_true(solve(grid, M) < 20);
+    kry_op_release(&M), kry_op_release(&grid), kry_op_release(&op);
+    kry_vec_release(&few);
+    free(r);
+    rows_release(&A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(amg_elasticity__rigid_body_modes), cmocka_unit_test(rigid_body_modes__do_not_deform),
+        BOTH(amg__degenerate_matrices),         BOTH(amg__same_bits),
+        cmocka_unit_test(amg_create__refusals),
+    };
+    return cmocka_run_group_tests_name("amg_cases", tests, NULL, close_device);
+}
