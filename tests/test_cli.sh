@@ -290,6 +290,19 @@ grep -qx -e '-0.5' "$dir/negative.x" || fail 'the x of a negative matrix'
 expect 2 'rows add up to zero' solve "$dir/negative.mtx" --null-space pin
 expect 0 '"singular": true, "negated": true' solve "$dir/laplace.mtx" --precond none --format csr --json
 expect 1 'no x solves' solve "$dir/laplace.mtx" --precond none --format csr --rhs ones
+# Two chains that nothing connects, each singular, and a regular one.
+printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '7 7 11' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' \
+    '3 3 1' '4 4 2' '5 4 -2' '5 5 2' '6 6 2' '7 6 -1' '7 7 2' >"$dir/parts.mtx"
+expect 0 'rows of 2 parts that no entry connects' solve "$dir/parts.mtx" --precond none --format csr
+expect 1 'no x solves' solve "$dir/parts.mtx" --precond none --format csr --rhs ones
+{ # 65 pairs
+    printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '130 130 195'
+    for i in $(seq 1 2 129); do
+        printf '%d %d 1\n' "$i" "$i" "$((i + 1))" "$((i + 1))"
+        printf '%d %d -1\n' "$((i + 1))" "$i"
+    done
+} >"$dir/pairs.mtx"
+expect 2 '65 parts that no entry connects.*at most 64' solve "$dir/pairs.mtx"
 expect 2 'too large' solve "$dir/overflow.mtx" --precision single
 expect 0 '"numerically_symmetric": false' info "$dir/lopsided.mtx" --json
 expect 0 '"zero_diagonal": 2' info "$dir/zero_diagonal.mtx" --json

@@ -40,16 +40,18 @@ done:
     return st;
 }
 
-/* Do all rows add up to zero, as far as rounding lets them? */
-static bool sums_to_zero(const row_total *row, int64_t n)
+/* The rows that add up to zero, as far as rounding lets them. */
+static kry_status find_kinds(const row_total *row, int64_t n, row_kind **kind)
 {
-    double size = 0;
+    kry_status st = KRY_OK;
 
+    TRY(allocate((size_t)n, sizeof **kind, kind));
     for (int64_t i = 0; i < n; i++) {
-        if (fabs(row[i].sum) > DBL_EPSILON * (double)row[i].count * row[i].size) return false;
-        size = fmax(size, row[i].size);
+        const bool zero = fabs(row[i].sum) <= DBL_EPSILON * (double)row[i].count * row[i].size;
+        (*kind)[i] = row[i].size == 0 ? ROW_EMPTY : zero ? ROW_SUMS_TO_ZERO : ROW_OTHER;
     }
-    return size > 0;
+done:
+    return st;
 }
 
 /* A row whose diagonal entry no positive definite matrix has; -1: there is none. */
@@ -110,6 +112,7 @@ kry_status source_examine(source *s, const char *method, bool check)
 {
     kry_status st = KRY_OK;
     row_total *row = NULL;
+    row_kind *kind = NULL;
     bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg");
 
     CHECK(s->rows == s->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
@@ -122,9 +125,11 @@ kry_status source_examine(source *s, const char *method, bool check)
     if (s->problem || !check || !(definite || !strcmp(method, "cr"))) goto done;
     TRY(check_symmetry(s));
     TRY(add_up(s->mtx, &row));
-    s->singular = sums_to_zero(row, s->rows);
+    TRY(find_kinds(row, s->rows, &kind));
+    TRY(source_null_parts(s, kind));
     if (definite) TRY(make_positive(s, row));
 done:
+    free(kind);
     free(row);
     return st;
 }

@@ -11,4 +11,15 @@
  * (s->singular), and turns a negative one round (s->negated). */
 kry_status source_examine(source *s, const char *method, bool check);
 
+/* ---- null_parts.c ---- */
+
+typedef enum row_kind { ROW_OTHER, ROW_EMPTY, ROW_SUMS_TO_ZERO } row_kind;
+/* Find the parts of a symmetric matrix that no entry connects and whose rows all add up to zero: s->part,
+ * s->parts and s->singular. kind: of each row. */
+kry_status source_null_parts(source *s, const row_kind *kind);
+/* Take the mean on each singular part out of v. */
+void source_centre(const source *s, double *v);
+/* Tell A of the constants on the parts, where there are several, or others beside them. */
+kry_status source_null_space(const source *s, kry_op *A);
+
 #endif

@@ -34,7 +34,7 @@ static void json_setting(json *j, const report *r)
     json_text(j, "source", r->src->name);
     json_whole(j, "n", r->src->rows);
     json_whole(j, "nnz", r->matrix.nnz);
-    json_bool(j, "singular", source_traits(r->src) & KRY_SINGULAR);
+    json_bool(j, "singular", r->src->parts || source_traits(r->src) & KRY_SINGULAR);
     json_bool(j, "negated", r->src->negated);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
@@ -149,6 +149,9 @@ void report_text(const report *r)
            text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
            r->precision);
     if (r->src->singular) printf("           singular: all rows add up to zero\n");
+    if (r->src->parts && !r->src->singular)
+        printf("           singular: the rows of %d part%s that no entry connects add up to zero\n",
+               r->src->parts, r->src->parts > 1 ? "s" : "");
     if (r->src->negated)
         printf("           its diagonal is negative: what is solved is -A x = -b\n");
     text_storage(r);
@@ -166,7 +169,8 @@ void report_text(const report *r)
     text_printable(r->rhs, rhs, sizeof rhs);
     printf("rhs        %s", strcmp(rhs, "problem") ? rhs : "the problem's own");
     if (r->seeded) printf(", seed %" PRId64, r->seed);
-    if (r->src->singular && !strcmp(r->rhs, "random")) printf(", its mean taken out");
+    if (r->src->parts && !strcmp(r->rhs, "random"))
+        printf(", its mean%s taken out", r->src->parts > 1 ? "s" : "");
     printf("\n");
     text_outcome(r);
     text_mixed(r);

@@ -65,16 +65,12 @@ done:
     return st;
 }
 
-/* Take the mean out of numbers that belong to a singular A: of b, so that a solution exists; of an exact
- * x, which is known but for a constant. */
+/* Take the mean out of numbers that belong to a singular A, on each part that is: of b, so that a solution
+ * exists; of an exact x, which is known but for constants. */
 static void centre(const solve *s, double *v)
 {
-    int64_t n = s->src.rows;
-    double sum = 0;
-
-    for (int64_t i = 0; i < n; i++) sum += v[i];
-    for (int64_t i = 0; i < n && s->src.singular; i++)
-        v[i] = rounded(s->report.type, v[i] - sum / (double)n);
+    source_centre(&s->src, v);
+    for (int64_t i = 0; i < s->src.rows && s->src.parts; i++) v[i] = rounded(s->report.type, v[i]);
 }
 
 /* b := A x for a random x in [0, 1), rounded to the type of the device's numbers. */
@@ -280,6 +276,7 @@ static kry_status prepare(solve *s)
     TRY(make_rhs(s));
     double start = now();
     TRY(source_operator(&s->src, s->device, r->type, &f, &s->A));
+    TRY(source_null_space(&s->src, s->A));
     TRY(kry_device_finish(s->device));
     r->matrix_seconds = now() - start;
     kry_op_describe(s->A, &r->matrix);

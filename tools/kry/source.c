@@ -47,6 +47,7 @@ void source_release(source *s)
 {
     kry_mtx_release(&s->mtx);
     kry_problem_release(&s->problem);
+    free(s->part);
 }
 
 kry_status convert_values(kry_type type, int64_t n, const double *values, const void **out,

@@ -13,8 +13,10 @@ typedef struct source {
     int64_t rows, cols;
     int64_t given;  /* entries in the file; for a problem all nonzeros */
     double seconds; /* to read or to generate */
-    bool singular;  /* a file: its rows add up to zero; */
-    bool negated;   /* -A is in place of A (examine.h) */
+    bool singular;  /* a file: its rows add up to zero, and it is one part; */
+    bool negated;   /* -A is in place of A (examine.h); */
+    int32_t *part;  /* of each row its singular part, -1: none; NULL: not looked for */
+    int parts;      /* that are singular, and that no entry connects with others */
 } source;
 
 /* Exactly one of `file` and `spec` is given. `f`: how source_operator will hold A, so that
