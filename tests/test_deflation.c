@@ -4,6 +4,7 @@
  */
 #include "precond/deflation.h"
 #include "testing.h"
+#include <unistd.h>
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
@@ -467,6 +468,56 @@ static void modes(void **state)
     kry_vec_release(&modes);
 }
 
+/* Write the modes as an array of so many rows. */
+static void write_modes(const char *path, int rows)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fprintf(f, "%%%%MatrixMarket matrix array real general\n%d 3\n", rows);
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < rows; i++) fprintf(f, "%d\n", j == 0 ? 1 : j == 1 ? i % NX : i / NX);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The same solve as with modes from memory. */
+static void modes_from_a_file(void **state)
+{
+    kry_type type = type_of(state);
+    char path[] = "/tmp/kry-modes-XXXXXX", words[120];
+    const int file = mkstemp(path);
+    kry_vec *modes = modes_of(type);
+    double *numbers = random_array(type, N);
+    kry_vec *b = vec_of(type, numbers, N, 1);
+    kry_op *A = operator_of(&systems[1], type), *D, *S, *M;
+
+    assert_true(file >= 0);
+    close(file);
+    write_modes(path, N);
+    OK(kry_jacobi_create(A, &M));
+    OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 5, .modes = modes), &D));
+    const int64_t want = solve_by(A, D, M, b).iterations;
+    kry_op_release(&D);
+    OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 5, .modes_file = path), &D));
+    assert_int_equal(solve_by(A, D, M, b).iterations, want);
+    kry_op_release(&D);
+    snprintf(words, sizeof words, "method=pcg precond=jacobi deflation=stripes:5,modes=%s", path);
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    kry_op_release(&S);
+    REFUSES(kry_deflation_create(A, KRY_DEFLATION(.stripes = 5, .modes_file = path, .modes = modes),
+                                 &D),
+            KRY_ERR_ARGUMENT, "not both");
+    write_modes(path, N - 1);
+    REFUSES(kry_deflation_create(A, KRY_DEFLATION(.stripes = 5, .modes_file = path), &D),
+            KRY_ERR_PARSE, "rows, the matrix");
+    remove(path);
+    REFUSES(kry_deflation_create(A, KRY_DEFLATION(.stripes = 5, .modes_file = path), &D),
+            KRY_ERR_FILE, "kry-modes");
+    free(numbers);
+    kry_vec_release(&modes), kry_vec_release(&b);
+    kry_op_release(&M), kry_op_release(&A);
+}
+
 /* A solver goes on with the sub-domains that its deflation takes, as one that is made with these. */
 static void other_labels(void **state)
 {
@@ -690,9 +741,11 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(subspace), BOTH(galerkin),     BOTH(variants),     BOTH(projector), BOTH(vectors),
-        BOTH(update),   BOTH(own_operator), BOTH(bad_input),    BOTH(scaled),    BOTH(unscaled),
-        BOTH(jumps),    BOTH(modes),        BOTH(other_labels),
+        BOTH(subspace),          BOTH(galerkin),     BOTH(variants),
+        BOTH(projector),         BOTH(vectors),      BOTH(update),
+        BOTH(own_operator),      BOTH(bad_input),    BOTH(scaled),
+        BOTH(unscaled),          BOTH(jumps),        BOTH(modes),
+        BOTH(modes_from_a_file), BOTH(other_labels),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

@@ -293,7 +293,7 @@ static void deflation_words__each_form_is_read(void **state)
         const char *rest = w->form + strlen(w->name), *last = strrchr(w->form, '|');
         kry_deflation_params p = *KRY_DEFLATION(.phase = false);
         char text[80], room[80];
-        snprintf(text, sizeof text, "%s%s%.1s%s", last ? "auto," : "", w->name, rest,
+        snprintf(text, sizeof text, "%s%s%.1s%s", *rest == '=' ? "auto," : "", w->name, rest,
                  last    ? last + 1
                  : *rest ? "3"
                          : "");
@@ -302,6 +302,7 @@ static void deflation_words__each_form_is_read(void **state)
         assert_int_equal(p.coarse, !strcmp(w->name, "coarse") ? KRY_COARSE_CHOLESKY : 0);
         assert_int_equal(p.block, !strcmp(w->name, "blocks") ? 3 : 0);
         assert_int_equal(p.phase, !strcmp(w->name, "phase"));
+        if (!strcmp(w->name, "modes")) assert_string_equal(p.modes_file, "3");
     }
 }
 

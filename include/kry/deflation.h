@@ -40,13 +40,14 @@ typedef struct kry_deflation_params {
     const char *labels_file; /* the same from a file; kry_labels_read */
     const kry_vec *vectors;  /* n-by-k, linearly independent, copied; needs CLBlast */
     const kry_vec
-        *modes;      /* n-by-m, copied, beside any choice of sub-domains: vector (s, j) is mode j
+        *modes; /* n-by-m, copied, beside any choice of sub-domains: vector (s, j) is mode j
                                  on sub-domain s, so that m vectors belong to each. For rigid body
                                  modes of elasticity, a near null space. NULL: one mode, of ones.
                                  Those that depend on others in a sub-domain are left out there */
-    int64_t stripes; /* so many stripes of consecutive unknowns */
-    int64_t graph;   /* so many parts of the matrix's graph, by METIS */
-    int64_t block;   /* cells along each side of square or cubic blocks; grid operators */
+    const char *modes_file; /* the same from a Matrix Market array of n rows and m columns */
+    int64_t stripes;        /* so many stripes of consecutive unknowns */
+    int64_t graph;          /* so many parts of the matrix's graph, by METIS */
+    int64_t block;          /* cells along each side of square or cubic blocks; grid operators */
     bool phase; /* split blocks by phases (kry_labels_levels of the coefficient), or without blocks
                    take the phases themselves; grid operators */
     kry_deflation_variant variant;
@@ -94,8 +95,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_deflation_update(const kry_op *A,
 /*
  * Read deflation from one word, as option strings take it: "auto", "stripes:K", "blocks:B",
  * "blocks:B+phase", "phase", "graph:K" or "labels:FILE"; behind commas "variant=auto|a-def2|def1|bnn",
- * "az=auto|stored|product" and "coarse=auto|dense|cholesky". Changes only what the word names;
- * labels_file points into the copy of `text` in `room`.
+ * "az=auto|stored|product", "coarse=auto|dense|cholesky" and "modes=FILE". Changes only what the word
+ * names; labels_file and modes_file point into the copy of `text` in `room`.
  *
  * Returns  KRY_ERR_PARSE naming the word that is unknown.
  */

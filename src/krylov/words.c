@@ -173,6 +173,8 @@ static const struct {
       AT(variant) },
     { { "az", KRY_WORD_CHOICE, "az=auto|stored|product", "products with A Z" }, AT(az) },
     { { "coarse", KRY_WORD_CHOICE, "coarse=auto|dense|cholesky", "the coarse solve" }, AT(coarse) },
+    { { "modes", KRY_WORD_TEXT, "modes=FILE", "vectors for each sub-domain, an array" },
+      AT(modes_file) },
 };
 #undef AT
 enum { SETTINGS = 6 /* from here on words that stand behind a comma */ };

@@ -5,6 +5,7 @@
 #include "operator/pin.h"
 #include "precond/deflation.h"
 #include <float.h>
+#include <kry/io.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,8 +156,10 @@ static kry_status check_choice(const kry_deflation_params *p)
         "kry_deflation_create: give one of labels, labels_file, vectors, stripes, graph and block "
         "or phase, not %d of them",
         ways);
-    CHECK(!p->vectors || !p->modes, KRY_ERR_ARGUMENT,
+    CHECK(!p->vectors || !(p->modes || p->modes_file), KRY_ERR_ARGUMENT,
           "kry_deflation_create: modes go with sub-domains, not with vectors");
+    CHECK(!p->modes || !p->modes_file, KRY_ERR_ARGUMENT,
+          "kry_deflation_create: give modes or modes_file, not both");
     CHECK(p->stripes >= 0 && p->graph >= 0 && p->block >= 0, KRY_ERR_ARGUMENT,
           "kry_deflation_create: stripes = %lld, graph = %lld, block = %lld: none may be negative",
           (long long)p->stripes, (long long)p->graph, (long long)p->block);
@@ -218,21 +221,45 @@ done:
     return st;
 }
 
+/* An array of n rows, a column for each mode. */
+static kry_status read_modes(const kry_op *A, const char *path, kry_vec **modes)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = NULL;
+    const int64_t n = A->shape.rows;
+
+    TRY(kry_mtx_read(path, &m));
+    CHECK(m->array && m->symmetry == KRY_MTX_GENERAL, KRY_ERR_PARSE,
+          "%s: modes are a general array, a column for each", path);
+    CHECK(m->rows == n && m->cols > 0, KRY_ERR_PARSE, "%s: it has %lld rows, the matrix %lld", path,
+          (long long)m->rows, (long long)n);
+    TRY(kry_vec_create(A->dev, A->shape.type, n, m->cols, modes));
+    TRY(kry_vec_write_doubles(*modes, m->val));
+done:
+    kry_mtx_release(&m);
+    return st;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 kry_status kry_subdomains_find(const kry_op *A, const kry_deflation_params *params,
                                kry_subdomains *s)
 {
     kry_status st = KRY_OK;
+    kry_deflation_params p = *params;
+    kry_vec *read = NULL;
 
-    *s = (kry_subdomains){ .vectors = params->vectors };
-    TRY(check_choice(params));
+    *s = (kry_subdomains){ .vectors = p.vectors };
+    TRY(check_choice(&p));
     if (s->vectors) return check_vectors(A, s->vectors);
-    if (params->modes) TRY(check_vectors(A, params->modes));
+    if (p.modes_file) TRY(read_modes(A, p.modes_file, &read));
+    if (read) p.modes = read;
+    if (p.modes) TRY(check_vectors(A, p.modes));
     TRY(kry_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
-    TRY(label(kry_pin_of(A), params, s->labels, &s->count, &s->fallback));
-    if (params->modes) TRY(take_modes(params->modes, s));
+    TRY(label(kry_pin_of(A), &p, s->labels, &s->count, &s->fallback));
+    if (p.modes) TRY(take_modes(p.modes, s));
 done:
+    kry_vec_release(&read);
     if (st < 0) kry_subdomains_release(s);
     return st;
 }
