@@ -36,73 +36,7 @@ static void amg_destroy(void *self)
     free(M);
 }
 
-/* ---- one level on the host ------------------------------------------------------------------- */
-
-/* What a matrix is coarsened to. */
-typedef struct coarser {
-    kry_sparse P, R, A;
-} coarser;
-
-static void coarser_release(coarser *c)
-{
-    kry_sparse_release(&c->A);
-    kry_sparse_release(&c->R);
-    kry_sparse_release(&c->P);
-}
-
-static double diagonal_of(const kry_sparse *A, int64_t i)
-{
-    const int64_t e = kry_sparse_find(A, i, i);
-    return e < 0 ? 0 : ((const double *)A->val)[e];
-}
-
-/* Unknown i is left alone. */
-static void decouple(kry_sparse *A, int64_t i)
-{
-    double *val = A->val;
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        const int64_t mirror = kry_sparse_find(A, A->col[e], i);
-        val[e] = val[mirror] = A->col[e] == i;
-    }
-}
-
-/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own. d: the
- * diagonal of the finer matrix, with which p'Dp is what p'Ap is measured by. */
-static kry_status regularise(int level, const coarser *c, const double *d, kry_sparse *A)
-{
-    kry_status st = KRY_OK;
-    const double *p = c->R.val;
-
-    for (int64_t i = 0; i < A->rows; i++) {
-        const double entry = diagonal_of(A, i);
-        double size = 0;
-        for (int64_t e = c->R.row_ptr[i]; e < c->R.row_ptr[i + 1]; e++)
-            size += p[e] * p[e] * d[c->R.col[e]];
-        CHECK(isfinite(entry) && entry >= -1e-11 * size, KRY_ERR_ARGUMENT,
-              "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
-              "entry %g",
-              who, (long long)i, level, entry);
-        if (entry <= 1e-13 * size && kry_row_length(A, i) > 0) decouple(A, i);
-    }
-done:
-    return st;
-}
-
-static kry_status multiply(int level, const kry_sparse *A, coarser *c)
-{
-    kry_status st = KRY_OK;
-    double *d = NULL;
-
-    TRY(kry_alloc((size_t)A->rows, sizeof *d, &d));
-    for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
-    TRY(kry_sparse_transpose(&c->P, &c->R));
-    TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
-    TRY(regularise(level, c, d, &c->A));
-done:
-    free(d);
-    return st;
-}
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* The entries of the levels so far, and those of the next one. */
 static kry_status check_complexity(amg *M, int level, const kry_sparse *next)
@@ -121,8 +55,6 @@ static kry_status check_complexity(amg *M, int level, const kry_sparse *next)
 done:
     return st;
 }
-
-/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static kry_status take_vectors(const kry_vec *v, kry_coarsen *c, int64_t n)
 {
@@ -234,14 +166,14 @@ done:
 }
 
 /* to := what the next level is made of; without columns in P if there is none. */
-static kry_status coarsen(amg *M, kry_coarsen *c, const kry_sparse *A, coarser *to)
+static kry_status coarsen(amg *M, kry_coarsen *c, const kry_sparse *A, kry_coarser *to)
 {
     kry_status st = KRY_OK;
     void *kept = NULL;
 
     TRY(M->by->create(c, A, &to->P, &kept));
     if (to->P.cols == 0) goto done;
-    TRY(multiply(++c->level, A, to));
+    TRY(kry_coarser_multiply(who, ++c->level, A, to));
     TRY(check_complexity(M, c->level, &to->A));
     M->kept[M->made++] = kept, kept = NULL;
 done:
@@ -267,7 +199,7 @@ done:
 }
 
 /* Add the level of `A`, from which `to` leads on; next := the operator below it. */
-static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const coarser *to,
+static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to,
                             kry_op **next)
 {
     kry_status st = KRY_OK;
@@ -308,7 +240,7 @@ static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_spar
 {
     kry_status st = KRY_OK;
     kry_op *A = kry_op_retain(M->A), *next = NULL;
-    coarser to = { 0 };
+    kry_coarser to = { 0 };
 
     do {
         if (rows->rows > M->coarsest && M->made + 1 < M->levels) TRY(coarsen(M, c, rows, &to));
@@ -318,10 +250,10 @@ static kry_status make_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_spar
         A = next, next = NULL;
         kry_sparse_release(rows);
         *rows = to.A, to.A = (kry_sparse){ 0 };
-        coarser_release(&to);
+        kry_coarser_release(&to);
     } while (A);
 done:
-    coarser_release(&to);
+    kry_coarser_release(&to);
     kry_op_release(&A);
     return st;
 }
@@ -380,7 +312,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     kry_status st = KRY_OK;
     amg *M = self;
     kry_sparse rows = { 0 };
-    coarser *to = NULL;
+    kry_coarser *to = NULL;
 
     TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
     TRY(read_rows(M, &rows));
@@ -391,7 +323,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     for (int i = 0; i < M->made; i++) {
         const kry_sparse *A = i ? &to[i - 1].A : &rows;
         TRY(M->by->update(A, M->kept[i], &to[i].P));
-        TRY(multiply(i + 1, A, &to[i]));
+        TRY(kry_coarser_multiply(who, i + 1, A, &to[i]));
     }
     for (int i = 0; i < M->made; i++) {
         TRY(renew(M, kry_hierarchy_level(H, i)->P, &to[i].P));
@@ -399,7 +331,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
         TRY(renew(M, kry_hierarchy_level(H, i + 1)->A, &to[i].A));
     }
 done:
-    for (int i = 0; to && i < M->made; i++) coarser_release(&to[i]);
+    for (int i = 0; to && i < M->made; i++) kry_coarser_release(&to[i]);
     free(to);
     kry_sparse_release(&rows);
     return st;

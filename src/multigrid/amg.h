@@ -42,6 +42,17 @@ extern const kry_coarsener kry_classical_coarsening; /* classical.c; scalar prob
 /* Whether A is of the kind that classical coarsening is made for: couplings are negative, but for a tenth. */
 bool kry_classical_suits(const kry_sparse *A);
 
+/* ---- coarser.c ------------------------------------------------------------------------------- */
+
+/* What a matrix is coarsened to. */
+typedef struct kry_coarser {
+    kry_sparse P, R, A;
+} kry_coarser;
+/* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own.
+ * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
+kry_status kry_coarser_multiply(const char *who, int level, const kry_sparse *A, kry_coarser *c);
+void kry_coarser_release(kry_coarser *c);
+
 /* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
  * "lowbias32". */
 static inline uint32_t kry_scramble(uint32_t x)

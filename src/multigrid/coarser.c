@@ -1,0 +1,66 @@
+/* coarser.c - the Galerkin operator of a level on the host, made fit for what comes below it. */
+#include "multigrid/amg.h"
+#include <math.h>
+#include <stdlib.h>
+
+void kry_coarser_release(kry_coarser *c)
+{
+    kry_sparse_release(&c->A);
+    kry_sparse_release(&c->R);
+    kry_sparse_release(&c->P);
+}
+
+static double diagonal_of(const kry_sparse *A, int64_t i)
+{
+    const int64_t e = kry_sparse_find(A, i, i);
+    return e < 0 ? 0 : ((const double *)A->val)[e];
+}
+
+/* Unknown i is left alone. */
+static void decouple(kry_sparse *A, int64_t i)
+{
+    double *val = A->val;
+
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+        const int64_t mirror = kry_sparse_find(A, A->col[e], i);
+        val[e] = val[mirror] = A->col[e] == i;
+    }
+}
+
+/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own. d: the
+ * diagonal of the finer matrix, with which p'Dp is what p'Ap is measured by. */
+static kry_status regularise(const char *who, int level, const kry_coarser *c, const double *d,
+                             kry_sparse *A)
+{
+    kry_status st = KRY_OK;
+    const double *p = c->R.val;
+
+    for (int64_t i = 0; i < A->rows; i++) {
+        const double entry = diagonal_of(A, i);
+        double size = 0;
+        for (int64_t e = c->R.row_ptr[i]; e < c->R.row_ptr[i + 1]; e++)
+            size += p[e] * p[e] * d[c->R.col[e]];
+        CHECK(isfinite(entry) && entry >= -1e-11 * size, KRY_ERR_ARGUMENT,
+              "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
+              "entry %g",
+              who, (long long)i, level, entry);
+        if (entry <= 1e-13 * size && kry_row_length(A, i) > 0) decouple(A, i);
+    }
+done:
+    return st;
+}
+
+kry_status kry_coarser_multiply(const char *who, int level, const kry_sparse *A, kry_coarser *c)
+{
+    kry_status st = KRY_OK;
+    double *d = NULL;
+
+    TRY(kry_alloc((size_t)A->rows, sizeof *d, &d));
+    for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
+    TRY(kry_sparse_transpose(&c->P, &c->R));
+    TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
+    TRY(regularise(who, level, c, d, &c->A));
+done:
+    free(d);
+    return st;
+}
