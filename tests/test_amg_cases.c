@@ -243,12 +243,37 @@ static void amg_create__refusals(void **state)
     rows_release(&A);
 }
 
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void amg_create__without_memory(void **state)
+{
+    static const kry_coarsening ways[] = { KRY_COARSEN_AGGREGATION, KRY_COARSEN_CLASSICAL };
+    (void)state;
+    rows A = chains(120, 60, -1, -0.5);
+    kry_op *op = op_of(&A, KRY_F32, 1), *warm = NULL;
+
+    for (size_t w = 0; w < COUNT(ways); w++) {
+        const kry_amg_params *p = KRY_AMG(.coarsening = ways[w], .cycle.coarsest = 30);
+        OK(kry_amg_create(op, p, &warm)); /* kernels are there */
+        kry_op_release(&warm);
+        request_failed = true;
+        for (int64_t k = random_below(every(7)); request_failed; k += every(7)) {
+            kry_op *M = op; /* poison */
+            const kry_status st = FAILING((int)k, kry_amg_create(op, p, &M));
+            assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+            assert_true(!M == (st < 0));
+            kry_op_release(&M);
+        }
+    }
+    kry_op_release(&op);
+    rows_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(amg_elasticity__rigid_body_modes), cmocka_unit_test(rigid_body_modes__do_not_deform),
         BOTH(amg__degenerate_matrices),         BOTH(amg__same_bits),
-        cmocka_unit_test(amg_create__refusals),
+        cmocka_unit_test(amg_create__refusals), cmocka_unit_test(amg_create__without_memory),
     };
     return cmocka_run_group_tests_name("amg_cases", tests, NULL, close_device);
 }

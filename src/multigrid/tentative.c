@@ -14,6 +14,7 @@ static void members_release(members *s)
 {
     free(s->node);
     free(s->first);
+    *s = (members){ 0 };
 }
 
 static kry_status members_create(const kry_aggregates *g, members *s)
