@@ -128,7 +128,7 @@ done:
 kry_status kry_precond_create(const kry_op *A, const char *name, kry_op **M)
 {
     kry_status st = KRY_OK;
-    saying said = { NULL };
+    saying said = { .settings = NULL };
     char list[500], rest[128], hint[64];
 
     TRY(GIVEN(M));

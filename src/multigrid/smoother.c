@@ -59,9 +59,9 @@ static const struct {
     void (*steps)(const kry_cycle_params *c, double highest, double *step);
     bool polynomial; /* of a degree */
 } kinds[] = {
-    [KRY_SMOOTHER_JACOBI] = { jacobi_steps },
-    [KRY_SMOOTHER_CHEBYSHEV] = { chebyshev_steps, .polynomial = true },
-    [KRY_SMOOTHER_CHEBYSHEV4] = { chebyshev4_steps, .polynomial = true },
+    [KRY_SMOOTHER_JACOBI] = { .steps = jacobi_steps },
+    [KRY_SMOOTHER_CHEBYSHEV] = { .steps = chebyshev_steps, .polynomial = true },
+    [KRY_SMOOTHER_CHEBYSHEV4] = { .steps = chebyshev4_steps, .polynomial = true },
 };
 
 kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
