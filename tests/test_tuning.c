@@ -220,6 +220,36 @@ static void tuning__shape_is_loaded(void **state)
     assert_int_equal(remove(path), 0);
 }
 
+/* How kernels run is kept, and KRY_PROFILE has the last word. */
+static void tuning__kind_of_kernels(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels of two kinds");
+    kry_device *dev = another(), *next;
+    const bool own = kry_device_get_info(dev)->cpu_kernels;
+
+    kry_tuning_keep_kernels(NULL, true);
+    for (int i = 0; i < 2; i++) {
+        kry_tuning_keep_kernels(dev, i ? own : !own);
+        next = another();
+        assert_true(kry_device_get_info(next)->cpu_kernels == (i ? own : !own));
+        assert_true(kry_device_launch_shape(next).group == 1 ? next->info.cpu_kernels
+                                                             : !next->info.cpu_kernels);
+        kry_device_release(&next);
+        assert_int_equal(setenv("KRY_PROFILE", own ? "cpu-kernels" : "gpu-kernels", 1), 0);
+        next = another();
+        assert_true(kry_device_get_info(next)->cpu_kernels == own);
+        kry_device_release(&next);
+        unsetenv("KRY_PROFILE");
+    }
+    kry_tuning_set(dev, "kernels", "quantum");
+    next = another();
+    assert_true(kry_device_get_info(next)->cpu_kernels == own);
+    kry_device_release(&next);
+    kry_tuning_keep_kernels(dev, own);
+    kry_device_release(&dev);
+}
+
 /* Beyond the largest size old decisions go, but not what kry tune found. */
 static void tuning__does_not_grow_for_ever(void **state)
 {
@@ -283,6 +313,7 @@ int main(void)
         cmocka_unit_test(tuning__full_disk),
         cmocka_unit_test(tuning__many_processes_at_once),
         cmocka_unit_test(tuning__shape_is_loaded),
+        cmocka_unit_test(tuning__kind_of_kernels),
         cmocka_unit_test(tuning__does_not_grow_for_ever),
         cmocka_unit_test(tuning__choice_is_kept),
     };

@@ -95,6 +95,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_device_set_launch_shape(kry_device *device
 /* Write the launch shape, and the bytes per second of y := x (0: not measured), to the device's
  * tuning file. Like the cache of kernels it only saves time: if it cannot be written, nothing is. */
 KRY_API void kry_tuning_keep(kry_device *device, double copy_bandwidth);
+/* Write there how devices like this one are to run kernels when they are opened from now on: with `cpu_kernels`
+ * of kry_device_info or without, unless KRY_PROFILE says it. For a device that was opened the way its
+ * type says. */
+KRY_API void kry_tuning_keep_kernels(kry_device *device, bool cpu_kernels);
 /* The path of that file, written into `path`, which it returns; "" if nothing is kept: see KRY_CACHE_DIR in
  * docs/devices.md. */
 KRY_API const char *kry_tuning_path(kry_device *device, char *path, size_t size);

@@ -258,6 +258,7 @@ kry_status kry_device_wrap(cl_context context, cl_device_id id, cl_command_queue
     TRY(kry_device_new(&kry_opencl_driver, &dev));
     dev->id = id;
     TRY(kry_profile_query(id, &dev->info));
+    kry_kernels_load(dev);
     kry_shape_load(dev);
     TRY_CL(clRetainContext(context));
     dev->context = context;

@@ -65,6 +65,8 @@ struct kry_program; /* program.c */
 /* launch.c: the shape that suits most devices; that of the tuning file, if it fits the device. */
 kry_launch_shape kry_shape_default(const kry_device_info *info);
 void kry_shape_load(kry_device *dev);
+/* Let a device run kernels as CPUs or as GPUs do, if its tuning file says so. Before kry_shape_load. */
+void kry_kernels_load(kry_device *dev);
 
 /* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
  * at every look at the residual of the outermost solve. Anything else than 0 stops it. */

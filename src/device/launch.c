@@ -1,6 +1,7 @@
 /* launch.c - launching kernels: how many groups of what size. */
 #include "device/launch.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* 128 fills every GPU from Tesla on, keeps barriers cheap (CSR on an H200: 4.1 against 3.85 TB/s
@@ -34,6 +35,25 @@ void kry_shape_load(kry_device *dev)
         sscanf(text, "group=%d per-unit=%d chunks=%d", &s.group, &s.per_unit, &s.chunks) == 3 &&
         fits(dev, s))
         dev->shape = s;
+}
+
+/* The two kinds of kernels have a tuning file each; which kind is in that of the device's own. */
+void kry_kernels_load(kry_device *dev)
+{
+    const char *profile = getenv("KRY_PROFILE");
+    char text[8];
+
+    if (profile && strstr(profile, "-kernels")) return;
+    if (!kry_tuning_get(dev, "kernels", text, sizeof text)) return;
+    const bool cpu = !strcmp(text, "cpu");
+    if (cpu == dev->info.cpu_kernels || (!cpu && strcmp(text, "gpu"))) return;
+    dev->info.cpu_kernels = cpu;
+    kry_tuning_release(dev);
+}
+
+void kry_tuning_keep_kernels(kry_device *dev, bool cpu_kernels)
+{
+    if (dev) kry_tuning_set(dev, "kernels", cpu_kernels ? "cpu" : "gpu");
 }
 
 void kry_tuning_keep(kry_device *dev, double copy_bandwidth)

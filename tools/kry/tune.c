@@ -3,7 +3,8 @@
  *
  * A shape is a group size and a number of groups to a compute unit (GPUs), or a number of chunks
  * (CPUs). Each is judged by the geometric mean of the times of what solvers do most: sums, and
- * products with and without a sum. First the group size is varied, then the number of groups.
+ * products with and without a sum. First the group size is varied, then the number of groups. At the end
+ * the kernels of the other kind are timed: there are devices that call themselves GPUs and are CPUs.
  */
 #include "bench.h"
 #include "commands.h"
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct work {
     kry_op *csr, *dia;
@@ -119,6 +121,7 @@ static void print_shape(const bench *b, kry_launch_shape s, double seconds, bool
         json j = json_begin(stdout);
         json_text(&j, "name", "tune");
         json_text(&j, "device", b->info->name);
+        json_bool(&j, "cpu_kernels", b->info->cpu_kernels);
         json_whole(&j, "group", s.group);
         json_whole(&j, "per_unit", s.per_unit);
         json_whole(&j, "chunks", s.chunks);
@@ -135,6 +138,8 @@ static void print_shape(const bench *b, kry_launch_shape s, double seconds, bool
     fflush(stdout);
 }
 
+#define CLEARLY 0.98 /* of another time: faster by more than noise */
+
 typedef struct search {
     kry_launch_shape best;
     double seconds; /* of the best one; INFINITY at first */
@@ -143,12 +148,11 @@ typedef struct search {
 /* A shape replaces the best one only if it is faster by more than noise. */
 static kry_status try_shape(const bench *b, const source *s, kry_launch_shape shape, search *found)
 {
-    static const double clearly = 0.98;
     kry_status st = KRY_OK;
     double seconds;
 
     TRY(time_shape(b, s, shape, &seconds));
-    bool better = seconds < clearly * found->seconds;
+    bool better = seconds < CLEARLY * found->seconds;
     print_shape(b, shape, seconds, better);
     if (better) *found = (search){ shape, seconds };
 done:
@@ -202,22 +206,66 @@ done:
     return st;
 }
 
+/* Open the device with kernels for CPUs or for GPUs, whatever was kept. */
+static kry_status open_kind(bench *b, bool cpu)
+{
+    kry_status st = KRY_OK;
+    const char *given = getenv("KRY_PROFILE");
+    char words[300];
+
+    snprintf(words, sizeof words, "%s %s-kernels", given ? given : "", cpu ? "cpu" : "gpu");
+    CHECK(!setenv("KRY_PROFILE", words, 1), KRY_ERR_MEMORY, "no memory for KRY_PROFILE");
+    TRY(kry_device_open(b->o->device, &b->device));
+    TRY(kry_device_set_launch_shape(b->device, NULL)); /* not what was found before */
+    b->info = kry_device_get_info(b->device);
+    if (!b->info->fp64) b->type = KRY_F32;
+done:
+    return st;
+}
+
+/* Whether the other kind of kernels is faster, which then is searched and kept, too. One
+ * shape decides. */
+static kry_status try_other_kind(const bench *b, const source *s, const search *own, bool *better)
+{
+    kry_status st = KRY_OK;
+    bench other = { .o = b->o, .type = b->type, .seed = b->seed };
+    search found = { .seconds = INFINITY };
+
+    *better = false;
+    TRY(open_kind(&other, !b->info->cpu_kernels));
+    if (other.info->cpu_kernels == b->info->cpu_kernels) goto done; /* the host has no kernels */
+    TRY(try_shape(&other, s, kry_device_launch_shape(other.device), &found));
+    *better = found.seconds < CLEARLY * own->seconds;
+    if (!b->o->json)
+        printf("kernels as for %s are %s\n", b->info->cpu_kernels ? "GPUs" : "CPUs",
+               *better ? "faster here" : "slower");
+    if (!*better) goto done;
+    TRY(search_shapes(&other, s, &found));
+    TRY(keep(&other, &found));
+done:
+    kry_device_release(&other.device);
+    return st;
+}
+
 kry_status tune_run(const options *o)
 {
     kry_status st = KRY_OK;
     source s = { 0 };
     search found;
+    bool other;
     bench b = { .o = o, .type = KRY_F64, .seed = options_whole(o->seed, 1) };
 
     CHECK(o->word_count == 0, KRY_ERR_PARSE, "takes no \"%s\"", o->words[0]);
     TRY(kry_device_open(o->device, &b.device));
-    TRY(kry_device_set_launch_shape(b.device, NULL)); /* not what was found before */
-    b.info = kry_device_get_info(b.device);
-    if (!b.info->fp64) b.type = KRY_F32;
+    const bool cpu = !strcmp(kry_device_get_info(b.device)->kind, "cpu");
+    kry_device_release(&b.device);
+    TRY(open_kind(&b, cpu));
     if (!o->json) printf("%s, driver %s\n", b.info->name, b.info->driver);
     TRY(source_open(NULL, b.info->gpu ? "poisson2d:2048" : "poisson2d:512", 1, NULL, &s));
     TRY(search_shapes(&b, &s, &found));
     TRY(keep(&b, &found));
+    TRY(try_other_kind(&b, &s, &found, &other));
+    kry_tuning_keep_kernels(b.device, other ? !cpu : cpu);
 done:
     source_release(&s);
     kry_device_release(&b.device);
