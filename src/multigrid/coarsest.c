@@ -51,8 +51,7 @@ static bool loses_constants(const kry_op *A, const kry_sparse *E)
     return true;
 }
 
-kry_status kry_coarsest_create(const char *who, const kry_op *A, const kry_sparse *given,
-                               kry_coarse **coarse)
+kry_status kry_coarsest_create(const char *who, const kry_op *A, kry_coarse **coarse)
 {
     kry_status st = KRY_OK;
     const kry_op *own = kry_op_own(A);
@@ -60,17 +59,14 @@ kry_status kry_coarsest_create(const char *who, const kry_op *A, const kry_spars
     double *inverse = NULL;
 
     *coarse = NULL;
-    if (!given) {
-        TRY(kry_matrix_of(own) || kry_stencil_of(own) ? kry_rows_read(who, A, &E)
-                                                      : read_by_products(who, A, &E));
-        given = &E;
-    }
-    const kry_coarse_how how = { .singular = loses_constants(A, given) };
-    if (given == &E && (!how.singular || E.rows > 1)) { /* a single unknown may be a zero */
+    TRY(kry_matrix_of(own) || kry_stencil_of(own) ? kry_rows_read(who, A, &E)
+                                                  : read_by_products(who, A, &E));
+    const kry_coarse_how how = { .singular = loses_constants(A, &E) };
+    if (!how.singular || E.rows > 1) { /* a single unknown may be a zero */
         TRY(kry_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
         TRY(kry_rows_symmetrise(who, A, &E, inverse));
     }
-    st = kry_coarse_create(A->dev, A->shape.type, &how, given, coarse);
+    st = kry_coarse_create(A->dev, A->shape.type, &how, &E, coarse);
     CHECK(st != KRY_ERR_SINGULAR, KRY_ERR_ARGUMENT,
           "%s: the matrix of the coarsest level, %lld-by-%lld, is not positive definite", who,
           (long long)A->shape.rows, (long long)A->shape.rows);

@@ -72,7 +72,7 @@ static kry_status factor_coarsest(kry_hierarchy *H)
     kry_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
-    TRY(kry_coarsest_create(H->family->who, A, NULL, &coarse));
+    TRY(kry_coarsest_create(H->family->who, A, &coarse));
     kry_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
