@@ -69,6 +69,9 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid);
 /* The weights of P from A, then the numbers of `coarse`: P'A P. */
 kry_status kry_box_weigh(const kry_op *A, kry_op *P);
 kry_status kry_box_galerkin(const kry_op *A, const kry_op *P, kry_op *coarse);
+/* highest[i] := a bound of the eigenvalues of D^-1 A[i], D its diagonal, of boxes that lie on one device; infinite
+ * if D is not positive. Waits. */
+kry_status kry_box_bounds(kry_op *const *A, int count, double *highest);
 /* For each axis of the mask the mean over the points of its coupling, in units of the strongest one there.
  * Waits. */
 kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3]);
