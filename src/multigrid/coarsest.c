@@ -1,4 +1,4 @@
-/* coarsest.c - the matrix of the coarsest level on the host, and whether it maps constants to zero. */
+/* coarsest.c - the matrix of the coarsest level on the host, and what it is known to map to zero. */
 #include "multigrid/coarsest.h"
 #include "grid/stencil.h"
 #include "matrix/matrix.h"
@@ -37,10 +37,13 @@ done:
     return st;
 }
 
-/* Constants are mapped to zero, but for the rounding of entries in A's type. */
+/* Of sums of entries in A's type, by their size. */
+static double rounding_of(const kry_op *A) { return A->shape.type == KRY_F32 ? 1e-5 : 1e-11; }
+
+/* Constants are mapped to zero, but for rounding. */
 static bool loses_constants(const kry_op *A, const kry_sparse *E)
 {
-    const double rounding = A->shape.type == KRY_F32 ? 1e-5 : 1e-11, *val = E->val;
+    const double rounding = rounding_of(A), *val = E->val;
 
     for (int64_t i = 0; i < E->rows; i++) {
         double sum = 0, size = 0;
@@ -61,7 +64,7 @@ kry_status kry_coarsest_create(const char *who, const kry_op *A, kry_coarse **co
     *coarse = NULL;
     TRY(kry_matrix_of(own) || kry_stencil_of(own) ? kry_rows_read(who, A, &E)
                                                   : read_by_products(who, A, &E));
-    const kry_coarse_how how = { .singular = loses_constants(A, &E) };
+    const kry_coarse_how how = { .singular = loses_constants(A, &E), .rounding = rounding_of(A) };
     if (!how.singular || E.rows > 1) { /* a single unknown may be a zero */
         TRY(kry_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
         TRY(kry_rows_symmetrise(who, A, &E, inverse));
