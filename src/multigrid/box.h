@@ -38,6 +38,7 @@ typedef struct kry_box {
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: half n */
     kry_kernel *apply, *relax;
+    kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;
 
 /* The operator of a grid whose numbers are yet to be made. traits: of kry_op_shape. */
