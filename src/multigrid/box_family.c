@@ -19,15 +19,18 @@ typedef struct boxes {
     int count;
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
     double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
-    kry_box_passes *passes;                  /* of the finest level; NULL: none */
+    kry_box_passes *passes[MOST_LEVELS];     /* NULL: none */
 } boxes;
 
 static void boxes_destroy(void *self)
 {
     boxes *b = self;
     if (!b) return;
-    kry_box_passes_release(&b->passes);
-    for (int i = 0; i < MOST_LEVELS; i++) kry_op_release(&b->P[i]), kry_op_release(&b->A[i]);
+    for (int i = 0; i < MOST_LEVELS; i++) {
+        kry_box_passes_release(&b->passes[i]);
+        kry_op_release(&b->P[i]);
+        kry_op_release(&b->A[i]);
+    }
     free(b);
 }
 
@@ -128,10 +131,10 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
 
-    if (b->P[0]) TRY(kry_box_passes_create(b->A[0], b->P[0], &b->passes));
     for (int i = 0; i < b->count; i++) {
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
-        if (i == 0 && b->passes) level.passes = &kry_box_passes_table, level.self = b->passes;
+        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], &b->passes[i]));
+        if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
         TRY(kry_hierarchy_add(H, &level));
     }
 done:
