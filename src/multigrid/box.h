@@ -6,6 +6,7 @@
 #define KRY_BOX_H
 
 #include "grid/stencil.h"
+#include "sparse/sparse.h"
 
 /* The points of a grid, and which of its axes are periodic. */
 typedef struct kry_box_grid {
@@ -46,6 +47,9 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
                           kry_op **A);
 /* The box of an operator; NULL: it is none. */
 kry_box *kry_box_of(const kry_op *op);
+
+/* box_rows.c: the matrix of a box, on the host in double. Waits. */
+kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows);
 
 /* P: values of the coarse points, and 3^(coarsened axes) - 1 weights for each of them. */
 typedef struct kry_box_transfer {

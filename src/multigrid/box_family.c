@@ -119,10 +119,11 @@ static kry_status find_bounds(boxes *b)
     b->highest[0] = 2; /* a row of fluxes has no larger sum of couplings than its diagonal */
     if (last > 1) TRY(kry_box_bounds(b->A + 1, last - 1, b->highest + 1));
     for (int i = 1; i < last; i++)
-        CHECK(isfinite(b->highest[i]), KRY_ERR_ARGUMENT,
-              "%s: the grid operator is not positive definite: level %d of multigrid has a diagonal "
-              "entry that is not positive",
-              who, i);
+        CHECK(
+            isfinite(b->highest[i]), KRY_ERR_ARGUMENT,
+            "%s: the grid operator is not positive definite: level %d of multigrid has a diagonal "
+            "entry that is not positive",
+            who, i);
 done:
     return st;
 }
