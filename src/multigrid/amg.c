@@ -343,6 +343,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_family family = { .kind = "amg",
                                        .who = who,
+                                       .coarsest = 256,
                                        .create = amg_create,
                                        .update = amg_update,
                                        .destroy = amg_destroy };
