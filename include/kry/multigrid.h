@@ -73,8 +73,8 @@ typedef struct kry_amg_params {
     double
         strength; /* couplings below it are weak; 0: a default of the family. Negative: none is */
     int block;    /* unknowns of a node; 0: what the matrix says, see kry_matrix_params */
-    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: constants
-     * of each of the node's unknowns */
+    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: those of
+     * kry_op_set_near_null_space, or constants of each of the node's unknowns */
     const kry_vec *near_null_space;
     double
         complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */

@@ -122,9 +122,9 @@ done:
 }
 
 static const kry_coarsener *choose(const kry_amg_params *p, const kry_sparse *rows,
-                                   const kry_coarsen *c)
+                                   const kry_vec *given, const kry_coarsen *c)
 {
-    const bool scalar = c->block == 1 && c->vectors == 1 && !p->near_null_space;
+    const bool scalar = c->block == 1 && c->vectors == 1 && !given;
 
     if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kry_classical_coarsening;
     if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kry_smoothed_aggregation;
@@ -143,20 +143,21 @@ static kry_status start(amg *M, const kry_sparse *rows, const kry_amg_params *p,
 {
     kry_status st = KRY_OK;
     const int64_t n = rows->rows;
+    const kry_vec *given = p->near_null_space ? p->near_null_space : M->A->near_null_space;
 
     *c = (kry_coarsen){ .who = who, .block = block_of(M->A, rows, p) };
     CHECK(n % c->block == 0, KRY_ERR_ARGUMENT,
           "%s: %lld rows are no multiple of the %d unknowns of a node", who, (long long)n,
           c->block);
-    if (p->near_null_space)
-        TRY(take_vectors(p->near_null_space, c, n));
+    if (given)
+        TRY(take_vectors(given, c, n));
     else
         TRY(take_constants(c, n));
     CHECK(p->coarsening != KRY_COARSEN_CLASSICAL || (c->block == 1 && c->vectors == 1),
           KRY_ERR_UNSUPPORTED,
           "%s: classical coarsening is for one unknown in a node, not for %d; take aggregation",
           who, c->block);
-    M->by = choose(p, rows, c);
+    M->by = choose(p, rows, given, c);
     c->strength = p->strength != 0 ? p->strength : usual_strength(M->by, c);
     M->complexity = p->complexity > 0 ? p->complexity : 10;
     M->nnz = kry_sparse_nnz(rows);

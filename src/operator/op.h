@@ -69,11 +69,12 @@ struct kry_op {
     const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space;  /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    int64_t updates;      /* how often its numbers may have changed */
-    double setup_seconds; /* that its constructor took; of solvers with what they are made of */
-    bool inspected;       /* new numbers are looked at: it is a matrix of a caller's */
-    kry_finding found;    /* in the numbers that it has now */
+    kry_vec *null_space;      /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    kry_vec *near_null_space; /* as given; NULL: nothing is known; owned */
+    int64_t updates;          /* how often its numbers may have changed */
+    double setup_seconds;     /* that its constructor took; of solvers with what they are made of */
+    bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
+    kry_finding found;        /* in the numbers that it has now */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,
