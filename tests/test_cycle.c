@@ -221,6 +221,10 @@ static void cycle_create__refusals(void **state)
                 { { .omega = -0.5 }, "omega = -0.5" },
                 { { .shape = (kry_cycle_shape)7 }, "shape = 7" },
                 { { .smoother = (kry_smoother)17 }, "smoother = 17" },
+                { { .scaling = (kry_smoother_scaling)5 }, "scaling = 5" },
+                { { .smoother = KRY_SMOOTHER_RED_BLACK, .scaling = KRY_SCALING_L1 },
+                  "have no scaling" },
+                { { .smoother = KRY_SMOOTHER_RED_BLACK, .omega = 2 }, "omega = 2" },
                 { { .coarsest = -3 }, "coarsest = -3" },
                 { { .levels = -2 }, "levels = -2" } };
     (void)state;
