@@ -63,6 +63,9 @@ kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* 
 
 size_t kry_type_size(kry_type type); /* bytes */
 
+/* What the numbers of a stream of kry_random_unit depend on, beside their place. */
+uint64_t kry_random_key(uint64_t seed, uint64_t stream);
+
 /* Number i of an array of `type` on the host. */
 static inline double kry_number_at(kry_type type, const void *numbers, int64_t i)
 {

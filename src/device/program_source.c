@@ -80,7 +80,8 @@ static const struct {
     const char *file, *word;
 } before[] = { { "direction.clh", "" },      { "barrier.clh", "RESIDENT_PARAMS" },
                { "image.clh", "image.clh" }, { "papers/mean.clh", "mean.clh" },
-               { "sweep.clh", "sweep.clh" }, { "box.clh", "box.clh" } };
+               { "sweep.clh", "sweep.clh" }, { "box.clh", "box.clh" },
+               { "rows.clh", "rows.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */
 static kry_status append(char **text, const char *file, const char *more)

@@ -139,6 +139,17 @@ done:
     return st;
 }
 
+/* Kernel: vec_random in cl/vec.cl. */
+static kry_status fill_random_here(uint64_t stream, int64_t first, kry_vec *v)
+{
+    const cl_ulong key = kry_random_key(1, stream);
+    const kry_arg args[] = { ARG(v->n), ARG(key), ARG(first), ARG_VEC(v) };
+
+    if (v->n == 0) return KRY_OK;
+    return kry_run(v->dev, "vec", v->type, "", "vec_random", kry_groups_for(v->dev, v->type, v->n),
+                   args, COUNT(args));
+}
+
 kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v)
 {
     kry_status st = KRY_OK;
@@ -146,6 +157,8 @@ kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v)
     int64_t first, all;
 
     TRY(kry_layout_rows(v->layout, v->n, &first, &all));
+    if (!v->split && !kry_device_is_host(v->dev) && v->dev->info.fp64)
+        return fill_random_here(stream, first, v);
     TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < v->n; i++)
         numbers[i] = kry_random_unit(1, stream, (uint64_t)(first + i)) - 0.5;
