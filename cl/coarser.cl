@@ -77,7 +77,7 @@ kernel void coarser_mirror(int rows, global const int *restrict ptr,
 // Coarse unknowns whose basis function p is zero or is mapped to zero are marked `alone`, and found[1]
 // becomes 1; found[0] becomes the first one of which p'Ap is negative or no number. `fine` is the diagonal of
 // the finer matrix, with which p'Dp is what p'Ap, the coarse diagonal, is measured by. Words: R's.
-kernel void coarser_regularise(int rows, global const int *restrict r_ptr,
+kernel void coarser_regularise(int rows, REAL rounding, global const int *restrict r_ptr,
                                global const int *restrict r_col, global const REAL *restrict r_val,
                                global const REAL *restrict fine, global const int *restrict ptr,
                                global const REAL *restrict coarse, global int *restrict alone,
@@ -88,8 +88,8 @@ kernel void coarser_regularise(int rows, global const int *restrict r_ptr,
         REAL size = 0, entry = coarse[i];
         for (int e = r_ptr[i], end = r_ptr[i + 1]; e < end; e++)
             size += r_val[e] * r_val[e] * fine[r_col[e]];
-        if (!(isfinite(entry) && entry >= (REAL)-1e-11 * size)) atomic_min(&found[0], (int)i);
-        alone[i] = entry <= (REAL)1e-13 * size && ptr[i + 1] > ptr[i];
+        if (!(isfinite(entry) && entry >= -100 * rounding * size)) atomic_min(&found[0], (int)i);
+        alone[i] = entry <= rounding * size && ptr[i + 1] > ptr[i];
         if (alone[i]) found[1] = 1;
     }
 }

@@ -10,32 +10,26 @@ kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
     FOR_TAIL(i, n) y[i] = (REAL)value;
 }
 
+// y := random numbers in [-1/2, 1/2), as kry_random_unit has them: a whole number of 53 bits, rounded once.
+kernel void vec_random(long n, ulong key, global REAL *y, long y0)
+{
+    y += y0;
+    FOR_EACH(i, n)
+    {
+        ulong z = key + (ulong)i + 0x9e3779b97f4a7c15UL;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9UL;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebUL;
+        z ^= z >> 31;
+        y[i] = (REAL)((long)(z >> 11) - (1L << 52)) * (REAL)0x1p-53;
+    }
+}
+
 kernel void vec_copy(long n, global const REAL *x, long x0, global REAL *y, long y0)
 {
     x += x0, y += y0;
     FOR_VEC(i, n) STV(LDV(x, i), i, y);
     FOR_TAIL(i, n) y[i] = x[i];
 }
-
-#ifdef KRY_FP64
-ulong mix(ulong z) // the finaliser of SplitMix64
-{
-    z += 0x9e3779b97f4a7c15UL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9UL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebUL;
-    return z ^ (z >> 31);
-}
-
-// y := numbers in [-1/2, 1/2) as kry_random_unit has them, from place `first` of a stream on.
-kernel void vec_random(long n, ulong key, long first, global REAL *y, long y0)
-{
-    FOR_EACH(i, n)
-    {
-        double unit = (double)(mix(key + (ulong)(first + i)) >> 11) * (1.0 / 9007199254740992.0);
-        y[y0 + i] = (REAL)(unit - 0.5);
-    }
-}
-#endif
 
 // y := a x + b y; with b == 0, y is not read.
 kernel void vec_axpby(long n, ACC a, global const REAL *x, long x0, ACC b, global REAL *y, long y0)

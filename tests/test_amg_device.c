@@ -163,17 +163,17 @@ static void try_level(const char *name, const kry_sparse *A, const kry_sparse *B
         assert_null(kept_there);
         assert_null(dev.P.dev);
     } else {
-        OK(kry_coarser_multiply("test", 1, A, &host));
-        OK(kry_device_coarser_multiply("test", 1, &D, &dev));
+        OK(kry_coarser_multiply("test", 1, KRY_F64, A, &host));
+        OK(kry_device_coarser_multiply("test", 1, KRY_F64, &D, &dev));
         expect_matrix(name, &dev.P, &host.P, 0);
         expect_matrix(name, &dev.R, &host.R, 0);
         expect_matrix(name, &dev.A, &host.A, 0);
         OK(kry_smoothed_aggregation.update(B, kept, &again.P));
-        OK(kry_coarser_multiply("test", 1, B, &again));
+        OK(kry_coarser_multiply("test", 1, KRY_F64, B, &again));
         kry_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
         for (size_t k = 0; k < COUNT(numbers); k++) kry_buffer_release(device(), &numbers[k]->val);
         OK(kry_device_aggregation.update(&E, kept_there, &dev.P));
-        OK(kry_device_coarser_again("test", 1, &E, &dev));
+        OK(kry_device_coarser_again("test", 1, KRY_F64, &E, &dev));
         expect_matrix(name, &dev.P, &again.P, 0);
         expect_matrix(name, &dev.A, &again.A, 0);
     }

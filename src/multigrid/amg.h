@@ -65,10 +65,14 @@ kry_couplings kry_amg_couplings(const kry_sparse *A);
 typedef struct kry_coarser {
     kry_sparse P, R, A;
 } kry_coarser;
-/* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own.
+/* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
+ * which the entries of the finest matrix were rounded.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
-kry_status kry_coarser_multiply(const char *who, int level, const kry_sparse *A, kry_coarser *c);
+kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
+                                kry_coarser *c);
 void kry_coarser_release(kry_coarser *c);
+/* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
+static inline double kry_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
 /* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
  * "lowbias32". */

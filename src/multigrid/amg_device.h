@@ -61,9 +61,9 @@ typedef struct kry_device_coarser {
 } kry_device_coarser;
 void kry_device_coarser_release(kry_device_coarser *c);
 /* As kry_coarser_multiply; and once more, where c has the patterns, and P its numbers. Both wait. */
-kry_status kry_device_coarser_multiply(const char *who, int level, const kry_csr *A,
+kry_status kry_device_coarser_multiply(const char *who, int level, kry_type type, const kry_csr *A,
                                        kry_device_coarser *c);
-kry_status kry_device_coarser_again(const char *who, int level, const kry_csr *A,
+kry_status kry_device_coarser_again(const char *who, int level, kry_type type, const kry_csr *A,
                                     kry_device_coarser *c);
 
 /* ---- device_aggregate.c ------------------------------------------------------------------------ */

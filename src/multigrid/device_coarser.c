@@ -98,13 +98,14 @@ typedef struct basis {
     cl_mem alone, found;
 } basis;
 
-static kry_status look(const kry_device_coarser *c, const basis *b, cl_int found[2])
+static kry_status look(const kry_device_coarser *c, double rounding, const basis *b,
+                       cl_int found[2])
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)c->A.rows;
-    const kry_arg args[] = { ARG(rows),      ARG(c->R.row_ptr), ARG(c->R.col),
-                             ARG(c->R.val),  ARG(b->fine),      ARG(c->A.row_ptr),
-                             ARG(b->coarse), ARG(b->alone),     ARG(b->found) };
+    const kry_arg args[] = { ARG(rows),     ARG(rounding), ARG(c->R.row_ptr), ARG(c->R.col),
+                             ARG(c->R.val), ARG(b->fine),  ARG(c->A.row_ptr), ARG(b->coarse),
+                             ARG(b->alone), ARG(b->found) };
 
     TRY(kry_device_rows(c->A.dev, stem, "coarser_regularise", c->A.rows, args, COUNT(args)));
     TRY(kry_buffer_read(c->A.dev, b->found, 0, 2 * sizeof *found, found));
@@ -121,7 +122,8 @@ static kry_status decouple(const kry_csr *A, const basis *b)
 }
 
 /* As `regularise` of coarser.c. */
-static kry_status regularise(const char *who, int level, const kry_csr *A, kry_device_coarser *c)
+static kry_status regularise(const char *who, int level, double rounding, const kry_csr *A,
+                             kry_device_coarser *c)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
@@ -133,7 +135,7 @@ static kry_status regularise(const char *who, int level, const kry_csr *A, kry_d
     TRY(kry_device_diagonal(&c->A, &b.coarse));
     TRY(kry_buffer_create(dev, (size_t)c->A.rows * sizeof(cl_int), &b.alone));
     TRY(kry_buffer_upload(dev, sizeof found, found, &b.found));
-    TRY(look(c, &b, found));
+    TRY(look(c, rounding, &b, found));
     if (found[0] < INT_MAX)
         TRY(kry_buffer_read(dev, b.coarse, (size_t)found[0] * sizeof entry, sizeof entry, &entry));
     CHECK(found[0] == INT_MAX, KRY_ERR_ARGUMENT,
@@ -149,7 +151,7 @@ done:
     return st;
 }
 
-kry_status kry_device_coarser_multiply(const char *who, int level, const kry_csr *A,
+kry_status kry_device_coarser_multiply(const char *who, int level, kry_type type, const kry_csr *A,
                                        kry_device_coarser *c)
 {
     kry_status st = KRY_OK;
@@ -158,7 +160,7 @@ kry_status kry_device_coarser_multiply(const char *who, int level, const kry_csr
     TRY(kry_csr_product(A, &c->P, &c->AP));
     TRY(kry_csr_product(&c->R, &c->AP, &c->A));
     TRY(mirror(&c->A));
-    TRY(regularise(who, level, A, c));
+    TRY(regularise(who, level, kry_coarser_rounding(type), A, c));
 done:
     return st;
 }
@@ -168,7 +170,7 @@ static kry_status make_room(kry_csr *A)
     return kry_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(A->type), &A->val);
 }
 
-kry_status kry_device_coarser_again(const char *who, int level, const kry_csr *A,
+kry_status kry_device_coarser_again(const char *who, int level, kry_type type, const kry_csr *A,
                                     kry_device_coarser *c)
 {
     kry_status st = KRY_OK;
@@ -181,7 +183,7 @@ kry_status kry_device_coarser_again(const char *who, int level, const kry_csr *A
     TRY(kry_csr_product_again(&c->R, &c->AP, &c->A));
     kry_buffer_release(A->dev, &c->AP.val);
     TRY(mirror(&c->A));
-    TRY(regularise(who, level, A, c));
+    TRY(regularise(who, level, kry_coarser_rounding(type), A, c));
 done:
     return st;
 }

@@ -137,7 +137,7 @@ kry_status kry_device_levels_coarsen(kry_device_levels *L, const kry_device_coar
     L->by = by;
     TRY(by->create(c, &from->to.A, &to.P, &from->kept));
     if (!from->kept) return KRY_OK;
-    TRY(kry_device_coarser_multiply(L->who, ++c->level, &from->to.A, &to));
+    TRY(kry_device_coarser_multiply(L->who, ++c->level, L->matrix->shape.type, &from->to.A, &to));
     kry_buffer_release(L->matrix->dev, &to.AP.val);
     L->level[L->count++].to = to, to = (kry_device_coarser){ 0 };
     *coarser = true;
@@ -203,7 +203,8 @@ kry_status kry_device_levels_renew(kry_device_levels *L)
         kry_csr *P = &L->level[i].to.P;
         TRY(kry_buffer_create(P->dev, (size_t)P->nnz * kry_type_size(P->type), &P->val));
         TRY(L->by->update(&from->to.A, from->kept, P));
-        TRY(kry_device_coarser_again(L->who, i, &from->to.A, &L->level[i].to));
+        TRY(kry_device_coarser_again(L->who, i, L->matrix->shape.type, &from->to.A,
+                                     &L->level[i].to));
     }
 done:
     if (st < 0) kry_device_levels_drop_numbers(L);

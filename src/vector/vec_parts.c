@@ -139,15 +139,14 @@ done:
     return st;
 }
 
-/* Kernel: vec_random in cl/vec.cl. */
-static kry_status fill_random_here(uint64_t stream, int64_t first, kry_vec *v)
+/* The same numbers on one OpenCL device. */
+static kry_status fill_random_there(uint64_t stream, kry_vec *v)
 {
     const cl_ulong key = kry_random_key(1, stream);
-    const kry_arg args[] = { ARG(v->n), ARG(key), ARG(first), ARG_VEC(v) };
+    const kry_arg args[] = { ARG(v->n), ARG(key), ARG_VEC(v) };
 
-    if (v->n == 0) return KRY_OK;
-    return kry_run(v->dev, "vec", v->type, "", "vec_random", kry_groups_for(v->dev, v->type, v->n),
-                   args, COUNT(args));
+    return kry_run(v->dev, "vec", v->type, kry_vec_alignment((const kry_vec *[]){ v }, 1),
+                   "vec_random", kry_groups_for(v->dev, v->type, v->n), args, COUNT(args));
 }
 
 kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v)
@@ -156,9 +155,9 @@ kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v)
     double *numbers = NULL;
     int64_t first, all;
 
+    if (v->dev->queue && !v->split && kry_layout_size(v->layout) == 1)
+        return fill_random_there(stream, v);
     TRY(kry_layout_rows(v->layout, v->n, &first, &all));
-    if (!v->split && !kry_device_is_host(v->dev) && v->dev->info.fp64)
-        return fill_random_here(stream, first, v);
     TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < v->n; i++)
         numbers[i] = kry_random_unit(1, stream, (uint64_t)(first + i)) - 0.5;
