@@ -1,5 +1,5 @@
 /*
- * classical.h - classical coarsening for algebraic multigrid, on the host: some of the unknowns stay, C
+ * classical.h - classical coarsening for algebraic multigrid: some of the unknowns stay, C
  * points, and the others, F points, are interpolated from them. docs/multigrid.md has the formulas.
  *
  * Matrices are in double, square, symmetric and with a positive diagonal. Everything is linear in the entries
@@ -8,6 +8,7 @@
 #ifndef KRY_CLASSICAL_H
 #define KRY_CLASSICAL_H
 
+#include "matrix/spgemm.h"
 #include "sparse/sparse.h"
 
 /* ---- pmis.c ---------------------------------------------------------------------------------- */
@@ -48,7 +49,10 @@ kry_status kry_pmis(const kry_sparse *S, char *point, int64_t *count);
 
 /* ---- interpolate.c --------------------------------------------------------------------------- */
 
-enum { KRY_INTERPOLATE_MOST = 4 }; /* entries of a row */
+enum {
+    KRY_INTERPOLATE_MOST = 4,   /* entries of a row */
+    KRY_INTERPOLATE_LONG = 512, /* rows of A that are longer count as their entry a_ki alone */
+};
 
 /*
  * P := the interpolation from C points, numbered in the order in which they come, to all points: the
@@ -63,5 +67,31 @@ enum { KRY_INTERPOLATE_MOST = 4 }; /* entries of a row */
  */
 kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
                            kry_sparse *P);
+
+/* ---- splitting.c, interpolation.c: the same on a device -------------------------------------- */
+
+/* What does not change with the numbers of a matrix. */
+typedef struct kry_splitting {
+    kry_device *dev; /* borrowed; NULL: there is none */
+    int64_t coarse;  /* C points */
+    int64_t near;    /* entries (i, j) where only j is a C point, but for long rows i */
+    cl_mem strong;   /* a uchar for each entry of the matrix: whether it is in S */
+    cl_mem number;   /* n int: of C points on the coarser level, -1: F points, -2: alone */
+    cl_mem near_ptr; /* n + 1 int: offsets of such entries */
+    int launches;    /* after interpolation: how many sizes of tables the rows need */
+} kry_splitting;
+
+/* kry_classical_strength and kry_pmis: the same points. Waits. */
+kry_status kry_splitting_create(const kry_csr *A, double theta, kry_splitting *s);
+void kry_splitting_release(kry_splitting *s);
+/* The sums of the positive couplings of A and of the negative ones, less their sign. Waits. */
+kry_status kry_splitting_signs(const kry_csr *A, double *positive, double *negative);
+/*
+ * kry_interpolate: P := the same pattern and, as far as sums are in double, the same numbers, of A's type.
+ * Cost  besides P at most as much memory as A takes, or 64 MB. Waits; `again`, which keeps the pattern
+ *       that P has, does not
+ */
+kry_status kry_splitting_interpolate(const kry_csr *A, kry_splitting *s, kry_csr *P);
+kry_status kry_splitting_interpolate_again(const kry_csr *A, const kry_splitting *s, kry_csr *P);
 
 #endif

@@ -1,20 +1,22 @@
 /*
  * interpolate.c - extended+i interpolation. An F point i is interpolated from C_i, the C points that it
- * depends on and those that the F points depend on that it depends on, F_i:
+ * depends on and those that the other points depend on that it depends on, F_i:
  *
- *   w_ij = -(a_ij + sum_(k in F_i) a_ik a_kj / s_k) / d_i,    s_k = sum_(l in C_i or l = i) a_kl
+ *   w_ij = -(a_ij + sum_(k in F_i) a_ik a_kj / s_k) / d_i,    s_k = a_ki + sum_(l in C_i) a_kl
  *   d_i  = a_ii + sum_(n neither in C_i nor in F_i) a_in + sum_(k in F_i) a_ik a_ki / s_k
  *
- * where of row k only the negative entries count. If s_k is zero, a_ik is added to d_i. Points that are
- * alone have no error after relaxation, and are left out. F points of long rows are not in any F_i, so that
- * the work stays linear.
+ * where of row k only the negative entries count, and a_ki is taken from row i, to which it is equal. If s_k is
+ * zero, a_ik is added to d_i. Points that are alone have no error after relaxation, and are left out, unless i
+ * depends on them. Of a long row k only a_ki counts, so that the work stays linear.
+ *
+ * cl/interpolation.cl does the same on devices, with the same sums in the same order.
  */
 #include "multigrid/classical.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = KRY_INTERPOLATE_MOST, LONG = 512 /* entries */ };
+enum { MOST = KRY_INTERPOLATE_MOST, LONG = KRY_INTERPOLATE_LONG };
 
 /* What a row of P is made with. */
 typedef struct maker {
@@ -23,7 +25,8 @@ typedef struct maker {
     int32_t *number;  /* n: of a C point among C points, -1: none */
     int32_t *c, *f;   /* n each: i + 1 if the point is in C_i, in F_i */
     int32_t *members; /* n: C_i */
-    double *weight;   /* n: of points in C_i */
+    double *weight;   /* n: of points in C_i, times -d */
+    double d, sum;    /* d_i; sum of the weights */
 } maker;
 
 static void maker_release(maker *m)
@@ -76,9 +79,9 @@ static int64_t find_members(maker *m, int32_t i)
 
     for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) {
         const int32_t k = S->col[e];
-        if (m->point[k] == KRY_POINT_C || kry_row_length(m->A, k) > LONG) continue;
+        if (m->point[k] == KRY_POINT_C) continue;
         m->f[k] = i + 1;
-        count = add_members(m, i, k, count);
+        if (kry_row_length(m->A, k) <= LONG) count = add_members(m, i, k, count);
     }
     return count;
 }
@@ -88,45 +91,43 @@ static double share_out(maker *m, int32_t i, int32_t k, double a_ik)
 {
     const kry_sparse *A = m->A;
     const double *a = A->val;
-    double sum = 0, own = 0;
+    double sum = 0;
 
-    for (int64_t e = A->row_ptr[k]; e < A->row_ptr[k + 1]; e++) {
-        const int32_t l = A->col[e];
-        if ((l == i || m->c[l] == i + 1) && a[e] < 0) sum += a[e];
-    }
+    if (kry_row_length(A, k) > LONG) return a_ik;
+    for (int64_t e = A->row_ptr[k]; e < A->row_ptr[k + 1]; e++)
+        if (m->c[A->col[e]] == i + 1 && a[e] < 0) sum += a[e];
+    sum += fmin(a_ik, 0);
     if (sum == 0) return a_ik;
-    for (int64_t e = A->row_ptr[k]; e < A->row_ptr[k + 1]; e++) {
-        const int32_t l = A->col[e];
-        if (a[e] >= 0) continue;
-        if (l == i)
-            own = a_ik * (a[e] / sum);
-        else if (m->c[l] == i + 1)
-            m->weight[l] += a_ik * (a[e] / sum);
-    }
-    return own;
+    const double part = a_ik / sum;
+    for (int64_t e = A->row_ptr[k]; e < A->row_ptr[k + 1]; e++)
+        if (m->c[A->col[e]] == i + 1 && a[e] < 0) m->weight[A->col[e]] += part * a[e];
+    return part * fmin(a_ik, 0);
 }
 
-/* weight[j] := w_ij for j in C_i, whose size is returned. */
+/* The weights of C_i, whose size is returned, d and sum. */
 static int64_t weigh(maker *m, int32_t i)
 {
     const kry_sparse *A = m->A;
     const double *a = A->val;
     const int64_t count = find_members(m, i);
-    double d = 0, diagonal = 0;
+    double diagonal = 0;
 
+    m->d = m->sum = 0;
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
         const int32_t j = A->col[e];
-        if (j == i)
-            d += diagonal = a[e];
-        else if (m->c[j] == i + 1)
-            m->weight[j] += a[e];
-        else if (m->f[j] == i + 1)
-            d += share_out(m, i, j, a[e]);
-        else if (m->point[j] != KRY_POINT_ALONE)
-            d += a[e];
+        if (j == i) {
+            m->d += diagonal = a[e];
+        } else if (m->c[j] == i + 1) {
+            m->weight[j] += a[e], m->sum += a[e];
+        } else if (m->f[j] == i + 1) {
+            const double own = share_out(m, i, j, a[e]);
+            m->d += own, m->sum += a[e] - own;
+        } else if (m->point[j] != KRY_POINT_ALONE) {
+            m->d += a[e];
+        }
     }
-    if (d <= 1e-10 * diagonal) d = diagonal; /* weak couplings outweigh it: no use in adding them */
-    for (int64_t k = 0; k < count; k++) m->weight[m->members[k]] /= -d;
+    /* Where weak couplings outweigh the diagonal there is no use in adding them. */
+    if (m->d <= 1e-10 * diagonal) m->d = diagonal;
     return count;
 }
 
@@ -162,18 +163,18 @@ static int keep_largest(const maker *m, int64_t count, int32_t kept[MOST])
     return keep;
 }
 
-/* What the kept weights are multiplied with so that they have the sum of all of them. Where signs are mixed
- * the sum of few may be next to nothing: they stay as they are. */
-static double scale_of(const maker *m, int64_t count, const int32_t *kept, int64_t keep)
+/* What makes entries of P of the kept weights: they are divided by -d, and have the sum of all of them. Where
+ * signs are mixed the sum of few may be next to nothing: then they are not scaled. */
+static double factor_of(const maker *m, const int32_t *kept, int64_t keep)
 {
-    double all = 0, some = 0, size = 0;
+    double some = 0, size = 0;
 
-    for (int64_t k = 0; k < count; k++) all += m->weight[m->members[k]];
     for (int64_t k = 0; k < keep; k++) {
         some += m->weight[kept[k]];
         size += fabs(m->weight[kept[k]]);
     }
-    return all * some > 0 && fabs(some) >= 0.1 * size ? all / some : 1;
+    const double scale = m->sum * some > 0 && fabs(some) >= 0.1 * size ? m->sum / some : 1;
+    return scale / -m->d;
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
@@ -191,10 +192,10 @@ static int64_t put_row(maker *m, int32_t i, kry_sparse *P, int64_t at)
     if (m->point[i] == KRY_POINT_ALONE) return at;
     const int64_t count = weigh(m, i);
     const int keep = keep_largest(m, count, kept);
-    const double scale = scale_of(m, count, kept, keep);
+    const double factor = factor_of(m, kept, keep);
     for (int k = 0; k < keep; k++) {
         P->col[at + k] = m->number[kept[k]];
-        val[at + k] = scale * m->weight[kept[k]];
+        val[at + k] = factor * m->weight[kept[k]];
     }
     return at + keep;
 }
@@ -208,10 +209,10 @@ static void renew_row(maker *m, int32_t i, const int32_t *fine, kry_sparse *P)
 
     if (m->point[i] == KRY_POINT_C) val[first] = 1;
     if (m->point[i] != KRY_POINT_F) return;
-    const int64_t count = weigh(m, i);
+    weigh(m, i);
     for (int64_t k = 0; k < keep; k++) kept[k] = fine[P->col[first + k]];
-    const double scale = scale_of(m, count, kept, keep);
-    for (int64_t k = 0; k < keep; k++) val[first + k] = scale * m->weight[kept[k]];
+    const double factor = factor_of(m, kept, keep);
+    for (int64_t k = 0; k < keep; k++) val[first + k] = factor * m->weight[kept[k]];
 }
 
 static kry_status make(maker *m, kry_sparse *P)
