@@ -7,8 +7,8 @@
 // where the row does not depend on them.
 //
 // A work-item has a row at a time, and a table of 2^(32 - shift) slots for its C points, entered by hashing: `key` is
-// the number, or NONE, and `weight` becomes -d w. Rows that do not fit are listed for a launch with
-// larger tables.
+// the number, or NONE, and `weight` becomes -d w. Rows that do not fit are left to a launch with larger
+// tables.
 //
 // Words moved: interpolation_near 2 an entry and 3 a coupling that is found; interpolation_choose and _renew 3
 // an entry, and for each F point that a row depends on its couplings to C points, 3 each.
@@ -28,33 +28,27 @@
 #define TABLE       int shift, global int *key, global ACC *weight
 #define TABLE_HERE  shift, key, weight
 
-// The first `tables` work-items have a table each, and share the rows: in the first launch all n, and after that those
-// that the launch before has listed. They are listed in any order; nothing depends on it. count[l]: how
-// many launch l has left to the next one.
-#define ROWS                                                                             \
-    int n, int tables, int launch, global const int *restrict todo, global int *restrict left, \
-        global int *restrict count
-#define TAKE_TABLE                                  \
-    if ((int)get_global_id(0) >= tables) return;    \
-    key += (long)get_global_id(0) << (32 - shift);  \
-    weight += (long)get_global_id(0) << (32 - shift); \
-    int rows = launch ? count[launch - 1] : n;
+// The first `tables` work-items have a table each, and share the rows: those listed in `todo`, or all where
+// there is none.
+#define ROWS int n, int tables, int is_list, global const int *restrict todo
+#define TAKE_TABLE                                    \
+    if ((int)get_global_id(0) >= tables) return;      \
+    key += (long)get_global_id(0) << (32 - shift);    \
+    weight += (long)get_global_id(0) << (32 - shift);
 #ifdef KRY_CPU
-#define EACH_ROW(k) FOR_EACH(k, rows)
+#define EACH_ROW(k) FOR_EACH(k, n)
 #else
-#define EACH_ROW(k) for (long k = get_global_id(0); k < rows; k += tables)
+#define EACH_ROW(k) for (long k = get_global_id(0); k < n; k += tables)
 #endif
 
-// Couplings to C points, with count := 0 for what follows.
+// Couplings to C points, and unfit := 0 for what follows.
 kernel void interpolation_near(int n, global const int *restrict ptr, global const int *restrict col,
                                global const REAL *restrict val, global const uchar *restrict strong,
                                global const int *restrict number,
                                global const int *restrict near_ptr, global int *restrict near_col,
-                               global REAL *restrict near_val, int launches,
-                               global int *restrict count)
+                               global REAL *restrict near_val, global int *restrict unfit)
 {
-    if (get_global_id(0) == 0)
-        for (int l = 0; l < launches; l++) count[l] = 0;
+    if (get_global_id(0) == 0) unfit[0] = 0;
     FOR_EACH(i, n)
     {
         int at = near_ptr[i];
@@ -161,18 +155,27 @@ ACC factor_of(ACC2 d_and_sum, ACC some, ACC size)
         SWAP_IF(swaps_, ACC, w, s, t)               \
     }
 
+#define KEEP(member, of)                                                            \
+    if (member != NONE) {                                                           \
+        c[MOST] = member, w[MOST] = of;                                             \
+        UNROLLED for (int t = MOST; t > 0; t--)                                     \
+        {                                                                           \
+            ACC a_ = fabs(w[t]), b_ = fabs(w[t - 1]);                               \
+            SWAP_ENTRIES_IF(a_ > b_ || (a_ == b_ && c[t] < c[t - 1]), t - 1, t)     \
+        }                                                                           \
+    }
+
 // The largest weights of a table, columns ascending; INT_MAX where there are fewer than MOST.
 void keep_largest(int *c, ACC *w, TABLE)
 {
     const ACC least = (ACC)0.22; // of the largest weight
     UNROLLED for (int t = 0; t <= MOST; t++) c[t] = INT_MAX, w[t] = 0;
-    for (int s = 0; s < 1 << (32 - shift); s++) {
-        if (key[s] == NONE) continue;
-        c[MOST] = key[s], w[MOST] = weight[s];
-        UNROLLED for (int t = MOST; t > 0; t--) {
-            ACC a = fabs(w[t]), b = fabs(w[t - 1]);
-            SWAP_ENTRIES_IF(a > b || (a == b && c[t] < c[t - 1]), t - 1, t)
-        }
+    for (int s = 0; s < 1 << (32 - shift); s += 4) {
+        int4 member = vload4(0, key + s);
+        KEEP(member.s0, weight[s])
+        KEEP(member.s1, weight[s + 1])
+        KEEP(member.s2, weight[s + 2])
+        KEEP(member.s3, weight[s + 3])
     }
     ACC enough = least * fabs(w[0]);
     UNROLLED for (int t = 1; t < MOST; t++) if (fabs(w[t]) < enough) c[t] = INT_MAX, w[t] = 0;
@@ -180,14 +183,16 @@ void keep_largest(int *c, ACC *w, TABLE)
         UNROLLED for (int t = 0; t < end; t++) SWAP_ENTRIES_IF(c[t] > c[t + 1], t, t + 1)
 }
 
-// Row i of P to entries MOST i ... of entry_col and entry_val; its length.
+// Row i of P to entries MOST i ... of entry_col and entry_val; its length, or -1 if it does not fit. unfit: how many
+// rows do not.
 kernel void interpolation_choose(ROWS, MATRIX, TABLE, global int *restrict length,
-                                 global int *restrict entry_col, global ACC *restrict entry_val)
+                                 global int *restrict entry_col, global REAL *restrict entry_val,
+                                 global int *restrict unfit)
 {
     TAKE_TABLE
     EACH_ROW(k)
     {
-        int i = launch ? todo[k] : (int)k, c[MOST + 1], many = 0;
+        int i = is_list ? todo[k] : (int)k, c[MOST + 1], many = 0;
         ACC w[MOST + 1], some = 0, size = 0, factor = 1;
         if (number[i] != F) {
             c[0] = number[i] < 0 ? INT_MAX : number[i], w[0] = 1;
@@ -198,39 +203,50 @@ kernel void interpolation_choose(ROWS, MATRIX, TABLE, global int *restrict lengt
             UNROLLED for (int t = 0; t < MOST; t++) some += w[t], size += fabs(w[t]);
             factor = factor_of(d_and_sum, some, size);
         } else {
-            left[atomic_inc(&count[launch])] = i;
+            length[i] = -1;
+            atomic_inc(unfit);
             continue;
         }
         UNROLLED for (int t = 0; t < MOST; t++) {
             if (c[t] == INT_MAX) continue;
-            entry_col[MOST * (long)i + t] = c[t], entry_val[MOST * (long)i + t] = factor * w[t];
+            entry_col[MOST * (long)i + t] = c[t], entry_val[MOST * (long)i + t] = (REAL)(factor * w[t]);
             many++;
         }
         length[i] = many;
     }
 }
 
+// The rows that do not fit, in any order; nothing depends on it. unfit becomes 0.
+kernel void interpolation_list(int n, global const int *restrict length, global int *restrict todo,
+                               global int *restrict unfit)
+{
+    FOR_EACH(i, n)
+    {
+        if (length[i] < 0) todo[atomic_dec(unfit) - 1] = (int)i;
+    }
+}
+
 kernel void interpolation_gather(int n, global const int *restrict p_ptr,
                                  global const int *restrict entry_col,
-                                 global const ACC *restrict entry_val, global int *restrict p_col,
+                                 global const REAL *restrict entry_val, global int *restrict p_col,
                                  global REAL *restrict p_val)
 {
     FOR_EACH(i, n)
     {
         long from = MOST * i - p_ptr[i];
         for (int e = p_ptr[i]; e < p_ptr[i + 1]; e++)
-            p_col[e] = entry_col[from + e], p_val[e] = (REAL)entry_val[from + e];
+            p_col[e] = entry_col[from + e], p_val[e] = entry_val[from + e];
     }
 }
 
-// New numbers at the places that P has.
+// New numbers at the places that P has. Rows that do not fit are left as they are.
 kernel void interpolation_renew(ROWS, MATRIX, TABLE, global const int *restrict p_ptr,
                                 global const int *restrict p_col, global REAL *restrict p_val)
 {
     TAKE_TABLE
     EACH_ROW(k)
     {
-        int i = launch ? todo[k] : (int)k, from = p_ptr[i], end = p_ptr[i + 1];
+        int i = is_list ? todo[k] : (int)k, from = p_ptr[i], end = p_ptr[i + 1];
         ACC some = 0, size = 0;
         if (number[i] != F) {
             if (from < end) p_val[from] = 1;
@@ -243,7 +259,6 @@ kernel void interpolation_renew(ROWS, MATRIX, TABLE, global const int *restrict 
             ACC factor = factor_of(d_and_sum, some, size);
             for (int e = from; e < end; e++)
                 p_val[e] = (REAL)(factor * weight[slot_of(p_col[e], TABLE_HERE)]);
-        } else
-            left[atomic_inc(&count[launch])] = i;
+        }
     }
 }

@@ -70,15 +70,22 @@ kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char 
 
 /* ---- splitting.c, interpolation.c: the same on a device -------------------------------------- */
 
+/* Rows of a matrix. */
+typedef struct kry_row_list {
+    cl_int rows;
+    cl_mem todo; /* rows int */
+} kry_row_list;
+
 /* What does not change with the numbers of a matrix. */
 typedef struct kry_splitting {
-    kry_device *dev; /* borrowed; NULL: there is none */
-    int64_t coarse;  /* C points */
-    int64_t near;    /* entries (i, j) where only j is a C point, but for long rows i */
-    cl_mem strong;   /* a uchar for each entry of the matrix: whether it is in S */
-    cl_mem number;   /* n int: of C points on the coarser level, -1: F points, -2: alone */
-    cl_mem near_ptr; /* n + 1 int: offsets of such entries */
-    int launches;    /* after interpolation: how many sizes of tables the rows need */
+    kry_device *dev;        /* borrowed; NULL: there is none */
+    int64_t coarse;         /* C points */
+    int64_t near;           /* entries (i, j) where only j is a C point, but for long rows i */
+    cl_mem strong;          /* a uchar for each entry of the matrix: whether it is in S */
+    cl_mem number;          /* n int: of C points on the coarser level, -1: F points, -2: alone */
+    cl_mem near_ptr;        /* n + 1 int: offsets of such entries */
+    int launches;           /* of each kernel that interpolates, with growing tables */
+    kry_row_list lists[16]; /* launches - 1: the rows of those after the first one */
 } kry_splitting;
 
 /* kry_classical_strength and kry_pmis: the same points. Waits. */

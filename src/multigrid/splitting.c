@@ -6,6 +6,7 @@
 
 void kry_splitting_release(kry_splitting *s)
 {
+    for (size_t l = 0; l < COUNT(s->lists); l++) kry_buffer_release(s->dev, &s->lists[l].todo);
     kry_buffer_release(s->dev, &s->near_ptr);
     kry_buffer_release(s->dev, &s->number);
     kry_buffer_release(s->dev, &s->strong);
@@ -23,7 +24,7 @@ static kry_status create_ints(kry_device *dev, int64_t count, cl_mem *buffer)
     return kry_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
 }
 
-/* What is needed until the points are found. */
+/* What is needed until the points are numbered. */
 typedef struct points {
     cl_mem least, state, beaten, left;
 } points;
@@ -87,15 +88,14 @@ done:
     return st;
 }
 
-/* Numbers of C points, and how many couplings to them the other rows have. */
+/* Numbers of C points, and how many couplings to them the other rows have. Takes the place of p->least and
+ * p->beaten. */
 static kry_status number_points(const kry_csr *A, const points *p, kry_splitting *s)
 {
     kry_status st = KRY_OK;
     const cl_int n = (cl_int)A->rows, most = KRY_INTERPOLATE_LONG;
-    cl_mem is_c = NULL, near = NULL;
+    const cl_mem is_c = p->least, near = p->beaten;
 
-    TRY(create_ints(A->dev, A->rows, &is_c));
-    TRY(create_ints(A->dev, A->rows, &near));
     const kry_arg count[] = { ARG(n),        ARG(most), ARG(A->row_ptr), ARG(A->col),
                               ARG(p->state), ARG(is_c), ARG(near) };
     TRY(run(A, "splitting_count", count, COUNT(count)));
@@ -104,8 +104,6 @@ static kry_status number_points(const kry_csr *A, const points *p, kry_splitting
     const kry_arg number[] = { ARG(n), ARG(p->state), ARG(s->number) };
     TRY(run(A, "splitting_number", number, COUNT(number)));
 done:
-    kry_buffer_release(A->dev, &near);
-    kry_buffer_release(A->dev, &is_c);
     return st;
 }
 
