@@ -1,18 +1,18 @@
 // splitting.cl - classical coarsening of a symmetric matrix in compressed rows: strong couplings, and which of
 // the unknowns are points of the coarser level, C points. The others are F points, or alone.
-// Host: src/multigrid/splitting.c. On the host: src/multigrid/pmis.c, with the same result.
+// Host: src/multigrid/splitting.c. On the host: src/multigrid/pmis.c, with the same result. `strong` as in strong.clh.
 //
 // A work-item has a row. state[i], while points are being found: how many depend on i if i is open, else F, C or
-// ALONE. Atomics only count, so that the result does not depend on who comes first.
+// ALONE.
 //
-// Words moved: splitting_least 3 an entry (of a matrix in double), splitting_strong 3 and a byte, a round of
-// splitting_beat and splitting_decide 1 and a byte each for entries of rows that are open, the others 1.
+// Words moved, of 4 bytes: splitting_least and _strong 3 an entry of a matrix in double; a round of
+// splitting_beat and _decide 2 each for strong couplings of open points, splitting_count for all.
 
 #pragma OPENCL FP_CONTRACT OFF
 
 #define F     0
 #define C     (-1)
-#define ALONE INT_MIN // and above, by how many depend on it
+#define ALONE (-2)
 
 // part[g]: the sums of the positive and of the negative couplings in the rows of group g.
 kernel void splitting_signs(int n, global const int *restrict ptr, global const int *restrict col,
@@ -37,11 +37,10 @@ kernel void splitting_signs(int n, global const int *restrict ptr, global const 
     if (l == 0) part[get_group_id(0)] = (ACC2)(plus[0], minus[0]);
 }
 
-// least[i]: the least -a_ij that is strong, negative if none is. state and beaten begin as 0.
+// least[i]: the least -a_ij that is strong, negative if none is.
 kernel void splitting_least(int n, ACC theta, global const int *restrict ptr,
                             global const int *restrict col, global const REAL *restrict val,
-                            global ACC *restrict least, global int *restrict state,
-                            global int *restrict beaten)
+                            global ACC *restrict least)
 {
     const ACC dominant = (ACC)0.1; // relaxation reduces the error of such a row tenfold
     FOR_EACH(i, n)
@@ -55,27 +54,32 @@ kernel void splitting_least(int n, ACC theta, global const int *restrict ptr,
                 sum += fabs(a), most = fmax(most, -a);
         }
         least[i] = most > 0 && sum >= dominant * diagonal ? fmax(theta, (ACC)0) * most : (ACC)-1;
-        state[i] = beaten[i] = 0;
     }
 }
 
-// strong[e]: whether row i depends on the column of entry e. Rows that depend on none are alone.
+// On which points row i depends, and how many depend on i, which the row says as well: a_ji = a_ij.
 kernel void splitting_strong(int n, global const int *restrict ptr, global const int *restrict col,
                              global const REAL *restrict val, global const ACC *restrict least,
-                             global uchar *restrict strong, global int *restrict state)
+                             global uint *restrict strong, global int *restrict state,
+                             global int *restrict beaten)
 {
     FOR_EACH(i, n)
     {
-        bool any = false;
+        int begin = ptr[i], end = ptr[i + 1], word = WORD(i), dependents = 0;
+        uint bits = 0, any = 0;
         ACC enough = least[i];
-        for (int e = ptr[i]; e < ptr[i + 1]; e++) {
-            int j = col[e];
-            ACC a = val[e];
-            bool is = j != i && enough >= 0 && a < 0 && -a >= enough && least[j] >= 0;
-            if (is) any = true, atomic_inc(&state[j]);
-            strong[e] = is;
+        for (int e = begin; e < end; e++) {
+            int j = col[e], bit = (e - begin) & 31;
+            ACC a = val[e], enough_of_j = least[j];
+            if (j != i && a < 0 && enough >= 0 && enough_of_j >= 0) {
+                bits |= (uint)(-a >= enough) << bit;
+                dependents += -a >= enough_of_j;
+            }
+            if (bit < 31 && e + 1 < end) continue;
+            strong[word++] = bits;
+            any |= bits, bits = 0;
         }
-        if (!any) atomic_add(&state[i], ALONE);
+        state[i] = any ? dependents : ALONE, beaten[i] = 0;
     }
 }
 
@@ -90,7 +94,7 @@ uint scramble(uint x)
 // beaten[i] := round for an open point that is coupled to an open one of higher rank, in either direction.
 // left := 0, for the next kernel.
 kernel void splitting_beat(int n, int round, global const int *restrict ptr,
-                           global const int *restrict col, global const uchar *restrict strong,
+                           global const int *restrict col, global const uint *restrict strong,
                            global const int *restrict state, global int *beaten,
                            global int *restrict left)
 {
@@ -100,8 +104,8 @@ kernel void splitting_beat(int n, int round, global const int *restrict ptr,
         int own = state[i];
         if (own <= 0) continue;
         uint tie = scramble((uint)i);
-        for (int e = ptr[i]; e < ptr[i + 1]; e++) {
-            if (!strong[e]) continue;
+        EACH_STRONG(e, i, true)
+        {
             int j = col[e], other = state[j];
             if (other <= 0) continue;
             bool wins = own > other || (own == other && tie > scramble((uint)j));
@@ -113,7 +117,7 @@ kernel void splitting_beat(int n, int round, global const int *restrict ptr,
 // Open points that are not beaten become C points, and F points those that depend on one, which may be open as far as
 // `state` says. left: whether some are still open.
 kernel void splitting_decide(int n, int round, global const int *restrict ptr,
-                             global const int *restrict col, global const uchar *restrict strong,
+                             global const int *restrict col, global const uint *restrict strong,
                              global int *state, global const int *restrict beaten,
                              global int *restrict left)
 {
@@ -123,8 +127,8 @@ kernel void splitting_decide(int n, int round, global const int *restrict ptr,
         int next = C;
         if (beaten[i] == round) {
             next = 1;
-            for (int e = ptr[i]; e < ptr[i + 1] && next > 0; e++) {
-                if (!strong[e]) continue;
+            EACH_STRONG(e, i, next > 0)
+            {
                 int j = col[e], other = state[j];
                 if (other == C || (other > 0 && beaten[j] != round)) next = F;
             }
@@ -136,16 +140,18 @@ kernel void splitting_decide(int n, int round, global const int *restrict ptr,
     }
 }
 
-// is_c[i]: 1 for C points. near[i]: couplings to C points, 0 for C points and for rows that are longer than `most`.
+// is_c[i]: 1 for C points. near[i]: C points that another point depends on, 0 for C points and for rows that are longer
+// than `most`.
 kernel void splitting_count(int n, int most, global const int *restrict ptr,
-                            global const int *restrict col, global const int *restrict state,
-                            global int *restrict is_c, global int *restrict near)
+                            global const int *restrict col, global const uint *restrict strong,
+                            global const int *restrict state, global int *restrict is_c,
+                            global int *restrict near)
 {
     FOR_EACH(i, n)
     {
         int count = 0;
-        if (state[i] != C && ptr[i + 1] - ptr[i] <= most)
-            for (int e = ptr[i]; e < ptr[i + 1]; e++) count += state[col[e]] == C;
+        bool counts = state[i] != C && ptr[i + 1] - ptr[i] <= most;
+        EACH_STRONG(e, i, counts) count += state[col[e]] == C;
         is_c[i] = state[i] == C, near[i] = count;
     }
 }

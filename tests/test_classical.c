@@ -127,35 +127,30 @@ static void expect_splitting(const made *m)
 
 /* ---- interpolation --------------------------------------------------------------------------- */
 
-/* Dense weights by the formula that interpolate.c opens with; C_i as flags. */
-static void weights(const made *m, int64_t i, bool *in, double *w)
+/* Dense weights by the formula that interpolate.c opens with. */
+static void weights(const made *m, int64_t i, double *w)
 {
     const int64_t n = m->A.rows;
     double d = 0;
 
-    for (int64_t j = 0; j < n; j++)
-        in[j] = m->point[j] == KRY_POINT_C && depends(m, i, j), w[j] = 0;
-    for (int64_t k = 0; k < n; k++)
-        if (m->point[k] != KRY_POINT_C && depends(m, i, k))
-            for (int64_t l = 0; l < n; l++)
-                if (m->point[l] == KRY_POINT_C && depends(m, k, l)) in[l] = true;
-    for (int64_t j = 0; j < n; j++) {
-        const double a = entry(&m->A, i, j);
-        if (in[j]) {
-            w[j] += a;
-        } else if (j != i && depends(m, i, j)) {
-            double s = 0;
-            for (int64_t l = 0; l < n; l++)
-                if (in[l] || l == i) s += fmin(entry(&m->A, j, l), 0);
-            for (int64_t l = 0; s != 0 && l < n; l++) {
-                const double part = a * fmin(entry(&m->A, j, l), 0) / s;
-                if (l == i) d += part;
-                if (in[l]) w[l] += part;
-            }
-            if (s == 0) d += a;
-        } else if (m->point[j] != KRY_POINT_ALONE) {
-            d += a;
+    for (int64_t j = 0; j < n; j++) w[j] = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const double a = entry(&m->A, i, k);
+        double s = fmin(entry(&m->A, k, i), 0);
+        if (!depends(m, i, k)) {
+            if (m->point[k] != KRY_POINT_ALONE) d += a;
+            continue;
         }
+        if (m->point[k] == KRY_POINT_C) {
+            w[k] += a;
+            continue;
+        }
+        for (int64_t l = 0; l < n; l++)
+            if (m->point[l] == KRY_POINT_C && depends(m, k, l)) s += fmin(entry(&m->A, k, l), 0);
+        for (int64_t l = 0; l < n; l++)
+            if (m->point[l] == KRY_POINT_C && depends(m, k, l))
+                w[l] += a * fmin(entry(&m->A, k, l), 0) / s;
+        d += a * fmin(entry(&m->A, k, i), 0) / s;
     }
     if (d <= 1e-10 * entry(&m->A, i, i)) d = entry(&m->A, i, i);
     for (int64_t j = 0; j < n; j++) w[j] /= -d;
@@ -191,11 +186,10 @@ static void expect_truncated(const made *m, int64_t i, const int32_t *fine, cons
 static void expect_interpolation(const made *m)
 {
     const int64_t n = m->A.rows;
-    bool *in = calloc((size_t)n + 1, sizeof *in);
     double *w = calloc((size_t)n + 1, sizeof *w);
     int32_t *fine = calloc((size_t)n + 1, sizeof *fine), count = 0;
 
-    assert_true(in && w && fine);
+    assert_true(w && fine);
     for (int64_t i = 0; i < n; i++)
         if (m->point[i] == KRY_POINT_C) fine[count++] = (int32_t)i;
     for (int64_t i = 0; i < n; i++) {
@@ -209,12 +203,11 @@ static void expect_interpolation(const made *m)
             assert_true(((const double *)m->P.val)[first] == 1);
         }
         if (m->point[i] != KRY_POINT_F) continue;
-        weights(m, i, in, w);
+        weights(m, i, w);
         expect_truncated(m, i, fine, w);
     }
     free(fine);
     free(w);
-    free(in);
 }
 
 /* Rows of M-matrices that sum up to zero, next to none that is alone, interpolate constants. */

@@ -62,8 +62,9 @@ enum {
  *
  * P may come with a pattern, of an earlier P for the same S and points: it keeps that.
  *
- * Source  H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear Algebra Appl. 15
- *         (2008), 115-139, section 4.5; doi:10.1002/nla.559
+ * Source  R. Li, B. Sjogreen, U. M. Yang, SIAM J. Sci. Comput. 43 (2021), S540-S564, MM-ext+i;
+ *         doi:10.1137/20M134931X; after H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear
+ *         Algebra Appl. 15 (2008), 115-139, section 4.5; doi:10.1002/nla.559
  */
 kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
                            kry_sparse *P);
@@ -78,19 +79,20 @@ typedef struct kry_row_list {
 
 /* What does not change with the numbers of a matrix. */
 typedef struct kry_splitting {
-    kry_device *dev;        /* borrowed; NULL: there is none */
-    int64_t coarse;         /* C points */
-    int64_t near;           /* entries (i, j) where only j is a C point, but for long rows i */
-    cl_mem strong;          /* a uchar for each entry of the matrix: whether it is in S */
-    cl_mem number;          /* n int: of C points on the coarser level, -1: F points, -2: alone */
-    cl_mem near_ptr;        /* n + 1 int: offsets of such entries */
-    int launches;           /* of each kernel that interpolates, with growing tables */
-    kry_row_list lists[16]; /* launches - 1: the rows of those after the first one */
+    kry_device *dev; /* borrowed; NULL: there is none */
+    int64_t coarse;  /* C points */
+    int64_t near;    /* entries of S in columns of C points and rows of others, not too long */
+    cl_mem strong;   /* nnz / 32 + n uint: which entries are in S (cl/strong.clh) */
+    cl_mem number;   /* n int: of C points on the coarser level, -1: F points, -2: alone */
+    cl_mem near_ptr; /* n + 1 int: offsets of such entries */
+    int count;       /* of lists: */
+    kry_row_list lists[13]; /* rows with too many C points for tables of 32, 128, 512 ... slots */
 } kry_splitting;
 
-/* kry_classical_strength and kry_pmis: the same points. Waits. */
+/* kry_classical_strength and kry_pmis: the same points, of an A that is symmetric to the bit. Waits. */
 kry_status kry_splitting_create(const kry_csr *A, double theta, kry_splitting *s);
 void kry_splitting_release(kry_splitting *s);
+void kry_splitting_forget_lists(kry_splitting *s);
 /* The sums of the positive couplings of A and of the negative ones, less their sign. Waits. */
 kry_status kry_splitting_signs(const kry_csr *A, double *positive, double *negative);
 /*

@@ -4,9 +4,14 @@
 #include "multigrid/classical.h"
 #include <stdlib.h>
 
+void kry_splitting_forget_lists(kry_splitting *s)
+{
+    for (; s->count > 0; s->count--) kry_buffer_release(s->dev, &s->lists[s->count - 1].todo);
+}
+
 void kry_splitting_release(kry_splitting *s)
 {
-    for (size_t l = 0; l < COUNT(s->lists); l++) kry_buffer_release(s->dev, &s->lists[l].todo);
+    kry_splitting_forget_lists(s);
     kry_buffer_release(s->dev, &s->near_ptr);
     kry_buffer_release(s->dev, &s->number);
     kry_buffer_release(s->dev, &s->strong);
@@ -59,11 +64,10 @@ static kry_status find_strong(const kry_csr *A, double theta, const kry_splittin
 
     const kry_arg least[] = { ARG(n),          ARG_ACC(A->dev, at_least),
                               ARG(A->row_ptr), ARG(A->col),
-                              ARG(A->val),     ARG(p->least),
-                              ARG(p->state),   ARG(p->beaten) };
+                              ARG(A->val),     ARG(p->least) };
     TRY(run(A, "splitting_least", least, COUNT(least)));
-    const kry_arg strong[] = { ARG(n),        ARG(A->row_ptr), ARG(A->col),  ARG(A->val),
-                               ARG(p->least), ARG(s->strong),  ARG(p->state) };
+    const kry_arg strong[] = { ARG(n),        ARG(A->row_ptr), ARG(A->col),   ARG(A->val),
+                               ARG(p->least), ARG(s->strong),  ARG(p->state), ARG(p->beaten) };
     TRY(run(A, "splitting_strong", strong, COUNT(strong)));
 done:
     return st;
@@ -96,8 +100,8 @@ static kry_status number_points(const kry_csr *A, const points *p, kry_splitting
     const cl_int n = (cl_int)A->rows, most = KRY_INTERPOLATE_LONG;
     const cl_mem is_c = p->least, near = p->beaten;
 
-    const kry_arg count[] = { ARG(n),        ARG(most), ARG(A->row_ptr), ARG(A->col),
-                              ARG(p->state), ARG(is_c), ARG(near) };
+    const kry_arg count[] = { ARG(n),         ARG(most),     ARG(A->row_ptr), ARG(A->col),
+                              ARG(s->strong), ARG(p->state), ARG(is_c),       ARG(near) };
     TRY(run(A, "splitting_count", count, COUNT(count)));
     TRY(kry_csr_offsets(A->dev, A->rows, is_c, &s->number, &s->coarse));
     TRY(kry_csr_offsets(A->dev, A->rows, near, &s->near_ptr, &s->near));
@@ -113,7 +117,7 @@ kry_status kry_splitting_create(const kry_csr *A, double theta, kry_splitting *s
     points p = { 0 };
 
     *s = (kry_splitting){ .dev = A->dev };
-    TRY(kry_buffer_create(A->dev, (size_t)A->nnz, &s->strong));
+    TRY(create_ints(A->dev, A->nnz / 32 + A->rows, &s->strong));
     TRY(points_create(A, &p));
     TRY(find_strong(A, theta, s, &p));
     TRY(find_points(A, s, &p));
