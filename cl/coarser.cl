@@ -40,29 +40,6 @@ kernel void coarser_check(int rows, global const int *restrict ptr, global const
     if (longest > found[1]) atomic_max(&found[1], longest);
 }
 
-// The sums of positive entries off the diagonal, and of negative ones, by groups. Words: each entry.
-kernel void coarser_couplings(int rows, global const int *restrict ptr,
-                              global const int *restrict col, global const REAL *restrict val,
-                              global REAL *restrict positive, global REAL *restrict negative)
-{
-    local REAL lane[2][WG];
-    int l = get_local_id(0);
-    REAL more = 0, less = 0;
-    FOR_EACH(i, rows)
-    {
-        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) {
-            more += col[e] != i && val[e] > 0 ? val[e] : 0;
-            less += col[e] != i && val[e] < 0 ? val[e] : 0;
-        }
-    }
-    lane[0][l] = more, lane[1][l] = less;
-    for (int step = WG / 2; step > 0; step /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (l < step) lane[0][l] += lane[0][l + step], lane[1][l] += lane[1][l + step];
-    }
-    if (l == 0) positive[get_group_id(0)] = lane[0][0], negative[get_group_id(0)] = lane[1][0];
-}
-
 // The upper triangle := the lower one. Words: half of the entries and their mirror images.
 kernel void coarser_mirror(int rows, global const int *restrict ptr,
                            global const int *restrict col, global REAL *val)

@@ -354,7 +354,7 @@ static kry_status start_on_device(amg *M, const kry_amg_params *p, kry_coarsen *
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
     TRY(start(M, &s, p, c));
-    if (M->by->on_device && c->vectors == 1 && c->block == 1 && !p->near_null_space) return KRY_OK;
+    if (c->vectors == 1 && c->block == 1 && !p->near_null_space) return KRY_OK;
     kry_device_levels_release(M->device);
     M->device = NULL;
 done:

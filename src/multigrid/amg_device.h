@@ -11,7 +11,8 @@
 #include "multigrid/amg.h"
 #include "multigrid/hierarchy.h"
 
-extern const kry_device_coarsener kry_device_aggregation; /* device_smoothed.c */
+extern const kry_device_coarsener kry_device_aggregation; /* device_smoothed.c; m = 1 */
+extern const kry_device_coarsener kry_device_classical;   /* device_classical.c */
 
 /* ---- device_levels.c: the levels -------------------------------------------------------------- */
 
@@ -52,7 +53,6 @@ kry_status kry_device_diagonal(const kry_csr *A, cl_mem *d); /* 0 where there is
 /* sound: whether A is symmetric to the bit, with a diagonal that is positive, finite, and so are its inverses;
  * longest: entries of a row. Waits. */
 kry_status kry_device_check(const kry_csr *A, bool *sound, int64_t *longest);
-kry_status kry_device_couplings(const kry_csr *A, kry_couplings *c); /* waits */
 
 /* What a matrix is coarsened to, as kry_coarser. */
 typedef struct kry_device_coarser {

@@ -1,6 +1,6 @@
 /* classical.c - classical coarsening as a coarsener of algebraic multigrid. */
 #include "multigrid/classical.h"
-#include "multigrid/amg.h"
+#include "multigrid/amg_device.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +100,7 @@ done:
 
 const kry_coarsener kry_classical_coarsening = {
     .name = "classical coarsening",
+    .on_device = &kry_device_classical,
     .create = classical_create,
     .update = classical_update,
     .destroy = classical_destroy,

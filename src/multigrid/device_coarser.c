@@ -10,7 +10,8 @@ static const char stem[] = "coarser";
 kry_status kry_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,
                            const kry_arg *args, size_t count)
 {
-    return kry_run(dev, file, KRY_F64, "", name, kry_groups_for(dev, KRY_F64, rows), args, count);
+    return kry_run(dev, file, KRY_F64, "", name, kry_groups_for(dev, KRY_F64, 2 * rows), args,
+                   count);
 }
 
 kry_status kry_device_diagonal(const kry_csr *A, cl_mem *d)
@@ -44,32 +45,6 @@ kry_status kry_device_check(const kry_csr *A, bool *sound, int64_t *longest)
 done:
     kry_buffer_release(A->dev, &out);
     kry_buffer_release(A->dev, &d);
-    return st;
-}
-
-kry_status kry_device_couplings(const kry_csr *A, kry_couplings *c)
-{
-    kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)A->rows;
-    const int64_t groups = kry_groups_for_sums(A->dev, KRY_F64, A->rows);
-    const size_t bytes = (size_t)groups * sizeof(double);
-    cl_mem positive = NULL, negative = NULL;
-    double *sums = NULL;
-
-    *c = (kry_couplings){ 0 };
-    TRY(kry_alloc((size_t)groups, 2 * sizeof *sums, &sums));
-    TRY(kry_buffer_create(A->dev, bytes, &positive));
-    TRY(kry_buffer_create(A->dev, bytes, &negative));
-    const kry_arg args[] = { ARG(rows),   ARG(A->row_ptr), ARG(A->col),
-                             ARG(A->val), ARG(positive),   ARG(negative) };
-    TRY(kry_run(A->dev, stem, KRY_F64, "", "coarser_couplings", groups, args, COUNT(args)));
-    TRY(kry_buffer_read(A->dev, positive, 0, bytes, sums));
-    TRY(kry_buffer_read(A->dev, negative, 0, bytes, sums + groups));
-    for (int64_t g = 0; g < groups; g++) c->positive += sums[g], c->negative -= sums[groups + g];
-done:
-    kry_buffer_release(A->dev, &negative);
-    kry_buffer_release(A->dev, &positive);
-    free(sums);
     return st;
 }
 

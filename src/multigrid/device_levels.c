@@ -2,6 +2,7 @@
  * patterns stay; the numbers are the operators'. */
 #include "matrix/matrix.h"
 #include "multigrid/amg_device.h"
+#include "multigrid/classical.h"
 #include "precond/rows.h"
 #include <stdlib.h>
 
@@ -58,7 +59,7 @@ int64_t kry_device_levels_nnz(const kry_device_levels *L) { return last(L)->nnz;
 
 kry_status kry_device_levels_couplings(const kry_device_levels *L, kry_couplings *c)
 {
-    return kry_device_couplings(last(L), c);
+    return kry_splitting_signs(last(L), &c->positive, &c->negative);
 }
 
 kry_status kry_device_levels_download(const kry_device_levels *L, kry_sparse *rows)
