@@ -275,6 +275,7 @@ static const scene solvers[] = {
     STORED("method=pcg"),
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
+    STORED("method=bicgstab precond=jacobi"),
     STORED("precond=chebyshev:2"),
     STORED("precond=ip"),
     STORED("precond=ssor-ai:2"),
