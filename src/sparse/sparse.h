@@ -102,7 +102,7 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  * C := A B, of two matrices in double or of two patterns. Entries that cancel are kept.
  *
  * An entry is summed in the order of A's row. A' B: transpose A first.
- * Cost    the number of products a_ik b_kj, and as much memory as C twice; three times if rows are long
+ * Cost    the products a_ik b_kj twice, on several threads; as much memory as C, three times if rows are long
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
@@ -110,7 +110,7 @@ kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_spa
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
  * from its lower one. Entries that cancel are kept.
  *
- * Cost    the products of A P and of R (A P); memory: A P, and C twice
+ * Cost    the products of A P and of R (A P) twice, on several threads; memory: A P, and C one and a half times
  */
 kry_status kry_sparse_triple(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
                              kry_sparse *C);
