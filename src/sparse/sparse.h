@@ -29,6 +29,7 @@ int64_t kry_longest_row(const kry_sparse *A); /* entries */
 /* Room for nnz entries; all arrays are zero. */
 kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A);
 void kry_sparse_release(kry_sparse *A);
+kry_status kry_sparse_copy(const kry_sparse *A, kry_sparse *B); /* B := A */
 /* to := the numbers that stand at these places, to be freed. */
 kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
                           void **to);
