@@ -276,6 +276,8 @@ static const scene solvers[] = {
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
     STORED("method=bicgstab precond=jacobi"),
+    STORED("method=gmres:5 precond=jacobi"),
+    STORED("method=fgmres"),
     STORED("precond=chebyshev:2"),
     STORED("precond=ip"),
     STORED("precond=ssor-ai:2"),

@@ -13,6 +13,8 @@
     X("cr", cr)                 \
     X("richardson", richardson) \
     X("mg", richardson)         \
-    X("bicgstab[:L]", bicgstab)
+    X("bicgstab[:L]", bicgstab) \
+    X("gmres[:M]", gmres)       \
+    X("fgmres[:M]", fgmres)
 
 #endif

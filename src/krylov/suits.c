@@ -71,7 +71,7 @@ static kry_status inspect_products(const char *who, const kry_op *A, kry_takes t
     TRY(probe(A, product, &size));
     CHECK(fabs(product[0][1] - product[1][0]) <= rounding * size, KRY_ERR_UNSUPPORTED,
           "%s: '%s' is not symmetric: for two random vectors x'Ay = %g and y'Ax = %g. BiCGStab "
-          "(method=bicgstab) takes it",
+          "(method=bicgstab) and GMRES (method=gmres) take it",
           who, A->table->kind, product[0][1], product[1][0]);
     double least = fmin(product[0][0], product[1][1]);
     CHECK(takes != KRY_TAKES_DEFINITE || least >= -rounding * size, KRY_ERR_UNSUPPORTED,
@@ -92,7 +92,7 @@ static kry_status look_at(const char *who, const kry_op *A, kry_check check, kry
     if (!is_matrix) return inspect_products(who, A, takes);
     CHECK(takes == KRY_TAKES_ANY || found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not symmetric: entry (%lld, %lld) is %g, (%lld, %lld) is %g. BiCGStab "
-          "(method=bicgstab) takes it; check=none solves as if it were "
+          "(method=bicgstab) and GMRES (method=gmres) take it; check=none solves as if it were "
           "symmetric" COUNTED,
           who, ROW(found.row), ROW(found.col), found.entry, ROW(found.col), ROW(found.row),
           found.mirror, kry_first_row);

@@ -79,12 +79,12 @@ static kry_status check_symmetry(const source *s)
     if (s->mtx->symmetry == KRY_MTX_SYMMETRIC) return KRY_OK;
     TRY(sparse_of_source(s, &A));
     TRY(sparse_asymmetry(&A, &a));
-    CHECK(
-        a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
-        "%s is not symmetric, as this method needs it: rows and columns %lld and %lld (counted "
-        "from "
-        "1) differ by %g. --method bicgstab takes it; --check none solves as if it were symmetric",
-        s->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
+    CHECK(a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
+          "%s is not symmetric, as this method needs it: rows and columns %lld and %lld (counted "
+          "from "
+          "1) differ by %g. --method bicgstab and --method gmres take it; --check none solves as "
+          "if it were symmetric",
+          s->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
 done:
     sparse_release(&A);
     return st;
