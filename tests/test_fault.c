@@ -380,7 +380,7 @@ static void check_widening(kry_device *dev, const kry_matrix_params *p, int64_t 
     OK(kry_vec_read(Ax, y));
     for (int i = 0; i < N; i++) { /* rows 3 -1, -1 4 -1 and so on, times 3 or 1 */
         double want = (i == 0 || i == N - 1 ? 3 : 2) * (st < 0 ? 3.0 : 1.0);
-        assert_true(fabs(y[i] - want) < 1e-12);
+        NEAR(y[i], want, 1e-12, "format %d, request %lld, row %d", (int)p->format, (long long)k, i);
     }
     kry_vec_release(&Ax);
     kry_vec_release(&x);
