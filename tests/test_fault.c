@@ -750,7 +750,7 @@ static void fault__every_request_of_batches(void **state)
     kry_vec_release(&diagonal), kry_vec_release(&lower);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__every_request_of_a_warm_device),
@@ -767,5 +767,6 @@ int main(void)
         cmocka_unit_test(update__failure_keeps_the_old_values),
         cmocka_unit_test(update__failure_to_widen_keeps_the_old_values),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, setup, close_device);
 }

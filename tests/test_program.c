@@ -582,7 +582,7 @@ static void device_kernel__file(void **state)
     kry_device_release(&dev);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel__same_one_from_memory),
@@ -610,5 +610,6 @@ int main(void)
         return 0;
     }
     alarm(800); /* what hangs is killed */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("program", tests, make_cache, remove_cache);
 }

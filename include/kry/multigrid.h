@@ -32,8 +32,10 @@ typedef enum kry_smoother_scaling {
 typedef enum kry_cycle_shape {
     KRY_CYCLE_V,
     KRY_CYCLE_W, /* each level twice */
-    KRY_CYCLE_K  /* two steps of flexible conjugate gradients on each level; the cycle is then no
+    KRY_CYCLE_K, /* two steps of flexible conjugate gradients on each level; the cycle is then no
                     fixed map (KRY_VARYING) */
+    KRY_CYCLE_F /* each level by an F-cycle, then by a V-cycle; that is not symmetric, and so for methods
+                    that take what varies, too */
 } kry_cycle_shape;
 
 /* The cycle, the same for both families. */
