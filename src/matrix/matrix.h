@@ -91,8 +91,8 @@ struct kry_matrix {
 
     kry_entry_map map; /* from the entries as they were given to the sorted ones */
     kry_sparse
-        sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col:
-                          NULL if only the device has them, in CSR */
+        sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col, and
+                          row_ptr of rows that all fit in runs: NULL if only the device has them, in CSR */
 };
 
 /* Whether the buffers are the caller's (kry_csr_wrap). */
@@ -155,6 +155,8 @@ kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
 /* The columns and row pointers on the device. */
 void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col);
+/* row_ptr := those of a matrix that is not wrapped. Waits. */
+kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr);
 kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* symdia's, too */
 kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);
