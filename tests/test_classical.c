@@ -2,6 +2,7 @@
  * test_classical.c - classical coarsening on the host: the splitting against its definition, weights that are
  * known by hand or from dense formulas, Galerkin products, and iterations of two-level cycles.
  */
+#include "base/hooks.h"
 #include "multigrid/classical.h"
 #include "couplings.h"
 
@@ -19,9 +20,11 @@ static made make(kry_sparse A, double theta)
     m.point = malloc((size_t)A.rows + 1);
     assert_non_null(m.point);
     memset(m.point, 77, (size_t)A.rows + 1);
+    kry_test_parts = (int)random_below(4);
     OK(kry_classical_strength(&A, theta, &m.S));
     OK(kry_pmis(&m.S, m.point, &m.count));
     OK(kry_interpolate(&m.A, &m.S, m.point, &m.P));
+    kry_test_parts = 0;
     assert_int_equal(m.point[A.rows], 77);
     return m;
 }

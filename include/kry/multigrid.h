@@ -100,8 +100,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak,
  * or by classical coarsening (0.25): scalar matrices where positive couplings are at most a tenth of all others.
  *
- * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by one thread of the host
- * for all others; the result is the same. kry_op_update(M, NULL) keeps aggregates and patterns.
+ * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by the host for all
+ * others, on up to 16 threads, which end before the call returns; the result is the same. kry_op_update(M, NULL)
+ * keeps aggregates and patterns.
  *
  * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
  * Returns  KRY_ERR_UNSUPPORTED for a team, classical coarsening of nodes, more entries than `complexity` allows

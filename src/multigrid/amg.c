@@ -209,25 +209,32 @@ done:
     return st;
 }
 
-/* A matrix on the device, rounded to the type of A; `host` stays in double. */
-static kry_status store(const amg *M, const kry_sparse *host, unsigned traits, kry_op **op)
+/* A matrix on the device, rounded to the type of A. Takes `host` over. */
+static kry_status give(const amg *M, kry_sparse *host, unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
-    const kry_type type = M->A->shape.type;
-    const int64_t nnz = kry_sparse_nnz(host);
-    void *val = NULL;
 
-    TRY(kry_alloc((size_t)nnz, kry_type_size(type), &val));
-    for (int64_t e = 0; e < nnz; e++) kry_number_put(type, val, e, ((const double *)host->val)[e]);
-    TRY(kry_csr_create(M->A->dev, type, host->rows, host->cols, host->row_ptr, host->col, val,
-                       KRY_MATRIX(.traits = traits), op));
+    TRY(kry_sparse_convert(host, M->A->shape.type));
+    TRY(kry_matrix_take(M->A->dev, host, KRY_MATRIX(.traits = traits), op));
 done:
-    free(val);
     return st;
 }
 
-/* Add the level of `A`, from which `to` leads on; next := the operator below it. */
-static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry_coarser *to,
+/* The same for a matrix that stays on the host, too. */
+static kry_status store(const amg *M, const kry_sparse *host, unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_sparse copy = { 0 };
+
+    TRY(kry_sparse_copy(host, &copy));
+    TRY(give(M, &copy, traits, op));
+done:
+    kry_sparse_release(&copy);
+    return st;
+}
+
+/* Add the level of `A`, from which `to` leads on; next := the operator below it. Takes P and R over. */
+static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, kry_coarser *to,
                             kry_op **next)
 {
     kry_status st = KRY_OK;
@@ -235,8 +242,8 @@ static kry_status add_level(const amg *M, kry_hierarchy *H, kry_op *A, const kry
 
     *next = NULL;
     if (to->P.cols > 0) {
-        TRY(store(M, &to->P, 0, &level.P));
-        TRY(store(M, &to->R, 0, &level.R));
+        TRY(give(M, &to->P, 0, &level.P));
+        TRY(give(M, &to->R, 0, &level.R));
         TRY(store(M, &to->A, KRY_SYMMETRIC, next));
     }
     TRY(kry_hierarchy_add(H, &level));

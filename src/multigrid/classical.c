@@ -40,15 +40,8 @@ static void classical_destroy(void *kept)
 /* places := the pattern of P. */
 static kry_status copy_places(const kry_sparse *P, kry_sparse *places)
 {
-    kry_status st = KRY_OK;
-    const size_t rows = (size_t)P->rows + 1, nnz = (size_t)kry_sparse_nnz(P);
-
-    TRY(kry_sparse_create(P->rows, P->cols, KRY_F64, (int64_t)nnz, places));
-    free(places->val), places->val = NULL;
-    memcpy(places->row_ptr, P->row_ptr, rows * sizeof *P->row_ptr);
-    if (nnz) memcpy(places->col, P->col, nnz * sizeof *P->col);
-done:
-    return st;
+    const kry_sparse pattern = { P->rows, P->cols, KRY_F64, P->row_ptr, P->col, NULL };
+    return kry_sparse_copy(&pattern, places);
 }
 
 /* The near null space of the coarser level is what the finer one has at C points. */
