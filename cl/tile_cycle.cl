@@ -35,8 +35,9 @@ int on_axis(int at, int size, int wrapped)
 #define TILE_BEGIN                                                                        \
     local REAL cells[CELLS];                                                              \
     local REAL *tile = cells + ACROSS + 1;                                                \
-    SUM value[PER], rhs[PER], inverse[PER]; /* x, then the residual; b; 1 / diagonal */   \
-    const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, coarse = cx * cy;               \
+    SUM value[PER + 1]; /* x, then the residual; the last one is of the row above */      \
+    SUM rhs[PER], inverse[PER]; /* b; 1 / diagonal */                                     \
+    const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = 1, coarse = cx * cy;               \
     const int lane = get_local_id(0) % ACROSS, own_row = get_local_id(0) / ACROSS * PER;  \
     const int first = lane + ACROSS * own_row;                                            \
     for (int at = get_local_id(0); at <= ACROSS; at += WG)                                \
@@ -113,10 +114,11 @@ int on_axis(int at, int size, int wrapped)
 #define TAKE(BODY)                                                                        \
     {                                                                                     \
         SUM under = tile[first - ACROSS];                                                 \
+        value[PER] = tile[first + ACROSS * PER];                                          \
         EACH_POINT                                                                        \
         {                                                                                 \
             HERE                                                                          \
-            const SUM own = value[k], over = k + 1 < PER ? value[k + 1] : tile[at + ACROSS]; \
+            const SUM own = value[k], over = value[k + 1];                                \
             TILE_POINT(BODY)                                                              \
             under = own;                                                                  \
         }                                                                                 \
@@ -164,10 +166,9 @@ kernel void tile_down(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long 
             const int jx = first_jx + q % coarse_x, jy = first_jy + q / coarse_x, j = jx + cx * jy;
             const int at = margin_x + (q % coarse_x << CX) + ACROSS * (margin_y + (q / coarse_x << CY));
             if (jx >= cx || jy >= cy) continue;
-            SUM sum = tile[at];
-            for (int dy = -CY; dy <= CY; dy++)
-                for (int dx = -CX; dx <= CX; dx++)
-                    if (dx || dy) sum += WEIGHT_ONE(dx, dy, 0, j) * (SUM)tile[at + dx + ACROSS * dy];
+            SUM sum;
+#define GET_SHARE(dx, dy, dz) (SUM)tile[at + (dx) + ACROSS * (dy)]
+            SUM_OF_SHARES(sum, GET_SHARE)
             c_out[j] = (REAL)sum;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -175,20 +176,6 @@ kernel void tile_down(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long 
 }
 
 // ---- up ----
-
-// value[k] += (P e)_i
-#define ADD_CORRECTION                                                                    \
-    {                                                                                     \
-        const int jx = ix >> CX, jy = iy >> CY, odd_x = CX & ix, odd_y = CY & iy;         \
-        for (int py = 0; py <= odd_y; py++)                                               \
-            for (int px = 0; px <= odd_x; px++) {                                         \
-                const int to_x = px ? beside(jx, 1, cx, wraps & 1) : jx;                  \
-                const int to_y = py ? beside(jy, 1, cy, wraps & 2) : jy;                  \
-                const int dx = odd_x - 2 * px, dy = odd_y - 2 * py, to = to_x + cx * to_y; \
-                if (to_x < 0 || to_y < 0) continue;                                       \
-                value[k] += (dx || dy ? WEIGHT_ONE(dx, dy, 0, to) : 1) * (SUM)e[to];      \
-            }                                                                             \
-    }
 
 // y := the steps y + step D^-1 (b - A y), from y = x + P e. Words for each fine number: 3, and the numbers
 // of a stencil; for each coarse one: its weights and 1.
@@ -211,7 +198,8 @@ kernel void tile_up(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long b0
         EACH_POINT
         {
             HERE
-            if (inside) ADD_CORRECTION
+            const int iz = 0;
+            if (inside) ADD_PROLONGED(value[k], e)
         }
         INVERT
         SHOW

@@ -6,6 +6,7 @@
  * smoother leaves errors that are rough along them.
  */
 #include "multigrid/box_passes.h"
+#include "multigrid/box_tail.h"
 #include "operator/op_parts.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,12 +20,14 @@ typedef struct boxes {
     int count;
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
     kry_box_passes *passes[MOST_LEVELS];     /* NULL: none */
+    kry_box_tail *tail;                      /* NULL: none */
 } boxes;
 
 static void boxes_destroy(void *self)
 {
     boxes *b = self;
     if (!b) return;
+    kry_box_tail_release(&b->tail);
     for (int i = 0; i < MOST_LEVELS; i++) {
         kry_box_passes_release(&b->passes[i]);
         kry_op_release(&b->P[i]);
@@ -163,6 +166,19 @@ done:
     return st;
 }
 
+static kry_status boxes_settle(kry_hierarchy *H, void *self, kry_tail *tail)
+{
+    kry_status st = KRY_OK;
+    boxes *b = self;
+
+    if (!b->tail) TRY(kry_box_tail_create(H, &b->tail));
+    if (!b->tail) goto done;
+    TRY(kry_box_tail_fill(b->tail));
+    *tail = (kry_tail){ kry_box_tail_from(b->tail), kry_box_tail_run, b->tail };
+done:
+    return st;
+}
+
 /* ---- the public function ------------------------------------------------------------------------- */
 
 static kry_status check(const kry_op *A, const void *params)
@@ -190,6 +206,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                        .who = who,
                                        .create = boxes_create,
                                        .update = boxes_update,
+                                       .settle = boxes_settle,
                                        .destroy = boxes_destroy };
     const kry_mg_params *p = params ? params : KRY_MG();
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
