@@ -1,9 +1,38 @@
 // box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. The sweeps are those
 // of sweep.clh; box.clh says how the numbers lie.
+//
+// COLOURS  the sweeps in place alone
 
 #define BOX_PARAMS BOX_GRID, BOX_NUMBERS
 
 // ---- sweeps ----
+
+#ifdef COLOURS
+
+// x += omega D^-1 (b - A x) in place for the points of a colour, none of which touches another: along each
+// axis every second one from first_x, first_y, first_z on, count_x of them in a row and count_y rows in a
+// layer. All colours together: 5 or 14 words of A, 2 of b and x, as often as a colour is in every row: twice.
+kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int first_z, int count_x,
+                       int count_y, ACC omega, global const REAL *restrict b, long b0,
+                       global REAL *x, long x0)
+{
+    const SUM w = (SUM)omega;
+    const int plane = nx * ny;
+    b += b0, x += x0;
+#define GET_IN_PLACE(K, i, dx, dy, dz) AT_##K(x, i)
+#define RELAX_IN_PLACE(K, i, c, sum, diagonal) \
+    x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
+    FOR_EACH(at, points)
+    {
+        const int ix = first_x + 2 * ((int)at % count_x);
+        const int iy = first_y + 2 * ((int)at / count_x % count_y);
+        const int iz = first_z + 2 * ((int)at / (count_x * count_y));
+        const int i = ix + nx * iy + plane * iz;
+        BOX_POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
+    }
+}
+
+#else
 
 // y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
 kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
@@ -65,3 +94,5 @@ kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0
     }
     LEAVE_SUMS
 }
+
+#endif

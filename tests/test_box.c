@@ -281,6 +281,52 @@ static unsigned longer(const kry_box_grid *g, unsigned wanted)
     return axes;
 }
 
+/* ---- colours ---------------------------------------------------------------------------------- */
+
+/* One sweep in place: the rows that it changes get the number `colour`, each only once, and the values that
+ * plain C finds from the numbers before. */
+static void check_colour(const kry_op *op, const matrix *A, int colour, int *painted)
+{
+    const kry_type type = op->shape.type;
+    const double omega = 1.25;
+    double *b = random_array(type, A->rows), *x = random_array(type, A->rows);
+    guarded B = guarded_create(type, A->rows, 1, 1, b), X = guarded_create(type, A->rows, 1, 2, x);
+
+    OK(op->fused->sweep_colour(op->self, colour, omega, B.v, X.v));
+    double *y = guarded_read(&X);
+    for (int64_t i = 0; i < A->rows; i++) {
+        if (y[i] == x[i]) continue;
+        long double size, d = plain_diagonal(A, i);
+        row_times(A, i, x, NULL, &size);
+        const long double want = x[i] + omega * (b[i] - plain_row(A, i, x)) / d;
+        NEAR(y[i], want,
+             2 * row_bound(A, i, type, size + fabsl((long double)b[i])) / d +
+                 4 * eps_of(type) * fabsl((long double)x[i]),
+             "colour %d: x[%lld]", colour, (long long)i);
+        assert_int_equal(painted[i], -1);
+        painted[i] = colour;
+    }
+    guarded_release(&B), guarded_release(&X);
+    free(b), free(x), free(y);
+}
+
+/* Every row has one colour, and other ones than those that it is coupled to. */
+static void check_colours(const kry_op *op, const matrix *A)
+{
+    const int colours = op->fused->colours(op->self);
+    int *painted = calloc((size_t)A->rows, sizeof *painted);
+
+    assert_non_null(painted);
+    for (int64_t i = 0; i < A->rows; i++) painted[i] = -1;
+    for (int c = 0; c < colours; c++) check_colour(op, A, c, painted);
+    for (int64_t i = 0; i < A->rows; i++) {
+        assert_in_range(painted[i], 0, colours - 1);
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            assert_true(A->col[e] == i || painted[A->col[e]] != painted[i]);
+    }
+    free(painted);
+}
+
 static void check_grid(const grid *g, kry_type type, unsigned first, unsigned second)
 {
     double *k = grid_coefficients(g, type);
@@ -295,6 +341,7 @@ static void check_grid(const grid *g, kry_type type, unsigned first, unsigned se
         matrix M = matrix_of_plain(&b);
         op_suite(B, &M);
         relax_suite(B, &M, "relaxation");
+        check_colours(B, &M);
         matrix_release(&M);
         if (longer(&b.grid, second)) {
             C = check_level(B, &b, longer(&b.grid, second));

@@ -595,6 +595,8 @@ expect 0 '"name": "stencil", .*"fraction_of_copy": [0-9].*"format": "stencil"' b
 same requested stencil
 expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '"setup_s": .*"reason": "converged"' bench solve --problem poisson2d:64 --json
+expect 0 ' mg  set-up .*, converged' bench solve --problem poisson2d:64
 expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7
 expect 2 'stream takes no --reproducible' bench stream --n 1000 --reproducible
 expect 0 '"name": "stencil_step", .*"calls": 7, .*"bytes": [0-9].*"fraction_of_copy": [0-9].*"share": 0' \
