@@ -7,6 +7,7 @@
  */
 #include "multigrid/box_passes.h"
 #include "multigrid/box_tail.h"
+#include "multigrid/smoother.h"
 #include "operator/op_parts.h"
 #include <math.h>
 #include <stdlib.h>
@@ -135,9 +136,11 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
 
+    const int steps = kry_smoother_steps(kry_hierarchy_cycle(H));
+
     for (int i = 0; i < b->count; i++) {
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
-        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], &b->passes[i]));
+        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], steps, &b->passes[i]));
         if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
         TRY(kry_hierarchy_add(H, &level));
     }

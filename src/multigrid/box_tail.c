@@ -77,8 +77,9 @@ static bool suits(const kry_hierarchy *H, int from)
 {
     const kry_op *A = H->rung[0].level.A;
     const kry_dense_inverse *inverse = H->coarse ? kry_coarse_inverse(H->coarse) : NULL;
-    return !A->dev->info.cpu_kernels && H->cycle.shape == KRY_CYCLE_V && from < H->count - 1 &&
-           inverse && inverse->k <= MOST_DENSE;
+    return !A->dev->info.cpu_kernels && H->cycle.shape == KRY_CYCLE_V &&
+           kry_smoother_steps(&H->cycle) && from < H->count - 1 && inverse &&
+           inverse->k <= MOST_DENSE;
 }
 
 /* Where everything is. */
