@@ -107,6 +107,7 @@ int on_axis(int at, int size, int wrapped)
 #define DIAGONAL_HERE                                                                     \
     const SUM c = 0, c_w = 0, c_e = 0, c_behind = 0, c_ahead = 0;                         \
     FACE_SUMS(ONE)
+#ifdef VARIABLE
 #define OR_GHOST(s, inside, side, dx, dy)                                                 \
     (((side) == 1 || (side) == -1) && !(inside) ? (SUM)(side) * c : NEAR(s, dx, dy))
 #define SUM_HERE(s)                                                                       \
@@ -115,6 +116,16 @@ int on_axis(int at, int size, int wrapped)
     const SUM c_behind = OR_GHOST(s, iy > 0, YL, 0, -1);                                  \
     const SUM c_ahead = OR_GHOST(s, iy < ny - 1, YH, 0, 1);                               \
     FACE_SUMS(ONE)
+#else
+// What is outside of the grid is 0: ghosts are in the diagonal. A point that wraps to itself has no coupling.
+#define COUPLING(weight, side, size) ((side) == PERIODIC && (size) == 1 ? (SUM)0 : (weight))
+#define SUM_HERE(s)                                                                       \
+    const SUM diagonal = wx * (OWN_W_ONE + OWN_E_ONE) +                                   \
+                         wy * (OWN_SIDE(iy > 0, YL, ny) + OWN_SIDE(iy < ny - 1, YH, ny)); \
+    const SUM across = NEAR(s, -1, 0) + NEAR(s, 1, 0), along = NEAR(s, 0, -1) + NEAR(s, 0, 1); \
+    const SUM sum = diagonal * NEAR(s, 0, 0) - COUPLING(wx, XL, nx) * across -            \
+                    COUPLING(wy, YL, ny) * along;
+#endif
 #endif
 
 // ---- down ----

@@ -45,12 +45,12 @@ static int own_columns(const kry_device *dev, int steps, int coarsened)
     return (kry_group_size(dev) - coarsened - 2 * steps) >> coarsened;
 }
 
-/* Cut strips of `wide` columns of a grid, so that there are groups enough for the device; each does some rows
- * at both ends that its neighbours do, too. */
+/* Cut strips of `wide` columns of a grid into as many pieces as run at once: kernels take up to 100 registers.
+ * Pieces do some rows at both ends twice. */
 static void cut(const kry_box_passes *p, const kry_box_grid *g, int64_t wide, kry_sweep *sweep,
                 step_args *a)
 {
-    enum { PER_UNIT = 8, SHORTEST = 4 };
+    enum { PER_UNIT = 5, SHORTEST = 4 };
     const int64_t strips = (g->size[0] + wide - 1) / wide, all = g->size[1];
     int64_t pieces = kry_groups_at_once(p->dev, PER_UNIT) / strips;
 
