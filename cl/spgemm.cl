@@ -209,11 +209,21 @@ int long_row(int from, int to, global const int *restrict a_col, global const in
     int l = get_local_id(0), teams = WG / lanes, team = l / lanes, lane = l % lanes;   \
     int slots = TABLE / teams, most = slots / 4 * 3;
 
-// The row of this team, `rows` if it has none to do; on with the next ones if no team of the group has one.
-#define TAKE_ROW(IS_LEFT)                                                              \
-    bool any = false;                                                                  \
-    for (long t = first; t < min(first + teams, (long)rows); t++) any = any || IS_LEFT(t); \
-    if (!any) continue;                                                                \
+// Rows in blocks, of which those with no row left to do are passed over.
+#define EACH_BLOCK                                                                      \
+    for (long block = (long)get_group_id(0) * 8 * teams; block < rows;                  \
+         block += (long)get_num_groups(0) * 8 * teams)
+#define PASS_OVER_UNLESS(IS_LEFT)                                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    if (l == 0) any = 0;                                                                \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    if (l < 8 * teams && block + l < rows && IS_LEFT(block + l)) any = 1;               \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    if (!any) continue;
+#define EACH_FIRST \
+    for (long first = block; first < min(block + 8 * teams, (long)rows); first += teams)
+// The row of this team; `rows` if it is not left to do.
+#define TAKE_ROW(IS_LEFT) \
     long row = first + team < rows && IS_LEFT(first + team) ? first + team : rows;
 #define HAS_NO_LENGTH(i) (length[i] < 0)
 #define HAS_MANY(i)      (c_ptr[(i) + 1] - c_ptr[i] > few)
@@ -231,51 +241,59 @@ int long_row(int from, int to, global const int *restrict a_col, global const in
 
 kernel void spgemm_lengths(OPERANDS, MORE_OPERANDS, global int *restrict length)
 {
-    local int table[TABLE], used[WG], lane_of[WG];
+    local int table[TABLE], used[WG], lane_of[WG], any;
     TEAMS
-    for (long first = (long)get_group_id(0) * teams; first < rows;
-         first += (long)get_num_groups(0) * teams) {
-        TAKE_ROW(HAS_NO_LENGTH)
-        FILL_TABLES
-        if (lane == 0 && row < rows) length[row] = used[team];
-        for (int t = 0; t < teams; t++) {
-            if (used[t] <= most) continue;
-            int count = long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col, 0,
-                                 table, lane_of);
-            if (l == 0) length[first + t] = count;
+    EACH_BLOCK
+    {
+        PASS_OVER_UNLESS(HAS_NO_LENGTH)
+        EACH_FIRST
+        {
+            TAKE_ROW(HAS_NO_LENGTH)
+            FILL_TABLES
+            if (lane == 0 && row < rows) length[row] = used[team];
+            for (int t = 0; t < teams; t++) {
+                if (used[t] <= most) continue;
+                int count = long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col, 0,
+                                     table, lane_of);
+                if (l == 0) length[first + t] = count;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
 kernel void spgemm_columns(OPERANDS, MORE_OPERANDS, global const int *restrict c_ptr, global int *restrict c_col)
 {
-    local int table[TABLE], used[WG], lane_of[WG];
+    local int table[TABLE], used[WG], lane_of[WG], any;
     TEAMS
-    for (long first = (long)get_group_id(0) * teams; first < rows;
-         first += (long)get_num_groups(0) * teams) {
-        TAKE_ROW(HAS_MANY)
-        int kept[TABLE / WG];
-        FILL_TABLES
-        bool fits = used[team] <= most;
-        for (int u = 0; u < TABLE / WG; u++) kept[u] = fits ? mine[lane + u * lanes] : NONE;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0 && fits) used[team] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int u = 0; u < TABLE / WG; u++)
-            if (kept[u] != NONE) mine[atomic_inc(&used[team])] = kept[u];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int u = 0; u < TABLE / WG; u++) {
-            int rank = 0;
-            for (int s = 0; kept[u] != NONE && s < used[team]; s++) rank += mine[s] < kept[u];
-            if (kept[u] != NONE) c_col[c_ptr[row] + rank] = kept[u];
+    EACH_BLOCK
+    {
+        PASS_OVER_UNLESS(HAS_MANY)
+        EACH_FIRST
+        {
+            TAKE_ROW(HAS_MANY)
+            int kept[TABLE / WG];
+            FILL_TABLES
+            bool fits = used[team] <= most;
+            for (int u = 0; u < TABLE / WG; u++) kept[u] = fits ? mine[lane + u * lanes] : NONE;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane == 0 && fits) used[team] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int u = 0; u < TABLE / WG; u++)
+                if (kept[u] != NONE) mine[atomic_inc(&used[team])] = kept[u];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int u = 0; u < TABLE / WG; u++) {
+                int rank = 0;
+                for (int s = 0; kept[u] != NONE && s < used[team]; s++) rank += mine[s] < kept[u];
+                if (kept[u] != NONE) c_col[c_ptr[row] + rank] = kept[u];
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int t = 0; t < teams; t++)
+                if (used[t] > most)
+                    long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col,
+                             c_col + c_ptr[first + t], table, lane_of);
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int t = 0; t < teams; t++)
-            if (used[t] > most)
-                long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col,
-                         c_col + c_ptr[first + t], table, lane_of);
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -300,34 +318,38 @@ kernel void spgemm_values(OPERANDS, MORE_OPERANDS, global const REAL *restrict a
                           global const REAL *restrict b_val, global const int *restrict c_ptr,
                           global const int *restrict c_col, global REAL *restrict c_val)
 {
-    local int column[PIECE], longest;
+    local int column[PIECE], longest, any;
     local REAL sum[PIECE];
     int l = get_local_id(0), teams = WG / lanes, team = l / lanes, lane = l % lanes;
     int most = PIECE / teams;
-    for (long first = (long)get_group_id(0) * teams; first < rows;
-         first += (long)get_num_groups(0) * teams) {
-        TAKE_ROW(HAS_MANY)
-        int begin = row < rows ? c_ptr[row] : 0, count = row < rows ? c_ptr[row + 1] - begin : 0;
-        int e = row < rows ? a_ptr[row] : 0, steps = row < rows ? a_ptr[row + 1] - e : 0;
-        local int *mine = column + team * most;
-        local REAL *mine_sum = sum + team * most;
-        if (count > most) count = steps = 0; // below
-        if (l == 0) longest = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0) atomic_max(&longest, steps);
-        for (int s = lane; s < count; s += lanes) mine[s] = c_col[begin + s], mine_sum[s] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int step = 0; step < longest; step++, e++) {
-            int f = step < steps ? b_ptr[a_col[e]] + lane : 0;
-            int end = step < steps ? b_ptr[a_col[e] + 1] : 0;
-            for (; f < end; f += lanes)
-                mine_sum[find_local(mine, count, b_col[f])] += a_val[e] * b_val[f];
+    EACH_BLOCK
+    {
+        PASS_OVER_UNLESS(HAS_MANY)
+        EACH_FIRST
+        {
+            TAKE_ROW(HAS_MANY)
+            int begin = row < rows ? c_ptr[row] : 0, count = row < rows ? c_ptr[row + 1] - begin : 0;
+            int e = row < rows ? a_ptr[row] : 0, steps = row < rows ? a_ptr[row + 1] - e : 0;
+            local int *mine = column + team * most;
+            local REAL *mine_sum = sum + team * most;
+            if (count > most) count = steps = 0; // below
+            if (l == 0) longest = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane == 0) atomic_max(&longest, steps);
+            for (int s = lane; s < count; s += lanes) mine[s] = c_col[begin + s], mine_sum[s] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int step = 0; step < longest; step++, e++) {
+                int f = step < steps ? b_ptr[a_col[e]] + lane : 0;
+                int end = step < steps ? b_ptr[a_col[e] + 1] : 0;
+                for (; f < end; f += lanes)
+                    mine_sum[find_local(mine, count, b_col[f])] += a_val[e] * b_val[f];
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            for (int s = lane; s < count; s += lanes) c_val[begin + s] = mine_sum[s];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int t = 0; t < teams && first + t < rows; t++)
+                if (c_ptr[first + t + 1] - c_ptr[first + t] > max(most, few)) { LONG_VALUES(first + t) }
         }
-        for (int s = lane; s < count; s += lanes) c_val[begin + s] = mine_sum[s];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int t = 0; t < teams && first + t < rows; t++)
-            if (c_ptr[first + t + 1] - c_ptr[first + t] > max(most, few)) { LONG_VALUES(first + t) }
     }
 }
 

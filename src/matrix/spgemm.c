@@ -42,7 +42,7 @@ static kry_status product_begin(const kry_csr *A, const kry_csr *B, product *p)
         return kry_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
     }
     p->lanes = lanes_for(dev, products_of(A, B));
-    p->groups = kry_groups_at_most(dev, (A->rows * p->lanes + size - 1) / size);
+    p->groups = kry_groups_at_most(dev, (A->rows * p->lanes + 8 * size - 1) / (8 * size));
     if (p->groups < 1) p->groups = 1;
     return KRY_OK;
 }
@@ -77,13 +77,12 @@ static int group_size(const kry_device *dev)
 
 static int slots_for(const kry_device *dev, int lanes) { return SLOTS / group_size(dev) * lanes; }
 
-/* So many work-items to a row of C that a row of B is one step, and that there is room for `length` columns. */
-static cl_int lanes_for_rows(const product *p, double length)
+/* So many work-items to a row of C as there are `steps` side by side, and that there is room for `length` columns. */
+static cl_int lanes_for_rows(const product *p, double steps, double length)
 {
-    const double step = mean(p->B->nnz, p->B->rows);
     cl_int lanes = 2;
 
-    while (lanes < group_size(p->dev) && (lanes < step || slots_for(p->dev, lanes) / 2 < length))
+    while (lanes < group_size(p->dev) && (lanes < steps || slots_for(p->dev, lanes) / 2 < length))
         lanes *= 2;
     return lanes;
 }
@@ -117,7 +116,8 @@ static kry_status find_lengths(const product *p, cl_mem length)
     const kry_arg more[] = { ARG(length) };
 
     if (!p->dev->info.cpu_kernels) {
-        const cl_int lanes = lanes_for_rows(p, products_of(p->A, p->B) / 2);
+        const cl_int lanes =
+            lanes_for_rows(p, mean(p->A->nnz, p->A->rows) / 2, products_of(p->A, p->B) / 2);
         TRY(run_rows(p, KRY_F32, "spgemm_row_lengths", lanes, more, COUNT(more)));
     }
     TRY(run(p, KRY_F32, "spgemm_lengths", 0, more, COUNT(more)));
@@ -128,7 +128,8 @@ done:
 static kry_status find_columns(const product *p, const kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const cl_int lanes = lanes_for_rows(p, mean(C->nnz, C->rows));
+    const double steps = mean(p->A->nnz, p->A->rows) / 2;
+    const cl_int lanes = lanes_for_rows(p, steps, mean(C->nnz, C->rows));
     const cl_int few = slots_for(p->dev, lanes) / 4 * 3;
     const kry_arg more[] = { ARG(few), ARG(C->row_ptr), ARG(C->col) };
 
@@ -142,8 +143,9 @@ done:
 static kry_status make_numbers(const product *p, const kry_csr *C)
 {
     kry_status st = KRY_OK;
-    const cl_int lanes = lanes_for_rows(p, mean(C->nnz, C->rows));
-    const cl_int few = slots_for(p->dev, lanes);
+    const double steps = mean(p->B->nnz, p->B->rows);
+    const cl_int lanes = lanes_for_rows(p, steps, mean(C->nnz, C->rows));
+    const cl_int few = slots_for(p->dev, lanes) / 4 * 3;
     const kry_arg rows[] = { ARG(few),       ARG(C->row_ptr), ARG(C->col),
                              ARG(p->A->val), ARG(p->B->val),  ARG(C->val) };
     const kry_arg others[] = { ARG(p->A->val), ARG(p->B->val), ARG(C->row_ptr), ARG(C->col),
