@@ -5,6 +5,7 @@
 #include "matrix/matrix.h"
 #include "multigrid/amg_device.h"
 #include "multigrid/hierarchy.h"
+#include "multigrid/team_levels.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include "precond/rows.h"
@@ -97,7 +98,13 @@ typedef struct sight {
     int64_t nnz;
     int block;
     kry_couplings couplings;
+    const kry_vec *given; /* near null space; NULL: constants */
 } sight;
+
+static const kry_vec *given_to(const kry_op *A, const kry_amg_params *p)
+{
+    return p->near_null_space ? p->near_null_space : A->near_null_space;
+}
 
 static int block_of(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
 {
@@ -109,7 +116,8 @@ static sight look(const kry_op *A, const kry_sparse *rows, const kry_amg_params 
 {
     return (sight){ .nnz = kry_sparse_nnz(rows),
                     .block = block_of(A, rows, p),
-                    .couplings = kry_amg_couplings(rows) };
+                    .couplings = kry_amg_couplings(rows),
+                    .given = given_to(A, p) };
 }
 
 static kry_status look_on_device(const amg *M, const kry_amg_params *p, sight *s)
@@ -118,7 +126,7 @@ static kry_status look_on_device(const amg *M, const kry_amg_params *p, sight *s
     const kry_sparse *pattern = &kry_matrix_of(M->A)->sorted;
     kry_sparse rows = { 0 };
 
-    *s = (sight){ .nnz = kry_device_levels_nnz(M->device) };
+    *s = (sight){ .nnz = kry_device_levels_nnz(M->device), .given = given_to(M->A, p) };
     TRY(kry_device_levels_couplings(M->device, &s->couplings));
     if (!pattern->col) TRY(kry_device_levels_download(M->device, &rows));
     s->block = block_of(M->A, pattern->col ? pattern : &rows, p);
@@ -155,7 +163,7 @@ done:
 /* Classical coarsening is for couplings that are negative, but for a tenth. */
 static const kry_coarsener *choose(const kry_amg_params *p, const sight *s, const kry_coarsen *c)
 {
-    const bool scalar = c->block == 1 && c->vectors == 1 && !p->near_null_space;
+    const bool scalar = c->block == 1 && c->vectors == 1 && !s->given;
     const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative;
 
     if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kry_classical_coarsening;
@@ -176,7 +184,7 @@ static kry_status start(amg *M, const sight *s, const kry_amg_params *p, kry_coa
     const int64_t n = M->A->shape.rows;
 
     *c = (kry_coarsen){ .who = who, .block = s->block, .vectors = s->block };
-    if (p->near_null_space) c->vectors = (int)p->near_null_space->k;
+    if (s->given) c->vectors = (int)s->given->k;
     CHECK(n % c->block == 0, KRY_ERR_ARGUMENT,
           "%s: %lld rows are no multiple of the %d unknowns of a node", who, (long long)n,
           c->block);
@@ -361,7 +369,7 @@ static kry_status start_on_device(amg *M, const kry_amg_params *p, kry_coarsen *
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
     TRY(start(M, &s, p, c));
-    if (c->vectors == 1 && c->block == 1 && !p->near_null_space) return KRY_OK;
+    if (c->vectors == 1 && c->block == 1 && !s.given) return KRY_OK;
     kry_device_levels_release(M->device);
     M->device = NULL;
 done:
@@ -375,8 +383,7 @@ static kry_status start_on_host(amg *M, const kry_amg_params *p, kry_coarsen *c,
     TRY(read_rows(M, rows));
     const sight s = look(M->A, rows, p);
     TRY(start(M, &s, p, c));
-    TRY(p->near_null_space ? take_vectors(p->near_null_space, c, rows->rows)
-                           : take_constants(c, rows->rows));
+    TRY(s.given ? take_vectors(s.given, c, rows->rows) : take_constants(c, rows->rows));
 done:
     return st;
 }
@@ -476,14 +483,18 @@ done:
 
 /* ---- the constructor ------------------------------------------------------------------------- */
 
+/* Of A, or in a run of all parts of a share of it. */
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_family family = { .kind = "amg",
                                        .who = who,
+                                       .coarsest = 256,
                                        .create = amg_create,
                                        .update = amg_update,
                                        .destroy = amg_destroy };
+    static const kry_whole whole = { KRY_TEAM_FAMILY("amg", who), kry_collect_matrix, create_here };
     const kry_amg_params *p = params ? params : KRY_AMG();
+    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 
@@ -491,8 +502,10 @@ static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
 
-    CHECK(!A->dev->team, KRY_ERR_UNSUPPORTED,
-          "%s: algebraic multigrid is for one device, not for a team", who);
+    const kry_amg_params *p = params;
+    TRY(kry_check_sums(who, A));
+    CHECK(!A->dev->team || !p || !p->near_null_space, KRY_ERR_UNSUPPORTED,
+          "%s: on a team A is told its near null space by kry_op_set_near_null_space", who);
     if (params) TRY(check_params(A, params));
 done:
     return st;
