@@ -13,6 +13,7 @@
     X("cr", cr)                 \
     X("richardson", richardson) \
     X("mg", richardson)         \
+    X("minres", minres)         \
     X("bicgstab[:L]", bicgstab) \
     X("gmres[:M]", gmres)       \
     X("fgmres[:M]", fgmres)
