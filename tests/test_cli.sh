@@ -564,6 +564,17 @@ expect 0 '"nnz": 105' generate twophase2d:5 -o "$dir/t.mtx" --rhs "$dir/tb.mtx" 
 grep -v '^%' "$dir/tb.mtx" | cmp -s - "$dir/tb1" && fail "another seed gives the same right-hand side"
 expect 2 'the solution of twophase2d:5 is not known' generate twophase2d:5 -o "$dir/t.mtx" \
     --solution "$dir/tu.mtx"
+# A solid, whose nodes have coordinates.
+expect 0 '"coordinates": "' generate elasticity2d:20x5 -o "$dir/e.mtx" --coordinates "$dir/ec.mtx" --json
+expect 0 '"converged": true' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx" --method pcg --precond amg:coarsest=40 --json
+[ "$(value iterations)" -le 12 ] || fail 'more than 12 iterations'
+expect 0 '"converged": true' solve --problem elasticity2d:20x5 --method pcg --precond amg:coarsest=40 --json
+[ "$(value iterations)" -le 12 ] || fail 'more than 12 iterations'
+expect 2 'is 240 by 240, but coordinates' solve "$dir/e.mtx" --coordinates "$dir/e.mtx" --method pcg --precond amg
+expect 2 'block-size 3: nodes with 2 coordinates' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx" --method pcg \
+    --precond amg --block-size 3
+expect 2 'goes with --precond amg' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx"
+expect 2 'no nodes of a solid' generate poisson2d:4 -o "$dir/p4.mtx" --coordinates "$dir/p4c.mtx"
 expect 2 'layers, layers-faces, stripes, bubble and bubbles' info --problem twophase2d:5:10:drops
 expect 2 'CONTRAST > 0' solve --problem twophase2d:5:0
 full && expect 0 '"name": "stencil"' bench stencil --n 1000 --problem twophase2d:16:100:bubble --hot --json
@@ -596,6 +607,8 @@ expect 0 '"name": "stencil", .*"fraction_of_copy": [0-9].*"format": "stencil"' b
 same requested stencil
 expect 0 '"format": "stencil"' bench cg --n 1000 --problem poisson2d:64 --json
 expect 0 '"name": "cg"' bench cg --n 1000 --problem poisson2d:64 --json
+expect 0 '"setup_s": .*"reason": "converged"' bench solve --problem poisson2d:64 --json
+expect 0 ' mg  set-up .*, converged' bench solve --problem poisson2d:64
 expect 2 'cg takes no --maxit' bench cg --n 1000 --maxit 7
 expect 2 'stream takes no --reproducible' bench stream --n 1000 --reproducible
 expect 0 '"name": "stencil_step", .*"calls": 7, .*"bytes": [0-9].*"fraction_of_copy": [0-9].*"share": 0' \

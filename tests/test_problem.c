@@ -809,12 +809,13 @@ static void elasticity2d__energies_of_bilinear_displacements(void **state)
         snprintf(spec, sizeof spec, "elasticity2d:%dx%d", nx, ny);
         kry_problem *p = make(spec, 0);
         assert_int_equal(p->n, 2 * nx * (ny + 1));
+        assert_int_equal(p->axes, 2);
         for (int mode = 1; mode < 16; mode++) {
             double m[4] = { mode & 1, (mode & 2) / 4.0, (mode & 4) / 2.0, (mode & 8) / 16.0 };
             double *u = calloc((size_t)p->n, sizeof *u), sum = 0;
             assert_non_null(u);
             for (int64_t k = 0; k < p->n / 2; k++) {
-                double x = (double)(k % nx + 1), y = (double)(k / nx);
+                double x = p->coordinates[2 * k], y = p->coordinates[2 * k + 1];
                 u[2 * k] = m[0] * x + m[1] * x * y, u[2 * k + 1] = m[2] * x + m[3] * x * y;
             }
             for (int64_t i = 0; i < p->n; i++)

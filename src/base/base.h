@@ -55,9 +55,23 @@ double kry_now(void); /* seconds, from a clock that only goes forward */
 /* Another number in each call, whatever the thread. */
 unsigned kry_ticket(void);
 
+/* kry_random_unit(seed, stream, place) is made of this key and the place; vec.cl does it on a device. */
+uint64_t kry_random_key(uint64_t seed, uint64_t stream);
+
 /* All host memory comes from these, so that tests can make any request fail (hooks.h). */
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
+
+/* ---- parallel.c ---- */
+
+/* Steps begin ... end - 1 of a loop. It allocates nothing and cannot fail, and what it writes does not depend on how
+ * the loop is cut. */
+typedef void kry_loop(void *user, int part, int64_t begin, int64_t end);
+/* How many threads a loop is worth that reads so many numbers: at most as many as there are processors. */
+int kry_parts(int64_t work);
+/* Cut a loop of `count` steps into parts of about the same length, and run each of them on a thread of its own; on
+ * the caller's where there is none to be had. Returns when all have ended. */
+void kry_parallel(int parts, int64_t count, kry_loop *run, void *user);
 
 /* ---- number.c ---- */
 

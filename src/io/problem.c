@@ -227,6 +227,7 @@ void kry_problem_release(kry_problem **problem)
     free(p->val);
     free(p->rhs);
     free(p->solution);
+    free(p->coordinates);
     if (p->grid) free((void *)p->grid->coefficient);
     for (int a = 0; p->grid && a < 3; a++) free((void *)p->grid->face[a]);
     free((void *)p->grid);

@@ -6,6 +6,7 @@
 #define KRY_BOX_H
 
 #include "grid/stencil.h"
+#include "sparse/sparse.h"
 
 /* The points of a grid, and which of its axes are periodic. */
 typedef struct kry_box_grid {
@@ -18,7 +19,18 @@ typedef struct kry_box_grid {
     int ends;
 } kry_box_grid;
 
-enum { KRY_BOX_ENDS = 2 }; /* less than EDGE in cl/box.clh */
+enum { KRY_BOX_ENDS = 3 };     /* less than EDGE in cl/box.clh */
+enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/box_setup.cl, where it is explained */
+
+/* Whether only the numbers in the first and last KRY_BOX_COLUMNS / 2 columns are made: nobody reads others, here and on
+ * the next coarser grid. */
+static inline bool kry_box_has_ends(const kry_box_grid *grid) { return grid->ends < KRY_BOX_ENDS; }
+/* The column that stands for column x. */
+static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
+{
+    enum { NEAR = KRY_BOX_COLUMNS / 2 };
+    return kry_box_has_ends(grid) && x >= NEAR && x <= grid->size[0] - NEAR ? NEAR - 2 : x;
+}
 
 /* The define of kernels for the numbers of such a grid, or "". */
 static inline const char *kry_box_uniform(const kry_box_grid *grid)
@@ -37,7 +49,8 @@ typedef struct kry_box {
     int half;        /* 5 or 14 */
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: half n */
-    kry_kernel *apply, *relax;
+    kry_kernel *apply, *relax, *diagonal;
+    kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;
 
 /* The operator of a grid whose numbers are yet to be made. traits: of kry_op_shape. */
@@ -45,6 +58,9 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
                           kry_op **A);
 /* The box of an operator; NULL: it is none. */
 kry_box *kry_box_of(const kry_op *op);
+
+/* box_rows.c: the matrix of a box, on the host in double. Waits. */
+kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows);
 
 /* P: values of the coarse points, and 3^(coarsened axes) - 1 weights for each of them. */
 typedef struct kry_box_transfer {
@@ -69,6 +85,9 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid);
 /* The weights of P from A, then the numbers of `coarse`: P'A P. */
 kry_status kry_box_weigh(const kry_op *A, kry_op *P);
 kry_status kry_box_galerkin(const kry_op *A, const kry_op *P, kry_op *coarse);
+/* highest[i] := a bound of the eigenvalues of D^-1 A[i], D its diagonal, of boxes that lie on one device; infinite
+ * if D is not positive. Waits. */
+kry_status kry_box_bounds(kry_op *const *A, int count, double *highest);
 /* For each axis of the mask the mean over the points of its coupling, in units of the strongest one there.
  * Waits. */
 kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3]);

@@ -47,9 +47,10 @@ typedef struct kry_op_fused {
      * Default: residual, then a pass over vectors, if there is a diagonal. */
     kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
 
-    /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 or 1; rows of one colour do not
-     * touch each other. b NULL: get ready for that, and no more.
-     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough. */
+    /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 ... colours(self) - 1; rows of one
+     * colour do not touch each other. b NULL: get ready for that, and no more.
+     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough for a grid operator. */
+    int (*colours)(void *self);
     kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
 
     /* c > 0 if the operator is y = c x now and after every update, else 0: a preconditioner that only
@@ -70,11 +71,12 @@ struct kry_op {
     const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space;  /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    int64_t updates;      /* how often its numbers may have changed */
-    double setup_seconds; /* that its constructor took; of solvers with what they are made of */
-    bool inspected;       /* new numbers are looked at: it is a matrix of a caller's */
-    kry_finding found;    /* in the numbers that it has now */
+    kry_vec *null_space;      /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    kry_vec *near_null_space; /* as given; NULL: nothing is known; owned */
+    int64_t updates;          /* how often its numbers may have changed */
+    double setup_seconds;     /* that its constructor took; of solvers with what they are made of */
+    bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
+    kry_finding found;        /* in the numbers that it has now */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,

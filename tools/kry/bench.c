@@ -178,7 +178,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, spgemm, stencil, cg, kernels, mtx, tridiagonal"
+#define NAMES "stream, spmv, spgemm, stencil, cg, solve, kernels, mtx, tridiagonal"
 
 static const struct benchmark {
     const char *name;
@@ -196,6 +196,7 @@ static const struct benchmark {
     { "spgemm", bench_spgemm, .device = true, .copy = true, .sources = true },
     { "stencil", bench_stencil, true, true, true, .table = true },
     { "cg", bench_cg, true, true, true, .format = true, .iterates = true, .repeats = true },
+    { "solve", bench_solve, .device = true, .sources = true, .format = true, .iterates = true },
     { "kernels", bench_kernels, true, true, true, .format = true, .iterates = true,
       .counts = true },
     { "mtx", bench_mtx, .device = false },

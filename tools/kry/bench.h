@@ -57,6 +57,7 @@ kry_status bench_spmv(bench *b);
 kry_status bench_spgemm(bench *b);
 kry_status bench_stencil(bench *b);
 kry_status bench_cg(bench *b);
+kry_status bench_solve(bench *b);
 kry_status bench_kernels(bench *b);
 kry_status bench_mtx(bench *b);
 kry_status bench_tridiagonal(bench *b);

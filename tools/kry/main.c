@@ -49,11 +49,11 @@ static const command commands[] = {
       "symmetric\n"
       "or not positive definite. --levels lists the levels of multigrid.\n\n" PROBLEMS,
       info_run },
-    { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
+    { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE] [--coordinates FILE]",
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
     { "bench",
-      "stream|spmv|spgemm|stencil|cg|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... "
+      "stream|spmv|spgemm|stencil|cg|solve|kernels|mtx|tridiagonal [FILE...] [--problem SPEC]... "
       "[options]",
       "Measure the device: vectors, products, iterations, kernels, files, banded systems.",
       FOR_BENCH,

@@ -208,6 +208,10 @@ kry_status options_form(const options *o, kry_values values, form *f)
     int64_t block = options_whole(o->block_size, 0);
     CHECK(block <= INT_MAX, KRY_ERR_PARSE, "--block-size %s is too large", o->block_size);
     f->matrix.block = (int)block;
+    const char *precond = options_solver(o, "precond");
+    f->modes = precond && !strncmp(precond, "amg", 3);
+    f->coordinates = o->coordinates;
+    CHECK(f->modes || !o->coordinates, KRY_ERR_PARSE, "--coordinates goes with --precond amg");
 done:
     return st;
 }
