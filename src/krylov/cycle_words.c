@@ -34,6 +34,8 @@ static const struct {
          "of the smoother, before and after the coarser levels (default 1)"),
     WORD(MG | AMG, cycle.omega, "omega", REAL, "omega=W",
          "weight of Jacobi, and of red-black sweeps"),
+    WORD(AMG, cycle.scaling, "scaling", CHOICE, "scaling=diagonal|l1|block",
+         "what a smoothing step multiplies the residual with"),
     WORD(MG | AMG, cycle.shape, "cycle", CHOICE, "cycle=v|w|k", "how often levels are visited"),
     WORD(MG | AMG, cycle.coarsest, "coarsest", WHOLE, "coarsest=N",
          "unknowns up to which a level is solved exactly"),
