@@ -84,8 +84,8 @@ typedef struct kry_amg_params {
     double
         strength; /* couplings below it are weak; 0: a default of the family. Negative: none is */
     int block;    /* unknowns of a node; 0: what the matrix says, see kry_matrix_params */
-    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: constants
-     * of each of the node's unknowns */
+    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: those of
+     * kry_op_set_near_null_space, or constants of each of the node's unknowns */
     const kry_vec *near_null_space;
     double
         complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */
@@ -111,7 +111,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak,
  * or by classical coarsening (0.25): scalar matrices where positive couplings are at most a tenth of all others.
  *
- * The host sets it up, one thread, in double. kry_op_update(M, NULL) keeps aggregates and patterns.
+ * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by the host for all
+ * others, on up to 16 threads, which end before the call returns; the result is the same. kry_op_update(M, NULL)
+ * keeps aggregates and patterns.
  *
  * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
  * Returns  KRY_ERR_UNSUPPORTED for a team, classical coarsening of nodes, more entries than `complexity` allows

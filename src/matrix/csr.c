@@ -147,6 +147,24 @@ void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col)
     *col = A->stage[0].value[COL].buffer;
 }
 
+kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr)
+{
+    kry_status st = kry_buffer_read(A->dev, A->row_ptr, 0, ((size_t)A->rows + 1) * 4, row_ptr);
+    if (st == KRY_OK) widen(row_ptr, A->rows + 1);
+    return st;
+}
+
+kry_status kry_csr_set_numbers(kry_op *op, cl_mem val)
+{
+    kry_matrix *A = kry_matrix_of(op);
+    kry_status st = kry_buffer_retain(A->dev, val);
+
+    if (st < 0) return st;
+    kry_buffer_release(A->dev, &A->val);
+    A->val = val;
+    return KRY_OK;
+}
+
 kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op)
 {
     kry_status st = KRY_OK;
@@ -158,14 +176,13 @@ kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **sour
         C->dev, p, &(kry_sparse){ .rows = C->rows, .cols = C->cols, .type = C->type }, C->nnz, &A));
     S = &A->sorted;
     TRY(kry_alloc((size_t)C->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
-    TRY(kry_buffer_read(C->dev, C->row_ptr, 0, ((size_t)C->rows + 1) * 4, S->row_ptr));
-    widen(S->row_ptr, C->rows + 1);
+    TRY(kry_csr_read_offsets(C, S->row_ptr));
     TRY(build_stages(A, S, C->row_ptr, C->col, false));
     A->structure_bytes += 4.0 * (double)(C->rows + 1) + 4.0 * (double)C->nnz;
     TRY(kry_buffer_retain(C->dev, C->val));
     A->val = C->val;
     TRY(kry_matrix_finish(&A, op));
-    kry_matrix_of(*op)->source = *source, *source = NULL;
+    if (source) kry_matrix_of(*op)->source = *source, *source = NULL;
 done:
     kry_matrix_destroy(A);
     return st;

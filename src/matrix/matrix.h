@@ -169,6 +169,9 @@ kry_status kry_matrix_check_params(const char *who, kry_device *dev, kry_type ty
 /* create.c: the operator of a matrix that the library made for itself: nobody looks at its entries. */
 kry_status kry_matrix_of_sparse(kry_device *dev, const kry_sparse *A,
                                 const kry_matrix_params *params, kry_op **op);
+/* The same of a matrix with general storage that is sorted already, which is taken over if the call succeeds. */
+kry_status kry_matrix_take(kry_device *dev, kry_sparse *A, const kry_matrix_params *params,
+                           kry_op **op);
 /* The operator of a matrix in the format that params asks for. Takes host and map over if the call
  * succeeds. */
 kry_status kry_matrix_from_host(kry_device *dev, kry_sparse *host, kry_entry_map *map,

@@ -50,6 +50,7 @@ typedef struct kry_hierarchy kry_hierarchy;
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */
+    int64_t coarsest; /* unknowns up to which a level is solved exactly, unless told otherwise */
     /* Append the levels to H, from the finest on, by kry_hierarchy_add: no more than H's cycle allows,
      * down to so few unknowns as it says. params: the family's own. Waits. */
     kry_status (*create)(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
