@@ -176,9 +176,6 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     kry_op_shape shape = A->shape;
 
     *M = NULL;
-    CHECK(kry_layout_size(&A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
-          "%s: multigrid is for one device, and '%s' lies on %d", family->who, A->table->kind,
-          kry_layout_size(&A->dev->layout));
     TRY(kry_alloc(1, sizeof *H, &H));
     H->family = family;
     H->cycle = *cycle;

@@ -68,8 +68,8 @@ kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
 
-/* M := a cycle over the levels that the family makes of A, on one device: what the `create` of a
- * kry_constructor calls. Waits.
+/* M := a cycle over the levels that the family makes of A: what the `create` of a kry_constructor calls. Of a
+ * share of an operator on a team: team_levels.h. Waits.
  *   params  handed to the family
  * Returns  KRY_ERR_ARGUMENT for a cycle that is none; what the family returned */
 kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
