@@ -208,12 +208,12 @@ static void check__finds_nothing(void **state)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
         kry_csr D;
-        bool sound;
-        int64_t longest;
+        kry_device_finding f;
         OK(kry_csr_upload(device(), &A, &D));
-        OK(kry_device_check(&D, &sound, &longest));
-        assert_true(sound);
-        assert_int_equal(longest, kry_longest_row(&A));
+        OK(kry_device_check(&D, &f));
+        assert_true(f.sound);
+        assert_true(f.bound == kry_row_bound(&A));
+        assert_int_equal(f.longest, kry_longest_row(&A));
         kry_csr_release(&D);
         kry_sparse_release(&A);
     }
@@ -228,14 +228,13 @@ static void check__finds_what_is_not_symmetric(void **state)
         kry_sparse A = matrix_of(chain, 300);
         const int64_t e = kry_sparse_find(&A, 200, what < 2 ? 201 : 200);
         kry_csr D;
-        bool sound;
-        int64_t longest;
+        kry_device_finding f;
         if (what == 0) A.col[e] = 203;
         if (what == 1) ((double *)A.val)[e] *= 1 + 1e-15;
         if (what >= 2) ((double *)A.val)[e] = what == 2 ? NAN : what == 3 ? -1 : 0;
         OK(kry_csr_upload(device(), &A, &D));
-        OK(kry_device_check(&D, &sound, &longest));
-        assert_false(sound);
+        OK(kry_device_check(&D, &f));
+        assert_false(f.sound);
         kry_csr_release(&D);
         kry_sparse_release(&A);
     }

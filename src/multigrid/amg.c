@@ -393,10 +393,13 @@ static kry_status make_all(amg *M, kry_hierarchy *H, const kry_amg_params *p)
     kry_coarsen c = { 0 };
     kry_sparse rows = { 0 };
     kry_op *A = kry_op_retain(M->A);
+    double bound;
 
     if (kry_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
     TRY(M->device ? make_device_levels(M, H, &c, &rows, &A) : start_on_host(M, p, &c, &rows));
+    bound = M->device ? kry_device_levels_bound(M->device) : kry_row_bound(&rows);
     TRY(make_levels(M, H, &c, &rows, &A));
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
 done:
     kry_op_release(&A);
     kry_sparse_release(&rows);
@@ -433,13 +436,14 @@ done:
     return st;
 }
 
-/* rows := the finest of the host's levels. */
-static kry_status renew_upper(const amg *M, kry_sparse *rows)
+/* rows := the finest of the host's levels; bound: kry_row_bound of the finest level of all. */
+static kry_status renew_upper(const amg *M, kry_sparse *rows, double *bound)
 {
     kry_status st = KRY_OK;
 
     if (M->device) {
         TRY(kry_device_levels_renew(M->device));
+        *bound = kry_device_levels_bound(M->device);
         return kry_device_levels_download(M->device, rows);
     }
     TRY(read_rows(M, rows));
@@ -447,6 +451,7 @@ static kry_status renew_upper(const amg *M, kry_sparse *rows)
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
           who, (long long)kry_sparse_nnz(rows), (long long)M->nnz);
+    *bound = kry_row_bound(rows);
 done:
     return st;
 }
@@ -458,15 +463,17 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     amg *M = self;
     kry_sparse rows = { 0 };
     kry_coarser *to = NULL;
+    double bound;
 
     TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
-    TRY(renew_upper(M, &rows));
+    TRY(renew_upper(M, &rows, &bound));
     for (int i = 0; i < M->made; i++) {
         const kry_sparse *A = i ? &to[i - 1].A : &rows;
         TRY(M->by->update(A, M->kept[i], &to[i].P));
         TRY(kry_coarser_multiply(who, M->upper + i + 1, M->A->shape.type, A, &to[i]));
     }
     if (M->device) TRY(kry_device_levels_store(M->device, H));
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
     for (int i = 0; i < M->made; i++) {
         const int level = M->upper + i;
         TRY(renew(M, kry_hierarchy_level(H, level)->P, &to[i].P));

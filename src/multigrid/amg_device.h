@@ -25,6 +25,8 @@ bool kry_device_levels_suit(const kry_op *A);
  * Returns  KRY_ERR_ARGUMENT as kry_rows_symmetrise */
 kry_status kry_device_levels_create(const char *who, const kry_op *A, kry_device_levels **L);
 void kry_device_levels_release(kry_device_levels *L); /* takes NULL */
+/* kry_row_bound of the finest level. */
+double kry_device_levels_bound(const kry_device_levels *L);
 /* Of the coarsest level so far. */
 int64_t kry_device_levels_rows(const kry_device_levels *L);
 int64_t kry_device_levels_nnz(const kry_device_levels *L);
@@ -50,9 +52,13 @@ kry_status kry_device_levels_store(kry_device_levels *L, kry_hierarchy *H);
 kry_status kry_device_rows(kry_device *dev, const char *stem, const char *name, int64_t rows,
                            const kry_arg *args, size_t count);
 kry_status kry_device_diagonal(const kry_csr *A, cl_mem *d); /* 0 where there is no entry */
-/* sound: whether A is symmetric to the bit, with a diagonal that is positive, finite, and so are its inverses;
- * longest: entries of a row. Waits. */
-kry_status kry_device_check(const kry_csr *A, bool *sound, int64_t *longest);
+typedef struct kry_device_finding {
+    bool
+        sound; /* A is symmetric to the bit, its diagonal positive and finite, and so are the inverses */
+    int64_t longest; /* entries of a row */
+    double bound;    /* as kry_row_bound */
+} kry_device_finding;
+kry_status kry_device_check(const kry_csr *A, kry_device_finding *found); /* waits */
 
 /* What a matrix is coarsened to, as kry_coarser. */
 typedef struct kry_device_coarser {
