@@ -340,6 +340,19 @@ done:
     return st;
 }
 
+/* The near null space, n-by-m, from the device. */
+static kry_status take_back(const amg *M, kry_coarsen *c, int64_t n)
+{
+    kry_status st = KRY_OK;
+    const size_t count = (size_t)(n * c->vectors);
+
+    TRY(kry_alloc(count, sizeof *c->near_null_space, &c->near_null_space));
+    TRY(kry_buffer_read(M->A->dev, c->on_device, 0, count * sizeof *c->near_null_space,
+                        c->near_null_space));
+done:
+    return st;
+}
+
 /* The levels that are large; rows := the first of the host's, *A: its operator. */
 static kry_status make_device_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
                                      kry_op **A)
@@ -354,24 +367,32 @@ static kry_status make_device_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, k
     }
     TRY(kry_device_levels_download(M->device, rows));
     kry_device_levels_drop_numbers(M->device);
-    if (!c->near_null_space) TRY(take_constants(c, rows->rows));
+    TRY(c->on_device ? take_back(M, c, rows->rows) : take_constants(c, rows->rows));
 done:
     return st;
 }
 
-/* The device leaves to the host what it has no coarsener for. */
+static kry_status take_near_null_space(const sight *s, kry_coarsen *c, int64_t n)
+{
+    return s->given ? take_vectors(s->given, c, n) : take_constants(c, n);
+}
+
 static kry_status start_on_device(amg *M, const kry_amg_params *p, kry_coarsen *c)
 {
     kry_status st = KRY_OK;
+    const int64_t n = M->A->shape.rows;
     sight s;
 
     TRY(kry_device_levels_create(who, M->A, &M->device));
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
     TRY(start(M, &s, p, c));
-    if (c->vectors == 1 && c->block == 1 && !s.given) return KRY_OK;
-    kry_device_levels_release(M->device);
-    M->device = NULL;
+    if ((c->block == 1 && !s.given) || M->by == &kry_classical_coarsening) return KRY_OK;
+    TRY(take_near_null_space(&s, c, n));
+    TRY(kry_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
+                          c->near_null_space, &c->on_device));
+    free(c->near_null_space);
+    c->near_null_space = NULL;
 done:
     return st;
 }
@@ -383,7 +404,7 @@ static kry_status start_on_host(amg *M, const kry_amg_params *p, kry_coarsen *c,
     TRY(read_rows(M, rows));
     const sight s = look(M->A, rows, p);
     TRY(start(M, &s, p, c));
-    TRY(s.given ? take_vectors(s.given, c, rows->rows) : take_constants(c, rows->rows));
+    TRY(take_near_null_space(&s, c, rows->rows));
 done:
     return st;
 }
@@ -405,6 +426,7 @@ done:
     kry_op_release(&A);
     kry_sparse_release(&rows);
     free(c.near_null_space);
+    kry_buffer_release(M->A->dev, &c.on_device);
     return st;
 }
 

@@ -20,9 +20,8 @@ typedef struct kry_coarsen {
     double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
     int block;       /* unknowns of a node, numbered one after the other; n is a multiple of it */
     int vectors;     /* m */
-    double
-        *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level. NULL
-                                on a device: ones, and m = 1 */
+    double *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level */
+    cl_mem on_device; /* the same where a device makes the level, owned; NULL: ones, and m = 1 */
 } kry_coarsen;
 
 /* The same on a device: matrices in compressed rows, in double, symmetric to the bit, each row with its
