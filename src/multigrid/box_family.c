@@ -9,7 +9,6 @@
 #include "multigrid/box_tail.h"
 #include "multigrid/smoother.h"
 #include "multigrid/team_levels.h"
-#include "operator/op_parts.h"
 #include <math.h>
 #include <stdlib.h>
 
