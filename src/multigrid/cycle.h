@@ -21,7 +21,8 @@ struct kry_hierarchy {
     bool any_smoother; /* none was asked for */
     kry_rung *rung;    /* count of them */
     int count;
-    kry_coarse *coarse;              /* NULL: A has no unknowns */
+    kry_coarse *coarse; /* NULL: A has no unknowns */
+    kry_tail tail;
     char smoother[32], variant[160]; /* in words */
 };
 
