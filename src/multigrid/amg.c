@@ -324,6 +324,7 @@ static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *para
     M->coarsest = cycle->coarsest;
     M->levels = cycle->levels < LEVELS ? cycle->levels : LEVELS;
     TRY(make_all(M, H, params));
+    if (M->by == &kry_classical_coarsening) kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV);
     *self = M, M = NULL;
 done:
     amg_destroy(M);
