@@ -13,9 +13,19 @@
 
 // ---- strong couplings: a_ij^2 >= bound a_ii a_jj, and not zero ----
 
-#define STRONG(e)                                                             \
-    (col[e] == i || (val[e] * val[e] > 0 &&                                   \
-                     (!(bound > 0) || val[e] * val[e] >= bound * (d[i] * d[col[e]]))))
+// NODES: the numbers are squares already, of the norms of blocks.
+#ifdef NODES
+#define SQUARED(v)  (v)
+#define ABSOLUTE(v) sqrt(v)
+#define NORM(d)     sqrt(d)
+#else
+#define SQUARED(v)  ((v) * (v))
+#define ABSOLUTE(v) fabs(v)
+#define NORM(d)     (d)
+#endif
+#define STRONG(e)                                        \
+    (col[e] == i || (SQUARED(val[e]) > 0 &&              \
+                     (!(bound > 0) || SQUARED(val[e]) >= bound * (NORM(d[i]) * NORM(d[col[e]])))))
 
 // Words: each entry, the diagonal of its column.
 kernel void graph_lengths(int rows, REAL bound, global const int *restrict ptr,
@@ -177,8 +187,8 @@ kernel void aggregate_join(int rows, global const int *restrict ptr,
         REAL strongest = 0;
         if (to == NONE)
             for (int e = ptr[i], end = ptr[i + 1]; e < end; e++)
-                if (col[e] != i && now[col[e]] != NONE && fabs(val[e]) > strongest)
-                    strongest = fabs(val[e]), to = now[col[e]];
+                if (col[e] != i && now[col[e]] != NONE && ABSOLUTE(val[e]) > strongest)
+                    strongest = ABSOLUTE(val[e]), to = now[col[e]];
         joined[i] = to;
     }
 }

@@ -20,24 +20,29 @@ kernel void coarser_diagonal(int rows, global const int *restrict ptr,
 }
 
 // found[0] := 1 if an entry differs from its mirror image by a bit, or a diagonal entry d is not positive
-// and finite; found[1]: the length of the longest row. Words: each entry and its mirror image.
+// and finite; found[1]: the length of the longest row; found[2]: the largest sum of |a_ij| / d_i over a row, a
+// float, which is in the same order as its bits. Words: each entry and its mirror image.
 kernel void coarser_check(int rows, global const int *restrict ptr, global const int *restrict col,
                           global const REAL *restrict val, global const REAL *restrict d,
                           global int *found)
 {
-    int longest = 0, bad = 0;
+    int longest = 0, bad = 0, bound = 0;
     FOR_EACH(i, rows)
     {
         int begin = ptr[i], end = ptr[i + 1];
         longest = max(longest, end - begin);
+        REAL size = 0;
         bad |= !(d[i] > 0 && isfinite(d[i]) && isfinite(1 / d[i]));
         for (int e = begin; e < end; e++) {
             int mirror = col[e] == i ? e : entry_of(ptr, col, col[e], (int)i);
             bad |= mirror < 0 || !(val[mirror] == val[e]);
+            size += fabs(val[e]);
         }
+        bound = max(bound, as_int((float)(size / d[i])));
     }
     if (bad) found[0] = 1;
     if (longest > found[1]) atomic_max(&found[1], longest);
+    if (bound > found[2]) atomic_max(&found[2], bound);
 }
 
 // The upper triangle := the lower one. Words: half of the entries and their mirror images.

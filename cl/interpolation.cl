@@ -136,7 +136,7 @@ ACC factor_of(ACC d, ACC sum, ACC some, ACC size)
 // The largest weights of a table, columns ascending; INT_MAX where there are fewer than MOST.
 void keep_largest(int *c, ACC *w, TABLE)
 {
-    const ACC least = (ACC)0.22; // of the largest weight
+    const ACC least = (ACC)0.15; // of the largest weight
     UNROLLED for (int t = 0; t <= MOST; t++) c[t] = INT_MAX, w[t] = 0;
     for (int s = 0; s < 1 << (32 - shift); s++) {
         if (key[AT(s)] == NONE) continue;

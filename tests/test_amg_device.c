@@ -4,6 +4,7 @@
  */
 #include "multigrid/amg_device.h"
 #include "testing.h"
+#include <kry/io.h>
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
@@ -73,6 +74,26 @@ static const struct {
     { "scattered", scattered, 383 }, { "weak grid", weak_grid, 820 }, { "grid", grid, 1025 },
 };
 
+/* `of` unknowns to a node of a weak grid, or of parts. */
+static double unknowns(coupling_fn *nodes, int64_t of, int64_t i, int64_t j, int64_t n)
+{
+    const double v = i / of == j / of ? 0.3 : nodes(i / of, j / of, n / of);
+    return (i + j) % 5 == 2 ? 0 : v * (1 + 0.5 * (double)((i + j) % 3)) * ((i ^ j) & 1 ? 0.2 : 1);
+}
+static double pairs(int64_t i, int64_t j, int64_t n) { return unknowns(weak_grid, 2, i, j, n); }
+static double triples(int64_t i, int64_t j, int64_t n) { return unknowns(parts, 3, i, j, n); }
+
+static const struct {
+    coupling_fn *coupling;
+    int64_t n;
+    int block, m;
+    double strength;
+} node_kinds[] = {
+    { pairs, 614, 2, 2, 0.08 }, { pairs, 514, 2, 3, -1 },       { triples, 303, 3, 6, 0.08 },
+    { pairs, 258, 2, 1, 0.3 },  { weak_grid, 383, 1, 1, 0.08 }, { grid, 129, 1, 3, -1 },
+    { nothing, 12, 3, 2, -1 },
+};
+
 /* ---- comparisons ------------------------------------------------------------------------------- */
 
 static void expect_ints(const char *what, cl_mem buffer, const int32_t *want, int64_t n)
@@ -82,6 +103,16 @@ static void expect_ints(const char *what, cl_mem buffer, const int32_t *want, in
     for (int64_t i = 0; i < n; i++)
         if (got[i] != want[i])
             fail_msg("%s: %d at %lld instead of %d", what, got[i], (long long)i, want[i]);
+    free(got);
+}
+
+static void expect_doubles(const char *what, cl_mem buffer, const double *want, int64_t n)
+{
+    double *got = calloc((size_t)n + 1, sizeof *got);
+    OK(kry_buffer_read(device(), buffer, 0, (size_t)n * sizeof *got, got));
+    for (int64_t i = 0; i < n; i++)
+        if (got[i] != want[i])
+            fail_msg("%s: %.17g at %lld instead of %.17g", what, got[i], (long long)i, want[i]);
     free(got);
 }
 
@@ -110,23 +141,24 @@ static void try_aggregates(const char *name, const kry_sparse *A, double theta)
 {
     const int64_t n = A->rows;
     int32_t *want = calloc((size_t)n, sizeof *want);
-    int64_t count, got_count;
+    int64_t count;
     kry_sparse S;
-    kry_csr D, G;
-    cl_mem d, got;
+    kry_csr D;
+    kry_device_aggregates g;
+    cl_mem d;
 
     OK(kry_strength(A, 1, theta, &S));
     OK(kry_aggregate(&S, want, &count));
     OK(kry_csr_upload(device(), A, &D));
     OK(kry_device_diagonal(&D, &d));
-    OK(kry_device_graph(&D, d, theta, &G));
-    assert_int_equal(G.nnz, kry_sparse_nnz(&S) + n);
-    OK(kry_device_aggregate(&G, &got, &got_count));
-    assert_int_equal(got_count, count);
-    expect_ints(name, got, want, n);
-    kry_buffer_release(device(), &got);
+    OK(kry_device_graph(&D, false, d, theta, &g.G));
+    assert_int_equal(g.G.nnz, kry_sparse_nnz(&S) + n);
+    OK(kry_device_aggregate(false, &g));
+    assert_int_equal(g.count, count);
+    expect_ints(name, g.of_node, want, n);
+    kry_buffer_release(device(), &g.of_node);
     kry_buffer_release(device(), &d);
-    kry_csr_release(&G), kry_csr_release(&D);
+    kry_csr_release(&g.G), kry_csr_release(&D);
     kry_sparse_release(&S);
     free(want);
 }
@@ -143,24 +175,29 @@ static void aggregates__as_on_the_host(void **state)
     }
 }
 
-/* A level made by host and device, and again with the numbers of B. */
-static void try_level(const char *name, const kry_coarsener *by, const kry_sparse *A,
-                      const kry_sparse *B)
+/* Whether there is a coarser level, made by host and device, and again with the numbers of B. */
+static bool try_level(const char *name, const kry_coarsener *by, const kry_coarsen *how,
+                      const kry_sparse *A, const kry_sparse *B)
 {
-    const size_t n = (size_t)A->rows;
-    kry_coarsen c = { .who = "test", .strength = 0.25, .block = 1, .vectors = 1 }, d = c;
+    const size_t count = (size_t)(A->rows * how->vectors);
+    bool coarser;
+    kry_coarsen c = *how, d = *how;
     kry_coarser host = { 0 }, again = { 0 };
     kry_device_coarser dev = { 0 };
     kry_csr D, E;
     void *kept, *kept_there;
 
-    c.near_null_space = calloc(n, sizeof(double));
-    for (size_t i = 0; i < n; i++) c.near_null_space[i] = 1;
+    c.near_null_space = calloc(count, sizeof(double)), d.near_null_space = NULL;
+    for (size_t i = 0; i < count; i++)
+        c.near_null_space[i] = how->near_null_space ? how->near_null_space[i] : 1;
+    if (how->near_null_space)
+        OK(kry_buffer_upload(device(), count * sizeof(double), c.near_null_space, &d.on_device));
     OK(by->create(&c, A, &host.P, &kept));
     OK(kry_csr_upload(device(), A, &D));
     OK(kry_csr_upload(device(), B, &E));
     OK(by->on_device->create(&d, &D, &dev.P, &kept_there));
-    if (host.P.cols == 0) {
+    coarser = host.P.cols > 0;
+    if (!coarser) {
         assert_null(kept_there);
         assert_null(dev.P.dev);
     } else {
@@ -169,6 +206,9 @@ static void try_level(const char *name, const kry_coarsener *by, const kry_spars
         expect_matrix(name, &dev.P, &host.P, 0);
         expect_matrix(name, &dev.R, &host.R, 0);
         expect_matrix(name, &dev.A, &host.A, 0);
+        assert_int_equal(d.block, c.block);
+        if (how->near_null_space)
+            expect_doubles(name, d.on_device, c.near_null_space, host.P.cols * c.vectors);
         OK(by->update(B, kept, &again.P));
         OK(kry_coarser_multiply("test", 1, KRY_F64, B, &again));
         kry_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
@@ -183,7 +223,49 @@ static void try_level(const char *name, const kry_coarsener *by, const kry_spars
     kry_csr_release(&E), kry_csr_release(&D);
     kry_device_coarser_release(&dev);
     kry_coarser_release(&again), kry_coarser_release(&host);
+    kry_buffer_release(device(), &d.on_device);
     free(c.near_null_space);
+    return coarser;
+}
+
+static kry_sparse times(const kry_sparse *A, double factor)
+{
+    kry_sparse B;
+    OK(kry_sparse_create(A->rows, A->cols, KRY_F64, kry_sparse_nnz(A), &B));
+    memcpy(B.row_ptr, A->row_ptr, ((size_t)A->rows + 1) * sizeof *B.row_ptr);
+    memcpy(B.col, A->col, (size_t)kry_sparse_nnz(A) * sizeof *B.col);
+    for (int64_t e = 0; e < kry_sparse_nnz(A); e++)
+        ((double *)B.val)[e] = factor * ((double *)A->val)[e];
+    return B;
+}
+
+/* Nodes of several unknowns, some couplings in them missing; vectors that are random, zero, or depend on each
+ * other. */
+static void level__nodes_as_on_the_host(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    for (size_t k = 0; k < COUNT(node_kinds); k++) {
+        const int64_t n = node_kinds[k].n;
+        const int m = node_kinds[k].m;
+        kry_sparse A = matrix_of(node_kinds[k].coupling, n), B = times(&A, 1.7);
+        double *V = random_array(KRY_F64, n * m);
+        for (int64_t i = 0; i < n; i++) {
+            if (i % 7 == 3) V[i * m] = 0;
+            if (i < n / 2 && m > 1) V[i * m + 1] = 0;
+            if (i > n / 2 && m > 2) V[i * m + 2] = 3 * V[i * m] - V[i * m + 1];
+        }
+        const kry_coarsen how = { .who = "test",
+                                  .strength = node_kinds[k].strength,
+                                  .block = node_kinds[k].block,
+                                  .vectors = m,
+                                  .near_null_space = V };
+        const bool coarser = try_level("nodes", &kry_smoothed_aggregation, &how, &A, &B);
+        assert_int_equal(coarser, node_kinds[k].coupling != nothing);
+        free(V);
+        kry_sparse_release(&B);
+        kry_sparse_release(&A);
+    }
 }
 
 static void level__as_on_the_host(void **state)
@@ -192,10 +274,10 @@ static void level__as_on_the_host(void **state)
     NOT_ON_HOST("kernels");
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
-        kry_sparse B = matrix_of(kinds[k].coupling, kinds[k].n);
-        for (int64_t e = 0; e < kry_sparse_nnz(&B); e++) ((double *)B.val)[e] *= 1.7;
-        try_level(kinds[k].name, &kry_smoothed_aggregation, &A, &B);
-        try_level(kinds[k].name, &kry_classical_coarsening, &A, &B);
+        kry_sparse B = times(&A, 1.7);
+        const kry_coarsen how = { .who = "test", .strength = 0.25, .block = 1, .vectors = 1 };
+        try_level(kinds[k].name, &kry_smoothed_aggregation, &how, &A, &B);
+        try_level(kinds[k].name, &kry_classical_coarsening, &how, &A, &B);
         kry_sparse_release(&B);
         kry_sparse_release(&A);
     }
@@ -208,12 +290,12 @@ static void check__finds_nothing(void **state)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
         kry_csr D;
-        bool sound;
-        int64_t longest;
+        kry_device_finding f;
         OK(kry_csr_upload(device(), &A, &D));
-        OK(kry_device_check(&D, &sound, &longest));
-        assert_true(sound);
-        assert_int_equal(longest, kry_longest_row(&A));
+        OK(kry_device_check(&D, &f));
+        assert_true(f.sound);
+        assert_true(f.bound == kry_row_bound(&A));
+        assert_int_equal(f.longest, kry_longest_row(&A));
         kry_csr_release(&D);
         kry_sparse_release(&A);
     }
@@ -228,14 +310,13 @@ static void check__finds_what_is_not_symmetric(void **state)
         kry_sparse A = matrix_of(chain, 300);
         const int64_t e = kry_sparse_find(&A, 200, what < 2 ? 201 : 200);
         kry_csr D;
-        bool sound;
-        int64_t longest;
+        kry_device_finding f;
         if (what == 0) A.col[e] = 203;
         if (what == 1) ((double *)A.val)[e] *= 1 + 1e-15;
         if (what >= 2) ((double *)A.val)[e] = what == 2 ? NAN : what == 3 ? -1 : 0;
         OK(kry_csr_upload(device(), &A, &D));
-        OK(kry_device_check(&D, &sound, &longest));
-        assert_false(sound);
+        OK(kry_device_check(&D, &f));
+        assert_false(f.sound);
         kry_csr_release(&D);
         kry_sparse_release(&A);
     }
@@ -262,12 +343,13 @@ static kry_sparse plane(int64_t nx, int64_t ny)
     return A;
 }
 
-static kry_op *op_of(const kry_sparse *A, kry_type type)
+static kry_op *op_of(const kry_sparse *A, kry_type type, int block)
 {
     kry_op *op;
     void *typed = in_type(type, A->val, kry_sparse_nnz(A));
     OK(kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, typed,
-                      KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR), &op));
+                      KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR, .block = block),
+                      &op));
     free(typed);
     return op;
 }
@@ -282,10 +364,10 @@ static void change(kry_op *op, const kry_sparse *A, double factor)
 }
 
 /* z := M r for an r that is always the same, with A times `factor`; to be freed. */
-static double *result_of(const kry_sparse *A, kry_type type, kry_coarsening way, double factor,
-                         int *levels)
+static double *result_of(const kry_sparse *A, kry_type type, int block, kry_coarsening way,
+                         double factor, int *levels)
 {
-    kry_op *op = op_of(A, type), *M;
+    kry_op *op = op_of(A, type, block), *M;
     double *numbers = calloc((size_t)A->rows, sizeof *numbers), *z;
     for (int64_t i = 0; i < A->rows; i++) numbers[i] = to_type(type, cos((double)i));
     kry_vec *r = vec_of(type, numbers, A->rows, 1), *out = vec_of(type, numbers, A->rows, 1);
@@ -305,6 +387,25 @@ static double *result_of(const kry_sparse *A, kry_type type, kry_coarsening way,
 }
 
 /* The cycle is the same map, whoever made its levels, and after an update. */
+static void try_amg(const kry_sparse *A, kry_type type, int block, kry_coarsening way,
+                    double factor)
+{
+    const double bound = type == KRY_F32 ? 1e-5 : 1e-13;
+    double size = 0, *z[2];
+    int levels[2];
+
+    for (int i = 0; i < 2; i++) {
+        use_profile(i ? "gpu-kernels" : NULL);
+        z[i] = result_of(A, type, block, way, factor, &levels[i]);
+    }
+    assert_int_equal(levels[0], levels[1]);
+    assert_true(levels[0] >= 3);
+    for (int64_t i = 0; i < A->rows; i++) size = fmax(size, fabs(z[0][i]));
+    for (int64_t i = 0; i < A->rows; i++)
+        NEAR(z[1][i], z[0][i], bound * size, "row %lld", (long long)i);
+    free(z[0]), free(z[1]);
+}
+
 static void amg__as_on_the_host(void **state)
 {
     static const struct {
@@ -319,21 +420,20 @@ static void amg__as_on_the_host(void **state)
     NOT_ON_HOST("kernels");
     for (size_t k = type == KRY_F32; k < COUNT(tries); k++) {
         kry_sparse A = plane(tries[k].nx, tries[k].ny);
-        double size = 0, *z[2];
-        int levels[2];
-        for (int i = 0; i < 2; i++) {
-            use_profile(i ? "gpu-kernels" : NULL);
-            z[i] = result_of(&A, type, tries[k].way, tries[k].factor, &levels[i]);
-        }
-        assert_int_equal(levels[0], levels[1]);
-        assert_true(levels[0] >= 3);
-        for (int64_t i = 0; i < A.rows; i++) size = fmax(size, fabs(z[0][i]));
-        for (int64_t i = 0; i < A.rows; i++)
-            NEAR(z[1][i], z[0][i], (type == KRY_F32 ? 1e-5 : 1e-13) * size, "try %d, row %lld",
-                 (int)k, (long long)i);
-        free(z[0]), free(z[1]);
+        try_amg(&A, type, 1, tries[k].way, tries[k].factor);
         kry_sparse_release(&A);
     }
+}
+
+static void amg__elasticity_as_on_the_host(void **state)
+{
+    kry_problem *p = NULL;
+    (void)state;
+    NOT_ON_HOST("kernels");
+    OK(kry_problem_create("elasticity2d:61x43", 1, &p));
+    const kry_sparse A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
+    try_amg(&A, KRY_F64, 2, KRY_COARSEN_AUTO, 3);
+    kry_problem_release(&p);
 }
 
 /* What is symmetric but for rounding is taken; what is not is named, and so is what is not definite. A failed
@@ -343,7 +443,7 @@ static void amg__matrices_that_are_not_symmetric(void **state)
     (void)state;
     NOT_ON_HOST("kernels");
     kry_sparse A = plane(95, 50);
-    kry_op *op = op_of(&A, KRY_F64), *M, *N;
+    kry_op *op = op_of(&A, KRY_F64, 1), *M, *N;
     double *numbers = random_array(KRY_F64, A.rows), *before, *after;
     kry_vec *r = vec_of(KRY_F64, numbers, A.rows, 1), *z = vec_of(KRY_F64, numbers, A.rows, 1);
     double *entry = &((double *)A.val)[kry_sparse_find(&A, 777, 778)];
@@ -380,7 +480,7 @@ static void amg__without_memory(void **state)
     (void)state;
     NOT_ON_HOST("kernels");
     kry_sparse A = plane(93, 47);
-    kry_op *op = op_of(&A, KRY_F32), *M;
+    kry_op *op = op_of(&A, KRY_F32, 1), *M;
     const kry_amg_params *p = KRY_AMG(.coarsening = KRY_COARSEN_AGGREGATION);
 
     OK(kry_amg_create(op, p, &M)); /* kernels are there */
@@ -423,9 +523,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TWO(aggregates__as_on_the_host),
         TWO(level__as_on_the_host),
+        TWO(level__nodes_as_on_the_host),
         TWO(check__finds_nothing),
         TWO(check__finds_what_is_not_symmetric),
         BOTH(amg__as_on_the_host),
+        cmocka_unit_test(amg__elasticity_as_on_the_host),
         cmocka_unit_test_setup(amg__matrices_that_are_not_symmetric, on_gpu_kernels),
         cmocka_unit_test_setup(amg__without_memory, on_gpu_kernels),
     };

@@ -162,8 +162,9 @@ typedef struct shape {
     length_fn *left, *right;
 } shape;
 
-/* GPU kernels: teams of 8 hold 96 columns and 64 numbers, teams of 32 four times as many; a window has
- * 2048 columns, a piece 1024 numbers. */
+/* GPU kernels: teams of 2 to 32 in groups of 32 have room for 12 columns a work-item; of longer rows, teams of 8 to 32
+ * in larger groups hold 96 to 384 columns and 64 to 256 numbers; a window has 2048 columns, a piece 1024
+ * numbers. */
 LENGTHS(up_to_forty, random_below(41))
 LENGTHS(some_long, i % 37 == 5 ? m / 2 : i % 4)
 LENGTHS(around_a_team, 60 + i % 9)

@@ -4,12 +4,12 @@
  */
 #include "matrix/matrix.h"
 #include "multigrid/amg_device.h"
+#include "multigrid/amg_start.h"
 #include "multigrid/hierarchy.h"
 #include "multigrid/team_levels.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include "precond/rows.h"
-#include <math.h>
 #include <stdlib.h>
 
 static const char who[] = "kry_amg_create";
@@ -61,144 +61,12 @@ done:
     return st;
 }
 
-static kry_status take_vectors(const kry_vec *v, kry_coarsen *c, int64_t n)
+static kry_status start(amg *M, const kry_amg_sight *s, const kry_amg_params *p, kry_coarsen *c)
 {
-    kry_status st = KRY_OK;
-    double *columns = NULL;
-
-    TRY(kry_alloc((size_t)(n * v->k), sizeof *columns, &columns));
-    TRY(kry_alloc((size_t)(n * v->k), sizeof *c->near_null_space, &c->near_null_space));
-    TRY(kry_vec_read_doubles(v, columns));
-    for (int64_t j = 0; j < v->k; j++)
-        for (int64_t i = 0; i < n; i++) {
-            const double number = columns[j * n + i];
-            CHECK(isfinite(number), KRY_ERR_ARGUMENT,
-                  "%s: row %lld of vector %lld of the near null space is %g" COUNTED, who, ROW(i),
-                  (long long)j, number, kry_first_row);
-            c->near_null_space[i * v->k + j] = number;
-        }
-done:
-    free(columns);
-    return st;
-}
-
-/* A constant for each unknown of a node. */
-static kry_status take_constants(kry_coarsen *c, int64_t n)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_alloc((size_t)(n * c->block), sizeof *c->near_null_space, &c->near_null_space));
-    for (int64_t i = 0; i < n; i++) c->near_null_space[i * c->block + i % c->block] = 1;
-done:
-    return st;
-}
-
-/* What the coarsener is chosen by. */
-typedef struct sight {
-    int64_t nnz;
-    int block;
-    kry_couplings couplings;
-    const kry_vec *given; /* near null space; NULL: constants */
-} sight;
-
-static const kry_vec *given_to(const kry_op *A, const kry_amg_params *p)
-{
-    return p->near_null_space ? p->near_null_space : A->near_null_space;
-}
-
-static int block_of(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
-{
-    const int block = p->block ? p->block : kry_matrix_block(A);
-    return block ? block : kry_sparse_block(rows);
-}
-
-static sight look(const kry_op *A, const kry_sparse *rows, const kry_amg_params *p)
-{
-    return (sight){ .nnz = kry_sparse_nnz(rows),
-                    .block = block_of(A, rows, p),
-                    .couplings = kry_amg_couplings(rows),
-                    .given = given_to(A, p) };
-}
-
-static kry_status look_on_device(const amg *M, const kry_amg_params *p, sight *s)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *pattern = &kry_matrix_of(M->A)->sorted;
-    kry_sparse rows = { 0 };
-
-    *s = (sight){ .nnz = kry_device_levels_nnz(M->device), .given = given_to(M->A, p) };
-    TRY(kry_device_levels_couplings(M->device, &s->couplings));
-    if (!pattern->col) TRY(kry_device_levels_download(M->device, &rows));
-    s->block = block_of(M->A, pattern->col ? pattern : &rows, p);
-done:
-    kry_sparse_release(&rows);
-    return st;
-}
-
-static kry_status check_params(const kry_op *A, const kry_amg_params *p)
-{
-    kry_status st = KRY_OK;
-    const kry_vec *v = p->near_null_space;
-    const int64_t n = A->shape.rows;
-
-    CHECK(p->coarsening >= KRY_COARSEN_AUTO && p->coarsening <= KRY_COARSEN_CLASSICAL,
-          KRY_ERR_ARGUMENT, "%s: coarsening = %d is none", who, (int)p->coarsening);
-    CHECK(p->strength <= 1, KRY_ERR_ARGUMENT, "%s: strength = %g; it must be at most 1", who,
-          p->strength);
-    CHECK(p->complexity == 0 || p->complexity >= 1, KRY_ERR_ARGUMENT,
-          "%s: complexity = %g; it must be at least 1", who, p->complexity);
-    CHECK(p->block >= 0 && p->block <= KRY_BLOCK_MOST, KRY_ERR_ARGUMENT,
-          "%s: block = %d is not in 0 ... %d", who, p->block, (int)KRY_BLOCK_MOST);
-    CHECK(!v || v->dev == A->dev, KRY_ERR_ARGUMENT,
-          "%s: the near null space is on another device than the matrix", who);
-    CHECK(!v || v->n == n, KRY_ERR_SHAPE, "%s: the near null space has %lld rows, the matrix %lld",
-          who, v ? (long long)v->n : 0, (long long)n);
-    CHECK(!v || (v->k >= 1 && v->k <= KRY_BLOCK_MOST), KRY_ERR_SHAPE,
-          "%s: the near null space has %lld vectors; 1 ... %d are possible", who,
-          v ? (long long)v->k : 0, (int)KRY_BLOCK_MOST);
-done:
-    return st;
-}
-
-/* Classical coarsening is for couplings that are negative, but for a tenth. */
-static const kry_coarsener *choose(const kry_amg_params *p, const sight *s, const kry_coarsen *c)
-{
-    const bool scalar = c->block == 1 && c->vectors == 1 && !s->given;
-    const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative;
-
-    if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kry_classical_coarsening;
-    if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kry_smoothed_aggregation;
-    return scalar && suits ? &kry_classical_coarsening : &kry_smoothed_aggregation;
-}
-
-/* Below which couplings are weak. Aggregation halves it on each level (Vanek, Mandel, Brezina). */
-static double usual_strength(const kry_coarsener *by, const kry_coarsen *c)
-{
-    if (by == &kry_classical_coarsening) return 0.25;
-    return c->vectors > 1 ? -1 : 0.08;
-}
-
-static kry_status start(amg *M, const sight *s, const kry_amg_params *p, kry_coarsen *c)
-{
-    kry_status st = KRY_OK;
-    const int64_t n = M->A->shape.rows;
-
-    *c = (kry_coarsen){ .who = who, .block = s->block, .vectors = s->block };
-    if (s->given) c->vectors = (int)s->given->k;
-    CHECK(n % c->block == 0, KRY_ERR_ARGUMENT,
-          "%s: %lld rows are no multiple of the %d unknowns of a node", who, (long long)n,
-          c->block);
-    CHECK(p->coarsening != KRY_COARSEN_CLASSICAL || (c->block == 1 && c->vectors == 1),
-          KRY_ERR_UNSUPPORTED,
-          "%s: classical coarsening is for one unknown in a node, not for %d; take aggregation",
-          who, c->block);
-    M->by = choose(p, s, c);
-    c->strength = p->strength != 0 ? p->strength : usual_strength(M->by, c);
     M->complexity = p->complexity > 0 ? p->complexity : 10;
     M->nnz = s->nnz;
     M->entries = (double)M->nnz;
-done:
-    return st;
+    return kry_amg_start(who, M->A->shape.rows, s, p, c, &M->by);
 }
 
 /* to := what the next level is made of; without columns in P if there is none. */
@@ -340,6 +208,19 @@ done:
     return st;
 }
 
+/* The near null space, n-by-m, from the device. */
+static kry_status take_back(const amg *M, kry_coarsen *c, int64_t n)
+{
+    kry_status st = KRY_OK;
+    const size_t count = (size_t)(n * c->vectors);
+
+    TRY(kry_alloc(count, sizeof *c->near_null_space, &c->near_null_space));
+    TRY(kry_buffer_read(M->A->dev, c->on_device, 0, count * sizeof *c->near_null_space,
+                        c->near_null_space));
+done:
+    return st;
+}
+
 /* The levels that are large; rows := the first of the host's, *A: its operator. */
 static kry_status make_device_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, kry_sparse *rows,
                                      kry_op **A)
@@ -354,24 +235,47 @@ static kry_status make_device_levels(amg *M, kry_hierarchy *H, kry_coarsen *c, k
     }
     TRY(kry_device_levels_download(M->device, rows));
     kry_device_levels_drop_numbers(M->device);
-    if (!c->near_null_space) TRY(take_constants(c, rows->rows));
+    TRY(c->on_device ? take_back(M, c, rows->rows)
+                     : kry_amg_take_vectors(&(kry_amg_sight){ 0 }, rows->rows, c));
 done:
     return st;
 }
 
-/* The device leaves to the host what it has no coarsener for. */
+/* The host reads the pattern of a matrix that only the device has. */
+static kry_status look_on_device(const amg *M, const kry_amg_params *p, kry_amg_sight *s)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 }, pattern = kry_matrix_of(M->A)->sorted;
+
+    if (!pattern.col) {
+        TRY(kry_device_levels_download(M->device, &rows));
+        pattern = rows;
+    }
+    pattern.val = NULL;
+    *s = kry_amg_look(M->A, &pattern, p);
+    s->nnz = kry_device_levels_nnz(M->device);
+    TRY(kry_device_levels_couplings(M->device, &s->couplings));
+done:
+    kry_sparse_release(&rows);
+    return st;
+}
+
 static kry_status start_on_device(amg *M, const kry_amg_params *p, kry_coarsen *c)
 {
     kry_status st = KRY_OK;
-    sight s;
+    const int64_t n = M->A->shape.rows;
+    kry_amg_sight s;
 
     TRY(kry_device_levels_create(who, M->A, &M->device));
     if (!M->device) return KRY_OK;
     TRY(look_on_device(M, p, &s));
     TRY(start(M, &s, p, c));
-    if (c->vectors == 1 && c->block == 1 && !s.given) return KRY_OK;
-    kry_device_levels_release(M->device);
-    M->device = NULL;
+    if ((c->block == 1 && !s.given) || M->by == &kry_classical_coarsening) return KRY_OK;
+    TRY(kry_amg_take_vectors(&s, n, c));
+    TRY(kry_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
+                          c->near_null_space, &c->on_device));
+    free(c->near_null_space);
+    c->near_null_space = NULL;
 done:
     return st;
 }
@@ -381,9 +285,9 @@ static kry_status start_on_host(amg *M, const kry_amg_params *p, kry_coarsen *c,
     kry_status st = KRY_OK;
 
     TRY(read_rows(M, rows));
-    const sight s = look(M->A, rows, p);
+    const kry_amg_sight s = kry_amg_look(M->A, rows, p);
     TRY(start(M, &s, p, c));
-    TRY(s.given ? take_vectors(s.given, c, rows->rows) : take_constants(c, rows->rows));
+    TRY(kry_amg_take_vectors(&s, rows->rows, c));
 done:
     return st;
 }
@@ -394,14 +298,18 @@ static kry_status make_all(amg *M, kry_hierarchy *H, const kry_amg_params *p)
     kry_coarsen c = { 0 };
     kry_sparse rows = { 0 };
     kry_op *A = kry_op_retain(M->A);
+    double bound;
 
     if (kry_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
     TRY(M->device ? make_device_levels(M, H, &c, &rows, &A) : start_on_host(M, p, &c, &rows));
+    bound = M->device ? kry_device_levels_bound(M->device) : kry_row_bound(&rows);
     TRY(make_levels(M, H, &c, &rows, &A));
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
 done:
     kry_op_release(&A);
     kry_sparse_release(&rows);
     free(c.near_null_space);
+    kry_buffer_release(M->A->dev, &c.on_device);
     return st;
 }
 
@@ -416,6 +324,7 @@ static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *para
     M->coarsest = cycle->coarsest;
     M->levels = cycle->levels < LEVELS ? cycle->levels : LEVELS;
     TRY(make_all(M, H, params));
+    if (M->by == &kry_classical_coarsening) kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV);
     *self = M, M = NULL;
 done:
     amg_destroy(M);
@@ -434,13 +343,14 @@ done:
     return st;
 }
 
-/* rows := the finest of the host's levels. */
-static kry_status renew_upper(const amg *M, kry_sparse *rows)
+/* rows := the finest of the host's levels; bound: kry_row_bound of the finest level of all. */
+static kry_status renew_upper(const amg *M, kry_sparse *rows, double *bound)
 {
     kry_status st = KRY_OK;
 
     if (M->device) {
         TRY(kry_device_levels_renew(M->device));
+        *bound = kry_device_levels_bound(M->device);
         return kry_device_levels_download(M->device, rows);
     }
     TRY(read_rows(M, rows));
@@ -448,6 +358,7 @@ static kry_status renew_upper(const amg *M, kry_sparse *rows)
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
           who, (long long)kry_sparse_nnz(rows), (long long)M->nnz);
+    *bound = kry_row_bound(rows);
 done:
     return st;
 }
@@ -459,15 +370,17 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     amg *M = self;
     kry_sparse rows = { 0 };
     kry_coarser *to = NULL;
+    double bound;
 
     TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
-    TRY(renew_upper(M, &rows));
+    TRY(renew_upper(M, &rows, &bound));
     for (int i = 0; i < M->made; i++) {
         const kry_sparse *A = i ? &to[i - 1].A : &rows;
         TRY(M->by->update(A, M->kept[i], &to[i].P));
         TRY(kry_coarser_multiply(who, M->upper + i + 1, M->A->shape.type, A, &to[i]));
     }
     if (M->device) TRY(kry_device_levels_store(M->device, H));
+    kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
     for (int i = 0; i < M->made; i++) {
         const int level = M->upper + i;
         TRY(renew(M, kry_hierarchy_level(H, level)->P, &to[i].P));
@@ -506,7 +419,7 @@ static kry_status check(const kry_op *A, const void *params)
     TRY(kry_check_sums(who, A));
     CHECK(!A->dev->team || !p || !p->near_null_space, KRY_ERR_UNSUPPORTED,
           "%s: on a team A is told its near null space by kry_op_set_near_null_space", who);
-    if (params) TRY(check_params(A, params));
+    if (params) TRY(kry_amg_check(who, A, params));
 done:
     return st;
 }

@@ -20,9 +20,8 @@ typedef struct kry_coarsen {
     double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
     int block;       /* unknowns of a node, numbered one after the other; n is a multiple of it */
     int vectors;     /* m */
-    double
-        *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level. NULL
-                                on a device: ones, and m = 1 */
+    double *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level */
+    cl_mem on_device; /* the same where a device makes the level, owned; NULL: ones, and m = 1 */
 } kry_coarsen;
 
 /* The same on a device: matrices in compressed rows, in double, symmetric to the bit, each row with its
@@ -73,6 +72,14 @@ kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const
 void kry_coarser_release(kry_coarser *c);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kry_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
+
+/* The largest sum of |a_ij| / a_ii over a row, rounded to single: no eigenvalue of D^-1 A is larger. Rows without
+ * a positive diagonal entry do not count. */
+double kry_row_bound(const kry_sparse *A);
+/* What a smoother takes for the largest eigenvalue of D^-1 A on the finest level, given that bound; 0: it may be
+ * far above, and an estimate is better. Where no row is more than weakly dominant it is 2, which grids come
+ * close to; on coarser levels the eigenvalue is less, and the estimate saves iterations. */
+static inline double kry_highest_of(double bound) { return bound <= 2.00001 ? bound : 0; }
 
 /* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
  * "lowbias32". */

@@ -11,7 +11,7 @@
 #include "multigrid/amg.h"
 #include "multigrid/hierarchy.h"
 
-extern const kry_device_coarsener kry_device_aggregation; /* device_smoothed.c; m = 1 */
+extern const kry_device_coarsener kry_device_aggregation; /* device_smoothed.c */
 extern const kry_device_coarsener kry_device_classical;   /* device_classical.c */
 
 /* ---- device_levels.c: the levels -------------------------------------------------------------- */
@@ -25,6 +25,8 @@ bool kry_device_levels_suit(const kry_op *A);
  * Returns  KRY_ERR_ARGUMENT as kry_rows_symmetrise */
 kry_status kry_device_levels_create(const char *who, const kry_op *A, kry_device_levels **L);
 void kry_device_levels_release(kry_device_levels *L); /* takes NULL */
+/* kry_row_bound of the finest level. */
+double kry_device_levels_bound(const kry_device_levels *L);
 /* Of the coarsest level so far. */
 int64_t kry_device_levels_rows(const kry_device_levels *L);
 int64_t kry_device_levels_nnz(const kry_device_levels *L);
@@ -50,9 +52,13 @@ kry_status kry_device_levels_store(kry_device_levels *L, kry_hierarchy *H);
 kry_status kry_device_rows(kry_device *dev, const char *stem, const char *name, int64_t rows,
                            const kry_arg *args, size_t count);
 kry_status kry_device_diagonal(const kry_csr *A, cl_mem *d); /* 0 where there is no entry */
-/* sound: whether A is symmetric to the bit, with a diagonal that is positive, finite, and so are its inverses;
- * longest: entries of a row. Waits. */
-kry_status kry_device_check(const kry_csr *A, bool *sound, int64_t *longest);
+typedef struct kry_device_finding {
+    bool
+        sound; /* A is symmetric to the bit, its diagonal positive and finite, and so are the inverses */
+    int64_t longest; /* entries of a row */
+    double bound;    /* as kry_row_bound */
+} kry_device_finding;
+kry_status kry_device_check(const kry_csr *A, kry_device_finding *found); /* waits */
 
 /* What a matrix is coarsened to, as kry_coarser. */
 typedef struct kry_device_coarser {
@@ -68,11 +74,31 @@ kry_status kry_device_coarser_again(const char *who, int level, kry_type type, c
 
 /* ---- device_aggregate.c ------------------------------------------------------------------------ */
 
+/* Nodes in aggregates. */
+typedef struct kry_device_aggregates {
+    kry_csr G;      /* the graph of nodes */
+    cl_mem of_node; /* an int for each; -1: in none */
+    int64_t count;
+} kry_device_aggregates;
+
 /* G := the strong couplings as kry_strength, and the diagonal, with the numbers of A and their places there.
- * Where all are strong G shares A's buffers, and has no places. d: the diagonal of A. Waits. */
-kry_status kry_device_graph(const kry_csr *A, cl_mem d, double theta, kry_csr *G);
-/* As kry_aggregate; aggregate: an int for each row. Waits. */
-kry_status kry_device_aggregate(const kry_csr *G, cl_mem *aggregate, int64_t *count);
+ * Where all are strong G shares A's buffers, and has no places. d: the diagonal of A. squared: A is a matrix
+ * of kry_device_nodes. Waits. */
+kry_status kry_device_graph(const kry_csr *A, bool squared, cl_mem d, double theta, kry_csr *G);
+/* As kry_aggregate, of g->G. Waits. */
+kry_status kry_device_aggregate(bool squared, kry_device_aggregates *g);
+
+/* ---- device_nodes.c ---------------------------------------------------------------------------- */
+
+/* N := the squared norms of the blocks of A. Waits. */
+kry_status kry_device_nodes(const kry_csr *A, int block, kry_csr *N);
+/* F := the pattern of A's entries between nodes that are coupled in G, and their places in A. Waits. */
+kry_status kry_device_node_entries(const kry_csr *A, int block, const kry_csr *G, kry_csr *F);
+
+/* ---- device_tentative.c ------------------------------------------------------------------------- */
+
+/* As kry_tentative, with c->on_device for B, which becomes C. Waits. */
+kry_status kry_device_tentative(kry_coarsen *c, const kry_device_aggregates *g, kry_csr *T);
 
 /* ---- device_rho.c ------------------------------------------------------------------------------ */
 

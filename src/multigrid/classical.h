@@ -57,7 +57,7 @@ enum {
 /*
  * P := the interpolation from C points, numbered in the order in which they come, to all points: the
  * identity at C points, "extended+i" at F points, empty rows for those that are alone. Of a row only the
- * KRY_INTERPOLATE_MOST largest weights stay, of these none below 0.22 of the largest one, and they are
+ * KRY_INTERPOLATE_MOST largest weights stay, of these none below 0.15 of the largest one, and they are
  * scaled so that the row keeps its sum. Where a row of A sums up to zero so do the weights to one.
  *
  * P may come with a pattern, of an earlier P for the same S and points: it keeps that.

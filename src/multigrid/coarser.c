@@ -16,6 +16,20 @@ static double diagonal_of(const kry_sparse *A, int64_t i)
     return e < 0 ? 0 : ((const double *)A->val)[e];
 }
 
+double kry_row_bound(const kry_sparse *A)
+{
+    const double *val = A->val;
+    float bound = 0;
+
+    for (int64_t i = 0; i < A->rows; i++) {
+        const double entry = diagonal_of(A, i);
+        double size = 0;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) size += fabs(val[e]);
+        if (entry > 0 && (float)(size / entry) > bound) bound = (float)(size / entry);
+    }
+    return bound;
+}
+
 /* Unknown i is left alone. */
 static void decouple(kry_sparse *A, int64_t i)
 {

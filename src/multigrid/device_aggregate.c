@@ -4,9 +4,16 @@
 
 static const char stem[] = "aggregate";
 
+static kry_status run_with(kry_device *dev, bool squared, const char *name, int64_t rows,
+                           const kry_arg *args, size_t count)
+{
+    return kry_run(dev, stem, KRY_F64, squared ? "-DNODES" : "", name,
+                   kry_groups_for(dev, KRY_F64, 2 * rows), args, count);
+}
+
 /* ---- the graph --------------------------------------------------------------------------------- */
 
-static kry_status find_columns(const kry_csr *A, cl_mem d, double bound, kry_csr *G)
+static kry_status find_columns(const kry_csr *A, bool squared, cl_mem d, double bound, kry_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -16,13 +23,13 @@ static kry_status find_columns(const kry_csr *A, cl_mem d, double bound, kry_csr
     TRY(kry_buffer_create(A->dev, (size_t)G->nnz * sizeof(double), &G->val));
     const kry_arg args[] = { ARG(rows), ARG(bound),      ARG(A->row_ptr), ARG(A->col),  ARG(A->val),
                              ARG(d),    ARG(G->row_ptr), ARG(G->col),     ARG(G->place) };
-    TRY(kry_device_rows(A->dev, stem, "graph_columns", A->rows, args, COUNT(args)));
+    TRY(run_with(A->dev, squared, "graph_columns", A->rows, args, COUNT(args)));
     TRY(kry_csr_gather(G, G->place, KRY_F64, A->val));
 done:
     return st;
 }
 
-kry_status kry_device_graph(const kry_csr *A, cl_mem d, double theta, kry_csr *G)
+kry_status kry_device_graph(const kry_csr *A, bool squared, cl_mem d, double theta, kry_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
@@ -33,10 +40,10 @@ kry_status kry_device_graph(const kry_csr *A, cl_mem d, double theta, kry_csr *G
     TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
     const kry_arg args[] = { ARG(rows),   ARG(bound), ARG(A->row_ptr), ARG(A->col),
                              ARG(A->val), ARG(d),     ARG(length) };
-    TRY(kry_device_rows(A->dev, stem, "graph_lengths", A->rows, args, COUNT(args)));
+    TRY(run_with(A->dev, squared, "graph_lengths", A->rows, args, COUNT(args)));
     TRY(kry_csr_offsets(A->dev, A->rows, length, &G->row_ptr, &G->nnz));
     if (G->nnz < A->nnz) {
-        TRY(find_columns(A, d, bound, G));
+        TRY(find_columns(A, squared, d, bound, G));
     } else {
         kry_csr_release(G);
         TRY(kry_csr_convert(A, A->type, G));
@@ -149,21 +156,22 @@ done:
     return st;
 }
 
-kry_status kry_device_aggregate(const kry_csr *G, cl_mem *aggregate, int64_t *count)
+kry_status kry_device_aggregate(bool squared, kry_device_aggregates *g)
 {
     kry_status st = KRY_OK;
+    const kry_csr *G = &g->G;
     roots r;
 
-    *aggregate = NULL, *count = 0;
+    g->of_node = NULL, g->count = 0;
     TRY(roots_create(G, &r));
     for (int pass = 0; pass < 2; pass++) {
         TRY(find_roots(&r));
-        TRY(gather(&r, pass == 0 ? 0 : 2, count));
+        TRY(gather(&r, pass == 0 ? 0 : 2, &g->count));
     }
     const kry_arg args[] = { ARG(r.rows), ARG(G->row_ptr),  ARG(G->col),
                              ARG(G->val), ARG(r.aggregate), ARG(r.state) };
-    TRY(run(&r, "aggregate_join", args, COUNT(args)));
-    *aggregate = r.state, r.state = NULL;
+    TRY(run_with(G->dev, squared, "aggregate_join", G->rows, args, COUNT(args)));
+    g->of_node = r.state, r.state = NULL;
 done:
     roots_release(&r);
     return st;

@@ -3,7 +3,7 @@
 #include "device/launch.h"
 #include "multigrid/amg_device.h"
 #include <limits.h>
-#include <stdlib.h>
+#include <string.h>
 
 static const char stem[] = "coarser";
 
@@ -27,11 +27,12 @@ done:
     return st;
 }
 
-kry_status kry_device_check(const kry_csr *A, bool *sound, int64_t *longest)
+kry_status kry_device_check(const kry_csr *A, kry_device_finding *f)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
-    cl_int found[2] = { 0, 0 };
+    cl_int found[3] = { 0, 0, 0 };
+    float bound;
     cl_mem d = NULL, out = NULL;
 
     TRY(kry_device_diagonal(A, &d));
@@ -41,7 +42,8 @@ kry_status kry_device_check(const kry_csr *A, bool *sound, int64_t *longest)
     };
     TRY(kry_device_rows(A->dev, stem, "coarser_check", A->rows, args, COUNT(args)));
     TRY(kry_buffer_read(A->dev, out, 0, sizeof found, found));
-    *sound = !found[0], *longest = found[1];
+    memcpy(&bound, &found[2], sizeof bound);
+    *f = (kry_device_finding){ !found[0], found[1], bound };
 done:
     kry_buffer_release(A->dev, &out);
     kry_buffer_release(A->dev, &d);

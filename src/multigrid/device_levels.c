@@ -18,6 +18,7 @@ struct kry_device_levels {
     const kry_op *matrix; /* borrowed */
     const kry_device_coarsener *by;
     kry_csr given; /* the matrix as it was given; empty where the host has made it symmetric */
+    double bound;  /* kry_row_bound of the finest level */
     int count;
     level level[LEVELS];
 };
@@ -54,6 +55,7 @@ void kry_device_levels_release(kry_device_levels *L)
 }
 
 static const kry_csr *last(const kry_device_levels *L) { return &L->level[L->count - 1].to.A; }
+double kry_device_levels_bound(const kry_device_levels *L) { return L->bound; }
 int64_t kry_device_levels_rows(const kry_device_levels *L) { return last(L)->rows; }
 int64_t kry_device_levels_nnz(const kry_device_levels *L) { return last(L)->nnz; }
 
@@ -70,7 +72,7 @@ kry_status kry_device_levels_download(const kry_device_levels *L, kry_sparse *ro
 /* ---- the finest level ---------------------------------------------------------------------------- */
 
 /* What is symmetric but for rounding is made so by the host, which names what is not. */
-static kry_status read_from_host(const kry_device_levels *L, kry_csr *A)
+static kry_status read_from_host(const kry_device_levels *L, kry_csr *A, double *bound)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
@@ -79,6 +81,7 @@ static kry_status read_from_host(const kry_device_levels *L, kry_csr *A)
     TRY(kry_rows_read(L->who, L->matrix, &rows));
     TRY(kry_alloc((size_t)rows.rows, sizeof *inverse, &inverse));
     TRY(kry_rows_symmetrise(L->who, L->matrix, &rows, inverse));
+    *bound = kry_row_bound(&rows);
     TRY(kry_csr_upload(L->matrix->dev, &rows, A));
 done:
     kry_sparse_release(&rows);
@@ -87,10 +90,9 @@ done:
 }
 
 /* A := the matrix in double, symmetric to the bit. */
-static kry_status read_matrix(kry_device_levels *L, kry_csr *A, int64_t *longest)
+static kry_status read_matrix(kry_device_levels *L, kry_csr *A, kry_device_finding *f)
 {
     kry_status st = KRY_OK;
-    bool sound;
 
     *A = (kry_csr){ 0 };
     if (!L->given.dev)
@@ -98,10 +100,10 @@ static kry_status read_matrix(kry_device_levels *L, kry_csr *A, int64_t *longest
     else
         TRY(kry_csr_of_again(kry_matrix_of(L->matrix), &L->given));
     TRY(kry_csr_convert(&L->given, KRY_F64, A));
-    TRY(kry_device_check(A, &sound, longest));
-    if (sound) return KRY_OK;
+    TRY(kry_device_check(A, f));
+    if (f->sound) return KRY_OK;
     kry_csr_release(A);
-    TRY(read_from_host(L, A));
+    TRY(read_from_host(L, A, &f->bound));
 done:
     if (st < 0) kry_csr_release(A);
     return st;
@@ -111,14 +113,15 @@ kry_status kry_device_levels_create(const char *who, const kry_op *A, kry_device
 {
     kry_status st = KRY_OK;
     kry_device_levels *L = NULL;
-    int64_t longest;
+    kry_device_finding found;
 
     *out = NULL;
     TRY(kry_alloc(1, sizeof *L, &L));
     L->who = who, L->matrix = A;
-    TRY(read_matrix(L, &L->level[0].to.A, &longest));
+    TRY(read_matrix(L, &L->level[0].to.A, &found));
+    L->bound = found.bound;
     L->count = 1;
-    if (longest <= LONGEST) *out = L, L = NULL;
+    if (found.longest <= LONGEST) *out = L, L = NULL;
 done:
     kry_device_levels_release(L);
     return st;
@@ -180,15 +183,16 @@ static kry_status renew_finest(kry_device_levels *L)
 {
     kry_status st = KRY_OK;
     kry_csr *A = &L->level[0].to.A, now;
-    int64_t longest;
+    kry_device_finding found;
 
-    TRY(read_matrix(L, &now, &longest));
+    TRY(read_matrix(L, &now, &found));
     CHECK(now.nnz == A->nnz, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
           "preconditioner anew",
           L->who, (long long)now.nnz, (long long)A->nnz);
     kry_buffer_release(A->dev, &A->val);
     A->val = now.val, now.val = NULL;
+    L->bound = found.bound;
 done:
     kry_csr_release(&now);
     return st;

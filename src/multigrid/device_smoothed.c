@@ -78,78 +78,60 @@ done:
 
 /* ---- set-up ------------------------------------------------------------------------------------- */
 
-/* T with T'T = I but for lengths: ones for the nodes of an aggregate. */
-static kry_status tentative(const kry_csr *A, cl_mem aggregate, int64_t count, kry_csr *T)
-{
-    kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)A->rows;
-    cl_mem length = NULL;
-
-    *T = (kry_csr){ .dev = A->dev, .rows = A->rows, .cols = count, .type = KRY_F64 };
-    TRY(kry_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
-    const kry_arg lengths[] = { ARG(rows), ARG(aggregate), ARG(length) };
-    TRY(kry_device_rows(A->dev, stem, "tentative_lengths", A->rows, lengths, COUNT(lengths)));
-    TRY(kry_csr_offsets(A->dev, A->rows, length, &T->row_ptr, &T->nnz));
-    TRY(kry_buffer_create(A->dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
-    TRY(kry_buffer_create(A->dev, (size_t)T->nnz * sizeof(double), &T->val));
-    const kry_arg args[] = { ARG(rows), ARG(aggregate), ARG(T->row_ptr), ARG(T->col), ARG(T->val) };
-    TRY(kry_device_rows(A->dev, stem, "tentative_entries", A->rows, args, COUNT(args)));
-done:
-    kry_buffer_release(A->dev, &length);
-    return st;
-}
-
-/* What couplings of at least theta make. */
-typedef struct aggregates {
-    kry_csr G;
-    cl_mem of_node;
-    int64_t count;
-} aggregates;
-
-static void aggregates_release(kry_device *dev, aggregates *g)
+static void aggregates_release(kry_device *dev, kry_device_aggregates *g)
 {
     kry_buffer_release(dev, &g->of_node);
     kry_csr_release(&g->G);
 }
 
-/* *useful false: they are too few, or hardly fewer than the nodes. */
-static kry_status find_aggregates(const kry_csr *A, cl_mem d, double theta, aggregates *g,
-                                  bool *useful)
+/* Of A, or of its nodes. *useful false: they are too few, or hardly fewer than the nodes. */
+static kry_status find_aggregates(const kry_coarsen *c, const kry_csr *N, double theta,
+                                  kry_device_aggregates *g, bool *useful)
 {
     kry_status st = KRY_OK;
+    const bool squared = c->block > 1;
+    cl_mem d = NULL;
 
-    aggregates_release(A->dev, g);
-    TRY(kry_device_graph(A, d, theta, &g->G));
-    TRY(kry_device_aggregate(&g->G, &g->of_node, &g->count));
-    *useful = g->count > 0 && (double)g->count < 0.9 * (double)A->rows;
+    aggregates_release(N->dev, g);
+    TRY(kry_device_diagonal(N, &d));
+    TRY(kry_device_graph(N, squared, d, theta, &g->G));
+    TRY(kry_device_aggregate(squared, g));
+    *useful = g->count > 0 && (double)(g->count * c->vectors) < 0.9 * (double)(N->rows * c->block);
 done:
+    kry_buffer_release(N->dev, &d);
     return st;
 }
 
 /* F := A, or its strong entries. */
-static kry_status take_pattern(const kry_csr *A, double theta, aggregates *g, kry_csr *F)
+static kry_status take_pattern(const kry_coarsen *c, const kry_csr *A, double theta,
+                               const kry_device_aggregates *g, kry_csr *F)
 {
+    kry_status st = KRY_OK;
+
     if (!(theta > 0) || !g->G.place) return kry_csr_share(A, F);
-    kry_buffer_release(A->dev, &g->G.val);
-    *F = g->G, g->G = (kry_csr){ 0 };
-    return KRY_OK;
+    if (c->block > 1) return kry_device_node_entries(A, c->block, &g->G, F);
+    TRY(kry_csr_share(&g->G, F));
+    TRY(kry_buffer_retain(A->dev, g->G.place));
+    F->place = g->G.place;
+done:
+    return st;
 }
 
-static kry_status find(const kry_coarsen *c, const kry_csr *A, smoothed *s, bool *useful)
+static kry_status find(kry_coarsen *c, const kry_csr *A, smoothed *s, bool *useful)
 {
     kry_status st = KRY_OK;
     double theta = ldexp(c->strength, -c->level);
-    aggregates g = { 0 };
-    cl_mem d = NULL;
+    kry_device_aggregates g = { 0 };
+    kry_csr N = { 0 };
 
-    TRY(kry_device_diagonal(A, &d));
-    TRY(find_aggregates(A, d, theta, &g, useful));
-    if (!*useful && theta > 0) TRY(find_aggregates(A, d, theta = 0, &g, useful));
+    TRY(c->block > 1 ? kry_device_nodes(A, c->block, &N) : kry_csr_convert(A, A->type, &N));
+    TRY(find_aggregates(c, &N, theta, &g, useful));
+    if (!*useful && theta > 0) TRY(find_aggregates(c, &N, theta = 0, &g, useful));
     if (!*useful) goto done;
-    TRY(tentative(A, g.of_node, g.count, &s->T));
-    TRY(take_pattern(A, theta, &g, &s->F));
+    TRY(take_pattern(c, A, theta, &g, &s->F));
+    TRY(kry_device_tentative(c, &g, &s->T));
 done:
-    kry_buffer_release(A->dev, &d);
+    kry_csr_release(&N);
     aggregates_release(A->dev, &g);
     return st;
 }

@@ -31,6 +31,11 @@ int kry_hierarchy_levels(const kry_hierarchy *H) { return H->count; }
 kry_level *kry_hierarchy_level(kry_hierarchy *H, int i) { return &H->rung[i].level; }
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H) { return &H->cycle; }
 
+void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother)
+{
+    if (H->any_smoother) H->cycle.smoother = smoother;
+}
+
 /* ---- the operator --------------------------------------------------------------------------- */
 
 static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
@@ -185,6 +190,7 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     TRY(kry_alloc(1, sizeof *H, &H));
     H->family = family;
     H->cycle = *cycle;
+    H->any_smoother = cycle->smoother == KRY_SMOOTHER_AUTO;
     H->table = cycle_table;
     H->table.kind = family->kind;
     TRY(check_cycle(family, &H->cycle));

@@ -200,7 +200,7 @@ static bool larger(const weights *w, int32_t j, int32_t l)
 /* kept[] := the members that a row keeps, ascending; returns how many. */
 static int keep_largest(const weights *w, int32_t kept[MOST])
 {
-    const double least = 0.22; /* of the largest weight */
+    const double least = 0.15; /* of the largest weight */
     int keep = 0;
 
     for (int64_t k = 0; k < w->count; k++) {
