@@ -16,6 +16,7 @@
     X("minres", minres)         \
     X("bicgstab[:L]", bicgstab) \
     X("gmres[:M]", gmres)       \
-    X("fgmres[:M]", fgmres)
+    X("fgmres[:M]", fgmres)     \
+    X("idr[:S]", idr)
 
 #endif
