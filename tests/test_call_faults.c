@@ -278,6 +278,7 @@ static const scene solvers[] = {
     STORED("method=minres precond=jacobi"),
     STORED("method=bicgstab precond=jacobi"),
     STORED("method=gmres:5 precond=jacobi"),
+    STORED("method=idr:2 precond=jacobi"),
     STORED("method=fgmres"),
     STORED("precond=chebyshev:2"),
     STORED("precond=ip"),

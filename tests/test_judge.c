@@ -105,12 +105,28 @@ static void pick_deflation(way *w, const system_of *s)
     w->plain = false;
 }
 
+/* Conjugate gradients, mostly; others may need more iterations than there are, and take no deflation. */
+static bool pick_method(way *w)
+{
+    static const char *const others[] = { "minres", "bicgstab",       "gmres:7",
+                                          "idr",    /* more: */ "cr", "gmres",
+                                          "fgmres", "bicgstab:1",     "idr:1" };
+    const bool other = one_in(3);
+
+    if (other)
+        add_word(w, "method=%s", pick(others, 4, COUNT(others)));
+    else
+        add_word(w, "method=%s", one_in(2) ? "cg" : "pcg");
+    if (other) w->plain = false;
+    return other;
+}
+
 static void pick_krylov(way *w, const system_of *s)
 {
     w->krylov = true;
-    add_word(w, "method=%s", one_in(2) ? "cg" : "pcg");
+    const bool other = pick_method(w);
     pick_precond(w, s);
-    pick_deflation(w, s);
+    if (!other) pick_deflation(w, s);
     if (s->n % 4) add_word(w, " check=none"); /* else only what may be refused is */
     if ((w->pinned = s->traits & KRY_SINGULAR && one_in(4))) add_word(w, " null-space=pin");
     if (one_in(6)) add_word(w, " resident=%s", one_in(2) ? "on" : "off");

@@ -11,6 +11,7 @@ typedef struct method {
 static const method methods[] = {
     { "minres", KRY_TAKES_SYMMETRIC }, { "bicgstab:1", KRY_TAKES_ANY },
     { "bicgstab", KRY_TAKES_ANY },     { "bicgstab:4", KRY_TAKES_ANY },
+    { "idr", KRY_TAKES_ANY },          { "idr:1", KRY_TAKES_ANY },
     { "gmres", KRY_TAKES_ANY },        { "gmres:4", KRY_TAKES_ANY },
     { "fgmres:70", KRY_TAKES_ANY },
 };

@@ -258,6 +258,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
  *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
+ *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four

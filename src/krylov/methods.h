@@ -17,7 +17,8 @@
     X("minres", minres, KRY_METHOD_MINRES)             \
     X("bicgstab[:L]", bicgstab, KRY_METHOD_BICGSTAB)   \
     X("gmres[:M]", gmres, KRY_METHOD_GMRES)            \
-    X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)
+    X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)         \
+    X("idr[:S]", idr, KRY_METHOD_IDR)
 
 #define KRY_METHOD_NUMBER(word, name, number) number,
 enum { KRY_METHOD_LIST(KRY_METHOD_NUMBER) KRY_METHOD_COUNT };

@@ -1,0 +1,330 @@
+/*
+ * idr.c - IDR(s) for any square A, with a preconditioner M from the right: the variant whose vectors are
+ * biorthogonal. Kernels: cl/idr.cl.
+ *
+ *   f := P'r                                                   s + 1 steps begin; P: s random vectors
+ *   for k = 0 ... s-1:  c: (P'G) c = f,  v := r - sum c_i g_i  from column k on, where P'G is triangular
+ *                       u_k := omega M v + sum c_i u_i,  g_k := A u_k
+ *                       alpha: makes g_k orthogonal to p_0 ... p_(k-1);  g_k -= sum alpha_i g_i, u_k the same
+ *                       beta := f_k / p_k'g_k,  r -= beta g_k,  x += beta u_k,  f := f - beta P'g_k
+ *   z := M r,  t := A z,  omega := t'r / t't,  r -= omega t,  x += omega z
+ *
+ * Storage     3 s + 1 vectors of n numbers beside r; with M 2 more
+ * Per step    one product + (3 s^2 + 12 s + 9) / (s + 1) words per unknown: 12 for s = 1, 21 for s = 4
+ * Waits       none: all scalars live on the device
+ * Breakdown   p_k'g_k = 0, t'r = 0: it begins anew from the true residual, and if that was of no use with other
+ *             vectors P
+ * Source      M. B. van Gijzen, P. Sonneveld, Algorithm 913: an elegant IDR(s) variant that efficiently
+ *             exploits biorthogonality properties, ACM Trans. Math. Softw. 38 (2011), 5:1-5:19; the wide
+ *             angle: G. L. G. Sleijpen, H. A. van der Vorst, Numer. Algorithms 10 (1995), 203-223
+ */
+#include "krylov/look.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 16, USUAL = 4, SCALARS = 3 + 3 * MOST + MOST * MOST };
+
+typedef struct idr {
+    kry_krylov *K; /* borrowed */
+    cl_int s;
+    kry_vec *P, *G, *U;             /* n by s */
+    kry_vec *t;                     /* A z */
+    kry_vec *v, *z;                 /* NULL without M: z is r */
+    kry_sum *rr, *products, *omega; /* r'r; P'r or P'g; (t'r, t't) */
+    kry_kernel *begin, *judge, *solve, *remove, *direction, *project, *update, *reduce;
+    cl_mem scalars;
+    kry_look look;
+    bool others;   /* P was made anew, for the last ones broke down at once */
+    int64_t first; /* iteration of the cycle under way */
+    kry_cycle *c;  /* under way; borrowed */
+} idr;
+
+/* A launch over rows that leaves sums: n and the arguments of its chunks, then the rest. */
+static kry_status launch(idr *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
+{
+    const kry_chunks rows = kry_chunks_of(S->c->r);
+    kry_arg args[KRY_CHUNKS_ARGS + 12];
+    const size_t used = kry_chunks_args(&rows, args);
+
+    memcpy(args + used, rest, count * sizeof *rest);
+    S->rr->count = (cl_int)rows.groups;
+    return kry_launch(S->look.dev, kernel, rows.groups, args, used + count);
+}
+
+/* P'w */
+static kry_status multiply_by_P(idr *S, const kry_vec *w)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_dots(S->P, w, S->products));
+    TRY(kry_layout_reduce(w->layout, &S->products, 1));
+done:
+    return st;
+}
+
+/* v := r - G c,  u_k := omega M v + U c */
+static kry_status direct(idr *S, cl_int k)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = S->K->M;
+    const kry_look *L = &S->look;
+    const kry_vec *r = S->c->r, *z = M ? S->z : r;
+    const int64_t groups = kry_groups_for(L->dev, r->type, r->n);
+    const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG(S->products->buffer),
+                                ARG(S->products->count), ARG(S->scalars) };
+    const kry_arg removal[] = {
+        ARG(r->n),         ARG(S->s),      ARG(k),
+        ARG(S->G->ld),     ARG(L->state),  ARG(S->scalars),
+        ARG(S->G->buffer), ARG(r->buffer), M ? (kry_arg)ARG(S->v->buffer) : (kry_arg){ 0 }
+    };
+    const kry_arg direction[] = { ARG(r->n),         ARG(S->s),      ARG(k),
+                                  ARG(S->G->ld),     ARG(L->state),  ARG(S->scalars),
+                                  ARG(S->G->buffer), ARG(z->buffer), ARG(S->U->buffer) };
+
+    if (k == 0) TRY(multiply_by_P(S, r));
+    TRY(kry_launch(L->dev, S->solve, 1, scalars, COUNT(scalars)));
+    if (M) {
+        TRY(kry_launch(L->dev, S->remove, groups, removal, COUNT(removal)));
+        TRY(M->table->apply(M->self, 1, S->v, 0, S->z));
+    }
+    TRY(kry_launch(L->dev, S->direction, groups, direction, COUNT(direction)));
+done:
+    return st;
+}
+
+/* Step k of the first s: u_k and g_k, and what they take off the residual. */
+static kry_status step(idr *S, cl_int k)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A;
+    const kry_look *L = &S->look;
+    kry_vec *x = S->c->x, u = kry_vec_column(S->U, k), g = kry_vec_column(S->G, k);
+
+    TRY(direct(S, k));
+    TRY(A->table->apply(A->self, 1, &u, 0, &g));
+    TRY(multiply_by_P(S, &g));
+    const kry_arg projection[] = {
+        ARG(S->s),     ARG(k),         ARG(S->products->buffer), ARG(S->products->count),
+        ARG(L->state), ARG(S->scalars)
+    };
+    TRY(kry_launch(L->dev, S->project, 1, projection, COUNT(projection)));
+    const kry_arg rest[] = { ARG(k),
+                             ARG(S->G->ld),
+                             ARG(L->state),
+                             ARG(S->scalars),
+                             ARG(S->G->buffer),
+                             ARG(S->U->buffer),
+                             ARG(S->c->r->buffer),
+                             ARG_VEC(x),
+                             ARG(S->rr->buffer) };
+    TRY(launch(S, S->update, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* The last step: the minimal residual along A M r. */
+static kry_status reduce(idr *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A, *M = S->K->M;
+    kry_vec *x = S->c->x, *r = S->c->r, *z = M ? S->z : r;
+
+    if (M) TRY(M->table->apply(M->self, 1, r, 0, z));
+    TRY(A->table->apply(A->self, 1, z, 0, S->t));
+    TRY(kry_vec_dot_pair(S->t, r, S->omega));
+    TRY(kry_layout_reduce(r->layout, &S->omega, 1));
+    const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->look.state),
+                             ARG(S->scalars),       ARG(S->t->buffer),    ARG(z->buffer),
+                             ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
+    TRY(launch(S, S->reduce, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* ---- a cycle --------------------------------------------------------------------------------- */
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    idr *S = self;
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_arg args[] = { ARG(turn->iteration), ARG(turn->slot),   ARG_ACC(L->dev, target2),
+                             ARG(S->rr->buffer),   ARG(S->rr->count), ARG(L->state),
+                             ARG(L->history),      ARG(S->scalars) };
+    return kry_launch(L->dev, S->judge, 1, args, COUNT(args));
+}
+
+static kry_status make_P(idr *S)
+{
+    enum { STREAM = 100 };
+    kry_status st = KRY_OK;
+
+    for (int i = 0; i < S->s; i++) {
+        kry_vec p = kry_vec_column(S->P, i);
+        TRY(kry_vec_fill_random((uint64_t)(STREAM + i + (S->others ? MOST : 0)), &p));
+    }
+done:
+    return st;
+}
+
+static kry_status begin(idr *S, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    const kry_arg args[] = { ARG(S->scalars) };
+
+    S->c = c, S->first = c->story->iteration;
+    if (!c->story->anew && S->others) {
+        S->others = false;
+        TRY(make_P(S));
+    }
+    for (int i = 0; i < S->s; i++) { /* factors of 0 must not meet NaN */
+        kry_vec g = kry_vec_column(S->G, i), u = kry_vec_column(S->U, i);
+        TRY(kry_vec_fill(&g, 0));
+        TRY(kry_vec_fill(&u, 0));
+    }
+    TRY(kry_launch(S->look.dev, S->begin, 1, args, 1));
+    TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+done:
+    return st;
+}
+
+/* A breakdown ends a cycle, and the next one begins from the true residual; but not if steps are of no use
+ * with other vectors P either. */
+static kry_status begin_anew(idr *S)
+{
+    kry_status st = KRY_OK;
+    kry_story *s = S->c->story;
+    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
+    const bool barren = s->iteration - S->first <= S->s;
+
+    if (!broke || (barren && S->others)) return KRY_OK;
+    if (barren != S->others) {
+        S->others = barren;
+        TRY(make_P(S));
+    }
+    kry_story_begin_anew(s);
+done:
+    return st;
+}
+
+static kry_status idr_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    idr *S = self;
+    kry_turn turn;
+    bool go;
+
+    TRY(begin(S, c));
+    for (cl_int k = 0;; k = (k + 1) % (S->s + 1)) {
+        TRY(kry_layout_reduce(c->r->layout, &S->rr, 1));
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(check_residual(S, &turn));
+        TRY(k < S->s ? step(S, k) : reduce(S));
+    }
+    TRY(begin_anew(S));
+done:
+    return st;
+}
+
+/* ---- the method ------------------------------------------------------------------------------ */
+
+static void idr_destroy(void *self)
+{
+    idr *S = self;
+    kry_vec **vectors[] = { &S->P, &S->G, &S->U, &S->t, &S->v, &S->z };
+    kry_sum **sums[] = { &S->rr, &S->products, &S->omega };
+    if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
+    kry_look_release(&S->look);
+    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S);
+}
+
+static kry_status allocate(idr *S, kry_device *dev, kry_type type, int64_t n)
+{
+    kry_status st = KRY_OK;
+    kry_vec **blocks[] = { &S->P, &S->G, &S->U }, **vectors[] = { &S->t, &S->v, &S->z };
+
+    for (size_t i = 0; i < COUNT(blocks); i++)
+        TRY(kry_vec_create_columns(dev, type, n, S->s, blocks[i]));
+    for (int i = 0; i < (S->K->M ? 3 : 1); i++) TRY(kry_vec_create(dev, type, n, 1, vectors[i]));
+    TRY(kry_sum_create(dev, 1, &S->rr));
+    TRY(kry_sum_create(dev, S->s, &S->products));
+    TRY(kry_sum_create(dev, 2, &S->omega));
+    TRY(kry_buffer_create(dev, SCALARS * kry_acc_size(dev), &S->scalars));
+    TRY(make_P(S));
+done:
+    return st;
+}
+
+static kry_status compile(idr *S, kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } kernels[] = { { "idr_begin", &S->begin },         { "idr_judge", &S->judge },
+                    { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
+                    { "idr_direction", &S->direction }, { "idr_project", &S->project },
+                    { "idr_update", &S->update },       { "idr_reduce", &S->reduce } };
+    const char *defines = S->K->M ? "-DKRY_UNALIGNED -DPRECOND" : "-DKRY_UNALIGNED";
+
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        TRY(kry_kernel_get(dev, "idr", type, defines, kernels[i].name, kernels[i].kernel));
+done:
+    return st;
+}
+
+static kry_status idr_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    kry_device *dev = K->A->dev;
+    idr *S = NULL;
+
+    (void)setup; /* no parameters of its own */
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    if (!K->width) K->width = USUAL;
+    S->s = (cl_int)K->width;
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(allocate(S, dev, A->type, A->rows));
+    TRY(compile(S, dev, A->type));
+    *self = S, S = NULL;
+done:
+    if (S) idr_destroy(S);
+    return st;
+}
+
+static double idr_bytes(const void *self)
+{
+    const idr *S = self;
+    const double s = S->s, with_M = S->K->M ? (3 * s + 1) / (s + 1) : 0;
+
+    return kry_krylov_bytes(S->K, 1, (3 * s * s + 12 * s + 9) / (s + 1) + with_M);
+}
+
+#define OMEGA_IS_ZERO                                                                    \
+    {                                                                                    \
+        "t'r",                                                                           \
+            "leaves the residual as it is, for A r is orthogonal to r, or nearly: take " \
+            "method=bicgstab or method=gmres",                                           \
+            KRY_BROKE_DOWN                                                               \
+    }
+
+const kry_method kry_idr_method = {
+    .kind = "idr",
+    .who = "kry_solver_create",
+    .projects = true,
+    .takes = KRY_TAKES_ANY,
+    .width = { "s", MOST },
+    .precond = OMEGA_IS_ZERO,
+    .no_precond = OMEGA_IS_ZERO,
+    .matrix = { "p'g", "allows no other step, nor does it with other vectors p", KRY_BROKE_DOWN },
+    .create = idr_create,
+    .cycle = idr_cycle,
+    .bytes = idr_bytes,
+    .destroy = idr_destroy,
+};
