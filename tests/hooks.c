@@ -21,3 +21,4 @@ __attribute__((constructor)) static void choose_build_flags(void)
 {
     if (!getenv("KRY_FULL")) setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 0);
 }
+int kry_test_parts;

@@ -2,6 +2,7 @@
  * test_sparse.c - sparse matrices on the host against dense ones: random matrices, whose seed is
  * printed, among them empty ones, empty rows, and one row or column.
  */
+#include "base/hooks.h"
 #include "sparse/entries.h"
 #include "testing.h"
 
@@ -360,11 +361,67 @@ static void multiply__numbers_and_patterns(void **state)
         kry_sparse A = compress(&D, KRY_F64), B = compress(&E, KRY_F64), C;
         const dense want = product(&D, &E);
         if (round % 3 == 0) pattern(&A), pattern(&B);
+        kry_test_parts = (int)random_below(5);
         OK(kry_sparse_multiply(&A, &B, &C));
+        kry_test_parts = 0;
         assert_int_equal(C.val != NULL, A.val != NULL);
         expect(&C, &want);
         kry_sparse_release(&A), kry_sparse_release(&B), kry_sparse_release(&C);
     }
+}
+
+static dense transposed(const dense *A)
+{
+    dense T = { .rows = A->cols, .cols = A->rows };
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t j = 0; j < A->cols; j++)
+            T.there[j][i] = A->there[i][j], T.a[j][i] = A->a[i][j];
+    return T;
+}
+
+/* R A R' in numbers that are exact. */
+static void triple__of_a_symmetric_matrix(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        const int64_t n = random_size();
+        dense S = random_symmetric(n), E = random_dense(random_size(), n), P = transposed(&E);
+        kry_sparse A = compress(&S, KRY_F64), R = compress(&E, KRY_F64), R_t, C;
+        const dense half = product(&E, &S), want = product(&half, &P);
+        OK(kry_sparse_transpose(&R, &R_t));
+        kry_test_parts = (int)random_below(5);
+        OK(kry_sparse_triple(&R, &A, &R_t, &C));
+        kry_test_parts = 0;
+        expect(&C, &want);
+        assert_true(kry_sparse_is_symmetric(&C));
+        kry_sparse_release(&A), kry_sparse_release(&R), kry_sparse_release(&R_t);
+        kry_sparse_release(&C);
+    }
+}
+
+/* Each step is run once, whatever the cut. */
+static void mark_steps(void *user, int part, int64_t begin, int64_t end)
+{
+    int *const *marks = user;
+    for (int64_t i = begin; i < end; i++) ++marks[0][i], marks[1][i] = part;
+}
+
+static void parallel__runs_each_step_once(void **state)
+{
+    (void)state;
+    for (int parts = 1; parts <= 16; parts++)
+        for (int64_t count = 0; count < 40; count++) {
+            int steps[40] = { 0 }, part[40], last = 0;
+            int *marks[] = { steps, part };
+            kry_parallel(parts, count, mark_steps, marks);
+            for (int64_t i = 0; i < count; i++) {
+                assert_int_equal(steps[i], 1);
+                assert_in_range(part[i], last, parts - 1);
+                last = part[i];
+            }
+        }
+    assert_int_equal(kry_parts(0), 1);
+    assert_in_range(kry_parts(INT64_MAX), 1, 16);
 }
 
 /* K D K' at some places, in numbers that round: the same for mirror images, to the bit. */
@@ -486,6 +543,8 @@ static kry_status everything(const kry_sparse *A, kry_sparse *all)
     TRY(kry_sparse_multiply_within(A, NULL, A, &all[3]));
     TRY(kry_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &all[4], NULL));
     TRY(kry_sparse_convert(&all[4], KRY_F32));
+    TRY(kry_sparse_copy(&all[4], &all[5]));
+    TRY(kry_sparse_triple(A, A, A, &all[6]));
 done:
     free(from);
     return st;
@@ -499,7 +558,7 @@ static void operations__every_request_fails(void **state)
     int requests = 0;
     EACH_REQUEST(k)
     {
-        kry_sparse all[5] = { 0 };
+        kry_sparse all[7] = { 0 };
         kry_status st = FAILING(k, everything(&A, all));
         assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
         for (size_t i = 0; i < COUNT(all); i++) kry_sparse_release(&all[i]);
@@ -524,6 +583,8 @@ int main(void)
         cmocka_unit_test(symmetrise__rounding),
         cmocka_unit_test(graph__of_any_matrix),
         cmocka_unit_test(multiply__numbers_and_patterns),
+        cmocka_unit_test(triple__of_a_symmetric_matrix),
+        cmocka_unit_test(parallel__runs_each_step_once),
         cmocka_unit_test(multiply_within__is_symmetric),
         BOTH(entries__into_a_matrix),
         BOTH(entries__that_are_a_matrix),

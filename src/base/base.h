@@ -62,6 +62,17 @@ uint64_t kry_random_key(uint64_t seed, uint64_t stream);
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 
+/* ---- parallel.c ---- */
+
+/* Steps begin ... end - 1 of a loop. It allocates nothing and cannot fail, and what it writes does not depend on how
+ * the loop is cut. */
+typedef void kry_loop(void *user, int part, int64_t begin, int64_t end);
+/* How many threads a loop is worth that reads so many numbers: at most as many as there are processors. */
+int kry_parts(int64_t work);
+/* Cut a loop of `count` steps into parts of about the same length, and run each of them on a thread of its own; on
+ * the caller's where there is none to be had. Returns when all have ended. */
+void kry_parallel(int parts, int64_t count, kry_loop *run, void *user);
+
 /* ---- number.c ---- */
 
 size_t kry_type_size(kry_type type); /* bytes */

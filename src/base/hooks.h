@@ -28,11 +28,15 @@ bool kry_test_aborts(void); /* whether this launch is the one */
 
 /* So many messages of a probe count as stale, beside those that are. */
 extern int kry_test_stale_messages;
+
+/* Into so many parts loops of the host are cut, whatever their work. 0: as always. */
+extern int kry_test_parts;
 #else
 #define kry_test_fails()        false
 #define kry_test_keep_buffers   false
 #define kry_test_aborts()       false
 #define kry_test_stale_messages 0
+#define kry_test_parts          0
 #endif
 
 #endif

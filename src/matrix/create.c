@@ -64,6 +64,19 @@ kry_status kry_matrix_of_sparse(kry_device *dev, const kry_sparse *A,
     return make(dev, &e, params, false, op);
 }
 
+kry_status kry_matrix_take(kry_device *dev, kry_sparse *A, const kry_matrix_params *params,
+                           kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kry_entry_map map = { .given = kry_sparse_nnz(A) };
+
+    *op = NULL;
+    TRY(kry_values_check("kry_csr_create", A->type, map.given, A->val));
+    TRY(kry_matrix_from_host(dev, A, &map, params, op));
+done:
+    return st;
+}
+
 static kry_status create(kry_device *dev, kry_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {

@@ -202,6 +202,7 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_family family = { .kind = "mg",
                                        .who = who,
+                                       .coarsest = 64,
                                        .create = boxes_create,
                                        .update = boxes_update,
                                        .destroy = boxes_destroy };

@@ -1,23 +1,23 @@
 /* classical.c - classical coarsening as a coarsener of algebraic multigrid. */
 #include "multigrid/classical.h"
-#include "multigrid/amg.h"
+#include "multigrid/amg_device.h"
 #include <stdlib.h>
 #include <string.h>
 
-bool kry_classical_suits(const kry_sparse *A)
+kry_couplings kry_amg_couplings(const kry_sparse *A)
 {
     const double *a = A->val;
-    double positive = 0, negative = 0;
+    kry_couplings c = { 0 };
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (A->col[e] == i) continue;
             if (a[e] > 0)
-                positive += a[e];
+                c.positive += a[e];
             else
-                negative -= a[e];
+                c.negative -= a[e];
         }
-    return positive <= 0.1 * negative;
+    return c;
 }
 
 /* What does not change with the numbers of A. */
@@ -40,15 +40,8 @@ static void classical_destroy(void *kept)
 /* places := the pattern of P. */
 static kry_status copy_places(const kry_sparse *P, kry_sparse *places)
 {
-    kry_status st = KRY_OK;
-    const size_t rows = (size_t)P->rows + 1, nnz = (size_t)kry_sparse_nnz(P);
-
-    TRY(kry_sparse_create(P->rows, P->cols, KRY_F64, (int64_t)nnz, places));
-    free(places->val), places->val = NULL;
-    memcpy(places->row_ptr, P->row_ptr, rows * sizeof *P->row_ptr);
-    if (nnz) memcpy(places->col, P->col, nnz * sizeof *P->col);
-done:
-    return st;
+    const kry_sparse pattern = { P->rows, P->cols, KRY_F64, P->row_ptr, P->col, NULL };
+    return kry_sparse_copy(&pattern, places);
 }
 
 /* The near null space of the coarser level is what the finer one has at C points. */
@@ -98,5 +91,10 @@ done:
     return st;
 }
 
-const kry_coarsener kry_classical_coarsening = { "classical coarsening", classical_create,
-                                                 classical_update, classical_destroy };
+const kry_coarsener kry_classical_coarsening = {
+    .name = "classical coarsening",
+    .on_device = &kry_device_classical,
+    .create = classical_create,
+    .update = classical_update,
+    .destroy = classical_destroy,
+};

@@ -6,7 +6,13 @@
 
 /* ---- strength -------------------------------------------------------------------------------- */
 
-/* The least -a_ij of row i that is strong; infinite if none is. */
+/* The strong couplings of A. least: the smallest -a_ij of a row that is strong; infinite if none is. */
+typedef struct strength {
+    const kry_sparse *A;
+    double theta, *least;
+    kry_sparse *S;
+} strength;
+
 static double threshold(const kry_sparse *A, int64_t i, double theta)
 {
     const double dominant = 0.1; /* relaxation reduces the error of such a row tenfold */
@@ -18,44 +24,69 @@ static double threshold(const kry_sparse *A, int64_t i, double theta)
             diagonal = a[e];
         } else {
             sum += fabs(a[e]);
-            most = fmax(most, -a[e]);
+            most = -a[e] > most ? -a[e] : most;
         }
     }
     return most > 0 && sum >= dominant * diagonal ? fmax(theta, 0) * most : (double)INFINITY;
 }
 
-/* The strong couplings of row i; col: where they go, NULL: only count them. */
-static int64_t strong_row(const kry_sparse *A, const double *least, int64_t i, int32_t *col)
+static void find_thresholds(void *user, int part, int64_t begin, int64_t end)
 {
-    const double *a = A->val;
-    int64_t count = 0;
+    const strength *s = user;
 
-    if (isinf(least[i])) return 0;
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        const int32_t j = A->col[e];
-        if (j == i || a[e] >= 0 || -a[e] < least[i] || isinf(least[j])) continue;
-        if (col) col[count] = j;
-        count++;
+    (void)part;
+    for (int64_t i = begin; i < end; i++) s->least[i] = threshold(s->A, i, s->theta);
+}
+
+/* Whether entry e of row i is strong. The diagonal is positive. */
+static bool is_strong(const strength *s, int64_t i, int64_t e)
+{
+    const double a = ((const double *)s->A->val)[e];
+    return (a < 0) & (-a >= s->least[i]) & !isinf(s->least[s->A->col[e]]);
+}
+
+static void count_strong(void *user, int part, int64_t begin, int64_t end)
+{
+    const strength *s = user;
+
+    (void)part;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t count = 0;
+        for (int64_t e = s->A->row_ptr[i]; e < s->A->row_ptr[i + 1]; e++)
+            count += is_strong(s, i, e);
+        s->S->row_ptr[i + 1] = count;
     }
-    return count;
+}
+
+static void list_strong(void *user, int part, int64_t begin, int64_t end)
+{
+    const strength *s = user;
+
+    (void)part;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = s->S->row_ptr[i];
+        for (int64_t e = s->A->row_ptr[i]; e < s->A->row_ptr[i + 1]; e++)
+            if (is_strong(s, i, e)) s->S->col[at++] = s->A->col[e];
+    }
 }
 
 kry_status kry_classical_strength(const kry_sparse *A, double theta, kry_sparse *S)
 {
     kry_status st = KRY_OK;
     const int64_t n = A->rows;
-    double *least = NULL;
+    const int parts = kry_parts(kry_sparse_nnz(A));
+    strength s = { .A = A, .theta = theta, .S = S };
 
     *S = (kry_sparse){ .rows = n, .cols = n, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)n, sizeof *least, &least));
+    TRY(kry_alloc((size_t)n, sizeof *s.least, &s.least));
     TRY(kry_alloc((size_t)n + 1, sizeof *S->row_ptr, &S->row_ptr));
-    for (int64_t i = 0; i < n; i++) least[i] = threshold(A, i, theta);
-    for (int64_t i = 0; i < n; i++)
-        S->row_ptr[i + 1] = S->row_ptr[i] + strong_row(A, least, i, NULL);
+    kry_parallel(parts, n, find_thresholds, &s);
+    kry_parallel(parts, n, count_strong, &s);
+    for (int64_t i = 0; i < n; i++) S->row_ptr[i + 1] += S->row_ptr[i];
     TRY(kry_alloc((size_t)kry_sparse_nnz(S), sizeof *S->col, &S->col));
-    for (int64_t i = 0; i < n; i++) strong_row(A, least, i, S->col + S->row_ptr[i]);
+    kry_parallel(parts, n, list_strong, &s);
 done:
-    free(least);
+    free(s.least);
     if (st < 0) kry_sparse_release(S);
     return st;
 }

@@ -21,9 +21,10 @@ typedef struct kry_whole {
 kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
 kry_status kry_team_levels_update(kry_hierarchy *H, void *self);
 void kry_team_levels_destroy(void *self);
-#define KRY_TEAM_FAMILY(kind, who)                                                       \
-    {                                                                                    \
-        kind, who, kry_team_levels_make, kry_team_levels_update, kry_team_levels_destroy \
+#define KRY_TEAM_FAMILY(kind_, who_)                                               \
+    {                                                                              \
+        .kind = kind_, .who = who_, .coarsest = 1, .create = kry_team_levels_make, \
+        .update = kry_team_levels_update, .destroy = kry_team_levels_destroy       \
     }
 
 /* team_collect.c: of stored matrices, with the near null space that A was told; of grids. */

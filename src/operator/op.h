@@ -9,7 +9,7 @@ typedef struct kry_step kry_step;
 typedef struct kry_cg_run kry_cg_run;
 typedef struct kry_relax kry_relax;
 
-/* What the entries of a matrix say against conjugate gradients. */
+/* What the entries of a matrix say against Krylov methods. */
 typedef struct kry_finding {
     enum {
         KRY_FOUND_NOTHING,
@@ -20,6 +20,8 @@ typedef struct kry_finding {
     int64_t row, col;     /* of one such entry, from 0 */
     double entry, mirror; /* a_ij and a_ji */
     bool negative;        /* all diagonal entries are */
+    int64_t zero_rows,
+        zero_row; /* rows without an entry that is not zero: how many, and the first */
 } kry_finding;
 
 /* What operators of the library do in one pass beside the public table: steps of methods. NULL: not

@@ -3,56 +3,67 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A product that grows row by row. last[j]: 1 + the last entry in column j. */
+/* C := A B. A part of the rows has its own B->cols numbers in `last`. */
 typedef struct product {
     const kry_sparse *A, *B;
     bool lower; /* only what is not above the diagonal */
     kry_sparse *C;
-    int64_t *last, room;
+    int64_t *last;
 } product;
 
-/* Let there be room for row i whatever it will have. */
-static kry_status make_room(product *p, int64_t i)
-{
-    kry_status st = KRY_OK;
-    const kry_sparse *A = p->A;
-    int64_t most = p->C->row_ptr[i];
+enum { SHORT = 32 }; /* rows up to which insertion is faster than two transpositions */
 
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-        most += kry_row_length(p->B, A->col[e]);
-    if (most <= p->room) return KRY_OK;
-    p->room = most + most / 2;
-    TRY(kry_realloc((size_t)p->room, sizeof *p->C->col, &p->C->col));
-    if (A->val) TRY(kry_realloc((size_t)p->room, sizeof(double), &p->C->val));
-done:
-    return st;
+/* row_ptr[i + 1] := the entries of row i. last[j]: -i - 1 of the last row i in which column j was met. */
+static void count_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    const product *p = user;
+    const kry_sparse *A = p->A, *B = p->B;
+    int64_t *last = p->last + part * B->cols;
+
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t most = p->lower ? i : B->cols;
+        int64_t count = 0;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            for (int64_t f = B->row_ptr[A->col[e]]; f < B->row_ptr[A->col[e] + 1]; f++) {
+                const int32_t j = B->col[f];
+                count += j <= most && last[j] != -i - 1;
+                last[j] = -i - 1;
+            }
+        p->C->row_ptr[i + 1] = count;
+    }
 }
 
-/* Row i, its columns in the order in which they are met. */
-static void multiply_row(product *p, int64_t i)
+/* Row i, its columns in the order in which they are met. last[j]: 1 + the last entry in column j, or
+ * not positive. */
+static void multiply_row(const product *p, int64_t *last, int64_t i)
 {
     const kry_sparse *A = p->A, *B = p->B;
     const double *a = A->val, *b = B->val;
+    const int64_t begin = p->C->row_ptr[i], most = p->lower ? i : B->cols;
     int32_t *col = p->C->col;
     double *val = p->C->val;
-    const int64_t begin = p->C->row_ptr[i];
     int64_t end = begin;
 
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
         const int64_t k = A->col[e];
         for (int64_t f = B->row_ptr[k]; f < B->row_ptr[k + 1]; f++) {
             const int32_t j = B->col[f];
-            const int64_t at = p->last[j] - 1;
-            if (p->lower && j > i) continue;
+            const int64_t at = last[j] - 1;
+            if (j > most) continue;
             if (at >= begin) {
                 if (val) val[at] += a[e] * b[f];
                 continue;
             }
             if (val) val[end] = a[e] * b[f];
-            col[end++] = j, p->last[j] = end;
+            col[end++] = j, last[j] = end;
         }
     }
-    p->C->row_ptr[i + 1] = end;
+}
+
+static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
+{
+    const product *p = user;
+    for (int64_t i = begin; i < end; i++) multiply_row(p, p->last + part * p->B->cols, i);
 }
 
 /* C := A B, columns in any order. */
@@ -60,84 +71,107 @@ static kry_status multiply(const kry_sparse *A, const kry_sparse *B, bool lower,
 {
     kry_status st = KRY_OK;
     product p = { .A = A, .B = B, .lower = lower, .C = C };
+    const int parts = kry_parts(kry_sparse_nnz(A) + kry_sparse_nnz(B));
 
     assert(A->cols == B->rows && !A->val == !B->val);
     assert(!A->val || (A->type == KRY_F64 && B->type == KRY_F64));
     *C = (kry_sparse){ .rows = A->rows, .cols = B->cols, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)B->cols, sizeof *p.last, &p.last));
+    TRY(kry_alloc((size_t)(parts * B->cols), sizeof *p.last, &p.last));
     TRY(kry_alloc((size_t)C->rows + 1, sizeof *C->row_ptr, &C->row_ptr));
-    for (int64_t i = 0; i < C->rows; i++) {
-        TRY(make_room(&p, i));
-        multiply_row(&p, i);
-    }
-    TRY(kry_realloc((size_t)kry_sparse_nnz(C), sizeof *C->col, &C->col)); /* what is too much */
-    if (A->val) TRY(kry_realloc((size_t)kry_sparse_nnz(C), sizeof(double), &C->val));
+    kry_parallel(parts, C->rows, count_rows, &p);
+    for (int64_t i = 0; i < C->rows; i++) C->row_ptr[i + 1] += C->row_ptr[i];
+    TRY(kry_alloc((size_t)kry_sparse_nnz(C), sizeof *C->col, &C->col));
+    if (A->val) TRY(kry_alloc((size_t)kry_sparse_nnz(C), sizeof(double), &C->val));
+    kry_parallel(parts, C->rows, multiply_rows, &p);
 done:
     if (st < 0) kry_sparse_release(C);
     free(p.last);
     return st;
 }
 
-/* Entries begin ... end - 1 of C, by insertion. */
-static void sort_row(kry_sparse *C, int64_t begin, int64_t end)
+/* Rows begin ... end - 1 of C, by insertion. */
+static void sort_rows(void *user, int part, int64_t begin, int64_t end)
 {
+    kry_sparse *C = user;
     double *val = C->val;
 
-    for (int64_t e = begin + 1; e < end; e++) {
-        const int32_t col = C->col[e];
-        const double v = val ? val[e] : 0;
-        int64_t at = e;
-        for (; at > begin && C->col[at - 1] > col; at--) {
-            C->col[at] = C->col[at - 1];
-            if (val) val[at] = val[at - 1];
+    (void)part;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t e = C->row_ptr[i] + 1; e < C->row_ptr[i + 1]; e++) {
+            const int32_t col = C->col[e];
+            const double v = val ? val[e] : 0;
+            int64_t at = e;
+            for (; at > C->row_ptr[i] && C->col[at - 1] > col; at--) {
+                C->col[at] = C->col[at - 1];
+                if (val) val[at] = val[at - 1];
+            }
+            C->col[at] = col;
+            if (val) val[at] = v;
         }
-        C->col[at] = col;
-        if (val) val[at] = v;
-    }
 }
 
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C)
 {
-    enum { SHORT = 32 }; /* rows up to which insertion is faster than two transpositions */
     kry_status st = KRY_OK;
 
     TRY(multiply(A, B, false, C));
     if (kry_longest_row(C) > SHORT) return kry_sparse_sort(C);
-    for (int64_t i = 0; i < C->rows; i++) sort_row(C, C->row_ptr[i], C->row_ptr[i + 1]);
+    kry_parallel(kry_parts(kry_sparse_nnz(C)), C->rows, sort_rows, C);
 done:
     return st;
 }
 
-/* Append the entries of row i of a matrix in double to row i of C, those on the diagonal if asked for. */
-static void append_row(const kry_sparse *from, int64_t i, bool diagonal, kry_sparse *C)
+/* The upper triangle and the diagonal of C := L + L' - D, from place upper[j] on in row j; lower[i]: the first place
+ * of row i. The rows of L come in order, so that columns ascend. */
+static void put_upper(const kry_sparse *L, int64_t *upper, kry_sparse *C)
 {
-    const double *val = from->val;
-    double *to = C->val;
+    const double *l = L->val;
+    double *c = C->val;
 
-    for (int64_t e = from->row_ptr[i]; e < from->row_ptr[i + 1]; e++) {
-        if (from->col[e] == i && !diagonal) continue;
-        const int64_t at = C->row_ptr[i + 1]++;
-        C->col[at] = from->col[e], to[at] = val[e];
-    }
+    for (int64_t i = 0; i < L->rows; i++)
+        for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++) {
+            const int64_t at = upper[L->col[e]]++;
+            C->col[at] = (int32_t)i, c[at] = l[e];
+        }
+}
+
+/* Below the diagonal from what is above it. next[i]: the first place of row i; when row j comes all of its
+ * entries below the diagonal are there. */
+static void put_lower(int64_t *next, kry_sparse *C)
+{
+    double *c = C->val;
+
+    for (int64_t j = 0; j < C->rows; j++)
+        for (int64_t e = next[j]; e < C->row_ptr[j + 1]; e++) {
+            if (C->col[e] == j) continue;
+            const int64_t at = next[C->col[e]]++;
+            C->col[at] = (int32_t)j, c[at] = c[e];
+        }
 }
 
 /* C := L + L' with the diagonal of L once; L: lower triangle, columns in any order. */
 static kry_status mirror(const kry_sparse *L, kry_sparse *C)
 {
     kry_status st = KRY_OK;
-    kry_sparse upper = { 0 }, lower = { 0 };
+    const int64_t n = L->rows;
+    int64_t *upper = NULL, *next = NULL, doubles = 0;
 
-    TRY(kry_sparse_transpose(L, &upper)); /* columns ascend */
-    TRY(kry_sparse_transpose(&upper, &lower));
-    TRY(kry_sparse_create(L->rows, L->cols, KRY_F64, 2 * kry_sparse_nnz(L), C));
-    for (int64_t i = 0; i < L->rows; i++) {
-        C->row_ptr[i + 1] = C->row_ptr[i];
-        append_row(&lower, i, false, C);
-        append_row(&upper, i, true, C);
+    TRY(kry_alloc((size_t)n, sizeof *upper, &upper));
+    TRY(kry_alloc((size_t)n, sizeof *next, &next));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = L->row_ptr[i]; e < L->row_ptr[i + 1]; e++)
+            upper[L->col[e]]++, next[i] += L->col[e] != i, doubles += L->col[e] != i;
+    TRY(kry_sparse_create(n, n, KRY_F64, kry_sparse_nnz(L) + doubles, C));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t first = C->row_ptr[i];
+        C->row_ptr[i + 1] = first + next[i] + upper[i];
+        upper[i] = first + next[i], next[i] = first;
     }
+    put_upper(L, upper, C);
+    put_lower(next, C);
 done:
-    kry_sparse_release(&lower);
-    kry_sparse_release(&upper);
+    free(next);
+    free(upper);
     return st;
 }
 

@@ -32,6 +32,19 @@ void kry_sparse_release(kry_sparse *A)
     *A = (kry_sparse){ 0 };
 }
 
+kry_status kry_sparse_copy(const kry_sparse *A, kry_sparse *B)
+{
+    kry_status st = KRY_OK;
+    const size_t nnz = (size_t)kry_sparse_nnz(A);
+
+    TRY(create_like(A, A->rows, A->cols, (int64_t)nnz, B));
+    memcpy(B->row_ptr, A->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
+    memcpy(B->col, A->col, nnz * sizeof *A->col);
+    if (A->val) memcpy(B->val, A->val, nnz * kry_type_size(A->type));
+done:
+    return st;
+}
+
 int64_t kry_longest_row(const kry_sparse *A)
 {
     int64_t longest = 0;

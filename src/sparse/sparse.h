@@ -29,6 +29,7 @@ int64_t kry_longest_row(const kry_sparse *A); /* entries */
 /* Room for nnz entries; all arrays are zero. */
 kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A);
 void kry_sparse_release(kry_sparse *A);
+kry_status kry_sparse_copy(const kry_sparse *A, kry_sparse *B); /* B := A */
 /* to := the numbers that stand at these places, to be freed. */
 kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
                           void **to);
@@ -102,7 +103,7 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  * C := A B, of two matrices in double or of two patterns. Entries that cancel are kept.
  *
  * An entry is summed in the order of A's row. A' B: transpose A first.
- * Cost    the number of products a_ik b_kj, and as much memory as C twice; three times if rows are long
+ * Cost    the products a_ik b_kj twice, on several threads; as much memory as C, three times if rows are long
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
@@ -110,7 +111,7 @@ kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_spa
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
  * from its lower one. Entries that cancel are kept.
  *
- * Cost    the products of A P and of R (A P); memory: A P, and C twice
+ * Cost    the products of A P and of R (A P) twice, on several threads; memory: A P, and C one and a half times
  */
 kry_status kry_sparse_triple(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
                              kry_sparse *C);

@@ -8,16 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* All model problems are symmetric: the lower triangle, row after row. */
-static kry_status write_lower(const char *path, const kry_problem *p, const char *comment)
+/* Row after row; of a symmetric matrix the lower triangle. */
+static kry_status write_rows(const char *path, const kry_problem *p, const char *comment)
 {
     kry_status st = KRY_OK;
-    kry_mtx mtx = { .symmetry = KRY_MTX_SYMMETRIC, .rows = p->n, .cols = p->n };
+    const bool symmetric = p->traits & (KRY_SYMMETRIC | KRY_POSITIVE);
+    kry_mtx mtx = { .symmetry = symmetric ? KRY_MTX_SYMMETRIC : KRY_MTX_GENERAL,
+                    .rows = p->n,
+                    .cols = p->n };
     TRY(allocate((size_t)p->nnz, sizeof(int32_t), &mtx.row));
     TRY(allocate((size_t)p->nnz, sizeof(int32_t), &mtx.col));
     TRY(allocate((size_t)p->nnz, sizeof(double), &mtx.val));
     for (int64_t i = 0; i < p->n; i++) {
-        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1] && p->col[e] <= i; e++) {
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            if (symmetric && p->col[e] > i) break;
             mtx.row[mtx.nnz] = (int32_t)i;
             mtx.col[mtx.nnz] = p->col[e];
             mtx.val[mtx.nnz++] = p->val[e];
@@ -87,7 +91,7 @@ kry_status generate_run(const options *o)
     int64_t seed = options_whole(o->seed, 1);
     TRY(source_open(NULL, o->words[0], (uint64_t)seed, NULL, &s));
     snprintf(comment, sizeof comment, "kry generate %.100s --seed %lld", s.name, (long long)seed);
-    TRY(write_lower(o->out, s.problem, comment));
+    TRY(write_rows(o->out, s.problem, comment));
     if (o->rhs) TRY(write_vector(o->rhs, s.rows, s.problem->rhs, comment));
     CHECK(!o->coordinates || s.problem->coordinates, KRY_ERR_UNSUPPORTED,
           "the unknowns of %s belong to no nodes of a solid", s.name);

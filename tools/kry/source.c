@@ -95,7 +95,7 @@ done:
 
 unsigned source_traits(const source *s)
 {
-    if (s->problem) return s->problem->singular ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE;
+    if (s->problem) return s->problem->traits;
     unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
     return singular | (s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }

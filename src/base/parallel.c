@@ -1,0 +1,63 @@
+/* parallel.c - loops of the host on several threads. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/base.h"
+#include "base/hooks.h"
+#include <sched.h>
+#include <unistd.h>
+
+enum {
+    MOST = 16,
+    WORTH = 100000 /* numbers to read: about ten times what starting a thread takes */
+};
+
+/* Processors that this process may use. */
+static int processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int kry_parts(int64_t work)
+{
+    const int64_t worth = work / WORTH;
+
+    if (kry_test_parts) return kry_test_parts;
+    if (worth <= 1) return 1;
+    const int most = processors();
+    const int parts = most < 1 ? 1 : most < MOST ? most : MOST;
+    return worth < parts ? (int)worth : parts;
+}
+
+typedef struct share {
+    kry_loop *run;
+    void *user;
+    int part;
+    int64_t begin, end;
+    pthread_t thread;
+} share;
+
+static void *share_run(void *self)
+{
+    const share *s = self;
+    s->run(s->user, s->part, s->begin, s->end);
+    return NULL;
+}
+
+void kry_parallel(int parts, int64_t count, kry_loop *run, void *user)
+{
+    share all[MOST];
+    bool started[MOST];
+
+    for (int p = 0; p < parts; p++) {
+        share *s = &all[p];
+        *s = (share){ run, user, p, count * p / parts, count * (p + 1) / parts, pthread_self() };
+        started[p] = p > 0 && pthread_create(&s->thread, NULL, share_run, s) == 0;
+    }
+    for (int p = 0; p < parts; p++)
+        if (!started[p]) share_run(&all[p]);
+    for (int p = 1; p < parts; p++)
+        if (started[p]) pthread_join(all[p].thread, NULL);
+}
