@@ -5,18 +5,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rows add up to what they should to the accuracy of double, also in flux form that was made in double; but for
- * jumps, which rounding is to be measured by: of 10^6 they leave 10^-9 of the weaker diagonals. */
-static bool is_exact(const kry_op *A)
+/* Of sums over rows, by their size. In double, and in flux form that was made in double, jumps of 10^6 are
+ * above it. */
+static double rounding_of(const kry_op *A)
 {
     const kry_box *B = kry_box_of(A);
-    return A->shape.type == KRY_F64 || (B && B->slots > B->half && A->dev->info.fp64);
+    const bool flux = B && B->slots > B->half && A->dev->info.fp64;
+    return A->shape.type == KRY_F64 || flux ? 2e-9 : 1e-5;
 }
 
 /* Constants are mapped to zero, but for rounding. */
 static bool loses_constants(const kry_op *A, const kry_sparse *E)
 {
-    const double rounding = is_exact(A) ? 2e-9 : 1e-5, *val = E->val;
+    const double rounding = rounding_of(A), *val = E->val;
 
     for (int64_t i = 0; i < E->rows; i++) {
         double sum = 0, size = 0;
@@ -35,8 +36,7 @@ kry_status kry_coarsest_create(const char *who, const kry_op *A, kry_coarse **co
 
     *coarse = NULL;
     TRY(kry_box_of(A) ? kry_box_rows(who, A, &E) : kry_rows_read(who, A, &E));
-    const kry_coarse_how how = { .singular = loses_constants(A, &E),
-                                 .rounding = is_exact(A) ? 2e-9 : 2e-7 };
+    const kry_coarse_how how = { .singular = loses_constants(A, &E), .rounding = rounding_of(A) };
     if (!how.singular || E.rows > 1) { /* a single unknown may be a zero */
         TRY(kry_alloc((size_t)A->shape.rows, sizeof *inverse, &inverse));
         TRY(kry_rows_symmetrise(who, A, &E, inverse));
