@@ -153,6 +153,16 @@ DEFINE_BOTH(DEFINE_ENTRY)
 // is said of the coarse points that those have their values from. Where the row sums to zero, so do the
 // weights to one.
 // p, bit a: the coarse point on the high side along axis a. t: the neighbours that are odd along `odd` less t.
+// FLUX: the diagonal once more, from what the row adds up to.
+#ifdef FLUX
+#define TAKE_SUM(K)                                                                       \
+    {                                                                                     \
+        const T_##K row = STRIDED_##K(SLOT(HALF), ix + nx * (iy + ny * iz));              \
+        s[13] += row - total, own += row - total, total = row;                            \
+    }
+#else
+#define TAKE_SUM(K)
+#endif
 #define DEFINE_WEIGH(K)                                                                   \
     void weigh_##K(GRID_PARAMS, int odd, int jx, int jy, int jz, ACC tiny, global REAL *w) \
     {                                                                                     \
@@ -169,6 +179,7 @@ DEFINE_BOTH(DEFINE_ENTRY)
                     if (dx == 0 && dy == 0 && dz == 0) own = value;                       \
                     total += value;                                                       \
                 }                                                                         \
+        TAKE_SUM(K)                                                                       \
         T_##K by = total <= (SUM)tiny * own ? s[13] - total : s[13];                      \
         by = by != 0 ? -1 / by : (T_##K)0;                                                \
         for (int p = 0; p < 8; p++) {                                                     \
@@ -292,6 +303,68 @@ kernel void box_galerkin(GRID_PARAMS, global const REAL *restrict w, global REAL
     COARSE_SIZES
 #define GALERKIN(K) galerkin_##K(GRID_GIVEN, jx, jy, jz, w, c);
     SETUP_SWEEP(GALERKIN)
+}
+
+// P times ones in the point ix, iy, iz, with the rounding of weights that add up to one taken out.
+SUM near_one(global const REAL *v, int nx, int ny, int ix, int iy, int iz)
+{
+    const SUM value = v[ix + nx * (iy + ny * iz)];
+    return fabs(value - 1) < (SUM)6e-7 ? 1 : value;
+}
+
+// Row ix, iy, iz of A times P times ones, as a sum of differences.
+SUM product_with_ones(GRID_PARAMS, int ix, int iy, int iz, global const REAL *v)
+{
+    const SUM own = near_one(v, nx, ny, ix, iy, iz);
+    SUM sum = 0, row = 0;
+    for (int dz = -DZ; dz <= DZ; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) {
+                const int jx = beside(ix, dx, nx, wraps & 1), jy = beside(iy, dy, ny, wraps & 2);
+                const int jz = beside(iz, dz, nz, wraps & 4);
+                const SUM value = ENTRY(ONE, dx, dy, dz);
+                row += value;
+                if (jx < 0 || jy < 0 || jz < 0) continue;
+                sum += value * (near_one(v, nx, ny, jx, jy, jz) - own);
+            }
+#ifdef FLUX
+    row = AT_ONE(SLOT(HALF), ix + nx * (iy + ny * iz));
+#endif
+    return sum + row * own;
+}
+
+// What the rows of P'A P add up to: P'A times v, which is P times ones. And the diagonal once more, from that and
+// from the couplings that are there.
+kernel void box_sums(GRID_PARAMS, global const REAL *restrict w,
+                     global const REAL *restrict v, global REAL *c)
+{
+    COARSE_SIZES
+    FOR_EACH(i, coarse)
+    {
+        const int j = (int)i, jx = j % cx, jy = j / cx % cy, jz = j / (cx * cy);
+        SUM sum = 0, couplings = 0;
+        for (int sz = -CZ; sz <= CZ; sz++)
+            for (int sy = -CY; sy <= CY; sy++)
+                for (int sx = -CX; sx <= CX; sx++) {
+                    const int ix = beside(jx << CX, sx, nx, wraps & 1);
+                    const int iy = beside(jy << CY, sy, ny, wraps & 2);
+                    const int iz = beside(jz << CZ, sz, nz, wraps & 4);
+                    if (ix < 0 || iy < 0 || iz < 0) continue;
+                    const SUM p = FROM_OWN_POINT(ONE, sx, sy, sz, j);
+                    sum += p * product_with_ones(GRID_GIVEN, ix, iy, iz, v);
+                }
+        for (int k = 1; k < HALF; k++) {
+            const int dx = (k + 1) % 3 - 1, dy = (k + 4) / 3 % 3 - 1, dz = (k + 4) / 9;
+            const int to_x = beside(jx, -dx, cx, wraps & 1);
+            const int to_y = beside(jy, -dy, cy, wraps & 2);
+            const int to_z = beside(jz, -dz, cz, wraps & 4);
+            couplings += AT_ONE(c + (size_t)k * coarse, j);
+            if (to_x < 0 || to_y < 0 || to_z < 0) continue;
+            couplings += AT_ONE(c + (size_t)k * coarse, to_x + cx * (to_y + cy * to_z));
+        }
+        PUT_ONE(sum, c + (size_t)HALF * coarse, j);
+        PUT_ONE(sum - couplings, c, j);
+    }
 }
 
 // ---- strength of couplings ----

@@ -121,10 +121,9 @@ static void mg__iterations_of_the_reference(void **state)
         kry_op_info info;
 
         if (!too_large(A->shape.rows) && one_of(2, (int64_t)i)) {
-            const kry_cycle_params cycle = { .smoother = g->smoother,
-                                             .omega = g->omega,
-                                             .sweeps = g->sweeps,
-                                             .coarsest = 256 };
+            const kry_cycle_params cycle = {
+                .smoother = g->smoother, .omega = g->omega, .sweeps = g->sweeps, .coarsest = 256
+            };
             OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
             const int64_t count = iterations(A, M, 1e-8);
             kry_op_describe(M, &info);
@@ -357,6 +356,63 @@ static void mg__with_other_parts(void **state)
     kry_op_release(&N), kry_op_release(&A);
 }
 
+/* Phases up to a million times apart, in single. */
+static const char *const jumps[] = { "twophase2d:133:%s:bubbles", "twophase3d:24:%s:bubbles" };
+
+static kry_op *jumping(size_t i, const char *contrast, kry_type type)
+{
+    kry_problem *p = NULL;
+    kry_op *A = NULL;
+    char spec[64];
+
+    snprintf(spec, sizeof spec, jumps[i], contrast);
+    OK(kry_problem_create_grid(spec, 1, &p));
+    OK(kry_stencil_create(device(), type, p->grid, &A));
+    kry_problem_release(&p);
+    return A;
+}
+
+static void mg__mixed_precision_at_jumps(void **state)
+{
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    (void)state;
+    for (size_t i = 0; i < COUNT(jumps); i++) {
+        kry_op *A = jumping(i, "100000", KRY_F64);
+        const int64_t alone = counted(A, "method=pcg precond=mg");
+        assert_in_range(counted(A, "method=pcg precond=mg precision=mixed"), alone, alone + 4);
+        kry_op_release(&A);
+    }
+}
+
+/* Rows that add up to zero do so on all levels, by far better than single resolves their diagonals. */
+static void mg__levels_in_single_lose_constants(void **state)
+{
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    (void)state;
+    for (size_t i = 0; i < COUNT(jumps); i++) {
+        kry_op *A = jumping(i, "1000000", KRY_F32), *M = NULL;
+        OK(kry_mg_create(A, KRY_MG(.cycle.coarsest = 30), &M));
+        kry_hierarchy *H = kry_hierarchy_of(M);
+        assert_true(kry_hierarchy_levels(H) > 3);
+        for (int l = 1; l < kry_hierarchy_levels(H); l++) {
+            const kry_op *C = kry_hierarchy_level(H, l)->A;
+            kry_vec *x, *y;
+            double largest, rest;
+            OK(kry_vec_create(device(), KRY_F32, C->shape.rows, 1, &x));
+            OK(kry_vec_create(device(), KRY_F32, C->shape.rows, 1, &y));
+            OK(kry_op_diagonal(C, y));
+            OK(kry_vec_norm2(y, &largest));
+            OK(kry_vec_fill(x, 1));
+            OK(kry_vec_fill(y, NAN));
+            OK(kry_op_apply(C, 1, x, 0, y));
+            OK(kry_vec_norm2(y, &rest));
+            NEAR(rest, 0, 1e-12 * largest, "level %d", l);
+            kry_vec_release(&x), kry_vec_release(&y);
+        }
+        kry_op_release(&M), kry_op_release(&A);
+    }
+}
+
 /* Matrices have no colours; two are not enough for a ring of 37 points. */
 static void refuses_red_black(const kry_op *csr, kry_type type)
 {
@@ -457,6 +513,8 @@ int main(void)
         BOTH(richardson__with_and_without_multigrid),
         BOTH(mg__tells_its_levels),
         cmocka_unit_test(mg__with_other_parts),
+        cmocka_unit_test(mg__mixed_precision_at_jumps),
+        cmocka_unit_test(mg__levels_in_single_lose_constants),
         BOTH(mg_create__refusals),
         cmocka_unit_test(mg_create__without_memory),
     };

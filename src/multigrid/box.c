@@ -127,7 +127,7 @@ static kry_status box_sweep_colour(void *self, int colour, double omega, const k
     char defines[64];
 
     snprintf(defines, sizeof defines, "-DCOLOURS -DAXES=%d -DLANES=1%s", A->grid.axes,
-             kry_box_uniform(&A->grid));
+             kry_box_form(A->type, &A->grid));
     if (!A->colour) TRY(kry_kernel_get(A->dev, "box", A->type, defines, "box_colour", &A->colour));
     if (!b) return KRY_OK;
     const kry_box_args g = kry_box_args_of(&A->grid);
@@ -158,8 +158,8 @@ static void box_describe(void *self, kry_op_info *info)
     info->variant = A->grid.axes == 3 ? "27 points" : "9 points";
     info->nnz = 1;
     for (int a = 0; a < 3; a++) info->nnz *= pairs_along(&A->grid, a);
-    info->slots = A->half * A->grid.n;
-    info->bytes_stored = A->half * word;
+    info->slots = A->slots * A->grid.n;
+    info->bytes_stored = A->slots * word;
     info->bytes_per_apply = (A->half + 2) * word;
 }
 
@@ -200,11 +200,13 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
     *A = (kry_box){
         .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
     };
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", grid->axes, kry_box_uniform(grid));
+    A->slots = A->half + kry_box_in_flux_form(type, grid);
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", grid->axes,
+             kry_box_form(type, grid));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_apply", &A->apply));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_relax", &A->relax));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_diagonal", &A->diagonal));
-    TRY(kry_buffer_create(dev, (size_t)(A->half * grid->n) * kry_type_size(type), &A->numbers));
+    TRY(kry_buffer_create(dev, (size_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
     TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
     A = NULL;
 done:

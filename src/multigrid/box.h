@@ -38,17 +38,30 @@ static inline const char *kry_box_uniform(const kry_box_grid *grid)
     return grid->ends <= KRY_BOX_ENDS ? " -DUNIFORM" : "";
 }
 
+/* Whether the numbers of such a grid are in flux form: in single, where they vary. */
+static inline bool kry_box_in_flux_form(kry_type type, const kry_box_grid *grid)
+{
+    return type == KRY_F32 && grid->ends > KRY_BOX_ENDS;
+}
+/* The define of kernels that multiply by them. */
+static inline const char *kry_box_form(kry_type type, const kry_box_grid *grid)
+{
+    return kry_box_in_flux_form(type, grid) ? " -DFLUX" : kry_box_uniform(grid);
+}
+
 /* The grid with every second point, from the first on, along the axes of the mask `coarsened`. */
 kry_box_grid kry_box_grid_coarser(const kry_box_grid *fine, unsigned coarsened);
 
-/* A: the diagonal and the couplings to points with larger numbers, `half` numbers to a point. */
+/* A: the diagonal and the couplings to points with larger numbers, `half` numbers to a point, and in flux form
+ * what rows add up to. */
 typedef struct kry_box {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
     kry_box_grid grid;
     int half;        /* 5 or 14 */
+    int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
-    cl_mem numbers;  /* owned: half n */
+    cl_mem numbers;  /* owned: slots n */
     kry_kernel *apply, *relax, *diagonal;
     kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;

@@ -131,8 +131,11 @@ static kry_status get_kernels(kry_box_passes *p, const char *stem, const char *c
     const unsigned coarsened = p->P->coarsened;
     char defines[128];
 
-    snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s%s", coarsened & 1,
-             coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&p->P->coarse), more);
+    const bool flux = p->box && p->box->slots > p->box->half;
+
+    snprintf(defines, sizeof defines, "-DLANES=1 -DCX=%u -DCY=%u -DCZ=%u%s%s%s", coarsened & 1,
+             coarsened >> 1 & 1, coarsened >> 2 & 1, kry_box_uniform(&p->P->coarse),
+             flux ? " -DFLUX" : "", more);
     for (int i = 0; i < 2; i++)
         TRY(p->stencil ? kry_stencil_kernel(p->stencil, stem, defines, names[i], to[i])
                        : kry_kernel_get(p->dev, stem, p->box->type, defines, names[i], to[i]));

@@ -46,11 +46,25 @@ done:
     return st;
 }
 
+/* Flux form: the diagonal from what the rows add up to. */
+static void add_up(const double *row_sum, kry_sparse *rows)
+{
+    double *val = rows->val;
+
+    for (int64_t i = 0; i < rows->rows; i++) {
+        double own = row_sum[i];
+        for (int64_t e = rows->row_ptr[i]; e < rows->row_ptr[i + 1]; e++)
+            if (rows->col[e] != i) own -= val[e];
+        const int64_t e = kry_sparse_find(rows, i, i);
+        if (e >= 0) val[e] = own;
+    }
+}
+
 kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows)
 {
     kry_status st = KRY_OK;
     const kry_box *B = kry_box_of(A);
-    const int64_t n = B->grid.n, count = n * B->half;
+    const int64_t n = B->grid.n, count = n * B->slots;
     kry_entry_list list = { 0 };
     double *numbers = NULL;
     void *stored = NULL;
@@ -61,6 +75,7 @@ kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows)
     for (int64_t k = 0; k < count; k++) numbers[k] = kry_number_at(B->type, stored, k);
     for (int64_t i = 0; i < n; i++) TRY(append_point(B, numbers, i, &list));
     TRY(kry_entry_list_compress(who, &list, n, n, rows));
+    if (B->slots > B->half) add_up(numbers + B->half * n, rows);
 done:
     free(numbers);
     free(stored);

@@ -48,12 +48,14 @@ static kry_status kernel_of(const source *s, unsigned coarsened, const char *nam
                             kry_kernel **kernel)
 {
     const kry_box_grid coarse = coarsened ? kry_box_grid_coarser(&s->grid, coarsened) : s->grid;
+    const bool flux = s->box && kry_box_in_flux_form(s->type, &s->grid);
     char defines[128];
 
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s%s%s",
-             s->grid.axes, coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1,
-             s->box ? " -DBOX" : "", kry_box_has_ends(&s->grid) ? " -DFINE_ENDS" : "",
-             kry_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "");
+    snprintf(defines, sizeof defines,
+             "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s%s%s%s", s->grid.axes,
+             coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1, s->box ? " -DBOX" : "",
+             kry_box_has_ends(&s->grid) ? " -DFINE_ENDS" : "",
+             kry_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "", flux ? " -DFLUX" : "");
     return kry_kernel_get(s->dev, "box_setup", s->type, defines, name, kernel);
 }
 
@@ -129,6 +131,27 @@ done:
     return st;
 }
 
+/* In flux form: what the rows of C add up to, and its diagonal from that. */
+static kry_status add_up(const source *s, const kry_op *op, const kry_box *C)
+{
+    kry_status st = KRY_OK;
+    const kry_box_transfer *P = kry_box_transfer_of(op);
+    kry_vec *ones = NULL, *v = NULL;
+    kry_kernel *kernel;
+
+    TRY(kry_vec_create(s->dev, s->type, C->grid.n, 1, &ones));
+    TRY(kry_vec_create(s->dev, s->type, s->grid.n, 1, &v));
+    TRY(kry_vec_fill(ones, 1));
+    TRY(kry_op_apply(op, 1, ones, 0, v));
+    const kry_arg rest[] = { ARG(P->numbers), ARG(v->buffer), ARG(C->numbers) };
+    TRY(kernel_of(s, P->coarsened, "box_sums", &kernel));
+    TRY(launch(s, kernel, kry_groups_for(s->dev, s->type, C->grid.n), rest, COUNT(rest)));
+done:
+    kry_vec_release(&v);
+    kry_vec_release(&ones);
+    return st;
+}
+
 kry_status kry_box_galerkin(const kry_op *A, const kry_op *op, kry_op *coarse)
 {
     kry_status st = KRY_OK;
@@ -141,6 +164,7 @@ kry_status kry_box_galerkin(const kry_op *A, const kry_op *op, kry_op *coarse)
     TRY(kernel_of(&s, P->coarsened, "box_galerkin", &kernel));
     TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
                COUNT(rest)));
+    if (kry_box_in_flux_form(C->type, &C->grid)) TRY(add_up(&s, op, C));
 done:
     return st;
 }
