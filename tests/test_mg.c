@@ -279,7 +279,7 @@ static void mg__tells_its_levels(void **state)
     kry_op *A = NULL, *M = NULL;
     kry_level_info level;
     kry_op_info info;
-    double bytes = 0;
+    double bytes = 0, moved = 0;
     int64_t last = 100 * 70;
 
     OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 100, 70 }), &A));
@@ -299,10 +299,15 @@ static void mg__tells_its_levels(void **state)
         assert_true(level.vector_bytes >= (double)level.rows * (double)kry_type_size(type));
         if (i) bytes += level.matrix.bytes_stored;
         bytes += level.prolongation.bytes_stored + level.vector_bytes + level.solver_bytes;
+        moved += level.bytes_per_cycle;
+        /* x and b are read, x is written, on the way down and on the way up */
+        if (i + 1 < levels)
+            assert_true(level.bytes_per_cycle > 5 * (double)level.rows * kry_type_size(type));
         last = level.rows;
     }
     kry_op_describe(M, &info);
     assert_true(info.bytes_stored == bytes);
+    assert_true(info.bytes_per_apply == moved);
     assert_int_equal(kry_multigrid_levels(A), 0);
     assert_int_equal(kry_multigrid_levels(NULL), 0);
     REFUSES(kry_multigrid_level(M, levels, &level), KRY_ERR_ARGUMENT, "not in 0 ...");

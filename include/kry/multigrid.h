@@ -135,6 +135,8 @@ typedef struct kry_level_info {
     const char *smoother; /* "chebyshev4:2"; of the coarsest one how it is solved: "dense plain" */
     double vector_bytes;  /* of vectors that are kept for it */
     double solver_bytes;  /* of the coarsest one: the inverse, or the factor; else 0 */
+    /* That a V-cycle moves at least on it, with the transfers to the next level and back; 0: not known */
+    double bytes_per_cycle;
 } kry_level_info;
 
 /* How many levels M has; 0: it is no operator that was made here. */

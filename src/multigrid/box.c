@@ -160,7 +160,7 @@ static void box_describe(void *self, kry_op_info *info)
     for (int a = 0; a < 3; a++) info->nnz *= pairs_along(&A->grid, a);
     info->slots = A->slots * A->grid.n;
     info->bytes_stored = A->slots * word;
-    info->bytes_per_apply = (A->half + 2) * word;
+    info->bytes_per_apply = (2 + (A->grid.ends <= KRY_BOX_ENDS ? 0 : A->half)) * word;
 }
 
 static void box_destroy(void *self)

@@ -12,7 +12,8 @@
 enum { MOST_STEPS = 4, RING = 4 }; /* as cl/stencil_cycle.cl */
 
 struct kry_box_passes {
-    kry_device *dev;            /* borrowed, as all that follows */
+    kry_device *dev; /* borrowed, as all that follows */
+    const kry_op *A, *prolongation;
     const kry_stencil *stencil; /* what the level's operator is; NULL: a box */
     const kry_box *box;
     const kry_box_transfer *P;
@@ -98,7 +99,21 @@ static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const
     return launch(p, &sweep, rest, COUNT(rest));
 }
 
-const kry_passes kry_box_passes_table = { .most = MOST_STEPS, .down = go_down, .up = go_up };
+/* Down: A, b, x and P with what it makes; up: A, b, x, y and P with what it takes. */
+static double bytes_of_both(const void *self)
+{
+    const kry_box_passes *p = self;
+    const double word = (double)p->P->fine.n * (double)kry_type_size(p->P->type);
+    kry_op_info A, P;
+
+    kry_op_describe(p->A, &A);
+    kry_op_describe(p->prolongation, &P);
+    return 2 * (A.bytes_per_apply - 2 * word) + 5 * word + 2 * (P.bytes_per_apply - word);
+}
+
+const kry_passes kry_box_passes_table = {
+    .most = MOST_STEPS, .down = go_down, .up = go_up, .bytes = bytes_of_both
+};
 
 void kry_box_passes_release(kry_box_passes **address)
 {
@@ -192,6 +207,8 @@ kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kr
     if (!offers(A, P, steps)) return KRY_OK;
     TRY(kry_alloc(1, sizeof *p, &p));
     *p = (kry_box_passes){ .dev = A->dev,
+                           .A = A,
+                           .prolongation = P,
                            .stencil = kry_stencil_of(A),
                            .box = kry_box_of(A),
                            .P = kry_box_transfer_of(P) };

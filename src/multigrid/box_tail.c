@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Unknowns of its largest level and of the coarsest; work-items. */
-enum { MOST = 4096, MOST_DENSE = 1024, GROUP = 512 };
+enum { MOST = 1024, MOST_DENSE = 1024, GROUP = 512 };
 
 /* Words of a level in the plan, as in cl/box_tail.cl. */
 enum {

@@ -42,7 +42,8 @@ static void transfer_describe(void *self, kry_op_info *info)
     info->variant = "weights";
     info->slots = P->weights * P->coarse.n;
     info->bytes_stored = stored;
-    info->bytes_per_apply = stored + (double)(P->coarse.n + P->fine.n) * size;
+    const double moved = P->coarse.ends <= KRY_BOX_ENDS ? 0 : stored;
+    info->bytes_per_apply = moved + (double)(P->coarse.n + P->fine.n) * size;
 }
 
 static void transfer_destroy(void *self)

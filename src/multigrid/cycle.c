@@ -37,14 +37,17 @@ typedef struct visiting {
     bool from_x;           /* from the x that is there, not from zero */
 } visiting;
 
-/* Whether the level takes all of the steps in the same pass as what follows them, which begins with zero. If
- * not on the way down, then not on the way up: the iterate would end in the wrong place. */
-static bool by_passes(const kry_rung *g, visiting how)
+bool kry_rung_is_fused(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
-    const bool fused =
-        p && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
-    return fused && !how.from_x;
+    return p && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+}
+
+/* Passes begin with zero. If they are not taken on the way down, then not on the way up: the iterate would end
+ * in the wrong place. */
+static bool by_passes(const kry_rung *g, visiting how)
+{
+    return kry_rung_is_fused(g) && !how.from_x;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */

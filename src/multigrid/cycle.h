@@ -28,7 +28,10 @@ struct kry_hierarchy {
 
 /* How many of kry_rung.again a cycle of that shape needs on level i, of `count`. */
 int kry_cycle_room(kry_cycle_shape shape, int i, int count);
-/* levels.c: what the set-up keeps beside A, in bytes, as far as its operators say. */
+/* Whether the level takes all of the steps in the same pass as what follows them. */
+bool kry_rung_is_fused(const kry_rung *g);
+/* levels.c: what a V-cycle moves at least, 0: not known; what the set-up keeps beside A, in bytes, as far as its operators say. */
+double kry_cycle_bytes(const kry_hierarchy *H);
 double kry_cycle_bytes_stored(const kry_hierarchy *H);
 /* x := M b. */
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x);

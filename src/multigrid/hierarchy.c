@@ -109,6 +109,7 @@ static void hierarchy_describe(void *self, kry_op_info *info)
     const kry_hierarchy *H = self;
     info->variant = H->variant;
     info->bytes_stored = kry_cycle_bytes_stored(H);
+    info->bytes_per_apply = H->cycle.shape == KRY_CYCLE_V ? kry_cycle_bytes(H) : 0;
 }
 
 static const kry_op_table cycle_table = {

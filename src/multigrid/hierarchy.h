@@ -32,6 +32,7 @@ typedef struct kry_passes {
     /* y := the steps from x + P e */
     kry_status (*up)(void *self, const kry_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
+    double (*bytes)(const void *self); /* that both move at least */
 } kry_passes;
 
 typedef struct kry_level {

@@ -14,6 +14,29 @@ static double vector_bytes(const kry_rung *g)
     return bytes;
 }
 
+/* One operator after the other: each step reads b beside its product, the first one only b and D. */
+static double step_by_step(const kry_rung *g, const kry_level_info *info)
+{
+    const kry_op *A = g->level.A, *R = g->level.R;
+    const double word = (double)A->shape.rows * (double)kry_type_size(A->shape.type);
+    const double product = info->matrix.bytes_per_apply, both = 2 * g->smooth.down.count;
+    const bool plain = kry_smoothing_by_diagonal(&g->smooth);
+    const double step = plain ? kry_relaxer_bytes(&g->smooth.relaxer) : product + word;
+    const double first = g->smooth.entry != 0 && both > 2 ? -word : 3 * word;
+    kry_op_info down = info->prolongation;
+
+    if (R) kry_op_describe(R, &down);
+    if (!(product > 0 && down.bytes_per_apply > 0)) return 0;
+    return first + (both - 1) * step + product + word + down.bytes_per_apply +
+           info->prolongation.bytes_per_apply + word;
+}
+
+static double bytes_per_cycle(const kry_rung *g, const kry_level_info *info)
+{
+    if (kry_rung_is_fused(g)) return g->level.passes->bytes(g->level.self);
+    return step_by_step(g, info);
+}
+
 static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
 {
     const kry_rung *g = &H->rung[i];
@@ -24,10 +47,27 @@ static void describe(const kry_hierarchy *H, int i, kry_level_info *info)
                               .vector_bytes = vector_bytes(g) };
     kry_op_describe(g->level.A, &info->matrix);
     kry_op_describe(g->level.P, &info->prolongation);
-    if (i < H->count - 1) return;
+    if (i < H->count - 1) {
+        info->bytes_per_cycle = bytes_per_cycle(g, info);
+        return;
+    }
     if (H->coarse) kry_coarse_describe(H->coarse, &coarse);
     info->smoother = coarse.variant;
     info->solver_bytes = coarse.bytes_stored;
+    info->bytes_per_cycle = coarse.bytes_per_apply;
+}
+
+double kry_cycle_bytes(const kry_hierarchy *H)
+{
+    double bytes = 0;
+    kry_level_info info;
+
+    for (int i = 0; i < H->count; i++) {
+        describe(H, i, &info);
+        if (!(info.bytes_per_cycle > 0)) return 0;
+        bytes += info.bytes_per_cycle;
+    }
+    return bytes;
 }
 
 double kry_cycle_bytes_stored(const kry_hierarchy *H)

@@ -34,17 +34,19 @@ static void print_json(const char *source, int i, const kry_level_info *l, doubl
     json_real(&j, "complexity", complexity);
     json_text(&j, "smoother", l->smoother);
     json_real(&j, "bytes", bytes_of(i, l));
+    json_real(&j, "moved", l->bytes_per_cycle > 0 ? l->bytes_per_cycle : (double)NAN);
     json_end(&j);
 }
 
 static void print_text(int i, const kry_level_info *l, double complexity)
 {
-    char rows[32], entries[32] = "-", bytes[32];
+    char rows[32], entries[32] = "-", bytes[32], moved[32] = "-";
 
     if (l->matrix.nnz >= 0) text_whole(l->matrix.nnz, entries, sizeof entries);
-    printf("%5d  %13s  %14s  %10.3f  %-10s  %-16s  %10s\n", i,
+    if (l->bytes_per_cycle > 0) text_bytes(l->bytes_per_cycle, moved, sizeof moved);
+    printf("%5d  %13s  %14s  %10.3f  %-10s  %-16s  %10s  %10s\n", i,
            text_whole(l->rows, rows, sizeof rows), entries, complexity, l->matrix.kind, l->smoother,
-           text_bytes(bytes_of(i, l), bytes, sizeof bytes));
+           text_bytes(bytes_of(i, l), bytes, sizeof bytes), moved);
 }
 
 kry_status info_levels(const options *o)
@@ -61,8 +63,8 @@ kry_status info_levels(const options *o)
           "--levels wants multigrid: --precond mg or amg");
     kry_op_describe(ops.M, &info);
     if (!o->json)
-        printf("%s, %s\n%5s  %13s  %14s  %10s  %-10s  %-16s  %10s\n", info.kind, info.variant,
-               "level", "rows", "entries", "complexity", "kind", "smoother", "bytes");
+        printf("%s, %s\n%5s  %13s  %14s  %10s  %-10s  %-16s  %10s  %10s\n", info.kind, info.variant,
+               "level", "rows", "entries", "complexity", "kind", "smoother", "bytes", "moved");
     for (int i = 0; i < kry_multigrid_levels(ops.M); i++) {
         TRY(kry_multigrid_level(ops.M, i, &level));
         double complexity = complexity_of(&level, &entries, &first);
