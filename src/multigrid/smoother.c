@@ -120,6 +120,11 @@ static int steps_of(const kry_cycle_params *c)
     return c->sweeps * (kinds[c->smoother].polynomial ? c->degree : 1);
 }
 
+int kry_smoother_steps(const kry_cycle_params *c)
+{
+    return kinds[c->smoother].coloured ? 0 : steps_of(c);
+}
+
 /* All sweeps one after the other, and the same from behind. */
 static void write_down(const kry_cycle_params *c, kry_smoothing *s)
 {

@@ -19,6 +19,9 @@ typedef struct kry_smoothing {
 
 /* Refuse what is no smoother, and fill in the defaults. */
 kry_status kry_smoother_check(const char *who, kry_cycle_params *cycle);
+/* Steps of all unknowns at once before the coarser levels, and as many afterwards; 0: steps have colours.
+ * cycle: checked. */
+int kry_smoother_steps(const kry_cycle_params *cycle);
 /* In words: "chebyshev4:2". cycle: checked. */
 void kry_smoother_name(const kry_cycle_params *cycle, char *name, size_t size);
 /* The smoother of a level. cycle: checked. Waits.
