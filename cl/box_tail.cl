@@ -10,11 +10,12 @@
 
 #ifndef KRY_CPU
 
-// As in src/multigrid/box_tail.c. Behind PLAN_COARSENED: where something begins in `numbers`, then in `room`.
+// As in src/multigrid/box_tail.c. Behind PLAN_ALIKE: where something begins in `numbers`, then in `room`.
 enum {
     PLAN_SIZE, // 3
     PLAN_WRAPS = 3,
     PLAN_COARSENED, // mask of axes
+    PLAN_ALIKE,     // 1: the stencils of a row are all alike, 2: so are its weights, as UNIFORM has it
     PLAN_STENCIL,
     PLAN_WEIGHTS,
     PLAN_STEPS,
@@ -27,7 +28,7 @@ enum {
 #define TABLES       global const int *restrict plan, global const REAL *restrict numbers
 #define LEVEL_OF(p)                                                                       \
     const int nx = p[PLAN_SIZE], ny = p[PLAN_SIZE + 1], nz = p[PLAN_SIZE + 2];            \
-    const int wraps = p[PLAN_WRAPS], work = nx * ny * nz;                                 \
+    const int wraps = p[PLAN_WRAPS], alike = p[PLAN_ALIKE], work = nx * ny * nz;          \
     global const REAL *restrict a = numbers + p[PLAN_STENCIL];
 #define TRANSFER_OF(p)                                                                    \
     const int coarsened = p[PLAN_COARSENED];                                              \
@@ -37,6 +38,13 @@ enum {
 #define CX (coarsened & 1)
 #define CY (coarsened >> 1 & 1)
 #define CZ (coarsened >> 2 & 1)
+
+#undef COEFFICIENT_ONE
+#undef WEIGHT_ONE
+#define COEFFICIENT_ONE(s, at) \
+    AT_ONE(SLOT(s), (alike & 1) && ix >= EDGE && ix < nx - EDGE ? (at) - ix + EDGE : (at))
+#define WEIGHT_ONE(dx, dy, dz, at) \
+    AT_ONE(WEIGHT(dx, dy, dz), (alike & 2) && jx >= EDGE && jx < cx - EDGE ? (at) - jx + EDGE : (at))
 
 #define GET_X(K, i, dx, dy, dz) AT_ONE(x, i)
 #define ALL_MET()               barrier(CLK_GLOBAL_MEM_FENCE)

@@ -574,7 +574,7 @@ static void passes__by_strips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),     BOTH(box__long_rows),     BOTH(box__some_axes),
+        BOTH(box__all_axes),     BOTH(box__long_rows),    BOTH(box__some_axes),
         BOTH(passes__by_layers), BOTH(passes__by_strips),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);

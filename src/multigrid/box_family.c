@@ -6,10 +6,9 @@
  * smoother leaves errors that are rough along them.
  */
 #include "multigrid/box_passes.h"
-#include "multigrid/team_levels.h"
 #include "multigrid/box_tail.h"
 #include "multigrid/smoother.h"
-#include "operator/op_parts.h"
+#include "multigrid/team_levels.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -16,6 +16,7 @@ enum {
     PLAN_SIZE,
     PLAN_WRAPS = 3,
     PLAN_COARSENED,
+    PLAN_ALIKE,
     PLAN_STENCIL,
     PLAN_WEIGHTS,
     PLAN_STEPS,
@@ -99,6 +100,7 @@ static void lay_out(kry_box_tail *t, int64_t *room)
         p[PLAN_X] = (cl_int)*room, *room += A->grid.n;
         if (!P) continue;
         p[PLAN_COARSENED] = (cl_int)P->coarsened;
+        p[PLAN_ALIKE] = (A->grid.ends <= KRY_BOX_ENDS) + 2 * (P->coarse.ends <= KRY_BOX_ENDS);
         p[PLAN_OTHER] = (cl_int)*room, *room += A->grid.n;
         p[PLAN_STENCIL] = (cl_int)at, at += A->half * A->grid.n;
         p[PLAN_WEIGHTS] = (cl_int)at, at += P->weights * P->coarse.n;
@@ -110,12 +112,11 @@ static void lay_out(kry_box_tail *t, int64_t *room)
 static kry_status get_kernel(kry_box_tail *t)
 {
     kry_status st = KRY_OK;
-    const kry_box_grid *coarsest = &kry_box_of(level_of(t, t->levels - 1)->A)->grid;
+    const int axes = kry_box_of(level_of(t, 0)->A)->grid.axes;
     char defines[96];
 
     for (t->size = GROUP; t->size > t->dev->info.max_group;) t->size /= 2;
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DGROUP=%d%s", coarsest->axes, t->size,
-             kry_box_uniform(coarsest));
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DUNIFORM -DGROUP=%d", axes, t->size);
     TRY(kry_kernel_get(t->dev, "box_tail", t->type, defines, "box_tail", &t->kernel));
     TRY(kry_kernel_check_size(t->dev, t->kernel, t->size));
 done:

@@ -95,7 +95,7 @@ static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b,
     kry_rung *g = &H->rung[i], *next = g + 1;
     kry_vec *place[2] = { x, g->work };
 
-    if (H->tail.from && i == H->tail.from) return H->tail.run(H->tail.self, b, x);
+    if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
     TRY(go_down(g, how, b, place, next->b));
     TRY(correct(H, i + 1, how.shape, next->b, next->x));
