@@ -1,70 +1,38 @@
 // box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. The sweeps are those
 // of sweep.clh; box.clh says how the numbers lie.
+//
+// COLOURS  the sweeps in place alone
 
 #define BOX_PARAMS BOX_GRID, BOX_NUMBERS
 
-// ---- a point ----
-
-// Steps to the columns beside; 0 where there is none, so that what is read is not used.
-#define STEPS_ONE                                                                         \
-    const int west = beside(ix, -1, nx, wraps & 1), east = beside(ix, 1, nx, wraps & 1);  \
-    const int have_w = west >= 0, have_e = east >= 0;                                     \
-    const int step_w = have_w ? west - ix : 0, step_e = have_e ? east - ix : 0;
-#define STEPS_MANY const int have_w = 1, have_e = 1, step_w = -1, step_e = 1;
-
-// A row of three points whose couplings are stored here: slots s, s + 1 and s + 2.
-#define ROW_ABOVE(K, GET, step, s)                                                        \
-    {                                                                                     \
-        const int j = i + (step);                                                         \
-        sum += COEFFICIENT_##K(s, i) * GET(K, j + step_w) + COEFFICIENT_##K(s + 1, i) * GET(K, j); \
-        sum += COEFFICIENT_##K(s + 2, i) * GET(K, j + step_e);                               \
-    }
-// One whose couplings are stored there.
-#define ROW_BELOW(K, GET, have, step, s)                                                  \
-    if (have) {                                                                           \
-        const int j = i + (step);                                                         \
-        if (have_e) sum += COEFFICIENT_##K(s, j + step_e) * GET(K, j + step_e);              \
-        sum += COEFFICIENT_##K(s + 1, j) * GET(K, j);                                        \
-        if (have_w) sum += COEFFICIENT_##K(s + 2, j + step_w) * GET(K, j + step_w);          \
-    }
-#define OWN_ROW(K, GET)                                                                   \
-    T_##K diagonal = COEFFICIENT_##K(0, i), c = GET(K, i);                                         \
-    T_##K sum = diagonal * c + COEFFICIENT_##K(1, i) * GET(K, i + step_e);                   \
-    if (have_w) sum += COEFFICIENT_##K(1, i + step_w) * GET(K, i + step_w);
-
-// Steps to the rows beside, along y and z.
-#define BESIDE_OF(low, high, at, size, stride, wrapped)                                   \
-    const int low##_at = beside(at, -1, size, wrapped), have_##low = low##_at >= 0;       \
-    const int high##_at = beside(at, 1, size, wrapped), have_##high = high##_at >= 0;     \
-    const int low = have_##low ? (low##_at - at) * (stride) : 0;                          \
-    const int high = have_##high ? (high##_at - at) * (stride) : 0;
-
-#if AXES == 2
-#define BOX_POINT(K, GET, BODY)                                                           \
-    STEPS_##K                                                                             \
-    BESIDE_OF(south, north, iy, ny, nx, wraps & 2)                                        \
-    OWN_ROW(K, GET)                                                                       \
-    ROW_BELOW(K, GET, have_south, south, 2)                                               \
-    ROW_ABOVE(K, GET, north, 2)                                                           \
-    BODY(K, i, c, sum, diagonal)
-#else
-#define BOX_POINT(K, GET, BODY)                                                           \
-    STEPS_##K                                                                             \
-    BESIDE_OF(south, north, iy, ny, nx, wraps & 2)                                        \
-    BESIDE_OF(behind, ahead, iz, nz, plane, wraps & 4)                                    \
-    OWN_ROW(K, GET)                                                                       \
-    ROW_BELOW(K, GET, have_behind && have_south, behind + south, 11)                      \
-    ROW_BELOW(K, GET, have_behind, behind, 8)                                             \
-    ROW_BELOW(K, GET, have_behind && have_north, behind + north, 5)                       \
-    ROW_BELOW(K, GET, have_south, south, 2)                                               \
-    ROW_ABOVE(K, GET, north, 2)                                                           \
-    ROW_ABOVE(K, GET, ahead + south, 5)                                                   \
-    ROW_ABOVE(K, GET, ahead, 8)                                                           \
-    ROW_ABOVE(K, GET, ahead + north, 11)                                                  \
-    BODY(K, i, c, sum, diagonal)
-#endif
-
 // ---- sweeps ----
+
+#ifdef COLOURS
+
+// x += omega D^-1 (b - A x) in place for the points of a colour, none of which touches another: along each
+// axis every second one from first_x, first_y, first_z on, count_x of them in a row and count_y rows in a
+// layer. All colours together: 5 or 14 words of A, 2 of b and x, as often as a colour is in every row: twice.
+kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int first_z, int count_x,
+                       int count_y, ACC omega, global const REAL *restrict b, long b0,
+                       global REAL *x, long x0)
+{
+    const SUM w = (SUM)omega;
+    const int plane = nx * ny;
+    b += b0, x += x0;
+#define GET_IN_PLACE(K, i, dx, dy, dz) AT_##K(x, i)
+#define RELAX_IN_PLACE(K, i, c, sum, diagonal) \
+    x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
+    FOR_EACH(at, points)
+    {
+        const int ix = first_x + 2 * ((int)at % count_x);
+        const int iy = first_y + 2 * ((int)at / count_x % count_y);
+        const int iz = first_z + 2 * ((int)at / (count_x * count_y));
+        const int i = ix + nx * iy + plane * iz;
+        BOX_POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
+    }
+}
+
+#else
 
 // y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
 kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
@@ -72,7 +40,7 @@ kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long
 {
     const SUM by = (SUM)alpha, by_b = (SUM)beta;
     x += x0, b += b0, y += y0;
-#define GET_X(K, i) AT_##K(x, i)
+#define GET_X(K, i, dx, dy, dz) AT_##K(x, i)
 #define APPLY(K, i, c, sum, diagonal) \
     PUT_##K(by_b == 0 ? by * sum : by * sum + by_b * AT_##K(b, i), y, i);
     BOX_SWEEP(by_b == 0 || b != y, BOX_POINT, GET_X, APPLY)
@@ -99,7 +67,7 @@ kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0
     const SUM by_old = (SUM)old_scale;
     const int again = sums == 0 && !has_old;
     b += b0, x += x0, old += old0, y += y0;
-#define GET_RELAXED(K, i) (by_x * AT_##K(x, i))
+#define GET_RELAXED(K, i, dx, dy, dz) (by_x * AT_##K(x, i))
 #define OVER_ONE(by, diagonal) ((by) / (diagonal))
 #ifdef UNIFORM
 #define OVER_MANY(by, diagonal) ((T_MANY)((by) / (diagonal).s0))
@@ -126,3 +94,5 @@ kernel void box_relax(BOX_PARAMS, ACC c1, global const REAL *restrict b, long b0
     }
     LEAVE_SUMS
 }
+
+#endif

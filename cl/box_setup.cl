@@ -298,3 +298,26 @@ kernel void box_strength(GRID_PARAMS, int axes, global TOTAL *restrict part)
         part[3 * get_group_id(0) + 2] = sum_z;
     }
 }
+
+// ---- the largest eigenvalue ----
+
+// bound[level] := at least the largest sum of |a(i, j)| / a(i, i) over j of a row, which no eigenvalue of
+// D^-1 A exceeds (Gershgorin): the bits of a float, which are in the order of the numbers. It is 0 at first.
+kernel void box_bound(GRID_PARAMS, int level, global int *bound)
+{
+    local int highest;
+    if (get_local_id(0) == 0) highest = 0;
+    BARRIER();
+    FOR_EACH(i, work)
+    {
+        const int ix = (int)i % nx, iy = (int)i / nx % ny, iz = (int)i / (nx * ny);
+        const SUM own = ENTRY(ONE, 0, 0, 0);
+        SUM sum = 0;
+        for (int dz = -DZ; dz <= DZ; dz++)
+            for (int dy = -1; dy <= 1; dy++)
+                for (int dx = -1; dx <= 1; dx++) sum += fabs(ENTRY(ONE, dx, dy, dz));
+        atomic_max(&highest, as_int(own > 0 ? (float)(sum / own) * 1.000001f : INFINITY));
+    }
+    BARRIER();
+    if (get_local_id(0) == 0) atomic_max(bound + level, highest);
+}

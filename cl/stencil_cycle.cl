@@ -22,7 +22,7 @@ enum { MOST_STEPS = 4, RING = 4 };
     const int plane = nx * ny, cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;
 
 #define STEP_PARAMS_OF                                                                    \
-    int count, ACC s0, ACC s1, ACC s2, ACC s3, global const REAL *restrict w, global REAL *scratch
+    int count, ACC s0, ACC s1, ACC s2, ACC s3, global const REAL *restrict w
 // ring: of this group. from, until: its coarse layers. own, own_end: the fine layers that are its to write.
 #define CYCLE_BEGIN                                                                       \
     WEIGHTS                                                                               \
@@ -101,7 +101,8 @@ enum { MOST_STEPS = 4, RING = 4 };
 // x := the steps x + step D^-1 (b - A x), from x = 0;  c := P' (b - A x). Words for each fine number: 2; for
 // each coarse one: its weights and 1.
 kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long b0,
-                         global REAL *x, long x0, global REAL *restrict c_out, long c0)
+                         global REAL *x, long x0, global REAL *restrict c_out, long c0,
+                         global REAL *scratch)
 {
     CYCLE_BEGIN
     b += b0, x += x0, c_out += c0;
@@ -203,7 +204,7 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
 // one: its weights and 1.
 kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long b0,
                        global const REAL *restrict x, long x0, global const REAL *restrict e,
-                       long e0, global REAL *y, long y0)
+                       long e0, global REAL *y, long y0, global REAL *scratch)
 {
     CYCLE_BEGIN
     b += b0, x += x0, e += e0, y += y0;

@@ -10,6 +10,20 @@ kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
     FOR_TAIL(i, n) y[i] = (REAL)value;
 }
 
+// y := random numbers in [-1/2, 1/2), as kry_random_unit has them: a whole number of 53 bits, rounded once.
+kernel void vec_random(long n, ulong key, global REAL *y, long y0)
+{
+    y += y0;
+    FOR_EACH(i, n)
+    {
+        ulong z = key + (ulong)i + 0x9e3779b97f4a7c15UL;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9UL;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebUL;
+        z ^= z >> 31;
+        y[i] = (REAL)((long)(z >> 11) - (1L << 52)) * (REAL)0x1p-53;
+    }
+}
+
 kernel void vec_copy(long n, global const REAL *x, long x0, global REAL *y, long y0)
 {
     x += x0, y += y0;

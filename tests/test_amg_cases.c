@@ -1,6 +1,6 @@
 /*
  * test_amg_cases.c - algebraic multigrid for matrices of all kinds: elasticity with and without rigid body
- * modes, those that are hardly matrices at all, and what is refused.
+ * modes, bodies that nothing holds, those that are hardly matrices at all, and what is refused.
  */
 #include "testing.h"
 #include <kry/io.h>
@@ -74,12 +74,11 @@ static kry_op *op_of(const rows *A, kry_type type, int block)
     return op;
 }
 
-/* Iterations of conjugate gradients with M, which have to succeed. */
-static int64_t solve(const kry_op *A, const kry_op *M)
+/* Iterations of conjugate gradients with M from b, which is released; they have to succeed. */
+static int64_t solve_from(const kry_op *A, const kry_op *M, double *b)
 {
     const kry_op_shape *shape = kry_op_get_shape(A);
     const double rtol = shape->type == KRY_F32 ? 1e-4 : 1e-8;
-    double *b = random_array(shape->type, shape->rows);
     double *x = calloc((size_t)shape->rows, sizeof *x);
     kry_op *S = NULL;
     kry_result result;
@@ -90,6 +89,27 @@ static int64_t solve(const kry_op *A, const kry_op *M)
     kry_op_release(&S);
     free(b), free(x);
     return result.iterations;
+}
+
+static int64_t solve(const kry_op *A, const kry_op *M)
+{
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    return solve_from(A, M, random_array(shape->type, shape->rows));
+}
+
+/* The same for b = A x with a random x. */
+static int64_t solve_known(const kry_op *A, const kry_op *M)
+{
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    double *x = random_array(shape->type, shape->rows);
+    kry_vec *X = vec_of(shape->type, x, shape->rows, 1),
+            *b = vec_of(shape->type, x, shape->rows, 1);
+
+    OK(kry_op_apply(A, 1, X, 0, b));
+    double *numbers = numbers_of(b);
+    kry_vec_release(&X), kry_vec_release(&b);
+    free(x);
+    return solve_from(A, M, numbers);
 }
 
 /* ---- nodes of several unknowns ------------------------------------------------------------------ */
@@ -114,10 +134,10 @@ static void amg_elasticity__rigid_body_modes(void **state)
     kry_op *op = op_of(&A, type, 2);
     kry_vec *V = vec_of(type, modes, 2 * NODES, 3);
     OK(kry_amg_create(op, KRY_AMG(.cycle.coarsest = 60), &M));
-    const int64_t without = solve(op, M);
+    const int64_t without = solve_known(op, M);
     kry_op_release(&M);
     OK(kry_amg_create(op, KRY_AMG(.near_null_space = V, .cycle.coarsest = 60), &M));
-    const int64_t with = solve(op, M);
+    const int64_t with = solve_known(op, M);
     print_message("# elasticity: %lld iterations, %lld with rigid body modes\n", (long long)without,
                   (long long)with);
     assert_true(with <= 14 && 4 * with <= 3 * without);
@@ -156,6 +176,102 @@ static void rigid_body_modes__do_not_deform(void **state)
     double at[2] = { 0, NAN }, modes[6];
     REFUSES(kry_rigid_body_modes(4, 1, at, modes), KRY_ERR_ARGUMENT, "axes = 4");
     REFUSES(kry_rigid_body_modes(2, 1, at, modes), KRY_ERR_ARGUMENT, "coordinate 1 of node 0");
+}
+
+/* ---- bodies that nothing holds -------------------------------------------------------------------- */
+
+/* A lattice of nodes, moved a little, in `bodies` layers along the last axis that nothing connects. */
+typedef struct body {
+    int axes;
+    int64_t size[3], nodes, thick; /* layers of a body */
+    double *at;                    /* axes numbers for each node */
+} body;
+
+static body body_of(int axes, int64_t nx, int64_t ny, int64_t nz, int64_t thick)
+{
+    body B = { .axes = axes, .size = { nx, ny, nz }, .nodes = nx * ny * nz, .thick = thick };
+    B.at = calloc((size_t)(B.nodes * axes), sizeof *B.at);
+    assert_non_null(B.at);
+    for (int64_t i = 0; i < B.nodes; i++) {
+        const double place[] = { (double)(i % nx), (double)(i / nx % ny), (double)(i / (nx * ny)) };
+        for (int a = 0; a < axes; a++) B.at[i * axes + a] = place[a] + 0.1 * random_number(KRY_F64);
+    }
+    return B;
+}
+
+/* A bar from node i to each one beside it, also across corners, that takes lengthening only; with j = i the
+ * sum of all of them. k := the 3-by-3 numbers of the pair; returns whether there are any. */
+static bool couple(const body *B, int64_t i, int64_t j, double k[3][3])
+{
+    double t[3], length = 0;
+    int64_t far = 0;
+
+    for (int64_t a = 0, step = 1; a < 3; step *= B->size[a++]) {
+        const int64_t d = i / step % B->size[a] - j / step % B->size[a];
+        far = llabs(d) > far ? llabs(d) : far;
+    }
+    const int64_t layer = B->nodes / B->size[B->axes - 1];
+    if (far != 1 || i / layer / B->thick != j / layer / B->thick) return false;
+    for (int a = 0; a < B->axes; a++)
+        t[a] = B->at[i * B->axes + a] - B->at[j * B->axes + a], length += t[a] * t[a];
+    for (int a = 0; a < B->axes; a++)
+        for (int c = 0; c < B->axes; c++) k[a][c] = t[a] * t[c] / (length * sqrt(length));
+    return true;
+}
+
+static rows bars_of(const body *B)
+{
+    const int m = B->axes;
+    rows A = rows_of(m * B->nodes, m * B->nodes * m * (m == 3 ? 27 : 9));
+    double k[3][3];
+
+    for (int64_t row = 0; row < A.n; row++) {
+        const int64_t i = row / m;
+        const int a = (int)(row % m);
+        double own[3] = { 0 };
+        for (int64_t j = 0; j < B->nodes; j++)
+            if (couple(B, i, j, k))
+                for (int c = 0; c < m; c++) own[c] += k[a][c];
+        for (int64_t j = 0; j < B->nodes; j++) {
+            const bool has = couple(B, i, j, k);
+            for (int c = 0; c < m && (has || j == i); c++)
+                add(&A, m * j + c, has ? -k[a][c] : own[c]);
+        }
+        A.row_ptr[row + 1] = A.count;
+    }
+    return A;
+}
+
+/* A maps 3 or 6 motions of each of them to zero. */
+static void amg_elasticity__free_bodies(void **state)
+{
+    const kry_type type = type_of(state);
+    body all[] = { body_of(2, 24, 17, 1, 17), body_of(2, 15, 22, 1, 11), /* two of them */
+                   body_of(3, 9, 7, 6, 6), body_of(3, 5, 5, 9, 3) /* three */ };
+
+    for (size_t i = 0; i < COUNT(all); i++) {
+        const body *B = &all[i];
+        const int m = B->axes == 2 ? 3 : 6;
+        rows A = bars_of(B);
+        kry_op *op = op_of(&A, type, B->axes), *M = NULL;
+        double *modes = calloc((size_t)(A.n * m), sizeof *modes);
+        assert_non_null(modes);
+        OK(kry_rigid_body_modes(B->axes, B->nodes, B->at, modes));
+        kry_vec *V = vec_of(type, modes, A.n, m);
+        OK(kry_amg_create(op, KRY_AMG(.cycle.coarsest = 40), &M));
+        const int64_t without = solve_known(op, M);
+        kry_op_release(&M);
+        OK(kry_amg_create(op, KRY_AMG(.near_null_space = V, .cycle.coarsest = 40), &M));
+        const int64_t with = solve_known(op, M);
+        print_message("# free bodies %d: %d levels, %lld iterations, %lld with rigid body modes\n",
+                      (int)i, kry_multigrid_levels(M), (long long)without, (long long)with);
+        assert_true(kry_multigrid_levels(M) > 1 && with <= 20 && without <= 60);
+        free(modes);
+        kry_vec_release(&V);
+        kry_op_release(&M), kry_op_release(&op);
+        rows_release(&A);
+        free(B->at);
+    }
 }
 
 /* ---- hardly matrices ------------------------------------------------------------------------------ */
@@ -271,9 +387,13 @@ static void amg_create__without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(amg_elasticity__rigid_body_modes), cmocka_unit_test(rigid_body_modes__do_not_deform),
-        BOTH(amg__degenerate_matrices),         BOTH(amg__same_bits),
-        cmocka_unit_test(amg_create__refusals), cmocka_unit_test(amg_create__without_memory),
+        BOTH(amg_elasticity__free_bodies),
+        BOTH(amg_elasticity__rigid_body_modes),
+        cmocka_unit_test(rigid_body_modes__do_not_deform),
+        BOTH(amg__degenerate_matrices),
+        BOTH(amg__same_bits),
+        cmocka_unit_test(amg_create__refusals),
+        cmocka_unit_test(amg_create__without_memory),
     };
     return cmocka_run_group_tests_name("amg_cases", tests, NULL, close_device);
 }

@@ -281,6 +281,52 @@ static unsigned longer(const kry_box_grid *g, unsigned wanted)
     return axes;
 }
 
+/* ---- colours ---------------------------------------------------------------------------------- */
+
+/* One sweep in place: the rows that it changes get the number `colour`, each only once, and the values that
+ * plain C finds from the numbers before. */
+static void check_colour(const kry_op *op, const matrix *A, int colour, int *painted)
+{
+    const kry_type type = op->shape.type;
+    const double omega = 1.25;
+    double *b = random_array(type, A->rows), *x = random_array(type, A->rows);
+    guarded B = guarded_create(type, A->rows, 1, 1, b), X = guarded_create(type, A->rows, 1, 2, x);
+
+    OK(op->fused->sweep_colour(op->self, colour, omega, B.v, X.v));
+    double *y = guarded_read(&X);
+    for (int64_t i = 0; i < A->rows; i++) {
+        if (y[i] == x[i]) continue;
+        long double size, d = plain_diagonal(A, i);
+        row_times(A, i, x, NULL, &size);
+        const long double want = x[i] + omega * (b[i] - plain_row(A, i, x)) / d;
+        NEAR(y[i], want,
+             2 * row_bound(A, i, type, size + fabsl((long double)b[i])) / d +
+                 4 * eps_of(type) * fabsl((long double)x[i]),
+             "colour %d: x[%lld]", colour, (long long)i);
+        assert_int_equal(painted[i], -1);
+        painted[i] = colour;
+    }
+    guarded_release(&B), guarded_release(&X);
+    free(b), free(x), free(y);
+}
+
+/* Every row has one colour, and other ones than those that it is coupled to. */
+static void check_colours(const kry_op *op, const matrix *A)
+{
+    const int colours = op->fused->colours(op->self);
+    int *painted = calloc((size_t)A->rows, sizeof *painted);
+
+    assert_non_null(painted);
+    for (int64_t i = 0; i < A->rows; i++) painted[i] = -1;
+    for (int c = 0; c < colours; c++) check_colour(op, A, c, painted);
+    for (int64_t i = 0; i < A->rows; i++) {
+        assert_in_range(painted[i], 0, colours - 1);
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            assert_true(A->col[e] == i || painted[A->col[e]] != painted[i]);
+    }
+    free(painted);
+}
+
 static void check_grid(const grid *g, kry_type type, unsigned first, unsigned second)
 {
     double *k = grid_coefficients(g, type);
@@ -295,6 +341,7 @@ static void check_grid(const grid *g, kry_type type, unsigned first, unsigned se
         matrix M = matrix_of_plain(&b);
         op_suite(B, &M);
         relax_suite(B, &M, "relaxation");
+        check_colours(B, &M);
         matrix_release(&M);
         if (longer(&b.grid, second)) {
             C = check_level(B, &b, longer(&b.grid, second));
@@ -350,16 +397,26 @@ typedef struct level {
     int64_t n, m;
 } level;
 
-static level level_of(const grid *g, kry_type type, unsigned axes)
+/* Of a grid operator, or of the box below it. */
+static level level_of(const grid *g, kry_type type, unsigned axes, bool below)
 {
     level L = { 0 };
     kry_box_grid fine;
     double *k = grid_coefficients(g, type);
 
     L.A = grid_op(g, type, k);
-    OK(kry_box_grid_of(L.A, &fine));
-    OK(kry_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
-    OK(kry_box_weigh(L.A, L.P));
+    for (int i = 0; i <= below; i++) {
+        kry_op *above = i ? L.A : NULL, *P = L.P;
+        if (i) {
+            OK(kry_box_create(device(), type, &kry_box_transfer_of(P)->coarse, 0, &L.A));
+            OK(kry_box_galerkin(above, P, L.A));
+        }
+        OK(kry_box_grid_of(L.A, &fine));
+        OK(kry_box_transfer_create(device(), type, &fine, longer(&fine, axes), &L.P));
+        OK(kry_box_weigh(L.A, L.P));
+        kry_op_release(&above);
+        if (i) kry_op_release(&P);
+    }
     OK(kry_box_passes_create(L.A, L.P, &L.passes));
     OK(kry_relaxer_create("test", L.A, &L.relaxer));
     L.n = L.P->shape.rows, L.m = L.P->shape.cols;
@@ -441,31 +498,63 @@ static void check_passes(level *L, const kry_sweeps *s)
     free(b), free(x), free(e);
 }
 
-static void passes__as_step_by_step(void **state)
+static void check_counts(const grid *g, kry_type type, unsigned axes, bool below)
 {
-    static const struct {
-        const char *name;
-        unsigned axes;
-    } cases[] = { { "Poisson 131 x 40", 3 },       { "mixed sides 35 x 18", 3 },
-                  { "a tube 2 x 5", 3 },           { "a tube 37 x 34", 3 },
-                  { "cells 20 x 19", 2 },          { "Poisson 33 x 9 x 5", 7 },
-                  { "a box 10 x 7 x 6", 7 },       { "a ring 12 x 11 x 10", 3 },
-                  { "faces of a tube 37 x 34", 1 } };
     static const double step[] = { 0.8, 0.45, 1.25, 0.6 };
-    const kry_type type = type_of(state);
+    level L = level_of(g, type, axes, below);
 
-    if (!kry_device_get_info(device())->cpu_kernels) SKIP("CPUs only");
-    NOT_ON_HOST("grids with stored stencils");
+    print_message("# %s%s\n", g->name, below ? ", below" : "");
+    assert_non_null(L.passes);
+    for (int count = 1; count <= kry_box_passes_table.most; count++)
+        check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
+    level_release(&L);
+}
+
+/* A grid with the axes that are coarsened, and those of the level below; 0: that is not tested. */
+typedef struct passes_case {
+    const char *name;
+    unsigned axes, below;
+} passes_case;
+
+static void check_cases(kry_type type, const passes_case *cases, size_t count)
+{
     for (size_t i = 0; i < COUNT(grids); i++)
-        for (size_t c = 0; c < COUNT(cases); c++) {
-            if (strcmp(grids[i].name, cases[c].name) || too_large(grid_points(&grids[i]))) continue;
+        for (size_t c = 0; c < count; c++) {
+            const grid *g = &grids[i];
+            if (strcmp(g->name, cases[c].name) || too_large(grid_points(g))) continue;
             if (!one_of(2, (int64_t)c + (type == KRY_F32))) continue;
-            level L = level_of(&grids[i], type, cases[c].axes);
-            print_message("# %s\n", grids[i].name);
-            for (int count = 1; count <= 4; count++)
-                check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
-            level_release(&L);
+            check_counts(g, type, cases[c].axes, false);
+            if (cases[c].below) check_counts(g, type, cases[c].below, true);
         }
+}
+
+static void passes__by_layers(void **state)
+{
+    static const passes_case cases[] = {
+        { "Poisson 131 x 40", 3, 0 },       { "mixed sides 35 x 18", 3, 0 },
+        { "a tube 2 x 5", 3, 0 },           { "a tube 37 x 34", 3, 0 },
+        { "cells 20 x 19", 2, 0 },          { "Poisson 33 x 9 x 5", 7, 0 },
+        { "a box 10 x 7 x 6", 7, 0 },       { "a ring 12 x 11 x 10", 3, 0 },
+        { "faces of a tube 37 x 34", 1, 0 }
+    };
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("cpu-kernels");
+    check_cases(type_of(state), cases, COUNT(cases));
+    use_profile(NULL);
+}
+
+static void passes__by_tiles(void **state)
+{
+    static const passes_case cases[] = {
+        { "Poisson 131 x 40", 3, 3 },       { "mixed sides 35 x 18", 3, 3 },
+        { "a tube 2 x 5", 3, 0 },           { "a tube 37 x 34", 3, 3 },
+        { "cells 20 x 19", 2, 2 },          { "Poisson 1 x 9", 3, 3 },
+        { "faces of a tube 37 x 34", 1, 1 }
+    };
+    NOT_ON_HOST("grids with stored stencils");
+    use_profile("gpu-kernels");
+    check_cases(type_of(state), cases, COUNT(cases));
+    use_profile(NULL);
 }
 
 int main(void)
@@ -473,7 +562,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(box__all_axes),
         BOTH(box__some_axes),
-        BOTH(passes__as_step_by_step),
+        BOTH(passes__by_layers),
+        BOTH(passes__by_tiles),
     };
-    return cmocka_run_group_tests_name("box", tests, NULL, close_device);
+    return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

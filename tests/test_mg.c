@@ -53,6 +53,7 @@ typedef struct golden {
     double omega;
     int64_t count; /* of the reference */
     kry_stencil_params grid;
+    int sweeps;
 } golden;
 
 #define SQUARE(n, side)                                                 \
@@ -65,21 +66,28 @@ typedef struct golden {
     }
 #define CHEB KRY_SMOOTHER_CHEBYSHEV4
 #define JAC  KRY_SMOOTHER_JACOBI
+#define RED  KRY_SMOOTHER_RED_BLACK
 
 static const golden table[] = {
-    { NULL, JAC, 0.8, 9, SQUARE(127, KRY_DIRICHLET) },
-    { NULL, CHEB, 0, 7, SQUARE(128, KRY_DIRICHLET) },
-    { NULL, JAC, 0.8, 11, SQUARE(129, KRY_NEUMANN) },
-    { NULL, CHEB, 0, 8, SQUARE(65, KRY_PERIODIC) },
-    { NULL, JAC, 0.8, 11, { .size = { 300, 37 }, .low = { 1, 2 }, .high = { 0, 1 } } },
-    { NULL, JAC, 0.8, 11, { .size = { 128, 128 }, .diffusion = { 1, 0.001 } } },
-    { NULL, JAC, 0.8, 11, { .size = { 128, 128 }, .diffusion = { 0.01, 1 } } },
-    { NULL, JAC, 0.857, 11, CUBE(32, KRY_DIRICHLET) },
-    { NULL, JAC, 0.857, 12, CUBE(32, KRY_NEUMANN) },
-    { NULL, CHEB, 0, 8, { .size = { 50, 20, 17 }, .low = { 1, 3, 2 }, .high = { 0, 3, 2 } } },
-    { "twophase2d:128:1000:bubbles", JAC, 0.8, 12, { 0 } },
-    { "twophase2d:127:1000:bubbles", CHEB, 0, 9, { 0 } },
-    { "twophase3d:32:1000:bubble", JAC, 0.857, 13, { 0 } },
+    { NULL, JAC, 0.8, 9, SQUARE(127, KRY_DIRICHLET), 1 },
+    { NULL, CHEB, 0, 7, SQUARE(128, KRY_DIRICHLET), 1 },
+    { NULL, JAC, 0.8, 11, SQUARE(129, KRY_NEUMANN), 1 },
+    { NULL, CHEB, 0, 8, SQUARE(65, KRY_PERIODIC), 1 },
+    { NULL, JAC, 0.8, 11, { .size = { 300, 37 }, .low = { 1, 2 }, .high = { 0, 1 } }, 1 },
+    { NULL, JAC, 0.8, 11, { .size = { 128, 128 }, .diffusion = { 1, 0.001 } }, 1 },
+    { NULL, JAC, 0.8, 11, { .size = { 128, 128 }, .diffusion = { 0.01, 1 } }, 1 },
+    { NULL, JAC, 0.857, 11, CUBE(32, KRY_DIRICHLET), 1 },
+    { NULL, JAC, 0.857, 12, CUBE(32, KRY_NEUMANN), 1 },
+    { NULL, CHEB, 0, 8, { .size = { 50, 20, 17 }, .low = { 1, 3, 2 }, .high = { 0, 3, 2 } }, 1 },
+    { "twophase2d:128:1000:bubbles", JAC, 0.8, 12, { 0 }, 1 },
+    { "twophase2d:127:1000:bubbles", CHEB, 0, 9, { 0 }, 1 },
+    { "twophase3d:32:1000:bubble", JAC, 0.857, 13, { 0 }, 1 },
+    { NULL, RED, 0, 7, SQUARE(128, KRY_DIRICHLET), 2 },
+    { NULL, RED, 0, 8, SQUARE(130, KRY_PERIODIC), 1 }, /* and 65 x 65 below */
+    { NULL, RED, 0, 7, CUBE(32, KRY_NEUMANN), 2 },
+    { NULL, RED, 1.15, 10, { .size = { 128, 128 }, .diffusion = { 1, 0.001 } }, 1 },
+    { "twophase2d:127:1000:bubbles", RED, 0, 9, { 0 }, 1 },
+    { "twophase2d:128:1000000:bubbles", RED, 0, 6, { 0 }, 2 },
 };
 
 static kry_op *operator_of(const golden *g)
@@ -113,8 +121,10 @@ static void mg__iterations_of_the_reference(void **state)
         kry_op_info info;
 
         if (!too_large(A->shape.rows) && one_of(2, (int64_t)i)) {
-            OK(kry_mg_create(A, KRY_MG(.cycle = { .smoother = g->smoother, .omega = g->omega }),
-                             &M));
+            const kry_cycle_params cycle = { .smoother = g->smoother,
+                                             .omega = g->omega,
+                                             .sweeps = g->sweeps };
+            OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
             const int64_t count = iterations(A, M, 1e-8);
             kry_op_describe(M, &info);
             print_message("# %s %lld x %lld x %lld: %lld, reference %lld; %s\n",
@@ -187,8 +197,11 @@ static void mg__is_symmetric(void **state)
 {
     const kry_type type = type_of(state);
     NOT_ON_HOST("multigrid");
-    const int of[] = { 8, 11, 17 };
+    const int of[] = { 8, 11, 17, 8 };
     for (size_t i = 0; i < COUNT(of); i++) {
+        const kry_cycle_params cycle = { .smoother =
+                                             i < 3 ? KRY_SMOOTHER_AUTO : KRY_SMOOTHER_RED_BLACK,
+                                         .coarsest = 20 };
         const grid *g = &grids[of[i]];
         const int64_t n = grid_points(g);
         double *k = grid_coefficients(g, type), *r = random_array(type, n),
@@ -199,7 +212,7 @@ static void mg__is_symmetric(void **state)
         double sums[2] = { 0, 0 }, size = 0;
 
         OK(kry_stencil_create(device(), type, &p, &A));
-        OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 20 }), &M));
+        OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
         for (int side = 0; side < 2; side++) {
             OK(kry_op_apply(M, 1, side ? S : R, 0, x));
             double *y = numbers_of(x);
@@ -302,6 +315,22 @@ static void mg__with_other_parts(void **state)
     kry_op_release(&N), kry_op_release(&A);
 }
 
+/* Matrices have no colours; two are not enough for a ring of 37 points. */
+static void refuses_red_black(const kry_op *csr, kry_type type)
+{
+    const kry_cycle_params cycle = { .smoother = KRY_SMOOTHER_RED_BLACK, .coarsest = 4 };
+    kry_op *A = NULL, *M = NULL;
+
+    REFUSES(kry_amg_create(csr, KRY_AMG(.cycle = cycle), &M), KRY_ERR_UNSUPPORTED,
+            "red-black sweeps are for grids");
+    if (kry_device_is_host(device())) return;
+    OK(kry_stencil_create(
+        device(), type,
+        KRY_STENCIL(.size = { 37, 34 }, .low = { KRY_PERIODIC }, .high = { KRY_PERIODIC }), &A));
+    REFUSES(kry_mg_create(A, KRY_MG(.cycle = cycle), &M), KRY_ERR_UNSUPPORTED, "even number");
+    kry_op_release(&A);
+}
+
 static void mg_create__refusals(void **state)
 {
     const kry_type type = type_of(state);
@@ -315,6 +344,7 @@ static void mg_create__refusals(void **state)
         REFUSES(kry_mg_create(A, NULL, &M), KRY_ERR_UNSUPPORTED, "OpenCL");
     else
         REFUSES(kry_mg_create(A, KRY_MG(.semi = 2), &M), KRY_ERR_ARGUMENT, "semi = 2");
+    refuses_red_black(csr, type);
     kry_op_release(&csr), kry_op_release(&A);
     matrix_release(&m);
 }

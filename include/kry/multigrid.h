@@ -13,10 +13,12 @@ extern "C" {
 
 /* What takes the rough parts out of the error on a level, before and after the coarser ones. */
 typedef enum kry_smoother {
-    KRY_SMOOTHER_AUTO,      /* what suits the family and the device */
-    KRY_SMOOTHER_JACOBI,    /* x += omega D^-1 (b - A x) */
-    KRY_SMOOTHER_CHEBYSHEV, /* a polynomial of the first kind in D^-1 A */
-    KRY_SMOOTHER_CHEBYSHEV4 /* of the fourth kind, with the weights that are best for multigrid */
+    KRY_SMOOTHER_AUTO,       /* what suits the family and the device */
+    KRY_SMOOTHER_JACOBI,     /* x += omega D^-1 (b - A x) */
+    KRY_SMOOTHER_CHEBYSHEV,  /* a polynomial of the first kind in D^-1 A */
+    KRY_SMOOTHER_CHEBYSHEV4, /* of the fourth kind, with the weights that are best for multigrid */
+    KRY_SMOOTHER_RED_BLACK /* sweeps of Gauss and Seidel, colour by colour, in the opposite order afterwards;
+                              grids, periodic axes of which have an even size */
 } kry_smoother;
 
 typedef enum kry_cycle_shape {
@@ -29,9 +31,11 @@ typedef enum kry_cycle_shape {
 /* The cycle, the same for both families. */
 typedef struct kry_cycle_params {
     kry_smoother smoother;
-    int degree;   /* of Chebyshev's polynomial, 1 ... 8; 0: 2 */
-    int sweeps;   /* of the smoother, before and after; 0: 1 */
-    double omega; /* of Jacobi, > 0; 0: 1.6 by the largest eigenvalue of D^-1 A */
+    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2 */
+    int sweeps; /* of the smoother, before and after; 0: 1 */
+    double
+        omega; /* of Jacobi, > 0; 0: 1.6 by the largest eigenvalue of D^-1 A. Of red-black sweeps,
+                     in (0, 2); 0: 1 */
     kry_cycle_shape shape;
     int64_t coarsest; /* unknowns up to which a level is solved exactly; 0: what suits the device */
     int levels;       /* at most; 0: as many as it takes */

@@ -55,6 +55,9 @@ double kry_now(void); /* seconds, from a clock that only goes forward */
 /* Another number in each call, whatever the thread. */
 unsigned kry_ticket(void);
 
+/* kry_random_unit(seed, stream, place) is made of this key and the place; vec.cl does it on a device. */
+uint64_t kry_random_key(uint64_t seed, uint64_t stream);
+
 /* All host memory comes from these, so that tests can make any request fail (hooks.h). */
 kry_status kry_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
 kry_status kry_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */

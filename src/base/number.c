@@ -28,10 +28,11 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
+uint64_t kry_random_key(uint64_t seed, uint64_t stream) { return mix(mix(seed) + stream); }
+
 double kry_random_unit(uint64_t seed, uint64_t stream, uint64_t place)
 {
-    uint64_t key = mix(mix(seed) + stream);
-    return (double)(mix(key + place) >> 11) * 0x1p-53;
+    return (double)(mix(kry_random_key(seed, stream) + place) >> 11) * 0x1p-53;
 }
 
 /* ---- numbers in text -------------------------------------------------------------------------- */

@@ -147,9 +147,11 @@ static const kry_op_table stencil_table = {
 };
 
 /* A persistent kernel cannot exchange halos. */
-#define SWEEPS .relax = kry_stencil_relax, .sweep_colour = kry_stencil_sweep_colour
-#define STEPS  .apply_direction = stencil_direction, .apply_step = stencil_step
-#define ALL    SWEEPS, STEPS, .sums_to_zero = true
+#define SWEEPS                                                  \
+    .relax = kry_stencil_relax, .colours = kry_stencil_colours, \
+    .sweep_colour = kry_stencil_sweep_colour
+#define STEPS .apply_direction = stencil_direction, .apply_step = stencil_step
+#define ALL   SWEEPS, STEPS, .sums_to_zero = true
 
 static const kry_op_fused *fused_of(const kry_stencil *A)
 {

@@ -199,6 +199,7 @@ kry_status kry_stencil_exchange(kry_stencil *A, const kry_sweep *s, const kry_ve
 
 /* Entries of the operator's table. */
 kry_status kry_stencil_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
+int kry_stencil_colours(void *self);
 kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
                                     kry_vec *x);
 

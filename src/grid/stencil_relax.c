@@ -82,6 +82,12 @@ done:
     return st;
 }
 
+int kry_stencil_colours(void *self)
+{
+    (void)self;
+    return 2;
+}
+
 kry_status kry_stencil_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
                                     kry_vec *x)
 {

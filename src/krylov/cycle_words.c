@@ -26,13 +26,14 @@ static const struct {
     size_t offset, size;
     kry_word word;
 } table[] = {
-    WORD(MG | AMG, cycle.smoother, "smoother", CHOICE, "smoother=auto|jacobi|chebyshev|chebyshev4",
-         "what smooths on each level"),
+    WORD(MG | AMG, cycle.smoother, "smoother", CHOICE,
+         "smoother=auto|jacobi|chebyshev|chebyshev4|red-black", "what smooths on each level"),
     WORD(MG | AMG, cycle.degree, "degree", WHOLE, "degree=N",
          "of Chebyshev's polynomials (default 2)"),
     WORD(MG | AMG, cycle.sweeps, "sweeps", WHOLE, "sweeps=N",
          "of the smoother, before and after the coarser levels (default 1)"),
-    WORD(MG | AMG, cycle.omega, "omega", REAL, "omega=W", "weight of Jacobi"),
+    WORD(MG | AMG, cycle.omega, "omega", REAL, "omega=W",
+         "weight of Jacobi, and of red-black sweeps"),
     WORD(MG | AMG, cycle.shape, "cycle", CHOICE, "cycle=v|w|k", "how often levels are visited"),
     WORD(MG | AMG, cycle.coarsest, "coarsest", WHOLE, "coarsest=N",
          "unknowns up to which a level is solved exactly"),

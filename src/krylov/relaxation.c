@@ -61,9 +61,11 @@ done:
 static kry_status red_black_sweeps(relaxation *S, int64_t count)
 {
     kry_status st = KRY_OK;
+    const kry_op *A = S->A;
+    const int colours = A->fused->colours(A->self);
 
-    for (int64_t i = 0; i < 2 * count; i++)
-        TRY(S->A->fused->sweep_colour(S->A->self, i % 2, S->omega, S->c->b, S->c->x));
+    for (int64_t i = 0; i < colours * count; i++)
+        TRY(A->fused->sweep_colour(A->self, (int)(i % colours), S->omega, S->c->b, S->c->x));
 done:
     return st;
 }

@@ -173,7 +173,7 @@ static kry_status coarsen(amg *M, kry_coarsen *c, const kry_sparse *A, kry_coars
 
     TRY(M->by->create(c, A, &to->P, &kept));
     if (to->P.cols == 0) goto done;
-    TRY(kry_coarser_multiply(who, ++c->level, A, to));
+    TRY(kry_coarser_multiply(who, ++c->level, M->A->shape.type, A, to));
     TRY(check_complexity(M, c->level, &to->A));
     M->kept[M->made++] = kept, kept = NULL;
 done:
@@ -330,7 +330,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     for (int i = 0; i < M->made; i++) {
         const kry_sparse *A = i ? &to[i - 1].A : &rows;
         TRY(M->by->update(A, M->kept[i], &to[i].P));
-        TRY(kry_coarser_multiply(who, i + 1, A, &to[i]));
+        TRY(kry_coarser_multiply(who, i + 1, M->A->shape.type, A, &to[i]));
     }
     for (int i = 0; i < M->made; i++) {
         TRY(renew(M, kry_hierarchy_level(H, i)->P, &to[i].P));

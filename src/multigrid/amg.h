@@ -48,9 +48,11 @@ bool kry_classical_suits(const kry_sparse *A);
 typedef struct kry_coarser {
     kry_sparse P, R, A;
 } kry_coarser;
-/* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own.
+/* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
+ * which the entries of the finest matrix were rounded.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
-kry_status kry_coarser_multiply(const char *who, int level, const kry_sparse *A, kry_coarser *c);
+kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
+                                kry_coarser *c);
 void kry_coarser_release(kry_coarser *c);
 
 /* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,

@@ -85,6 +85,63 @@ static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum 
     return kry_launch(dev, A->relax, groups, args, COUNT(args));
 }
 
+/* Every second point along an axis; the last one of a periodic axis of odd size is beside the first, and
+ * has a colour of its own. */
+static int colours_along(const kry_box_grid *g, int axis)
+{
+    const int64_t n = g->size[axis];
+    return n == 1 ? 1 : g->wraps >> axis & 1 && n % 2 ? 3 : 2;
+}
+
+static int box_colours(void *self)
+{
+    const kry_box_grid *g = &((const kry_box *)self)->grid;
+    return colours_along(g, 0) * colours_along(g, 1) * colours_along(g, 2);
+}
+
+/* The points of a colour: along each axis every second one from `first` on, `count` of them. */
+typedef struct lattice {
+    cl_int first[3], count[3], points;
+} lattice;
+
+static lattice lattice_of(const kry_box_grid *g, int colour)
+{
+    lattice l = { .points = 1 };
+
+    for (int a = 0; a < 3; a++) {
+        const int colours = colours_along(g, a), of_axis = colour % colours;
+        const int64_t paired = colours == 3 ? g->size[a] - 1 : g->size[a];
+        colour /= colours;
+        l.first[a] = of_axis == 2 ? (cl_int)paired : of_axis;
+        l.count[a] = of_axis == 2 ? 1 : (cl_int)((paired + 1 - of_axis) / 2);
+        l.points *= l.count[a];
+    }
+    return l;
+}
+
+static kry_status box_sweep_colour(void *self, int colour, double omega, const kry_vec *b,
+                                   kry_vec *x)
+{
+    kry_box *A = self;
+    kry_status st = KRY_OK;
+    char defines[64];
+
+    snprintf(defines, sizeof defines, "-DCOLOURS -DAXES=%d -DLANES=1%s", A->grid.axes,
+             kry_box_uniform(&A->grid));
+    if (!A->colour) TRY(kry_kernel_get(A->dev, "box", A->type, defines, "box_colour", &A->colour));
+    if (!b) return KRY_OK;
+    const kry_box_args g = kry_box_args_of(&A->grid);
+    const lattice l = lattice_of(&A->grid, colour);
+    kry_scalar by = kry_scalar_of(A->dev, omega);
+    const kry_arg args[] = { KRY_BOX_ARGS(g),     ARG(A->numbers), ARG(l.points),   ARG(l.first[0]),
+                             ARG(l.first[1]),     ARG(l.first[2]), ARG(l.count[0]), ARG(l.count[1]),
+                             ARG_ACC(A->dev, by), ARG_VEC(b),      ARG_VEC(x) };
+    TRY(kry_launch(A->dev, A->colour, kry_groups_for(A->dev, A->type, l.points), args,
+                   COUNT(args)));
+done:
+    return st;
+}
+
 /* Of each point along an axis itself and its neighbours: places of the matrix, none counted twice. */
 static int64_t pairs_along(const kry_box_grid *g, int axis)
 {
@@ -124,7 +181,9 @@ static const kry_op_table box_table = {
     .describe = box_describe,
     .destroy = box_destroy,
 };
-static const kry_op_fused box_fused = { .relax = box_relax };
+static const kry_op_fused box_fused = { .relax = box_relax,
+                                        .colours = box_colours,
+                                        .sweep_colour = box_sweep_colour };
 
 kry_box *kry_box_of(const kry_op *op) { return op && op->table == &box_table ? op->self : NULL; }
 

@@ -6,6 +6,7 @@
 #define KRY_BOX_H
 
 #include "grid/stencil.h"
+#include "sparse/sparse.h"
 
 /* The points of a grid, and which of its axes are periodic. */
 typedef struct kry_box_grid {
@@ -38,6 +39,7 @@ typedef struct kry_box {
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: half n */
     kry_kernel *apply, *relax;
+    kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;
 
 /* The operator of a grid whose numbers are yet to be made. traits: of kry_op_shape. */
@@ -45,6 +47,9 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
                           kry_op **A);
 /* The box of an operator; NULL: it is none. */
 kry_box *kry_box_of(const kry_op *op);
+
+/* box_rows.c: the matrix of a box, on the host in double. Waits. */
+kry_status kry_box_rows(const char *who, const kry_op *A, kry_sparse *rows);
 
 /* P: values of the coarse points, and 3^(coarsened axes) - 1 weights for each of them. */
 typedef struct kry_box_transfer {
@@ -69,6 +74,9 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid);
 /* The weights of P from A, then the numbers of `coarse`: P'A P. */
 kry_status kry_box_weigh(const kry_op *A, kry_op *P);
 kry_status kry_box_galerkin(const kry_op *A, const kry_op *P, kry_op *coarse);
+/* highest[i] := a bound of the eigenvalues of D^-1 A[i], D its diagonal, of boxes that lie on one device; infinite
+ * if D is not positive. Waits. */
+kry_status kry_box_bounds(kry_op *const *A, int count, double *highest);
 /* For each axis of the mask the mean over the points of its coupling, in units of the strongest one there.
  * Waits. */
 kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3]);

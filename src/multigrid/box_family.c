@@ -18,15 +18,19 @@ enum { MOST_LEVELS = 96 };
 typedef struct boxes {
     int count;
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
-    kry_box_passes *passes;                  /* of the finest level; NULL: none */
+    double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
+    kry_box_passes *passes[MOST_LEVELS];     /* NULL: none */
 } boxes;
 
 static void boxes_destroy(void *self)
 {
     boxes *b = self;
     if (!b) return;
-    kry_box_passes_release(&b->passes);
-    for (int i = 0; i < MOST_LEVELS; i++) kry_op_release(&b->P[i]), kry_op_release(&b->A[i]);
+    for (int i = 0; i < MOST_LEVELS; i++) {
+        kry_box_passes_release(&b->passes[i]);
+        kry_op_release(&b->P[i]);
+        kry_op_release(&b->A[i]);
+    }
     free(b);
 }
 
@@ -107,16 +111,31 @@ done:
     return st;
 }
 
+static kry_status find_bounds(boxes *b)
+{
+    kry_status st = KRY_OK;
+    const int last = b->count - 1; /* it is not smoothed */
+
+    b->highest[0] = 2; /* a row of fluxes has no larger sum of couplings than its diagonal */
+    if (last > 1) TRY(kry_box_bounds(b->A + 1, last - 1, b->highest + 1));
+    for (int i = 1; i < last; i++)
+        CHECK(
+            isfinite(b->highest[i]), KRY_ERR_ARGUMENT,
+            "%s: the grid operator is not positive definite: level %d of multigrid has a diagonal "
+            "entry that is not positive",
+            who, i);
+done:
+    return st;
+}
+
 static kry_status add_levels(kry_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
 
-    if (b->P[0]) TRY(kry_box_passes_create(b->A[0], b->P[0], &b->passes));
     for (int i = 0; i < b->count; i++) {
-        kry_level level = { .A = b->A[i], .P = b->P[i] };
-        /* A row of fluxes has no larger sum of couplings than its diagonal: Gershgorin. */
-        if (i == 0) level.highest = 2;
-        if (i == 0 && b->passes) level.passes = &kry_box_passes_table, level.self = b->passes;
+        kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
+        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], &b->passes[i]));
+        if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
         TRY(kry_hierarchy_add(H, &level));
     }
 done:
@@ -139,8 +158,8 @@ static kry_status boxes_create(kry_hierarchy *H, const kry_op *A, const void *pa
     b->count = 1;
     while (more && b->count < most && b->A[b->count - 1]->shape.rows > cycle->coarsest)
         TRY(append(b, &c, &more));
+    TRY(find_bounds(b));
     TRY(add_levels(H, b));
-    TRY(kry_device_finish(A->dev));
     *self = b;
     b = NULL;
 done:
@@ -151,11 +170,11 @@ done:
 static kry_status boxes_update(kry_hierarchy *H, void *self)
 {
     kry_status st = KRY_OK;
-    const boxes *b = self;
+    boxes *b = self;
 
-    (void)H;
     for (int i = 0; i + 1 < b->count; i++) TRY(make_numbers(b, i));
-    TRY(kry_device_finish(b->A[0]->dev));
+    TRY(find_bounds(b));
+    for (int i = 0; i < b->count; i++) kry_hierarchy_level(H, i)->highest = b->highest[i];
 done:
     return st;
 }

@@ -1,4 +1,4 @@
-/* box_passes.h - several passes of a cycle in one, on the level of a grid operator. */
+/* box_passes.h - several passes of a cycle in one, on a level of a grid. */
 #ifndef KRY_BOX_PASSES_H
 #define KRY_BOX_PASSES_H
 
@@ -9,8 +9,8 @@ typedef struct kry_box_passes kry_box_passes;
 /* For kry_level.passes, with a kry_box_passes as its `self`. */
 extern const kry_passes kry_box_passes_table;
 
-/* Passes between the level of A and that below P; both have to outlive them. *out NULL: the device has
- * none, or A is a box. Made of the coefficients that A has when they run. */
+/* Passes between the level of A and that below P; both have to outlive them. *out NULL: there are none,
+ * for boxes on CPUs and in space on GPUs. Made of the coefficients that A has when they run. */
 kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, kry_box_passes **out);
 void kry_box_passes_release(kry_box_passes **p);
 

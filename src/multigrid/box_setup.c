@@ -1,6 +1,6 @@
 /*
- * box_setup.c - the weights of the interpolation from a coarser grid, its Galerkin stencil, and how strong
- * couplings are along each axis, on the device. Kernels: cl/box_setup.cl.
+ * box_setup.c - the weights of the interpolation from a coarser grid, its Galerkin stencil, bounds of its
+ * eigenvalues, and how strong couplings are along each axis, on the device. Kernels: cl/box_setup.cl.
  */
 #include "multigrid/box.h"
 #include <stdio.h>
@@ -151,5 +151,37 @@ kry_status kry_box_strength(const kry_op *A, unsigned axes, double strength[3])
     for (int a = 0; a < 3; a++) strength[a] /= (double)s.grid.n;
 done:
     kry_sum_release(&sum);
+    return st;
+}
+
+/* bounds[level] := the bits of a bound for this box. */
+static kry_status bound_box(const kry_op *A, cl_int level, cl_mem bounds)
+{
+    kry_status st = KRY_OK;
+    const source s = source_of(A);
+    const kry_arg rest[] = { ARG(level), ARG(bounds) };
+    kry_kernel *kernel;
+
+    TRY(kernel_of(&s, 0, "box_bound", &kernel));
+    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, s.grid.n), rest, COUNT(rest)));
+done:
+    return st;
+}
+
+kry_status kry_box_bounds(kry_op *const *A, int count, double *highest)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A[0]->dev;
+    cl_mem bounds = NULL;
+    cl_float *found = NULL;
+
+    TRY(kry_alloc((size_t)count, sizeof *found, &found)); /* zeros */
+    TRY(kry_buffer_upload(dev, (size_t)count * sizeof *found, found, &bounds));
+    for (int i = 0; i < count; i++) TRY(bound_box(A[i], i, bounds));
+    TRY(kry_buffer_read(dev, bounds, 0, (size_t)count * sizeof *found, found));
+    for (int i = 0; i < count; i++) highest[i] = found[i];
+done:
+    kry_buffer_release(dev, &bounds);
+    free(found);
     return st;
 }

@@ -29,28 +29,30 @@ static void decouple(kry_sparse *A, int64_t i)
 
 /* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own. d: the
  * diagonal of the finer matrix, with which p'Dp is what p'Ap is measured by. */
-static kry_status regularise(const char *who, int level, const kry_coarser *c, const double *d,
-                             kry_sparse *A)
+static kry_status regularise(const char *who, int level, double rounding, const double *d,
+                             kry_coarser *c)
 {
     kry_status st = KRY_OK;
     const double *p = c->R.val;
+    kry_sparse *A = &c->A;
 
     for (int64_t i = 0; i < A->rows; i++) {
         const double entry = diagonal_of(A, i);
         double size = 0;
         for (int64_t e = c->R.row_ptr[i]; e < c->R.row_ptr[i + 1]; e++)
             size += p[e] * p[e] * d[c->R.col[e]];
-        CHECK(isfinite(entry) && entry >= -1e-11 * size, KRY_ERR_ARGUMENT,
+        CHECK(isfinite(entry) && entry >= -100 * rounding * size, KRY_ERR_ARGUMENT,
               "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
               "entry %g",
               who, (long long)i, level, entry);
-        if (entry <= 1e-13 * size && kry_row_length(A, i) > 0) decouple(A, i);
+        if (entry <= rounding * size && kry_row_length(A, i) > 0) decouple(A, i);
     }
 done:
     return st;
 }
 
-kry_status kry_coarser_multiply(const char *who, int level, const kry_sparse *A, kry_coarser *c)
+kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
+                                kry_coarser *c)
 {
     kry_status st = KRY_OK;
     double *d = NULL;
@@ -59,7 +61,7 @@ kry_status kry_coarser_multiply(const char *who, int level, const kry_sparse *A,
     for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
     TRY(kry_sparse_transpose(&c->P, &c->R));
     TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
-    TRY(regularise(who, level, c, d, &c->A));
+    TRY(regularise(who, level, type == KRY_F32 ? 2e-7 : 1e-13, d, c));
 done:
     free(d);
     return st;

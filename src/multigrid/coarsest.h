@@ -6,8 +6,8 @@
 #include "precond/coarse.h"
 
 /*
- * x := A^-1 b for a symmetric A, definite or, with A 1 = 0, semi-definite. The entries are read from A, or
- * found by products with unit vectors. Waits.
+ * x := A^-1 b for a symmetric A, definite or semi-definite; above 1024 unknowns with A 1 = 0 and no other
+ * null space. A is a box, or has rows to be read. Waits.
  *
  * Returns  KRY_ERR_ARGUMENT for an A that is not positive definite; as kry_coarse_create
  */

@@ -31,7 +31,7 @@ static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coa
 static bool is_fused(const kry_rung *g)
 {
     const kry_passes *p = g->level.passes;
-    return p && g->smooth.down.count <= p->most;
+    return p && !g->smooth.down.coloured && g->smooth.down.count <= p->most;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */

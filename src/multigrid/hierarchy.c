@@ -159,15 +159,10 @@ done:
 
 static void write_variant(kry_hierarchy *H)
 {
-    static const char *const smoothers[] = { "", "jacobi", "chebyshev", "chebyshev4" };
     static const char *const shapes[] = { "V", "W", "K" };
     const kry_cycle_params *c = &H->cycle;
-    const bool polynomial =
-        c->smoother == KRY_SMOOTHER_CHEBYSHEV || c->smoother == KRY_SMOOTHER_CHEBYSHEV4;
-    char degree[16] = "";
 
-    if (polynomial) snprintf(degree, sizeof degree, ":%d", c->degree);
-    snprintf(H->smoother, sizeof H->smoother, "%s%s", smoothers[c->smoother], degree);
+    kry_smoother_name(c, H->smoother, sizeof H->smoother);
     snprintf(H->variant, sizeof H->variant, "%s(%d,%d), %s, %d level%s, the last of %lld",
              shapes[c->shape], c->sweeps, c->sweeps, H->smoother, H->count,
              H->count == 1 ? "" : "s", (long long)H->rung[H->count - 1].level.A->shape.rows);

@@ -18,6 +18,8 @@
 typedef struct kry_sweeps {
     int count;
     const double *step;
+    bool coloured; /* a step is for one colour after the other, in place, */
+    bool reverse;  /* from the last to the first */
 } kry_sweeps;
 
 /* Several passes of the cycle in one, for levels that can do better than one operator after the other.
@@ -33,7 +35,8 @@ typedef struct kry_passes {
 } kry_passes;
 
 typedef struct kry_level {
-    kry_op *A; /* n-by-n, retained; offers `relax`, or a diagonal. Symmetric */
+    kry_op *
+        A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
     double highest;           /* no eigenvalue of D^-1 A is larger; 0: estimate it */

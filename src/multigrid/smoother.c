@@ -1,6 +1,7 @@
 /*
  * smoother.c - smoothers as sequences of steps x := x + w_i D^-1 (b - A x), after which the error is
- * p(D^-1 A) times what it was, p(s) = (1 - w_1 s) ... (1 - w_k s).
+ * p(D^-1 A) times what it was, p(s) = (1 - w_1 s) ... (1 - w_k s); or of such steps for one colour after
+ * the other, in place.
  *
  * A polynomial of degree k in D^-1 A is written down by its roots 1 / w_i instead of by a recurrence of
  * three terms: a step then needs nothing but x, and every smoother is the same loop. Rounding does not
@@ -11,6 +12,7 @@
  *   Chebyshev            the w_i that make |p| small on highest / 4 ... highest
  *   of the fourth kind   those that make the bound for a V-cycle small, the maximum over 0 < s <= highest
  *                        of s p(s)^2 / (1 - p(s)^2)
+ *   red-black            w = omega, or 1; points of a colour do not touch each other
  *
  * Source  J. Lottes, Optimal polynomial smoothers for multigrid V-cycles, Numer. Linear Algebra Appl. 30
  *         (2023), e2518: the roots of the polynomials of section 4, which have equal ripples;
@@ -20,6 +22,7 @@
 #include "multigrid/smoother.h"
 #include "precond/spectrum.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* 1 / root for the highest eigenvalue 1, degree 1 first. */
@@ -43,6 +46,12 @@ static void jacobi_steps(const kry_cycle_params *c, double highest, double *step
     step[0] = c->omega > 0 ? c->omega : 1.6 / highest;
 }
 
+static void red_black_steps(const kry_cycle_params *c, double highest, double *step)
+{
+    (void)highest;
+    step[0] = c->omega > 0 ? c->omega : 1;
+}
+
 static void chebyshev_steps(const kry_cycle_params *c, double highest, double *step)
 {
     const double pi = acos(-1), middle = highest * (1 + 0.25) / 2, half = highest * (1 - 0.25) / 2;
@@ -58,10 +67,17 @@ static void chebyshev4_steps(const kry_cycle_params *c, double highest, double *
 static const struct {
     void (*steps)(const kry_cycle_params *c, double highest, double *step);
     bool polynomial; /* of a degree */
+    bool coloured;
+    const char *name;
 } kinds[] = {
-    [KRY_SMOOTHER_JACOBI] = { .steps = jacobi_steps },
-    [KRY_SMOOTHER_CHEBYSHEV] = { .steps = chebyshev_steps, .polynomial = true },
-    [KRY_SMOOTHER_CHEBYSHEV4] = { .steps = chebyshev4_steps, .polynomial = true },
+    [KRY_SMOOTHER_JACOBI] = { .steps = jacobi_steps, .name = "jacobi" },
+    [KRY_SMOOTHER_CHEBYSHEV] = { .steps = chebyshev_steps,
+                                 .polynomial = true,
+                                 .name = "chebyshev" },
+    [KRY_SMOOTHER_CHEBYSHEV4] = { .steps = chebyshev4_steps,
+                                  .polynomial = true,
+                                  .name = "chebyshev4" },
+    [KRY_SMOOTHER_RED_BLACK] = { .steps = red_black_steps, .coloured = true, .name = "red-black" },
 };
 
 kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
@@ -71,18 +87,28 @@ kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
     CHECK((unsigned)c->smoother < COUNT(kinds), KRY_ERR_ARGUMENT, "%s: smoother = %d is none", who,
           (int)c->smoother);
     if (c->smoother == KRY_SMOOTHER_AUTO) c->smoother = KRY_SMOOTHER_CHEBYSHEV4;
-    CHECK(kinds[c->smoother].steps, KRY_ERR_UNSUPPORTED, "%s: smoother = %d is not offered", who,
-          (int)c->smoother);
     CHECK(c->degree >= 0 && c->degree <= KRY_SMOOTHER_DEGREE, KRY_ERR_ARGUMENT,
           "%s: degree = %d is not in 1 ... %d", who, c->degree, (int)KRY_SMOOTHER_DEGREE);
     CHECK(c->sweeps >= 0 && c->sweeps <= KRY_SMOOTHER_SWEEPS, KRY_ERR_ARGUMENT,
           "%s: sweeps = %d is not in 1 ... %d", who, c->sweeps, (int)KRY_SMOOTHER_SWEEPS);
     CHECK(c->omega >= 0 && isfinite(c->omega), KRY_ERR_ARGUMENT,
           "%s: omega = %g; it must be positive", who, c->omega);
+    CHECK(!kinds[c->smoother].coloured || c->omega < 2, KRY_ERR_ARGUMENT,
+          "%s: omega = %g; red-black sweeps converge below 2", who, c->omega);
     if (!c->degree) c->degree = 2;
     if (!c->sweeps) c->sweeps = 1;
 done:
     return st;
+}
+
+void kry_smoother_name(const kry_cycle_params *c, char *name, size_t size)
+{
+    const char *word = kinds[c->smoother].name;
+
+    if (kinds[c->smoother].polynomial)
+        snprintf(name, size, "%s:%d", word, c->degree);
+    else
+        snprintf(name, size, "%s", word);
 }
 
 static int steps_of(const kry_cycle_params *c)
@@ -98,17 +124,30 @@ static void write_down(const kry_cycle_params *c, kry_smoothing *s)
 
     kinds[c->smoother].steps(c, s->highest, one);
     for (int i = 0; i < count; i++) s->step[i] = s->step[2 * count - 1 - i] = one[i % of_one];
-    s->down = (kry_sweeps){ count, s->step };
-    s->up = (kry_sweeps){ count, s->step + count };
+    s->down = s->up = (kry_sweeps){ .count = count, .coloured = kinds[c->smoother].coloured };
+    s->down.step = s->step;
+    s->up.step = s->step + count, s->up.reverse = true;
 }
 
 static kry_status find_highest(const char *who, const kry_level *level, const kry_cycle_params *c,
                                kry_smoothing *s)
 {
+    if (kinds[c->smoother].coloured) return KRY_OK;
     if (c->omega > 0 && !kinds[c->smoother].polynomial) return KRY_OK;
     s->highest = level->highest;
     if (s->highest > 0) return KRY_OK;
     return kry_spectrum_bound(who, level->A, s->relaxer.jacobi, &s->highest);
+}
+
+static kry_status get_colours_ready(const char *who, const kry_op *A)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A->fused->sweep_colour, KRY_ERR_UNSUPPORTED,
+          "%s: '%s' has no colours; red-black sweeps are for grids", who, A->table->kind);
+    TRY(A->fused->sweep_colour(A->self, 0, 0, NULL, NULL));
+done:
+    return st;
 }
 
 kry_status kry_smoothing_create(const char *who, const kry_level *level, const kry_cycle_params *c,
@@ -117,7 +156,9 @@ kry_status kry_smoothing_create(const char *who, const kry_level *level, const k
     kry_status st = KRY_OK;
 
     memset(s, 0, sizeof *s);
-    TRY(kry_relaxer_create(who, level->A, &s->relaxer));
+    s->A = level->A;
+    TRY(kinds[c->smoother].coloured ? get_colours_ready(who, s->A)
+                                    : kry_relaxer_create(who, s->A, &s->relaxer));
     TRY(find_highest(who, level, c, s));
     write_down(c, s);
 done:
@@ -143,11 +184,29 @@ void kry_smoothing_release(kry_smoothing *s)
     memset(s, 0, sizeof *s);
 }
 
+/* In place: the transpose of sweeps are the same ones in the opposite order. */
+static kry_status run_colours(const kry_op *A, const kry_sweeps *sweeps, bool zero,
+                              const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    const int colours = A->fused->colours(A->self);
+
+    if (zero) TRY(kry_vec_fill(x, 0));
+    for (int i = 0; i < sweeps->count; i++)
+        for (int k = 0; k < colours; k++) {
+            const int colour = sweeps->reverse ? colours - 1 - k : k;
+            TRY(A->fused->sweep_colour(A->self, colour, sweeps->step[i], b, x));
+        }
+done:
+    return st;
+}
+
 kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool zero,
                              const kry_vec *b, kry_vec *place[2])
 {
     kry_status st = KRY_OK;
 
+    if (sweeps->coloured) return run_colours(s->A, sweeps, zero, b, place[0]);
     for (int i = 0; i < sweeps->count; i++) {
         const kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
         TRY(kry_relaxer_run(&s->relaxer, &step, place[1], NULL));

@@ -9,7 +9,8 @@ enum { KRY_SMOOTHER_DEGREE = 8, KRY_SMOOTHER_SWEEPS = 8 }; /* at most */
 enum { KRY_SMOOTHER_STEPS = KRY_SMOOTHER_DEGREE * KRY_SMOOTHER_SWEEPS };
 
 typedef struct kry_smoothing {
-    kry_relaxer relaxer;
+    const kry_op *A;     /* borrowed */
+    kry_relaxer relaxer; /* of steps of all unknowns at once */
     kry_sweeps down, up; /* before and after the coarser levels: the same steps in either order */
     double step[2 * KRY_SMOOTHER_STEPS]; /* of `down`, then of `up` */
     double highest;                      /* eigenvalue of D^-1 A; 0: the smoother asks for none */
@@ -17,6 +18,8 @@ typedef struct kry_smoothing {
 
 /* Refuse what is no smoother, and fill in the defaults. */
 kry_status kry_smoother_check(const char *who, kry_cycle_params *cycle);
+/* In words: "chebyshev4:2". cycle: checked. */
+void kry_smoother_name(const kry_cycle_params *cycle, char *name, size_t size);
 /* The smoother of a level. cycle: checked. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if the operator does not offer what it takes; as kry_spectrum_bound */
 kry_status kry_smoothing_create(const char *who, const kry_level *level,

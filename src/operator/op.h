@@ -45,9 +45,10 @@ typedef struct kry_op_fused {
      * Default: residual, then a pass over vectors, if there is a diagonal. */
     kry_status (*relax)(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum);
 
-    /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 or 1; rows of one colour do not
-     * touch each other. b NULL: get ready for that, and no more.
-     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough. */
+    /* x += omega D^-1 (b - A x) in place for the rows of `colour`, 0 ... colours(self) - 1; rows of one
+     * colour do not touch each other. b NULL: get ready for that, and no more.
+     * Returns  KRY_ERR_UNSUPPORTED if two colours are not enough for a grid operator. */
+    int (*colours)(void *self);
     kry_status (*sweep_colour)(void *self, int colour, double omega, const kry_vec *b, kry_vec *x);
 
     /* c > 0 if the operator is y = c x now and after every update, else 0: a preconditioner that only

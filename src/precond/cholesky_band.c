@@ -91,11 +91,12 @@ done:
     return st;
 }
 
-static kry_status band_create(const kry_sparse *E, int64_t n, void **self)
+static kry_status band_create(const kry_sparse *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
 
+    (void)rounding;
     *self = NULL;
     TRY(kry_alloc(1, sizeof *f, &f));
     f->n = n;

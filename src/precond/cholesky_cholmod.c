@@ -118,12 +118,13 @@ done:
     return st;
 }
 
-static kry_status cholmod_create(const kry_sparse *E, int64_t n, void **self)
+static kry_status cholmod_create(const kry_sparse *E, int64_t n, double rounding, void **self)
 {
     kry_status st = KRY_OK;
     factor *f = NULL;
     int64_t nnz = E->row_ptr[n];
 
+    (void)rounding;
     *self = NULL;
     CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED,
           "a coarse matrix of %lld entries is too large for CHOLMOD", (long long)nnz);

@@ -1,12 +1,12 @@
 /*
  * coarse.c - c := E^-1 w by a dense inverse on the device or a sparse factor on the host.
  *
- * E 1 = 0: with d = diag(E) / sum of diag(E), the last unknown pinned to zero and Y the inverse of
- * the rest,
+ * Where E is singular: with Y the inverse without the unknowns that are pinned to zero (for E 1 = 0 the last
+ * one), D the diagonal, and N the vectors that E maps to zero, N'D N = I,
  *
- *   E^-1 stands for  G := (I - 1 d') [Y 0; 0 0] (I - d 1')
+ *   E^-1 stands for  G := (I - N N'D) [Y 0; 0 0] (I - D N N')
  *
- * which is symmetric, solves E c = w for every w that sums to zero, and gives c with d'c = 0.
+ * which is symmetric, solves E c = w for every w with N'w = 0, and gives c with N'D c = 0.
  *
  * Per solve   a product with G (dense_inverse.c); or L twice on the host, and a wait
  */
@@ -19,9 +19,9 @@
 struct kry_coarse {
     kry_device *dev; /* retained */
     kry_type type;
-    int64_t k, n; /* n: unknowns that are not pinned */
-    bool singular;
-    double *d; /* k; used if singular */
+    int64_t k, n;  /* n: unknowns that are factored */
+    int64_t m;     /* vectors that E maps to zero */
+    double *d, *N; /* D: k; N: k-by-m, column after column */
     const kry_cholesky_engine *engine;
     void *factor;  /* the engine's; NULL if n == 0 */
     double *x;     /* k: a solve on the host; room for more columns while the inverse is formed */
@@ -44,64 +44,100 @@ done:
     return st;
 }
 
-/* d := diag(E) / sum of diag(E) */
-static void weigh(const kry_sparse *E, double *d)
+/* Make column v of N orthonormal, in D, to those before it. */
+static void orthonormalise(kry_coarse *s, int64_t v)
 {
-    double sum = 0;
+    double *x = s->N + v * s->k, size = 0;
 
-    for (int64_t i = 0; i < E->rows; i++) sum += d[i] = kry_cholesky_diagonal(E, i);
-    for (int64_t i = 0; i < E->rows; i++) d[i] = sum > 0 ? d[i] / sum : 1 / (double)E->rows;
+    for (int64_t u = 0; u < 2 * v; u++) { /* twice is enough */
+        const double *y = s->N + u % v * s->k;
+        double sum = 0;
+        for (int64_t i = 0; i < s->k; i++) sum += s->d[i] * y[i] * x[i];
+        for (int64_t i = 0; i < s->k; i++) x[i] -= sum * y[i];
+    }
+    for (int64_t i = 0; i < s->k; i++) size += s->d[i] * x[i] * x[i];
+    for (int64_t i = 0; i < s->k; i++) x[i] /= sqrt(size);
 }
 
-/* Solve for the unknowns that are not pinned; the pinned one is 0. too_high: what to subtract from all k
- * of a column so that d'c = 0. */
-static kry_status solve_columns(kry_coarse *s, double *x, int64_t columns, double *too_high)
+/* D and N: ones, if E maps them to zero, then what the engine finds. */
+static kry_status find_null_space(kry_coarse *s, const kry_sparse *E)
 {
     kry_status st = KRY_OK;
+    const int64_t ones = s->k - s->n,
+                  pinned = s->factor && s->engine->pinned ? s->engine->pinned(s->factor) : 0;
 
-    if (s->n > 0) TRY(s->engine->solve(s->factor, x, columns));
-    for (int64_t c = 0; c < columns; c++) {
-        too_high[c] = 0;
-        for (int64_t i = 0; i < s->n && s->singular; i++) too_high[c] += s->d[i] * x[c * s->n + i];
+    s->m = ones + pinned;
+    TRY(kry_alloc((size_t)(s->k * s->m), sizeof *s->N, &s->N));
+    for (int64_t i = 0; i < s->k; i++) {
+        s->d[i] = kry_cholesky_diagonal(E, i);
+        if (!(s->d[i] > 0)) s->d[i] = 1;
     }
+    for (int64_t i = 0; i < s->k && ones; i++) s->N[i] = 1;
+    for (int64_t v = 0; v < pinned; v++)
+        s->engine->null_vector(s->factor, v, s->N + (ones + v) * s->k);
+    for (int64_t v = 0; v < s->m; v++) orthonormalise(s, v);
 done:
     return st;
+}
+
+/* x := (I - D N N') x */
+static void project(const kry_coarse *s, double *x)
+{
+    for (int64_t v = 0; v < s->m; v++) {
+        const double *y = s->N + v * s->k;
+        double sum = 0;
+        for (int64_t i = 0; i < s->k; i++) sum += y[i] * x[i];
+        for (int64_t i = 0; i < s->k; i++) x[i] -= s->d[i] * sum * y[i];
+    }
+}
+
+/* x := (I - N N'D) x */
+static void project_solution(const kry_coarse *s, double *x)
+{
+    for (int64_t v = 0; v < s->m; v++) {
+        const double *y = s->N + v * s->k;
+        double sum = 0;
+        for (int64_t i = 0; i < s->k; i++) sum += s->d[i] * y[i] * x[i];
+        for (int64_t i = 0; i < s->k; i++) x[i] -= sum * y[i];
+    }
 }
 
 /* c := E^-1 x */
 static kry_status solve_on_host(kry_coarse *s, kry_vec *c)
 {
     kry_status st = KRY_OK;
-    double sum = 0, too_high;
 
-    for (int64_t i = 0; i < s->k; i++) sum += s->x[i];
-    for (int64_t i = 0; i < s->k && s->singular; i++) s->x[i] -= s->d[i] * sum;
-    TRY(solve_columns(s, s->x, 1, &too_high));
-    if (s->singular) s->x[s->n] = 0;
-    for (int64_t i = 0; i < s->k; i++) s->x[i] -= too_high;
+    project(s, s->x);
+    if (s->n > 0) TRY(s->engine->solve(s->factor, s->x, 1));
+    for (int64_t i = s->n; i < s->k; i++) s->x[i] = 0;
+    project_solution(s, s->x);
     TRY(kry_vec_write_doubles(c, s->x));
 done:
     return st;
 }
 
-/* Columns of the inverse: those of the identity (less d) solved for. */
+/* Columns of the inverse: those of the identity solved for. */
 static kry_status invert_columns(void *user, int64_t j, int64_t m, double *columns)
 {
     kry_coarse *s = user;
     kry_status st = KRY_OK;
-    double *too_high = NULL;
+    const size_t bytes = (size_t)s->n * sizeof *columns;
 
-    TRY(kry_alloc((size_t)m, sizeof *too_high, &too_high));
     TRY(kry_realloc((size_t)(m * s->k), sizeof *s->x, &s->x));
-    for (int64_t c = 0; c < m; c++)
-        for (int64_t i = 0; i < s->n; i++)
-            s->x[c * s->n + i] = (i == j + c) - (s->singular ? s->d[i] : 0);
-    TRY(solve_columns(s, s->x, m, too_high));
-    for (int64_t c = 0; c < m; c++)
-        for (int64_t i = 0; i < s->k; i++)
-            columns[c * s->k + i] = (i < s->n ? s->x[c * s->n + i] : 0) - too_high[c];
+    for (int64_t c = 0; c < m; c++) {
+        double *column = columns + c * s->k;
+        for (int64_t i = 0; i < s->k; i++) column[i] = i == j + c;
+        project(s, column);
+        memcpy(s->x + c * s->n, column, bytes);
+    }
+    if (s->n > 0) TRY(s->engine->solve(s->factor, s->x, m));
+    for (int64_t c = 0; c < m; c++) {
+        double *column = columns + c * s->k;
+        memcpy(column, s->x + c * s->n, bytes);
+        for (int64_t i = s->n; i < s->k; i++) column[i] = 0;
+        project_solution(s, column);
+    }
 done:
-    free(too_high);
     return st;
 }
 
@@ -165,14 +201,23 @@ done:
     return st;
 }
 
+/* Unknowns up to which n^3 / 3 additions are no matter: half a second. */
+enum { MOST_PIVOTED = 1024 };
+
+static const kry_cholesky_engine *choose_engine(const kry_coarse_how *how, int64_t k)
+{
+    if (how->engine) return how->engine;
+    if (how->rounding > 0 && k <= MOST_PIVOTED) return &kry_cholesky_pivoted;
+#ifdef KRY_HAVE_CHOLMOD
+    return &kry_cholesky_cholmod;
+#else
+    return &kry_cholesky_band;
+#endif
+}
+
 kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_how *how,
                              const kry_sparse *E, kry_coarse **coarse)
 {
-#ifdef KRY_HAVE_CHOLMOD
-    const kry_cholesky_engine *usual = &kry_cholesky_cholmod;
-#else
-    const kry_cholesky_engine *usual = &kry_cholesky_band;
-#endif
     kry_status st = KRY_OK;
     const size_t k = (size_t)E->rows;
     kry_coarse *s = NULL;
@@ -182,16 +227,16 @@ kry_status kry_coarse_create(kry_device *dev, kry_type type, const kry_coarse_ho
     TRY(check_numbers(E));
     TRY(kry_alloc(1, sizeof *s, &s));
     s->dev = kry_device_retain(dev);
-    s->type = type, s->k = E->rows, s->singular = how->singular;
+    s->type = type, s->k = E->rows;
     s->n = s->k - (how->singular ? 1 : 0);
-    s->engine = how->engine ? how->engine : usual;
+    s->engine = choose_engine(how, s->k);
     s->inverse = (kry_dense_inverse){ .dev = dev, .type = type, .k = s->k };
     TRY(kry_alloc(k, sizeof *s->x, &s->x));
     TRY(kry_alloc(k, kry_type_size(type), &s->numbers));
     TRY(kry_alloc(k, sizeof *s->d, &s->d));
     TRY(choose(s, how));
-    if (s->n > 0) TRY(s->engine->create(E, s->n, &s->factor));
-    weigh(E, s->d);
+    if (s->n > 0) TRY(s->engine->create(E, s->n, how->rounding, &s->factor));
+    TRY(find_null_space(s, E));
     if (s->dense) TRY(kry_dense_inverse_form(&s->inverse, invert_columns, s));
     *coarse = s;
     s = NULL;
@@ -224,6 +269,7 @@ void kry_coarse_release(kry_coarse **coarse)
     if (s->factor) s->engine->destroy(s->factor);
     free(s->numbers);
     free(s->x);
+    free(s->N);
     free(s->d);
     kry_device_release(&s->dev);
     free(s);

@@ -1,7 +1,7 @@
 /*
  * coarse.h - c := E^-1 w for the coarse matrix E = Z'AZ of deflation: k-by-k, sparse, symmetric
- * positive definite; or semi-definite with E 1 = 0. Then c is the solution with sum(E_ii c_i) = 0
- * of the system with the part of w in the range of E.
+ * positive definite; or semi-definite, with E 1 = 0 or more vectors v for which E v = 0. Then c is the
+ * solution with sum(E_ii v_i c_i) = 0 for all of them, of the system with the part of w in the range of E.
  */
 #ifndef KRY_COARSE_H
 #define KRY_COARSE_H
@@ -15,15 +15,20 @@
 typedef struct kry_cholesky_engine {
     const char *name;
     /* Order the first n unknowns of E, which is symmetric and in double, and factor them.
+     *   rounding  of entries by the diagonal, for engines that pin unknowns
      * Returns  KRY_ERR_SINGULAR. */
-    kry_status (*create)(const kry_sparse *E, int64_t n, void **self);
+    kry_status (*create)(const kry_sparse *E, int64_t n, double rounding, void **self);
     /* Each column of x, n-by-columns, becomes E^-1 x. */
     kry_status (*solve)(void *self, double *x, int64_t columns);
+    /* How many unknowns are pinned to zero, because their pivots vanish, and x := vector v of as many that
+     * E maps to zero, n numbers. NULL: the engine refuses such an E. */
+    int64_t (*pinned)(const void *self);
+    void (*null_vector)(void *self, int64_t v, double *x);
     double (*bytes)(const void *self); /* of L */
     void (*destroy)(void *self);       /* takes NULL */
 } kry_cholesky_engine;
 
-extern const kry_cholesky_engine kry_cholesky_band;
+extern const kry_cholesky_engine kry_cholesky_band, kry_cholesky_pivoted;
 #ifdef KRY_HAVE_CHOLMOD
 extern const kry_cholesky_engine kry_cholesky_cholmod;
 #endif
@@ -75,8 +80,11 @@ typedef struct kry_coarse kry_coarse;
 
 typedef struct kry_coarse_how {
     kry_coarse_method method;
-    kry_coarse_product product;        /* of a dense inverse; for tests */
-    bool singular;                     /* E times ones is zero */
+    kry_coarse_product product; /* of a dense inverse; for tests */
+    bool singular;              /* E times ones is zero */
+    /* Of the entries, by the diagonal: E may map more vectors to zero, which are found up to 1024 unknowns.
+     * 0: it is known not to. */
+    double rounding;
     const kry_cholesky_engine *engine; /* NULL: CHOLMOD if there is one; for tests */
 } kry_coarse_how;
 

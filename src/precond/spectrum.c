@@ -26,14 +26,15 @@ double kry_lanczos_largest(const kry_lanczos *T)
     return high;
 }
 
-/* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method.
- * v: r, z, p, q */
+/* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method. They end
+ * where nothing is left of r but what A maps to zero. v: r, z, p, q */
 static kry_status tridiagonalise(const char *who, const kry_op *A, const kry_op *jacobi,
                                  kry_vec *const v[4], kry_lanczos *T)
 {
     kry_status st = KRY_OK;
     kry_vec *r = v[0], *z = v[1], *p = v[2], *q = v[3];
-    double rho, first = 0, last = 1, alpha = 1, pq;
+    const double rounding = A->shape.type == KRY_F32 ? 1e-5 : 1e-13;
+    double rho, first = 0, last = 1, alpha = 1, pq, pDp = 0;
 
     for (T->n = 0; T->n < KRY_LANCZOS_STEPS; T->n++) {
         TRY(kry_op_apply(jacobi, 1, r, 0, z));
@@ -47,6 +48,8 @@ static kry_status tridiagonalise(const char *who, const kry_op *A, const kry_op 
         TRY(kry_vec_axpby(1, z, beta, p));
         TRY(kry_op_apply(A, 1, p, 0, q));
         TRY(kry_vec_dot(p, q, &pq));
+        pDp = rho + beta * beta * pDp;
+        if (fabs(pq) <= rounding * pDp) break;
         CHECK(pq > 0, KRY_ERR_ARGUMENT, "%s: '%s' is not positive definite: p'Ap = %g", who,
               A->table->kind, pq);
         T->diagonal[T->n] = pq / rho + (T->n ? beta / alpha : 0);

@@ -106,7 +106,7 @@ kry_status kry_vec_check_alike(const char *who, const kry_vec *x, const kry_vec 
 kry_status kry_vec_read_doubles(const kry_vec *v, double *numbers);
 kry_status kry_vec_write_doubles(kry_vec *v, const double *numbers);
 /* v := random numbers in [-1/2, 1/2), others for each stream: the same in every run, on every machine and for
- * every split of the rows. Waits. */
+ * every split of the rows. Waits on teams and on the host device. */
 kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v);
 bool kry_vec_overlap(const kry_vec *x, const kry_vec *y); /* share at least one number */
 /* code: what CLBlast returned: 0, an error of OpenCL, or below -1000 one of its own. */

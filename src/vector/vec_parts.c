@@ -139,12 +139,24 @@ done:
     return st;
 }
 
+/* The same numbers on one OpenCL device. */
+static kry_status fill_random_there(uint64_t stream, kry_vec *v)
+{
+    const cl_ulong key = kry_random_key(1, stream);
+    const kry_arg args[] = { ARG(v->n), ARG(key), ARG_VEC(v) };
+
+    return kry_run(v->dev, "vec", v->type, kry_vec_alignment((const kry_vec *[]){ v }, 1),
+                   "vec_random", kry_groups_for(v->dev, v->type, v->n), args, COUNT(args));
+}
+
 kry_status kry_vec_fill_random(uint64_t stream, kry_vec *v)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL;
     int64_t first, all;
 
+    if (v->dev->queue && !v->split && kry_layout_size(v->layout) == 1)
+        return fill_random_there(stream, v);
     TRY(kry_layout_rows(v->layout, v->n, &first, &all));
     TRY(kry_alloc((size_t)v->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < v->n; i++)

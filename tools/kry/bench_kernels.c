@@ -1,5 +1,5 @@
 /*
- * bench_kernels.c - kry bench kernels: where the time of a solve goes, kernel by kernel.
+ * bench_kernels.c - kry bench kernels: where the time of a set-up and of a solve goes, kernel by kernel.
  *
  * Times are those of OpenCL's profiling events. Bytes and flops are what the model below says of
  * a kernel, not what was counted: docs/developers/kernels.md has the words that it must move.
@@ -188,6 +188,8 @@ typedef struct tally {
 
 typedef struct trace {
     kry_device *device; /* borrowed */
+    const char *part;   /* what is traced: "set-up", "solve" */
+    double seconds;     /* that it took, on the host's clock */
     tally kernel[MOST_KERNELS];
     int kernels;
     struct {
@@ -244,7 +246,8 @@ static int by_seconds(const void *a, const void *b)
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-static void print_json(const bench *b, const system_model *m, const tally *k, double total)
+static void print_json(const bench *b, const system_model *m, const char *part, const tally *k,
+                       double total)
 {
     double bytes, flops;
     cost_of(m, k->kernel, &bytes, &flops);
@@ -252,6 +255,7 @@ static void print_json(const bench *b, const system_model *m, const tally *k, do
     json j = json_begin(stdout);
     json_text(&j, "name", k->kernel);
     json_text(&j, "problem", m->src->name);
+    json_text(&j, "part", part);
     json_text(&j, "device", b->info->name);
     json_text(&j, "precision", kry_type_name(b->type));
     json_whole(&j, "n", m->n);
@@ -282,26 +286,34 @@ static void print_line(const bench *b, const system_model *m, const tally *k, do
            k->seconds * 1e6, 100 * k->seconds / total, moved, rate, copy, count);
 }
 
-static void print_all(const bench *b, const system_model *m, const kry_result *r, trace *t,
-                      const char *words)
+/* The kernels of a part, the longest first. */
+static void print_part(const bench *b, const system_model *m, trace *t)
 {
-    char n[32], seconds[32], all[32];
+    char seconds[32], all[32];
     double total = 0;
+
     for (int i = 0; i < t->kernels; i++) total += t->kernel[i].seconds;
     qsort(t->kernel, (size_t)t->kernels, sizeof *t->kernel, by_seconds);
-    if (!b->o->json) {
-        printf("\n%s: n %s, %s, %s\n", m->src->name, text_whole(m->n, n, sizeof n),
-               kry_type_name(b->type), words);
-        printf("%-24s %6s %11s %8s %10s %9s %8s %9s\n", "kernel", "calls", "us", "share", "bytes",
-               "GB/s", "of copy", "flops");
-    }
     for (int i = 0; i < t->kernels; i++)
-        (b->o->json ? print_json : print_line)(b, m, &t->kernel[i], total);
+        if (b->o->json)
+            print_json(b, m, t->part, &t->kernel[i], total);
+        else
+            print_line(b, m, &t->kernel[i], total);
     if (!b->o->json)
-        printf("%lld iterations: kernels %s of a solve of %s\n", (long long)r->iterations,
-               text_seconds(total, all, sizeof all),
-               text_seconds(r->solve_seconds, seconds, sizeof seconds));
+        printf("%s: kernels %s of %s\n", t->part, text_seconds(total, all, sizeof all),
+               text_seconds(t->seconds, seconds, sizeof seconds));
     fflush(stdout);
+}
+
+static void print_head(const bench *b, const system_model *m, const char *words)
+{
+    char n[32];
+
+    if (b->o->json) return;
+    printf("\n%s: n %s, %s, %s\n", m->src->name, text_whole(m->n, n, sizeof n),
+           kry_type_name(b->type), words);
+    printf("%-24s %6s %11s %8s %10s %9s %8s %9s\n", "kernel", "calls", "us", "share", "bytes",
+           "GB/s", "of copy", "flops");
 }
 
 /* ---- the benchmark -------------------------------------------------------------------- */
@@ -312,22 +324,58 @@ static kry_status check_cl(cl_int err, const char *call)
                              : kry_fail(KRY_ERR_DEVICE, "%s failed with error %d", call, (int)err);
 }
 
-/* One solve that compiles and warms up, and one that is traced. */
-static kry_status traced_solves(kry_op *solver, const kry_vec *rhs, kry_vec *x, trace *t,
-                                kry_result *result)
+static void trace_begin(trace *t, const char *part)
+{
+    t->part = part;
+    t->kernels = 0;
+    t->seconds = now();
+    kry_device_set_trace(t->device, trace_kernel, t);
+}
+
+static kry_status trace_end(trace *t)
+{
+    trace_drain(t);
+    t->seconds = now() - t->seconds;
+    kry_device_set_trace(t->device, NULL, NULL);
+    return check_cl(t->error, "clGetEventProfilingInfo");
+}
+
+/* A set-up that compiles, and one that is traced. */
+static kry_status traced_setup(const bench *b, const system_model *m, const kry_op *A,
+                               const char *words, trace *t, kry_op **solver)
 {
     kry_status st = KRY_OK;
 
+    TRY(kry_solver_create(A, words, NULL, NULL, solver));
+    kry_op_release(solver);
+    TRY(kry_device_finish(t->device));
+    trace_begin(t, "set-up");
+    st = kry_solver_create(A, words, NULL, NULL, solver);
+    const kry_status traced = trace_end(t);
+    if (st >= 0) st = traced;
+    if (st >= 0) print_part(b, m, t);
+done:
+    return st;
+}
+
+/* One solve that compiles and warms up, and one that is traced. */
+static kry_status traced_solve(const bench *b, const system_model *m, kry_op *solver,
+                               const kry_vec *rhs, kry_vec *x, trace *t)
+{
+    kry_status st = KRY_OK;
+    kry_result result;
+
     TRY(kry_vec_fill(x, 0));
-    TRY(kry_solve(solver, rhs, x, result));
+    TRY(kry_solve(solver, rhs, x, &result));
     TRY(kry_vec_fill(x, 0));
     TRY(kry_device_finish(t->device));
-    kry_device_set_trace(t->device, trace_kernel, t);
-    TRY(kry_solve(solver, rhs, x, result));
+    trace_begin(t, "solve");
+    st = kry_solve(solver, rhs, x, &result);
+    const kry_status traced = trace_end(t);
+    if (st >= 0 && traced < 0) st = traced;
+    if (st >= 0) print_part(b, m, t);
+    if (st >= 0 && !b->o->json) printf("%lld iterations\n", (long long)result.iterations);
 done:
-    kry_device_set_trace(t->device, NULL, NULL);
-    trace_drain(t);
-    if (st >= 0) st = check_cl(t->error, "clGetEventProfilingInfo");
     return st < 0 ? st : KRY_OK;
 }
 
@@ -338,7 +386,6 @@ static kry_status kernels_run(const bench *b, const source *s)
     kry_vec *rhs = NULL, *x = NULL;
     trace *t = NULL;
     char text[SOLVER_TEXT];
-    kry_result result;
     system_model m;
 
     TRY(allocate(1, sizeof *t, &t));
@@ -346,11 +393,11 @@ static kry_status kernels_run(const bench *b, const source *s)
     TRY(source_operator(s, b->device, b->type, &b->form, &A));
     TRY(describe_system(b, s, A, &m));
     TRY(bench_solver_text(b->o, options_whole(b->o->maxit, ITERATIONS), text));
-    TRY(kry_solver_create(A, text, NULL, NULL, &solver));
     TRY(bench_vec(b, m.n, 0, &rhs));
     TRY(kry_vec_create(b->device, b->type, m.n, 1, &x));
-    TRY(traced_solves(solver, rhs, x, t, &result));
-    print_all(b, &m, &result, t, text);
+    print_head(b, &m, text);
+    TRY(traced_setup(b, &m, A, text, t, &solver));
+    TRY(traced_solve(b, &m, solver, rhs, x, t));
 done:
     free(t);
     kry_vec_release(&x);
