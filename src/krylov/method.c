@@ -307,7 +307,7 @@ done:
 
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
 {
-    kry_op_info M = { .kind = "none", .variant = "" }, D = { .variant = "none" };
+    kry_op_info M = { .kind = "none", .variant = "", .chosen = "" }, D = { .variant = "none" };
     const char *left_out = "left out, for it only scales", *chosen = "";
 
     if (K->first) kry_op_describe(K->first, &M);
@@ -317,8 +317,9 @@ const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
         chosen = K->first ? "a-def2" : "bnn"; /* in place of the first word */
         D.variant += strlen("auto");
     }
-    snprintf(text, size, "preconditioner %s%s%.140s%s, deflation %s%.140s", M.kind,
-             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", chosen, D.variant);
+    snprintf(text, size, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %s%.140s", M.kind,
+             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "",
+             *M.chosen ? " by auto (" : "", M.chosen, *M.chosen ? ")" : "", chosen, D.variant);
     return text;
 }
 

@@ -116,6 +116,9 @@ kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double
 
 /* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
  * Lanczos' method from a start that is always the same. */
+struct kry_lanczos;
+/* What these steps leave, whose eigenvalues approach those of D^-1 A. */
+kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, struct kry_lanczos *T);
 kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho);
 
 #endif

@@ -83,12 +83,11 @@ static void run(const kry_sparse *A, lanczos *l, kry_lanczos *T)
     }
 }
 
-kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho)
+kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T)
 {
     kry_status st = KRY_OK;
     lanczos l = { .n = A->rows };
     double **const vectors[] = { &l.s, &l.v, &l.old, &l.w };
-    kry_lanczos T;
 
     for (size_t k = 0; k < COUNT(vectors); k++)
         TRY(kry_alloc((size_t)l.n, sizeof(double), vectors[k]));
@@ -96,9 +95,19 @@ kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho)
         l.s[i] = 1 / sqrt(d[i]);
         l.v[i] = kry_random_unit(0, 0, (uint64_t)i) - 0.5;
     }
-    run(A, &l, &T);
-    *rho = 1.05 * kry_lanczos_largest(&T);
+    run(A, &l, T);
 done:
     for (size_t k = 0; k < COUNT(vectors); k++) free(*vectors[k]);
+    return st;
+}
+
+kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho)
+{
+    kry_status st = KRY_OK;
+    kry_lanczos T;
+
+    TRY(kry_amg_lanczos(A, d, &T));
+    *rho = 1.05 * kry_lanczos_largest(&T);
+done:
     return st;
 }

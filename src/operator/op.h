@@ -69,8 +69,10 @@ struct kry_op {
     const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space;  /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    int64_t updates;      /* how often its numbers may have changed */
+    kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    int64_t updates;     /* how often its numbers may have changed */
+    const char *
+        chosen; /* why this one, where the caller left it to the library; static; NULL: he did not */
     double setup_seconds; /* that its constructor took; of solvers with what they are made of */
     bool inspected;       /* new numbers are looked at: it is a matrix of a caller's */
     kry_finding found;    /* in the numbers that it has now */
