@@ -49,7 +49,7 @@ typedef struct kry_coarser {
     kry_sparse P, R, A;
 } kry_coarser;
 /* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
- * which the entries of the finest matrix were rounded.
+ * which the entries of the finest matrix were rounded. c->A may come with its places and room for its numbers.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
 kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
                                 kry_coarser *c);
