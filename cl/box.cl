@@ -34,6 +34,17 @@ kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int fir
 
 #else
 
+// d := the diagonal of A
+kernel void box_diagonal(BOX_PARAMS, global REAL *d, long d0)
+{
+    d += d0;
+    FOR_EACH(at, work)
+    {
+        const int i = (int)at, ix = i % nx;
+        d[i] = (REAL)COEFFICIENT_ONE(0, i);
+    }
+}
+
 // y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
 kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
                       global const REAL *b, long b0, global REAL *y, long y0)

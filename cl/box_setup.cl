@@ -3,10 +3,29 @@
 // the fine grid, coarse is the number of points of the coarse one. A work-item does a coarse point, in an
 // order of its own sums, so that the bits do not depend on groups.
 //
-// BOX   the fine stencil is stored, else it is that of cl/stencil.cl: five or seven points by weights of
-//       faces
+// BOX           the fine stencil is stored, else it is that of cl/stencil.cl: five or seven points by weights
+//               of faces
+// FINE_ENDS     the numbers of the fine stencil are there for the points at the ends of its rows only
+// COARSE_ENDS   and so shall those of the coarse points be: UNIFORM reads no others
 //
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.
+
+// ---- the columns at the ends of rows: ENDS of them, and what stands for all between ----
+
+#define NEAR 6 // UNIFORM reads column 5 at the most, and from the end; the one after the gap lacks a weight
+#define ENDS (2 * NEAR)
+int column_of(int at, int size) { return at >= NEAR && at <= size - NEAR ? NEAR - 2 : at; }
+
+#if defined(BOX) && defined(FINE_ENDS)
+#define FINE_COLUMN(at) column_of(at, nx)
+#else
+#define FINE_COLUMN(at) (at)
+#endif
+#ifdef COARSE_ENDS
+#define COARSE_COLUMN(at) column_of(at, cx)
+#else
+#define COARSE_COLUMN(at) (at)
+#endif
 
 // ---- one coarse point, or on CPUs LANES of them in a row, between its first and its last: K is ONE or
 // MANY. STRIDED reads what lies at the fine points of theirs, the first of which has number i. ----
@@ -32,8 +51,8 @@
         const int jx = beside(ix, dx, nx, wraps & 1), jy = beside(iy, dy, ny, wraps & 2); \
         const int jz = beside(iz, dz, nz, wraps & 4), slot = dx + 3 * (dy + 3 * dz);      \
         if (jx < 0 || jy < 0 || jz < 0) return 0;                                         \
-        return slot >= 0 ? STRIDED_##K(SLOT(slot), ix + nx * (iy + ny * iz))                 \
-                         : STRIDED_##K(SLOT(-slot), jx + nx * (jy + ny * jz));               \
+        return slot >= 0 ? STRIDED_##K(SLOT(slot), FINE_COLUMN(ix) + nx * (iy + ny * iz))    \
+                         : STRIDED_##K(SLOT(-slot), FINE_COLUMN(jx) + nx * (jy + ny * jz));  \
     }
 
 #else
@@ -103,10 +122,27 @@ int often(int side, int high, int at, int size)
     const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;           \
     const int coarse = cx * cy * cz;
 
-#ifdef KRY_CPU
+// CALL(ONE) for each point of the coarse grid whose numbers shall be there.
+#ifdef COARSE_ENDS
+#define SETUP_COLUMNS min(cx, ENDS)
+#else
+#define SETUP_COLUMNS cx
+#endif
+#define SETUP_SWEEP_ONE(CALL)                                                             \
+    const int columns = SETUP_COLUMNS;                                                    \
+    FOR_EACH(at, columns * cy * cz)                                                       \
+    {                                                                                     \
+        const int k = (int)at % columns, row = (int)at / columns;                         \
+        const int jx = k < columns / 2 ? k : k + cx - columns, jy = row % cy, jz = row / cy; \
+        CALL(ONE)                                                                         \
+    }
+
+#if defined(KRY_CPU) && !defined(FINE_ENDS) && !defined(COARSE_ENDS)
 #define DEFINE_BOTH(DEFINE) DEFINE(ONE) DEFINE(MANY)
+#define SETUP_SWEEP         COARSE_SWEEP
 #else
 #define DEFINE_BOTH(DEFINE) DEFINE(ONE)
+#define SETUP_SWEEP         SETUP_SWEEP_ONE
 #endif
 DEFINE_BOTH(DEFINE_ENTRY)
 
@@ -168,7 +204,7 @@ kernel void box_weights(GRID_PARAMS, int odds, ACC tiny, global REAL *w)
             (jz << CZ) + (odd >> 2) < nz)                                                 \
             weigh_##K(GRID_GIVEN, odd, jx, jy, jz, tiny, w);                              \
     }
-    COARSE_SWEEP(WEIGH)
+    SETUP_SWEEP(WEIGH)
 }
 
 // ---- P'A P ----
@@ -231,7 +267,7 @@ DEFINE_BOTH(DEFINE_COLUMN)
                 const int to_y = beside(jy, dy, cy, wraps & 2);                           \
                 const int to_z = beside(jz, dz, cz, wraps & 4);                           \
                 if (to_x < 0 || to_y < 0 || to_z < 0) continue;                           \
-                const int to = to_x + cx * (to_y + cy * to_z);                            \
+                const int to = COARSE_COLUMN(to_x) + cx * (to_y + cy * to_z);             \
                 for (int sz = -CZ; sz <= CZ; sz++) {                                      \
                     if (steps(CZ, touch_a, dz, sz) != oz) continue;                       \
                     for (int sy = -CY; sy <= CY; sy++) {                                  \
@@ -255,7 +291,7 @@ kernel void box_galerkin(GRID_PARAMS, global const REAL *restrict w, global REAL
 {
     COARSE_SIZES
 #define GALERKIN(K) galerkin_##K(GRID_GIVEN, jx, jy, jz, w, c);
-    COARSE_SWEEP(GALERKIN)
+    SETUP_SWEEP(GALERKIN)
 }
 
 // ---- strength of couplings ----
@@ -301,6 +337,16 @@ kernel void box_strength(GRID_PARAMS, int axes, global TOTAL *restrict part)
 
 // ---- the largest eigenvalue ----
 
+int row_bound(GRID_PARAMS, int ix, int iy, int iz)
+{
+    const SUM own = ENTRY(ONE, 0, 0, 0);
+    SUM sum = 0;
+    for (int dz = -DZ; dz <= DZ; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) sum += fabs(ENTRY(ONE, dx, dy, dz));
+    return as_int(own > 0 ? (float)(sum / own) * 1.000001f : INFINITY);
+}
+
 // bound[level] := at least the largest sum of |a(i, j)| / a(i, i) over j of a row, which no eigenvalue of
 // D^-1 A exceeds (Gershgorin): the bits of a float, which are in the order of the numbers. It is 0 at first.
 kernel void box_bound(GRID_PARAMS, int level, global int *bound)
@@ -308,16 +354,11 @@ kernel void box_bound(GRID_PARAMS, int level, global int *bound)
     local int highest;
     if (get_local_id(0) == 0) highest = 0;
     BARRIER();
-    FOR_EACH(i, work)
-    {
-        const int ix = (int)i % nx, iy = (int)i / nx % ny, iz = (int)i / (nx * ny);
-        const SUM own = ENTRY(ONE, 0, 0, 0);
-        SUM sum = 0;
-        for (int dz = -DZ; dz <= DZ; dz++)
-            for (int dy = -1; dy <= 1; dy++)
-                for (int dx = -1; dx <= 1; dx++) sum += fabs(ENTRY(ONE, dx, dy, dz));
-        atomic_max(&highest, as_int(own > 0 ? (float)(sum / own) * 1.000001f : INFINITY));
-    }
+#define BOUND(K) highest_here = max(highest_here, row_bound(GRID_GIVEN, jx, jy, jz));
+    COARSE_SIZES
+    int highest_here = 0;
+    SETUP_SWEEP_ONE(BOUND)
+    atomic_max(&highest, highest_here);
     BARRIER();
     if (get_local_id(0) == 0) atomic_max(bound + level, highest);
 }

@@ -9,6 +9,7 @@
 //        free place of its column, and then rows are sorted. The rank of a row among those of its
 //        column is how many are less. `lanes` work-items have a column; one that is too long for that
 //        has the whole group, and if it is longer than counting is worth, A is walked for it, row by row
+// Entries are found as in rows.clh.
 
 #ifdef KRY_CPU
 
@@ -73,20 +74,6 @@ kernel void transpose_place(int rows, int cols, global const int *restrict ptr,
         for (int e = ptr[i]; e < ptr[i + 1]; e++)
             unsorted[t_ptr[col[e]] + atomic_inc(&next[col[e]])] = (int)i;
     }
-}
-
-// The place of the entry (row, column) in A; -1: there is none.
-int entry_of(global const int *ptr, global const int *col, int row, int column)
-{
-    int from = ptr[row], to = ptr[row + 1], end = to;
-    while (from < to) {
-        int middle = from + (to - from) / 2;
-        if (col[middle] < column)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < end && col[from] == column ? from : -1;
 }
 
 #define SORT_COLUMN(j, first, step)                                               \

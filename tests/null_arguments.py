@@ -27,7 +27,8 @@ BY_NAME = {'path': '"/nonexistent/file"', 'n': 'N', 'rows': 'N', 'cols': 'N', 'n
            'options': '"method=pcg"', 'user': 'NULL', 'monitor_user': 'NULL', 'comment': '"comment"'}
 # NULL is allowed: the header says what it means.
 OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'guess', 'phase', 'trace'}
-OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_lu_factors.L kry_lu_factors.U
+OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_set_near_null_space.vectors
+    kry_lu_factors.L kry_lu_factors.U
     kry_lu_factors.row_order kry_vec_rref.pivot_columns kry_task_wait_for.ended kry_queue_create.device
     kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec
     kry_op_create.self kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source

@@ -138,7 +138,9 @@ static void prolongation__keeps_constants(void **state)
     kry_sparse_release(&P), kry_sparse_release(&A);
 }
 
-static int64_t iterations(const kry_sparse *A, kry_type type, kry_coarsening how, double factor)
+/* Of a cycle that is updated to factor A. */
+static int64_t iterations(const kry_sparse *A, kry_type type, const kry_amg_params *how,
+                          double factor)
 {
     kry_op *op, *M, *solver;
     kry_vec *b, *x;
@@ -149,7 +151,7 @@ static int64_t iterations(const kry_sparse *A, kry_type type, kry_coarsening how
          *scaled = in_type(type, val, kry_sparse_nnz(A));
     OK(kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, typed,
                       KRY_MATRIX(.traits = KRY_POSITIVE), &op));
-    OK(kry_amg_create(op, KRY_AMG(.coarsening = how), &M));
+    OK(kry_amg_create(op, how, &M));
     OK(kry_op_update(op, scaled));
     OK(kry_op_update(M, NULL));
     b = vec_of(type, numbers, A->rows, 1);
@@ -166,12 +168,20 @@ static int64_t iterations(const kry_sparse *A, kry_type type, kry_coarsening how
 /* At most 12 of them for 1e-8, whatever the anisotropy; and after an update to 3 A as many. */
 static void amg__iterations(void **state)
 {
-    const double weak[] = { 1, 0.01, 1, 0.01 };
-    for (size_t k = 0; k < COUNT(weak); k++) {
-        kry_sparse A = grid(63, 50, weak[k]);
-        const int64_t count = iterations(
-            &A, type_of(state), k < 2 ? KRY_COARSEN_AGGREGATION : KRY_COARSEN_CLASSICAL, 3);
-        print_message("# weak %g: %lld iterations\n", weak[k], (long long)count);
+    static const struct {
+        double weak;
+        kry_coarsening coarsening;
+        kry_smoother_scaling scaling;
+    } cases[] = { { 1, KRY_COARSEN_AGGREGATION, KRY_SCALING_DIAGONAL },
+                  { 0.01, KRY_COARSEN_AGGREGATION, KRY_SCALING_BLOCK },
+                  { 1, KRY_COARSEN_CLASSICAL, KRY_SCALING_L1 },
+                  { 0.01, KRY_COARSEN_CLASSICAL, KRY_SCALING_DIAGONAL } };
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        kry_sparse A = grid(63, 50, cases[k].weak);
+        const kry_amg_params *how =
+            KRY_AMG(.coarsening = cases[k].coarsening, .cycle = { .scaling = cases[k].scaling });
+        const int64_t count = iterations(&A, type_of(state), how, 3);
+        print_message("# weak %g: %lld iterations\n", cases[k].weak, (long long)count);
         assert_true(count <= 12);
         kry_sparse_release(&A);
     }

@@ -82,7 +82,8 @@ static plain_box plain_of_box(const kry_op *op)
             int d[3];
             direction(13 + s, d);
             const int64_t j = point_at(&b.grid, i, d);
-            const double v = half[s * n + i];
+            const int64_t x = i % b.grid.size[0];
+            const double v = half[s * n + i - x + kry_box_column(&b.grid, x)];
             if (j < 0 || (s && j == i)) {
                 NEAR(v, 0, 0, "slot %d of point %lld, outside", s, (long long)i);
                 continue;
@@ -369,6 +370,18 @@ static void box__all_axes(void **state)
             check_grid(&grids[i], type, 7, 7);
 }
 
+/* Rows so long that numbers are made at their ends only, on two levels. */
+static void box__long_rows(void **state)
+{
+    static const grid rows[] = {
+        { .name = "a strip 99 x 4", .size = { 99, 4 } },
+        { .name = "a strip 96 x 4", .size = { 96, 4 } },
+    };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("grids with stored stencils");
+    check_grid(&rows[type == KRY_F32], type, 7, 7);
+}
+
 static void box__some_axes(void **state)
 {
     static const struct {
@@ -560,10 +573,8 @@ static void passes__by_tiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),
-        BOTH(box__some_axes),
-        BOTH(passes__by_layers),
-        BOTH(passes__by_tiles),
+        BOTH(box__all_axes),     BOTH(box__long_rows),   BOTH(box__some_axes),
+        BOTH(passes__by_layers), BOTH(passes__by_tiles),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

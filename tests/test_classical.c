@@ -4,75 +4,7 @@
  */
 #include "base/hooks.h"
 #include "multigrid/classical.h"
-#include "testing.h"
-
-/* ---- matrices -------------------------------------------------------------------------------- */
-
-typedef double coupling_fn(int64_t i, int64_t j, int64_t n);
-
-/* The matrix with these couplings below the diagonal and their mirror images; on the diagonal the sum of
- * their absolute values, and `ground`. */
-static kry_sparse symmetric(int64_t n, coupling_fn *coupling, double ground)
-{
-    kry_sparse A;
-    int64_t nnz = 0;
-
-    OK(kry_sparse_create(n, n, KRY_F64, n * n, &A));
-    double *val = A.val;
-    for (int64_t i = 0; i < n; i++) {
-        double sum = ground;
-        for (int64_t j = 0; j < n; j++)
-            if (j != i) sum += fabs(coupling(i > j ? i : j, i > j ? j : i, n));
-        for (int64_t j = 0; j < n; j++) {
-            const double a = j == i ? sum : coupling(i > j ? i : j, i > j ? j : i, n);
-            if (a != 0) A.col[nnz] = (int32_t)j, val[nnz++] = a;
-        }
-        A.row_ptr[i + 1] = nnz;
-    }
-    return A;
-}
-
-static uint64_t places; /* which couplings of a random matrix there are, and how large they are */
-
-static double in_place(int64_t i, int64_t j, int which)
-{
-    return kry_random_unit(places, (uint64_t)which, (uint64_t)(i * 1000 + j));
-}
-
-static double chain(int64_t i, int64_t j, int64_t n) { return (void)n, i - j == 1 ? -1 : 0; }
-static double five_points(int64_t i, int64_t j, int64_t n)
-{
-    const int64_t side = (int64_t)(sqrt((double)n) + 0.5);
-    return i - j == side || (i - j == 1 && i % side) ? -1 : 0;
-}
-static double two_chains(int64_t i, int64_t j, int64_t n)
-{
-    return i - j == 1 && i != n / 2 ? -1 : 0;
-}
-static double isolated(int64_t i, int64_t j, int64_t n)
-{
-    return i % 5 && j % 5 ? five_points(i, j, n) : 0;
-}
-static double hub(int64_t i, int64_t j, int64_t n) { return j == 0 ? -1 : chain(i, j, n) / 8; }
-static double two_hubs(int64_t i, int64_t j, int64_t n) { return (void)n, (void)i, j < 2 ? -1 : 0; }
-static double positive(int64_t i, int64_t j, int64_t n)
-{
-    return i - j == 2 ? 0.2 : five_points(i, j, n);
-}
-static double all_positive(int64_t i, int64_t j, int64_t n) { return -chain(i, j, n); }
-static double none(int64_t i, int64_t j, int64_t n) { return (void)i, (void)j, (void)n, 0; }
-static double random_negative(int64_t i, int64_t j, int64_t n)
-{
-    return in_place(i, j, 0) < 4.0 / (double)n ? -in_place(i, j, 1) : 0;
-}
-static double random_sign(int64_t i, int64_t j, int64_t n)
-{
-    return in_place(i, j, 0) < 4.0 / (double)n ? in_place(i, j, 1) - 0.7 : 0;
-}
-
-static coupling_fn *const all[] = { chain, five_points,     two_chains, isolated,
-                                    hub,   two_hubs,        positive,   all_positive,
-                                    none,  random_negative, random_sign };
+#include "couplings.h"
 
 /* ---- what is made of one --------------------------------------------------------------------- */
 
@@ -198,35 +130,30 @@ static void expect_splitting(const made *m)
 
 /* ---- interpolation --------------------------------------------------------------------------- */
 
-/* Dense weights by the formula that interpolate.c opens with; C_i as flags. */
-static void weights(const made *m, int64_t i, bool *in, double *w)
+/* Dense weights by the formula that interpolate.c opens with. */
+static void weights(const made *m, int64_t i, double *w)
 {
     const int64_t n = m->A.rows;
     double d = 0;
 
-    for (int64_t j = 0; j < n; j++)
-        in[j] = m->point[j] == KRY_POINT_C && depends(m, i, j), w[j] = 0;
-    for (int64_t k = 0; k < n; k++)
-        if (m->point[k] != KRY_POINT_C && depends(m, i, k))
-            for (int64_t l = 0; l < n; l++)
-                if (m->point[l] == KRY_POINT_C && depends(m, k, l)) in[l] = true;
-    for (int64_t j = 0; j < n; j++) {
-        const double a = entry(&m->A, i, j);
-        if (in[j]) {
-            w[j] += a;
-        } else if (j != i && depends(m, i, j)) {
-            double s = 0;
-            for (int64_t l = 0; l < n; l++)
-                if (in[l] || l == i) s += fmin(entry(&m->A, j, l), 0);
-            for (int64_t l = 0; s != 0 && l < n; l++) {
-                const double part = a * fmin(entry(&m->A, j, l), 0) / s;
-                if (l == i) d += part;
-                if (in[l]) w[l] += part;
-            }
-            if (s == 0) d += a;
-        } else if (m->point[j] != KRY_POINT_ALONE) {
-            d += a;
+    for (int64_t j = 0; j < n; j++) w[j] = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const double a = entry(&m->A, i, k);
+        double s = fmin(entry(&m->A, k, i), 0);
+        if (!depends(m, i, k)) {
+            if (m->point[k] != KRY_POINT_ALONE) d += a;
+            continue;
         }
+        if (m->point[k] == KRY_POINT_C) {
+            w[k] += a;
+            continue;
+        }
+        for (int64_t l = 0; l < n; l++)
+            if (m->point[l] == KRY_POINT_C && depends(m, k, l)) s += fmin(entry(&m->A, k, l), 0);
+        for (int64_t l = 0; l < n; l++)
+            if (m->point[l] == KRY_POINT_C && depends(m, k, l))
+                w[l] += a * fmin(entry(&m->A, k, l), 0) / s;
+        d += a * fmin(entry(&m->A, k, i), 0) / s;
     }
     if (d <= 1e-10 * entry(&m->A, i, i)) d = entry(&m->A, i, i);
     for (int64_t j = 0; j < n; j++) w[j] /= -d;
@@ -262,11 +189,10 @@ static void expect_truncated(const made *m, int64_t i, const int32_t *fine, cons
 static void expect_interpolation(const made *m)
 {
     const int64_t n = m->A.rows;
-    bool *in = calloc((size_t)n + 1, sizeof *in);
     double *w = calloc((size_t)n + 1, sizeof *w);
     int32_t *fine = calloc((size_t)n + 1, sizeof *fine), count = 0;
 
-    assert_true(in && w && fine);
+    assert_true(w && fine);
     for (int64_t i = 0; i < n; i++)
         if (m->point[i] == KRY_POINT_C) fine[count++] = (int32_t)i;
     for (int64_t i = 0; i < n; i++) {
@@ -280,12 +206,11 @@ static void expect_interpolation(const made *m)
             assert_true(((const double *)m->P.val)[first] == 1);
         }
         if (m->point[i] != KRY_POINT_F) continue;
-        weights(m, i, in, w);
+        weights(m, i, w);
         expect_truncated(m, i, fine, w);
     }
     free(fine);
     free(w);
-    free(in);
 }
 
 /* Rows of M-matrices that sum up to zero, next to none that is alone, interpolate constants. */

@@ -218,7 +218,7 @@ expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|cr|richardson|mg|jacobi|sor' solve --problem poisson2d:4 --method gmres
+expect 2 'cg|pcg|cr|richardson|mg|fmg|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|jacobi|sor' solve --problem poisson2d:4 --method qmr
 expect 2 'sizes from 1 to 46340' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
@@ -272,7 +272,8 @@ matrix laplace.mtx "$head" '3 3 7' '1 1 -.1' '2 2 -.3' '3 3 -.2' '1 2 .1' '2 1 .
 matrix good.mtx "$head" '2 2 4' '1 1 2' '2 2 2' '1 2 1' '2 1 1'
 matrix overflow.mtx "$head" '1 1 1' '1 1 1e300'
 expect 2 'square' solve "$dir/wide.mtx"
-expect 2 'not symmetric.*--method jacobi' solve "$dir/lopsided.mtx"
+expect 2 'not symmetric.*--method bicgstab' solve "$dir/lopsided.mtx"
+expect 0 '"method": "bicgstab:1"' solve "$dir/lopsided.mtx" --method bicgstab:1 --json
 expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method cr' solve "$dir/zero_diagonal.mtx"
 expect 2 'two entries' solve "$dir/twice.mtx" --format csr
 if grep -q KRY_SUM "$dir/err"; then fail 'a macro of C in a message of the program'; fi
@@ -563,6 +564,17 @@ expect 0 '"nnz": 105' generate twophase2d:5 -o "$dir/t.mtx" --rhs "$dir/tb.mtx" 
 grep -v '^%' "$dir/tb.mtx" | cmp -s - "$dir/tb1" && fail "another seed gives the same right-hand side"
 expect 2 'the solution of twophase2d:5 is not known' generate twophase2d:5 -o "$dir/t.mtx" \
     --solution "$dir/tu.mtx"
+# A solid, whose nodes have coordinates.
+expect 0 '"coordinates": "' generate elasticity2d:20x5 -o "$dir/e.mtx" --coordinates "$dir/ec.mtx" --json
+expect 0 '"converged": true' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx" --method pcg --precond amg:coarsest=40 --json
+[ "$(value iterations)" -le 12 ] || fail 'more than 12 iterations'
+expect 0 '"converged": true' solve --problem elasticity2d:20x5 --method pcg --precond amg:coarsest=40 --json
+[ "$(value iterations)" -le 12 ] || fail 'more than 12 iterations'
+expect 2 'is 240 by 240, but coordinates' solve "$dir/e.mtx" --coordinates "$dir/e.mtx" --method pcg --precond amg
+expect 2 'block-size 3: nodes with 2 coordinates' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx" --method pcg \
+    --precond amg --block-size 3
+expect 2 'goes with --precond amg' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx"
+expect 2 'no nodes of a solid' generate poisson2d:4 -o "$dir/p4.mtx" --coordinates "$dir/p4c.mtx"
 expect 2 'layers, layers-faces, stripes, bubble and bubbles' info --problem twophase2d:5:10:drops
 expect 2 'CONTRAST > 0' solve --problem twophase2d:5:0
 full && expect 0 '"name": "stencil"' bench stencil --n 1000 --problem twophase2d:16:100:bubble --hot --json

@@ -123,7 +123,8 @@ static void mg__iterations_of_the_reference(void **state)
         if (!too_large(A->shape.rows) && one_of(2, (int64_t)i)) {
             const kry_cycle_params cycle = { .smoother = g->smoother,
                                              .omega = g->omega,
-                                             .sweeps = g->sweeps };
+                                             .sweeps = g->sweeps,
+                                             .coarsest = 256 };
             OK(kry_mg_create(A, KRY_MG(.cycle = cycle), &M));
             const int64_t count = iterations(A, M, 1e-8);
             kry_op_describe(M, &info);

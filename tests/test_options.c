@@ -75,7 +75,7 @@ static void solver_create__names_the_bad_word(void **state)
         const char *options, *named;
         kry_status status;
     } bad[] = {
-        { "method=gmres", "gmres", KRY_ERR_PARSE },
+        { "method=qmr", "qmr", KRY_ERR_PARSE },
         { "precond=ilu", "ilu", KRY_ERR_PARSE },
         { "precond=jacoby", "; did you mean jacobi?", KRY_ERR_PARSE },
         { "precond=block_jacobi:3", "; did you mean block-jacobi?", KRY_ERR_PARSE },

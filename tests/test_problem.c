@@ -203,7 +203,8 @@ static void problem_create_grid__refuses_what_has_no_grid(void **state)
 {
     (void)state;
     static const char *const specs[] = { "random_spd:9:3", "powerlaw_spd:9:3", "banded_spd:9:3",
-                                         "block_spd:9:3" };
+                                         "block_spd:9:3",  "convection2d:4:1", "helmholtz2d:4:1",
+                                         "stokes2d:4" };
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *p = make(specs[s], 1);
         assert_null(p->grid);
@@ -449,6 +450,143 @@ static void random_spd__seed_decides(void **state)
     kry_problem_release(&c);
 }
 
+/* ---- matrices that are not positive definite ------------------------------------------ */
+
+/* b = A x, and the rows ascend. */
+static void check_solution(const kry_problem *p)
+{
+    assert_true(p->discrete);
+    for (int64_t i = 0; i < p->n; i++) {
+        double sum = 0;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            if (e > p->row_ptr[i]) assert_true(p->col[e - 1] < p->col[e]);
+            sum += p->val[e] * p->solution[p->col[e]];
+        }
+        assert_true(sum == p->rhs[i]);
+    }
+}
+
+/* Differences of any kind are exact for u = a x + b y + c z: the rows of points away from the boundary give
+ * h^2 PECLET w.grad u. */
+static void check_convection(int axes, int N, double peclet, const char *scheme)
+{
+    char spec[64];
+    snprintf(spec, sizeof spec, "convection%dd:%d:%g%s", axes, N, peclet, scheme);
+    kry_problem *p = make(spec, 1);
+    const double h = 1.0 / (N + 1), of[3] = { 0.75, -0.5, 0.25 };
+
+    assert_int_equal(p->traits, 0);
+    check_solution(p);
+    for (int64_t i = 0; i < p->n; i++) {
+        double sum = 0, x[3] = { 0 };
+        bool inside = true;
+        for (int a = 0, k = (int)i; a < axes; a++, k /= N) {
+            x[a] = (k % N + 1) * h;
+            inside = inside && k % N > 0 && k % N < N - 1;
+        }
+        if (!inside) continue;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
+            for (int a = 0, k = p->col[e]; a < axes; a++, k /= N)
+                sum += p->val[e] * of[a] * (k % N + 1) * h;
+        const double X = 2 * x[0] - 1, Y = 2 * x[1] - 1;
+        const double want = of[0] * 2 * Y * (1 - X * X) - of[1] * 2 * X * (1 - Y * Y);
+        assert_true(fabs(sum - h * h * peclet * want) < 1e-13 * (1 + peclet));
+    }
+    kry_problem_release(&p);
+}
+
+static void convection__is_exact_for_linear_functions(void **state)
+{
+    (void)state;
+    for (int axes = 2; axes <= 3; axes++)
+        for (int k = 0; k < 3; k++)
+            for (int N = 1; N <= 5; N += 2)
+                check_convection(axes, N, k * 20, k == 1 ? ":central" : k ? ":upwind" : "");
+}
+
+/* Upwind differences make an M-matrix, whatever the wind. */
+static void convection__upwind_rows_dominate(void **state)
+{
+    (void)state;
+    kry_problem *p = make("convection2d:7:1e4", 1);
+    for (int64_t i = 0; i < p->n; i++) {
+        double sum = 0;
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            assert_true((p->val[e] > 0) == (p->col[e] == i));
+            sum += p->val[e];
+        }
+        assert_true(sum > -1e-9);
+    }
+    kry_problem_release(&p);
+}
+
+static void helmholtz2d__shifts_the_laplacian(void **state)
+{
+    (void)state;
+    kry_problem *p = make("helmholtz2d:5:9", 1), *q = make("poisson2d:5", 1);
+    assert_int_equal(p->traits, KRY_SYMMETRIC);
+    check_solution(p);
+    check_rows_ascend_and_are_symmetric(p);
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t j = 0; j < p->n; j++)
+            assert_true(fabs(entry(p, i, j) - entry(q, i, j) + (i == j) * 81 / 36.0) < 1e-14);
+    kry_problem_release(&q);
+    kry_problem_release(&p);
+}
+
+/* Divergence is minus the transpose of the gradient; the flow u = y, v = x has none inside, and no Laplacian. */
+static void stokes2d__is_a_saddle_point(void **state)
+{
+    (void)state;
+    for (int N = 2; N <= 6; N++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "stokes2d:%d", N);
+        kry_problem *p = make(spec, 1);
+        const int64_t faces = N * (N - 1);
+        assert_int_equal(p->n, 2 * faces + N * N - 1);
+        assert_int_equal(p->traits, KRY_SYMMETRIC);
+        check_solution(p);
+        check_rows_ascend_and_are_symmetric(p);
+        for (int64_t i = 0; i < p->n; i++) {
+            double sum = 0;
+            for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+                const int64_t j = p->col[e], k = j < faces ? j : j - faces;
+                if (i >= 2 * faces) assert_true(j < 2 * faces && fabs(p->val[e]) == 1);
+                if (j < faces) sum += p->val[e] * (double)(2 * (k / (N - 1)) + 1);
+                if (j >= faces && j < 2 * faces) sum += p->val[e] * (double)(2 * (k % N) + 1);
+            }
+            const int64_t k = i < faces ? i : i < 2 * faces ? i - faces : i - 2 * faces;
+            const int64_t wide = i < faces ? N - 1 : N,
+                          high = i < faces || i >= 2 * faces ? N : N - 1;
+            const int64_t x = k % wide, y = k / wide;
+            if (x > 0 && x < wide - 1 && y > 0 && y < high - 1) assert_true(fabs(sum) < 1e-12);
+        }
+        kry_problem_release(&p);
+    }
+    kry_problem *p = NULL;
+    assert_int_equal(kry_problem_create("stokes2d:1", 1, &p), KRY_ERR_PARSE);
+}
+
+static void random__rows_dominate_and_differ_from_columns(void **state)
+{
+    (void)state;
+    kry_problem *p = make("random:200:7", 1);
+    int asymmetric = 0;
+    assert_int_equal(p->traits, 0);
+    check_solution(p);
+    for (int64_t i = 0; i < p->n; i++) {
+        double sum = 0;
+        assert_in_range(p->row_ptr[i + 1] - p->row_ptr[i], 2, 8);
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
+            sum += p->col[e] == i ? p->val[e] : -fabs(p->val[e]);
+            asymmetric += p->val[e] != entry(p, p->col[e], i);
+        }
+        assert_true(sum > 0.09 && sum < 1.11);
+    }
+    assert_true(asymmetric > 1000);
+    kry_problem_release(&p);
+}
+
 /* ---- powerlaw_spd, banded_spd, block_spd ------------------------------------------ */
 
 static void check_dominant_and_solved(const kry_problem *p)
@@ -671,12 +809,13 @@ static void elasticity2d__energies_of_bilinear_displacements(void **state)
         snprintf(spec, sizeof spec, "elasticity2d:%dx%d", nx, ny);
         kry_problem *p = make(spec, 0);
         assert_int_equal(p->n, 2 * nx * (ny + 1));
+        assert_int_equal(p->axes, 2);
         for (int mode = 1; mode < 16; mode++) {
             double m[4] = { mode & 1, (mode & 2) / 4.0, (mode & 4) / 2.0, (mode & 8) / 16.0 };
             double *u = calloc((size_t)p->n, sizeof *u), sum = 0;
             assert_non_null(u);
             for (int64_t k = 0; k < p->n / 2; k++) {
-                double x = (double)(k % nx + 1), y = (double)(k / nx);
+                double x = p->coordinates[2 * k], y = p->coordinates[2 * k + 1];
                 u[2 * k] = m[0] * x + m[1] * x * y, u[2 * k + 1] = m[2] * x + m[3] * x * y;
             }
             for (int64_t i = 0; i < p->n; i++)
@@ -894,6 +1033,19 @@ static void problem_create__bad_specs_are_named(void **state)
         "block_spd:5:0",
         "block_spd:5:6",
         "block_spd:5:1:1",
+        "convection2d:5",
+        "convection2d:5:-1",
+        "convection2d:5:1:",
+        "convection2d:5:1:downwind",
+        "convection2d:46341:1",
+        "convection3d:1291:1",
+        "helmholtz2d:5",
+        "helmholtz2d:5:-1",
+        "helmholtz2d:5:1:1",
+        "stokes2d:0",
+        "stokes2d:26755",
+        "random:5",
+        "random:5:5",
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         kry_problem *p = (kry_problem *)&state;
@@ -938,7 +1090,8 @@ static void problem_create__out_of_memory(void **state)
     (void)state;
     static const char *const specs[] = { "poisson2d:3",    "random_spd:9:4", "powerlaw_spd:9:4",
                                          "block_spd:9:4",  "plate2d:3",      "elasticity2d:3x2:10",
-                                         "geograph_spd:9", "circuit_spd:9" };
+                                         "geograph_spd:9", "circuit_spd:9",  "convection2d:3:10",
+                                         "stokes2d:3",     "random:9:4" };
     for (size_t s = 0; s < COUNT(specs); s++) sweep_memory(specs[s], true);
     sweep_memory(specs[0], false);
     sweep_memory("twophase2d:3", true);
@@ -976,6 +1129,11 @@ int main(void)
         cmocka_unit_test(stand_ins__dominant_and_solved),
         cmocka_unit_test(powerlaw_spd__lengths_follow_the_law),
         cmocka_unit_test(banded_spd__a_third_of_the_band),
+        cmocka_unit_test(convection__is_exact_for_linear_functions),
+        cmocka_unit_test(convection__upwind_rows_dominate),
+        cmocka_unit_test(helmholtz2d__shifts_the_laplacian),
+        cmocka_unit_test(stokes2d__is_a_saddle_point),
+        cmocka_unit_test(random__rows_dominate_and_differ_from_columns),
         cmocka_unit_test(block_spd__dense_blocks_of_neighbours),
         cmocka_unit_test(solids_and_networks__symmetric_positive_solved),
         cmocka_unit_test(plate2d__is_poisson2d_squared),

@@ -3,6 +3,7 @@
  * offsets that vector loads do not like; sums within bounds and with the same bits.
  */
 #include "testing.h"
+#include <kry/io.h>
 
 static const int64_t sizes[] = { 0,   1,   2,   7,    8,    9,    127,  128,  129,
                                  255, 256, 257, 1023, 1025, 4095, 4096, 4097, 100003 };
@@ -58,6 +59,19 @@ static void check_fill(kry_type type, trio *t)
     free(y);
 }
 static void fill__all_sizes(void **state) { sweep(type_of(state), check_fill); }
+
+/* As the host has them, to the bit. */
+static void check_random(kry_type type, trio *t)
+{
+    poison(&t->Y);
+    OK(kry_vec_fill_random(3, t->Y.v));
+    double *y = guarded_read(&t->Y);
+    for (int64_t i = 0; i < t->n; i++)
+        assert_true(y[i] == to_type(type, kry_random_unit(1, 3, (uint64_t)i) - 0.5));
+    free(y);
+}
+
+static void fill_random__all_sizes(void **state) { sweep(type_of(state), check_random); }
 
 static void check_copy(kry_type type, trio *t)
 {
@@ -675,6 +689,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(fill__all_sizes),
+        BOTH(fill_random__all_sizes),
         BOTH(block__arithmetic),
         BOTH(block__sums_and_host),
         cmocka_unit_test(block__overlap_and_bad_sizes),

@@ -118,6 +118,18 @@ KRY_API KRY_MUST_CHECK kry_status kry_mtx_write_vec(const char *path, const kry_
  *   banded_spd:N:W         about a third of the places within W of the diagonal
  *   block_spd:N:B          dense B-by-B blocks, 27 in a row of blocks, as B unknowns on each node of a cube
  *                          of finite elements have
+ *
+ * And matrices of other kinds, with b = A x for a random x. On N-by-N interior points as above:
+ *
+ *   convection2d:N:PECLET[:upwind|central]
+ *                          -div grad u + PECLET w.grad u = f, not symmetric; upwind (the default) or central
+ *                          differences for w.grad u. The wind w = (2 Y (1 - X^2), -2 X (1 - Y^2)), X = 2 x - 1,
+ *                          Y = 2 y - 1, goes round in closed lines; convection3d: in each plane of a cube
+ *   helmholtz2d:N:K        -div grad u - K^2 u = f, symmetric; indefinite for K above 4.44
+ *   stokes2d:N             slow flow in N-by-N cells, velocities on their faces, pressures in their middle
+ *                          but for the last one: symmetric and indefinite, zeros on a third of the diagonal
+ *   random:N:K             K entries off the diagonal in a row, anywhere (of those that meet, the sum), and a
+ *                          dominant diagonal: not symmetric
  */
 typedef struct kry_problem {
     char name[64]; /* the spec it was made from */
@@ -129,7 +141,11 @@ typedef struct kry_problem {
     double *solution; /* n: the exact solution at the unknowns; NULL: not known */
     bool discrete; /* `solution` solves A x = rhs itself, not the differential equation behind it */
     int block;     /* unknowns of a node, for KRY_MATRIX(.block); 0: one, or not known */
-    bool singular; /* A maps constants to zero and rhs has mean zero; else A is positive definite */
+    int axes;      /* of the nodes of a solid: 2; 0: it has none, or they are not known */
+    double *coordinates; /* axes of them for each node, for kry_rigid_body_modes; NULL: not known */
+    bool singular; /* A maps constants to zero and rhs has mean zero */
+    unsigned traits; /* of A, for KRY_MATRIX(.traits): KRY_POSITIVE; KRY_SINGULAR | KRY_SYMMETRIC;
+                        KRY_SYMMETRIC; or 0 */
     const kry_stencil_params
         *grid; /* owned, with its coefficients and faces: kry_stencil_create makes the
                                        same A of it without entries; NULL: not on a grid */

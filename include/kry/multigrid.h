@@ -21,11 +21,21 @@ typedef enum kry_smoother {
                               grids, periodic axes of which have an even size */
 } kry_smoother;
 
+/* What a step of Jacobi or Chebyshev multiplies the residual with, in place of D^-1, which is the default. For
+ * stored matrices. */
+typedef enum kry_smoother_scaling {
+    KRY_SCALING_DIAGONAL,
+    KRY_SCALING_L1, /* 1 / sum |a_ij| of each row: no eigenvalue of the product with A is above 1 */
+    KRY_SCALING_BLOCK /* inverses of the diagonal blocks of nodes; of two rows where there are none */
+} kry_smoother_scaling;
+
 typedef enum kry_cycle_shape {
     KRY_CYCLE_V,
     KRY_CYCLE_W, /* each level twice */
-    KRY_CYCLE_K  /* two steps of flexible conjugate gradients on each level; the cycle is then no
+    KRY_CYCLE_K, /* two steps of flexible conjugate gradients on each level; the cycle is then no
                     fixed map (KRY_VARYING) */
+    KRY_CYCLE_F /* each level by an F-cycle, then by a V-cycle; that is not symmetric, and so for methods
+                    that take what varies, too */
 } kry_cycle_shape;
 
 /* The cycle, the same for both families. */
@@ -36,6 +46,7 @@ typedef struct kry_cycle_params {
     double
         omega; /* of Jacobi, > 0; 0: 1.6 by the largest eigenvalue of D^-1 A. Of red-black sweeps,
                      in (0, 2); 0: 1 */
+    kry_smoother_scaling scaling;
     kry_cycle_shape shape;
     int64_t coarsest; /* unknowns up to which a level is solved exactly; 0: what suits the device */
     int levels;       /* at most; 0: as many as it takes */
@@ -52,12 +63,12 @@ typedef struct kry_mg_params {
 
 /*
  * M := a cycle of geometric multigrid for a grid operator (kry_stencil_create), of any size, sides and
- * coefficients; singular ones, too
+ * coefficients; singular ones, too. On a team each device holds the whole operator and its levels besides
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params,
                                                 kry_op **M);
 
-/* Whether kry_mg_create takes A: a grid operator on one OpenCL device. */
+/* Whether kry_mg_create takes A: a grid operator on OpenCL devices. */
 KRY_API bool kry_mg_takes(const kry_op *A);
 
 typedef enum kry_coarsening {
@@ -73,8 +84,8 @@ typedef struct kry_amg_params {
     double
         strength; /* couplings below it are weak; 0: a default of the family. Negative: none is */
     int block;    /* unknowns of a node; 0: what the matrix says, see kry_matrix_params */
-    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: constants
-     * of each of the node's unknowns */
+    /* n-by-m on the device of A: vectors that A maps to almost zero. Their values are taken. NULL: those of
+     * kry_op_set_near_null_space, or constants of each of the node's unknowns */
     const kry_vec *near_null_space;
     double
         complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */
@@ -100,10 +111,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak,
  * or by classical coarsening (0.25): scalar matrices where positive couplings are at most a tenth of all others.
  *
- * The host sets it up in double, on up to 16 threads, which end before the call returns. kry_op_update(M, NULL) keeps aggregates and patterns.
+ * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by the host for all
+ * others, on up to 16 threads, which end before the call returns; the result is the same. kry_op_update(M, NULL)
+ * keeps aggregates and patterns.
+ * On a team each device holds the whole matrix and its levels besides.
  *
  * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
- * Returns  KRY_ERR_UNSUPPORTED for a team, classical coarsening of nodes, more entries than `complexity` allows
+ * Returns  KRY_ERR_UNSUPPORTED for a team with reproducible sums, classical coarsening of nodes, more entries than `complexity` allows
  *          (message: with the bytes), couplings of which no small coarsest level can be made;
  *          KRY_ERR_ARGUMENT for a matrix that is not symmetric, whose diagonal is not positive, or of which a
  *          level is seen not to be definite (message: where)

@@ -189,6 +189,16 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_update(kry_op *op, const void *values);
 KRY_API KRY_MUST_CHECK kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors);
 
 /*
+ * Tell A vectors that it maps to almost zero, such as the rigid body modes of elasticity (kry_rigid_body_modes).
+ * Algebraic multigrid made afterwards takes them, also where words ask for it.
+ *
+ *   vectors  [in]  n-by-m, m < n; a copy is kept. NULL: forget them
+ *
+ * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_set_near_null_space(kry_op *A, const kry_vec *vectors);
+
+/*
  * P := A + a_rr e_r e_r',  a_rr the diagonal entry of row r: a singular A made regular by pinning one
  * unknown.
  *

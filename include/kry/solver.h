@@ -24,7 +24,8 @@ extern "C" {
     X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)                \
     X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN)       \
     X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                              \
-    X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)
+    X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)                                  \
+    X(KRY_BROKE_DOWN, "breakdown", KRY_BREAKDOWN)
 
 typedef enum kry_reason {
 #define KRY_REASON_ENUM(name, word, status) name,
@@ -255,7 +256,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
  *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
  *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
- *                         richardson: x += M (b - A x); mg: the same with multigrid for M; jacobi, sor: kry_relaxation_create, with omega, without the next four
+ *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
+ *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
+ *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
+ *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
  *            null-space   of a singular A: project (out of residuals and x, the default), or pin:

@@ -16,9 +16,10 @@ int kry_word_choose(const kry_word *word, const char *choice)
     const char *at = word->form + strcspn(word->form, "=:") + 1;
 
     for (int i = 0;; i++) {
-        size_t length = strcspn(at, "|]");
+        size_t length = strcspn(at, "|[]");
         if (length == strlen(choice) && !strncmp(at, choice, length)) return i;
         at += length;
+        if (*at == '[') at += strcspn(at, "]") + 1;
         if (*at++ != '|') return -1;
     }
 }

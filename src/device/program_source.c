@@ -78,9 +78,10 @@ static kry_status kernel_directory(const char **dir, char **common)
 /* Which files are put between kry.clh and a kernel file: those whose word occurs in it. */
 static const struct {
     const char *file, *word;
-} before[] = { { "direction.clh", "" },      { "barrier.clh", "RESIDENT_PARAMS" },
-               { "image.clh", "image.clh" }, { "papers/mean.clh", "mean.clh" },
-               { "sweep.clh", "sweep.clh" }, { "box.clh", "box.clh" } };
+} before[] = { { "direction.clh", "" },        { "barrier.clh", "RESIDENT_PARAMS" },
+               { "image.clh", "image.clh" },   { "papers/mean.clh", "mean.clh" },
+               { "sweep.clh", "sweep.clh" },   { "box.clh", "box.clh" },
+               { "strong.clh", "strong.clh" }, { "rows.clh", "rows.clh" } };
 
 /* Append `more` to the text. Compilers will say `file` in their messages. */
 static kry_status append(char **text, const char *file, const char *more)

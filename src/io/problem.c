@@ -12,19 +12,21 @@
 enum {
     NUMBER = 1,   /* ":number" */
     OPTIONAL = 2, /* which may be left out */
-    SHAPE = 4,    /* ":SHAPE" after it */
+    SHAPE = 4,    /* ":WORD" after it, which `choose` knows */
     WHOLE = 8,    /* ":K", a whole number from k_least to N - 1 + k_least */
     ELEMENTS = 16 /* "xNY": N is NX */
 };
 
 typedef struct kind {
     kry_word word;         /* its meaning: the limits of what follows N */
-    int axes;              /* of a grid; 0: the problem has none */
+    int axes;              /* of its points; 0: they are on no grid */
     int64_t most;          /* largest N: the number of unknowns is below 2^31 */
     unsigned follows;      /* a sum of the above */
     double least, largest; /* number */
     double otherwise;      /* the number if none is given */
     int k_least;
+    int (*choose)(const char *word); /* SHAPE: its number; -1: there is none of that name */
+    bool stored;                     /* no grid operator has these entries */
     kry_problem_maker *make;
 } kind;
 
@@ -32,11 +34,13 @@ typedef struct kind {
     {                                             \
         name, KRY_WORD_TEXT, name follows, limits \
     }
-#define SIDE_2D      46340
-#define SIDE_3D      1290
-#define LEAST        1e-100 /* harmonic means and their reciprocals are finite */
-#define LARGEST      1e100
-#define PHASE_LIMITS ", CONTRAST > 0 (1e-100 to 1e100), SHAPE one of " KRY_PROBLEM_SHAPES
+#define SIDE_2D       46340
+#define SIDE_3D       1290
+#define SIDE_STOKES   26754
+#define LEAST         1e-100 /* harmonic means and their reciprocals are finite */
+#define LARGEST       1e100
+#define PECLET_LIMITS ", PECLET from 0 to 1e100"
+#define PHASE_LIMITS  ", CONTRAST > 0 (1e-100 to 1e100), SHAPE one of " KRY_PROBLEM_SHAPES
 
 static const kind kinds[] = {
     { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, .make = kry_problem_poisson },
@@ -44,9 +48,11 @@ static const kind kinds[] = {
     { FORM("anisotropic2d", ":N:EPS", ", EPS > 0"), 2, SIDE_2D, NUMBER, DBL_TRUE_MIN, DBL_MAX,
       .make = kry_problem_poisson },
     { FORM("twophase2d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 2, SIDE_2D,
-      NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .make = kry_problem_twophase },
+      NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .choose = kry_problem_shape,
+      .make = kry_problem_twophase },
     { FORM("twophase3d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 3, SIDE_3D,
-      NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .make = kry_problem_twophase },
+      NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1000, .choose = kry_problem_shape,
+      .make = kry_problem_twophase },
     { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kry_problem_plate },
     { FORM("elasticity2d", ":NXxNY[:JUMP]",
            ", at most 2147483647 of 2 NX (NY + 1) unknowns, JUMP > 0 (1e-100 to 1e100)"),
@@ -63,6 +69,17 @@ static const kind kinds[] = {
       .make = kry_problem_banded },
     { FORM("block_spd", ":N:B", ", B from 1 to N"), 0, INT32_MAX, WHOLE, .k_least = 1,
       .make = kry_problem_block },
+    { FORM("convection2d", ":N:PECLET[:upwind|central]", PECLET_LIMITS), 2, SIDE_2D, NUMBER | SHAPE,
+      0, LARGEST, .choose = kry_problem_difference, .stored = true,
+      .make = kry_problem_convection },
+    { FORM("convection3d", ":N:PECLET[:upwind|central]", PECLET_LIMITS), 3, SIDE_3D, NUMBER | SHAPE,
+      0, LARGEST, .choose = kry_problem_difference, .stored = true,
+      .make = kry_problem_convection },
+    { FORM("helmholtz2d", ":N:K", ", K from 0 to 1e100"), 2, SIDE_2D, NUMBER, 0, LARGEST,
+      .stored = true, .make = kry_problem_helmholtz },
+    { FORM("stokes2d", ":N", ", at least 2"), 0, SIDE_STOKES, .make = kry_problem_stokes },
+    { FORM("random", ":N:K", ", K from 0 to N-1"), 0, INT32_MAX, WHOLE,
+      .make = kry_problem_general_random },
 };
 
 static const kry_word *kind_at(int i) { return i < (int)COUNT(kinds) ? &kinds[i].word : NULL; }
@@ -106,7 +123,7 @@ static bool read_arguments(const char *at, const kind *k, kry_problem_spec *s)
     end = kry_read_double(at, at + strlen(at), &s->number);
     if (!end || !(s->number >= k->least && s->number <= k->largest)) return false;
     if ((k->follows & SHAPE) && *end == ':') {
-        s->shape = kry_problem_shape(end + 1);
+        s->shape = k->choose(end + 1);
         return s->shape >= 0;
     }
     return !*end;
@@ -116,7 +133,7 @@ static kry_status read_spec(const char *func, const char *text, const kind **fou
                             kry_problem_spec *s)
 {
     kry_status st = KRY_OK;
-    char list[400], hint[64];
+    char list[640], hint[64];
     size_t length = strcspn(text, ":");
     int i = kry_word_find(kind_at, text, length);
 
@@ -178,10 +195,11 @@ static kry_status create(const char *func, const char *text, uint64_t seed, bool
     CHECK(strlen(text) < sizeof p->name, KRY_ERR_PARSE, "%s: a spec of %zu characters, not %zu",
           func, strlen(text), sizeof p->name - 1);
     TRY(read_spec(func, text, &k, &s));
-    CHECK(entries || k->axes, KRY_ERR_UNSUPPORTED,
+    CHECK(entries || (k->axes && !k->stored), KRY_ERR_UNSUPPORTED,
           "%s: \"%s\" has no grid; kry_problem_create makes it with its entries", func, text);
     TRY(kry_alloc(1, sizeof *p, &p));
     strcpy(p->name, text);
+    p->traits = KRY_POSITIVE; /* a maker that makes something else says so */
     TRY(k->make(&s, p));
     *problem = p;
     p = NULL;
@@ -209,6 +227,7 @@ void kry_problem_release(kry_problem **problem)
     free(p->val);
     free(p->rhs);
     free(p->solution);
+    free(p->coordinates);
     if (p->grid) free((void *)p->grid->coefficient);
     for (int a = 0; p->grid && a < 3; a++) free((void *)p->grid->face[a]);
     free((void *)p->grid);

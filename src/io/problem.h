@@ -12,7 +12,7 @@ typedef struct kry_problem_spec {
     int64_t size;  /* N, NX */
     int64_t k;     /* K, W, B, NY */
     double number; /* EPS, CONTRAST, JUMP, DECADES */
-    int shape;     /* as kry_problem_shape returns it */
+    int shape;     /* the number of the word behind it, as kry_problem_shape returns it */
     uint64_t seed;
     bool entries; /* make the matrix, too */
 } kry_problem_spec;
@@ -29,6 +29,11 @@ kry_problem_maker kry_problem_plate, kry_problem_elasticity;
 /* problem_random.c: random matrices and networks */
 kry_problem_maker kry_problem_random, kry_problem_powerlaw, kry_problem_banded, kry_problem_block;
 kry_problem_maker kry_problem_geograph, kry_problem_circuit;
+
+/* problem_general.c, problem_random.c: matrices that are not symmetric positive definite */
+kry_problem_maker kry_problem_convection, kry_problem_helmholtz, kry_problem_stokes;
+kry_problem_maker kry_problem_general_random;
+int kry_problem_difference(const char *name); /* upwind or central; -1: neither */
 
 /* Write the columns of row i, ascending, and their values; returns how many there are.
  *   col, val  NULL: not wanted */

@@ -226,6 +226,7 @@ kry_status kry_problem_twophase(const spec *s, kry_problem *p)
     double sum = 0;
 
     p->singular = true;
+    p->traits = KRY_SINGULAR | KRY_SYMMETRIC;
     TRY(make_grid(s, KRY_NEUMANN, 1, p, &grid));
     TRY(make_phases(s, p->n, grid));
     TRY(make_entries(s, p));

@@ -136,6 +136,20 @@ static int64_t elasticity_row(const void *self, int64_t i, int32_t *col, double 
     return count;
 }
 
+static kry_status make_coordinates(const spec *s, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+
+    p->axes = 2;
+    TRY(kry_alloc((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
+    for (int64_t i = 0; i < p->n / 2; i++) {
+        p->coordinates[2 * i] = (double)(1 + i % s->size);
+        p->coordinates[2 * i + 1] = (double)(i / s->size);
+    }
+done:
+    return st;
+}
+
 kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
@@ -147,6 +161,7 @@ kry_status kry_problem_elasticity(const spec *s, kry_problem *p)
     p->n = 2 * s->size * (s->k + 1);
     TRY(kry_problem_make_rows(elasticity_row, &c, true, p));
     p->block = 2;
+    TRY(make_coordinates(s, p));
     TRY(kry_problem_make_solution(s->seed, p));
 done:
     return st;

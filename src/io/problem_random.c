@@ -1,8 +1,9 @@
 /*
- * problem_random.c - random symmetric matrices, positive definite by diagonal dominance, that stand
- * in for large matrices that cannot be shipped, and the Laplacians of networks.
+ * problem_random.c - random matrices with a dominant diagonal that stand in for large matrices that
+ * cannot be shipped, and the Laplacians of networks. All but the first are symmetric.
  *
- *   random_spd    entries anywhere
+ *   random        entries anywhere
+ *   random_spd    the same, symmetric
  *   powerlaw_spd  rows of very different lengths, as circuits and networks have
  *   banded_spd    a third of a band
  *   block_spd     dense blocks, as finite elements of elasticity have
@@ -35,8 +36,8 @@ enum {
 
 /* ---- numbers ---------------------------------------------------------------------------- */
 
-/* a_ij = entry(s, pair), the same for a_ji. a_ii = sum |a_ij| + ground, or for ground 0 plus a
- * random number in [0.1, 1.1). And a solution. */
+/* a_ij = entry(s, pair), of a symmetric p the same for a_ji. a_ii = sum |a_ij| + ground, or for ground 0
+ * plus a random number in [0.1, 1.1). And a solution. */
 static kry_status make_values(const spec *s, double (*entry)(const spec *s, uint64_t pair),
                               double ground, kry_problem *p)
 {
@@ -50,7 +51,8 @@ static kry_status make_values(const spec *s, double (*entry)(const spec *s, uint
             uint64_t j = (uint64_t)p->col[e], k = (uint64_t)i;
             if (j == k) diagonal = e;
             if (j == k) continue;
-            p->val[e] = entry(s, j < k ? j << 32 | k : k << 32 | j);
+            const bool swaps = j < k && (p->traits & KRY_POSITIVE);
+            p->val[e] = entry(s, swaps ? j << 32 | k : k << 32 | j);
             sum += fabs(p->val[e]);
         }
         p->val[diagonal] =
@@ -83,7 +85,7 @@ typedef struct drawing {
 } drawing;
 
 /* Make the pattern, with the diagonal: p->n, nnz, row_ptr and col. */
-static kry_status draw(const spec *s, const drawing *d, kry_problem *p)
+static kry_status draw(const spec *s, const drawing *d, kry_storage storage, kry_problem *p)
 {
     kry_status st = KRY_OK;
     int32_t *row = NULL, *col = NULL;
@@ -104,8 +106,8 @@ static kry_status draw(const spec *s, const drawing *d, kry_problem *p)
     const kry_entries pairs = {
         "kry_problem_create", { p->n, p->n, KRY_F64, NULL, col, NULL }, row, drawn
     };
-    TRY(kry_entries_compress(
-        &pairs, KRY_MATRIX(.storage = KRY_SYMMETRIC_HALF, .duplicates = KRY_SUM), &A, NULL));
+    TRY(kry_entries_compress(&pairs, KRY_MATRIX(.storage = storage, .duplicates = KRY_SUM), &A,
+                             NULL));
     p->row_ptr = A.row_ptr, p->col = A.col, p->nnz = A.row_ptr[p->n];
 done:
     free(col);
@@ -116,7 +118,7 @@ done:
 static kry_status create_drawn(const spec *s, const drawing *d, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    TRY(draw(s, d, p));
+    TRY(draw(s, d, KRY_SYMMETRIC_HALF, p));
     TRY(make_values(s, random_entry, 0, p));
 done:
     return st;
@@ -139,6 +141,29 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
 kry_status kry_problem_random(const spec *s, kry_problem *p)
 {
     return create_drawn(s, &(drawing){ random_draws, random_partner }, p);
+}
+
+/* ---- random ----------------------------------------------------------------------------- */
+
+static int64_t general_draws(const spec *s, int64_t i) { return (void)i, s->k; }
+
+static int64_t general_partner(const spec *s, int64_t i, int64_t t, int64_t draws)
+{
+    const double u = kry_random_unit(s->seed, STREAM_PLACE, (uint64_t)i << 32 | (uint64_t)t);
+    const int64_t j = (int64_t)(u * (double)(s->size - 1));
+    (void)draws;
+    return j < i ? j : j + 1;
+}
+
+kry_status kry_problem_general_random(const spec *s, kry_problem *p)
+{
+    kry_status st = KRY_OK;
+
+    p->traits = 0;
+    TRY(draw(s, &(drawing){ general_draws, general_partner }, KRY_GENERAL, p));
+    TRY(make_values(s, random_entry, 0, p));
+done:
+    return st;
 }
 
 /* ---- powerlaw_spd ----------------------------------------------------------------------- */
@@ -198,7 +223,7 @@ static int64_t wire_end(const spec *s, int64_t i, int64_t t, int64_t draws)
 kry_status kry_problem_circuit(const spec *s, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    TRY(draw(s, &(drawing){ wires, wire_end }, p));
+    TRY(draw(s, &(drawing){ wires, wire_end }, KRY_SYMMETRIC_HALF, p));
     TRY(make_values(s, conductance, pow(10, -s->number), p));
 done:
     return st;

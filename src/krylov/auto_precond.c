@@ -35,11 +35,14 @@ done:
     return st;
 }
 
-/* Whether no row's couplings add up to more than 1.2 times its diagonal entry. */
+/* Whether positive couplings add up to at most a tenth of the negative ones, and no row's couplings to more
+ * than 1.2 times its diagonal entry. */
 static bool is_dominant(const kry_sparse *A, const double *d)
 {
+    const kry_couplings all = kry_amg_couplings(A);
     const double *a = A->val;
 
+    if (all.positive > 0.1 * all.negative) return false;
     for (int64_t i = 0; i < A->rows; i++) {
         double sum = -d[i];
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) sum += fabs(a[e]);
@@ -57,10 +60,10 @@ static kry_status look_at_rows(const kry_op *A, const kry_sparse *rows, double *
     TRY(predict(rows, d, &iterations));
     if (iterations <= bearable)
         *c = (choice){ "jacobi", "few iterations are expected" };
-    else if (kry_classical_suits(rows) && is_dominant(rows, d))
+    else if (is_dominant(rows, d))
         *c = (choice){ "amg", "couplings are negative, and no larger than the diagonal" };
-    else if (kry_matrix_block(A) > 1)
-        *c = (choice){ "amg", "the matrix is known to have several unknowns in a node" };
+    else if (kry_matrix_block(A) > 1 || A->near_null_space)
+        *c = (choice){ "amg", "its nodes have several unknowns, or its near null space is known" };
     else
         *c = (choice){ "block-ic", "couplings are positive, or larger than the diagonal" };
 done:

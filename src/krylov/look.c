@@ -95,8 +95,8 @@ done:
     return st;
 }
 
-/* Wait for a look and write down what it saw. */
-static kry_status take_look(kry_look *look, int which, kry_story *story)
+/* Wait for a look and write down what it saw; `shows`: for the monitor, too. */
+static kry_status take_look(kry_look *look, int which, kry_story *story, bool shows)
 {
     kry_status st = KRY_OK;
     kry_window *window = &look->window[which];
@@ -113,7 +113,7 @@ static kry_status take_look(kry_look *look, int which, kry_story *story)
     }
     for (int64_t k = window->first; k <= last; k++)
         TRY(kry_story_add(story, k, sqrt(mirror_at(look, which, SCALARS + k - window->first))));
-    TRY(kry_story_show(story, last));
+    if (shows) TRY(kry_story_show(story, last));
     if (!story->end && story->residual > KRY_DIVERGED_AT * story->history[0])
         story->end = KRY_END_DIVERGED, story->end_value = story->residual;
 done:
@@ -121,7 +121,7 @@ done:
 }
 
 /* Look at the residual of this very iterate: a launch of the stopping test alone, and a wait. */
-static kry_status look_now(kry_look *look, kry_story *story)
+static kry_status look_now(kry_look *look, kry_story *story, bool shows)
 {
     kry_status st = KRY_OK;
     kry_window *window = &look->window[look->current];
@@ -130,8 +130,8 @@ static kry_status look_now(kry_look *look, kry_story *story)
     TRY(look->check(look->self, &turn));
     window->count++;
     TRY(start_look(look));
-    TRY(take_look(look, !look->current, story));
-    TRY(take_look(look, look->current, story));
+    TRY(take_look(look, !look->current, story, shows));
+    TRY(take_look(look, look->current, story, shows));
     *window = (kry_window){ .first = story->iteration };
 done:
     return st;
@@ -182,7 +182,7 @@ static kry_status close_batch(kry_look *look, const kry_cycle *c)
 
     TRY(start_look(look));
     look->current = !look->current;
-    TRY(take_look(look, look->current, c->story)); /* the one before */
+    TRY(take_look(look, look->current, c->story, true)); /* the one before */
     look->window[look->current] = (kry_window){ .first = c->story->iteration };
     TRY(adapt_batch(look, c));
 done:
@@ -197,11 +197,11 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, boo
 
     *go = false;
     if (s->iteration >= s->max_iter || look->at_each || exact)
-        TRY(look_now(look, s));
+        TRY(look_now(look, s, true));
     else if (look->window[look->current].count >= look->batch)
         TRY(close_batch(look, c));
     if (!kry_story_goes_on(s)) {
-        if (!s->end && look->window[look->current].count) TRY(look_now(look, s));
+        if (!s->end && look->window[look->current].count) TRY(look_now(look, s, true));
         drain(look);
         goto done;
     }
@@ -209,5 +209,14 @@ kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, boo
     *go = true;
 done:
     if (st < 0) drain(look);
+    return st;
+}
+
+/* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
+kry_status kry_look_close(kry_look *look, const kry_cycle *c)
+{
+    const kry_status st = look_now(look, c->story, !c->story->exact);
+
+    drain(look);
     return st;
 }

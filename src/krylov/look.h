@@ -53,5 +53,7 @@ kry_status kry_look_begin(kry_look *look, const kry_cycle *c,
 /* Whether to enqueue another iteration; if so, which. When it says no, the cycle is over, and the
  * story knows where and why. */
 kry_status kry_look_next(kry_look *look, const kry_cycle *c, kry_turn *turn, bool *go);
+/* A cycle ends for a reason of its method's: look at the residual that it has come to. Waits. */
+kry_status kry_look_close(kry_look *look, const kry_cycle *c);
 
 #endif

@@ -140,6 +140,21 @@ static double bytes_of(const kry_krylov *K, int64_t iterations)
     return K->method->bytes ? K->method->bytes(K->self) * (double)iterations : 0;
 }
 
+double kry_krylov_bytes(const kry_krylov *K, double products, double words)
+{
+    const kry_op *ops[] = { K->A, K->M };
+    double bytes = words * (double)K->A->shape.rows * (double)kry_type_size(K->A->shape.type);
+    kry_op_info info;
+
+    for (int i = 0; i < 2; i++) {
+        if (!ops[i]) continue;
+        kry_op_describe(ops[i], &info);
+        if (info.bytes_per_apply <= 0) return 0;
+        bytes += products * info.bytes_per_apply;
+    }
+    return bytes;
+}
+
 /* ||A||, unless it is known. */
 static kry_status estimate_norm(kry_krylov *K)
 {
@@ -317,8 +332,12 @@ const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
         chosen = K->first ? "a-def2" : "bnn"; /* in place of the first word */
         D.variant += strlen("auto");
     }
-    snprintf(text, size, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %s%.140s", M.kind,
-             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "",
+    size_t used = 0;
+    if (K->width)
+        used =
+            (size_t)snprintf(text, size, "%s = %lld, ", K->method->width.name, (long long)K->width);
+    snprintf(text + used, size - used, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %s%.140s",
+             M.kind, *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "",
              *M.chosen ? " by auto (" : "", M.chosen, *M.chosen ? ")" : "", chosen, D.variant);
     return text;
 }

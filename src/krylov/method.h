@@ -23,10 +23,17 @@ typedef struct kry_cycle {
     kry_story *story;
 } kry_cycle;
 
-/* Which A a method takes: symmetric, and with `definite` a diagonal that is positive. */
+/* Which A a method takes. */
+typedef enum kry_takes {
+    KRY_TAKES_SYMMETRIC, /* definite, indefinite or singular */
+    KRY_TAKES_DEFINITE,  /* symmetric, with a diagonal that is positive */
+    KRY_TAKES_ANY        /* square */
+} kry_takes;
+
+/* That A is one of them. */
 typedef struct kry_suit {
     kry_check check; /* how closely A is looked at */
-    bool definite;
+    kry_takes takes;
     int64_t seen; /* A's updates when it was looked at last */
 } kry_suit;
 /* suits.c: refuse an A that is not of this kind, unless its numbers are those that were seen last. */
@@ -44,6 +51,7 @@ typedef struct kry_setup {
     void *monitor_user;
     bool varying;       /* a preconditioner that varies is taken */
     kry_suit suit;      /* of A, which was looked at */
+    int64_t width;      /* the number behind the method's word; 0: the default */
     const void *params; /* the method's own; NULL: the defaults */
 } kry_setup;
 
@@ -52,15 +60,19 @@ typedef struct kry_krylov kry_krylov;
 /* A method. `self` is what create made. */
 typedef struct kry_method kry_method;
 struct kry_method {
-    const char *kind;              /* of the operator: "pcg" */
-    const char *who;               /* public constructor, in messages */
-    bool deflates;                 /* takes deflation; */
-    bool flexible;                 /* takes a preconditioner that varies, if it is asked to; */
-    bool minds_scale;              /* takes other steps with a multiple of M; */
-    bool projects;                 /* knows about null spaces; */
-    bool uses_rhs;                 /* reads b in its cycles; */
-    bool continues;                /* can go on along the direction of its last cycle */
-    bool definite;                 /* A is to be positive definite, not only symmetric */
+    const char *kind; /* of the operator: "pcg" */
+    const char *who;  /* public constructor, in messages */
+    bool deflates;    /* takes deflation; */
+    bool flexible;    /* takes a preconditioner that varies, if it is asked to; */
+    bool minds_scale; /* takes other steps with a multiple of M; */
+    bool projects;    /* knows about null spaces; */
+    bool uses_rhs;    /* reads b in its cycles; */
+    bool continues;   /* can go on along the direction of its last cycle */
+    kry_takes takes;
+    struct {
+        const char *name;
+        int64_t most;
+    } width; /* the number behind its word, "gmres:30": what it is, from 1 to `most`; 0: it has none */
     kry_breakdown precond, matrix; /* KRY_END_PRECOND and KRY_END_MATRIX in words, */
     kry_breakdown no_precond;      /* and the former where the caller gave no preconditioner */
 
@@ -93,6 +105,7 @@ struct kry_krylov {
     kry_op *product;    /* or this is P A; else A */
     kry_op *deflation;  /* retained; NULL: none */
     kry_op *first; /* retained: the preconditioner without deflation; NULL: none, or the one of */
+    int64_t width; /* method->width; 0: none */
     const char *left_out; /* this kind only scales, and is left out; NULL: none is */
     kry_system system;
     kry_vec *r;    /* n */
@@ -111,9 +124,10 @@ extern const kry_op_table kry_krylov_table;
 void kry_krylov_destroy(void *self);
 /* A solver for a square A by setup->method; on a team, one on each part. */
 kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver);
-/* The same of conjugate gradients' parameters, for methods that take a preconditioner. */
+/* The same of conjugate gradients' parameters, for methods that take a preconditioner.
+ *   width  of kry_method.width; 0: the default */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
-                             const kry_pcg_params *params, kry_op **solver);
+                             const kry_pcg_params *params, int64_t width, kry_op **solver);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
 /* What a solve that others lead differs in. */
@@ -123,6 +137,8 @@ typedef struct kry_terms {
 } kry_terms;
 /* kry_solver_set_stop. On failure the old one stays. */
 kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *stop);
+/* Bytes of so many products with A and M, and of so many words per unknown; 0: not known. */
+double kry_krylov_bytes(const kry_krylov *K, double products, double words);
 /* What K works with: preconditioner and deflation. Returns text. */
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size);
 kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const kry_terms *terms,

@@ -11,6 +11,11 @@ static kry_status check(const kry_op *A, const void *setup)
     const kry_method *method = s->method;
     const kry_op *M = s->precond;
 
+    CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
+          method->who, method->kind);
+    CHECK(s->width >= 0 && s->width <= method->width.most, KRY_ERR_PARSE,
+          "%s: %s:%lld: its %s is from 1 to %lld", method->who, method->kind, (long long)s->width,
+          method->width.name, (long long)method->width.most);
     CHECK(!s->deflation || method->deflates, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' takes no deflation", method->who, method->kind);
     if (!M) return KRY_OK;
@@ -89,6 +94,7 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     TRY(check_deflation(A, s));
     TRY(kry_alloc(1, sizeof *K, &K));
     K->method = method;
+    K->width = s->width;
     K->suit = s->suit, K->suit.seen = kry_pin_of(A)->updates;
     K->measured = -1;
     K->table = kry_krylov_table, K->table.kind = method->kind;
@@ -133,7 +139,7 @@ done:
 }
 
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
-                             const kry_pcg_params *params, kry_op **solver)
+                             const kry_pcg_params *params, int64_t width, kry_op **solver)
 {
     static const kry_pcg_params defaults = { .struct_size = sizeof defaults };
     kry_status st = KRY_OK;
@@ -145,7 +151,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
-    kry_suit suit = { params->check, method->definite, 0 };
+    kry_suit suit = { params->check, method->takes, 0 };
     TRY(kry_suit_begin(method->who, A, &suit));
     TRY(kry_krylov_create(A,
                           (kry_setup){ .method = method,
@@ -156,6 +162,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                                        .monitor_user = params->monitor_user,
                                        .varying = method->flexible && params->flexible,
                                        .suit = suit,
+                                       .width = width,
                                        .params = params },
                           solver));
 done:

@@ -9,15 +9,13 @@
 #include <string.h>
 
 /* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, and the relaxations. */
-#define ONE_MORE(word, name) +1
-enum { PCG = 1, MG = 4, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
-#undef ONE_MORE
+enum { JACOBI = KRY_METHOD_COUNT, SOR };
 
 /* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
  * of mixed precision. */
 enum { KRYLOV = 1, RELAXATION = 2, MIXED = 4, INNER = 8 };
 
-#define METHOD_WORD(word, name) word "|"
+#define METHOD_WORD(word, name, number) word "|"
 /* Who takes the word, its field in kry_options, its name, what stands behind "=", form, meaning. */
 #define WORD(of, field, name, kind, form, meaning)                         \
     {                                                                      \
@@ -80,7 +78,7 @@ const kry_word *kry_solver_word(int i)
 static kry_status set_choice(const kry_word *w, const char *value, void *field)
 {
     kry_status st = KRY_OK;
-    char list[64] = "", hint[64];
+    char list[128] = "", hint[64];
     int choice = kry_word_choose(w, value);
     size_t used = 0;
 
@@ -91,6 +89,25 @@ static kry_status set_choice(const kry_word *w, const char *value, void *field)
     CHECK(choice >= 0, KRY_ERR_PARSE, "kry_solver_create: %s '%s' is none of %s%s", w->name, value,
           list, kry_word_hint(value, list, hint, sizeof hint));
     memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
+done:
+    return st;
+}
+
+/* "gmres:30": a method, and a number behind it. */
+static kry_status set_method(kry_options *o, const kry_word *w, const char *value)
+{
+    kry_status st = KRY_OK;
+    char word[32];
+    const size_t length = strcspn(value, ":");
+
+    CHECK(snprintf(word, sizeof word, "%.*s", (int)length, value) < (int)sizeof word, KRY_ERR_PARSE,
+          "kry_solver_create: '%.60s...' is too long for a method", value);
+    TRY(set_choice(w, word, &o->method));
+    o->width = 0;
+    if (!value[length]) return KRY_OK;
+    CHECK(kry_parse_int64(value + length + 1, &o->width) && o->width > 0, KRY_ERR_PARSE,
+          "kry_solver_create: method '%s': '%s' is no number of at least 1", value,
+          value + length + 1);
 done:
     return st;
 }
@@ -109,7 +126,10 @@ static kry_status set_option(kry_options *o, const char *name, const char *value
     const kry_word *w = &table[i].word;
     const char *end = value + strlen(value);
     void *field = (char *)o + table[i].offset;
-    if (w->kind == KRY_WORD_CHOICE) TRY(set_choice(w, value, field));
+    if (field == &o->method)
+        TRY(set_method(o, w, value));
+    else if (w->kind == KRY_WORD_CHOICE)
+        TRY(set_choice(w, value, field));
     if (w->kind == KRY_WORD_REAL) good = kry_read_double(value, end, field) == end;
     if (w->kind == KRY_WORD_WHOLE) good = kry_parse_int64(value, field);
     if (w->kind == KRY_WORD_TEXT)
@@ -212,8 +232,9 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
 
     if (!strcmp(o->precond, "auto") && !alone) return "jacobi";
     if (o->precond[0]) return o->precond;
-    if (o->method == MG) return kry_mg_takes(A) ? "mg" : "amg";
-    return o->method == PCG ? kry_precond_default(A, alone) : "none";
+    if (o->method == KRY_METHOD_MG || o->method == KRY_METHOD_FMG)
+        return kry_mg_takes(A) ? "mg" : "amg";
+    return o->method == KRY_METHOD_PCG ? kry_precond_default(A, alone) : "none";
 }
 
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
@@ -224,7 +245,8 @@ static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M
 
     if (o->make.precond) return o->make.precond(o->make.user, A, M);
     kry_status st = kry_precond_create(A, word, M);
-    if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == PCG && strcmp(word, "jacobi"))
+    if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == KRY_METHOD_PCG &&
+        strcmp(word, "jacobi"))
         st = kry_precond_create(A, "jacobi", M);
     return st;
 }
@@ -243,7 +265,7 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
         KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
                 .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
                 .flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID),
-        solver));
+        o->width, solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
@@ -270,6 +292,7 @@ kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **so
     bool relax = kry_options_relax(o);
     const char *stray = stray_word(o, MIXED | (relax ? RELAXATION : KRYLOV));
 
+    CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
     CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
     TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));

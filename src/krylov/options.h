@@ -19,6 +19,7 @@ typedef enum kry_precision {
 typedef struct kry_options {
     unsigned given; /* bit i: word number i of kry_solver_word */
     int method;     /* its place in the form of the word "method"; 0: conjugate gradients */
+    int64_t width;  /* the number behind it; 0: none */
     char precond[128], deflation[256]; /* "": not given */
     kry_resident resident;
     kry_check check;

@@ -120,7 +120,7 @@ const kry_method kry_pcg_method = {
     .flexible = true,
     .projects = true,
     .continues = true,
-    .definite = true,
+    .takes = KRY_TAKES_DEFINITE,
     .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite",
                  KRY_INDEFINITE_PRECOND },
     .no_precond = { "r'z",
@@ -140,5 +140,5 @@ const kry_method kry_pcg_method = {
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
 {
     kry_status st = GIVEN(solver);
-    return st < 0 ? st : kry_method_create(&kry_pcg_method, A, params, solver);
+    return st < 0 ? st : kry_method_create(&kry_pcg_method, A, params, 0, solver);
 }

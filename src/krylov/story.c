@@ -58,6 +58,13 @@ void kry_story_begin(kry_story *s, int64_t max_iter)
     s->residual = 0;
     s->end = KRY_END_NONE, s->end_value = 0;
     s->monitor_stopped = false;
+    s->anew = 0;
+}
+
+void kry_story_begin_anew(kry_story *s)
+{
+    s->end = KRY_END_NONE;
+    s->anew++;
 }
 
 kry_status kry_story_add(kry_story *s, int64_t iteration, double residual)
@@ -122,7 +129,11 @@ void kry_story_tell(const kry_story *s, kry_reason reason, double true_residual,
                     kry_result *res)
 {
     res->reason = reason;
-    snprintf(res->why, sizeof res->why, "%s", why);
+    if (s->anew)
+        snprintf(res->why, sizeof res->why, "%.125s; %d breakdown%s, then a new beginning", why,
+                 s->anew, s->anew > 1 ? "s" : "");
+    else
+        snprintf(res->why, sizeof res->why, "%s", why);
     res->iterations = s->iteration;
     res->residual = s->history_count ? s->residual : true_residual;
     res->true_residual = true_residual;

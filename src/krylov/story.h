@@ -42,6 +42,7 @@ typedef struct kry_story {
     kry_cycle_end end;     /* of the last cycle */
     double end_value;      /* that decided */
     bool monitor_stopped;
+    int anew;           /* breakdowns after which the method began anew */
     int64_t persistent; /* iterations that one kernel did, without a launch for each */
 } kry_story;
 
@@ -54,6 +55,8 @@ void kry_story_release(kry_story *s);
 kry_status kry_story_reserve(kry_story *s, int64_t max_iter);
 /* A new solve. */
 void kry_story_begin(kry_story *s, int64_t max_iter);
+/* A cycle has broken down, and the method wants another one from the true residual. */
+void kry_story_begin_anew(kry_story *s);
 /* The residual of an iteration, in the method's numbers. */
 kry_status kry_story_add(kry_story *s, int64_t iteration, double residual);
 /* Show the last residual to the monitor, as that of this iteration. */

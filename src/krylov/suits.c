@@ -1,4 +1,4 @@
-/* suits.c - whether a matrix is one that a Krylov method solves with: symmetric, and for conjugate
+/* suits.c - whether a matrix is one that a Krylov method solves with: for some symmetric, and for conjugate
  * gradients without a diagonal entry that is not positive. */
 #include "krylov/method.h"
 #include "matrix/matrix.h"
@@ -61,18 +61,20 @@ done:
 }
 
 /* The same of an operator that has no entries to read. */
-static kry_status inspect_products(const char *who, const kry_op *A, bool definite)
+static kry_status inspect_products(const char *who, const kry_op *A, kry_takes takes)
 {
     const double rounding = A->shape.type == KRY_F32 ? 1e-4 : 1e-8;
     kry_status st = KRY_OK;
     double product[2][2], size;
 
+    if (takes == KRY_TAKES_ANY) return KRY_OK;
     TRY(probe(A, product, &size));
     CHECK(fabs(product[0][1] - product[1][0]) <= rounding * size, KRY_ERR_UNSUPPORTED,
-          "%s: '%s' is not symmetric: for two random vectors x'Ay = %g and y'Ax = %g", who,
-          A->table->kind, product[0][1], product[1][0]);
+          "%s: '%s' is not symmetric: for two random vectors x'Ay = %g and y'Ax = %g. BiCGStab "
+          "(method=bicgstab) and GMRES (method=gmres) take it",
+          who, A->table->kind, product[0][1], product[1][0]);
     double least = fmin(product[0][0], product[1][1]);
-    CHECK(!definite || least >= -rounding * size, KRY_ERR_UNSUPPORTED,
+    CHECK(takes != KRY_TAKES_DEFINITE || least >= -rounding * size, KRY_ERR_UNSUPPORTED,
           "%s: '%s' is not positive definite: x'Ax = %g for a random x; conjugate residuals "
           "(method=cr) take symmetric ones that are indefinite",
           who, A->table->kind, least);
@@ -80,21 +82,21 @@ done:
     return st;
 }
 
-static kry_status look_at(const char *who, const kry_op *A, kry_check check, bool definite)
+static kry_status look_at(const char *who, const kry_op *A, kry_check check, kry_takes takes)
 {
     kry_status st = KRY_OK;
     kry_finding found = A->found;
     bool is_matrix = found.what != KRY_FOUND_UNSEEN;
 
     if (check == KRY_CHECK_FULL) TRY(inspect_entries(A, &is_matrix, &found));
-    if (!is_matrix) return inspect_products(who, A, definite);
-    CHECK(found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
-          "%s: the matrix is not symmetric: entry (%lld, %lld) is %g, (%lld, %lld) is %g. Jacobi's "
-          "iteration (method=jacobi) takes it, and converges if the diagonal dominates each row; "
-          "check=none solves as if it were symmetric" COUNTED,
+    if (!is_matrix) return inspect_products(who, A, takes);
+    CHECK(takes == KRY_TAKES_ANY || found.what != KRY_FOUND_ASYMMETRIC, KRY_ERR_UNSUPPORTED,
+          "%s: the matrix is not symmetric: entry (%lld, %lld) is %g, (%lld, %lld) is %g. BiCGStab "
+          "(method=bicgstab) and GMRES (method=gmres) take it; check=none solves as if it were "
+          "symmetric" COUNTED,
           who, ROW(found.row), ROW(found.col), found.entry, ROW(found.col), ROW(found.row),
           found.mirror, kry_first_row);
-    CHECK(!definite || found.what != KRY_FOUND_NOT_POSITIVE, KRY_ERR_UNSUPPORTED,
+    CHECK(takes != KRY_TAKES_DEFINITE || found.what != KRY_FOUND_NOT_POSITIVE, KRY_ERR_UNSUPPORTED,
           "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g. %s "
           "(check=none: conjugate gradients all the same)" COUNTED,
           who, ROW(found.row), found.entry,
@@ -102,6 +104,10 @@ static kry_status look_at(const char *who, const kry_op *A, kry_check check, boo
                          : "Take conjugate residuals (method=cr), for symmetric matrices that are "
                            "indefinite",
           kry_first_row);
+    CHECK(takes != KRY_TAKES_ANY || !found.zero_rows, KRY_ERR_UNSUPPORTED,
+          "%s: the matrix is singular: %lld of its rows hold nothing but zeros, the first of them "
+          "row %lld (check=none solves all the same, where b is zero there, too)" COUNTED,
+          who, (long long)found.zero_rows, ROW(found.zero_row), kry_first_row);
 done:
     return st;
 }
@@ -112,7 +118,7 @@ kry_status kry_suit_check(const char *who, const kry_op *A, kry_suit *suit)
     const kry_op *matrix = kry_pin_of(A);
 
     if (suit->check == KRY_CHECK_NONE || suit->seen == matrix->updates) return KRY_OK;
-    TRY(look_at(who, matrix, suit->check, suit->definite));
+    TRY(look_at(who, matrix, suit->check, suit->takes));
     suit->seen = matrix->updates;
 done:
     return st;

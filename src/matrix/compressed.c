@@ -25,15 +25,16 @@ done:
     return st;
 }
 
-static kry_status upload_offsets(const kry_matrix *A, cl_mem *row_ptr)
+static kry_status upload_offsets(kry_device *dev, int64_t rows, const int64_t *offset,
+                                 cl_mem *row_ptr)
 {
     kry_status st = KRY_OK;
-    const size_t count = (size_t)A->shape.rows + 1;
+    const size_t count = (size_t)rows + 1;
     cl_int *narrow = NULL;
 
     TRY(kry_alloc(count, sizeof *narrow, &narrow));
-    for (size_t i = 0; i < count; i++) narrow[i] = (cl_int)A->sorted.row_ptr[i];
-    TRY(kry_buffer_upload(A->dev, count * sizeof *narrow, narrow, row_ptr));
+    for (size_t i = 0; i < count; i++) narrow[i] = (cl_int)offset[i];
+    TRY(kry_buffer_upload(dev, count * sizeof *narrow, narrow, row_ptr));
 done:
     free(narrow);
     return st;
@@ -46,23 +47,93 @@ static kry_status share(kry_device *dev, cl_mem buffer, cl_mem *to)
     return st;
 }
 
+kry_status kry_csr_share(const kry_csr *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    *C = (kry_csr){
+        .dev = A->dev, .rows = A->rows, .cols = A->cols, .nnz = A->nnz, .type = A->type
+    };
+    TRY(share(A->dev, A->row_ptr, &C->row_ptr));
+    TRY(share(A->dev, A->col, &C->col));
+done:
+    if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+kry_status kry_csr_upload(kry_device *dev, const kry_sparse *host, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    const size_t count = (size_t)kry_sparse_nnz(host);
+
+    *C = (kry_csr){ .dev = dev,
+                    .rows = host->rows,
+                    .cols = host->cols,
+                    .nnz = (int64_t)count,
+                    .type = host->type };
+    TRY(upload_offsets(dev, host->rows, host->row_ptr, &C->row_ptr));
+    TRY(kry_buffer_upload(dev, count * sizeof *host->col, host->col, &C->col));
+    if (host->val)
+        TRY(kry_buffer_upload(dev, count * kry_type_size(host->type), host->val, &C->val));
+done:
+    if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+kry_status kry_csr_download(const kry_csr *A, kry_sparse *host)
+{
+    kry_status st = KRY_OK;
+    const size_t count = (size_t)A->nnz;
+
+    TRY(kry_sparse_create(A->rows, A->cols, A->type, A->nnz, host));
+    TRY(kry_csr_read_offsets(A, host->row_ptr));
+    TRY(kry_buffer_read(A->dev, A->col, 0, count * sizeof *host->col, host->col));
+    TRY(kry_buffer_read(A->dev, A->val, 0, count * kry_type_size(A->type), host->val));
+done:
+    if (st < 0) kry_sparse_release(host);
+    return st;
+}
+
+kry_status kry_csr_convert(const kry_csr *A, kry_type type, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_csr_share(A, C));
+    C->type = type;
+    if (type == A->type) return share(A->dev, A->val, &C->val);
+    TRY(kry_buffer_create(A->dev, (size_t)C->nnz * kry_type_size(type), &C->val));
+    TRY(kry_csr_gather(C, NULL, A->type, A->val));
+done:
+    if (st < 0) kry_csr_release(C);
+    return st;
+}
+
+static kry_status share_pattern(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    cl_mem row_ptr, col;
+
+    kry_csr_buffers(A, &row_ptr, &col);
+    TRY(share(C->dev, col, &C->col));
+    if (kry_matrix_is_wrapped(A)) /* offsets may be long */
+        TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
+    else
+        TRY(share(C->dev, row_ptr, &C->row_ptr));
+done:
+    return st;
+}
+
 static kry_status take_pattern(const kry_matrix *A, kry_csr *C)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
-    cl_mem row_ptr, col;
+    bool all = false;
 
-    if (A->params.format == KRY_FORMAT_CSR) {
-        kry_csr_buffers(A, &row_ptr, &col);
-        TRY(share(C->dev, col, &C->col));
-        if (kry_matrix_is_wrapped(A)) /* offsets may be long */
-            TRY(upload_offsets(A, &C->row_ptr));
-        else
-            TRY(share(C->dev, row_ptr, &C->row_ptr));
-    } else {
-        TRY(kry_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
-        TRY(upload_offsets(A, &C->row_ptr));
-    }
+    if (A->params.format == KRY_FORMAT_CSR) return share_pattern(A, C);
+    if (A->format->entries) TRY(A->format->entries(A, C, &all));
+    if (all) return KRY_OK;
+    TRY(kry_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
+    TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
     if (A->slot) TRY(kry_buffer_upload(C->dev, bytes, A->slot, &C->place));
 done:
     return st;

@@ -1,5 +1,5 @@
-/* inspect.c - what the entries of a matrix say against conjugate gradients: one that differs from its
- * mirror image, or a diagonal entry that is not positive. One pass on the host. */
+/* inspect.c - what the entries of a matrix say against Krylov methods: one that differs from its mirror
+ * image, a diagonal entry that is not positive, or a row of zeros. One pass on the host. */
 #include "matrix/matrix.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@ typedef struct look {
     int64_t *next; /* of each row: its first entry whose mirror image was not met yet */
     double largest, difference; /* |a_ij|, |a_ij - a_ji|, at most */
     kry_finding asymmetric, not_positive;
-    int64_t negative; /* diagonal entries */
+    int64_t negative;            /* diagonal entries */
+    int64_t zero_rows, zero_row; /* the first one */
 } look;
 
 static double value_at(const look *L, int64_t k) { return kry_number_at(L->A->type, L->A->val, k); }
@@ -20,7 +21,9 @@ static void compare(look *L, int64_t i, int64_t j, double entry, double mirror)
 
     if (!(difference > L->difference)) return;
     L->difference = difference;
-    L->asymmetric = (kry_finding){ KRY_FOUND_ASYMMETRIC, i, j, entry, mirror, false };
+    L->asymmetric = (kry_finding){
+        .what = KRY_FOUND_ASYMMETRIC, .row = i, .col = j, .entry = entry, .mirror = mirror
+    };
 }
 
 /* Entries of a row in columns before `end` that were not met have no mirror image. */
@@ -47,7 +50,11 @@ static void judge_diagonal(look *L, int64_t row, double diagonal, bool zeros)
 {
     L->negative += diagonal < 0;
     if (diagonal > 0 || zeros || L->not_positive.what) return;
-    L->not_positive = (kry_finding){ KRY_FOUND_NOT_POSITIVE, row, row, diagonal, diagonal, false };
+    L->not_positive = (kry_finding){ .what = KRY_FOUND_NOT_POSITIVE,
+                                     .row = row,
+                                     .col = row,
+                                     .entry = diagonal,
+                                     .mirror = diagonal };
 }
 
 static void look_at_row(look *L, int64_t i)
@@ -62,6 +69,7 @@ static void look_at_row(look *L, int64_t i)
     }
     L->largest = fmax(L->largest, largest);
     judge_diagonal(L, i, diagonal, largest == 0);
+    if (largest == 0 && !L->zero_rows++) L->zero_row = i;
 }
 
 kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
@@ -78,6 +86,7 @@ kry_status kry_matrix_inspect(const kry_sparse *A, kry_finding *found)
     for (int64_t i = 0; i < A->rows; i++) look_at_row(&L, i);
     for (int64_t i = 0; i < A->rows; i++) pass_over(&L, i, i);
     *found = L.difference > rounding * L.largest ? L.asymmetric : L.not_positive;
+    found->zero_rows = L.zero_rows, found->zero_row = L.zero_row;
     found->negative = found->what == KRY_FOUND_NOT_POSITIVE && L.negative == A->rows;
 done:
     free(L.next);

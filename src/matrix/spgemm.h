@@ -32,8 +32,22 @@ kry_status kry_csr_of(const kry_matrix *A, kry_csr *C);
 kry_status kry_csr_of_again(const kry_matrix *A, kry_csr *C);
 /* to := the numbers of type `stored` at these places; place NULL: all, in their order. Does not wait. */
 kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_mem numbers);
-/* csr.c: the operator of a matrix whose buffers it shares; source: of its numbers, taken over. Waits. */
+/* C := the pattern of A, whose buffers it shares, without numbers. */
+kry_status kry_csr_share(const kry_csr *A, kry_csr *C);
+/* C := A with numbers of that type; it shares the pattern, and the numbers if the type is theirs. */
+kry_status kry_csr_convert(const kry_csr *A, kry_type type, kry_csr *C);
+/* From the host, with numbers if it has them; and to the host. Both wait. */
+kry_status kry_csr_upload(kry_device *dev, const kry_sparse *host, kry_csr *C);
+kry_status kry_csr_download(const kry_csr *A, kry_sparse *host);
+
+/* ---- csr.c ---- */
+
+/* row_ptr := that of A, rows + 1 of them on the host. Waits. */
+kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr);
+/* The operator of a matrix whose buffers it shares; source: of its numbers, taken over. NULL: they do not
+ * change, but by kry_csr_set_numbers, which lets such an operator have others, in their order. Waits. */
 kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op);
+kry_status kry_csr_set_numbers(kry_op *op, cl_mem val);
 
 /* ---- spgemm.c ---- */
 

@@ -142,7 +142,9 @@ done:
 
 kry_status kry_csr_gather(const kry_csr *to, cl_mem place, kry_type stored, cl_mem numbers)
 {
-    const char *defines = stored == to->type ? "" : "-DVAL=float";
+    const char *defines = stored == to->type  ? ""
+                          : stored == KRY_F32 ? "-DVAL=float"
+                                              : "-DVAL=double";
     const int64_t n = to->nnz, groups = kry_groups_for(to->dev, to->type, n);
     const kry_arg by_place[] = { ARG(n), ARG(place), ARG(numbers), ARG(to->val) };
     const kry_arg all[] = { ARG(n), ARG(numbers), ARG(to->val) };

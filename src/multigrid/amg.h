@@ -1,6 +1,6 @@
 /*
- * amg.h - algebraic multigrid on the host: how a level is coarsened, and the steps of smoothed
- * aggregation. docs/multigrid.md has the formulas.
+ * amg.h - algebraic multigrid: how a level is coarsened, on the host or on a device, and the steps of
+ * smoothed aggregation on the host. docs/multigrid.md has the formulas.
  *
  * Matrices are in double, square, symmetric to the bit and with a positive diagonal, unless said
  * otherwise. A function fails only with KRY_ERR_MEMORY, unless it says more.
@@ -8,7 +8,8 @@
 #ifndef KRY_AMG_H
 #define KRY_AMG_H
 
-#include "sparse/sparse.h"
+#include "matrix/spgemm.h"
+#include "precond/spectrum.h"
 
 /* ---- how a level is coarsened ---------------------------------------------------------------- */
 
@@ -19,11 +20,24 @@ typedef struct kry_coarsen {
     double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
     int block;       /* unknowns of a node, numbered one after the other; n is a multiple of it */
     int vectors;     /* m */
-    double *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level */
+    double
+        *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level. NULL
+                                on a device: ones, and m = 1 */
 } kry_coarsen;
+
+/* The same on a device: matrices in compressed rows, in double, symmetric to the bit, each row with its
+ * positive diagonal entry. */
+typedef struct kry_device_coarsener {
+    /* P := as kry_coarsener.create. Without columns it has no buffers, and nothing is kept. Waits. */
+    kry_status (*create)(kry_coarsen *c, const kry_csr *A, kry_csr *P, void **kept);
+    /* P comes with its pattern and room for its numbers, which are written. */
+    kry_status (*update)(const kry_csr *A, void *kept, kry_csr *P);
+    void (*destroy)(void *kept); /* takes NULL */
+} kry_device_coarsener;
 
 typedef struct kry_coarsener {
     const char *name;
+    const kry_device_coarsener *on_device; /* finds the same as the host; NULL: there is none */
     /*
      * P := a prolongation to A's rows from fewer unknowns, columns ascending in each row. No column:
      * nothing is left to be coarsened.
@@ -39,8 +53,11 @@ typedef struct kry_coarsener {
 
 extern const kry_coarsener kry_smoothed_aggregation; /* smoothed.c */
 extern const kry_coarsener kry_classical_coarsening; /* classical.c; scalar problems */
-/* Whether A is of the kind that classical coarsening is made for: couplings are negative, but for a tenth. */
-bool kry_classical_suits(const kry_sparse *A);
+/* The sums of |a_ij| over positive and over negative couplings i != j. */
+typedef struct kry_couplings {
+    double positive, negative;
+} kry_couplings;
+kry_couplings kry_amg_couplings(const kry_sparse *A);
 
 /* ---- coarser.c ------------------------------------------------------------------------------- */
 
@@ -54,6 +71,8 @@ typedef struct kry_coarser {
 kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
                                 kry_coarser *c);
 void kry_coarser_release(kry_coarser *c);
+/* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
+static inline double kry_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
 /* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
  * "lowbias32". */
@@ -115,10 +134,11 @@ kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double
 /* ---- smoothed.c ------------------------------------------------------------------------------ */
 
 /* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
- * Lanczos' method from a start that is always the same. */
-struct kry_lanczos;
+ * Lanczos' method from a start that is always the same; rounded to 20 binary digits, so that the order of
+ * sums does not matter, and devices and host find the same number. */
+double kry_amg_rho_of(const kry_lanczos *T);
 /* What these steps leave, whose eigenvalues approach those of D^-1 A. */
-kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, struct kry_lanczos *T);
+kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T);
 kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho);
 
 #endif

@@ -57,9 +57,9 @@ static kry_status box_residual(void *self, const kry_vec *b, const kry_vec *x, k
 static kry_status box_diagonal(void *self, kry_vec *d)
 {
     const kry_box *A = self;
-    const size_t size = kry_type_size(A->type);
-    return kry_buffer_copy(A->dev, A->numbers, 0, d->buffer, (size_t)d->first * size,
-                           (size_t)A->grid.n * size);
+    const kry_box_args g = kry_box_args_of(&A->grid);
+    const kry_arg args[] = { KRY_BOX_ARGS(g), ARG(A->numbers), ARG_VEC(d) };
+    return kry_launch(A->dev, A->diagonal, groups_of(A), args, COUNT(args));
 }
 
 static kry_status box_relax(void *self, const kry_relax *s, kry_vec *y, kry_sum *sum)
@@ -203,6 +203,7 @@ kry_status kry_box_create(kry_device *dev, kry_type type, const kry_box_grid *gr
     snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", grid->axes, kry_box_uniform(grid));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_apply", &A->apply));
     TRY(kry_kernel_get(dev, "box", type, defines, "box_relax", &A->relax));
+    TRY(kry_kernel_get(dev, "box", type, defines, "box_diagonal", &A->diagonal));
     TRY(kry_buffer_create(dev, (size_t)(A->half * grid->n) * kry_type_size(type), &A->numbers));
     TRY(kry_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
     A = NULL;

@@ -19,7 +19,18 @@ typedef struct kry_box_grid {
     int ends;
 } kry_box_grid;
 
-enum { KRY_BOX_ENDS = 2 }; /* less than EDGE in cl/box.clh */
+enum { KRY_BOX_ENDS = 3 };     /* less than EDGE in cl/box.clh */
+enum { KRY_BOX_COLUMNS = 12 }; /* ENDS in cl/box_setup.cl, where it is explained */
+
+/* Whether only the numbers in the first and last KRY_BOX_COLUMNS / 2 columns are made: nobody reads others, here and on
+ * the next coarser grid. */
+static inline bool kry_box_has_ends(const kry_box_grid *grid) { return grid->ends < KRY_BOX_ENDS; }
+/* The column that stands for column x. */
+static inline int64_t kry_box_column(const kry_box_grid *grid, int64_t x)
+{
+    enum { NEAR = KRY_BOX_COLUMNS / 2 };
+    return kry_box_has_ends(grid) && x >= NEAR && x <= grid->size[0] - NEAR ? NEAR - 2 : x;
+}
 
 /* The define of kernels for the numbers of such a grid, or "". */
 static inline const char *kry_box_uniform(const kry_box_grid *grid)
@@ -38,7 +49,7 @@ typedef struct kry_box {
     int half;        /* 5 or 14 */
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: half n */
-    kry_kernel *apply, *relax;
+    kry_kernel *apply, *relax, *diagonal;
     kry_kernel *colour; /* NULL: not asked for yet */
 } kry_box;
 

@@ -6,7 +6,7 @@
  * smoother leaves errors that are rough along them.
  */
 #include "multigrid/box_passes.h"
-#include "operator/op_parts.h"
+#include "multigrid/team_levels.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -186,14 +186,12 @@ static kry_status check(const kry_op *A, const void *params)
     kry_status st = KRY_OK;
     const kry_mg_params *p = params;
 
-    CHECK(!A->dev->team, KRY_ERR_UNSUPPORTED,
-          "%s: the grid lies on a team of %d devices; it has to lie on one", who,
-          kry_team_size(A->dev));
-    CHECK(kry_stencil_of(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_stencil_of_parts(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
+    TRY(kry_check_sums(who, A));
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
           "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
 done:
@@ -204,17 +202,20 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_family family = { .kind = "mg",
                                        .who = who,
+                                       .coarsest = 64,
                                        .create = boxes_create,
                                        .update = boxes_update,
                                        .destroy = boxes_destroy };
+    static const kry_whole whole = { KRY_TEAM_FAMILY("mg", who), kry_collect_grid, create_here };
     const kry_mg_params *p = params ? params : KRY_MG();
+    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 
 bool kry_mg_takes(const kry_op *A)
 {
-    return A && kry_stencil_of(A) && !A->dev->team && !kry_device_is_host(A->dev) &&
-           kry_layout_size(&A->dev->layout) == 1;
+    return A && kry_stencil_of_parts(A) && !kry_device_is_host(A->dev) &&
+           !kry_has_reproducible_sums(A);
 }
 
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)

@@ -37,7 +37,7 @@ static kry_status append_point(const kry_box *B, const double *numbers, int64_t 
     for (int slot = 0; slot < B->half; slot++) {
         const int offset[3] = { (slot + 1) % 3 - 1, (slot + 4) / 3 % 3 - 1, (slot + 4) / 9 };
         const int64_t j = neighbour(g, place, offset);
-        const double number = numbers[slot * g->n + i];
+        const double number = numbers[slot * g->n + i - place[0] + kry_box_column(g, place[0])];
         if (j < 0 || number == 0) continue;
         TRY(kry_entry_append(list, (int32_t)i, (int32_t)j, number));
         if (slot) TRY(kry_entry_append(list, (int32_t)j, (int32_t)i, number));

@@ -47,11 +47,13 @@ kry_status kry_box_grid_of(const kry_op *A, kry_box_grid *grid)
 static kry_status kernel_of(const source *s, unsigned coarsened, const char *name,
                             kry_kernel **kernel)
 {
-    char defines[96];
+    const kry_box_grid coarse = coarsened ? kry_box_grid_coarser(&s->grid, coarsened) : s->grid;
+    char defines[128];
 
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s",
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s%s%s",
              s->grid.axes, coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1,
-             s->box ? " -DBOX" : "");
+             s->box ? " -DBOX" : "", kry_box_has_ends(&s->grid) ? " -DFINE_ENDS" : "",
+             kry_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "");
     return kry_kernel_get(s->dev, "box_setup", s->type, defines, name, kernel);
 }
 
@@ -98,6 +100,14 @@ static kry_status launch(const source *s, kry_kernel *kernel, int64_t groups, co
     return kry_launch(s->dev, kernel, groups, args, n + count);
 }
 
+/* Whose numbers are made. */
+static int64_t points_of(const kry_box_grid *grid)
+{
+    const int64_t columns = grid->size[0];
+    if (!kry_box_has_ends(grid) || columns < KRY_BOX_COLUMNS) return grid->n;
+    return grid->n / columns * KRY_BOX_COLUMNS;
+}
+
 kry_status kry_box_weigh(const kry_op *A, kry_op *op)
 {
     kry_status st = KRY_OK;
@@ -112,7 +122,8 @@ kry_status kry_box_weigh(const kry_op *A, kry_op *op)
     TRY(kernel_of(&s, P->coarsened, "box_weights", &kernel));
     for (cl_int odds = 1; odds <= most; odds++) {
         const kry_arg rest[] = { ARG(odds), ARG_ACC(s.dev, tiny), ARG(P->numbers) };
-        TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, P->fine.n), rest, COUNT(rest)));
+        TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
+                   COUNT(rest)));
     }
 done:
     return st;
@@ -128,7 +139,8 @@ kry_status kry_box_galerkin(const kry_op *A, const kry_op *op, kry_op *coarse)
     kry_kernel *kernel;
 
     TRY(kernel_of(&s, P->coarsened, "box_galerkin", &kernel));
-    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, P->fine.n), rest, COUNT(rest)));
+    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
+               COUNT(rest)));
 done:
     return st;
 }
@@ -163,7 +175,7 @@ static kry_status bound_box(const kry_op *A, cl_int level, cl_mem bounds)
     kry_kernel *kernel;
 
     TRY(kernel_of(&s, 0, "box_bound", &kernel));
-    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, s.grid.n), rest, COUNT(rest)));
+    TRY(launch(&s, kernel, kry_groups_for(s.dev, s.type, points_of(&s.grid)), rest, COUNT(rest)));
 done:
     return st;
 }

@@ -1,23 +1,23 @@
 /* classical.c - classical coarsening as a coarsener of algebraic multigrid. */
 #include "multigrid/classical.h"
-#include "multigrid/amg.h"
+#include "multigrid/amg_device.h"
 #include <stdlib.h>
 #include <string.h>
 
-bool kry_classical_suits(const kry_sparse *A)
+kry_couplings kry_amg_couplings(const kry_sparse *A)
 {
     const double *a = A->val;
-    double positive = 0, negative = 0;
+    kry_couplings c = { 0 };
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
             if (A->col[e] == i) continue;
             if (a[e] > 0)
-                positive += a[e];
+                c.positive += a[e];
             else
-                negative -= a[e];
+                c.negative -= a[e];
         }
-    return positive <= 0.1 * negative;
+    return c;
 }
 
 /* What does not change with the numbers of A. */
@@ -84,5 +84,10 @@ done:
     return st;
 }
 
-const kry_coarsener kry_classical_coarsening = { "classical coarsening", classical_create,
-                                                 classical_update, classical_destroy };
+const kry_coarsener kry_classical_coarsening = {
+    .name = "classical coarsening",
+    .on_device = &kry_device_classical,
+    .create = classical_create,
+    .update = classical_update,
+    .destroy = classical_destroy,
+};

@@ -1,5 +1,5 @@
 /*
- * classical.h - classical coarsening for algebraic multigrid, on the host: some of the unknowns stay, C
+ * classical.h - classical coarsening for algebraic multigrid: some of the unknowns stay, C
  * points, and the others, F points, are interpolated from them. docs/multigrid.md has the formulas.
  *
  * Matrices are in double, square, symmetric and with a positive diagonal. Everything is linear in the entries
@@ -8,6 +8,7 @@
 #ifndef KRY_CLASSICAL_H
 #define KRY_CLASSICAL_H
 
+#include "matrix/spgemm.h"
 #include "sparse/sparse.h"
 
 /* ---- pmis.c ---------------------------------------------------------------------------------- */
@@ -48,7 +49,10 @@ kry_status kry_pmis(const kry_sparse *S, char *point, int64_t *count);
 
 /* ---- interpolate.c --------------------------------------------------------------------------- */
 
-enum { KRY_INTERPOLATE_MOST = 4 }; /* entries of a row */
+enum {
+    KRY_INTERPOLATE_MOST = 4,   /* entries of a row */
+    KRY_INTERPOLATE_LONG = 512, /* rows of A that are longer count as their entry a_ki alone */
+};
 
 /*
  * P := the interpolation from C points, numbered in the order in which they come, to all points: the
@@ -58,10 +62,45 @@ enum { KRY_INTERPOLATE_MOST = 4 }; /* entries of a row */
  *
  * P may come with a pattern, of an earlier P for the same S and points: it keeps that.
  *
- * Source  H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear Algebra Appl. 15
- *         (2008), 115-139, section 4.5; doi:10.1002/nla.559
+ * Source  R. Li, B. Sjogreen, U. M. Yang, SIAM J. Sci. Comput. 43 (2021), S540-S564, MM-ext+i;
+ *         doi:10.1137/20M134931X; after H. De Sterck, R. D. Falgout, J. W. Nolting, U. M. Yang, Numer. Linear
+ *         Algebra Appl. 15 (2008), 115-139, section 4.5; doi:10.1002/nla.559
  */
 kry_status kry_interpolate(const kry_sparse *A, const kry_sparse *S, const char *point,
                            kry_sparse *P);
+
+/* ---- splitting.c, interpolation.c: the same on a device -------------------------------------- */
+
+/* Rows of a matrix. */
+typedef struct kry_row_list {
+    cl_int rows;
+    cl_mem todo; /* rows int */
+} kry_row_list;
+
+/* What does not change with the numbers of a matrix. */
+typedef struct kry_splitting {
+    kry_device *dev; /* borrowed; NULL: there is none */
+    int64_t coarse;  /* C points */
+    int64_t near;    /* entries of S in columns of C points and rows of others, not too long */
+    cl_mem strong;   /* nnz / 32 + n uint: which entries are in S (cl/strong.clh) */
+    cl_mem number;   /* n int: of C points on the coarser level, -1: F points, -2: alone */
+    cl_mem near_ptr; /* n + 1 int: offsets of such entries */
+    int count;       /* of lists: */
+    kry_row_list lists[13]; /* rows with too many C points for tables of 32, 128, 512 ... slots */
+} kry_splitting;
+
+/* kry_classical_strength and kry_pmis: the same points, of an A that is symmetric to the bit. Waits. */
+kry_status kry_splitting_create(const kry_csr *A, double theta, kry_splitting *s);
+void kry_splitting_release(kry_splitting *s);
+void kry_splitting_forget_lists(kry_splitting *s);
+/* The sums of the positive couplings of A and of the negative ones, less their sign. Waits. */
+kry_status kry_splitting_signs(const kry_csr *A, double *positive, double *negative);
+/*
+ * kry_interpolate: P := the same pattern and, as far as sums are in double, the same numbers, of A's type.
+ * Cost  besides P at most as much memory as A takes, or 64 MB. Waits; `again`, which keeps the pattern
+ *       that P has, does not
+ */
+kry_status kry_splitting_interpolate(const kry_csr *A, kry_splitting *s, kry_csr *P);
+kry_status kry_splitting_interpolate_again(const kry_csr *A, const kry_splitting *s, kry_csr *P);
 
 #endif

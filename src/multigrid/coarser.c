@@ -64,7 +64,7 @@ kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const
         TRY(kry_sparse_triple_within(&c->R, A, &c->P, &c->A));
     else
         TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
-    TRY(regularise(who, level, type == KRY_F32 ? 2e-7 : 1e-13, d, c));
+    TRY(regularise(who, level, kry_coarser_rounding(type), d, c));
 done:
     free(d);
     return st;

@@ -116,18 +116,18 @@ kry_hierarchy *kry_hierarchy_of(const kry_op *op)
 
 /* ---- the constructor ------------------------------------------------------------------------ */
 
-static kry_status check_cycle(const char *who, kry_cycle_params *c)
+static kry_status check_cycle(const kry_family *family, kry_cycle_params *c)
 {
-    enum { COARSEST = 256 };
     kry_status st = KRY_OK;
+    const char *who = family->who;
 
     TRY(kry_smoother_check(who, c));
-    CHECK((unsigned)c->shape <= KRY_CYCLE_K, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
+    CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
           (int)c->shape);
     CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
           (long long)c->coarsest);
     CHECK(c->levels >= 0, KRY_ERR_ARGUMENT, "%s: levels = %d; it must be positive", who, c->levels);
-    if (!c->coarsest) c->coarsest = COARSEST;
+    if (!c->coarsest) c->coarsest = family->coarsest;
     if (!c->levels) c->levels = INT_MAX;
 done:
     return st;
@@ -159,7 +159,7 @@ done:
 
 static void write_variant(kry_hierarchy *H)
 {
-    static const char *const shapes[] = { "V", "W", "K" };
+    static const char *const shapes[] = { "V", "W", "K", "F" };
     const kry_cycle_params *c = &H->cycle;
 
     kry_smoother_name(c, H->smoother, sizeof H->smoother);
@@ -176,20 +176,17 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     kry_op_shape shape = A->shape;
 
     *M = NULL;
-    CHECK(kry_layout_size(&A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
-          "%s: multigrid is for one device, and '%s' lies on %d", family->who, A->table->kind,
-          kry_layout_size(&A->dev->layout));
     TRY(kry_alloc(1, sizeof *H, &H));
     H->family = family;
     H->cycle = *cycle;
     H->table = cycle_table;
     H->table.kind = family->kind;
-    TRY(check_cycle(family->who, &H->cycle));
+    TRY(check_cycle(family, &H->cycle));
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
     TRY(equip(H));
     write_variant(H);
-    shape.traits = H->cycle.shape == KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
+    shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
     TRY(kry_op_create(A->dev, &H->table, H, &shape, M));
     H = NULL;
 done:

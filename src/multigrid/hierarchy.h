@@ -50,6 +50,7 @@ typedef struct kry_hierarchy kry_hierarchy;
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
     const char *who;  /* public constructor, in messages */
+    int64_t coarsest; /* unknowns up to which a level is solved exactly, unless told otherwise */
     /* Append the levels to H, from the finest on, by kry_hierarchy_add: no more than H's cycle allows,
      * down to so few unknowns as it says. params: the family's own. Waits. */
     kry_status (*create)(kry_hierarchy *H, const kry_op *A, const void *params, void **self);
@@ -67,13 +68,21 @@ kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
 
-/* M := a cycle over the levels that the family makes of A, on one device: what the `create` of a
- * kry_constructor calls. Waits.
+/* M := a cycle over the levels that the family makes of A: what the `create` of a kry_constructor calls. Of a
+ * share of an operator on a team: team_levels.h. Waits.
  *   params  handed to the family
  * Returns  KRY_ERR_ARGUMENT for a cycle that is none; what the family returned */
 kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
                                 const kry_cycle_params *cycle, const void *params, kry_op **M);
 /* What is behind an operator that was made here; NULL: it is none. */
 kry_hierarchy *kry_hierarchy_of(const kry_op *op);
+/*
+ * x := the approximation of A^-1 b by full multigrid: the coarsest level's solution, prolongated to one level
+ * after the other, on each of which it goes through a cycle. b and x have the finest level's size, and do
+ * not overlap.
+ *
+ * Source  A. Brandt, Math. Comp. 31 (1977), 333-390, section 6
+ */
+kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
 
 #endif

@@ -1,65 +1,59 @@
 /*
- * interpolate.c - extended+i interpolation. An F point i is interpolated from C_i, the C points that it
- * depends on and those that the F points depend on that it depends on, F_i:
+ * interpolate.c - extended+i interpolation in the variant that is made of products of matrices. An F point i is
+ * interpolated from the C points that it depends on, and from those that the other points k depend on
+ * that it depends on:
  *
- *   w_ij = -(a_ij + sum_(k in F_i) a_ik a_kj / s_k) / d_i,    s_k = sum_(l in C_i or l = i) a_kl
- *   d_i  = a_ii + sum_(n neither in C_i nor in F_i) a_in + sum_(k in F_i) a_ik a_ki / s_k
+ *   w_ij = -(a_ij + sum_k a_ik a_kj / s_ik) / d_i,    s_ik = a_ki + sum_l a_kl, l the C points that k depends on
+ *   d_i  = a_ii + sum_n a_in + sum_k a_ik a_ki / s_ik,    n the points that i does not depend on
  *
- * where of row k only the negative entries count. If s_k is zero, a_ik is added to d_i. Points that are
- * alone have no error after relaxation, and are left out. F points of long rows are not in any F_i, so that
- * the work stays linear.
+ * where a_kj and a_kl of row k count if k depends on that C point and if they are negative, and a_ki is taken
+ * from row i, to which it is equal. If s_ik is zero, a_ik is added to d_i. Points that are alone have no error after
+ * relaxation: n is none of them. Of a long row k only a_ki counts, so that the work stays linear.
+ *
+ * cl/interpolation.cl does the same on devices, with the same sums in the same order.
  */
 #include "multigrid/classical.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = KRY_INTERPOLATE_MOST, LONG = 512 /* entries */ };
+enum { MOST = KRY_INTERPOLATE_MOST, LONG = KRY_INTERPOLATE_LONG };
 
 /* What all rows of P are made with. */
 typedef struct maker {
     const kry_sparse *A, *S; /* borrowed */
     const char *point;
-    int32_t *number;   /* n: of a C point among C points, -1: none */
-    int32_t *fine;     /* the C points */
-    kry_sparse strong; /* of each row of S the C points */
-    kry_sparse near;   /* of each row of A the negative entries in columns of C points */
+    int64_t cols;
+    int32_t *number;  /* n: of a C point among C points */
+    kry_sparse near;  /* C points that the others depend on, by numbers; 0 for positive couplings */
+    double *near_sum; /* n: of a row of it */
     struct weights *of_part;
     kry_sparse *P;
 } maker;
 
-/* What one row of P is made with. */
+/* One row of P before it is truncated. */
 typedef struct weights {
-    int32_t *place; /* n: where a point is in C_i, -1: it is not */
-    int32_t *f;     /* n: i + 1 if the point is in F_i */
-    int32_t *point; /* C_i, by numbers among all points */
-    double *weight;
-    int64_t count; /* of C_i */
-    int32_t *met;  /* where a row of `near` meets C_i, and its entries there */
-    double *entry;
+    int32_t *row;     /* cols: i + 1 if there is a weight of row i */
+    double *weight;   /* cols: times -d */
+    int32_t *members; /* cols: where there is one */
+    int64_t count;    /* how many */
+    double d, sum;    /* sum: of the weights */
 } weights;
 
 static void weights_release(weights *w)
 {
-    free(w->entry);
-    free(w->met);
+    free(w->members);
     free(w->weight);
-    free(w->point);
-    free(w->f);
-    free(w->place);
+    free(w->row);
 }
 
-static kry_status weights_create(size_t n, size_t longest, weights *w)
+static kry_status weights_create(size_t cols, weights *w)
 {
     kry_status st = KRY_OK;
 
-    TRY(kry_alloc(n, sizeof *w->place, &w->place));
-    TRY(kry_alloc(n, sizeof *w->f, &w->f));
-    TRY(kry_alloc(n, sizeof *w->point, &w->point));
-    TRY(kry_alloc(n, sizeof *w->weight, &w->weight));
-    TRY(kry_alloc(longest + 1, sizeof *w->met, &w->met));
-    TRY(kry_alloc(longest + 1, sizeof *w->entry, &w->entry));
-    for (size_t i = 0; i < n; i++) w->place[i] = -1;
+    TRY(kry_alloc(cols, sizeof *w->row, &w->row));
+    TRY(kry_alloc(cols, sizeof *w->weight, &w->weight));
+    TRY(kry_alloc(cols, sizeof *w->members, &w->members));
 done:
     return st;
 }
@@ -68,65 +62,63 @@ static void maker_release(maker *m, int parts)
 {
     for (int p = 0; m->of_part && p < parts; p++) weights_release(&m->of_part[p]);
     free(m->of_part);
+    free(m->near_sum);
     kry_sparse_release(&m->near);
-    kry_sparse_release(&m->strong);
-    free(m->fine);
     free(m->number);
 }
 
-/* B: the entries of A in columns of C points; with numbers those that are negative. */
-typedef struct keeping {
-    const kry_sparse *A;
-    const char *point;
-    kry_sparse *B;
-} keeping;
+/* ---- couplings to C points ------------------------------------------------------------------- */
 
-static void count_kept(void *user, int part, int64_t begin, int64_t end)
+static void count_near(void *user, int part, int64_t begin, int64_t end)
 {
-    const keeping *k = user;
-    const kry_sparse *A = k->A;
-    const double *a = A->val;
+    const maker *m = user;
+    const kry_sparse *S = m->S;
 
     (void)part;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t k = begin; k < end; k++) {
         int64_t count = 0;
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            count += (k->point[A->col[e]] == KRY_POINT_C) & (!a || a[e] < 0);
-        k->B->row_ptr[i + 1] = count;
+        if (m->point[k] != KRY_POINT_C && kry_row_length(m->A, k) <= LONG)
+            for (int64_t f = S->row_ptr[k]; f < S->row_ptr[k + 1]; f++)
+                count += m->point[S->col[f]] == KRY_POINT_C;
+        m->near.row_ptr[k + 1] = count;
     }
 }
 
-static void copy_kept(void *user, int part, int64_t begin, int64_t end)
+static void find_near(void *user, int part, int64_t begin, int64_t end)
 {
-    const keeping *k = user;
-    const kry_sparse *A = k->A;
+    const maker *m = user;
+    const kry_sparse *A = m->A, *S = m->S, *near = &m->near;
     const double *a = A->val;
-    double *b = k->B->val;
+    double *val = near->val;
 
     (void)part;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t at = k->B->row_ptr[i];
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            if (k->point[A->col[e]] != KRY_POINT_C || (a && a[e] >= 0)) continue;
-            k->B->col[at] = A->col[e];
-            if (a) b[at] = a[e];
-            at++;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t at = near->row_ptr[k], e = A->row_ptr[k];
+        if (near->row_ptr[k + 1] == at) continue;
+        for (int64_t f = S->row_ptr[k]; f < S->row_ptr[k + 1]; f++) {
+            const int32_t j = S->col[f];
+            if (m->point[j] != KRY_POINT_C) continue;
+            while (A->col[e] != j) e++;
+            near->col[at] = m->number[j], val[at] = fmin(a[e], 0);
+            m->near_sum[k] += val[at++];
         }
     }
 }
 
-static kry_status keep_c(const kry_sparse *A, const char *point, int parts, kry_sparse *B)
+static kry_status near_create(maker *m, int parts)
 {
     kry_status st = KRY_OK;
-    keeping k = { A, point, B };
+    const int64_t n = m->A->rows;
+    kry_sparse *near = &m->near;
 
-    *B = (kry_sparse){ .rows = A->rows, .cols = A->cols, .type = KRY_F64 };
-    TRY(kry_alloc((size_t)A->rows + 1, sizeof *B->row_ptr, &B->row_ptr));
-    kry_parallel(parts, A->rows, count_kept, &k);
-    for (int64_t i = 0; i < A->rows; i++) B->row_ptr[i + 1] += B->row_ptr[i];
-    TRY(kry_alloc((size_t)kry_sparse_nnz(B), sizeof *B->col, &B->col));
-    if (A->val) TRY(kry_alloc((size_t)kry_sparse_nnz(B), sizeof(double), &B->val));
-    kry_parallel(parts, A->rows, copy_kept, &k);
+    *near = (kry_sparse){ .rows = n, .cols = m->cols, .type = KRY_F64 };
+    TRY(kry_alloc((size_t)n, sizeof *m->near_sum, &m->near_sum));
+    TRY(kry_alloc((size_t)n + 1, sizeof *near->row_ptr, &near->row_ptr));
+    kry_parallel(parts, n, count_near, m);
+    for (int64_t k = 0; k < n; k++) near->row_ptr[k + 1] += near->row_ptr[k];
+    TRY(kry_alloc((size_t)kry_sparse_nnz(near), sizeof *near->col, &near->col));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(near), sizeof(double), &near->val));
+    kry_parallel(parts, n, find_near, m);
 done:
     return st;
 }
@@ -135,110 +127,65 @@ static kry_status maker_create(const kry_sparse *A, const kry_sparse *S, const c
                                int parts, maker *m)
 {
     kry_status st = KRY_OK;
-    const size_t n = (size_t)A->rows;
-    int32_t count = 0;
 
     *m = (maker){ .A = A, .S = S, .point = point };
-    TRY(kry_alloc(n, sizeof *m->number, &m->number));
-    TRY(kry_alloc(n, sizeof *m->fine, &m->fine));
-    TRY(keep_c(S, point, parts, &m->strong));
-    TRY(keep_c(A, point, parts, &m->near));
+    TRY(kry_alloc((size_t)A->rows, sizeof *m->number, &m->number));
+    for (int64_t i = 0; i < A->rows; i++)
+        if (point[i] == KRY_POINT_C) m->number[i] = (int32_t)m->cols++;
+    TRY(near_create(m, parts));
     TRY(kry_alloc((size_t)parts, sizeof *m->of_part, &m->of_part));
-    for (int p = 0; p < parts; p++)
-        TRY(weights_create(n, (size_t)kry_longest_row(&m->near), &m->of_part[p]));
-    for (size_t i = 0; i < n; i++) {
-        m->number[i] = point[i] == KRY_POINT_C ? count : -1;
-        if (point[i] == KRY_POINT_C) m->fine[count++] = (int32_t)i;
-    }
+    for (int p = 0; p < parts; p++) TRY(weights_create((size_t)m->cols, &m->of_part[p]));
 done:
     return st;
 }
 
 /* ---- weights of a row ------------------------------------------------------------------------ */
 
-/* Add the C points that row j depends on to C_i. */
-static void add_members(const maker *m, weights *w, int64_t j)
+static void add(weights *w, int32_t i, int32_t c, double a)
 {
-    const kry_sparse *C = &m->strong;
-
-    for (int64_t e = C->row_ptr[j]; e < C->row_ptr[j + 1]; e++) {
-        const int32_t l = C->col[e];
-        if (w->place[l] >= 0) continue;
-        w->place[l] = (int32_t)w->count;
-        w->point[w->count] = l, w->weight[w->count++] = 0;
+    if (w->row[c] != i + 1) {
+        w->row[c] = i + 1, w->weight[c] = 0;
+        w->members[w->count++] = c;
     }
+    w->weight[c] += a;
 }
 
-static void find_members(const maker *m, weights *w, int32_t i)
+/* Share a_ik out among the C points that k depends on and i. */
+static void share_out(const maker *m, weights *w, int32_t i, int32_t k, double a_ik)
 {
-    const kry_sparse *S = m->S;
+    const kry_sparse *near = &m->near;
+    const double *val = near->val;
+    const double back = fmin(a_ik, 0), s = m->near_sum[k] + back;
+    const double part = s != 0 ? a_ik / s : 0, own = s != 0 ? part * back : a_ik;
 
-    for (int64_t k = 0; k < w->count; k++) w->place[w->point[k]] = -1;
-    w->count = 0;
-    add_members(m, w, i);
-    for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) {
-        const int32_t k = S->col[e];
-        if (m->point[k] == KRY_POINT_C || kry_row_length(m->A, k) > LONG) continue;
-        w->f[k] = i + 1;
-        add_members(m, w, k);
-    }
+    for (int64_t f = near->row_ptr[k]; f < near->row_ptr[k + 1]; f++)
+        add(w, i, near->col[f], part * val[f]);
+    w->d += own, w->sum += a_ik - own;
 }
 
-/* Find where row k, entries `from` up to those before column `end`, meets C_i. Adds what it finds to sum; returns
- * the next entry. */
-static int64_t meet(const maker *m, weights *w, int64_t from, int64_t stop, int32_t end,
-                    int64_t *count, double *sum)
-{
-    const double *a = m->near.val;
-    int64_t e = from;
-
-    for (; e < stop && m->near.col[e] < end; e++) {
-        const int32_t at = w->place[m->near.col[e]];
-        w->met[*count] = at, w->entry[*count] = a[e]; /* overwritten if it is not there */
-        *sum += at >= 0 ? a[e] : 0;
-        *count += at >= 0;
-    }
-    return e;
-}
-
-/* Share a_ik out among C_i and i, in the proportions of row k. Returns what goes to i. Sums go by rising
- * columns. */
-static double share_out(const maker *m, weights *w, int32_t i, int32_t k, double a_ik)
-{
-    const int64_t stop = m->near.row_ptr[k + 1];
-    const double a_ki = a_ik < 0 ? a_ik : 0; /* A is symmetric */
-    double sum = 0;
-    int64_t count = 0;
-
-    const int64_t e = meet(m, w, m->near.row_ptr[k], stop, i, &count, &sum);
-    sum += a_ki;
-    meet(m, w, e, stop, INT32_MAX, &count, &sum);
-    if (sum == 0) return a_ik;
-    for (int64_t c = 0; c < count; c++) w->weight[w->met[c]] += a_ik * (w->entry[c] / sum);
-    return a_ik * (a_ki / sum);
-}
-
-/* weight[] := w_ij for j in C_i. */
 static void weigh(const maker *m, weights *w, int32_t i)
 {
-    const kry_sparse *A = m->A;
+    const kry_sparse *A = m->A, *S = m->S;
     const double *a = A->val;
-    double d = 0, diagonal = 0;
+    const int64_t end = S->row_ptr[i + 1];
+    int64_t next = S->row_ptr[i]; /* strong coupling */
+    double diagonal = 0;
 
-    find_members(m, w, i);
+    w->count = 0, w->d = w->sum = 0;
     for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
         const int32_t j = A->col[e];
-        if (j == i)
-            d += diagonal = a[e];
-        else if (w->place[j] >= 0)
-            w->weight[w->place[j]] += a[e];
-        else if (w->f[j] == i + 1)
-            d += share_out(m, w, i, j, a[e]);
+        const bool strong = next < end && S->col[next] == j;
+        next += strong;
+        if (strong && m->point[j] == KRY_POINT_C)
+            add(w, i, m->number[j], a[e]), w->sum += a[e];
+        else if (strong)
+            share_out(m, w, i, j, a[e]);
         else if (m->point[j] != KRY_POINT_ALONE)
-            d += a[e];
+            w->d += a[e];
+        if (j == i) diagonal = a[e];
     }
-    if (d <= 1e-10 * diagonal) d = diagonal; /* weak couplings outweigh it: no use in adding them */
-    for (int64_t k = 0; k < w->count; k++) w->weight[k] /= -d;
+    /* Where weak couplings outweigh the diagonal there is no use in adding them. */
+    if (w->d <= 1e-10 * diagonal) w->d = diagonal;
 }
 
 /* ---- truncation ------------------------------------------------------------------------------ */
@@ -246,98 +193,90 @@ static void weigh(const maker *m, weights *w, int32_t i)
 /* Whether member j comes before member l. */
 static bool larger(const weights *w, int32_t j, int32_t l)
 {
-    const double x = fabs(w->weight[j]), y = fabs(w->weight[l]);
-    return x > y || (x == y && w->point[j] < w->point[l]);
+    const double a = fabs(w->weight[j]), b = fabs(w->weight[l]);
+    return a > b || (a == b && j < l);
 }
 
-/* kept[] := the places in C_i that a row keeps, by ascending points; returns how many. */
-static int keep_largest(const weights *w, int32_t kept[MOST + 1])
+/* kept[] := the members that a row keeps, ascending; returns how many. */
+static int keep_largest(const weights *w, int32_t kept[MOST])
 {
     const double least = 0.22; /* of the largest weight */
     int keep = 0;
 
-    for (int32_t k = 0; k < w->count; k++) {
+    for (int64_t k = 0; k < w->count; k++) {
         int at = keep;
-        while (at > 0 && larger(w, k, kept[at - 1])) at--;
+        while (at > 0 && larger(w, w->members[k], kept[at - 1])) at--;
         if (at == MOST) continue;
         if (keep < MOST) keep++;
         memmove(kept + at + 1, kept + at, (size_t)(keep - at - 1) * sizeof *kept);
-        kept[at] = k;
+        kept[at] = w->members[k];
     }
     while (keep > 1 && fabs(w->weight[kept[keep - 1]]) < least * fabs(w->weight[kept[0]])) keep--;
     for (int k = 1; k < keep; k++)
-        for (int at = k; at > 0 && w->point[kept[at]] < w->point[kept[at - 1]]; at--) {
+        for (int at = k; at > 0 && kept[at] < kept[at - 1]; at--) {
             const int32_t j = kept[at];
             kept[at] = kept[at - 1], kept[at - 1] = j;
         }
     return keep;
 }
 
-/* What the kept weights are multiplied with so that they have the sum of all of them. Where signs are mixed
- * the sum of few may be next to nothing: they stay as they are. */
-static double scale_of(const weights *w, const int32_t *kept, int64_t keep)
+/* What makes entries of P of the kept weights: they are divided by -d, and have the sum of all of them. Where
+ * signs are mixed the sum of few may be next to nothing: then they are not scaled. */
+static double factor_of(const weights *w, const int32_t *kept, int64_t keep)
 {
-    double all = 0, some = 0, size = 0;
+    double some = 0, size = 0;
 
-    for (int64_t k = 0; k < w->count; k++) all += w->weight[k];
     for (int64_t k = 0; k < keep; k++) {
         some += w->weight[kept[k]];
         size += fabs(w->weight[kept[k]]);
     }
-    return all * some > 0 && fabs(some) >= 0.1 * size ? all / some : 1;
+    const double scale = w->sum * some > 0 && fabs(some) >= 0.1 * size ? w->sum / some : 1;
+    return scale / -w->d;
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-/* Row i from `at` on. Returns its length. */
-static int64_t put_row(const maker *m, weights *w, int32_t i, int64_t at)
+/* Row i, from place `at` on, whose columns are there. */
+static void put_numbers(const maker *m, const weights *w, int64_t i, int64_t at, int64_t keep)
 {
-    double *val = m->P->val;
-    int32_t kept[MOST + 1];
+    const int32_t *kept = m->P->col + at;
+    double *val = (double *)m->P->val + at;
 
-    if (m->point[i] == KRY_POINT_C) {
-        m->P->col[at] = m->number[i], val[at] = 1;
-        return 1;
-    }
-    if (m->point[i] == KRY_POINT_ALONE) return 0;
-    weigh(m, w, i);
-    const int keep = keep_largest(w, kept);
-    const double scale = scale_of(w, kept, keep);
-    for (int k = 0; k < keep; k++) {
-        m->P->col[at + k] = m->number[w->point[kept[k]]];
-        val[at + k] = scale * w->weight[kept[k]];
-    }
-    return keep;
+    if (m->point[i] == KRY_POINT_C) val[0] = 1;
+    if (m->point[i] != KRY_POINT_F) return;
+    const double factor = factor_of(w, kept, keep);
+    for (int64_t k = 0; k < keep; k++) val[k] = factor * w->weight[kept[k]];
 }
 
 /* Each row of P at its first place, with room for MOST entries; row_ptr[i + 1]: how many it has. */
 static void put_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;
-    for (int64_t i = begin; i < end; i++)
-        m->P->row_ptr[i + 1] = put_row(m, &m->of_part[part], (int32_t)i, i * MOST);
+    weights *w = &m->of_part[part];
+
+    for (int64_t i = begin; i < end; i++) {
+        int32_t kept[MOST + 1] = { m->number[i] };
+        int keep = m->point[i] == KRY_POINT_C;
+        if (m->point[i] == KRY_POINT_F) {
+            weigh(m, w, (int32_t)i);
+            keep = keep_largest(w, kept);
+        }
+        memcpy(m->P->col + i * MOST, kept, (size_t)keep * sizeof *kept);
+        put_numbers(m, w, i, i * MOST, keep);
+        m->P->row_ptr[i + 1] = keep;
+    }
 }
 
 /* The same at the places that P has. */
-static void renew_row(const maker *m, weights *w, int32_t i)
-{
-    const kry_sparse *P = m->P;
-    const int64_t first = P->row_ptr[i], keep = kry_row_length(P, i);
-    double *val = P->val;
-    int32_t kept[MOST];
-
-    if (m->point[i] == KRY_POINT_C) val[first] = 1;
-    if (m->point[i] != KRY_POINT_F) return;
-    weigh(m, w, i);
-    for (int64_t k = 0; k < keep; k++) kept[k] = w->place[m->fine[P->col[first + k]]];
-    const double scale = scale_of(w, kept, keep);
-    for (int64_t k = 0; k < keep; k++) val[first + k] = scale * w->weight[kept[k]];
-}
-
 static void renew_rows(void *user, int part, int64_t begin, int64_t end)
 {
     const maker *m = user;
-    for (int64_t i = begin; i < end; i++) renew_row(m, &m->of_part[part], (int32_t)i);
+    weights *w = &m->of_part[part];
+
+    for (int64_t i = begin; i < end; i++) {
+        if (m->point[i] == KRY_POINT_F) weigh(m, w, (int32_t)i);
+        put_numbers(m, w, i, m->P->row_ptr[i], kry_row_length(m->P, i));
+    }
 }
 
 /* Close the gaps between the rows of P, each of which has room for MOST entries. */
@@ -358,10 +297,8 @@ static kry_status make(maker *m, int parts, kry_sparse *P)
 {
     kry_status st = KRY_OK;
     const int64_t n = m->A->rows;
-    int64_t cols = 0;
 
-    for (int64_t i = 0; i < n; i++) cols += m->point[i] == KRY_POINT_C;
-    TRY(kry_sparse_create(n, cols, KRY_F64, MOST * n, P));
+    TRY(kry_sparse_create(n, m->cols, KRY_F64, MOST * n, P));
     m->P = P;
     kry_parallel(parts, n, put_rows, m);
     close_gaps(P);

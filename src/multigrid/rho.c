@@ -1,6 +1,5 @@
 /* rho.c - the largest eigenvalue of D^-1 A on the host. */
 #include "multigrid/amg.h"
-#include "precond/spectrum.h"
 #include <kry/io.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,6 +82,14 @@ static void run(const kry_sparse *A, lanczos *l, kry_lanczos *T)
     }
 }
 
+double kry_amg_rho_of(const kry_lanczos *T)
+{
+    enum { DIGITS = 20 };
+    int exponent;
+    const double digits = frexp(1.05 * kry_lanczos_largest(T), &exponent);
+    return ldexp(rint(ldexp(digits, DIGITS)), exponent - DIGITS);
+}
+
 kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T)
 {
     kry_status st = KRY_OK;
@@ -93,7 +100,7 @@ kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T)
         TRY(kry_alloc((size_t)l.n, sizeof(double), vectors[k]));
     for (int64_t i = 0; i < l.n; i++) {
         l.s[i] = 1 / sqrt(d[i]);
-        l.v[i] = kry_random_unit(0, 0, (uint64_t)i) - 0.5;
+        l.v[i] = kry_random_unit(1, 0, (uint64_t)i) - 0.5;
     }
     run(A, &l, T);
 done:
@@ -107,7 +114,7 @@ kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho)
     kry_lanczos T;
 
     TRY(kry_amg_lanczos(A, d, &T));
-    *rho = 1.05 * kry_lanczos_largest(&T);
+    *rho = kry_amg_rho_of(&T);
 done:
     return st;
 }

@@ -4,7 +4,7 @@
  *
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196; doi:10.1007/BF02238511
  */
-#include "multigrid/amg.h"
+#include "multigrid/amg_device.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,5 +193,10 @@ done:
     return st;
 }
 
-const kry_coarsener kry_smoothed_aggregation = { "aggregation", smoothed_create, smoothed_update,
-                                                 smoothed_destroy };
+const kry_coarsener kry_smoothed_aggregation = {
+    .name = "aggregation",
+    .on_device = &kry_device_aggregation,
+    .create = smoothed_create,
+    .update = smoothed_update,
+    .destroy = smoothed_destroy,
+};

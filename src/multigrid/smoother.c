@@ -20,6 +20,7 @@
  *         Gauss-Seidel, J. Comput. Phys. 188 (2003): Chebyshev
  */
 #include "multigrid/smoother.h"
+#include "multigrid/scaling.h"
 #include "precond/spectrum.h"
 #include <math.h>
 #include <stdio.h>
@@ -93,6 +94,10 @@ kry_status kry_smoother_check(const char *who, kry_cycle_params *c)
           "%s: sweeps = %d is not in 1 ... %d", who, c->sweeps, (int)KRY_SMOOTHER_SWEEPS);
     CHECK(c->omega >= 0 && isfinite(c->omega), KRY_ERR_ARGUMENT,
           "%s: omega = %g; it must be positive", who, c->omega);
+    CHECK((unsigned)c->scaling <= KRY_SCALING_BLOCK, KRY_ERR_ARGUMENT, "%s: scaling = %d is none",
+          who, (int)c->scaling);
+    CHECK(!kinds[c->smoother].coloured || c->scaling == KRY_SCALING_DIAGONAL, KRY_ERR_ARGUMENT,
+          "%s: red-black sweeps have no scaling", who);
     CHECK(!kinds[c->smoother].coloured || c->omega < 2, KRY_ERR_ARGUMENT,
           "%s: omega = %g; red-black sweeps converge below 2", who, c->omega);
     if (!c->degree) c->degree = 2;
@@ -103,12 +108,11 @@ done:
 
 void kry_smoother_name(const kry_cycle_params *c, char *name, size_t size)
 {
-    const char *word = kinds[c->smoother].name;
+    static const char *const scalings[] = { "", "l1-", "block-" };
+    char degree[16] = "";
 
-    if (kinds[c->smoother].polynomial)
-        snprintf(name, size, "%s:%d", word, c->degree);
-    else
-        snprintf(name, size, "%s", word);
+    if (kinds[c->smoother].polynomial) snprintf(degree, sizeof degree, ":%d", c->degree);
+    snprintf(name, size, "%s%s%s", scalings[c->scaling], kinds[c->smoother].name, degree);
 }
 
 static int steps_of(const kry_cycle_params *c)
@@ -134,9 +138,10 @@ static kry_status find_highest(const char *who, const kry_level *level, const kr
 {
     if (kinds[c->smoother].coloured) return KRY_OK;
     if (c->omega > 0 && !kinds[c->smoother].polynomial) return KRY_OK;
-    s->highest = level->highest;
+    s->highest = c->scaling == KRY_SCALING_DIAGONAL ? level->highest : 0;
+    if (c->scaling == KRY_SCALING_L1) s->highest = 1;
     if (s->highest > 0) return KRY_OK;
-    return kry_spectrum_bound(who, level->A, s->relaxer.jacobi, &s->highest);
+    return kry_spectrum_bound(who, level->A, s->relaxer.M, &s->highest);
 }
 
 static kry_status get_colours_ready(const char *who, const kry_op *A)
@@ -150,15 +155,28 @@ done:
     return st;
 }
 
+static kry_status create_relaxer(const char *who, const kry_op *A, kry_smoother_scaling scaling,
+                                 kry_relaxer *w)
+{
+    kry_status st = KRY_OK;
+    kry_op *M = NULL;
+
+    TRY(kry_scaling_create(A, scaling, &M));
+    TRY(M ? kry_relaxer_create_with(who, A, M, w) : kry_relaxer_create(who, A, w));
+done:
+    kry_op_release(&M);
+    return st;
+}
+
 kry_status kry_smoothing_create(const char *who, const kry_level *level, const kry_cycle_params *c,
                                 kry_smoothing *s)
 {
     kry_status st = KRY_OK;
 
     memset(s, 0, sizeof *s);
-    s->A = level->A;
+    s->A = level->A, s->scaling = c->scaling;
     TRY(kinds[c->smoother].coloured ? get_colours_ready(who, s->A)
-                                    : kry_relaxer_create(who, s->A, &s->relaxer));
+                                    : create_relaxer(who, s->A, c->scaling, &s->relaxer));
     TRY(find_highest(who, level, c, s));
     write_down(c, s);
 done:

@@ -11,6 +11,7 @@ enum { KRY_SMOOTHER_STEPS = KRY_SMOOTHER_DEGREE * KRY_SMOOTHER_SWEEPS };
 typedef struct kry_smoothing {
     const kry_op *A;     /* borrowed */
     kry_relaxer relaxer; /* of steps of all unknowns at once */
+    kry_smoother_scaling scaling;
     kry_sweeps down, up; /* before and after the coarser levels: the same steps in either order */
     double step[2 * KRY_SMOOTHER_STEPS]; /* of `down`, then of `up` */
     double highest;                      /* eigenvalue of D^-1 A; 0: the smoother asks for none */
@@ -29,6 +30,11 @@ kry_status kry_smoothing_update(const char *who, const kry_level *level,
                                 const kry_cycle_params *cycle, kry_smoothing *s);
 void kry_smoothing_release(kry_smoothing *s);
 
+/* Whether steps are of all unknowns at once, with D^-1: what kry_passes can do. */
+static inline bool kry_smoothing_by_diagonal(const kry_smoothing *s)
+{
+    return !s->down.coloured && s->scaling == KRY_SCALING_DIAGONAL;
+}
 /* Take the steps from the iterate in place[0], which may hold anything if `zero`: it counts as zero then.
  * place[1] is room; the two change places, and place[0] has the result. */
 kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool zero,

@@ -24,22 +24,23 @@ done:
     return st;
 }
 
-/* Convert the null space of A for the converted copy. */
-static kry_status take_null_space(const kry_op *A, kry_op *copy)
+/* *to := S^-1 N for the converted copy of A, whose (near) null space N is. scale: S, NULL for one. */
+static kry_status take_vectors(const kry_vec *N, const double *scale, const kry_op *copy,
+                               kry_vec **to)
 {
     kry_status st = KRY_OK;
-    const kry_vec *N = A->null_space;
     double *numbers = NULL;
-    kry_vec *basis = NULL;
+    kry_vec *vectors = NULL;
 
-    if (!N || copy->null_space) return KRY_OK;
+    if (!N || *to) return KRY_OK;
     TRY(kry_alloc((size_t)(N->n * N->k), sizeof *numbers, &numbers));
     TRY(kry_vec_read_doubles(N, numbers));
-    TRY(kry_vec_create(copy->dev, copy->shape.type, N->n, N->k, &basis));
-    TRY(kry_vec_write_doubles(basis, numbers));
-    copy->null_space = basis, basis = NULL;
+    for (int64_t i = 0; i < N->n * N->k && scale; i++) numbers[i] /= scale[i % N->n];
+    TRY(kry_vec_create(copy->dev, copy->shape.type, N->n, N->k, &vectors));
+    TRY(kry_vec_write_doubles(vectors, numbers));
+    *to = vectors, vectors = NULL;
 done:
-    kry_vec_release(&basis);
+    kry_vec_release(&vectors);
     free(numbers);
     return st;
 }
@@ -59,7 +60,8 @@ kry_status kry_op_make_copy(const char *who, const kry_op *A, kry_type type, dou
           A->table->kind);
     made = !*copy;
     TRY(A->table->convert(A->self, type, factor, scale, copy));
-    TRY(take_null_space(A, *copy));
+    TRY(take_vectors(A->null_space, NULL, *copy, &(*copy)->null_space));
+    TRY(take_vectors(A->near_null_space, scale, *copy, &(*copy)->near_null_space));
 done:
     if (st < 0 && made) kry_op_release(copy);
     return st;

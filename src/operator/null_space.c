@@ -177,24 +177,57 @@ done:
     return st;
 }
 
+/* vectors: NULL for none. */
+static kry_status check_vectors(const char *who, const kry_op *A, const kry_vec *vectors)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", who);
+    if (!vectors) return KRY_OK;
+    CHECK(A->shape.rows == A->shape.cols && vectors->n == A->shape.rows, KRY_ERR_SHAPE,
+          "%s: '%s' is %lld-by-%lld, the vectors have %lld rows", who, A->table->kind,
+          (long long)A->shape.rows, (long long)A->shape.cols, (long long)vectors->n);
+    CHECK(vectors->type == A->shape.type && vectors->dev == A->dev, KRY_ERR_TYPE,
+          "%s: the vectors have another number type or device than '%s'", who, A->table->kind);
+    CHECK(vectors->k > 0 && vectors->k < vectors->n, KRY_ERR_SHAPE,
+          "%s: %lld vectors for %lld unknowns", who, (long long)vectors->k, (long long)vectors->n);
+done:
+    return st;
+}
+
 kry_status kry_op_set_null_space(kry_op *A, const kry_vec *vectors)
 {
     kry_status st = KRY_OK;
 
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_op_set_null_space: NULL");
-    if (vectors) {
-        CHECK(A->shape.rows == A->shape.cols && vectors->n == A->shape.rows, KRY_ERR_SHAPE,
-              "kry_op_set_null_space: '%s' is %lld-by-%lld, the vectors have %lld rows",
-              A->table->kind, (long long)A->shape.rows, (long long)A->shape.cols,
-              (long long)vectors->n);
-        CHECK(vectors->type == A->shape.type && vectors->dev == A->dev, KRY_ERR_TYPE,
-              "kry_op_set_null_space: the vectors have another number type or device than '%s'",
-              A->table->kind);
-        CHECK(vectors->k > 0 && vectors->k < vectors->n, KRY_ERR_SHAPE,
-              "kry_op_set_null_space: %lld vectors for %lld unknowns", (long long)vectors->k,
-              (long long)vectors->n);
-    }
+    TRY(check_vectors("kry_op_set_null_space", A, vectors));
     TRY(kry_op_call(&(kry_call){ .A = A, .x = vectors }, set_here));
+done:
+    return st;
+}
+
+static kry_status set_near_here(const kry_call *c)
+{
+    kry_status st = KRY_OK;
+    kry_op *A = (kry_op *)c->A; /* the caller's own */
+    kry_vec *copy = NULL;
+
+    if (c->x) {
+        TRY(kry_vec_create(A->dev, A->shape.type, c->x->n, c->x->k, &copy));
+        TRY(kry_vec_copy(c->x, copy));
+    }
+    kry_vec_release(&A->near_null_space);
+    A->near_null_space = copy, copy = NULL;
+done:
+    kry_vec_release(&copy);
+    return st;
+}
+
+kry_status kry_op_set_near_null_space(kry_op *A, const kry_vec *vectors)
+{
+    kry_status st = KRY_OK;
+
+    TRY(check_vectors("kry_op_set_near_null_space", A, vectors));
+    TRY(kry_op_call(&(kry_call){ .A = A, .x = vectors }, set_near_here));
 done:
     return st;
 }

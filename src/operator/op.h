@@ -9,7 +9,7 @@ typedef struct kry_step kry_step;
 typedef struct kry_cg_run kry_cg_run;
 typedef struct kry_relax kry_relax;
 
-/* What the entries of a matrix say against conjugate gradients. */
+/* What the entries of a matrix say against Krylov methods. */
 typedef struct kry_finding {
     enum {
         KRY_FOUND_NOTHING,
@@ -20,6 +20,8 @@ typedef struct kry_finding {
     int64_t row, col;     /* of one such entry, from 0 */
     double entry, mirror; /* a_ij and a_ji */
     bool negative;        /* all diagonal entries are */
+    int64_t zero_rows,
+        zero_row; /* rows without an entry that is not zero: how many, and the first */
 } kry_finding;
 
 /* What operators of the library do in one pass beside the public table: steps of methods. NULL: not
@@ -69,13 +71,13 @@ struct kry_op {
     const kry_op_fused *fused; /* never NULL */
     void *self;
     kry_op_shape shape;
-    kry_vec *null_space; /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
-    int64_t updates;     /* how often its numbers may have changed */
-    const char *
-        chosen; /* why this one, where the caller left it to the library; static; NULL: he did not */
-    double setup_seconds; /* that its constructor took; of solvers with what they are made of */
-    bool inspected;       /* new numbers are looked at: it is a matrix of a caller's */
-    kry_finding found;    /* in the numbers that it has now */
+    kry_vec *null_space;      /* orthonormal; NULL: constants if KRY_SINGULAR, else nothing */
+    kry_vec *near_null_space; /* as given; NULL: nothing is known; owned */
+    int64_t updates;          /* how often its numbers may have changed */
+    const char *chosen;       /* why auto took it; static; NULL: it did not */
+    double setup_seconds;     /* that its constructor took; of solvers with what they are made of */
+    bool inspected;           /* new numbers are looked at: it is a matrix of a caller's */
+    kry_finding found;        /* in the numbers that it has now */
 };
 /* kry_op_create with fused passes, which are static and kept by pointer. */
 kry_status kry_op_create_fused(kry_device *dev, const kry_op_table *table,

@@ -1,13 +1,16 @@
-/* jacobi.c - M := inverse of the diagonal. Kernels: vec_invert and vec_mul in cl/vec.cl. */
+/* jacobi.c - M := inverse of the diagonal, or of another diagonal matrix that the rows of A say. Kernels:
+ * vec_pivots, vec_invert and vec_mul in cl/vec.cl. */
 #include "grid/stencil.h"
 #include "operator/op_parts.h"
+#include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct jacobi {
-    kry_op *A;     /* retained */
-    kry_vec *d;    /* 1 / diagonal of A */
-    kry_vec *next; /* room for a new diagonal, so that a failed update keeps the old one */
+    kry_op *A;            /* retained */
+    kry_row_entry *entry; /* of the diagonal matrix; NULL: the diagonal of A */
+    kry_vec *d;           /* its inverse */
+    kry_vec *next;        /* room for a new diagonal, so that a failed update keeps the old one */
 } jacobi;
 
 static kry_status jacobi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -21,9 +24,27 @@ static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->
 /* If the diagonal of a grid is one number, M only scales. */
 static double jacobi_as_scalar(void *self)
 {
-    const kry_stencil *grid = kry_stencil_of(((jacobi *)self)->A);
+    const jacobi *M = self;
+    const kry_stencil *grid = M->entry ? NULL : kry_stencil_of(M->A);
     double entry = grid ? kry_stencil_diagonal_entry(grid) : 0;
     return entry > 0 ? 1 / entry : 0;
+}
+
+/* Whether the device finds anything to be refused. */
+static kry_status look_for_zeros(const kry_vec *d, cl_int *found)
+{
+    kry_status st = KRY_OK;
+    cl_mem out = NULL;
+
+    *found = 0;
+    TRY(kry_buffer_upload(d->dev, sizeof *found, found, &out));
+    const kry_arg args[] = { ARG(d->n), ARG_VEC(d), ARG(out) };
+    TRY(kry_run(d->dev, "vec", d->type, "", "vec_pivots", kry_groups_for(d->dev, d->type, d->n),
+                args, COUNT(args)));
+    TRY(kry_buffer_read(d->dev, out, 0, sizeof *found, found));
+done:
+    kry_buffer_release(d->dev, &out);
+    return st;
 }
 
 /* Refuse zeros rather than divide by them. */
@@ -31,7 +52,10 @@ static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL;
+    cl_int found = 1;
 
+    if (!kry_device_is_host(d->dev)) TRY(look_for_zeros(d, &found));
+    if (!found) return KRY_OK;
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
     TRY(kry_vec_read_doubles(d, numbers));
     for (int64_t i = 0; i < d->n; i++) {
@@ -46,14 +70,32 @@ done:
     return st;
 }
 
-/* d := 1 / diagonal of A */
+/* d := the diagonal matrix */
+static kry_status read_diagonal(const jacobi *M, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+    double *numbers = NULL;
+
+    if (!M->entry) return kry_op_diagonal(M->A, d);
+    TRY(kry_rows_read("kry_jacobi_create", M->A, &rows));
+    TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
+    for (int64_t i = 0; i < d->n; i++) numbers[i] = M->entry(&rows, i);
+    TRY(kry_vec_write_doubles(d, numbers));
+done:
+    free(numbers);
+    kry_sparse_release(&rows);
+    return st;
+}
+
+/* M->d := its inverse */
 static kry_status invert_diagonal(jacobi *M)
 {
     kry_status st = KRY_OK;
     kry_vec *d = M->next;
 
     if (d->n == 0) return KRY_OK;
-    TRY(kry_op_diagonal(M->A, d));
+    TRY(read_diagonal(M, d));
     TRY(check_pivots(d));
     kry_arg args[] = { ARG(d->n), ARG_VEC(d) };
     TRY(kry_run(d->dev, "vec", d->type, "", "vec_invert", kry_groups_for(d->dev, d->type, d->n),
@@ -99,17 +141,17 @@ static const kry_op_table jacobi_table = {
 
 static const kry_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
 
-static kry_status create(const kry_op *A, const void *params, kry_op **out)
+static kry_status create_with(const kry_op *A, kry_row_entry *entry, kry_op **out)
 {
     kry_status st = KRY_OK;
     jacobi *M = NULL;
     kry_op_shape shape = A->shape;
 
-    (void)params;
-    CHECK(A->table->diagonal, KRY_ERR_UNSUPPORTED, "kry_jacobi_create: '%s' offers no diagonal",
-          A->table->kind);
+    CHECK(entry || A->table->diagonal, KRY_ERR_UNSUPPORTED,
+          "kry_jacobi_create: '%s' offers no diagonal", A->table->kind);
     TRY(kry_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
+    M->entry = entry;
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->d));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->next));
     TRY(invert_diagonal(M));
@@ -119,6 +161,18 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
 done:
     jacobi_destroy(M);
     return st;
+}
+
+static kry_status create(const kry_op *A, const void *params, kry_op **out)
+{
+    (void)params;
+    return create_with(A, NULL, out);
+}
+
+kry_status kry_row_jacobi_create(const kry_op *A, kry_row_entry *entry, kry_op **out)
+{
+    *out = NULL;
+    return create_with(A, entry, out);
 }
 
 kry_status kry_jacobi_create(const kry_op *A, kry_op **out)

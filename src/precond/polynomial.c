@@ -42,7 +42,7 @@ static kry_status find_interval(polynomial *M)
 
     M->highest = M->given;
     if (!M->given)
-        TRY(kry_spectrum_bound("kry_chebyshev_create", M->sweep.A, M->sweep.jacobi, &M->highest));
+        TRY(kry_spectrum_bound("kry_chebyshev_create", M->sweep.A, M->sweep.M, &M->highest));
     snprintf(M->variant, sizeof M->variant, "degree %d on %.3g ... %.3g", M->degree,
              M->highest / M->ratio, M->highest);
 done:
@@ -115,7 +115,7 @@ static void polynomial_describe(void *self, kry_op_info *info)
     double word = (double)M->work->n * (double)kry_type_size(M->work->type),
            sweep = kry_relaxer_bytes(&M->sweep);
     /* z_0, or less where r takes its place; and z_k-2 */
-    int words = M->sweep.jacobi ? 3 : M->entry > 0 ? -1 : 2;
+    int words = M->sweep.M ? 3 : M->entry > 0 ? -1 : 2;
 
     if (!M->omega) words += M->degree - (M->entry > 0 && M->degree > 1 ? 2 : 1);
     info->variant = M->variant;

@@ -11,7 +11,6 @@ static kry_status allocate(kry_relaxer *w)
     const kry_op_shape *shape = &w->A->shape;
     kry_device *dev = w->A->dev;
 
-    TRY(kry_jacobi_create(w->A, &w->jacobi));
     TRY(kry_vec_create(dev, shape->type, shape->rows, 1, &w->residual));
     TRY(kry_kernel_get(dev, "relax", shape->type, "", "relax_sweep", &w->sweep));
     w->unaligned = w->sweep;
@@ -31,7 +30,27 @@ kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w)
     CHECK(A->fused->relax || A->table->diagonal, KRY_ERR_UNSUPPORTED, "%s: '%s' offers no diagonal",
           who, A->table->kind);
     w->A = kry_op_retain(A);
-    TRY(A->fused->relax ? A->fused->relax(A->self, NULL, NULL, NULL) : allocate(w));
+    if (A->fused->relax) {
+        TRY(A->fused->relax(A->self, NULL, NULL, NULL));
+    } else {
+        TRY(kry_jacobi_create(A, &w->M));
+        TRY(allocate(w));
+    }
+done:
+    if (st < 0) kry_relaxer_release(w);
+    return st;
+}
+
+kry_status kry_relaxer_create_with(const char *who, const kry_op *A, const kry_op *M,
+                                   kry_relaxer *w)
+{
+    kry_status st = KRY_OK;
+
+    memset(w, 0, sizeof *w);
+    TRY(kry_op_check_square(who, A));
+    w->A = kry_op_retain(A);
+    w->M = kry_op_retain(M);
+    TRY(allocate(w));
 done:
     if (st < 0) kry_relaxer_release(w);
     return st;
@@ -40,20 +59,17 @@ done:
 void kry_relaxer_release(kry_relaxer *w)
 {
     kry_vec_release(&w->residual);
-    kry_op_release(&w->jacobi);
+    kry_op_release(&w->M);
     if (w->A) kry_op_release(&w->A);
 }
 
-kry_status kry_relaxer_update(kry_relaxer *w)
-{
-    return w->jacobi ? kry_op_update(w->jacobi, NULL) : KRY_OK;
-}
+kry_status kry_relaxer_update(kry_relaxer *w) { return w->M ? kry_op_update(w->M, NULL) : KRY_OK; }
 
 /* The pass over vectors, once r = b - A x is computed. */
 static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r, kry_vec *y,
                             kry_sum *sum)
 {
-    const kry_vec *d = w->jacobi->table->as_diagonal(w->jacobi->self);
+    const kry_vec *d = w->M->table->as_diagonal(w->M->self);
     const kry_vec *x = s->x ? s->x : s->b, *old = s->old && s->c0 != 0 ? s->old : x;
     const cl_int has_x = s->x != NULL, has_old = old != x, sums = sum ? sum->width : 0;
     kry_scalar c0 = kry_scalar_of(y->dev, s->c0), c1 = kry_scalar_of(y->dev, s->c1);
@@ -70,6 +86,18 @@ static kry_status run_sweep(kry_relaxer *w, const kry_relax *s, const kry_vec *r
     return kry_launch(y->dev, aligned ? w->sweep : w->unaligned, groups, args, COUNT(args));
 }
 
+/* y := x + c1 M r */
+static kry_status add_product(const kry_relaxer *w, const kry_relax *s, const kry_vec *r,
+                              kry_vec *y)
+{
+    kry_status st = KRY_OK;
+
+    if (s->x) TRY(kry_vec_copy(s->x, y));
+    TRY(w->M->table->apply(w->M->self, s->c1, r, s->x ? 1 : 0, y));
+done:
+    return st;
+}
+
 kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_sum *sum)
 {
     kry_status st = KRY_OK;
@@ -78,9 +106,10 @@ kry_status kry_relaxer_run(kry_relaxer *w, const kry_relax *s, kry_vec *y, kry_s
         if (sum) sum->count = 0;
         return KRY_OK;
     }
-    if (w->A->fused->relax) return w->A->fused->relax(w->A->self, s, y, sum);
+    if (!w->M) return w->A->fused->relax(w->A->self, s, y, sum);
+    const kry_vec *r = s->x ? w->residual : s->b;
     if (s->x) TRY(kry_op_residual(w->A, s->b, s->x, w->residual));
-    TRY(run_sweep(w, s, s->x ? w->residual : s->b, y, sum));
+    TRY(w->M->table->as_diagonal ? run_sweep(w, s, r, y, sum) : add_product(w, s, r, y));
 done:
     return st;
 }
@@ -93,5 +122,5 @@ double kry_relaxer_bytes(const kry_relaxer *w)
     double word = (double)w->A->shape.rows * (double)kry_type_size(w->A->shape.type);
 
     kry_op_describe(w->A, &A);
-    return A.bytes_per_apply > 0 ? A.bytes_per_apply + (w->jacobi ? 5 : 1) * word : 0;
+    return A.bytes_per_apply > 0 ? A.bytes_per_apply + (w->M ? 5 : 1) * word : 0;
 }

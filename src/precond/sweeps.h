@@ -1,6 +1,6 @@
 /*
  * sweeps.h - y := x + c0 (x - old) + c1 D^-1 (b - A x) for any operator with a diagonal, the step
- * of the iterations of Jacobi and Chebyshev.
+ * of the iterations of Jacobi and Chebyshev; or with another M in place of D^-1.
  */
 #ifndef KRY_RELAX_H
 #define KRY_RELAX_H
@@ -9,7 +9,7 @@
 
 typedef struct kry_relaxer {
     kry_op *A;                     /* retained */
-    kry_op *jacobi;                /* D^-1; this and all below NULL if A has `relax` */
+    kry_op *M;                     /* D^-1; this and all below NULL if A has `relax` */
     kry_vec *residual;             /* room for b - A x */
     kry_kernel *sweep, *unaligned; /* for vectors that start anywhere */
 } kry_relaxer;
@@ -17,6 +17,10 @@ typedef struct kry_relaxer {
 /* `who` names the constructor. Returns  KRY_ERR_UNSUPPORTED if A offers no diagonal,
  * KRY_ERR_SINGULAR if it has a zero. Waits. */
 kry_status kry_relaxer_create(const char *who, const kry_op *A, kry_relaxer *w);
+/* The same with M in place of D^-1, which is retained. If it is no diagonal matrix, kry_relaxer_run takes
+ * no c0 and no sum. */
+kry_status kry_relaxer_create_with(const char *who, const kry_op *A, const kry_op *M,
+                                   kry_relaxer *w);
 void kry_relaxer_release(kry_relaxer *w);
 /* After a change of A. */
 kry_status kry_relaxer_update(kry_relaxer *w);

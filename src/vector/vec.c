@@ -128,6 +128,20 @@ done:
     return st;
 }
 
+kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
+                                  kry_vec **vec)
+{
+    enum { STEP = 32 }; /* 128 bytes of singles */
+    kry_status st = KRY_OK;
+    kry_vec *all = NULL;
+
+    TRY(kry_vec_create(dev, type, (n + STEP - 1) / STEP * STEP, k, &all));
+    TRY(kry_vec_block(all, 0, n, 0, k, vec));
+done:
+    kry_vec_release(&all);
+    return st;
+}
+
 kry_status kry_vec_view(const kry_vec *block, int64_t j, kry_vec **vec)
 {
     if (!vec) return GIVEN(vec);

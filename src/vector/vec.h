@@ -87,6 +87,9 @@ kry_chunks kry_chunks_of(const kry_vec *v);
 /* Returns how many arguments there are. */
 size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 
+/* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up. */
+kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
+                                  kry_vec **vec);
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */

@@ -80,10 +80,10 @@ static kry_status check_symmetry(const source *s)
     TRY(sparse_of_source(s, &A));
     TRY(sparse_asymmetry(&A, &a));
     CHECK(a.difference <= rounding * a.largest, KRY_ERR_UNSUPPORTED,
-          "%s is not symmetric, as Krylov methods here need it: rows and columns %lld and %lld "
-          "(counted from 1) differ by %g. --method jacobi takes it, and converges if the diagonal "
-          "dominates each row; else take GMRES or BiCGStab of another library. --check none solves "
-          "as if it were symmetric",
+          "%s is not symmetric, as this method needs it: rows and columns %lld and %lld (counted "
+          "from "
+          "1) differ by %g. --method bicgstab and --method gmres take it; --check none solves as "
+          "if it were symmetric",
           s->name, (long long)a.row + 1, (long long)a.col + 1, a.difference);
 done:
     sparse_release(&A);

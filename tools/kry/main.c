@@ -23,11 +23,15 @@
     "  random_spd:N:K        N rows, about K entries off the diagonal each, known solution\n"   \
     "  powerlaw_spd:N:K      the same, row lengths by a power law, a few very long\n"           \
     "  banded_spd:N:W        the same, a third of the places within W of the diagonal\n"        \
-    "  block_spd:N:B         the same, dense B x B blocks, 27 to a row of blocks\n"
+    "  block_spd:N:B         the same, dense B x B blocks, 27 to a row of blocks\n"             \
+    "  convection2d:N:PECLET[:upwind|central], convection3d: not symmetric, known solution\n"   \
+    "  helmholtz2d:N:K       -div grad u - K^2 u: symmetric, indefinite for K above 4.44\n"     \
+    "  stokes2d:N            slow flow in N x N cells: a saddle point, symmetric indefinite\n"  \
+    "  random:N:K            N rows, K entries off the diagonal each, not symmetric\n"
 
 static const command commands[] = {
     { "solve", "FILE.mtx[.gz] | --problem SPEC [options]",
-      "Solve A x = b, A symmetric positive definite, by conjugate gradients.", FOR_SOLVE,
+      "Solve A x = b by a Krylov method, of which conjugate gradients are the default.", FOR_SOLVE,
       "Defaults: a file is solved by pcg with jacobi and a random right-hand side, a problem by "
       "cg\n"
       "with its own; one on a grid as a stencil, without a matrix. rtol 1e-8 (double) or 1e-5\n"
@@ -45,7 +49,7 @@ static const command commands[] = {
       "symmetric\n"
       "or not positive definite. --levels lists the levels of multigrid.\n\n" PROBLEMS,
       info_run },
-    { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE]",
+    { "generate", "SPEC -o FILE.mtx[.gz] [--rhs FILE] [--solution FILE] [--coordinates FILE]",
       "Write a generated problem as Matrix Market files.", FOR_GENERATE, PROBLEMS, generate_run },
     { "devices", "[--json]", "List the OpenCL devices.", FOR_DEVICES, NULL, devices_run },
     { "bench",

@@ -39,12 +39,14 @@ static bool is_whole(const char *text)
     return digits > 0 && digits < 19 && !text[digits];
 }
 
-/* Is `word` one of "a|b|c"? */
+/* Is `word` one of "a|b|c[:N]"? */
 static bool is_choice(const char *word, const char *choices)
 {
-    size_t length = strlen(word);
-    for (const char *c = choices; *c; c += strcspn(c, "|"), c += *c == '|')
-        if (strcspn(c, "|") == length && length && !strncmp(c, word, length)) return true;
+    for (const char *c = choices; *c; c += strcspn(c, "|"), c += *c == '|') {
+        size_t length = strcspn(c, "|[");
+        if (!length || strncmp(c, word, length) != 0) continue;
+        if (!word[length] || (c[length] == '[' && word[length] == ':')) return true;
+    }
     return false;
 }
 
@@ -206,6 +208,10 @@ kry_status options_form(const options *o, kry_values values, form *f)
     int64_t block = options_whole(o->block_size, 0);
     CHECK(block <= INT_MAX, KRY_ERR_PARSE, "--block-size %s is too large", o->block_size);
     f->matrix.block = (int)block;
+    const char *precond = options_solver(o, "precond");
+    f->modes = precond && !strncmp(precond, "amg", 3);
+    f->coordinates = o->coordinates;
+    CHECK(f->modes || !o->coordinates, KRY_ERR_PARSE, "--coordinates goes with --precond amg");
 done:
     return st;
 }

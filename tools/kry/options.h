@@ -14,7 +14,7 @@ typedef struct options {
     int word_count, problem_count;
     const char
         *solver[MAX_SOLVER_WORDS]; /* values of kry_solver_word(0), kry_solver_word(1), ... */
-    const char *rhs, *precision, *format, *device, *outer, *block_size;
+    const char *rhs, *precision, *format, *device, *outer, *block_size, *coordinates;
     const char *maxit, *seed, *n, *max_n;
     const char *out, *plot, *svg, *solution;
     bool json, hot, help, check_precond, levels, reproducible, verbose;
@@ -73,12 +73,14 @@ int64_t options_whole(const char *text, int64_t fallback);
 kry_type options_type(const options *o); /* of the numbers on the host */
 bool options_mixed(const options *o);    /* then that is KRY_F64 */
 
-/* How A is to be held: what --format says. */
+/* How A is to be held: what --format says, and what else it is to know. */
 typedef struct form {
     bool stored;  /* as a matrix, whatever A is */
     bool stencil; /* without one; neither: without one where A lies on a grid */
     kry_matrix_params matrix;
-    bool on_host; /* where it stays */
+    bool on_host;            /* where it stays */
+    bool modes;              /* a preconditioner wants to know the rigid body modes */
+    const char *coordinates; /* a file for them; NULL: those of the problem */
 } form;
 
 /* `values`: how a format that is named keeps its numbers if the word does not say; "auto" and

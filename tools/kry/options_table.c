@@ -27,6 +27,11 @@ static const option table[] = {
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, ..." },
     { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, "N", false,
       "unknowns of a node, numbered one after the other (default: by the pattern)" },
+    { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_INFO, "FILE", false,
+      "of the nodes of a solid, a row of 2 or 3 for each: --precond amg takes its rigid body "
+      "modes" },
+    { "coordinates", 0, TEXT, AT(coordinates), FOR_GENERATE, "FILE", false,
+      "write the coordinates of the nodes too" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, "N", false,
       "iterations of the solve (kernels; default 50)" },
     { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~FOR_DEVICES, "S", false,

@@ -22,6 +22,30 @@ static kry_status open_problem(const char *spec, uint64_t seed, const form *f, k
     return f && f->stencil ? no_grid(spec) : kry_problem_create(spec, seed, p);
 }
 
+/* A row of 2 or 3 numbers for each node, that has as many unknowns. */
+static kry_status read_coordinates(const char *path, source *s)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *mtx = NULL;
+
+    TRY(kry_mtx_read(path, &mtx));
+    CHECK(
+        (mtx->cols == 2 || mtx->cols == 3) && mtx->rows * mtx->cols == s->rows, KRY_ERR_SHAPE,
+        "%s is %lld by %lld, but coordinates have a row for each node and 2 or 3 columns, and for "
+        "this matrix %lld numbers in all",
+        path, (long long)mtx->rows, (long long)mtx->cols, (long long)s->rows);
+    s->axes = (int)mtx->cols;
+    TRY(allocate((size_t)s->rows, sizeof *s->coordinates, &s->coordinates));
+    for (int64_t e = 0; e < mtx->nnz; e++) {
+        const int64_t node = mtx->array ? e % mtx->rows : mtx->row[e],
+                      axis = mtx->array ? e / mtx->rows : mtx->col[e];
+        s->coordinates[node * mtx->cols + axis] += mtx->val[e];
+    }
+done:
+    kry_mtx_release(&mtx);
+    return st;
+}
+
 kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s)
 {
     kry_status st = KRY_OK;
@@ -38,6 +62,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
         s->rows = s->cols = s->problem->n;
         s->given = s->problem->nnz;
     }
+    if (f && f->coordinates) TRY(read_coordinates(f->coordinates, s));
     s->seconds = now() - start;
 done:
     return st;
@@ -47,6 +72,7 @@ void source_release(source *s)
 {
     kry_mtx_release(&s->mtx);
     kry_problem_release(&s->problem);
+    free(s->coordinates);
     free(s->part);
 }
 
@@ -69,7 +95,7 @@ done:
 
 unsigned source_traits(const source *s)
 {
-    if (s->problem) return s->problem->singular ? KRY_SINGULAR | KRY_SYMMETRIC : KRY_POSITIVE;
+    if (s->problem) return s->problem->traits;
     unsigned singular = s->singular ? KRY_SINGULAR | KRY_SYMMETRIC : 0;
     return singular | (s->mtx->symmetry == KRY_MTX_SYMMETRIC ? KRY_SYMMETRIC : 0);
 }
@@ -96,14 +122,58 @@ done:
 
 bool source_matrix_free(const source *s) { return s->problem && !s->problem->row_ptr; }
 
-kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
-                           kry_op **A)
+/* ---- rigid body modes ------------------------------------------------------------- */
+
+/* Tell A the rigid body modes of nodes with these coordinates. */
+static kry_status set_modes(int axes, const double *coordinates, kry_op *A)
 {
+    kry_status st = KRY_OK;
+    const kry_op_shape *shape = kry_op_get_shape(A);
+    const int64_t n = shape->rows, m = axes == 2 ? 3 : 6;
+    kry_vec *V = NULL;
+    double *modes = NULL;
+    float *narrow = NULL;
+    const void *numbers;
+
+    if (n <= m) return KRY_OK; /* so few that any preconditioner will do */
+    TRY(allocate((size_t)(n * m), sizeof *modes, &modes));
+    TRY(kry_rigid_body_modes(axes, n / axes, coordinates, modes));
+    TRY(convert_values(shape->type, n * m, modes, &numbers, &narrow));
+    TRY(kry_vec_create(kry_op_device(A), shape->type, n, m, &V));
+    TRY(kry_vec_write(V, numbers));
+    TRY(kry_op_set_near_null_space(A, V));
+done:
+    kry_vec_release(&V);
+    free(narrow);
+    free(modes);
+    return st;
+}
+
+/* A stored matrix, with what is known of its nodes. */
+static kry_status matrix_of_nodes(const source *s, kry_device *device, kry_type type, const form *f,
+                                  kry_op **A)
+{
+    kry_status st = KRY_OK;
+    const kry_problem *p = s->problem;
+    const bool own = p && !s->coordinates;
+    const double *coordinates = own ? p->coordinates : s->coordinates;
+    const int axes = own ? p->axes : s->axes;
     kry_matrix_params matrix = f->matrix;
 
     matrix.on_host = f->on_host;
-    if (s->problem && !matrix.block) matrix.block = s->problem->block;
-    if (!source_matrix_free(s)) return stored_matrix(s, device, type, &matrix, A);
+    if (!matrix.block) matrix.block = coordinates ? axes : p ? p->block : 0;
+    CHECK(!s->coordinates || matrix.block == axes, KRY_ERR_ARGUMENT,
+          "--block-size %d: nodes with %d coordinates have %d unknowns", matrix.block, axes, axes);
+    TRY(stored_matrix(s, device, type, &matrix, A));
+    if (f->modes && coordinates && matrix.block == axes) TRY(set_modes(axes, coordinates, *A));
+done:
+    return st;
+}
+
+kry_status source_operator(const source *s, kry_device *device, kry_type type, const form *f,
+                           kry_op **A)
+{
+    if (!source_matrix_free(s)) return matrix_of_nodes(s, device, type, f, A);
     kry_stencil_params grid = *s->problem->grid;
     grid.on_host = f->on_host;
     return kry_stencil_create(device, type, &grid, A);

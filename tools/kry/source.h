@@ -11,12 +11,14 @@ typedef struct source {
     kry_mtx *mtx;   /* one of the two */
     kry_problem *problem;
     int64_t rows, cols;
-    int64_t given;  /* entries in the file; for a problem all nonzeros */
-    double seconds; /* to read or to generate */
-    bool singular;  /* a file: its rows add up to zero, and it is one part; */
-    bool negated;   /* -A is in place of A (examine.h); */
-    int32_t *part;  /* of each row its singular part, -1: none; NULL: not looked for */
-    int parts;      /* that are singular, and that no entry connects with others */
+    int64_t given;       /* entries in the file; for a problem all nonzeros */
+    double seconds;      /* to read or to generate */
+    bool singular;       /* a file: its rows add up to zero, and it is one part; */
+    bool negated;        /* -A is in place of A (examine.h); */
+    int32_t *part;       /* of each row its singular part, -1: none; NULL: not looked for */
+    int parts;           /* that are singular, and that no entry connects with others */
+    int axes;            /* of coordinates of a file; */
+    double *coordinates; /* axes of them for each node; NULL: none was given */
 } source;
 
 /* Exactly one of `file` and `spec` is given. `f`: how source_operator will hold A, so that

@@ -1,0 +1,347 @@
+/*
+ * bicgstab.c - BiCGStab(l) for any square A, with a preconditioner M from the right: A M y = b, x = M y.
+ * Kernels: cl/bicgstab.cl.
+ *
+ *   for j = 0 ... l-1:  rho' := r_j's,  beta := alpha rho' / rho             s: the shadow residual
+ *                       u_c := r_c - beta u_c for c <= j,  u_(j+1) := A M u_j
+ *                       alpha := rho' / u_(j+1)'s,  y += alpha u_0
+ *                       r_c -= alpha u_(c+1) for c <= j,  r_(j+1) := A M r_j
+ *   gamma: makes r_0 - sum gamma_k r_k least,  y += sum gamma_k r_(k-1)
+ *   r_0 -= sum gamma_k r_k,  u_0 -= sum gamma_k u_k,  rho := -gamma_l rho
+ *
+ * An iteration is a step j: two products. x += M y where a cycle ends, or a monitor wants to see it.
+ *
+ * Storage     2 l + 3 vectors of n numbers beside r; with M 2 more
+ * Per step    two products + (3 l + 13 + 6 / l) words per unknown: 22 for l = 1 and 2
+ * Waits       none: all scalars live on the device
+ * Breakdown   rho = 0, u_(j+1)'s = 0 or gamma_l = 0: it begins anew from the true residual, and if that was of
+ *             no use with a random shadow
+ * Source      G. L. G. Sleijpen, D. R. Fokkema, BiCGstab(l) for linear equations involving unsymmetric
+ *             matrices with complex spectrum, ETNA 1 (1993), 11-32
+ */
+#include "krylov/look.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4, USUAL = 2, SCALARS = 5 + MOST };
+
+typedef struct bicgstab {
+    kry_krylov *K; /* borrowed */
+    int l;
+    kry_vec *R, *U;                   /* n by l + 1 */
+    kry_vec r[MOST + 1], u[MOST + 1]; /* their columns, borrowed */
+    kry_vec *shadow;
+    kry_vec *y, *t; /* NULL without M: y is x */
+    kry_sum *rho, *rr, *gamma,
+        *gram; /* (r_j's, r_j'r_j); r_0'r_0; (u_(j+1)'s, u_(j+1)'u_(j+1)); all r_i'r_k */
+    kry_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
+    cl_mem scalars;
+    kry_look look;
+    bool random_shadow; /* the last one broke down at once */
+    int64_t first;      /* iteration of the cycle under way */
+    kry_cycle *c;       /* under way; borrowed */
+} bicgstab;
+
+/* to := A M from */
+static kry_status multiply(bicgstab *S, const kry_vec *from, kry_vec *to)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A, *M = S->K->M;
+
+    if (M) TRY(M->table->apply(M->self, 1, from, 0, S->t));
+    TRY(A->table->apply(A->self, 1, M ? S->t : from, 0, to));
+done:
+    return st;
+}
+
+/* A launch over the rows of r: `chunked`, then n and the arguments of its chunks. */
+static kry_status launch(bicgstab *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
+{
+    const kry_chunks rows = kry_chunks_of(&S->r[0]);
+    kry_arg args[KRY_CHUNKS_ARGS + 12];
+    size_t used = kry_chunks_args(&rows, args);
+
+    memcpy(args + used, rest, count * sizeof *rest);
+    return kry_launch(S->look.dev, kernel, rows.groups, args, used + count);
+}
+
+static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : S->c->x; }
+
+/* ---- a sweep of l steps ---------------------------------------------------------------------- */
+
+static kry_status judge(bicgstab *S, const kry_turn *turn, bool only_judge)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const cl_int only = only_judge, is_r = !S->random_shadow && turn->iteration == S->first;
+    const kry_arg args[] = {
+        ARG(turn->iteration),
+        ARG(turn->slot),
+        ARG_ACC(L->dev, target2),
+        ARG(only),
+        ARG(is_r),
+        ARG(S->rr->buffer),
+        ARG(S->rr->count),
+        ARG(S->rho->buffer),
+        ARG(S->rho->count),
+        ARG(L->state),
+        ARG(L->history),
+        ARG(S->scalars),
+    };
+    return kry_launch(L->dev, S->begin, 1, args, COUNT(args));
+}
+
+/* u_c := r_c - beta u_c,  u_(j+1) := A M u_j,  y += alpha u_0,  r_c -= alpha u_(c+1),  r_(j+1) := A M r_j */
+static kry_status step(bicgstab *S, cl_int j)
+{
+    kry_status st = KRY_OK;
+    const kry_look *L = &S->look;
+    kry_vec *y = solution_of(S);
+    const int64_t n = S->R->n, ld = S->R->ld;
+    const kry_arg direction[] = { ARG(n),           ARG(j),          ARG(ld),
+                                  ARG(L->state),    ARG(S->scalars), ARG(S->R->buffer),
+                                  ARG(S->U->buffer) };
+
+    TRY(kry_launch(L->dev, S->direction, kry_groups_for(L->dev, y->type, n), direction,
+                   COUNT(direction)));
+    TRY(multiply(S, &S->u[j], &S->u[j + 1]));
+    TRY(kry_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
+    TRY(kry_layout_reduce(y->layout, &S->gamma, 1));
+    const kry_arg rest[] = { ARG(j),
+                             ARG(ld),
+                             ARG(L->state),
+                             ARG(S->scalars),
+                             ARG(S->gamma->buffer),
+                             ARG(S->gamma->count),
+                             ARG(S->R->buffer),
+                             ARG(S->U->buffer),
+                             ARG_VEC(y),
+                             ARG(S->rr->buffer) };
+    S->rr->count = (cl_int)kry_chunks_of(&S->r[0]).groups;
+    TRY(launch(S, S->step, rest, COUNT(rest)));
+    TRY(multiply(S, &S->r[j], &S->r[j + 1]));
+    if (j + 1 < S->l) TRY(kry_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
+done:
+    return st;
+}
+
+/* The minimal residual, which ends a sweep. */
+static kry_status reduce(bicgstab *S)
+{
+    kry_status st = KRY_OK;
+    const kry_look *L = &S->look;
+    kry_vec *y = solution_of(S);
+    const int64_t ld = S->R->ld;
+    const cl_int groups = (cl_int)kry_chunks_of(&S->r[0]).groups;
+    const kry_arg products[] = { ARG(ld), ARG(S->R->buffer), ARG(S->gram->buffer) };
+
+    S->gram->count = S->rr->count = S->rho->count = groups;
+    TRY(launch(S, S->all_products, products, COUNT(products)));
+    TRY(kry_layout_reduce(y->layout, &S->gram, 1));
+    const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(L->state),
+                                ARG(S->scalars) };
+    TRY(kry_launch(L->dev, S->minimise, 1, scalars, COUNT(scalars)));
+    const kry_arg rest[] = { ARG(ld),
+                             ARG(L->state),
+                             ARG(S->scalars),
+                             ARG(S->R->buffer),
+                             ARG(S->U->buffer),
+                             ARG_VEC(y),
+                             ARG(S->shadow->buffer),
+                             ARG(S->rr->buffer),
+                             ARG(S->rho->buffer) };
+    TRY(launch(S, S->reduce, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* ---- a cycle --------------------------------------------------------------------------------- */
+
+/* x := x + M y,  y := 0 */
+static kry_status add_to_x(bicgstab *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = S->K->M;
+
+    if (!M) return KRY_OK;
+    TRY(M->table->apply(M->self, 1, S->y, 0, S->t));
+    TRY(kry_vec_axpby(1, S->t, 1, S->c->x));
+    TRY(kry_vec_fill(S->y, 0));
+done:
+    return st;
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    kry_status st = KRY_OK;
+    bicgstab *S = self;
+
+    TRY(judge(S, turn, true));
+    if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
+done:
+    return st;
+}
+
+static kry_status begin(bicgstab *S, kry_cycle *c)
+{
+    static const double zeros[SCALARS];
+    enum { STREAM_SHADOW = 7 };
+    kry_status st = KRY_OK;
+    kry_device *dev = S->look.dev;
+
+    S->c = c, S->first = c->story->iteration;
+    if (!c->story->anew) S->random_shadow = false;
+    TRY(kry_vec_copy(c->r, &S->r[0]));
+    if (S->random_shadow)
+        TRY(kry_vec_fill_random(STREAM_SHADOW, S->shadow));
+    else
+        TRY(kry_vec_copy(c->r, S->shadow));
+    for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
+    if (S->y) TRY(kry_vec_fill(S->y, 0));
+    TRY(kry_vec_dot_sum(&S->r[0], &S->r[0], S->rr));
+    TRY(kry_vec_dot_pair(&S->r[0], S->shadow, S->rho));
+    TRY(kry_buffer_write_later(dev, S->scalars, 0, SCALARS * kry_acc_size(dev), zeros));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+done:
+    return st;
+}
+
+/* A breakdown ends a cycle, and the next one begins from the true residual; but not if iterations are of no
+ * use with a random shadow either. */
+static void begin_anew(bicgstab *S)
+{
+    kry_story *s = S->c->story;
+    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
+    const bool barren = s->iteration - S->first < S->l;
+
+    if (!broke || (barren && S->random_shadow)) return;
+    S->random_shadow = barren;
+    kry_story_begin_anew(s);
+}
+
+static kry_status bicgstab_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    bicgstab *S = self;
+    kry_turn turn;
+    bool go;
+
+    TRY(begin(S, c));
+    for (cl_int j = 0;; j = (j + 1) % S->l) {
+        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(judge(S, &turn, false));
+        TRY(step(S, j));
+        if (j + 1 == S->l) TRY(reduce(S));
+    }
+    TRY(add_to_x(S));
+    begin_anew(S);
+done:
+    return st;
+}
+
+/* ---- the method ------------------------------------------------------------------------------ */
+
+static void bicgstab_destroy(void *self)
+{
+    bicgstab *S = self;
+    kry_vec **vectors[] = { &S->R, &S->U, &S->shadow, &S->y, &S->t };
+    kry_sum **sums[] = { &S->rho, &S->rr, &S->gamma, &S->gram };
+    if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
+    kry_look_release(&S->look);
+    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S);
+}
+
+static kry_status allocate(bicgstab *S, kry_device *dev, kry_type type, int64_t n)
+{
+    kry_status st = KRY_OK;
+    kry_vec **vectors[] = { &S->shadow, &S->y, &S->t };
+    kry_sum **sums[] = { &S->rr, &S->rho, &S->gamma };
+
+    TRY(kry_vec_create_columns(dev, type, n, S->l + 1, &S->R));
+    TRY(kry_vec_create_columns(dev, type, n, S->l + 1, &S->U));
+    for (int i = 0; i <= S->l; i++)
+        S->r[i] = kry_vec_column(S->R, i), S->u[i] = kry_vec_column(S->U, i);
+    for (int i = 0; i < (S->K->M ? 3 : 1); i++) TRY(kry_vec_create(dev, type, n, 1, vectors[i]));
+    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, i ? 2 : 1, sums[i]));
+    TRY(kry_sum_create(dev, (S->l + 1) * (S->l + 2) / 2, &S->gram));
+    TRY(kry_buffer_create(dev, SCALARS * kry_acc_size(dev), &S->scalars));
+done:
+    return st;
+}
+
+static kry_status compile(bicgstab *S, kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } kernels[] = { { "bicgstab_begin", &S->begin },       { "bicgstab_direction", &S->direction },
+                    { "bicgstab_step", &S->step },         { "bicgstab_gram", &S->all_products },
+                    { "bicgstab_minimise", &S->minimise }, { "bicgstab_reduce", &S->reduce } };
+    char defines[48];
+
+    snprintf(defines, sizeof defines, "-DKRY_UNALIGNED -DDEGREE=%d", S->l);
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        TRY(kry_kernel_get(dev, "bicgstab", type, defines, kernels[i].name, kernels[i].kernel));
+done:
+    return st;
+}
+
+static kry_status bicgstab_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    kry_device *dev = K->A->dev;
+    bicgstab *S = NULL;
+
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    if (!K->width) K->width = USUAL;
+    S->l = (int)K->width;
+    (void)setup; /* no parameters of its own */
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(allocate(S, dev, A->type, A->rows));
+    TRY(compile(S, dev, A->type));
+    *self = S, S = NULL;
+done:
+    if (S) bicgstab_destroy(S);
+    return st;
+}
+
+static double bicgstab_bytes(const void *self)
+{
+    const bicgstab *S = self;
+    const double l = S->l;
+
+    return kry_krylov_bytes(S->K, 2, 3 * l + 13 + 6 / l);
+}
+
+#define OMEGA_IS_ZERO                                                                             \
+    {                                                                                             \
+        "omega",                                                                                  \
+            "leaves the residual as it is, for A r is orthogonal to r, or nearly: take a larger " \
+            "l "                                                                                  \
+            "or method=gmres",                                                                    \
+            KRY_BROKE_DOWN                                                                        \
+    }
+
+const kry_method kry_bicgstab_method = {
+    .kind = "bicgstab",
+    .who = "kry_solver_create",
+    .projects = true,
+    .takes = KRY_TAKES_ANY,
+    .width = { "l", MOST },
+    .precond = OMEGA_IS_ZERO,
+    .no_precond = OMEGA_IS_ZERO,
+    .matrix = { "rho or u's", "allows no other step, nor does it with a random shadow",
+                KRY_BROKE_DOWN },
+    .create = bicgstab_create,
+    .cycle = bicgstab_cycle,
+    .bytes = bicgstab_bytes,
+    .destroy = bicgstab_destroy,
+};

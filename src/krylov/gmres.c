@@ -1,0 +1,338 @@
+/*
+ * gmres.c - GMRES(m) for any square A, with a preconditioner M from the right, and FGMRES(m), where M may be
+ * another one in each step. Kernels: cl/gmres.cl.
+ *
+ *   v_0 := r / |r|                                             a cycle begins
+ *   z := M v_j,  w := A z                                      step j; FGMRES keeps z as z_j
+ *   c := V'w,  w := w - V c,  twice                            classical Gram and Schmidt
+ *   v_(j+1) := w / |w|,  the rotations of the column c, |w|    the residual is known
+ *   y := what makes |r - A M V y| least,  x := x + M V y       a cycle ends, after m steps at the latest;
+ *                                                              FGMRES: x := x + Z y
+ *
+ * Storage     m + 1 vectors of n numbers beside r, with M 2 more; FGMRES 2 m + 1
+ * Per step    one product + 4.5 j + 11 words per unknown (cl/gmres.cl)
+ * Waits       none in a step; at the end of a cycle for the residual
+ * Breakdown   A M v_j lies in the space that is there and R is singular: A is, or M
+ * Source      Y. Saad, M. H. Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric
+ *             linear systems, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869; Y. Saad, A flexible
+ *             inner-outer preconditioned GMRES algorithm, SIAM J. Sci. Comput. 14 (1993), 461-469;
+ *             twice: L. Giraud, J. Langou, M. Rozloznik, The loss of orthogonality in the Gram-Schmidt
+ *             orthogonalization process, Comput. Math. Appl. 50 (2005), 1069-1075
+ */
+#include "krylov/look.h"
+#include <stdlib.h>
+
+enum { MOST = 128, USUAL = 30, LEAST = 4, STRIPS = (MOST + 1 + KRY_SUM_WIDTH - 1) / KRY_SUM_WIDTH };
+
+typedef struct gmres {
+    kry_krylov *K; /* borrowed */
+    cl_int m, j;   /* the step under way */
+    bool flexible;
+    kry_vec *V, *Z;        /* n by m + 1; n by m, FGMRES only */
+    kry_vec *z, *t;        /* M v_j; V y. NULL without M, and for FGMRES */
+    kry_sum *dots[STRIPS]; /* V'w, w'w */
+    kry_kernel *begin, *judge, *finish, *subtract, *rotate, *solve, *combine;
+    cl_mem scalars;
+    kry_look look;
+    kry_cycle *c; /* under way; borrowed */
+} gmres;
+
+static size_t count_scalars(int m) { return (size_t)m * (size_t)(m + 7) + 7; }
+
+/* ---- a step ------------------------------------------------------------------------------------ */
+
+/* column j + 1 of V := A M v_j */
+static kry_status multiply(gmres *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A, *M = S->K->M;
+    kry_vec v = kry_vec_column(S->V, S->j), w = kry_vec_column(S->V, S->j + 1), z_j;
+    kry_vec *z = M ? S->z : &v;
+
+    if (S->Z) z_j = kry_vec_column(S->Z, S->j), z = &z_j;
+    if (M)
+        TRY(M->table->apply(M->self, 1, &v, 0, z));
+    else if (S->Z)
+        TRY(kry_vec_copy(&v, z));
+    TRY(A->table->apply(A->self, 1, z, 0, &w));
+done:
+    return st;
+}
+
+/* The products of w with the columns before it, and with itself. */
+static kry_status project(gmres *S, cl_int pass)
+{
+    kry_status st = KRY_OK;
+    const kry_vec w = kry_vec_column(S->V, S->j + 1);
+    const cl_int k = S->j + 1;
+
+    for (cl_int first = 0, i = 0; first <= k; first += KRY_SUM_WIDTH, i++) {
+        const cl_int width = k + 1 - first < KRY_SUM_WIDTH ? k + 1 - first : KRY_SUM_WIDTH;
+        kry_sum *sum = S->dots[i];
+        kry_vec block = kry_vec_column(S->V, first);
+        block.k = sum->width = width;
+        TRY(kry_vec_dots(&block, &w, sum));
+        TRY(kry_layout_reduce(w.layout, &sum, 1));
+        const kry_arg args[] = { ARG(S->m),  ARG(k),          ARG(pass),        ARG(first),
+                                 ARG(width), ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
+        TRY(kry_launch(S->look.dev, S->finish, width, args, COUNT(args)));
+    }
+done:
+    return st;
+}
+
+/* w := w - V c; in the second pass also w := w / |w| */
+static kry_status subtract(gmres *S, cl_int pass)
+{
+    const kry_look *L = &S->look;
+    const kry_vec *V = S->V;
+    const cl_int k = S->j + 1;
+    const kry_vec w = kry_vec_column(V, k);
+    const kry_arg args[] = { ARG(w.n),      ARG(S->m),       ARG(k),         ARG(pass),  ARG(V->ld),
+                             ARG(L->state), ARG(S->scalars), ARG(V->buffer), ARG_VEC(&w) };
+    return kry_launch(L->dev, S->subtract, kry_groups_for(L->dev, w.type, w.n), args, COUNT(args));
+}
+
+static kry_status step(gmres *S)
+{
+    kry_status st = KRY_OK;
+    const kry_arg args[] = { ARG(S->m), ARG(S->j), ARG(S->look.state), ARG(S->scalars) };
+
+    TRY(multiply(S));
+    TRY(project(S, 0));
+    TRY(subtract(S, 0));
+    TRY(project(S, 1));
+    TRY(kry_launch(S->look.dev, S->rotate, 1, args, COUNT(args)));
+    TRY(subtract(S, 1));
+done:
+    return st;
+}
+
+/* ---- a cycle ----------------------------------------------------------------------------------- */
+
+/* t := [t +] the change of V y */
+static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
+{
+    const kry_arg args[] = { ARG(t->n),       ARG(S->m),      ARG(adds), ARG(V->ld),
+                             ARG(S->scalars), ARG(V->buffer), ARG_VEC(t) };
+    kry_device *dev = S->look.dev;
+    return kry_launch(dev, S->combine, kry_groups_for(dev, t->type, t->n), args, COUNT(args));
+}
+
+/* x := x + M V y of the steps that are complete, less what x has of it already */
+static kry_status add_to_x(gmres *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op *M = S->K->M;
+    kry_vec *x = S->c->x;
+    const kry_arg args[] = { ARG(S->m), ARG(S->scalars) };
+
+    TRY(kry_launch(x->dev, S->solve, 1, args, COUNT(args)));
+    if (S->Z || !M) return combine(S, S->Z ? S->Z : S->V, 1, x);
+    TRY(combine(S, S->V, 0, S->t));
+    TRY(M->table->apply(M->self, 1, S->t, 0, S->z));
+    TRY(kry_vec_axpby(1, S->z, 1, x));
+done:
+    return st;
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    kry_status st = KRY_OK;
+    gmres *S = self;
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_arg args[] = {
+        ARG(turn->iteration), ARG(turn->slot), ARG_ACC(L->dev, target2), ARG(S->m), ARG(S->j),
+        ARG(S->scalars),      ARG(L->state),   ARG(L->history)
+    };
+
+    TRY(kry_launch(L->dev, S->judge, 1, args, COUNT(args)));
+    if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
+done:
+    return st;
+}
+
+static kry_status begin(gmres *S, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    const kry_scalar norm = kry_scalar_of(S->look.dev, c->norm);
+    kry_vec v = kry_vec_column(S->V, 0);
+    const kry_arg args[] = { ARG(S->m), ARG_ACC(S->look.dev, norm), ARG(S->scalars) };
+
+    S->c = c, S->j = 0;
+    TRY(kry_vec_axpby(1 / c->norm, c->r, 0, &v));
+    TRY(kry_launch(S->look.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+done:
+    return st;
+}
+
+/* The cycle may be over because of its m steps alone, or because of a breakdown behind steps that were of
+ * use: then the next one begins from the true residual. */
+static kry_status gmres_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    gmres *S = self;
+    kry_story *s = c->story;
+    const int64_t first = s->iteration;
+    kry_turn turn;
+    bool go = true;
+
+    TRY(begin(S, c));
+    for (; S->j < S->m; S->j++) {
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(check_residual(S, &turn));
+        TRY(step(S));
+    }
+    if (go) TRY(kry_look_close(&S->look, c));
+    TRY(add_to_x(S));
+    if (s->end == KRY_END_MATRIX && s->iteration > first) kry_story_begin_anew(s);
+done:
+    return st;
+}
+
+/* ---- the method -------------------------------------------------------------------------------- */
+
+static void release_space(gmres *S)
+{
+    kry_vec **vectors[] = { &S->V, &S->Z, &S->z, &S->t };
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+}
+
+static void gmres_destroy(void *self)
+{
+    gmres *S = self;
+    release_space(S);
+    for (int i = 0; i < STRIPS; i++) kry_sum_release(&S->dots[i]);
+    if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
+    kry_look_release(&S->look);
+    free(S);
+}
+
+static kry_status allocate_space(gmres *S, int m)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A;
+    kry_device *dev = A->dev;
+    const kry_type type = A->shape.type;
+    const int64_t n = A->shape.rows;
+
+    S->m = m;
+    TRY(kry_vec_create_columns(dev, type, n, m + 1, &S->V));
+    if (S->flexible) TRY(kry_vec_create_columns(dev, type, n, m, &S->Z));
+    if (S->flexible || !S->K->M) return KRY_OK;
+    TRY(kry_vec_create(dev, type, n, 1, &S->z));
+    TRY(kry_vec_create(dev, type, n, 1, &S->t));
+done:
+    if (st < 0) release_space(S);
+    return st;
+}
+
+/* As many steps as were asked for; else as many as there is memory for, up to the usual number. */
+static kry_status allocate(gmres *S)
+{
+    const int64_t wanted = S->K->width;
+    kry_layout *layout = &S->K->A->dev->layout;
+    kry_status st;
+
+    for (int m = wanted ? (int)wanted : USUAL;; m /= 2) {
+        st = kry_layout_join(layout, allocate_space(S, m));
+        if (st != KRY_ERR_MEMORY || wanted || m / 2 < LEAST) break;
+        release_space(S);
+    }
+    S->K->width = S->m;
+    return st;
+}
+
+static kry_status compile(gmres *S, kry_device *dev, kry_type type)
+{
+    kry_status st = KRY_OK;
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } kernels[] = { { "gmres_begin", &S->begin },    { "gmres_judge", &S->judge },
+                    { "gmres_finish", &S->finish },  { "gmres_subtract", &S->subtract },
+                    { "gmres_rotate", &S->rotate },  { "gmres_solve", &S->solve },
+                    { "gmres_combine", &S->combine } };
+
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        TRY(kry_kernel_get(dev, "gmres", type, "-DKRY_UNALIGNED", kernels[i].name,
+                           kernels[i].kernel));
+done:
+    return st;
+}
+
+static kry_status create(kry_krylov *K, bool flexible, bool varies, void **self)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = K->A->dev;
+    gmres *S = NULL;
+
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K, S->flexible = flexible;
+    TRY(kry_look_create(dev, K->judge.stop.check_every, varies, &S->look));
+    TRY(allocate(S));
+    for (int i = 0; i * KRY_SUM_WIDTH <= S->m; i++) {
+        const int left = S->m + 1 - i * KRY_SUM_WIDTH;
+        TRY(kry_sum_create(dev, left < KRY_SUM_WIDTH ? left : KRY_SUM_WIDTH, &S->dots[i]));
+    }
+    TRY(kry_buffer_create(dev, count_scalars(S->m) * kry_acc_size(dev), &S->scalars));
+    TRY(compile(S, dev, K->A->shape.type));
+    *self = S, S = NULL;
+done:
+    if (S) gmres_destroy(S);
+    return st;
+}
+
+static kry_status gmres_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    (void)setup; /* no parameters of its own */
+    return create(K, false, false, self);
+}
+
+static kry_status fgmres_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    return create(K, true, setup->precond && setup->precond->shape.traits & KRY_VARYING, self);
+}
+
+/* Of a step in the middle of a cycle. */
+static double gmres_bytes(const void *self)
+{
+    const gmres *S = self;
+    return kry_krylov_bytes(S->K, 1, 4.5 * (S->m + 1) / 2 + 6);
+}
+
+#define BREAKDOWN                                                                                \
+    {                                                                                            \
+        "r_jj", "allows no other step: A and M map the space of the residuals to a smaller one", \
+            KRY_BROKE_DOWN                                                                       \
+    }
+
+const kry_method kry_gmres_method = {
+    .kind = "gmres",
+    .who = "kry_solver_create",
+    .projects = true,
+    .takes = KRY_TAKES_ANY,
+    .width = { "m", MOST },
+    .matrix = BREAKDOWN,
+    .create = gmres_create,
+    .cycle = gmres_cycle,
+    .bytes = gmres_bytes,
+    .destroy = gmres_destroy,
+};
+
+const kry_method kry_fgmres_method = {
+    .kind = "fgmres",
+    .who = "kry_solver_create",
+    .flexible = true,
+    .projects = true,
+    .takes = KRY_TAKES_ANY,
+    .width = { "m", MOST },
+    .matrix = BREAKDOWN,
+    .create = fgmres_create,
+    .cycle = gmres_cycle,
+    .bytes = gmres_bytes,
+    .destroy = gmres_destroy,
+};

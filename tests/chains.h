@@ -1,0 +1,98 @@
+/* chains.h - tridiagonal systems for tests of Krylov methods, and solves with them. */
+#ifndef KRY_TEST_CHAINS_H
+#define KRY_TEST_CHAINS_H
+
+#include "krylov/method.h"
+#include "teams.h"
+
+enum { MOST = 300 };
+
+/* A tridiagonal matrix; b from sines. */
+typedef struct chain {
+    int64_t n, row_ptr[MOST + 1];
+    int32_t col[3 * MOST];
+    double val[3 * MOST], b[MOST];
+} chain;
+
+/* (below, diagonal, above) */
+static chain chain_with(int64_t n, double below, double diagonal, double above)
+{
+    chain c = { .n = n };
+    int64_t k = 0;
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t j = i ? i - 1 : 0; j <= i + 1 && j < n; j++)
+            c.col[k] = j, c.val[k++] = j < i ? below : j > i ? above : diagonal;
+        c.row_ptr[i + 1] = k;
+        c.b[i] = (float)sin(1.0 + (double)i);
+    }
+    return c;
+}
+
+/* (-1, diagonal, -1) with `end` in the corners */
+MAYBE_UNUSED static chain chain_of(int64_t n, double diagonal, double end)
+{
+    chain c = chain_with(n, -1, diagonal, -1);
+    c.val[0] = c.val[c.row_ptr[n] - 1] = end;
+    return c;
+}
+
+MAYBE_UNUSED static void times(const chain *c, const long double *x, long double *y)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        y[i] = 0;
+        for (int64_t k = c->row_ptr[i]; k < c->row_ptr[i + 1]; k++)
+            y[i] += c->val[k] * x[c->col[k]];
+    }
+}
+
+MAYBE_UNUSED static double residual_of(const chain *c, const double *x)
+{
+    long double at[MOST] = { 0 }, y[MOST], sum = 0;
+    for (int64_t i = 0; i < c->n; i++) at[i] = x[i];
+    times(c, at, y);
+    for (int64_t i = 0; i < c->n; i++) sum += (c->b[i] - y[i]) * (c->b[i] - y[i]);
+    return (double)sqrtl(sum);
+}
+
+static kry_op *matrix_of(kry_device *dev, kry_type type, const chain *c, unsigned traits)
+{
+    kry_op *A;
+    void *val = in_type(type, c->val, c->row_ptr[c->n]);
+    OK(kry_csr_create(dev, type, c->n, c->n, c->row_ptr, c->col, val, KRY_MATRIX(.traits = traits),
+                      &A));
+    free(val);
+    return A;
+}
+
+typedef struct outcome {
+    kry_status status;
+    kry_result res;
+    double x[MOST], history[MOST];
+} outcome;
+
+static outcome solve_on(kry_device *dev, kry_type type, const chain *c, unsigned traits,
+                        const char *words)
+{
+    outcome o = { .status = 0 };
+    kry_op *A = matrix_of(dev, type, c, traits), *S;
+    kry_vec *b = vec_on(dev, type, c->b, c->n, 1), *x;
+    OK(kry_vec_create(dev, type, c->n, 1, &x));
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    o.status = kry_solve(S, b, x, &o.res);
+    double *numbers = numbers_of(x);
+    memcpy(o.x, numbers, (size_t)c->n * sizeof *numbers);
+    free(numbers);
+    for (int64_t k = 0; k < o.res.history_count && k < MOST; k++) o.history[k] = o.res.history[k];
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&x);
+    return o;
+}
+
+MAYBE_UNUSED static outcome solve(kry_type type, const chain *c, const char *words)
+{
+    return solve_on(device(), type, c, 0, words);
+}
+
+#endif

@@ -1,0 +1,433 @@
+/*
+ * test_amg_device.c - the set-up of algebraic multigrid on a device against that on the host: the same
+ * aggregates and patterns, and numbers that differ by rounding; with the kernels of CPUs and of GPUs.
+ */
+#include "multigrid/amg_device.h"
+#include "testing.h"
+
+/* ---- matrices ---------------------------------------------------------------------------------- */
+
+/* Couplings i, j of a symmetric matrix; 0: none. */
+typedef double coupling_fn(int64_t i, int64_t j, int64_t n);
+
+static double chain(int64_t i, int64_t j, int64_t n) { return (void)n, llabs(i - j) == 1 ? -1 : 0; }
+static double nothing(int64_t i, int64_t j, int64_t n) { return (void)i, (void)j, (void)n, 0; }
+static double parts(int64_t i, int64_t j, int64_t n)
+{
+    return i / 7 == j / 7 && llabs(i - j) < 3 ? chain(i, j, n) - 0.5 : 0;
+}
+static double arrow(int64_t i, int64_t j, int64_t n)
+{
+    return i == 0 || j == 0 ? -1 : 0.5 * chain(i, j, n);
+}
+/* Every fifth unknown has no couplings; the others some of all sizes and both signs. */
+static double scattered(int64_t i, int64_t j, int64_t n)
+{
+    const uint32_t h = kry_scramble((uint32_t)((i < j ? i : j) * n + (i < j ? j : i)));
+    const bool there = i % 5 && j % 5 && (h & 0xff) < 256 * 6 / (uint32_t)(n + 5);
+    return there ? ((h >> 8 & 0xffff) / 32768.0 - 1.4) * (h >> 24 & 1 ? 1 : 0.01) : 0;
+}
+/* 41 unknowns in a line of the plane; couplings across are weak. */
+static double weak_grid(int64_t i, int64_t j, int64_t n)
+{
+    (void)n;
+    if (llabs(i - j) == 41) return -0.01;
+    return i / 41 == j / 41 && llabs(i - j) == 1 ? -1 : 0;
+}
+static double grid(int64_t i, int64_t j, int64_t n)
+{
+    return llabs(i - j) == 41 ? -1 : weak_grid(i, j, n);
+}
+
+/* With a diagonal that is a little more than the sum of the couplings. */
+static kry_sparse matrix_of(coupling_fn *coupling, int64_t n)
+{
+    kry_sparse A;
+    int64_t end = 0;
+
+    OK(kry_sparse_create(n, n, KRY_F64, n * n, &A));
+    double *val = A.val;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        int64_t diagonal = -1;
+        for (int64_t j = 0; j < n; j++) {
+            const double v = i == j ? 1 : coupling(i, j, n);
+            if (v == 0) continue;
+            if (i == j) diagonal = end;
+            sum += i == j ? 0 : fabs(v);
+            A.col[end] = (int32_t)j, val[end++] = v;
+        }
+        val[diagonal] = 1.001 * sum + (sum == 0);
+        A.row_ptr[i + 1] = end;
+    }
+    return A;
+}
+
+static const struct {
+    const char *name;
+    coupling_fn *coupling;
+    int64_t n;
+} kinds[] = {
+    { "one unknown", nothing, 1 },   { "isolated", nothing, 130 },    { "two", chain, 2 },
+    { "chain", chain, 129 },         { "parts", parts, 300 },         { "arrow", arrow, 257 },
+    { "scattered", scattered, 383 }, { "weak grid", weak_grid, 820 }, { "grid", grid, 1025 },
+};
+
+/* ---- comparisons ------------------------------------------------------------------------------- */
+
+static void expect_ints(const char *what, cl_mem buffer, const int32_t *want, int64_t n)
+{
+    cl_int *got = calloc((size_t)n + 1, sizeof *got);
+    OK(kry_buffer_read(device(), buffer, 0, (size_t)n * sizeof *got, got));
+    for (int64_t i = 0; i < n; i++)
+        if (got[i] != want[i])
+            fail_msg("%s: %d at %lld instead of %d", what, got[i], (long long)i, want[i]);
+    free(got);
+}
+
+/* The same pattern, and numbers that differ by `bound` of the largest one. */
+static void expect_matrix(const char *what, const kry_csr *A, const kry_sparse *want, double bound)
+{
+    kry_sparse got;
+    double size = 0;
+    const double *val = want->val;
+
+    assert_int_equal(A->rows, want->rows);
+    assert_int_equal(A->cols, want->cols);
+    assert_int_equal(A->nnz, kry_sparse_nnz(want));
+    OK(kry_csr_download(A, &got));
+    assert_memory_equal(got.row_ptr, want->row_ptr, ((size_t)A->rows + 1) * sizeof *got.row_ptr);
+    assert_memory_equal(got.col, want->col, (size_t)A->nnz * sizeof *got.col);
+    for (int64_t e = 0; e < A->nnz; e++) size = fmax(size, fabs(val[e]));
+    for (int64_t e = 0; e < A->nnz; e++)
+        NEAR(((double *)got.val)[e], val[e], bound * size, "%s, entry %lld", what, (long long)e);
+    kry_sparse_release(&got);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+static void try_aggregates(const char *name, const kry_sparse *A, double theta)
+{
+    const int64_t n = A->rows;
+    int32_t *want = calloc((size_t)n, sizeof *want);
+    int64_t count, got_count;
+    kry_sparse S;
+    kry_csr D, G;
+    cl_mem d, got;
+
+    OK(kry_strength(A, 1, theta, &S));
+    OK(kry_aggregate(&S, want, &count));
+    OK(kry_csr_upload(device(), A, &D));
+    OK(kry_device_diagonal(&D, &d));
+    OK(kry_device_graph(&D, d, theta, &G));
+    assert_int_equal(G.nnz, kry_sparse_nnz(&S) + n);
+    OK(kry_device_aggregate(&G, &got, &got_count));
+    assert_int_equal(got_count, count);
+    expect_ints(name, got, want, n);
+    kry_buffer_release(device(), &got);
+    kry_buffer_release(device(), &d);
+    kry_csr_release(&G), kry_csr_release(&D);
+    kry_sparse_release(&S);
+    free(want);
+}
+
+static void aggregates__as_on_the_host(void **state)
+{
+    const double thetas[] = { 0.08, 0.3, 0, -1 };
+    (void)state;
+    NOT_ON_HOST("kernels");
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
+        for (size_t t = 0; t < COUNT(thetas); t++) try_aggregates(kinds[k].name, &A, thetas[t]);
+        kry_sparse_release(&A);
+    }
+}
+
+/* A level made by host and device, and again with the numbers of B. */
+static void try_level(const char *name, const kry_coarsener *by, const kry_sparse *A,
+                      const kry_sparse *B)
+{
+    const size_t n = (size_t)A->rows;
+    kry_coarsen c = { .who = "test", .strength = 0.25, .block = 1, .vectors = 1 }, d = c;
+    kry_coarser host = { 0 }, again = { 0 };
+    kry_device_coarser dev = { 0 };
+    kry_csr D, E;
+    void *kept, *kept_there;
+
+    c.near_null_space = calloc(n, sizeof(double));
+    for (size_t i = 0; i < n; i++) c.near_null_space[i] = 1;
+    OK(by->create(&c, A, &host.P, &kept));
+    OK(kry_csr_upload(device(), A, &D));
+    OK(kry_csr_upload(device(), B, &E));
+    OK(by->on_device->create(&d, &D, &dev.P, &kept_there));
+    if (host.P.cols == 0) {
+        assert_null(kept_there);
+        assert_null(dev.P.dev);
+    } else {
+        OK(kry_coarser_multiply("test", 1, KRY_F64, A, &host));
+        OK(kry_device_coarser_multiply("test", 1, KRY_F64, &D, &dev));
+        expect_matrix(name, &dev.P, &host.P, 0);
+        expect_matrix(name, &dev.R, &host.R, 0);
+        expect_matrix(name, &dev.A, &host.A, 0);
+        OK(by->update(B, kept, &again.P));
+        OK(kry_coarser_multiply("test", 1, KRY_F64, B, &again));
+        kry_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
+        for (size_t k = 0; k < COUNT(numbers); k++) kry_buffer_release(device(), &numbers[k]->val);
+        OK(by->on_device->update(&E, kept_there, &dev.P));
+        OK(kry_device_coarser_again("test", 1, KRY_F64, &E, &dev));
+        expect_matrix(name, &dev.P, &again.P, 0);
+        expect_matrix(name, &dev.A, &again.A, 0);
+    }
+    by->destroy(kept);
+    by->on_device->destroy(kept_there);
+    kry_csr_release(&E), kry_csr_release(&D);
+    kry_device_coarser_release(&dev);
+    kry_coarser_release(&again), kry_coarser_release(&host);
+    free(c.near_null_space);
+}
+
+static void level__as_on_the_host(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
+        kry_sparse B = matrix_of(kinds[k].coupling, kinds[k].n);
+        for (int64_t e = 0; e < kry_sparse_nnz(&B); e++) ((double *)B.val)[e] *= 1.7;
+        try_level(kinds[k].name, &kry_smoothed_aggregation, &A, &B);
+        try_level(kinds[k].name, &kry_classical_coarsening, &A, &B);
+        kry_sparse_release(&B);
+        kry_sparse_release(&A);
+    }
+}
+
+static void check__finds_nothing(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
+        kry_csr D;
+        bool sound;
+        int64_t longest;
+        OK(kry_csr_upload(device(), &A, &D));
+        OK(kry_device_check(&D, &sound, &longest));
+        assert_true(sound);
+        assert_int_equal(longest, kry_longest_row(&A));
+        kry_csr_release(&D);
+        kry_sparse_release(&A);
+    }
+}
+
+/* An entry without a mirror image, one that differs from it, a diagonal that is no number, or missing. */
+static void check__finds_what_is_not_symmetric(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    for (int what = 0; what < 5; what++) {
+        kry_sparse A = matrix_of(chain, 300);
+        const int64_t e = kry_sparse_find(&A, 200, what < 2 ? 201 : 200);
+        kry_csr D;
+        bool sound;
+        int64_t longest;
+        if (what == 0) A.col[e] = 203;
+        if (what == 1) ((double *)A.val)[e] *= 1 + 1e-15;
+        if (what >= 2) ((double *)A.val)[e] = what == 2 ? NAN : what == 3 ? -1 : 0;
+        OK(kry_csr_upload(device(), &A, &D));
+        OK(kry_device_check(&D, &sound, &longest));
+        assert_false(sound);
+        kry_csr_release(&D);
+        kry_sparse_release(&A);
+    }
+}
+
+/* ---- all levels -------------------------------------------------------------------------------- */
+
+/* Laplace's operator on nx-by-ny points. */
+static kry_sparse plane(int64_t nx, int64_t ny)
+{
+    kry_sparse A;
+    int64_t end = 0;
+
+    OK(kry_sparse_create(nx * ny, nx * ny, KRY_F64, 5 * nx * ny, &A));
+    for (int64_t i = 0; i < nx * ny; i++) {
+        const int64_t x = i % nx, col[] = { i - nx, i - 1, i, i + 1, i + nx };
+        for (int k = 0; k < 5; k++) {
+            if (col[k] < 0 || col[k] >= nx * ny || (k == 1 && !x) || (k == 3 && x == nx - 1))
+                continue;
+            A.col[end] = (int32_t)col[k], ((double *)A.val)[end++] = k == 2 ? 4 : -1;
+        }
+        A.row_ptr[i + 1] = end;
+    }
+    return A;
+}
+
+static kry_op *op_of(const kry_sparse *A, kry_type type)
+{
+    kry_op *op;
+    void *typed = in_type(type, A->val, kry_sparse_nnz(A));
+    OK(kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, typed,
+                      KRY_MATRIX(.traits = KRY_POSITIVE, .format = KRY_FORMAT_CSR), &op));
+    free(typed);
+    return op;
+}
+
+static void change(kry_op *op, const kry_sparse *A, double factor)
+{
+    double *val = calloc((size_t)kry_sparse_nnz(A), sizeof *val);
+    for (int64_t e = 0; e < kry_sparse_nnz(A); e++) val[e] = factor * ((double *)A->val)[e];
+    void *typed = in_type(op->shape.type, val, kry_sparse_nnz(A));
+    OK(kry_op_update(op, typed));
+    free(typed), free(val);
+}
+
+/* z := M r for an r that is always the same, with A times `factor`; to be freed. */
+static double *result_of(const kry_sparse *A, kry_type type, kry_coarsening way, double factor,
+                         int *levels)
+{
+    kry_op *op = op_of(A, type), *M;
+    double *numbers = calloc((size_t)A->rows, sizeof *numbers), *z;
+    for (int64_t i = 0; i < A->rows; i++) numbers[i] = to_type(type, cos((double)i));
+    kry_vec *r = vec_of(type, numbers, A->rows, 1), *out = vec_of(type, numbers, A->rows, 1);
+
+    OK(kry_amg_create(op, KRY_AMG(.coarsening = way), &M));
+    if (factor != 1) {
+        change(op, A, factor);
+        OK(kry_op_update(M, NULL));
+    }
+    *levels = kry_multigrid_levels(M);
+    OK(kry_op_apply(M, 1, r, 0, out));
+    z = numbers_of(out);
+    kry_vec_release(&out), kry_vec_release(&r);
+    free(numbers);
+    kry_op_release(&M), kry_op_release(&op);
+    return z;
+}
+
+/* The cycle is the same map, whoever made its levels, and after an update. */
+static void amg__as_on_the_host(void **state)
+{
+    static const struct {
+        kry_coarsening way;
+        int64_t nx, ny;
+        double factor;
+    } tries[] = { { KRY_COARSEN_AGGREGATION, 230, 191, 1 }, /* two levels of the device */
+                  { KRY_COARSEN_AGGREGATION, 71, 70, 3 },
+                  { KRY_COARSEN_CLASSICAL, 103, 94, 3 }, /* two */
+                  { KRY_COARSEN_AUTO, 71, 70, 1 } };
+    const kry_type type = type_of(state);
+    NOT_ON_HOST("kernels");
+    for (size_t k = type == KRY_F32; k < COUNT(tries); k++) {
+        kry_sparse A = plane(tries[k].nx, tries[k].ny);
+        double size = 0, *z[2];
+        int levels[2];
+        for (int i = 0; i < 2; i++) {
+            use_profile(i ? "gpu-kernels" : NULL);
+            z[i] = result_of(&A, type, tries[k].way, tries[k].factor, &levels[i]);
+        }
+        assert_int_equal(levels[0], levels[1]);
+        assert_true(levels[0] >= 3);
+        for (int64_t i = 0; i < A.rows; i++) size = fmax(size, fabs(z[0][i]));
+        for (int64_t i = 0; i < A.rows; i++)
+            NEAR(z[1][i], z[0][i], (type == KRY_F32 ? 1e-5 : 1e-13) * size, "try %d, row %lld",
+                 (int)k, (long long)i);
+        free(z[0]), free(z[1]);
+        kry_sparse_release(&A);
+    }
+}
+
+/* What is symmetric but for rounding is taken; what is not is named, and so is what is not definite. A failed
+ * update leaves M as it was. */
+static void amg__matrices_that_are_not_symmetric(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    kry_sparse A = plane(95, 50);
+    kry_op *op = op_of(&A, KRY_F64), *M, *N;
+    double *numbers = random_array(KRY_F64, A.rows), *before, *after;
+    kry_vec *r = vec_of(KRY_F64, numbers, A.rows, 1), *z = vec_of(KRY_F64, numbers, A.rows, 1);
+    double *entry = &((double *)A.val)[kry_sparse_find(&A, 777, 778)];
+
+    *entry *= 1 + 1e-13;
+    change(op, &A, 1);
+    OK(kry_amg_create(op, NULL, &M));
+    OK(kry_op_apply(M, 1, r, 0, z));
+    before = numbers_of(z);
+    *entry = -0.5;
+    change(op, &A, 1);
+    REFUSES(kry_amg_create(op, NULL, &N), KRY_ERR_ARGUMENT, "is not symmetric: row");
+    REFUSES(kry_op_update(M, NULL), KRY_ERR_ARGUMENT, "is not symmetric: row");
+    *entry = -1;
+    ((double *)A.val)[kry_sparse_find(&A, 300, 300)] = 0.001; /* positive, but A is not definite */
+    change(op, &A, 1);
+    REFUSES(kry_amg_create(op, NULL, &N), KRY_ERR_ARGUMENT, "not positive definite");
+    REFUSES(kry_op_update(M, NULL), KRY_ERR_ARGUMENT, "not positive definite");
+    assert_null(N);
+    ((double *)A.val)[kry_sparse_find(&A, 300, 300)] = 4;
+    change(op, &A, 1);
+    OK(kry_op_apply(M, 1, r, 0, z));
+    after = numbers_of(z);
+    for (int64_t i = 0; i < A.rows; i++) NEAR(after[i], before[i], 1e-9, "row %d", (int)i);
+    free(after), free(before), free(numbers);
+    kry_vec_release(&z), kry_vec_release(&r);
+    kry_op_release(&M), kry_op_release(&op);
+    kry_sparse_release(&A);
+}
+
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void amg__without_memory(void **state)
+{
+    (void)state;
+    NOT_ON_HOST("kernels");
+    kry_sparse A = plane(93, 47);
+    kry_op *op = op_of(&A, KRY_F32), *M;
+    const kry_amg_params *p = KRY_AMG(.coarsening = KRY_COARSEN_AGGREGATION);
+
+    OK(kry_amg_create(op, p, &M)); /* kernels are there */
+    for (int64_t k = random_below(every(23)), failed = 1; failed; k += every(23)) {
+        kry_op *N = op; /* poison */
+        const kry_status st = FAILING((int)k, kry_amg_create(op, p, &N));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        assert_true(!N == (st < 0));
+        kry_op_release(&N);
+        failed = request_failed;
+    }
+    for (int64_t k = random_below(every(23)), failed = 1; failed; k += every(23)) {
+        const kry_status st = FAILING((int)k, kry_op_update(M, NULL));
+        assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+        failed = request_failed;
+    }
+    kry_op_release(&M), kry_op_release(&op);
+    kry_sparse_release(&A);
+}
+
+static int on_cpu_kernels(void **state)
+{
+    (void)state;
+    if (!kry_device_is_host(device())) use_profile(NULL);
+    return 0;
+}
+
+static int on_gpu_kernels(void **state)
+{
+    (void)state;
+    if (!kry_device_is_host(device())) use_profile("gpu-kernels");
+    return 0;
+}
+
+#define TWO(test) \
+    cmocka_unit_test_setup(test, on_cpu_kernels), cmocka_unit_test_setup(test, on_gpu_kernels)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TWO(aggregates__as_on_the_host),
+        TWO(level__as_on_the_host),
+        TWO(check__finds_nothing),
+        TWO(check__finds_what_is_not_symmetric),
+        BOTH(amg__as_on_the_host),
+        cmocka_unit_test_setup(amg__matrices_that_are_not_symmetric, on_gpu_kernels),
+        cmocka_unit_test_setup(amg__without_memory, on_gpu_kernels),
+    };
+    return cmocka_run_group_tests_name("amg_device", tests, keep_profile, restore_profile);
+}

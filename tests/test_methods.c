@@ -1,0 +1,272 @@
+/* test_methods.c - what every Krylov method for general, or for indefinite matrices has to do: solve, stop in
+ * every way, show x to a monitor, run on a team and as the solver in single, refuse what it cannot use. What
+ * the recurrences are is in the test of each. */
+#include "chains.h"
+
+typedef struct method {
+    const char *word;
+    kry_takes takes;
+} method;
+
+static const method methods[] = {
+    { "bicgstab:1", KRY_TAKES_ANY }, { "bicgstab", KRY_TAKES_ANY }, { "bicgstab:4", KRY_TAKES_ANY },
+    { "gmres", KRY_TAKES_ANY },      { "gmres:4", KRY_TAKES_ANY },  { "fgmres:70", KRY_TAKES_ANY },
+};
+
+/* "method=WORD more" */
+static const char *words_of(const method *m, const char *more)
+{
+    static char words[160];
+    snprintf(words, sizeof words, "method=%s %s", m->word, more);
+    return words;
+}
+
+/* Well-conditioned: convection, or one that is indefinite. */
+static chain suitable(const method *m, int64_t n)
+{
+    return m->takes == KRY_TAKES_ANY ? chain_with(n, -1.5, 2.8, -0.5) : chain_of(n, 0.55, 0.55);
+}
+
+static void solve__known_solution(void **state)
+{
+    kry_type type = type_of(state);
+    static const int64_t sizes[] = { 1, 2, 7, 63, 64, 257 };
+
+    for (size_t i = 0; i < COUNT(methods); i++)
+        for (size_t s = 0; s < COUNT(sizes); s++) {
+            chain c = suitable(&methods[i], sizes[s]);
+            const char *words =
+                words_of(&methods[i], s % 2 ? "rtol=1e-6 precond=jacobi" : "rtol=1e-6");
+            outcome o = solve(type, &c, words);
+            if (o.status != KRY_OK)
+                print_message("# %s, n = %lld: %s\n", words, (long long)sizes[s], o.res.why);
+            assert_int_equal(o.status, KRY_OK);
+            assert_int_equal(o.res.reason, KRY_CONVERGED);
+            double rounding = (type == KRY_F32 ? 1e-6 : 1e-13) * o.res.norm_b;
+            NEAR(residual_of(&c, o.x), o.res.true_residual, rounding, "%s", words);
+            assert_true(o.res.iterations <= 4 * sizes[s] + 100);
+        }
+}
+
+static void solve__zero_rhs_and_exact_guess(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (size_t i = 0; i < COUNT(methods); i++) {
+        chain c = suitable(&methods[i], 50);
+        kry_op *A = matrix_of(device(), type, &c, 0), *S;
+        kry_vec *b = vec_of(type, c.b, c.n, 1), *zero, *x;
+        kry_result res;
+        double norm;
+
+        OK(kry_vec_create(device(), type, c.n, 1, &zero));
+        OK(kry_vec_create(device(), type, c.n, 1, &x));
+        OK(kry_solver_create(A, words_of(&methods[i], "rtol=1e-5"), NULL, NULL, &S));
+        OK(kry_solve(S, b, x, &res));
+        OK(kry_solve(S, b, x, &res));
+        assert_int_equal(res.reason, KRY_CONVERGED_GUESS);
+        assert_int_equal(res.iterations, 0);
+        OK(kry_solve(S, zero, x, &res));
+        assert_int_equal(res.reason, KRY_CONVERGED_ZERO);
+        OK(kry_vec_norm2(x, &norm));
+        assert_true(norm == 0);
+        kry_op_release(&S);
+        kry_op_release(&A);
+        kry_vec_release(&b);
+        kry_vec_release(&zero);
+        kry_vec_release(&x);
+    }
+}
+
+static void solve__iteration_limit(void **state)
+{
+    kry_type type = type_of(state);
+    static const int most[] = { 1, 7, 64, 65, 66 };
+
+    for (size_t i = 0; i < COUNT(methods); i++)
+        for (size_t k = 0; k < COUNT(most); k++) {
+            chain c = chain_of(200, 2, 2);
+            char more[64];
+            snprintf(more, sizeof more, "maxit=%d check-every=%d", most[k], k % 2 ? 64 : 0);
+            outcome o = solve(type, &c, words_of(&methods[i], more));
+            assert_int_equal(o.status, KRY_NOT_CONVERGED);
+            assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
+            assert_int_equal(o.res.iterations, most[k]);
+            assert_int_equal(o.res.history_count, most[k] + 1);
+            NEAR(residual_of(&c, o.x), o.res.true_residual, 1e-4 * o.res.norm_b, "x of the limit");
+            NEAR(o.res.residual, o.res.true_residual, 1e-3 * o.res.norm_b, "%s", more);
+        }
+}
+
+/* A monitor that looks at x itself. */
+typedef struct eye {
+    const chain *c;
+    kry_vec *x;
+    int calls;
+} eye;
+
+static int look_at_x(void *user, const kry_iteration *it)
+{
+    eye *e = user;
+    double *x = numbers_of(e->x);
+    NEAR(residual_of(e->c, x), it->residual, 1e-4, "x of iteration %lld", (long long)it->iteration);
+    free(x);
+    e->calls++;
+    return it->iteration >= 9;
+}
+
+static void solve__monitor_sees_each_iterate(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (size_t i = 0; i < 2 * COUNT(methods); i++) {
+        const method *m = &methods[i / 2];
+        chain c = suitable(m, 200);
+        kry_op *A = matrix_of(device(), type, &c, 0), *S;
+        guarded b = guarded_create(type, c.n, 1, 3, c.b), x = guarded_create(type, c.n, 1, 1, c.b);
+        eye e = { &c, x.v, 0 };
+        kry_result res;
+
+        OK(kry_solver_create(A,
+                             words_of(m, i % 2 ? "check-every=3 precond=jacobi rtol=1e-7"
+                                               : "check-every=3 rtol=1e-7"),
+                             look_at_x, &e, &S));
+        assert_int_equal(kry_solve(S, b.v, x.v, &res), KRY_STOPPED);
+        assert_int_equal(res.reason, KRY_MONITOR_STOP);
+        assert_int_equal(res.iterations, 9);
+        assert_int_equal(e.calls, 4); /* at 0, 3, 6, 9 */
+        double *numbers = guarded_read(&x);
+        NEAR(residual_of(&c, numbers), res.true_residual, 1e-4 * res.norm_b, "x of iteration 9");
+        free(numbers);
+        kry_op_release(&S);
+        kry_op_release(&A);
+        guarded_release(&b), guarded_release(&x);
+    }
+}
+
+/* Constants are mapped to zero; b is, and is not, in the range. */
+static void solve__singular(void **state)
+{
+    kry_type type = type_of(state);
+    double mean = 0;
+
+    for (size_t i = 0; i < COUNT(methods); i++) {
+        chain c = chain_of(16, 2, 1);
+        const char *words = words_of(&methods[i], "rtol=1e-4");
+        outcome o = solve_on(device(), type, &c, KRY_SINGULAR, words);
+        assert_int_equal(o.status, KRY_NOT_CONVERGED);
+        assert_int_equal(o.res.reason, KRY_INCONSISTENT);
+        mean = 0;
+        for (int k = 0; k < 16; k++) mean += c.b[k] / 16;
+        for (int k = 0; k < 16; k++) c.b[k] -= mean;
+        o = solve_on(device(), type, &c, KRY_SINGULAR, words);
+        assert_int_equal(o.status, KRY_OK);
+        NEAR(residual_of(&c, o.x), 0, 1.1e-4 * o.res.norm_b, "%s", words);
+    }
+}
+
+static kry_status copy(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
+{
+    (void)self;
+    return kry_vec_axpby(alpha, x, beta, y);
+}
+
+static void create__refuses(void **state)
+{
+    kry_type type = type_of(state);
+    static const kry_op_table table = { sizeof table, "copy", .apply = copy };
+    const int64_t row_ptr[] = { 0, 2, 2, 3 }, wide_ptr[] = { 0, 1, 2 };
+    const int32_t col[] = { 0, 1, 2 };
+    const double val[] = { 1, 2, 3 };
+    void *numbers = in_type(type, val, 3);
+    kry_op *A, *wide, *zeros, *M, *S;
+    chain c = suitable(&methods[0], 30), definite = chain_of(30, 3, 3);
+    kry_op_shape shape = { c.n, c.n, type, KRY_VARYING };
+
+    A = matrix_of(device(), type, &definite, 0);
+    OK(kry_csr_create(device(), type, 2, 3, wide_ptr, col, numbers, NULL, &wide));
+    OK(kry_csr_create(device(), type, 3, 3, row_ptr, col, numbers, NULL, &zeros));
+    OK(kry_op_create(device(), &table, NULL, &shape, &M));
+    for (size_t i = 0; i < COUNT(methods); i++) {
+        const method *m = &methods[i];
+        REFUSES(kry_solver_create(wide, words_of(m, ""), NULL, NULL, &S), KRY_ERR_SHAPE, "2-by-3");
+        if (m->takes == KRY_TAKES_ANY)
+            REFUSES(kry_solver_create(zeros, words_of(m, ""), NULL, NULL, &S), KRY_ERR_UNSUPPORTED,
+                    "nothing but zeros, the first of them row 1");
+        if (device()->context)
+            REFUSES(kry_solver_create(A, words_of(m, "deflation=stripes:2"), NULL, NULL, &S),
+                    KRY_ERR_UNSUPPORTED, "takes no deflation");
+    }
+    REFUSES(kry_solver_create(A, "method=bicgstab:5", NULL, NULL, &S), KRY_ERR_PARSE,
+            "bicgstab:5: its l is from 1 to 4");
+    REFUSES(kry_solver_create(A, "method=gmres:129", NULL, NULL, &S), KRY_ERR_PARSE,
+            "gmres:129: its m is from 1 to 128");
+    REFUSES(kry_solver_create(A, "method=gmres precond=block-jacobi:3 method=cg:2", NULL, NULL, &S),
+            KRY_ERR_PARSE, "has no number");
+    REFUSES(kry_solver_create(A, "method=cr:5", NULL, NULL, &S), KRY_ERR_PARSE, "has no number");
+    REFUSES(kry_solver_create(A, "method=jacobi:5", NULL, NULL, &S), KRY_ERR_PARSE,
+            "has no number");
+    REFUSES(kry_solver_create(A, "method=bicgstab:x", NULL, NULL, &S), KRY_ERR_PARSE,
+            "'x' is no number");
+    REFUSES(kry_solver_create(A, "method=bicgstab:0", NULL, NULL, &S), KRY_ERR_PARSE,
+            "'0' is no number");
+    kry_op_release(&M);
+    kry_op_release(&zeros);
+    kry_op_release(&wide);
+    kry_op_release(&A);
+    free(numbers);
+}
+
+static void solve__on_a_team(void **state)
+{
+    kry_type type = type_of(state);
+    NOT_ON_HOST("teams");
+
+    for (size_t i = 0; i < COUNT(methods); i++) {
+        chain c = suitable(&methods[i], MOST);
+        outcome one = solve(type, &c, words_of(&methods[i], "precond=jacobi rtol=1e-5")),
+                first = { .status = 0 };
+        for (int reproducible = 0; reproducible < 2; reproducible++)
+            for (int parts = 1; parts <= 3; parts += 1 + reproducible) {
+                kry_device *team =
+                    open_team(parts, (kry_team_params){ .reproducible = reproducible });
+                outcome o =
+                    solve_on(team, type, &c, 0, words_of(&methods[i], "precond=jacobi rtol=1e-5"));
+                assert_int_equal(o.status, KRY_OK);
+                NEAR(o.res.iterations, one.res.iterations, 3 + 0.1 * (double)one.res.iterations,
+                     "iterations");
+                assert_true(residual_of(&c, o.x) <= 1.01 * o.res.target);
+                if (reproducible && parts == 1) first = o;
+                if (reproducible) assert_memory_equal(o.x, first.x, sizeof o.x);
+                close_team(&team);
+            }
+    }
+}
+
+static void solve__as_the_solver_in_single(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = { "auto", "classical" };
+
+    if (acc_type() != KRY_F64) SKIP("no double");
+    for (size_t i = 0; i < COUNT(methods); i++)
+        for (size_t k = 0; k < COUNT(schemes); k++) {
+            chain c = suitable(&methods[i], MOST);
+            char more[96];
+            snprintf(more, sizeof more, "precision=mixed rtol=1e-10 scheme=%s", schemes[k]);
+            outcome o = solve(KRY_F64, &c, words_of(&methods[i], more));
+            assert_int_equal(o.status, KRY_OK);
+            assert_true(residual_of(&c, o.x) <= 1.001e-10 * o.res.norm_b);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(solve__known_solution),  BOTH(solve__zero_rhs_and_exact_guess),
+        BOTH(solve__iteration_limit), BOTH(solve__monitor_sees_each_iterate),
+        BOTH(solve__singular),        BOTH(create__refuses),
+        BOTH(solve__on_a_team),       cmocka_unit_test(solve__as_the_solver_in_single),
+    };
+    return cmocka_run_group_tests_name("methods", tests, keep_profile, restore_profile);
+}

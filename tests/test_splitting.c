@@ -1,0 +1,321 @@
+/*
+ * test_splitting.c - classical coarsening on a device, with the kernels of CPUs and of GPUs: the points, the pattern
+ * and the numbers of the interpolation are those of the host, to the bit where the device has double.
+ */
+#include "couplings.h"
+#include "multigrid/classical.h"
+
+/* ---- matrices and what the host makes of them ------------------------------------------------ */
+
+static double in_space(int64_t i, int64_t j, int64_t n)
+{
+    const int64_t side = (int64_t)(cbrt((double)n) + 0.5), plane = side * side;
+    const bool x = i - j == 1 && i % side, y = i - j == side && i % plane >= side;
+    return x || y || i - j == plane ? -1 : 0;
+}
+static double anisotropic(int64_t i, int64_t j, int64_t n)
+{
+    return five_points(i, j, n) * (i - j == 1 ? 1 : 0.01);
+}
+static double two_phases(int64_t i, int64_t j, int64_t n)
+{
+    const double a = i > n / 3 && i < n / 2 ? 1000 : 1, b = j > n / 3 && j < n / 2 ? 1000 : 1;
+    return five_points(i, j, n) * 2 * a * b / (a + b);
+}
+static double dominant(int64_t i, int64_t j, int64_t n)
+{
+    return five_points(i, j, n) * (in_place(i % 7, 0, 2) < 0.4 ? 1e-4 : 1);
+}
+/* Many C points in a row, so that tables of several sizes are needed: counted from the last row, row 0 depends on
+ * every fourth row, on each of which those three depend that come next. */
+static double star(int64_t row, int64_t col, int64_t n)
+{
+    const int64_t i = n - 1 - col, j = n - 1 - row; /* i > j */
+    if (j == 0) return i % 4 == 1 ? -1 : 0;
+    return j % 4 == 1 && i - j < 4 ? -10 : 0;
+}
+/* The same with several such rows, which depend on each other. */
+static double stars(int64_t row, int64_t col, int64_t n)
+{
+    const int64_t i = n - 1 - col, j = n - 1 - row, several = n / 64 + 1;
+    if (i < several) return -1;
+    if (j < several) return (i - several) % 4 == 0 && (i + j) % 3 ? -1 : 0;
+    return (j - several) % 4 == 0 && i - j < 4 ? -10 : 0;
+}
+
+/* In double, but numbers of the type. */
+static void round_to(kry_type type, kry_sparse *A)
+{
+    double *val = A->val;
+    for (int64_t e = 0; e < kry_sparse_nnz(A); e++) val[e] = to_type(type, val[e]);
+}
+
+typedef struct host {
+    kry_sparse A, S, P;
+    char *point;
+    int64_t count;
+} host;
+
+static host host_create(kry_sparse A, double theta)
+{
+    host h = { .A = A, .point = calloc((size_t)A.rows + 1, 1) };
+    assert_non_null(h.point);
+    OK(kry_classical_strength(&A, theta, &h.S));
+    OK(kry_pmis(&h.S, h.point, &h.count));
+    OK(kry_interpolate(&h.A, &h.S, h.point, &h.P));
+    return h;
+}
+
+static void host_release(host *h)
+{
+    kry_sparse_release(&h->P);
+    kry_sparse_release(&h->S);
+    kry_sparse_release(&h->A);
+    free(h->point);
+}
+
+/* ---- on the device --------------------------------------------------------------------------- */
+
+static void upload_numbers(const kry_sparse *A, kry_csr *C)
+{
+    const int64_t nnz = kry_sparse_nnz(A);
+    void *val = in_type(C->type, A->val, nnz);
+
+    kry_buffer_release(C->dev, &C->val);
+    OK(kry_buffer_upload(C->dev, (size_t)nnz * kry_type_size(C->type), val, &C->val));
+    free(val);
+}
+
+static kry_csr upload(const kry_sparse *A, kry_type type)
+{
+    const int64_t nnz = kry_sparse_nnz(A);
+    kry_csr C = { .dev = device(), .rows = A->rows, .cols = A->cols, .nnz = nnz, .type = type };
+    int32_t *ptr = calloc((size_t)A->rows + 1, sizeof *ptr);
+
+    assert_non_null(ptr);
+    for (int64_t i = 0; i <= A->rows; i++) ptr[i] = (int32_t)A->row_ptr[i];
+    OK(kry_buffer_upload(C.dev, ((size_t)A->rows + 1) * sizeof *ptr, ptr, &C.row_ptr));
+    OK(kry_buffer_upload(C.dev, (size_t)nnz * sizeof *A->col, A->col, &C.col));
+    upload_numbers(A, &C);
+    free(ptr);
+    return C;
+}
+
+static void *download(cl_mem buffer, int64_t count, size_t size)
+{
+    void *to = malloc((size_t)count * size + 1);
+    assert_non_null(to);
+    memset(to, 0xff, (size_t)count * size + 1);
+    OK(kry_buffer_read(device(), buffer, 0, (size_t)count * size, to));
+    return to;
+}
+
+static void expect_points(const kry_splitting *s, const host *h)
+{
+    int32_t *number = download(s->number, h->A.rows, sizeof *number), next = 0;
+
+    assert_int_equal(s->coarse, h->count);
+    for (int64_t i = 0; i < h->A.rows; i++) {
+        const char p = h->point[i];
+        const int want = p == KRY_POINT_C ? next++ : p == KRY_POINT_F ? -1 : -2;
+        if (number[i] != want)
+            fail_msg("point %lld is %d, not %d", (long long)i, (int)number[i], want);
+    }
+    free(number);
+}
+
+static void expect_matrix(const kry_csr *P, const kry_sparse *want)
+{
+    int32_t *ptr = download(P->row_ptr, P->rows + 1, sizeof *ptr);
+    int32_t *col = download(P->col, P->nnz, sizeof *col);
+    void *val = download(P->val, P->nnz, kry_type_size(P->type));
+
+    assert_int_equal(P->rows, want->rows);
+    assert_int_equal(P->cols, want->cols);
+    for (int64_t i = 0; i <= want->rows; i++)
+        if (ptr[i] != want->row_ptr[i])
+            fail_msg("row %lld begins at %d, not %lld", (long long)i, ptr[i],
+                     (long long)want->row_ptr[i]);
+    for (int64_t e = 0; e < P->nnz; e++) {
+        const double w = to_type(P->type, ((const double *)want->val)[e]);
+        if (col[e] != want->col[e])
+            fail_msg("entry %lld is in column %d, not %d", (long long)e, col[e], want->col[e]);
+        NEAR(at(P->type, val, e), w, 0, "entry %lld", (long long)e);
+    }
+    free(val);
+    free(col);
+    free(ptr);
+}
+
+/* Everything as on the host, and so are new numbers. */
+static void try_matrix(kry_sparse A, double theta, kry_type type)
+{
+    round_to(type, &A);
+    host h = host_create(A, theta);
+    kry_csr C = upload(&h.A, type), P;
+    kry_splitting s;
+    double *val = h.A.val;
+
+    OK(kry_splitting_create(&C, theta, &s));
+    expect_points(&s, &h);
+    OK(kry_splitting_interpolate(&C, &s, &P));
+    expect_matrix(&P, &h.P);
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+            val[e] *=
+                1 + 0.2 * in_place(i < A.col[e] ? i : A.col[e], i < A.col[e] ? A.col[e] : i, 3);
+    round_to(type, &h.A);
+    upload_numbers(&h.A, &C);
+    OK(kry_interpolate(&h.A, &h.S, h.point, &h.P));
+    OK(kry_splitting_interpolate_again(&C, &s, &P));
+    expect_matrix(&P, &h.P);
+    kry_csr_release(&P);
+    kry_splitting_release(&s);
+    kry_csr_release(&C);
+    host_release(&h);
+}
+
+#define NEEDS_DOUBLE \
+    if (acc_type() == KRY_F32) SKIP("no double, in which the host computes")
+
+static coupling_fn *const more[] = { in_space, anisotropic, two_phases, dominant, star, stars };
+
+static void interpolate__as_on_the_host(void **state)
+{
+    NOT_ON_HOST("classical coarsening");
+    NEEDS_DOUBLE;
+    for (int round = 0; round < 4; round++) {
+        places = random_bits();
+        const double theta = round == 3 ? -1 : round == 2 ? 0.5 : 0.25;
+        for (size_t k = 0; k < COUNT(all); k++)
+            try_matrix(symmetric(1 + random_below(150), all[k], round % 2 ? 0.3 : 0), theta,
+                       type_of(state));
+        for (size_t k = 0; k < COUNT(more); k++)
+            try_matrix(symmetric(1 + random_below(300), more[k], round % 2 ? 0.1 : 0), theta,
+                       type_of(state));
+    }
+}
+
+/* A work-group fewer, as many and one more; more rows than there are tables, and rows with more C points than
+ * fit into tables of the first, second and third size. */
+static void interpolate__borders(void **state)
+{
+    NOT_ON_HOST("classical coarsening");
+    NEEDS_DOUBLE;
+    static const struct {
+        int64_t n;
+        coupling_fn *f;
+    } cases[] = { { 1, chain },    { 2, chain },       { 127, chain }, { 128, chain },
+                  { 129, chain },  { 1331, in_space }, { 1100, star }, { 2500, star },
+                  { 1500, stars }, { 600, two_hubs },  { 1000, hub },  { 1024, positive } };
+
+    places = random_bits();
+    for (size_t k = 0; k < COUNT(cases); k++)
+        if (!too_large(cases[k].n))
+            try_matrix(symmetric(cases[k].n, cases[k].f, 0.01), 0.25, type_of(state));
+}
+
+static void signs__as_summed_by_hand(void **state)
+{
+    NOT_ON_HOST("classical coarsening");
+    places = random_bits();
+    kry_sparse A = symmetric(700, random_sign, 0.1);
+    double positive = 0, negative = 0, got_positive, got_negative;
+    const double *val = A.val;
+
+    round_to(type_of(state), &A);
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++) {
+            if (A.col[e] == i) continue;
+            positive += fmax(val[e], 0), negative -= fmin(val[e], 0);
+        }
+    kry_csr C = upload(&A, type_of(state));
+    OK(kry_splitting_signs(&C, &got_positive, &got_negative));
+    const long double eps = 100 * eps_of(acc_type());
+    NEAR(got_positive, positive, eps * positive, "positive");
+    NEAR(got_negative, negative, eps * negative, "negative");
+    kry_csr_release(&C);
+    kry_sparse_release(&A);
+}
+
+static void interpolate__no_rows(void **state)
+{
+    NOT_ON_HOST("classical coarsening");
+    const kry_sparse A = { .type = KRY_F64, .row_ptr = (int64_t[]){ 0 } };
+    kry_csr C = upload(&A, type_of(state)), P;
+    kry_splitting s;
+
+    OK(kry_splitting_create(&C, 0.25, &s));
+    assert_int_equal(s.coarse, 0);
+    OK(kry_splitting_interpolate(&C, &s, &P));
+    assert_int_equal(P.nnz, 0);
+    kry_csr_release(&P);
+    kry_splitting_release(&s);
+    kry_csr_release(&C);
+}
+
+/* Each request for memory fails once: nothing is handed out, and nothing leaks. */
+static void interpolate__memory_fails(void **state)
+{
+    NOT_ON_HOST("classical coarsening");
+    kry_sparse A = symmetric(900, star, 0.1); /* several launches */
+    kry_csr C = upload(&A, type_of(state)), P;
+    kry_splitting s;
+
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, kry_splitting_create(&C, 0.25, &s));
+        assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed && !s.dev));
+        kry_splitting_release(&s);
+    }
+    OK(kry_splitting_create(&C, 0.25, &s));
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, kry_splitting_interpolate(&C, &s, &P));
+        assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed && !P.dev));
+        kry_csr_release(&P);
+    }
+    OK(kry_splitting_interpolate(&C, &s, &P));
+    EACH_REQUEST(k)
+    {
+        kry_status st = FAILING(k, kry_splitting_interpolate_again(&C, &s, &P));
+        assert_true(st == KRY_OK || (st == KRY_ERR_MEMORY && request_failed));
+    }
+    kry_csr_release(&P);
+    kry_splitting_release(&s);
+    kry_csr_release(&C);
+    kry_sparse_release(&A);
+}
+
+static int on_cpu_kernels(void **state)
+{
+    (void)state;
+    if (!kry_device_is_host(device())) use_profile(NULL);
+    return 0;
+}
+
+static int on_gpu_kernels(void **state)
+{
+    (void)state;
+    if (!kry_device_is_host(device())) use_profile("gpu-kernels");
+    return 0;
+}
+
+/* A test for each number type, with the kernels of CPUs and of GPUs. */
+#define FOUR(test)                                                          \
+    { #test "/single", test, on_cpu_kernels, NULL, &type_single },          \
+        { #test "/double", test, on_cpu_kernels, NULL, &type_double },      \
+        { #test "/single, gpu", test, on_gpu_kernels, NULL, &type_single }, \
+    {                                                                       \
+#test "/double, gpu", test, on_gpu_kernels, NULL, &type_double      \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FOUR(interpolate__as_on_the_host), FOUR(interpolate__borders),
+        FOUR(signs__as_summed_by_hand),    FOUR(interpolate__no_rows),
+        FOUR(interpolate__memory_fails),
+    };
+    return cmocka_run_group_tests(tests, keep_profile, restore_profile);
+}
