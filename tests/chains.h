@@ -95,4 +95,38 @@ MAYBE_UNUSED static outcome solve(kry_type type, const chain *c, const char *wor
     return solve_on(device(), type, c, 0, words);
 }
 
+/* Conjugate residuals: norms of r at iterations 0 ... steps, from x = 0, with M = 1 / diagonal or without. */
+MAYBE_UNUSED static void conjugate_residuals(const chain *c, bool jacobi, int steps, double *norms)
+{
+    long double r[MOST], z[MOST], w[MOST], p[MOST] = { 0 }, q[MOST] = { 0 }, y[MOST], rho = 0;
+    for (int64_t i = 0; i < c->n; i++) {
+        y[i] = jacobi ? 1 / (i == 0 || i == c->n - 1 ? c->val[0] : c->val[3]) : 1;
+        r[i] = c->b[i], z[i] = y[i] * r[i];
+    }
+    for (int k = 0; k <= steps; k++) {
+        long double norm = 0, now = 0, qy = 0;
+        times(c, z, w);
+        for (int64_t i = 0; i < c->n; i++) norm += r[i] * r[i], now += z[i] * w[i];
+        norms[k] = (double)sqrtl(norm);
+        for (int64_t i = 0; i < c->n; i++) {
+            p[i] = z[i] + (k ? now / rho : 0) * p[i];
+            q[i] = w[i] + (k ? now / rho : 0) * q[i];
+            qy += q[i] * y[i] * q[i];
+        }
+        rho = now;
+        for (int64_t i = 0; i < c->n; i++) {
+            r[i] -= rho / qy * q[i];
+            z[i] -= rho / qy * y[i] * q[i];
+        }
+    }
+}
+
+/* A preconditioner that is negative definite. */
+MAYBE_UNUSED static kry_status negate(void *self, double alpha, const kry_vec *x, double beta,
+                                      kry_vec *y)
+{
+    (void)self;
+    return kry_vec_axpby(-alpha, x, beta, y);
+}
+
 #endif

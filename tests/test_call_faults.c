@@ -275,6 +275,7 @@ static const scene solvers[] = {
     STORED("method=pcg"),
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
+    STORED("method=minres precond=jacobi"),
     STORED("method=bicgstab precond=jacobi"),
     STORED("method=gmres:5 precond=jacobi"),
     STORED("method=fgmres"),

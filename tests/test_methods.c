@@ -9,8 +9,10 @@ typedef struct method {
 } method;
 
 static const method methods[] = {
-    { "bicgstab:1", KRY_TAKES_ANY }, { "bicgstab", KRY_TAKES_ANY }, { "bicgstab:4", KRY_TAKES_ANY },
-    { "gmres", KRY_TAKES_ANY },      { "gmres:4", KRY_TAKES_ANY },  { "fgmres:70", KRY_TAKES_ANY },
+    { "minres", KRY_TAKES_SYMMETRIC }, { "bicgstab:1", KRY_TAKES_ANY },
+    { "bicgstab", KRY_TAKES_ANY },     { "bicgstab:4", KRY_TAKES_ANY },
+    { "gmres", KRY_TAKES_ANY },        { "gmres:4", KRY_TAKES_ANY },
+    { "fgmres:70", KRY_TAKES_ANY },
 };
 
 /* "method=WORD more" */

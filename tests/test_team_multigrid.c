@@ -32,6 +32,8 @@ static void team_amg__matrices(void **state)
         if (!teams[t].by_graph)
             same_cycles(&p, "amg:coarsest=90"); /* its rows have another order */
         same_by_words(&p, "precond=amg:coarsest=40,smoother=jacobi,cycle=w");
+        same_by_words(&p, "precond=amg:coarsest=40,smoother=jacobi,scaling=l1");
+        same_by_words(&p, "precond=amg:coarsest=40,scaling=block");
         if (s == 0) same_by_words(&p, "precond=amg:coarsest=40,cycle=k deflation=stripes:20");
         if (s == 1 && type == KRY_F64) same_by_words(&p, "precond=amg precision=mixed");
         pair_release(&p);
@@ -102,6 +104,8 @@ static void team_mg__grids(void **state)
         pair p = grid_pair_of(&params, &teams[t], type);
         same_cycles(&p, "mg:coarsest=90");
         same_by_words(&p, "precond=mg");
+        if (g == 0) same_by_words(&p, "precond=mg:coarsest=40,smoother=red-black");
+        if (g == 0) same_by_words(&p, "method=fmg precond=mg:coarsest=40,cycle=f");
         if (g == 0) same_by_words(&p, "precond=mg:coarsest=40,cycle=k");
         if (g == 1 && type == KRY_F64) same_by_words(&p, "precond=mg:coarsest=40 precision=mixed");
         pair_release(&p);

@@ -256,6 +256,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
  *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
  *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
+ *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);

@@ -14,6 +14,7 @@
     X("richardson", richardson, KRY_METHOD_RICHARDSON) \
     X("mg", richardson, KRY_METHOD_MG)                 \
     X("fmg", fmg, KRY_METHOD_FMG)                      \
+    X("minres", minres, KRY_METHOD_MINRES)             \
     X("bicgstab[:L]", bicgstab, KRY_METHOD_BICGSTAB)   \
     X("gmres[:M]", gmres, KRY_METHOD_GMRES)            \
     X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)

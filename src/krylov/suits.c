@@ -75,8 +75,8 @@ static kry_status inspect_products(const char *who, const kry_op *A, kry_takes t
           who, A->table->kind, product[0][1], product[1][0]);
     double least = fmin(product[0][0], product[1][1]);
     CHECK(takes != KRY_TAKES_DEFINITE || least >= -rounding * size, KRY_ERR_UNSUPPORTED,
-          "%s: '%s' is not positive definite: x'Ax = %g for a random x; conjugate residuals "
-          "(method=cr) take symmetric ones that are indefinite",
+          "%s: '%s' is not positive definite: x'Ax = %g for a random x; MINRES "
+          "(method=minres) takes symmetric ones that are indefinite",
           who, A->table->kind, least);
 done:
     return st;
@@ -101,7 +101,7 @@ static kry_status look_at(const char *who, const kry_op *A, kry_check check, kry
           "(check=none: conjugate gradients all the same)" COUNTED,
           who, ROW(found.row), found.entry,
           found.negative ? "All of them are negative: solve -A x = -b"
-                         : "Take conjugate residuals (method=cr), for symmetric matrices that are "
+                         : "Take MINRES (method=minres), for symmetric matrices that are "
                            "indefinite",
           kry_first_row);
     CHECK(takes != KRY_TAKES_ANY || !found.zero_rows, KRY_ERR_UNSUPPORTED,

@@ -95,6 +95,7 @@ static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b,
     kry_rung *g = &H->rung[i], *next = g + 1;
     kry_vec *place[2] = { x, g->work };
 
+    if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
     TRY(go_down(g, how, b, place, next->b));
     TRY(correct(H, i + 1, how.shape, next->b, next->x));
@@ -189,15 +190,16 @@ kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
+    const int last = H->count - 1;
+    const visiting how = { .shape = H->cycle.shape, .from_x = true };
 
-    for (int i = 0; i + 1 < H->count; i++)
+    for (int i = 0; i < last; i++)
         TRY(restrict_to(&H->rung[i].level, i ? H->rung[i].b : b, H->rung[i + 1].b));
-    for (int i = H->count - 1; i >= 0; i--) {
-        const kry_level *L = &H->rung[i].level;
-        const visiting how = { .shape = H->cycle.shape, .from_x = true };
+    for (int i = last; i >= 0; i--) {
+        const kry_op *P = H->rung[i].level.P;
         const kry_vec *b_i = i ? H->rung[i].b : b;
         kry_vec *x_i = i ? H->rung[i].x : x;
-        if (L->P) TRY(L->P->table->apply(L->P->self, 1, H->rung[i + 1].x, 0, x_i));
+        if (i < last) TRY(P->table->apply(P->self, 1, H->rung[i + 1].x, 0, x_i));
         TRY(visit(H, i, how, b_i, x_i));
     }
 done:

@@ -79,6 +79,11 @@ done:
     return st;
 }
 
+static kry_status settle(kry_hierarchy *H)
+{
+    return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
+}
+
 static kry_status hierarchy_update(void *self, const void *values)
 {
     kry_hierarchy *H = self;
@@ -89,6 +94,7 @@ static kry_status hierarchy_update(void *self, const void *values)
     for (int i = 0; i + 1 < H->count; i++)
         TRY(kry_smoothing_update(H->family->who, &H->rung[i].level, &H->cycle, &H->rung[i].smooth));
     TRY(factor_coarsest(H));
+    TRY(settle(H));
 done:
     return st;
 }
@@ -185,6 +191,7 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
     TRY(equip(H));
+    TRY(settle(H));
     write_variant(H);
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
     TRY(kry_op_create(A->dev, &H->table, H, &shape, M));

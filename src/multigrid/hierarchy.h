@@ -46,6 +46,14 @@ typedef struct kry_level {
 
 typedef struct kry_hierarchy kry_hierarchy;
 
+/* The levels from one on, all at once. */
+typedef struct kry_tail {
+    int from; /* level, not the finest; 0: there is no tail */
+    /* x := M b on that level. Enqueue only */
+    kry_status (*run)(void *self, const kry_vec *b, kry_vec *x);
+    void *self; /* the family's */
+} kry_tail;
+
 /* How the levels are made. `self` is what create made. */
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
@@ -57,6 +65,9 @@ typedef struct kry_family {
     /* A has new numbers: give those of the levels theirs. Patterns, sizes and kry_level stay, but for
      * `highest`. Waits. */
     kry_status (*update)(kry_hierarchy *H, void *self);
+    /* NULL, or called when all levels have their smoothers and the coarsest its solution, at first and after
+     * each update: *tail := what takes the coarser levels at once, if there is such a thing. Waits. */
+    kry_status (*settle)(kry_hierarchy *H, void *self, kry_tail *tail);
     void (*destroy)(void *self); /* takes NULL */
 } kry_family;
 

@@ -1,6 +1,7 @@
 /* jacobi.c - M := inverse of the diagonal, or of another diagonal matrix that the rows of A say. Kernels:
  * vec_pivots, vec_invert and vec_mul in cl/vec.cl. */
 #include "grid/stencil.h"
+#include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
 #include <math.h>
@@ -70,6 +71,18 @@ done:
     return st;
 }
 
+/* The rows of A, on a part of a team with the couplings to other parts. */
+static kry_status read_rows(const kry_op *A, kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+
+    if (!kry_coupled_of(A)) return kry_rows_read("kry_jacobi_create", A, rows);
+    TRY(kry_coupled_download(A, rows));
+    TRY(kry_sparse_convert(rows, KRY_F64));
+done:
+    return st;
+}
+
 /* d := the diagonal matrix */
 static kry_status read_diagonal(const jacobi *M, kry_vec *d)
 {
@@ -78,7 +91,7 @@ static kry_status read_diagonal(const jacobi *M, kry_vec *d)
     double *numbers = NULL;
 
     if (!M->entry) return kry_op_diagonal(M->A, d);
-    TRY(kry_rows_read("kry_jacobi_create", M->A, &rows));
+    TRY(read_rows(M->A, &rows));
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < d->n; i++) numbers[i] = M->entry(&rows, i);
     TRY(kry_vec_write_doubles(d, numbers));

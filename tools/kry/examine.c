@@ -98,11 +98,12 @@ static kry_status make_positive(source *s, const row_total *row)
 
     if (bad < 0) return KRY_OK;
     s->negated = all_negative(row, s->rows);
-    CHECK(s->negated, KRY_ERR_UNSUPPORTED,
-          "%s is not positive definite, as conjugate gradients need it: row %lld (counted from 1) "
-          "has %g on its diagonal. --method cr --precond none takes symmetric matrices that are "
-          "indefinite; --check none tries all the same",
-          s->name, (long long)bad + 1, row[bad].diagonal);
+    CHECK(
+        s->negated, KRY_ERR_UNSUPPORTED,
+        "%s is not positive definite, as conjugate gradients need it: row %lld (counted from 1) "
+        "has %g on its diagonal. --method minres --precond none takes symmetric matrices that are "
+        "indefinite; --check none tries all the same",
+        s->name, (long long)bad + 1, row[bad].diagonal);
     for (int64_t e = 0; e < s->mtx->nnz; e++) s->mtx->val[e] = -s->mtx->val[e];
 done:
     return st;
@@ -122,7 +123,8 @@ kry_status source_examine(source *s, const char *method, bool check)
           "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "
           "right-hand side but 0 there has a solution",
           s->name, (long long)s->rows, (long long)s->given);
-    if (s->problem || !check || !(definite || !strcmp(method, "cr"))) goto done;
+    if (s->problem || !check || !(definite || !strcmp(method, "cr") || !strcmp(method, "minres")))
+        goto done;
     TRY(check_symmetry(s));
     TRY(add_up(s->mtx, &row));
     TRY(find_kinds(row, s->rows, &kind));

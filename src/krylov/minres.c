@@ -1,0 +1,206 @@
+/*
+ * minres.c - MINRES, for A symmetric, definite, indefinite or singular, and M symmetric positive definite.
+ * Kernels: cl/minres.cl.
+ *
+ *   v := r,  z := M v,  gamma := sqrt(z'v),  eta := gamma      a cycle begins
+ *   delta := z'A z / gamma^2                                   v, z: gamma times Lanczos' vectors
+ *   v' := A z / gamma - (delta / gamma) v - (gamma / old gamma) old v
+ *   z' := M v',  gamma' := sqrt(z'' v')
+ *   the rotation c, s that takes gamma' out of the column (alpha_3, alpha_2, alpha_0, gamma')
+ *   w' := (z / gamma - alpha_3 old w - alpha_2 w) / alpha_1
+ *   x := x + c eta w',  r := s^2 r - (c eta / alpha_1) v',  eta := -s eta
+ *
+ * Storage     v, old v, w, old w, A z: 5 n numbers beside r; with M two z more
+ * Per step    one product + 13 words per unknown (cl/minres.cl)
+ * Waits       none: the scalars live on the device
+ * Breakdown   z'v < 0: M is not positive definite; alpha_1 = 0: b is not in the range of A
+ * Source      C. C. Paige, M. A. Saunders, Solution of sparse indefinite systems of linear equations, SIAM J.
+ *             Numer. Anal. 12 (1975), 617-629; with M: H. C. Elman, D. J. Silvester, A. J. Wathen, Finite
+ *             elements and fast iterative solvers, 2nd ed. (2014), algorithm 4.1; r: S.-C. T. Choi, C. C.
+ *             Paige, M. A. Saunders, MINRES-QLP, SIAM J. Sci. Comput. 33 (2011), 1810-1836
+ */
+#include "krylov/look.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct minres {
+    kry_krylov *K; /* borrowed */
+    kry_vec *q, *v, *old_v, *w, *old_w;
+    kry_vec *z, *next_z;          /* NULL without M: v, and the next one */
+    kry_sum *rr, *delta, *square; /* r'r, z'A z, z'v */
+    kry_kernel *begin, *lanczos, *update;
+    kry_look look;
+    kry_cycle *c; /* under way; borrowed */
+} minres;
+
+static void swap(kry_vec **a, kry_vec **b)
+{
+    kry_vec *t = *a;
+    *a = *b, *b = t;
+}
+
+static kry_status launch(minres *S, kry_kernel *kernel, kry_chunks rows, const kry_arg *rest,
+                         size_t count)
+{
+    kry_arg args[KRY_CHUNKS_ARGS + 16];
+    const size_t used = kry_chunks_args(&rows, args);
+
+    memcpy(args + used, rest, count * sizeof *rest);
+    return kry_launch(S->look.dev, kernel, rows.groups, args, used + count);
+}
+
+/* The stopping test, and unless it `only_judges` the next v in the place of the last one. */
+static kry_status lanczos(minres *S, const kry_turn *turn, bool only_judges)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    kry_chunks rows = kry_chunks_of(S->v);
+    const kry_arg rest[] = { ARG(turn->iteration),  ARG(turn->slot),       ARG_ACC(L->dev, target2),
+                             ARG(S->rr->buffer),    ARG(S->rr->count),     ARG(S->delta->buffer),
+                             ARG(S->delta->count),  ARG(L->step),          ARG(L->state),
+                             ARG(L->history),       ARG(S->q->buffer),     ARG(S->v->buffer),
+                             ARG(S->old_v->buffer), ARG(S->square->buffer) };
+
+    if (only_judges)
+        rows.n = 0, rows.groups = 1;
+    else
+        S->square->count = (cl_int)rows.groups;
+    return launch(S, S->lanczos, rows, rest, COUNT(rest));
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    return lanczos(self, turn, true);
+}
+
+/* z'v of the v that is there, which is z without M. */
+static kry_status precondition(minres *S, const kry_vec *v, kry_vec *z)
+{
+    kry_status st = KRY_OK;
+
+    if (S->K->M) TRY(kry_op_run_dot(S->K->M, v, z, S->square));
+    TRY(kry_layout_reduce(v->layout, &S->square, 1));
+done:
+    return st;
+}
+
+/* x and r; then v, w and z are the next ones. q := A z */
+static kry_status update(minres *S)
+{
+    kry_status st = KRY_OK;
+    const kry_look *L = &S->look;
+    kry_vec *x = S->c->x, *r = S->c->r;
+    const kry_vec *z = S->z ? S->z : S->v;
+    const kry_chunks rows = kry_chunks_of(S->v);
+    const kry_arg rest[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(L->state),
+                             ARG(L->step),           ARG(z->buffer),        ARG(S->w->buffer),
+                             ARG(S->old_w->buffer),  ARG(S->old_v->buffer), ARG_VEC(x),
+                             ARG(r->buffer),         ARG(S->rr->buffer) };
+
+    TRY(precondition(S, S->old_v, S->next_z));
+    S->rr->count = (cl_int)rows.groups;
+    TRY(launch(S, S->update, rows, rest, COUNT(rest)));
+    swap(&S->v, &S->old_v);
+    swap(&S->w, &S->old_w);
+    swap(&S->z, &S->next_z);
+    TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+done:
+    return st;
+}
+
+static kry_status begin(minres *S, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    kry_vec *empty[] = { S->old_v, S->w, S->old_w };
+
+    S->c = c;
+    TRY(kry_vec_copy(c->r, S->v));
+    for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
+    TRY(kry_vec_dot_sum(S->v, S->v, S->rr));
+    TRY(kry_vec_dot_sum(S->v, S->v, S->square));
+    TRY(precondition(S, S->v, S->z));
+    TRY(kry_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->look.step) };
+    TRY(kry_launch(S->look.dev, S->begin, 1, args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status minres_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    minres *S = self;
+    kry_turn turn;
+    bool go;
+
+    TRY(begin(S, c));
+    for (;;) {
+        TRY(kry_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->delta }, 2));
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(lanczos(S, &turn, false));
+        TRY(update(S));
+    }
+done:
+    return st;
+}
+
+static void minres_destroy(void *self)
+{
+    minres *S = self;
+    kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
+    kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
+    kry_look_release(&S->look);
+    for (size_t i = 0; i < COUNT(sums); i++) kry_sum_release(sums[i]);
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S);
+}
+
+static kry_status minres_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    const char *const defines = "-DKRY_UNALIGNED";
+    kry_device *dev = K->A->dev;
+    minres *S = NULL;
+
+    (void)setup; /* no parameters of its own */
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    kry_vec **vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
+    kry_sum **sums[] = { &S->rr, &S->delta, &S->square };
+    for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 2); i++)
+        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
+    for (size_t i = 0; i < COUNT(sums); i++) TRY(kry_sum_create(dev, 1, sums[i]));
+    TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_begin", &S->begin));
+    TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_lanczos", &S->lanczos));
+    TRY(kry_kernel_get(dev, "minres", A->type, defines, "minres_update", &S->update));
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    *self = S, S = NULL;
+done:
+    if (S) minres_destroy(S);
+    return st;
+}
+
+static double minres_bytes(const void *self)
+{
+    const minres *S = self;
+    return kry_krylov_bytes(S->K, 1, 13);
+}
+
+const kry_method kry_minres_method = {
+    .kind = "minres",
+    .who = "kry_solver_create",
+    .projects = true,
+    .precond = { "v'Mv", "is not positive: the preconditioner is not positive definite",
+                 KRY_INDEFINITE_PRECOND },
+    .no_precond = { "v'v", "is not positive", KRY_INDEFINITE_MATRIX },
+    .matrix = { "alpha",
+                "allows no other step: A maps the residual to zero, and b is not in its range",
+                KRY_INDEFINITE_MATRIX },
+    .create = minres_create,
+    .cycle = minres_cycle,
+    .bytes = minres_bytes,
+    .destroy = minres_destroy,
+};
