@@ -394,6 +394,11 @@ static void triple__of_a_symmetric_matrix(void **state)
         kry_test_parts = 0;
         expect(&C, &want);
         assert_true(kry_sparse_is_symmetric(&C));
+        for (int64_t e = 0; e < kry_sparse_nnz(&C); e++) ((double *)C.val)[e] = NAN;
+        kry_test_parts = (int)random_below(5);
+        OK(kry_sparse_triple_within(&R, &A, &R_t, &C));
+        kry_test_parts = 0;
+        expect(&C, &want);
         kry_sparse_release(&A), kry_sparse_release(&R), kry_sparse_release(&R_t);
         kry_sparse_release(&C);
     }
@@ -439,7 +444,9 @@ static void multiply_within__is_symmetric(void **state)
         }
         K = compress(&D, KRY_F64);
         OK(kry_sparse_transpose(&K, &K_t));
+        kry_test_parts = (int)random_below(5);
         OK(kry_sparse_multiply_within(&K, round % 4 ? d : NULL, &K_t, &C));
+        kry_test_parts = 0;
         const double *val = C.val;
         for (int64_t i = 0, e = 0; i < n; i++)
             for (; e < C.row_ptr[i + 1]; e++) {
@@ -545,6 +552,7 @@ static kry_status everything(const kry_sparse *A, kry_sparse *all)
     TRY(kry_sparse_convert(&all[4], KRY_F32));
     TRY(kry_sparse_copy(&all[4], &all[5]));
     TRY(kry_sparse_triple(A, A, A, &all[6]));
+    TRY(kry_sparse_triple_within(A, A, A, &all[6]));
 done:
     free(from);
     return st;

@@ -35,7 +35,8 @@ typedef struct kry_op_shape {
 typedef struct kry_op_info {
     const char *kind;    /* "csr", "jacobi", "pcg", or what the author called it */
     const char *variant; /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */
-    const char *chosen;  /* who chose a matrix's format: "asked for", "predicted", "measured",
+    const char *
+        chosen; /* why auto took a preconditioner; who chose a matrix's format: "asked for", "predicted", "measured",
                             "kept" from an earlier measurement; "" for other operators */
     int64_t nnz;         /* entries; -1: it has no entries that could be counted */
     int64_t slots;       /* numbers stored for them, padding included; 0: not known */

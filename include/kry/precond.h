@@ -209,7 +209,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_block_ilu_create(const kry_op *A,
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
  * chebyshev[:DEGREE], mg[:SETTING,...], amg[:SETTING,...] (multigrid.h; settings: kry_multigrid_word),
- * block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL.
+ * block-ic[:ROWS] (or ic[:ROWS]), ic0, block-ilu[:ROWS], ilu0; none: *M is NULL. auto: mg, amg, block-ic or jacobi, by
+ * rules that docs/choosing.md lists; kry_op_info.chosen of M says why.
  * block-ic, ic0, block-ilu and ilu0 may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.

@@ -322,7 +322,7 @@ done:
 
 const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
 {
-    kry_op_info M = { .kind = "none", .variant = "" }, D = { .variant = "none" };
+    kry_op_info M = { .kind = "none", .variant = "", .chosen = "" }, D = { .variant = "none" };
     const char *left_out = "left out, for it only scales", *chosen = "";
 
     if (K->first) kry_op_describe(K->first, &M);
@@ -336,8 +336,9 @@ const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
     if (K->width)
         used =
             (size_t)snprintf(text, size, "%s = %lld, ", K->method->width.name, (long long)K->width);
-    snprintf(text + used, size - used, "preconditioner %s%s%.140s%s, deflation %s%.140s", M.kind,
-             *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "", chosen, D.variant);
+    snprintf(text + used, size - used, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %s%.140s",
+             M.kind, *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "",
+             *M.chosen ? " by auto (" : "", M.chosen, *M.chosen ? ")" : "", chosen, D.variant);
     return text;
 }
 

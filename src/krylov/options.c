@@ -230,6 +230,7 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
 {
     const bool alone = !kry_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
 
+    if (!strcmp(o->precond, "auto") && !alone) return "jacobi";
     if (o->precond[0]) return o->precond;
     if (o->method == KRY_METHOD_MG || o->method == KRY_METHOD_FMG)
         return kry_mg_takes(A) ? "mg" : "amg";

@@ -2,6 +2,7 @@
  * words.c - preconditioners and deflation from words: a name, what stands behind its colon, and for
  * preconditioners behind an @ how their numbers are stored.
  */
+#include "krylov/auto_precond.h"
 #include "krylov/cycle_words.h"
 #include "operator/op.h"
 #include <kry/deflation.h>
@@ -21,6 +22,7 @@ enum kind {
     SSOR_AI,
     MG,
     AMG,
+    AUTO,
     BLOCK_IC, /* from here on those that may keep their numbers in single or as halves */
     IC,
     IC0,
@@ -38,6 +40,7 @@ static const kry_word preconds[] = {
     { "ssor-ai", KRY_WORD_WHOLE, "ssor-ai[:DEGREE]", "approximate inverse of SSOR" },
     { "mg", KRY_WORD_TEXT, "mg[:SETTING,...]", "geometric multigrid, grids" },
     { "amg", KRY_WORD_TEXT, "amg[:SETTING,...]", "algebraic multigrid, stored matrices" },
+    { "auto", KRY_WORD_PLAIN, "auto", "mg, amg, block-ic or jacobi, by a look at the matrix" },
     { "block-ic", KRY_WORD_WHOLE, "block-ic[:ROWS]", "incomplete Cholesky factors of blocks" },
     { "ic", KRY_WORD_WHOLE, "ic[:ROWS]", "the same as block-ic" },
     { "ic0", KRY_WORD_PLAIN, "ic0", "incomplete Cholesky factors of the whole matrix" },
@@ -71,6 +74,7 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     case SSOR_AI: return kry_ssor_ai_create(A, KRY_SSOR_AI(.degree = whole), M);
     case MG: return kry_mg_from_words(A, said->settings, M);
     case AMG: return kry_amg_from_words(A, said->settings, M);
+    case AUTO: return kry_precond_auto(A, M);
     case IC0: number = A->shape.rows; /* one block */ /* fall through */
     case IC:
     case BLOCK_IC:

@@ -363,6 +363,31 @@ done:
     return st;
 }
 
+/* What level i of the host's becomes; its matrix borrows the places of the one that is on the device. */
+static kry_status renew_level(const amg *M, kry_hierarchy *H, int i, const kry_sparse *A,
+                              kry_coarser *to)
+{
+    kry_status st = KRY_OK;
+    const int level = M->upper + i;
+
+    TRY(M->by->update(A, M->kept[i], &to->P));
+    to->A = kry_matrix_of(kry_hierarchy_level(H, level + 1)->A)->sorted;
+    to->A.type = KRY_F64, to->A.val = NULL;
+    TRY(kry_alloc((size_t)kry_sparse_nnz(&to->A), sizeof(double), &to->A.val));
+    TRY(kry_coarser_multiply(who, level + 1, M->A->shape.type, A, to));
+done:
+    return st;
+}
+
+static void release_levels(kry_coarser *to, int count)
+{
+    for (int i = 0; to && i < count; i++) {
+        to[i].A.row_ptr = NULL, to[i].A.col = NULL; /* borrowed */
+        kry_coarser_release(&to[i]);
+    }
+    free(to);
+}
+
 /* All numbers are there before one of them replaces an old one. */
 static kry_status amg_update(kry_hierarchy *H, void *self)
 {
@@ -374,11 +399,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
 
     TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
     TRY(renew_upper(M, &rows, &bound));
-    for (int i = 0; i < M->made; i++) {
-        const kry_sparse *A = i ? &to[i - 1].A : &rows;
-        TRY(M->by->update(A, M->kept[i], &to[i].P));
-        TRY(kry_coarser_multiply(who, M->upper + i + 1, M->A->shape.type, A, &to[i]));
-    }
+    for (int i = 0; i < M->made; i++) TRY(renew_level(M, H, i, i ? &to[i - 1].A : &rows, &to[i]));
     if (M->device) TRY(kry_device_levels_store(M->device, H));
     kry_hierarchy_level(H, 0)->highest = kry_highest_of(bound);
     for (int i = 0; i < M->made; i++) {
@@ -388,8 +409,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
         TRY(renew(M, kry_hierarchy_level(H, level + 1)->A, &to[i].A));
     }
 done:
-    for (int i = 0; to && i < M->made; i++) kry_coarser_release(&to[i]);
-    free(to);
+    release_levels(to, M->made);
     kry_sparse_release(&rows);
     return st;
 }

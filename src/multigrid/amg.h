@@ -65,7 +65,7 @@ typedef struct kry_coarser {
     kry_sparse P, R, A;
 } kry_coarser;
 /* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
- * which the entries of the finest matrix were rounded.
+ * which the entries of the finest matrix were rounded. c->A may come with its places and room for its numbers.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
 kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const kry_sparse *A,
                                 kry_coarser *c);
@@ -144,6 +144,8 @@ kry_status kry_tentative(const kry_aggregates *g, int block, int m, const double
  * Lanczos' method from a start that is always the same; rounded to 20 binary digits, so that the order of
  * sums does not matter, and devices and host find the same number. */
 double kry_amg_rho_of(const kry_lanczos *T);
+/* What these steps leave, whose eigenvalues approach those of D^-1 A. */
+kry_status kry_amg_lanczos(const kry_sparse *A, const double *d, kry_lanczos *T);
 kry_status kry_amg_rho(const kry_sparse *A, const double *d, double *rho);
 
 #endif

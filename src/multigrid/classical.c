@@ -37,13 +37,6 @@ static void classical_destroy(void *kept)
     free(k);
 }
 
-/* places := the pattern of P. */
-static kry_status copy_places(const kry_sparse *P, kry_sparse *places)
-{
-    const kry_sparse pattern = { P->rows, P->cols, KRY_F64, P->row_ptr, P->col, NULL };
-    return kry_sparse_copy(&pattern, places);
-}
-
 /* The near null space of the coarser level is what the finer one has at C points. */
 static void restrict_vectors(kry_coarsen *c, const char *point, int64_t n)
 {
@@ -70,7 +63,7 @@ static kry_status classical_create(kry_coarsen *c, const kry_sparse *A, kry_spar
     TRY(kry_classical_strength(A, c->strength, &k->S));
     TRY(kry_pmis(&k->S, k->point, &count));
     TRY(kry_interpolate(A, &k->S, k->point, P));
-    TRY(copy_places(P, &k->places));
+    TRY(kry_places_copy(P, &k->places));
     restrict_vectors(c, k->point, A->rows);
     *kept = k, k = NULL;
 done:
@@ -84,7 +77,7 @@ static kry_status classical_update(const kry_sparse *A, void *kept, kry_sparse *
     kry_status st = KRY_OK;
     const classical *k = kept;
 
-    TRY(copy_places(&k->places, P));
+    TRY(kry_places_copy(&k->places, P));
     TRY(kry_interpolate(A, &k->S, k->point, P));
 done:
     if (st < 0) kry_sparse_release(P);

@@ -74,7 +74,10 @@ kry_status kry_coarser_multiply(const char *who, int level, kry_type type, const
     TRY(kry_alloc((size_t)A->rows, sizeof *d, &d));
     for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
     TRY(kry_sparse_transpose(&c->P, &c->R));
-    TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
+    if (c->A.row_ptr)
+        TRY(kry_sparse_triple_within(&c->R, A, &c->P, &c->A));
+    else
+        TRY(kry_sparse_triple(&c->R, A, &c->P, &c->A));
     TRY(regularise(who, level, kry_coarser_rounding(type), d, c));
 done:
     free(d);

@@ -12,7 +12,8 @@
 /* What stays when A has new numbers. */
 typedef struct smoothed {
     kry_sparse T;
-    bool *strong; /* which entries of A are in F; NULL: all */
+    bool *strong;      /* which entries of A are in F; NULL: all */
+    kry_sparse places; /* of P: no numbers */
 } smoothed;
 
 static void smoothed_destroy(void *kept)
@@ -20,6 +21,7 @@ static void smoothed_destroy(void *kept)
     smoothed *s = kept;
     if (!s) return;
     free(s->strong);
+    kry_sparse_release(&s->places);
     kry_sparse_release(&s->T);
     free(s);
 }
@@ -89,6 +91,7 @@ static void to_smoother(filtered *f, double omega)
             val[e] = (f->F.col[e] == i) - omega / f->d[i] * val[e];
 }
 
+/* P is empty, or has its places and room for its numbers. */
 static kry_status smooth(const kry_sparse *A, const smoothed *s, kry_sparse *P)
 {
     kry_status st = KRY_OK;
@@ -98,7 +101,10 @@ static kry_status smooth(const kry_sparse *A, const smoothed *s, kry_sparse *P)
     TRY(filter(A, s->strong, &f));
     TRY(kry_amg_rho(&f.F, f.d, &rho));
     to_smoother(&f, 4.0 / 3 / rho);
-    TRY(kry_sparse_multiply(&f.F, &s->T, P));
+    if (P->row_ptr)
+        TRY(kry_sparse_multiply_within(&f.F, NULL, &s->T, P));
+    else
+        TRY(kry_sparse_multiply(&f.F, &s->T, P));
 done:
     filtered_release(&f);
     return st;
@@ -161,11 +167,13 @@ static kry_status smoothed_create(kry_coarsen *c, const kry_sparse *A, kry_spars
     if (!useful) g.count = 0;
     TRY(kry_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
     TRY(smooth(A, s, P));
+    TRY(kry_places_copy(P, &s->places));
     free(c->near_null_space);
     c->near_null_space = C, C = NULL;
     c->block = c->vectors;
     *kept = s, s = NULL;
 done:
+    if (st < 0) kry_sparse_release(P);
     free(C);
     smoothed_destroy(s);
     free(g.of_node);
@@ -174,7 +182,15 @@ done:
 
 static kry_status smoothed_update(const kry_sparse *A, void *kept, kry_sparse *P)
 {
-    return smooth(A, kept, P);
+    kry_status st = KRY_OK;
+    const smoothed *s = kept;
+
+    TRY(kry_places_copy(&s->places, P));
+    TRY(kry_alloc((size_t)kry_sparse_nnz(P), sizeof(double), &P->val));
+    TRY(smooth(A, s, P));
+done:
+    if (st < 0) kry_sparse_release(P);
+    return st;
 }
 
 const kry_coarsener kry_smoothed_aggregation = {

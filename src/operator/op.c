@@ -77,6 +77,7 @@ void kry_op_describe(const kry_op *op, kry_op_info *info)
         return;
     }
     *info = (kry_op_info){ .kind = op->table->kind, .variant = "", .chosen = "", .nnz = -1 };
+    if (op->chosen) info->chosen = op->chosen;
     if (op->table->describe) op->table->describe(op->self, info);
 }
 

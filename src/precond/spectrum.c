@@ -4,27 +4,34 @@
 #include <kry/precond.h>
 #include <math.h>
 
-/* Whether all eigenvalues are below x, that is, all pivots of T - x are negative (Sturm). */
-static bool all_below(const kry_lanczos *T, double x)
+/* How many eigenvalues are below x: as many as T - x has negative pivots (Sturm). */
+static int count_below(const kry_lanczos *T, double x)
 {
-    double pivot = -1;
+    double pivot = 1;
+    int count = 0;
+
     for (int k = 0; k < T->n; k++) {
         pivot = T->diagonal[k] - x - (k ? T->off[k] * T->off[k] / pivot : 0);
-        if (!(pivot < 0)) return false;
+        if (pivot == 0) pivot = 1e-300;
+        count += pivot < 0;
     }
-    return true;
+    return count;
 }
 
-double kry_lanczos_largest(const kry_lanczos *T)
+/* The least number between 0 and 2^1000 below which there are so many. */
+static double bisect(const kry_lanczos *T, int count)
 {
     double low = 0, high = 1;
-    while (!all_below(T, high) && high < 1e300) high *= 2;
+    while (count_below(T, high) < count && high < 1e300) high *= 2;
     for (int i = 0; i < 50; i++) {
         double middle = (low + high) / 2;
-        *(all_below(T, middle) ? &high : &low) = middle;
+        *(count_below(T, middle) >= count ? &high : &low) = middle;
     }
     return high;
 }
+
+double kry_lanczos_largest(const kry_lanczos *T) { return bisect(T, T->n); }
+double kry_lanczos_smallest(const kry_lanczos *T) { return bisect(T, 1); }
 
 /* Conjugate gradients for A x = r, whose coefficients give the T = V' D^-1 A V of Lanczos's method. They end
  * where nothing is left of r but what A maps to zero. v: r, z, p, q */

@@ -11,7 +11,8 @@ typedef struct kry_lanczos {
     int n;
     double diagonal[KRY_LANCZOS_STEPS], off[KRY_LANCZOS_STEPS];
 } kry_lanczos;
-double kry_lanczos_largest(const kry_lanczos *T); /* eigenvalue */
+double kry_lanczos_largest(const kry_lanczos *T);  /* eigenvalue */
+double kry_lanczos_smallest(const kry_lanczos *T); /* of a T that is not negative */
 
 /*
  * A number that is at least as large: 2 for grid operators, whose rows are diagonally dominant

@@ -89,6 +89,11 @@ done:
     return st;
 }
 
+kry_status kry_sparse_multiply_unsorted(const kry_sparse *A, const kry_sparse *B, kry_sparse *C)
+{
+    return multiply(A, B, false, C);
+}
+
 /* Rows begin ... end - 1 of C, by insertion. */
 static void sort_rows(void *user, int part, int64_t begin, int64_t end)
 {
@@ -189,42 +194,5 @@ kry_status kry_sparse_triple(const kry_sparse *R, const kry_sparse *A, const kry
 done:
     kry_sparse_release(&L);
     kry_sparse_release(&AP);
-    return st;
-}
-
-/* Row i; place[j]: where (i, j) is in C, -1: nowhere. */
-static void add_row(const kry_sparse *A, const double *d, const kry_sparse *B, int64_t i,
-                    const int64_t *place, double *c)
-{
-    const double *a = A->val, *b = B->val;
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        int64_t k = A->col[e];
-        for (int64_t f = B->row_ptr[k]; f < B->row_ptr[k + 1]; f++) {
-            int64_t at = place[B->col[f]];
-            if (at < 0) continue;
-            double both = a[e] * b[f];
-            c[at] += d ? both * d[k] : both;
-        }
-    }
-}
-
-kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, const kry_sparse *B,
-                                      kry_sparse *C)
-{
-    kry_status st = KRY_OK;
-    int64_t *place = NULL;
-    double *c = C->val;
-
-    assert(A->rows == C->rows && A->cols == B->rows && B->cols == C->cols);
-    TRY(kry_alloc((size_t)C->cols, sizeof *place, &place));
-    for (int64_t j = 0; j < C->cols; j++) place[j] = -1;
-    for (int64_t i = 0; i < C->rows; i++) {
-        for (int64_t e = C->row_ptr[i]; e < C->row_ptr[i + 1]; e++) place[C->col[e]] = e, c[e] = 0;
-        add_row(A, d, B, i, place, c);
-        for (int64_t e = C->row_ptr[i]; e < C->row_ptr[i + 1]; e++) place[C->col[e]] = -1;
-    }
-done:
-    free(place);
     return st;
 }

@@ -45,6 +45,12 @@ done:
     return st;
 }
 
+kry_status kry_places_copy(const kry_sparse *A, kry_sparse *B)
+{
+    const kry_sparse pattern = { A->rows, A->cols, A->type, A->row_ptr, A->col, NULL };
+    return kry_sparse_copy(&pattern, B);
+}
+
 int64_t kry_longest_row(const kry_sparse *A)
 {
     int64_t longest = 0;

@@ -30,6 +30,7 @@ int64_t kry_longest_row(const kry_sparse *A); /* entries */
 kry_status kry_sparse_create(int64_t rows, int64_t cols, kry_type type, int64_t nnz, kry_sparse *A);
 void kry_sparse_release(kry_sparse *A);
 kry_status kry_sparse_copy(const kry_sparse *A, kry_sparse *B); /* B := A */
+kry_status kry_places_copy(const kry_sparse *A, kry_sparse *B); /* the pattern only */
 /* to := the numbers that stand at these places, to be freed. */
 kry_status kry_numbers_at(kry_type type, const void *numbers, const int64_t *place, int64_t count,
                           void **to);
@@ -97,7 +98,7 @@ kry_status kry_sparse_node_graph(const kry_sparse *A, int block, kry_sparse *G);
 /* G := the pattern of A + A', without the diagonal: the graph of a square A. */
 kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
 
-/* ---- multiply.c: products -------------------------------------------------------------------- */
+/* ---- multiply.c, multiply_within.c: products -------------------------------------------------------------------- */
 
 /*
  * C := A B, of two matrices in double or of two patterns. Entries that cancel are kept.
@@ -107,6 +108,8 @@ kry_status kry_sparse_graph(const kry_sparse *A, kry_sparse *G);
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kry_sparse_multiply(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
+/* The same with columns in the order in which they are met. */
+kry_status kry_sparse_multiply_unsorted(const kry_sparse *A, const kry_sparse *B, kry_sparse *C);
 /*
  * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
  * from its lower one. Entries that cancel are kept.
@@ -119,5 +122,13 @@ kry_status kry_sparse_triple(const kry_sparse *R, const kry_sparse *A, const kry
  *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
 kry_status kry_sparse_multiply_within(const kry_sparse *A, const double *d, const kry_sparse *B,
                                       kry_sparse *C);
+/*
+ * The entries of R A P at the places that C has, into C's numbers, for a symmetric A and R = P'; all in double.
+ * C has the places of kry_sparse_triple, whose numbers these are, to the bit.
+ *
+ * Cost  the products of A P twice, of R (A P) once; memory: A P
+ */
+kry_status kry_sparse_triple_within(const kry_sparse *R, const kry_sparse *A, const kry_sparse *P,
+                                    kry_sparse *C);
 
 #endif

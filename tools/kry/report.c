@@ -38,6 +38,7 @@ static void json_setting(json *j, const report *r)
     json_bool(j, "negated", r->src->negated);
     json_text(j, "method", r->method);
     json_text(j, "precond", r->precond);
+    if (r->precond_why) json_text(j, "precond_why", r->precond_why);
     json_text(j, "deflation", r->deflation);
     json_text(j, "null_space", r->null_space);
     json_text(j, "precision", r->precision);
@@ -157,6 +158,7 @@ void report_text(const report *r)
     text_storage(r);
     printf("device     %s (%s, %s)\n", r->device->name, r->device->platform, r->device->driver);
     printf("method     %s, preconditioner %s", r->method, r->precond);
+    if (r->precond_why) printf(" by auto: %s", r->precond_why);
     if (strcmp(r->deflation, "none")) printf(", deflation %s", r->deflation);
     if (!strcmp(r->null_space, "pin")) printf(", first unknown pinned");
     printf("\n");

@@ -14,8 +14,9 @@ typedef struct report {
     kry_type type;
     const char *precision;
     const char *method, *precond, *deflation, *null_space;
-    const char *rhs; /* "problem", "ones", a file, ... */
-    bool seeded;     /* something was random */
+    const char *precond_why; /* of auto; NULL: it was given */
+    const char *rhs;         /* "problem", "ones", a file, ... */
+    bool seeded;             /* something was random */
     int64_t seed;
     kry_status status;
     kry_result result;

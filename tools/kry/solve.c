@@ -20,6 +20,7 @@ typedef struct solve {
     source src;
     report report;
     char precond[32]; /* where nobody gave one: see report */
+    char why[100];    /* auto took it */
     kry_device *device;
     kry_op *A, *solver;
     const double *b;     /* n; borrowed from the problem, or made_b */
@@ -154,17 +155,26 @@ static bool watched(const options *o)
     return progress_wanted() || !options_solver(o, "check-every");
 }
 
+/* Copies what stands in the solver's description between `before` and one of `ends`; false: nothing does. */
+static bool find_said(const solve *s, const char *before, const char *ends, char *text, size_t size)
+{
+    const char *found = strstr(s->report.solver.variant, before);
+
+    if (!found) return false;
+    found += strlen(before);
+    snprintf(text, size, "%.*s", (int)strcspn(found, ends), found);
+    return true;
+}
+
 /* The preconditioner that was given, or that the solver says it took. */
 static const char *precond_of(solve *s)
 {
-    static const char before[] = "preconditioner ";
-    const char *given = options_solver(&s->o, "precond"),
-               *found = strstr(s->report.solver.variant, before);
+    const char *given = options_solver(&s->o, "precond");
+    const bool left = !given || !strcmp(given, "auto");
 
-    if (given || !found) return given ? given : "none";
-    found += strlen(before);
-    snprintf(s->precond, sizeof s->precond, "%.*s", (int)strcspn(found, " ,"), found);
-    return s->precond;
+    if (left && find_said(s, "preconditioner ", " ,", s->precond, sizeof s->precond))
+        return s->precond;
+    return given ? given : "none";
 }
 
 static kry_status create_solver(solve *s)
@@ -182,6 +192,7 @@ static kry_status create_solver(solve *s)
     r->setup_seconds = now() - start;
     kry_op_describe(s->solver, &r->solver);
     r->precond = precond_of(s);
+    if (find_said(s, " by auto (", ")", s->why, sizeof s->why)) r->precond_why = s->why;
 done:
     return st;
 }

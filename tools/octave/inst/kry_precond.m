@@ -10,6 +10,8 @@ function M = kry_precond (A, kind, varargin)
   %   ip, ip:unscaled, ip:drop            the incomplete Poisson inverse
   %   ssor-ai[:DEGREE]                    an approximate inverse of SSOR
   %   chebyshev[:DEGREE], neumann[:DEGREE]  polynomials in A
+  %   amg[:SETTING,...]                   algebraic multigrid
+  %   auto                                amg, block-ic or jacobi, by a look at A
   %   none                                deflation alone
   %
   % and behind block-ic, ic0, block-ilu, ilu0: @single or @half, how they keep their numbers. Deflation takes Z, a
@@ -58,7 +60,8 @@ end
 %! T = toeplitz (sparse ([2 -1 zeros(1, 18)]));
 %! A = kron (T, speye (20)) + kron (speye (20), T); b = A * ones (400, 1);
 %!test
-%! for kind = {'jacobi', 'ic', 'block-ic:40', 'ip', 'chebyshev:3', 'neumann', 'ssor-ai', 'block-jacobi'}
+%! for kind = {'jacobi', 'ic', 'block-ic:40', 'ip', 'chebyshev:3', 'neumann', 'ssor-ai', 'block-jacobi', ...
+%!              'amg', 'amg:coarsening=aggregation,coarsest=30', 'auto'}
 %!   [x, flag, ~, iter] = kry_pcg (A, b, 1e-8, 400, kry_precond (A, kind{1}));
 %!   assert (flag, 0);
 %!   assert (x, ones (400, 1), 1e-5);

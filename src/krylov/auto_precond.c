@@ -1,0 +1,118 @@
+/* auto_precond.c - precond=auto: which preconditioner suits a matrix, by a look at its entries. docs/choosing.md has
+ * the rules. */
+#include "krylov/auto_precond.h"
+#include "grid/stencil.h"
+#include "matrix/matrix.h"
+#include "multigrid/amg.h"
+#include "operator/op.h"
+#include "precond/rows.h"
+#include "precond/spectrum.h"
+#include <kry/multigrid.h>
+#include <kry/precond.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char who[] = "kry_precond_create";
+
+typedef struct choice {
+    const char *word, *why; /* static */
+} choice;
+
+/* ---- what the entries say -------------------------------------------------------------------- */
+
+/* Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8, by the condition that some steps of
+ * Lanczos's method see: the number that it takes, or less. */
+static kry_status predict(const kry_sparse *A, double *d, double *iterations)
+{
+    kry_status st = KRY_OK;
+    kry_lanczos T;
+
+    TRY(kry_amg_lanczos(A, d, &T));
+    const double condition = kry_lanczos_largest(&T) / kry_lanczos_smallest(&T);
+    *iterations = log(2 / 1e-8) / 2 * sqrt(condition > 0 ? condition : (double)INFINITY);
+done:
+    return st;
+}
+
+/* Whether positive couplings add up to at most a tenth of the negative ones, and no row's couplings to more
+ * than 1.2 times its diagonal entry. */
+static bool is_dominant(const kry_sparse *A, const double *d)
+{
+    const kry_couplings all = kry_amg_couplings(A);
+    const double *a = A->val;
+
+    if (all.positive > 0.1 * all.negative) return false;
+    for (int64_t i = 0; i < A->rows; i++) {
+        double sum = -d[i];
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) sum += fabs(a[e]);
+        if (sum > 1.2 * d[i]) return false;
+    }
+    return true;
+}
+
+static kry_status look_at_rows(const kry_op *A, const kry_sparse *rows, double *d, choice *c)
+{
+    const double bearable = 50; /* iterations that take less time than a hierarchy, or a factor */
+    kry_status st = KRY_OK;
+    double iterations;
+
+    TRY(predict(rows, d, &iterations));
+    if (iterations <= bearable)
+        *c = (choice){ "jacobi", "few iterations are expected" };
+    else if (is_dominant(rows, d))
+        *c = (choice){ "amg", "couplings are negative, and no larger than the diagonal" };
+    else if (kry_matrix_block(A) > 1 || A->near_null_space)
+        *c = (choice){ "amg", "its nodes have several unknowns, or its near null space is known" };
+    else
+        *c = (choice){ "block-ic", "couplings are positive, or larger than the diagonal" };
+done:
+    return st;
+}
+
+/* Whether a function refuses the matrix: another preconditioner may take it. */
+static bool is_refusal(kry_status st)
+{
+    return st == KRY_ERR_ARGUMENT || st == KRY_ERR_UNSUPPORTED;
+}
+
+static kry_status look(const kry_op *A, choice *c)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+    double *d = NULL;
+
+    *c = (choice){ "jacobi", "it is a team, or no matrix to look at" };
+    if (kry_mg_takes(A)) *c = (choice){ "mg", "a grid" };
+    if (A->dev->team || !kry_matrix_of(A) || A->shape.rows == 0) goto done;
+    *c = (choice){ "jacobi", "the matrix is not symmetric with a positive diagonal" };
+    TRY(kry_rows_read(who, A, &rows));
+    TRY(kry_alloc((size_t)rows.rows, sizeof *d, &d));
+    TRY(kry_rows_symmetrise(who, A, &rows, d));
+    for (int64_t i = 0; i < rows.rows; i++) d[i] = 1 / d[i];
+    TRY(look_at_rows(A, &rows, d, c));
+done:
+    free(d);
+    kry_sparse_release(&rows);
+    return is_refusal(st) ? KRY_OK : st;
+}
+
+/* ---- what is made ---------------------------------------------------------------------------- */
+
+kry_status kry_precond_auto(const kry_op *A, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    choice c;
+
+    TRY(look(A, &c));
+    for (;;) {
+        st = kry_precond_create(A, c.word, M);
+        if (!is_refusal(st) || !strcmp(c.word, "jacobi")) break;
+        c = !strcmp(c.word, "amg") ? (choice){ "block-ic", "multigrid refuses the matrix" }
+                                   : (choice){ "jacobi", "the others refuse the matrix" };
+    }
+    TRY(st);
+    (*M)->chosen = c.why;
+done:
+    return st;
+}

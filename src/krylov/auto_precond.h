@@ -1,0 +1,16 @@
+/* auto_precond.h - precond=auto. */
+#ifndef KRY_AUTO_PRECOND_H
+#define KRY_AUTO_PRECOND_H
+
+#include <kry/op.h>
+
+/*
+ * M := the preconditioner that suits A by rules that docs/choosing.md lists: mg, amg, block-ic or jacobi.
+ * kry_op_info.chosen of M says why. Waits.
+ *
+ * Cost     12 products on the host, and what M costs
+ * Returns  what the constructor of jacobi returned, which is tried where the others refuse A
+ */
+kry_status kry_precond_auto(const kry_op *A, kry_op **M);
+
+#endif
