@@ -76,11 +76,12 @@
     local SUM tile[TILE]; \
     local SUM lane_sum[WG];
 
-// Lanes that share a row: the largest power of two that gives every row of a run its share.
+// Lanes that share a row: the largest power of two that gives every row of a run its share. A run may be
+// empty.
 int lanes_per_row(int rows)
 {
     int lanes = 1;
-    while (2 * lanes * rows <= WG) lanes *= 2;
+    while (lanes < WG && 2 * lanes * rows <= WG) lanes *= 2;
     return lanes;
 }
 
@@ -188,5 +189,33 @@ kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
         for (OFFSET k = row_ptr[row]; k < row_ptr[row + 1]; k++)
             if (col[k] == row) v += val[k];
         d[row] = v;
+    }
+}
+
+// ---- the runs of a matrix whose offsets only the device has; it has no row longer than a run ----
+
+// found[0] := the length of the longest row.
+kernel void csr_longest(int rows, global const int *restrict row_ptr, global int *found)
+{
+    int longest = 0;
+    FOR_EACH(row, rows) longest = max(longest, row_ptr[row + 1] - row_ptr[row]);
+    if (longest > found[0]) atomic_max(&found[0], longest);
+}
+
+// block[b]: the first row before which there are b * share entries and eighths of rows.
+kernel void csr_runs(int runs, int rows, int share, global const int *restrict row_ptr,
+                     global int *restrict first)
+{
+    FOR_EACH(b, runs + 1)
+    {
+        int from = 0, to = rows;
+        while (from < to && b < runs) {
+            int middle = from + (to - from) / 2;
+            if (row_ptr[middle] + (long)(middle / 8) < b * share)
+                from = middle + 1;
+            else
+                to = middle;
+        }
+        first[b] = b < runs ? from : rows;
     }
 }

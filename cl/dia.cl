@@ -120,3 +120,60 @@
     }
 
 #endif
+
+// ---- entries, one after the other: those of a row whose numbers are not zero, by ascending column ----
+
+#define STRUCTURE                                                                   \
+    int rows, int cols, int diagonals, int stride, constant int *offset, global const VAL *restrict val
+
+#ifdef SYMMETRIC
+// DO(column, slot): the slot of the mirror image, as ~slot, below the diagonal.
+#define EACH_PLACE(row, DO)                                                               \
+    for (int d = diagonals - 1; d > 0; d--)                                               \
+        if (row >= offset[d]) { DO((int)row - offset[d], ~(d * stride + (int)row - offset[d])) } \
+    for (int d = 0; d < diagonals; d++)                                                   \
+        if (row + offset[d] < cols) { DO((int)row + offset[d], d * stride + (int)row) }
+#else
+#define EACH_PLACE(row, DO)                                           \
+    for (int d = 0; d < diagonals; d++)                               \
+        if (row + offset[d] >= 0 && row + offset[d] < cols) {         \
+            DO((int)row + offset[d], d * stride + (int)row)           \
+        }
+#endif
+#define NUMBER(slot) val[(slot) < 0 ? ~(slot) : (slot)]
+
+kernel void dia_lengths(STRUCTURE, global int *restrict length)
+{
+    FOR_EACH(row, rows)
+    {
+        int count = 0;
+#define COUNT_IT(column, slot) count += NUMBER(slot) != 0;
+        EACH_PLACE(row, COUNT_IT)
+        length[row] = count;
+    }
+}
+
+// place: slots, ~slot of those that are a mirror image's.
+kernel void dia_entries(STRUCTURE, global const int *restrict ptr, global int *restrict col,
+                        global int *restrict place)
+{
+    FOR_EACH(row, rows)
+    {
+        int at = ptr[row];
+#define PUT_IT(column, slot) \
+    if (NUMBER(slot) != 0) col[at] = column, place[at++] = slot;
+        EACH_PLACE(row, PUT_IT)
+    }
+}
+
+// d := the main diagonal, 0 where there is none.
+kernel void dia_diagonal(STRUCTURE, global REAL *restrict d, long d0)
+{
+    int main_diagonal = 0;
+    while (main_diagonal < diagonals && offset[main_diagonal] != 0) main_diagonal++;
+    FOR_EACH(row, rows)
+    {
+        bool there = main_diagonal < diagonals && row < cols;
+        d[d0 + row] = there ? (REAL)val[(long)main_diagonal * stride + row] : 0;
+    }
+}

@@ -7,21 +7,21 @@
 // on the host. No atomics on numbers.
 //   CPU  a group has a `scratch` of its own with a number for each column of B: the row of C that was
 //        the last to meet it, or its place there. F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978)
-//   GPU  `lanes` work-items have a row. Columns: a table in local memory, entered by hashing; what is
-//        in it does not depend on the order, and is sorted. Numbers: the entries of A's row one after
-//        the other, the lanes beside each other along the row of B, which meets no column twice; the
-//        place in the row of C is found by halving. Rows that are too long for that have the whole
-//        group: columns in windows of TABLE of them, `scratch` has how far each row of B is done
-//        (a number for each entry of A); numbers in pieces of PIECE of them.
+//   GPU  rows that are too long for spgemm_rows.cl. `lanes` work-items have a row. Columns: a table in local
+//        memory, entered by hashing; what is in it does not depend on the order, and is sorted. Numbers: the
+//        entries of A's row one after the other, the lanes beside each other along the row of B, which meets no
+//        column twice; the place in the row of C is found by halving. Rows that are too long for that have
+//        the whole group: columns in windows of TABLE of them, numbers in pieces of PIECE of them.
 
 #pragma OPENCL FP_CONTRACT OFF
 
 #define OPERANDS                                                                       \
-    int rows, int cols, global const int *restrict a_ptr, global const int *restrict a_col, \
-        global const int *restrict b_ptr, global const int *restrict b_col, int lanes, \
-        global int *scratch
+    int rows, global const int *restrict a_ptr, global const int *restrict a_col, \
+        global const int *restrict b_ptr, global const int *restrict b_col
 
 #ifdef KRY_CPU
+
+#define MORE_OPERANDS int cols, global int *scratch
 
 // The columns of a row are found in any order. Few are sorted by insertion, many as a heap.
 void sift(global int *a, int top, int n)
@@ -58,7 +58,7 @@ void sort_row(global int *a, int n)
     global int *met = scratch + (long)get_group_id(0) * cols;    \
     for (int j = 0; j < cols; j++) met[j] = -1;
 
-kernel void spgemm_lengths(OPERANDS, global int *restrict length)
+kernel void spgemm_lengths(OPERANDS, MORE_OPERANDS, global int *restrict length)
 {
     NONE_MET
     FOR_EACH(i, rows)
@@ -71,7 +71,7 @@ kernel void spgemm_lengths(OPERANDS, global int *restrict length)
     }
 }
 
-kernel void spgemm_columns(OPERANDS, global const int *restrict c_ptr, global int *restrict c_col)
+kernel void spgemm_columns(OPERANDS, MORE_OPERANDS, global const int *restrict c_ptr, global int *restrict c_col)
 {
     NONE_MET
     FOR_EACH(i, rows)
@@ -84,7 +84,7 @@ kernel void spgemm_columns(OPERANDS, global const int *restrict c_ptr, global in
     }
 }
 
-kernel void spgemm_values(OPERANDS, global const REAL *restrict a_val,
+kernel void spgemm_values(OPERANDS, MORE_OPERANDS, global const REAL *restrict a_val,
                           global const REAL *restrict b_val, global const int *restrict c_ptr,
                           global const int *restrict c_col, global REAL *restrict c_val)
 {
@@ -101,6 +101,8 @@ kernel void spgemm_values(OPERANDS, global const REAL *restrict a_val,
 }
 
 #else
+
+#define MORE_OPERANDS int lanes, int few // rows with no more than these columns are done
 
 #define TABLE 2048 // columns
 #define PIECE 1024 // numbers
@@ -176,24 +178,20 @@ int group_before(int mine, local int *lane, int *all)
 
 // The columns of a long row, by the whole group; to c_col, if there is one. Returns how many.
 int long_row(int from, int to, global const int *restrict a_col, global const int *restrict b_ptr,
-             global const int *restrict b_col, global int *next, global int *c_col,
-             local int *met, local int *lane)
+             global const int *restrict b_col, global int *c_col, local int *met, local int *lane)
 {
     int l = get_local_id(0), first = INT_MAX, count = 0;
-    for (int e = from + l; e < to; e += WG) {
-        next[e] = b_ptr[a_col[e]];
-        if (next[e] < b_ptr[a_col[e] + 1]) first = min(first, b_col[next[e]]);
-    }
+    for (int e = from + l; e < to; e += WG)
+        if (b_ptr[a_col[e]] < b_ptr[a_col[e] + 1]) first = min(first, b_col[b_ptr[a_col[e]]]);
     first = group_min(first, lane);
     while (first < INT_MAX) { // a window of columns first ... first + TABLE - 1
         int later = INT_MAX, mine = 0, all;
         for (int s = l; s < TABLE; s += WG) met[s] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int e = from + l; e < to; e += WG) {
-            int f = next[e], end = b_ptr[a_col[e] + 1];
+            int end = b_ptr[a_col[e] + 1], f = find_global(b_col, b_ptr[a_col[e]], end, first);
             for (; f < end && b_col[f] - first < TABLE; f++) met[b_col[f] - first] = 1;
             if (f < end) later = min(later, b_col[f]);
-            next[e] = f;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int s = l * (TABLE / WG); s < (l + 1) * (TABLE / WG); s++) mine += met[s];
@@ -211,6 +209,25 @@ int long_row(int from, int to, global const int *restrict a_col, global const in
     int l = get_local_id(0), teams = WG / lanes, team = l / lanes, lane = l % lanes;   \
     int slots = TABLE / teams, most = slots / 4 * 3;
 
+// Rows in blocks, of which those with no row left to do are passed over.
+#define EACH_BLOCK                                                                      \
+    for (long block = (long)get_group_id(0) * 8 * teams; block < rows;                  \
+         block += (long)get_num_groups(0) * 8 * teams)
+#define PASS_OVER_UNLESS(IS_LEFT)                                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    if (l == 0) any = 0;                                                                \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    if (l < 8 * teams && block + l < rows && IS_LEFT(block + l)) any = 1;               \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                       \
+    if (!any) continue;
+#define EACH_FIRST \
+    for (long first = block; first < min(block + 8 * teams, (long)rows); first += teams)
+// The row of this team; `rows` if it is not left to do.
+#define TAKE_ROW(IS_LEFT) \
+    long row = first + team < rows && IS_LEFT(first + team) ? first + team : rows;
+#define HAS_NO_LENGTH(i) (length[i] < 0)
+#define HAS_MANY(i)      (c_ptr[(i) + 1] - c_ptr[i] > few)
+
 // The columns of rows first ... first + teams - 1, each into the table of its team.
 #define FILL_TABLES                                                             \
     local int *mine = table + team * slots;                                     \
@@ -222,53 +239,61 @@ int long_row(int from, int to, global const int *restrict a_col, global const in
             enter(mine, slots, most, &used[team], b_col[f]);                    \
     barrier(CLK_LOCAL_MEM_FENCE);
 
-kernel void spgemm_lengths(OPERANDS, global int *restrict length)
+kernel void spgemm_lengths(OPERANDS, MORE_OPERANDS, global int *restrict length)
 {
-    local int table[TABLE], used[WG], lane_of[WG];
+    local int table[TABLE], used[WG], lane_of[WG], any;
     TEAMS
-    for (long first = (long)get_group_id(0) * teams; first < rows;
-         first += (long)get_num_groups(0) * teams) {
-        long row = first + team;
-        FILL_TABLES
-        if (lane == 0 && row < rows) length[row] = used[team];
-        for (int t = 0; t < teams; t++) {
-            if (used[t] <= most) continue;
-            int count = long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col,
-                                 scratch, 0, table, lane_of);
-            if (l == 0) length[first + t] = count;
+    EACH_BLOCK
+    {
+        PASS_OVER_UNLESS(HAS_NO_LENGTH)
+        EACH_FIRST
+        {
+            TAKE_ROW(HAS_NO_LENGTH)
+            FILL_TABLES
+            if (lane == 0 && row < rows) length[row] = used[team];
+            for (int t = 0; t < teams; t++) {
+                if (used[t] <= most) continue;
+                int count = long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col, 0,
+                                     table, lane_of);
+                if (l == 0) length[first + t] = count;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
-kernel void spgemm_columns(OPERANDS, global const int *restrict c_ptr, global int *restrict c_col)
+kernel void spgemm_columns(OPERANDS, MORE_OPERANDS, global const int *restrict c_ptr, global int *restrict c_col)
 {
-    local int table[TABLE], used[WG], lane_of[WG];
+    local int table[TABLE], used[WG], lane_of[WG], any;
     TEAMS
-    for (long first = (long)get_group_id(0) * teams; first < rows;
-         first += (long)get_num_groups(0) * teams) {
-        long row = first + team;
-        int kept[TABLE / WG];
-        FILL_TABLES
-        bool fits = used[team] <= most;
-        for (int u = 0; u < TABLE / WG; u++) kept[u] = fits ? mine[lane + u * lanes] : NONE;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0 && fits) used[team] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int u = 0; u < TABLE / WG; u++)
-            if (kept[u] != NONE) mine[atomic_inc(&used[team])] = kept[u];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int u = 0; u < TABLE / WG; u++) {
-            int rank = 0;
-            for (int s = 0; kept[u] != NONE && s < used[team]; s++) rank += mine[s] < kept[u];
-            if (kept[u] != NONE) c_col[c_ptr[row] + rank] = kept[u];
+    EACH_BLOCK
+    {
+        PASS_OVER_UNLESS(HAS_MANY)
+        EACH_FIRST
+        {
+            TAKE_ROW(HAS_MANY)
+            int kept[TABLE / WG];
+            FILL_TABLES
+            bool fits = used[team] <= most;
+            for (int u = 0; u < TABLE / WG; u++) kept[u] = fits ? mine[lane + u * lanes] : NONE;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane == 0 && fits) used[team] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int u = 0; u < TABLE / WG; u++)
+                if (kept[u] != NONE) mine[atomic_inc(&used[team])] = kept[u];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int u = 0; u < TABLE / WG; u++) {
+                int rank = 0;
+                for (int s = 0; kept[u] != NONE && s < used[team]; s++) rank += mine[s] < kept[u];
+                if (kept[u] != NONE) c_col[c_ptr[row] + rank] = kept[u];
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int t = 0; t < teams; t++)
+                if (used[t] > most)
+                    long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col,
+                             c_col + c_ptr[first + t], table, lane_of);
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int t = 0; t < teams; t++)
-            if (used[t] > most)
-                long_row(a_ptr[first + t], a_ptr[first + t + 1], a_col, b_ptr, b_col, scratch,
-                         c_col + c_ptr[first + t], table, lane_of);
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -289,38 +314,42 @@ kernel void spgemm_columns(OPERANDS, global const int *restrict c_ptr, global in
         barrier(CLK_LOCAL_MEM_FENCE);                                                       \
     }
 
-kernel void spgemm_values(OPERANDS, global const REAL *restrict a_val,
+kernel void spgemm_values(OPERANDS, MORE_OPERANDS, global const REAL *restrict a_val,
                           global const REAL *restrict b_val, global const int *restrict c_ptr,
                           global const int *restrict c_col, global REAL *restrict c_val)
 {
-    local int column[PIECE], longest;
+    local int column[PIECE], longest, any;
     local REAL sum[PIECE];
     int l = get_local_id(0), teams = WG / lanes, team = l / lanes, lane = l % lanes;
     int most = PIECE / teams;
-    for (long first = (long)get_group_id(0) * teams; first < rows;
-         first += (long)get_num_groups(0) * teams) {
-        long row = first + team;
-        int begin = row < rows ? c_ptr[row] : 0, count = row < rows ? c_ptr[row + 1] - begin : 0;
-        int e = row < rows ? a_ptr[row] : 0, steps = row < rows ? a_ptr[row + 1] - e : 0;
-        local int *mine = column + team * most;
-        local REAL *mine_sum = sum + team * most;
-        if (count > most) count = steps = 0; // below
-        if (l == 0) longest = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0) atomic_max(&longest, steps);
-        for (int s = lane; s < count; s += lanes) mine[s] = c_col[begin + s], mine_sum[s] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int step = 0; step < longest; step++, e++) {
-            int f = step < steps ? b_ptr[a_col[e]] + lane : 0;
-            int end = step < steps ? b_ptr[a_col[e] + 1] : 0;
-            for (; f < end; f += lanes)
-                mine_sum[find_local(mine, count, b_col[f])] += a_val[e] * b_val[f];
+    EACH_BLOCK
+    {
+        PASS_OVER_UNLESS(HAS_MANY)
+        EACH_FIRST
+        {
+            TAKE_ROW(HAS_MANY)
+            int begin = row < rows ? c_ptr[row] : 0, count = row < rows ? c_ptr[row + 1] - begin : 0;
+            int e = row < rows ? a_ptr[row] : 0, steps = row < rows ? a_ptr[row + 1] - e : 0;
+            local int *mine = column + team * most;
+            local REAL *mine_sum = sum + team * most;
+            if (count > most) count = steps = 0; // below
+            if (l == 0) longest = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane == 0) atomic_max(&longest, steps);
+            for (int s = lane; s < count; s += lanes) mine[s] = c_col[begin + s], mine_sum[s] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int step = 0; step < longest; step++, e++) {
+                int f = step < steps ? b_ptr[a_col[e]] + lane : 0;
+                int end = step < steps ? b_ptr[a_col[e] + 1] : 0;
+                for (; f < end; f += lanes)
+                    mine_sum[find_local(mine, count, b_col[f])] += a_val[e] * b_val[f];
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            for (int s = lane; s < count; s += lanes) c_val[begin + s] = mine_sum[s];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int t = 0; t < teams && first + t < rows; t++)
+                if (c_ptr[first + t + 1] - c_ptr[first + t] > max(most, few)) { LONG_VALUES(first + t) }
         }
-        for (int s = lane; s < count; s += lanes) c_val[begin + s] = mine_sum[s];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int t = 0; t < teams && first + t < rows; t++)
-            if (c_ptr[first + t + 1] - c_ptr[first + t] > most) { LONG_VALUES(first + t) }
     }
 }
 

@@ -61,6 +61,16 @@ kernel void vec_triad(long n, ACC a, global const REAL *x, long x0, global const
     FOR_TAIL(i, n) z[i] = y[i] + ra * x[i];
 }
 
+// found[0] := 1 if a number or its inverse is not finite.
+kernel void vec_pivots(long n, global const REAL *x, long x0, global int *found)
+{
+    FOR_EACH(i, n)
+    {
+        REAL v = x[x0 + i];
+        if (!isfinite(v) || !isfinite(1 / v)) found[0] = 1;
+    }
+}
+
 // x := 1 / x
 kernel void vec_invert(long n, global REAL *x, long x0)
 {

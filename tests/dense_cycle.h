@@ -177,6 +177,8 @@ static void dense_smooth(const dense_level *L, const kry_cycle_params *how, bool
 static void dense_cycle(const dense_levels *d, int l, const kry_cycle_params *how, const double *b,
                         double *x)
 {
+    const bool twice = how->shape == KRY_CYCLE_W || how->shape == KRY_CYCLE_F;
+    kry_cycle_params second = *how;
     const dense_level *L = &d->level[l];
     double r[DENSE_MOST], coarse[DENSE_MOST], e[DENSE_MOST] = { 0 }, Pe[DENSE_MOST];
 
@@ -187,11 +189,27 @@ static void dense_cycle(const dense_levels *d, int l, const kry_cycle_params *ho
     dense_smooth(L, how, false, b, x);
     dense_residual(L, b, x, r);
     dense_times(L->m, L->n, 1, L->P, true, r, coarse);
-    for (int visit = 0; visit < (how->shape == KRY_CYCLE_W ? 2 : 1); visit++)
-        dense_cycle(d, l + 1, how, coarse, e);
+    if (how->shape == KRY_CYCLE_F) second.shape = KRY_CYCLE_V;
+    dense_cycle(d, l + 1, how, coarse, e);
+    if (twice) dense_cycle(d, l + 1, &second, coarse, e);
     dense_times(L->n, L->m, 1, L->P, false, e, Pe);
     for (int i = 0; i < L->n; i++) x[i] += Pe[i];
     dense_smooth(L, how, true, b, x);
+}
+
+/* x := full multigrid's approximation of A^-1 b from level l on. */
+MAYBE_UNUSED static void dense_full(const dense_levels *d, int l, const kry_cycle_params *how,
+                                    const double *b, double *x)
+{
+    const dense_level *L = &d->level[l];
+    double coarse[DENSE_MOST], e[DENSE_MOST];
+
+    if (L->m) {
+        dense_times(L->m, L->n, 1, L->P, true, b, coarse);
+        dense_full(d, l + 1, how, coarse, e);
+        dense_times(L->n, L->m, 1, L->P, false, e, x);
+    }
+    dense_cycle(d, l, how, b, x);
 }
 
 #endif

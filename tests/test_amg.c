@@ -202,6 +202,32 @@ static void amg__matrix_that_is_not_definite(void **state)
     kry_sparse_release(&A);
 }
 
+/* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
+static void amg_create__without_memory(void **state)
+{
+    static const kry_smoother_scaling scalings[] = { KRY_SCALING_L1, KRY_SCALING_BLOCK };
+    kry_sparse A = grid(20, 15, 1);
+    kry_op *op = NULL;
+    (void)state;
+    void *typed = in_type(KRY_F32, A.val, kry_sparse_nnz(&A));
+    OK(kry_csr_create(device(), KRY_F32, A.rows, A.cols, A.row_ptr, A.col, typed, NULL, &op));
+    for (size_t s = 0; s < COUNT(scalings); s++) {
+        const kry_amg_params *how =
+            KRY_AMG(.cycle = { .scaling = scalings[s], .shape = KRY_CYCLE_F, .coarsest = 20 });
+        request_failed = true;
+        for (int64_t k = random_below(every(12)); request_failed; k += every(12)) {
+            kry_op *M = op; /* poison */
+            const kry_status st = FAILING((int)k, kry_amg_create(op, how, &M));
+            assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
+            assert_true(!M == (st < 0));
+            kry_op_release(&M);
+        }
+    }
+    kry_op_release(&op);
+    free(typed);
+    kry_sparse_release(&A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +237,7 @@ int main(void)
         cmocka_unit_test(prolongation__keeps_constants),
         BOTH(amg__iterations),
         cmocka_unit_test(amg__matrix_that_is_not_definite),
+        cmocka_unit_test(amg_create__without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

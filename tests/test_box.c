@@ -411,7 +411,7 @@ typedef struct level {
 } level;
 
 /* Of a grid operator, or of the box below it. */
-static level level_of(const grid *g, kry_type type, unsigned axes, bool below)
+static level level_of(const grid *g, kry_type type, unsigned axes, bool below, int steps)
 {
     level L = { 0 };
     kry_box_grid fine;
@@ -430,7 +430,7 @@ static level level_of(const grid *g, kry_type type, unsigned axes, bool below)
         kry_op_release(&above);
         if (i) kry_op_release(&P);
     }
-    OK(kry_box_passes_create(L.A, L.P, &L.passes));
+    OK(kry_box_passes_create(L.A, L.P, steps, &L.passes));
     OK(kry_relaxer_create("test", L.A, &L.relaxer));
     L.n = L.P->shape.rows, L.m = L.P->shape.cols;
     kry_vec *d = NULL;
@@ -514,13 +514,14 @@ static void check_passes(level *L, const kry_sweeps *s)
 static void check_counts(const grid *g, kry_type type, unsigned axes, bool below)
 {
     static const double step[] = { 0.8, 0.45, 1.25, 0.6 };
-    level L = level_of(g, type, axes, below);
 
     print_message("# %s%s\n", g->name, below ? ", below" : "");
-    assert_non_null(L.passes);
-    for (int count = 1; count <= kry_box_passes_table.most; count++)
+    for (int count = 1; count <= kry_box_passes_table.most; count++) {
+        level L = level_of(g, type, axes, below, count);
+        assert_non_null(L.passes);
         check_passes(&L, &(kry_sweeps){ .count = count, .step = step });
-    level_release(&L);
+        level_release(&L);
+    }
 }
 
 /* A grid with the axes that are coarsened, and those of the level below; 0: that is not tested. */
@@ -556,7 +557,7 @@ static void passes__by_layers(void **state)
     use_profile(NULL);
 }
 
-static void passes__by_tiles(void **state)
+static void passes__by_strips(void **state)
 {
     static const passes_case cases[] = {
         { "Poisson 131 x 40", 3, 3 },       { "mixed sides 35 x 18", 3, 3 },
@@ -573,8 +574,8 @@ static void passes__by_tiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),     BOTH(box__long_rows),   BOTH(box__some_axes),
-        BOTH(passes__by_layers), BOTH(passes__by_tiles),
+        BOTH(box__all_axes),     BOTH(box__long_rows),    BOTH(box__some_axes),
+        BOTH(passes__by_layers), BOTH(passes__by_strips),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }

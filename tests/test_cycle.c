@@ -1,12 +1,12 @@
 /*
- * test_cycle.c - cycles of multigrid against the same in dense matrices on the host: every smoother and
- * shape, over levels that the test makes itself of a chain of springs.
+ * test_cycle.c - cycles of multigrid, and full multigrid, against the same in dense matrices on the host: every
+ * smoother and shape, over levels that the test makes itself of a chain of springs.
  */
 #include "dense_cycle.h"
 #include "multigrid/hierarchy.h"
 #include <kry/formats.h>
 
-enum { MOST = 31, LEVELS = 3 }; /* unknowns: 31, 15, 7 */
+enum { MOST = 31, LEVELS = 4 }; /* unknowns: 31, 15, 7, 3 */
 
 /* ---- the levels, dense ----------------------------------------------------------------------- */
 
@@ -148,6 +148,7 @@ static const kry_cycle_params cycles[] = {
     { .smoother = KRY_SMOOTHER_CHEBYSHEV, .sweeps = 2, .degree = 3 },
     { .smoother = KRY_SMOOTHER_CHEBYSHEV, .sweeps = 1, .degree = 2, .shape = KRY_CYCLE_W },
     { .smoother = KRY_SMOOTHER_CHEBYSHEV4, .sweeps = 1, .degree = 1 },
+    { .smoother = KRY_SMOOTHER_CHEBYSHEV, .sweeps = 1, .degree = 2, .shape = KRY_CYCLE_F },
     { .smoother = KRY_SMOOTHER_CHEBYSHEV4, .sweeps = 1, .degree = 2 },
     { .smoother = KRY_SMOOTHER_CHEBYSHEV4, .sweeps = 1, .degree = 3 },
     { .smoother = KRY_SMOOTHER_CHEBYSHEV4, .sweeps = 2, .degree = 4, .shape = KRY_CYCLE_W },
@@ -163,14 +164,19 @@ static void cycle__as_in_dense_matrices(void **state)
             kry_op *A = finest(c), *M = make_cycle(c, A, &cycles[i]);
             double *b = random_array(type, MOST), x[MOST] = { 0 };
             kry_vec *B = vec_of(type, b, MOST, 1), *X = vec_of(type, b, MOST, 1);
-            OK(kry_vec_fill(X, NAN));
-            OK(kry_op_apply(M, 1, B, 0, X));
-            dense_cycle(&c->dense, 0, &cycles[i], b, x);
-            double *got = numbers_of(X);
-            for (int k = 0; k < MOST; k++)
-                NEAR(got[k], x[k], 4000 * eps_of(type), "cycle %d, %d levels, row %d", (int)i,
-                     levels, k);
-            free(got), free(b);
+            for (int full = 0; full < 2; full++) {
+                OK(kry_vec_fill(X, NAN));
+                OK(full ? kry_hierarchy_full(kry_hierarchy_of(M), B, X)
+                        : kry_op_apply(M, 1, B, 0, X));
+                memset(x, 0, sizeof x);
+                (full ? dense_full : dense_cycle)(&c->dense, 0, &cycles[i], b, x);
+                double *got = numbers_of(X);
+                for (int k = 0; k < MOST; k++)
+                    NEAR(got[k], x[k], 4000 * eps_of(type), "cycle %d, %d levels, row %d%s", (int)i,
+                         levels, k, full ? ", full" : "");
+                free(got);
+            }
+            free(b);
             kry_vec_release(&X), kry_vec_release(&B);
             kry_op_release(&M), kry_op_release(&A);
         }
@@ -181,6 +187,7 @@ static void cycle__symmetric_and_positive(void **state)
     const kry_type type = type_of(state);
 
     for (size_t i = 0; i < COUNT(cycles); i++) {
+        if (cycles[i].shape == KRY_CYCLE_F) continue; /* is not symmetric */
         chain *c = make_chain(type, LEVELS);
         kry_op *A = finest(c);
         kry_op *M = make_cycle(c, A, &cycles[i]);

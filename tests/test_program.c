@@ -58,6 +58,7 @@ static int for_each_file(void (*what)(const char *path))
 }
 
 static void remove_file(const char *path) { unlink(path); }
+static void print_file(const char *path) { print_message("# %s\n", path); }
 
 static int remove_cache(void **state)
 {
@@ -101,9 +102,10 @@ static void disk__written_then_read(void **state)
     (void)state;
     for_each_file(remove_file);
     use_fresh_device();
-    int files = for_each_file(NULL);
+    int files = for_each_file(print_file);
     assert_true(files >= 1);
     use_fresh_device();
+    for_each_file(print_file);
     assert_int_equal(for_each_file(NULL), files);
 }
 
@@ -435,9 +437,10 @@ static void disk__two_programs_at_once(void **state)
         waitpid(child[i], &status, 0);
         assert_int_equal(status, 0);
     }
-    int files = for_each_file(NULL);
+    int files = for_each_file(print_file);
     assert_true(files >= 1);
     use_fresh_device();
+    for_each_file(print_file);
     assert_int_equal(for_each_file(NULL), files); /* and all of it is good */
 }
 
@@ -579,7 +582,7 @@ static void device_kernel__file(void **state)
     kry_device_release(&dev);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel__same_one_from_memory),
@@ -607,5 +610,6 @@ int main(void)
         return 0;
     }
     alarm(800); /* what hangs is killed */
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("program", tests, make_cache, remove_cache);
 }

@@ -149,6 +149,79 @@ static void mg__solves_singular_grids(void **state)
     kry_op_release(&op);
 }
 
+/* ---- full multigrid ---------------------------------------------------------------------------- */
+
+static double distance(const double *x, const double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
+    return sqrt(sum);
+}
+
+/* After one pass what is left of the error of the linear system is less than the difference between its
+ * solution and that of the differential equation. */
+static void fmg__one_pass_reaches_the_error_of_discretisation(void **state)
+{
+    static const char *const problems[] = { "poisson2d:33",  "poisson2d:64", "poisson2d:127",
+                                            "poisson2d:300", "poisson3d:17", "poisson3d:40" };
+    (void)state;
+    NOT_ON_HOST("multigrid");
+    if (!kry_device_get_info(device())->fp64) SKIP("no double precision");
+    for (size_t i = 0; i < COUNT(problems); i++) {
+        kry_problem *p = NULL;
+        kry_op *op = NULL;
+        OK(kry_problem_create_grid(problems[i], 1, &p));
+        if (too_large(p->n)) {
+            kry_problem_release(&p);
+            continue;
+        }
+        double *zero = calloc((size_t)p->n, sizeof *zero);
+        OK(kry_stencil_create(device(), KRY_F64, p->grid, &op));
+        outcome exact = solve(op, p->rhs, zero, "method=pcg rtol=1e-11"),
+                pass = solve(op, p->rhs, zero, "method=fmg maxit=1 stop=never");
+        const double left = distance(pass.x, exact.x, p->n),
+                     discrete = distance(exact.x, p->solution, p->n);
+        print_message("# %s: %.2f of the error of discretisation\n", problems[i], left / discrete);
+        assert_int_equal(pass.res.iterations, 1);
+        assert_true(left < discrete);
+        free(exact.x), free(pass.x), free(zero);
+        kry_op_release(&op);
+        kry_problem_release(&p);
+    }
+}
+
+/* Fewer cycles than from zero for every kind of levels; and it wants levels. */
+static void fmg__is_a_start(void **state)
+{
+    const kry_type type = type_of(state);
+    const int64_t n = 61 * 50;
+    double *b = calloc((size_t)n, sizeof *b), *zero = calloc((size_t)n, sizeof *zero);
+    kry_op *op[2] = { NULL, NULL };
+    matrix A = grid_matrix(&(grid){ .size = { 61, 50 } }, NULL);
+
+    assert_true(b && zero);
+    for (int64_t i = 0; i < n; i++) b[i] = 1;
+    op[0] = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE));
+    if (!kry_device_is_host(device()))
+        OK(kry_stencil_create(device(), type, KRY_STENCIL(.size = { 61, 50 }), &op[1]));
+    for (int i = 0; i < 2 && op[i]; i++) {
+        outcome cycles = solve(op[i], b, zero, "method=mg rtol=1e-4"),
+                full = solve(op[i], b, zero, "method=fmg rtol=1e-4");
+        print_message("# %lld cycles, %lld with the start\n", (long long)cycles.res.iterations,
+                      (long long)full.res.iterations);
+        assert_true(full.status == KRY_OK && full.res.iterations < cycles.res.iterations);
+        free(cycles.x), free(full.x);
+    }
+    kry_op *S = op[0];
+    REFUSES(kry_solver_create(op[0], "method=fmg precond=jacobi", NULL, NULL, &S),
+            KRY_ERR_UNSUPPORTED, "mg or amg, not 'jacobi'");
+    REFUSES(kry_solver_create(op[0], "method=fmg precond=none", NULL, NULL, &S),
+            KRY_ERR_UNSUPPORTED, "not 'none'");
+    kry_op_release(&op[0]), kry_op_release(&op[1]);
+    matrix_release(&A);
+    free(b), free(zero);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +229,8 @@ int main(void)
         BOTH(richardson__ends),
         BOTH(mg__is_a_solver),
         BOTH(mg__solves_singular_grids),
+        BOTH(fmg__is_a_start),
+        cmocka_unit_test(fmg__one_pass_reaches_the_error_of_discretisation),
     };
     return cmocka_run_group_tests_name("richardson", tests, NULL, close_device);
 }

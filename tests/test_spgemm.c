@@ -294,6 +294,38 @@ static void transpose__long_columns(void **state)
     }
 }
 
+/* A matrix by its diagonals is the same in rows, whether the device or the host knows its entries: the host where
+ * one of them is zero. */
+static void rows__of_diagonals(void **state)
+{
+    kry_type type = type_of(state);
+    NOT_ON_HOST("transposes on the device");
+    for (int what = 0; what < 4; what++) {
+        const kry_format format = what % 2 ? KRY_FORMAT_SYMDIA : KRY_FORMAT_DIA;
+        matrix A = matrix_where(type, 900, 900, poisson);
+        for (int64_t i = 0; i < A.rows; i++)
+            for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
+                A.val[k] =
+                    what >= 2 && i + A.col[k] == 777 ? 0 : 1.0 + (double)(i + A.col[k]) / 1024;
+        kry_op *op = csr_of(&A, type, KRY_MATRIX(.format = format)), *read = NULL;
+        kry_csr rows;
+        OK(kry_csr_of(kry_matrix_of(op), &rows));
+        OK(kry_csr_operator(&rows, 0, NULL, &read));
+        expect_matrix(read, &A, type);
+        kry_op_release(&read);
+        for (int64_t k = 0; k < A.nnz; k++) A.val[k] *= 2;
+        void *val = in_type(type, A.val, A.nnz);
+        OK(kry_op_update(op, val));
+        OK(kry_csr_of_again(kry_matrix_of(op), &rows));
+        OK(kry_csr_operator(&rows, 0, NULL, &read));
+        expect_matrix(read, &A, type);
+        free(val);
+        kry_csr_release(&rows);
+        kry_op_release(&read), kry_op_release(&op);
+        matrix_release(&A);
+    }
+}
+
 static void multiply__refusals(void **state)
 {
     (void)state;
@@ -391,6 +423,7 @@ int main(void)
         FOUR(multiply__every_shape),
         FOUR(galerkin__every_shape),
         FOUR(multiply__cancellation_is_kept),
+        FOUR(rows__of_diagonals),
         cmocka_unit_test_setup(multiply__as_on_the_host, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__as_on_the_host, on_gpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_cpu_kernels),

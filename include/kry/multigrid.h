@@ -32,8 +32,10 @@ typedef enum kry_smoother_scaling {
 typedef enum kry_cycle_shape {
     KRY_CYCLE_V,
     KRY_CYCLE_W, /* each level twice */
-    KRY_CYCLE_K  /* two steps of flexible conjugate gradients on each level; the cycle is then no
+    KRY_CYCLE_K, /* two steps of flexible conjugate gradients on each level; the cycle is then no
                     fixed map (KRY_VARYING) */
+    KRY_CYCLE_F /* each level by an F-cycle, then by a V-cycle; that is not symmetric, and so for methods
+                    that take what varies, too */
 } kry_cycle_shape;
 
 /* The cycle, the same for both families. */
@@ -61,12 +63,12 @@ typedef struct kry_mg_params {
 
 /*
  * M := a cycle of geometric multigrid for a grid operator (kry_stencil_create), of any size, sides and
- * coefficients; singular ones, too
+ * coefficients; singular ones, too. On a team each device holds the whole operator and its levels besides
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params,
                                                 kry_op **M);
 
-/* Whether kry_mg_create takes A: a grid operator on one OpenCL device. */
+/* Whether kry_mg_create takes A: a grid operator on OpenCL devices. */
 KRY_API bool kry_mg_takes(const kry_op *A);
 
 typedef enum kry_coarsening {
@@ -112,9 +114,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by the host for all
  * others, on up to 16 threads, which end before the call returns; the result is the same. kry_op_update(M, NULL)
  * keeps aggregates and patterns.
+ * On a team each device holds the whole matrix and its levels besides.
  *
  * Cost     entries of all levels 1.5 (plane) to 2 (space) times those of A; for each level P and P' besides
- * Returns  KRY_ERR_UNSUPPORTED for a team, classical coarsening of nodes, more entries than `complexity` allows
+ * Returns  KRY_ERR_UNSUPPORTED for a team with reproducible sums, classical coarsening of nodes, more entries than `complexity` allows
  *          (message: with the bytes), couplings of which no small coarsest level can be made;
  *          KRY_ERR_ARGUMENT for a matrix that is not symmetric, whose diagonal is not positive, or of which a
  *          level is seen not to be definite (message: where)

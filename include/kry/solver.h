@@ -279,7 +279,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
- *                         richardson: x += M (b - A x); mg: the same with multigrid for M; jacobi, sor: kry_relaxation_create, with omega, without the next four
+ *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
  *            null-space   of a singular A: project (out of residuals and x, the default), or pin:

@@ -36,7 +36,7 @@ static const struct {
          "weight of Jacobi, and of red-black sweeps"),
     WORD(AMG, cycle.scaling, "scaling", CHOICE, "scaling=diagonal|l1|block",
          "what a smoothing step multiplies the residual with"),
-    WORD(MG | AMG, cycle.shape, "cycle", CHOICE, "cycle=v|w|k", "how often levels are visited"),
+    WORD(MG | AMG, cycle.shape, "cycle", CHOICE, "cycle=v|w|k|f", "how often levels are visited"),
     WORD(MG | AMG, cycle.coarsest, "coarsest", WHOLE, "coarsest=N",
          "unknowns up to which a level is solved exactly"),
     WORD(MG | AMG, cycle.levels, "levels", WHOLE, "levels=N", "at most"),

@@ -5,18 +5,23 @@
 #ifndef KRY_METHODS_H
 #define KRY_METHODS_H
 
-/* X(word, identifier): the file defines `const kry_method kry_<identifier>_method`. Behind the word in
+/* X(word, identifier, number): the file defines `const kry_method kry_<identifier>_method`. Behind the word in
  * brackets the number that it may have (kry_method.width). */
-#define KRY_METHOD_LIST(X)      \
-    X("cg", pcg)                \
-    X("pcg", pcg)               \
-    X("cr", cr)                 \
-    X("richardson", richardson) \
-    X("mg", richardson)         \
-    X("minres", minres)         \
-    X("bicgstab[:L]", bicgstab) \
-    X("gmres[:M]", gmres)       \
-    X("fgmres[:M]", fgmres)     \
-    X("idr[:S]", idr)
+#define KRY_METHOD_LIST(X)                             \
+    X("cg", pcg, KRY_METHOD_CG)                        \
+    X("pcg", pcg, KRY_METHOD_PCG)                      \
+    X("cr", cr, KRY_METHOD_CR)                         \
+    X("richardson", richardson, KRY_METHOD_RICHARDSON) \
+    X("mg", richardson, KRY_METHOD_MG)                 \
+    X("fmg", fmg, KRY_METHOD_FMG)                      \
+    X("minres", minres, KRY_METHOD_MINRES)             \
+    X("bicgstab[:L]", bicgstab, KRY_METHOD_BICGSTAB)   \
+    X("gmres[:M]", gmres, KRY_METHOD_GMRES)            \
+    X("fgmres[:M]", fgmres, KRY_METHOD_FGMRES)         \
+    X("idr[:S]", idr, KRY_METHOD_IDR)
+
+#define KRY_METHOD_NUMBER(word, name, number) number,
+enum { KRY_METHOD_LIST(KRY_METHOD_NUMBER) KRY_METHOD_COUNT };
+#undef KRY_METHOD_NUMBER
 
 #endif

@@ -9,15 +9,13 @@
 #include <string.h>
 
 /* Values of kry_options.method: those of KRY_METHOD_LIST, in its order, and the relaxations. */
-#define ONE_MORE(word, name) +1
-enum { PCG = 1, MG = 4, JACOBI = 0 KRY_METHOD_LIST(ONE_MORE), SOR };
-#undef ONE_MORE
+enum { JACOBI = KRY_METHOD_COUNT, SOR };
 
 /* Which solvers take a word: conjugate gradients, relaxations, mixed precision, the solver inside
  * of mixed precision. */
 enum { KRYLOV = 1, RELAXATION = 2, MIXED = 4, INNER = 8 };
 
-#define METHOD_WORD(word, name) word "|"
+#define METHOD_WORD(word, name, number) word "|"
 /* Who takes the word, its field in kry_options, its name, what stands behind "=", form, meaning. */
 #define WORD(of, field, name, kind, form, meaning)                         \
     {                                                                      \
@@ -232,8 +230,9 @@ static const char *precond_of(const kry_op *A, const kry_options *o)
     const bool alone = !kry_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
 
     if (o->precond[0]) return o->precond;
-    if (o->method == MG) return kry_mg_takes(A) ? "mg" : "amg";
-    return o->method == PCG ? kry_precond_default(A, alone) : "none";
+    if (o->method == KRY_METHOD_MG || o->method == KRY_METHOD_FMG)
+        return kry_mg_takes(A) ? "mg" : "amg";
+    return o->method == KRY_METHOD_PCG ? kry_precond_default(A, alone) : "none";
 }
 
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
@@ -244,7 +243,8 @@ static kry_status make_precond(const kry_op *A, const kry_options *o, kry_op **M
 
     if (o->make.precond) return o->make.precond(o->make.user, A, M);
     kry_status st = kry_precond_create(A, word, M);
-    if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == PCG && strcmp(word, "jacobi"))
+    if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == KRY_METHOD_PCG &&
+        strcmp(word, "jacobi"))
         st = kry_precond_create(A, "jacobi", M);
     return st;
 }

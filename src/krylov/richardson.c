@@ -4,6 +4,9 @@
  *
  *   z := M r,  x := x + z,  r := r - A z
  *
+ * Full multigrid (fmg) begins with another M, which comes from the coarsest level up with a cycle on each
+ * level, and takes the cycle from the second step on.
+ *
  * Storage     z: n numbers beside r
  * Per step    matrix, M, and 9 words per unknown
  * Waits       once in each step, for ||r||
@@ -12,11 +15,13 @@
  *             problems involving differential equations, Phil. Trans. R. Soc. A 210 (1911), 307-357
  */
 #include "krylov/method.h"
+#include "multigrid/hierarchy.h"
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct richardson {
-    kry_krylov *K; /* borrowed */
+    kry_krylov *K;       /* borrowed */
+    kry_hierarchy *full; /* of full multigrid, borrowed; NULL: M from the first step on */
     kry_vec *z;
     kry_sum *rr;
 } richardson;
@@ -26,7 +31,9 @@ static kry_status step(richardson *S, kry_cycle *c, double *residual)
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
 
-    if (M)
+    if (S->full && c->story->iteration == 0)
+        TRY(kry_hierarchy_full(S->full, c->r, S->z));
+    else if (M)
         TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
     else
         TRY(kry_vec_copy(c->r, S->z));
@@ -80,13 +87,25 @@ done:
     return st;
 }
 
-const kry_method kry_richardson_method = {
-    .kind = "richardson",
-    .who = "kry_solver_create",
-    .flexible = true,
-    .minds_scale = true,
-    .projects = true,
-    .create = richardson_create,
-    .cycle = richardson_cycle,
-    .destroy = richardson_destroy,
-};
+static kry_status fmg_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(kry_hierarchy_of(K->M), KRY_ERR_UNSUPPORTED,
+          "kry_solver_create: full multigrid (method=fmg) wants the preconditioner mg or amg, not "
+          "'%s'",
+          K->M ? K->M->table->kind : "none");
+    TRY(richardson_create(K, setup, self));
+    ((richardson *)*self)->full = kry_hierarchy_of(K->M);
+done:
+    return st;
+}
+
+#define METHOD(name, create_it)                                                          \
+    {                                                                                    \
+        .kind = name, .who = "kry_solver_create", .flexible = true, .minds_scale = true, \
+        .projects = true, .create = create_it, .cycle = richardson_cycle,                \
+        .destroy = richardson_destroy                                                    \
+    }
+const kry_method kry_richardson_method = METHOD("richardson", richardson_create);
+const kry_method kry_fmg_method = METHOD("fmg", fmg_create);

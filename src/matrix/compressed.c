@@ -108,23 +108,32 @@ done:
     return st;
 }
 
+static kry_status share_pattern(const kry_matrix *A, kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    cl_mem row_ptr, col;
+
+    kry_csr_buffers(A, &row_ptr, &col);
+    TRY(share(C->dev, col, &C->col));
+    if (kry_matrix_is_wrapped(A)) /* offsets may be long */
+        TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
+    else
+        TRY(share(C->dev, row_ptr, &C->row_ptr));
+done:
+    return st;
+}
+
 static kry_status take_pattern(const kry_matrix *A, kry_csr *C)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
-    cl_mem row_ptr, col;
+    bool all = false;
 
-    if (A->params.format == KRY_FORMAT_CSR) {
-        kry_csr_buffers(A, &row_ptr, &col);
-        TRY(share(C->dev, col, &C->col));
-        if (kry_matrix_is_wrapped(A)) /* offsets may be long */
-            TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
-        else
-            TRY(share(C->dev, row_ptr, &C->row_ptr));
-    } else {
-        TRY(kry_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
-        TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
-    }
+    if (A->params.format == KRY_FORMAT_CSR) return share_pattern(A, C);
+    if (A->format->entries) TRY(A->format->entries(A, C, &all));
+    if (all) return KRY_OK;
+    TRY(kry_buffer_upload(C->dev, bytes, A->sorted.col, &C->col));
+    TRY(upload_offsets(A->dev, A->shape.rows, A->sorted.row_ptr, &C->row_ptr));
     if (A->slot) TRY(kry_buffer_upload(C->dev, bytes, A->slot, &C->place));
 done:
     return st;

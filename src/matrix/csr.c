@@ -154,6 +154,14 @@ kry_status kry_csr_read_offsets(const kry_csr *A, int64_t *row_ptr)
     return st;
 }
 
+kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr)
+{
+    kry_csr C = { .dev = A->dev, .rows = A->shape.rows };
+
+    kry_csr_buffers(A, &C.row_ptr, &C.col);
+    return kry_csr_read_offsets(&C, row_ptr);
+}
+
 kry_status kry_csr_set_numbers(kry_op *op, cl_mem val)
 {
     kry_matrix *A = kry_matrix_of(op);
@@ -165,19 +173,91 @@ kry_status kry_csr_set_numbers(kry_op *op, cl_mem val)
     return KRY_OK;
 }
 
+/* ---- a matrix of buffers of the library ---------------------------------------------------------- */
+
+static kry_status run_kernel(const kry_matrix *A, const kry_stage *s, const char *name,
+                             int64_t items, const kry_arg *args, size_t count)
+{
+    char defines[KRY_STAGE_DEFINES];
+
+    kry_stage_defines(A, s, A->stored, false, defines);
+    return kry_run(A->dev, "csr", A->shape.type, defines, name,
+                   kry_groups_for(A->dev, A->shape.type, items), args, count);
+}
+
+static kry_status find_longest(const kry_matrix *A, const kry_stage *s, cl_mem row_ptr,
+                               cl_int *longest)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->shape.rows;
+    cl_mem found = NULL;
+
+    *longest = 0;
+    TRY(kry_buffer_upload(A->dev, sizeof *longest, longest, &found));
+    const kry_arg args[] = { ARG(rows), ARG(row_ptr), ARG(found) };
+    TRY(run_kernel(A, s, "csr_longest", rows, args, COUNT(args)));
+    TRY(kry_buffer_read(A->dev, found, 0, sizeof *longest, longest));
+done:
+    kry_buffer_release(A->dev, &found);
+    return st;
+}
+
+/* GPUs find the runs themselves where every row fits in one: for that they are not filled to the last entry.
+ * *built: whether it is so. */
+static kry_status build_on_device(kry_matrix *A, const kry_csr *C, bool *built)
+{
+    kry_status st = KRY_OK;
+    const cl_int tile = KRY_UNROLL * kry_group_size(A->dev), rows = (cl_int)C->rows;
+    kry_stage *s = kry_matrix_stage(A, "csr", "");
+    cl_int longest;
+    cl_mem first = NULL;
+
+    TRY(find_longest(A, s, C->row_ptr, &longest));
+    *built = longest <= tile / 2;
+    if (!*built) {
+        A->stages = 0;
+        goto done;
+    }
+    const cl_int share = tile - longest, runs = (cl_int)((C->nnz + C->rows / 8) / share + 1);
+    TRY(kry_buffer_create(A->dev, ((size_t)runs + 1) * sizeof(cl_int), &first));
+    const kry_arg args[] = { ARG(runs), ARG(rows), ARG(share), ARG(C->row_ptr), ARG(first) };
+    TRY(run_kernel(A, s, "csr_runs", runs + 1, args, COUNT(args)));
+    kry_stage_int(s, runs);
+    TRY(kry_stage_buffer(A, s, first));
+    TRY(kry_stage_buffer(A, s, C->row_ptr));
+    TRY(kry_stage_buffer(A, s, C->col));
+    kry_stage_pieces(A, s, runs);
+    A->structure_bytes += 4.0 * (double)(runs + 1);
+    snprintf(A->variant, sizeof A->variant, "%d runs, %.1f rows to a run", runs,
+             (double)rows / (double)runs);
+done:
+    kry_buffer_release(A->dev, &first);
+    return st;
+}
+
+static kry_status build_by_host(kry_matrix *A, const kry_csr *C)
+{
+    kry_status st = KRY_OK;
+    kry_sparse *S = &A->sorted;
+
+    TRY(kry_alloc((size_t)C->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
+    TRY(kry_csr_read_offsets(C, S->row_ptr));
+    TRY(build_stages(A, S, C->row_ptr, C->col, false));
+done:
+    return st;
+}
+
 kry_status kry_csr_operator(const kry_csr *C, unsigned traits, kry_source **source, kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_matrix_params *p = KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_CSR);
     kry_matrix *A = NULL;
-    kry_sparse *S;
+    bool built = false;
 
     TRY(kry_matrix_new(
         C->dev, p, &(kry_sparse){ .rows = C->rows, .cols = C->cols, .type = C->type }, C->nnz, &A));
-    S = &A->sorted;
-    TRY(kry_alloc((size_t)C->rows + 1, sizeof *S->row_ptr, &S->row_ptr));
-    TRY(kry_csr_read_offsets(C, S->row_ptr));
-    TRY(build_stages(A, S, C->row_ptr, C->col, false));
+    if (!C->dev->info.cpu_kernels) TRY(build_on_device(A, C, &built));
+    if (!built) TRY(build_by_host(A, C));
     A->structure_bytes += 4.0 * (double)(C->rows + 1) + 4.0 * (double)C->nnz;
     TRY(kry_buffer_retain(C->dev, C->val));
     A->val = C->val;

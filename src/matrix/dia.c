@@ -1,8 +1,9 @@
 /* dia.c - matrices stored by diagonals; of symmetric ones, the upper diagonals. Kernels:
  * cl/dia.cl. */
-#include "matrix/matrix.h"
+#include "matrix/spgemm.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { UNROLLED = 16 }; /* up to so many diagonals a kernel is compiled for just that number */
 
@@ -127,5 +128,55 @@ kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host)
     TRY(make_stage(A, host, &d, stride));
 done:
     diagonals_release(&d);
+    return st;
+}
+
+/* ---- entries on the device ------------------------------------------------------------------------ */
+
+enum { ROWS, COLS, REACH, DIAGONALS, STRIDE, OFFSET, STRUCTURE = 6, MORE = 3 };
+
+/* The arguments are the structure, the numbers, and `more`. */
+static kry_status run(const kry_matrix *A, const char *name, const kry_arg *more, size_t count)
+{
+    const kry_stage *s = &A->stage[0];
+    const kry_arg structure[] = { ARG(s->value[ROWS].number),      ARG(s->value[COLS].number),
+                                  ARG(s->value[DIAGONALS].number), ARG(s->value[STRIDE].number),
+                                  ARG(s->value[OFFSET].buffer),    ARG(A->val) };
+    kry_arg args[STRUCTURE + MORE];
+    char defines[KRY_STAGE_DEFINES];
+
+    memcpy(args, structure, sizeof structure);
+    memcpy(args + STRUCTURE, more, count * sizeof *more);
+    kry_stage_defines(A, s, A->stored, A->surplus != NULL, defines);
+    return kry_run(A->dev, "dia", A->shape.type, defines, name,
+                   kry_groups_for(A->dev, A->shape.type, A->shape.rows), args, STRUCTURE + count);
+}
+
+kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d)
+{
+    const kry_arg more[] = { ARG_VEC(d) };
+    return run(A, "dia_diagonal", more, COUNT(more));
+}
+
+kry_status kry_dia_entries(const kry_matrix *A, kry_csr *C, bool *all)
+{
+    kry_status st = KRY_OK;
+    const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
+    cl_mem length = NULL;
+    int64_t count;
+
+    TRY(kry_buffer_create(A->dev, (size_t)A->shape.rows * sizeof(cl_int), &length));
+    const kry_arg lengths[] = { ARG(length) };
+    TRY(run(A, "dia_lengths", lengths, COUNT(lengths)));
+    TRY(kry_csr_offsets(A->dev, A->shape.rows, length, &C->row_ptr, &count));
+    *all = count == A->nnz;
+    if (!*all) goto done;
+    TRY(kry_buffer_create(A->dev, bytes, &C->col));
+    TRY(kry_buffer_create(A->dev, bytes, &C->place));
+    const kry_arg entries[] = { ARG(C->row_ptr), ARG(C->col), ARG(C->place) };
+    TRY(run(A, "dia_entries", entries, COUNT(entries)));
+done:
+    kry_buffer_release(A->dev, &length);
+    if (st == KRY_OK && !*all) kry_buffer_release(A->dev, &C->row_ptr);
     return st;
 }

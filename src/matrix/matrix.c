@@ -254,8 +254,13 @@ bool kry_op_is_assembled(const kry_op *op)
 
 static const kry_format_table formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_CSR] = { .build = kry_csr_build, .diagonal = kry_csr_diagonal },
-    [KRY_FORMAT_DIA] = { .build = kry_dia_build },
-    [KRY_FORMAT_SYMDIA] = { .build = kry_dia_build, .shared = true },
+    [KRY_FORMAT_DIA] = { .build = kry_dia_build,
+                         .diagonal = kry_dia_diagonal,
+                         .entries = kry_dia_entries },
+    [KRY_FORMAT_SYMDIA] = { .build = kry_dia_build,
+                            .shared = true,
+                            .diagonal = kry_dia_diagonal,
+                            .entries = kry_dia_entries },
     [KRY_FORMAT_ELL] = { .build = kry_ell_build },
     [KRY_FORMAT_SELL] = { .build = kry_sell_build },
     [KRY_FORMAT_HYB] = { .build = kry_hyb_build },

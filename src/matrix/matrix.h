@@ -47,6 +47,7 @@ typedef struct kry_stage {
 } kry_stage;
 
 typedef struct kry_matrix kry_matrix;
+struct kry_csr; /* spgemm.h */
 
 typedef struct kry_format_table {
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
@@ -58,6 +59,9 @@ typedef struct kry_format_table {
     kry_status (*build)(kry_matrix *A, const kry_sparse *host);
     /* NULL: the diagonal is found by slots. */
     kry_status (*diagonal)(kry_matrix *A, kry_vec *d);
+    /* C->row_ptr, col and place := the entries, without the host; *all false: some are zero, and cannot be told
+     * from places without an entry, so nothing is made. NULL: the host knows them. Waits. */
+    kry_status (*entries)(const kry_matrix *A, struct kry_csr *C, bool *all);
 } kry_format_table;
 
 /* Numbers that do not come from the host. */
@@ -91,8 +95,8 @@ struct kry_matrix {
 
     kry_entry_map map; /* from the entries as they were given to the sorted ones */
     kry_sparse
-        sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col:
-                          NULL if only the device has them, in CSR */
+        sorted; /* the pattern; val: room to sort new values in, NULL if they come sorted; col, and
+                          row_ptr of rows that all fit in runs: NULL if only the device has them, in CSR */
 };
 
 /* Whether the buffers are the caller's (kry_csr_wrap). */
@@ -155,7 +159,11 @@ kry_status kry_csr_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_csr_diagonal(kry_matrix *A, kry_vec *d);
 /* The columns and row pointers on the device. */
 void kry_csr_buffers(const kry_matrix *A, cl_mem *row_ptr, cl_mem *col);
-kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* symdia's, too */
+/* row_ptr := those of a matrix that is not wrapped. Waits. */
+kry_status kry_csr_offsets_of(const kry_matrix *A, int64_t *row_ptr);
+kry_status kry_dia_build(kry_matrix *A, const kry_sparse *host); /* these are symdia's, too */
+kry_status kry_dia_diagonal(kry_matrix *A, kry_vec *d);
+kry_status kry_dia_entries(const kry_matrix *A, struct kry_csr *C, bool *all);
 kry_status kry_ell_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_sell_build(kry_matrix *A, const kry_sparse *host);
 kry_status kry_hyb_build(kry_matrix *A, const kry_sparse *host);

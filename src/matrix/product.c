@@ -177,7 +177,7 @@ static bool is_for_host(const product *p)
     enum { WINDOW = 2048, MOST_STEPS = 1 << 26 };
     const kry_matrix *A = kry_matrix_of(p->A), *B = kry_matrix_of(p->B);
     double windows = (double)B->shape.cols / WINDOW;
-    bool gpu = !A->dev->info.cpu_kernels;
+    bool gpu = !A->dev->info.cpu_kernels && A->sorted.row_ptr; /* else its rows are short */
 
     if (kry_device_is_host(A->dev) || A->nnz > INT32_MAX || B->nnz > INT32_MAX) return true;
     return gpu && (double)kry_longest_row(&A->sorted) * windows > MOST_STEPS;

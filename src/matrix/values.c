@@ -150,7 +150,10 @@ static kry_status read_entries(const kry_matrix *A, int64_t *row_ptr, int32_t *c
     const kry_sparse *S = &A->sorted;
     cl_mem offsets, columns;
 
-    memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
+    if (S->row_ptr)
+        memcpy(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
+    else
+        TRY(kry_csr_offsets_of(A, row_ptr));
     if (A->nnz == 0) return KRY_OK;
     if (S->col) {
         memcpy(col, S->col, (size_t)A->nnz * sizeof *col);

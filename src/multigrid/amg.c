@@ -5,6 +5,7 @@
 #include "matrix/matrix.h"
 #include "multigrid/amg_device.h"
 #include "multigrid/hierarchy.h"
+#include "multigrid/team_levels.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include "precond/rows.h"
@@ -482,6 +483,7 @@ done:
 
 /* ---- the constructor ------------------------------------------------------------------------- */
 
+/* Of A, or in a run of all parts of a share of it. */
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kry_family family = { .kind = "amg",
@@ -490,7 +492,9 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                        .create = amg_create,
                                        .update = amg_update,
                                        .destroy = amg_destroy };
+    static const kry_whole whole = { KRY_TEAM_FAMILY("amg", who), kry_collect_matrix, create_here };
     const kry_amg_params *p = params ? params : KRY_AMG();
+    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 
@@ -498,8 +502,10 @@ static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
 
-    CHECK(!A->dev->team, KRY_ERR_UNSUPPORTED,
-          "%s: algebraic multigrid is for one device, not for a team", who);
+    const kry_amg_params *p = params;
+    TRY(kry_check_sums(who, A));
+    CHECK(!A->dev->team || !p || !p->near_null_space, KRY_ERR_UNSUPPORTED,
+          "%s: on a team A is told its near null space by kry_op_set_near_null_space", who);
     if (params) TRY(check_params(A, params));
 done:
     return st;

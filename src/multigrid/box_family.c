@@ -6,7 +6,9 @@
  * smoother leaves errors that are rough along them.
  */
 #include "multigrid/box_passes.h"
-#include "operator/op_parts.h"
+#include "multigrid/box_tail.h"
+#include "multigrid/smoother.h"
+#include "multigrid/team_levels.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,12 +22,14 @@ typedef struct boxes {
     kry_op *A[MOST_LEVELS], *P[MOST_LEVELS]; /* retained; P[i] from level i + 1 to level i */
     double highest[MOST_LEVELS];             /* eigenvalue of D^-1 A[i], at most */
     kry_box_passes *passes[MOST_LEVELS];     /* NULL: none */
+    kry_box_tail *tail;                      /* NULL: none */
 } boxes;
 
 static void boxes_destroy(void *self)
 {
     boxes *b = self;
     if (!b) return;
+    kry_box_tail_release(&b->tail);
     for (int i = 0; i < MOST_LEVELS; i++) {
         kry_box_passes_release(&b->passes[i]);
         kry_op_release(&b->P[i]);
@@ -132,9 +136,11 @@ static kry_status add_levels(kry_hierarchy *H, boxes *b)
 {
     kry_status st = KRY_OK;
 
+    const int steps = kry_smoother_steps(kry_hierarchy_cycle(H));
+
     for (int i = 0; i < b->count; i++) {
         kry_level level = { .A = b->A[i], .P = b->P[i], .highest = b->highest[i] };
-        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], &b->passes[i]));
+        if (b->P[i]) TRY(kry_box_passes_create(b->A[i], b->P[i], steps, &b->passes[i]));
         if (b->passes[i]) level.passes = &kry_box_passes_table, level.self = b->passes[i];
         TRY(kry_hierarchy_add(H, &level));
     }
@@ -179,6 +185,19 @@ done:
     return st;
 }
 
+static kry_status boxes_settle(kry_hierarchy *H, void *self, kry_tail *tail)
+{
+    kry_status st = KRY_OK;
+    boxes *b = self;
+
+    if (!b->tail) TRY(kry_box_tail_create(H, &b->tail));
+    if (!b->tail) goto done;
+    TRY(kry_box_tail_fill(b->tail));
+    *tail = (kry_tail){ kry_box_tail_from(b->tail), kry_box_tail_run, b->tail };
+done:
+    return st;
+}
+
 /* ---- the public function ------------------------------------------------------------------------- */
 
 static kry_status check(const kry_op *A, const void *params)
@@ -186,14 +205,12 @@ static kry_status check(const kry_op *A, const void *params)
     kry_status st = KRY_OK;
     const kry_mg_params *p = params;
 
-    CHECK(!A->dev->team, KRY_ERR_UNSUPPORTED,
-          "%s: the grid lies on a team of %d devices; it has to lie on one", who,
-          kry_team_size(A->dev));
-    CHECK(kry_stencil_of(A), KRY_ERR_UNSUPPORTED,
+    CHECK(kry_stencil_of_parts(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);
     CHECK(!kry_device_is_host(A->dev), KRY_ERR_UNSUPPORTED,
           "%s: '%s' has no OpenCL, which multigrid on grids needs", who, A->dev->info.name);
+    TRY(kry_check_sums(who, A));
     CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
           "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
 done:
@@ -207,15 +224,18 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                        .coarsest = 64,
                                        .create = boxes_create,
                                        .update = boxes_update,
+                                       .settle = boxes_settle,
                                        .destroy = boxes_destroy };
+    static const kry_whole whole = { KRY_TEAM_FAMILY("mg", who), kry_collect_grid, create_here };
     const kry_mg_params *p = params ? params : KRY_MG();
+    if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
     return kry_hierarchy_create(&family, A, &p->cycle, p, M);
 }
 
 bool kry_mg_takes(const kry_op *A)
 {
-    return A && kry_stencil_of(A) && !A->dev->team && !kry_device_is_host(A->dev) &&
-           kry_layout_size(&A->dev->layout) == 1;
+    return A && kry_stencil_of_parts(A) && !kry_device_is_host(A->dev) &&
+           !kry_has_reproducible_sums(A);
 }
 
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)

@@ -1,8 +1,8 @@
 /*
  * box_passes.c - the passes of a cycle on a level of a grid: smoothing, residual and restriction at once,
  * prolongation and smoothing at once. On CPUs a grid operator's level goes layer by layer, and caches hold
- * what is between (cl/stencil_cycle.cl); on GPUs a level in the plane goes tile by tile, in local memory
- * (cl/tile_cycle.cl).
+ * what is between (cl/stencil_cycle.cl); on GPUs a level in the plane goes row by row in strips of columns,
+ * and registers and local memory hold it (cl/strip_cycle.cl).
  */
 #include "multigrid/box_passes.h"
 #include <stdio.h>
@@ -10,10 +10,6 @@
 #include <string.h>
 
 enum { MOST_STEPS = 4, RING = 4 }; /* as cl/stencil_cycle.cl */
-enum {
-    ACROSS = 64,
-    DOWN_LEAST = 12
-}; /* numbers in a row of a tile, as cl/tile_cycle.cl; rows of one */
 
 struct kry_box_passes {
     kry_device *dev;            /* borrowed, as all that follows */
@@ -21,13 +17,13 @@ struct kry_box_passes {
     const kry_box *box;
     const kry_box_transfer *P;
     kry_sweep down, up;
-    int rows;       /* of a tile; 0: the level goes by layers */
-    cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: tiles */
+    int steps;      /* that strips take; 0: the level goes by layers */
+    cl_mem scratch; /* owned: RING layers for each stage of each group; NULL: strips */
 };
 
-/* steps: the arguments of the kernels, which have to live as long as the launch takes. */
+/* The arguments of the kernels about steps, which have to live as long as the launch takes. */
 typedef struct step_args {
-    cl_int count;
+    cl_int count; /* of steps; for strips of the rows that a group makes */
     kry_scalar step[MOST_STEPS];
 } step_args;
 
@@ -43,11 +39,25 @@ static step_args steps_of(const kry_box_passes *p, const kry_sweeps *s)
     ARG((a).count), ARG_ACC(dev, (a).step[0]), ARG_ACC(dev, (a).step[1]), \
         ARG_ACC(dev, (a).step[2]), ARG_ACC(dev, (a).step[3])
 
-/* Groups for a grid of which a tile has wide x high points of its own. */
-static int64_t tiles_of(const kry_box_passes *p, const kry_box_grid *g, int64_t wide, int64_t high)
+/* Columns of a strip that its group writes; of the coarse grid if `coarsened` is 1. */
+static int own_columns(const kry_device *dev, int steps, int coarsened)
 {
-    const int64_t tiles = ((g->size[0] + wide - 1) / wide) * ((g->size[1] + high - 1) / high);
-    return kry_groups_at_most(p->dev, tiles);
+    return (kry_group_size(dev) - coarsened - 2 * steps) >> coarsened;
+}
+
+/* Cut strips of `wide` columns of a grid into as many pieces as run at once: kernels take up to 100 registers.
+ * Pieces do some rows at both ends twice. */
+static void cut(const kry_box_passes *p, const kry_box_grid *g, int64_t wide, kry_sweep *sweep,
+                step_args *a)
+{
+    enum { PER_UNIT = 5, SHORTEST = 4 };
+    const int64_t strips = (g->size[0] + wide - 1) / wide, all = g->size[1];
+    int64_t pieces = kry_groups_at_once(p->dev, PER_UNIT) / strips;
+
+    if (pieces > all / SHORTEST) pieces = all / SHORTEST;
+    if (pieces < 1) pieces = 1;
+    a->count = (cl_int)((all + pieces - 1) / pieces);
+    sweep->groups = kry_groups_at_most(p->dev, strips * ((all + a->count - 1) / a->count));
 }
 
 /* Launch a kernel whose arguments are the level, then `rest`; the last of these is for layers alone. */
@@ -55,7 +65,7 @@ static kry_status launch(const kry_box_passes *p, const kry_sweep *sweep, const 
                          size_t count)
 {
     enum { BOX_ARGS = 6, REST = 18 };
-    if (p->rows) count--;
+    if (p->steps) count--;
     if (p->stencil) return kry_stencil_launch(p->stencil, sweep, rest, count);
     const kry_box_args g = kry_box_args_of(&p->box->grid);
     kry_arg args[BOX_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(p->box->numbers) };
@@ -67,14 +77,12 @@ static kry_status go_down(void *self, const kry_sweeps *s, const kry_vec *b, kry
                           kry_vec *coarse)
 {
     const kry_box_passes *p = self;
-    const unsigned cx = p->P->coarsened & 1, cy = p->P->coarsened >> 1 & 1;
+    const int cx = p->P->coarsened & 1;
     kry_sweep sweep = p->down;
     step_args a = steps_of(p, s);
+    if (p->steps) cut(p, &p->P->coarse, own_columns(p->dev, p->steps, cx), &sweep, &a);
     const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),
                              ARG_VEC(x),           ARG_VEC(coarse),    ARG(p->scratch) };
-    if (p->rows)
-        sweep.groups = tiles_of(p, &p->P->coarse, (ACROSS - cx - 2 * s->count) >> cx,
-                                (p->rows - cy - 2 * s->count) >> cy);
     return launch(p, &sweep, rest, COUNT(rest));
 }
 
@@ -84,10 +92,9 @@ static kry_status go_up(void *self, const kry_sweeps *s, const kry_vec *b, const
     const kry_box_passes *p = self;
     kry_sweep sweep = p->up;
     step_args a = steps_of(p, s);
+    if (p->steps) cut(p, &p->P->fine, own_columns(p->dev, p->steps, 0), &sweep, &a);
     const kry_arg rest[] = { STEP_ARGS(p->dev, a), ARG(p->P->numbers), ARG_VEC(b),     ARG_VEC(x),
                              ARG_VEC(e),           ARG_VEC(y),         ARG(p->scratch) };
-    if (p->rows)
-        sweep.groups = tiles_of(p, &p->P->fine, ACROSS - 2 * s->count, p->rows - 2 * s->count);
     return launch(p, &sweep, rest, COUNT(rest));
 }
 
@@ -150,55 +157,42 @@ done:
     return st;
 }
 
-/* As many rows as local memory holds, of which no device has less than 16 KB, and at most 16 numbers to a
- * work-item, for the sake of registers. 0: no tiles. */
-static int rows_of_tile(const kry_device *dev, kry_type type)
+static kry_status by_strips(kry_box_passes *p, int steps)
 {
-    enum { LOCAL = 16384, MOST = 16 };
-    const int64_t local = dev->info.local_bytes < LOCAL ? dev->info.local_bytes : LOCAL;
-    const int pieces = kry_group_size(dev) / ACROSS;
-    int rows = (int)((local / (int64_t)kry_type_size(type) - 2) / ACROSS) - 2;
-
-    if (pieces == 0) return 0;
-    if (rows > MOST * pieces) rows = MOST * pieces;
-    rows = rows / pieces * pieces;
-    return rows >= DOWN_LEAST ? rows : 0;
-}
-
-/* p->rows stays 0 where groups are too small for tiles, or the kernels too large for groups. */
-static kry_status by_tiles(kry_box_passes *p)
-{
-    static const char *const names[] = { "tile_down", "tile_up" };
-    kry_status st = KRY_OK;
-    const int rows = rows_of_tile(p->dev, p->P->type), size = kry_group_size(p->dev);
+    static const char *const names[] = { "strip_down", "strip_up" };
     char more[64];
 
-    if (!rows) goto done;
-    snprintf(more, sizeof more, " -DDOWN=%d%s", rows, p->box ? " -DBOX -DAXES=2" : "");
-    TRY(get_kernels(p, "tile_cycle", names, more));
-    st = kry_kernel_check_size(p->dev, p->down.kernel, size);
-    if (st >= 0) st = kry_kernel_check_size(p->dev, p->up.kernel, size);
-    if (st >= 0) p->rows = rows;
-    if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK;
-done:
-    return st;
+    p->steps = steps;
+    snprintf(more, sizeof more, " -DSTEPS=%d%s", steps, p->box ? " -DBOX -DAXES=2" : "");
+    return get_kernels(p, "strip_cycle", names, more);
 }
 
-kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, kry_box_passes **out)
+/* Whether there are passes; strips are wide enough for some columns of their own, in local memory of 16 KB. */
+static bool offers(const kry_op *A, const kry_op *P, int steps)
+{
+    enum { COLUMNS = 4, LOCAL = 16384 };
+    const kry_device *dev = A->dev;
+    const int64_t group = kry_group_size(dev);
+
+    if (steps < 1 || steps > MOST_STEPS) return false;
+    if (dev->info.cpu_kernels) return kry_stencil_of(A);
+    return kry_box_transfer_of(P)->fine.axes == 2 && own_columns(dev, steps, 1) >= COLUMNS &&
+           2 * (steps + 1) * (group + 2) * (int64_t)kry_type_size(A->shape.type) <= LOCAL;
+}
+
+kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kry_box_passes **out)
 {
     kry_status st = KRY_OK;
     kry_box_passes *p = NULL;
-    const bool layers = A->dev->info.cpu_kernels;
 
     *out = NULL;
-    if (layers ? !kry_stencil_of(A) : kry_box_transfer_of(P)->fine.axes != 2) return KRY_OK;
+    if (!offers(A, P, steps)) return KRY_OK;
     TRY(kry_alloc(1, sizeof *p, &p));
     *p = (kry_box_passes){ .dev = A->dev,
                            .stencil = kry_stencil_of(A),
                            .box = kry_box_of(A),
                            .P = kry_box_transfer_of(P) };
-    TRY(layers ? by_layers(p) : by_tiles(p));
-    if (!layers && !p->rows) goto done;
+    TRY(A->dev->info.cpu_kernels ? by_layers(p) : by_strips(p, steps));
     *out = p;
     p = NULL;
 done:

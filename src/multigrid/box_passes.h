@@ -9,9 +9,10 @@ typedef struct kry_box_passes kry_box_passes;
 /* For kry_level.passes, with a kry_box_passes as its `self`. */
 extern const kry_passes kry_box_passes_table;
 
-/* Passes between the level of A and that below P; both have to outlive them. *out NULL: there are none,
- * for boxes on CPUs and in space on GPUs. Made of the coefficients that A has when they run. */
-kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, kry_box_passes **out);
+/* Passes of so many steps between the level of A and that below P; both have to outlive them. *out NULL: there
+ * are none, for more than 4 steps, for boxes on CPUs and in space on GPUs. Made of the coefficients that A has
+ * when they run. */
+kry_status kry_box_passes_create(const kry_op *A, const kry_op *P, int steps, kry_box_passes **out);
 void kry_box_passes_release(kry_box_passes **p);
 
 #endif

@@ -9,11 +9,15 @@
  * the coarsest level is given the part of b' that it can solve for.
  *
  *   W      the coarser levels twice: x' := x' + W (b' - A x')
+ *   F      the same, but by a V-cycle the second time; not symmetric
  *   K      the same with two steps of flexible conjugate gradients, which find the best combination of
  *          both; M then depends on r, and is for flexible methods
  *
- * Storage  3 vectors on each level below the finest and 1 there, W 2 and K 4 more on levels between the
- *          finest and the coarsest, and those of sweeps.h
+ * Full multigrid comes from the other side: b is restricted down to the coarsest level, solved for there, and
+ * on each level the solution of the coarser one, prolongated, is the x that a cycle begins with.
+ *
+ * Storage  3 vectors on each level below the finest and 1 there, W and F 2 and K 4 more on levels between
+ *          the finest and the coarsest, and those of sweeps.h
  * Waits    K: twice on each level it visits
  * Source   A. Brandt, Multi-level adaptive solutions to boundary-value problems, Math. Comp. 31 (1977);
  *          Y. Notay, P. S. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra
@@ -27,25 +31,35 @@ static kry_status restrict_to(const kry_level *L, const kry_vec *r, kry_vec *coa
     return L->P->table->apply_transpose(L->P->self, 1, r, 0, coarse);
 }
 
-/* Whether the level takes all of the steps in the same pass as what follows them. */
-static bool is_fused(const kry_rung *g)
+/* How a level is visited. */
+typedef struct visiting {
+    kry_cycle_shape shape; /* of the levels below */
+    bool from_x;           /* from the x that is there, not from zero */
+} visiting;
+
+/* Whether the level takes all of the steps in the same pass as what follows them, which begins with zero. If
+ * not on the way down, then not on the way up: the iterate would end in the wrong place. */
+static bool by_passes(const kry_rung *g, visiting how)
 {
     const kry_passes *p = g->level.passes;
-    return p && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+    const bool fused =
+        p && kry_smoothing_by_diagonal(&g->smooth) && g->smooth.down.count <= p->most;
+    return fused && !how.from_x;
 }
 
 /* place[0] := smoothed; coarse := P' (b - A place[0]) */
-static kry_status go_down(kry_rung *g, const kry_vec *b, kry_vec *place[2], kry_vec *coarse)
+static kry_status go_down(kry_rung *g, visiting how, const kry_vec *b, kry_vec *place[2],
+                          kry_vec *coarse)
 {
     kry_status st = KRY_OK;
     const kry_level *L = &g->level;
 
-    if (is_fused(g)) {
+    if (by_passes(g, how)) {
         kry_vec *x = place[1];
         place[1] = place[0], place[0] = x;
         return L->passes->down(L->self, &g->smooth.down, b, x, coarse);
     }
-    TRY(kry_smoothing_run(&g->smooth, &g->smooth.down, true, b, place));
+    TRY(kry_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
     TRY(kry_op_residual(L->A, b, place[0], place[1]));
     TRY(restrict_to(L, place[1], coarse));
 done:
@@ -53,12 +67,13 @@ done:
 }
 
 /* place[0] := what place[0] + P e is smoothed to */
-static kry_status go_up(kry_rung *g, const kry_vec *b, const kry_vec *e, kry_vec *place[2])
+static kry_status go_up(kry_rung *g, visiting how, const kry_vec *b, const kry_vec *e,
+                        kry_vec *place[2])
 {
     kry_status st = KRY_OK;
     const kry_level *L = &g->level;
 
-    if (is_fused(g)) {
+    if (by_passes(g, how)) {
         kry_vec *y = place[1];
         place[1] = place[0], place[0] = y;
         return L->passes->up(L->self, &g->smooth.up, b, place[1], e, y);
@@ -69,33 +84,36 @@ done:
     return st;
 }
 
-static kry_status correct(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x);
+static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+                          kry_vec *x);
 
-/* x := M b from level i on. The iterate goes to and fro between x and the level's own room, as often on
- * the way down as on the way up, and so ends in x. */
-static kry_status visit(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
+/* x := M b from level i on, or x + M (b - A x). The iterate goes to and fro between x and the level's own
+ * room, as often on the way down as on the way up, and so ends in x. */
+static kry_status visit(kry_hierarchy *H, int i, visiting how, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK;
     kry_rung *g = &H->rung[i], *next = g + 1;
     kry_vec *place[2] = { x, g->work };
 
+    if (H->tail.from && i == H->tail.from && !how.from_x) return H->tail.run(H->tail.self, b, x);
     if (i == H->count - 1) return H->coarse ? kry_coarse_solve(H->coarse, b, x) : KRY_OK;
-    TRY(go_down(g, b, place, next->b));
-    TRY(correct(H, i + 1, next->b, next->x));
-    TRY(go_up(g, b, next->x, place));
+    TRY(go_down(g, how, b, place, next->b));
+    TRY(correct(H, i + 1, how.shape, next->b, next->x));
+    TRY(go_up(g, how, b, next->x, place));
 done:
     return st;
 }
 
-/* W: x := x + M (b - A x), the second visit. */
-static kry_status visit_again(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
+/* W, F: x := x + M (b - A x), the second visit, which may take passes. */
+static kry_status visit_again(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+                              kry_vec *x)
 {
     kry_status st = KRY_OK;
     kry_rung *g = &H->rung[i];
     kry_vec *r = g->again[0], *d = g->again[1];
 
     TRY(kry_op_residual(g->level.A, b, x, r));
-    TRY(visit(H, i, r, d));
+    TRY(visit(H, i, (visiting){ .shape = shape }, r, d));
     TRY(kry_vec_axpby(1, d, 1, x));
 done:
     return st;
@@ -129,7 +147,7 @@ static kry_status two_steps(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *
     TRY(kry_vec_dot(r, r, &rr));
     TRY(kry_vec_dot(b, b, &bb));
     if (rr <= bb / 16) return scale(xb / xAx, x, d);
-    TRY(visit(H, i, r, d));
+    TRY(visit(H, i, (visiting){ .shape = KRY_CYCLE_K }, r, d));
     TRY(kry_op_apply(g->level.A, 1, d, 0, Ad));
     TRY(kry_vec_dot(d, Ax, &dAx));
     TRY(kry_vec_dot(d, Ad, &dAd));
@@ -142,13 +160,17 @@ done:
 }
 
 /* x := what the levels from i on make of b, for the level above. */
-static kry_status correct(kry_hierarchy *H, int i, const kry_vec *b, kry_vec *x)
+static kry_status correct(kry_hierarchy *H, int i, kry_cycle_shape shape, const kry_vec *b,
+                          kry_vec *x)
 {
     kry_status st = KRY_OK;
 
-    TRY(visit(H, i, b, x));
-    if (!kry_cycle_room(H->cycle.shape, i, H->count)) return KRY_OK;
-    TRY((H->cycle.shape == KRY_CYCLE_W ? visit_again : two_steps)(H, i, b, x));
+    TRY(visit(H, i, (visiting){ .shape = shape }, b, x));
+    if (!kry_cycle_room(shape, i, H->count)) return KRY_OK;
+    if (shape == KRY_CYCLE_K)
+        TRY(two_steps(H, i, b, x));
+    else
+        TRY(visit_again(H, i, shape == KRY_CYCLE_F ? KRY_CYCLE_V : shape, b, x));
 done:
     return st;
 }
@@ -156,10 +178,30 @@ done:
 int kry_cycle_room(kry_cycle_shape shape, int i, int count)
 {
     if (i == 0 || i == count - 1) return 0; /* the finest is visited once, the coarsest is exact */
-    return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_W ? 2 : 4;
+    return shape == KRY_CYCLE_V ? 0 : shape == KRY_CYCLE_K ? 4 : 2;
 }
 
 kry_status kry_cycle_run(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
 {
-    return visit(H, 0, b, x);
+    return visit(H, 0, (visiting){ .shape = H->cycle.shape }, b, x);
+}
+
+/* A visit of a level leaves the b of the levels above it as they are. */
+kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x)
+{
+    kry_status st = KRY_OK;
+    const int last = H->count - 1;
+    const visiting how = { .shape = H->cycle.shape, .from_x = true };
+
+    for (int i = 0; i < last; i++)
+        TRY(restrict_to(&H->rung[i].level, i ? H->rung[i].b : b, H->rung[i + 1].b));
+    for (int i = last; i >= 0; i--) {
+        const kry_op *P = H->rung[i].level.P;
+        const kry_vec *b_i = i ? H->rung[i].b : b;
+        kry_vec *x_i = i ? H->rung[i].x : x;
+        if (i < last) TRY(P->table->apply(P->self, 1, H->rung[i + 1].x, 0, x_i));
+        TRY(visit(H, i, how, b_i, x_i));
+    }
+done:
+    return st;
 }

@@ -20,7 +20,8 @@ struct kry_hierarchy {
     kry_cycle_params cycle;
     kry_rung *rung; /* count of them */
     int count;
-    kry_coarse *coarse;              /* NULL: A has no unknowns */
+    kry_coarse *coarse; /* NULL: A has no unknowns */
+    kry_tail tail;
     char smoother[32], variant[160]; /* in words */
 };
 

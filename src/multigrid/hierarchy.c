@@ -79,6 +79,11 @@ done:
     return st;
 }
 
+static kry_status settle(kry_hierarchy *H)
+{
+    return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
+}
+
 static kry_status hierarchy_update(void *self, const void *values)
 {
     kry_hierarchy *H = self;
@@ -89,6 +94,7 @@ static kry_status hierarchy_update(void *self, const void *values)
     for (int i = 0; i + 1 < H->count; i++)
         TRY(kry_smoothing_update(H->family->who, &H->rung[i].level, &H->cycle, &H->rung[i].smooth));
     TRY(factor_coarsest(H));
+    TRY(settle(H));
 done:
     return st;
 }
@@ -122,7 +128,7 @@ static kry_status check_cycle(const kry_family *family, kry_cycle_params *c)
     const char *who = family->who;
 
     TRY(kry_smoother_check(who, c));
-    CHECK((unsigned)c->shape <= KRY_CYCLE_K, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
+    CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
           (int)c->shape);
     CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
           (long long)c->coarsest);
@@ -159,7 +165,7 @@ done:
 
 static void write_variant(kry_hierarchy *H)
 {
-    static const char *const shapes[] = { "V", "W", "K" };
+    static const char *const shapes[] = { "V", "W", "K", "F" };
     const kry_cycle_params *c = &H->cycle;
 
     kry_smoother_name(c, H->smoother, sizeof H->smoother);
@@ -176,9 +182,6 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     kry_op_shape shape = A->shape;
 
     *M = NULL;
-    CHECK(kry_layout_size(&A->dev->layout) == 1, KRY_ERR_UNSUPPORTED,
-          "%s: multigrid is for one device, and '%s' lies on %d", family->who, A->table->kind,
-          kry_layout_size(&A->dev->layout));
     TRY(kry_alloc(1, sizeof *H, &H));
     H->family = family;
     H->cycle = *cycle;
@@ -188,8 +191,9 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     TRY(family->create(H, A, params, &H->self));
     CHECK(H->count > 0, KRY_ERR_ARGUMENT, "%s: there are no levels", family->who);
     TRY(equip(H));
+    TRY(settle(H));
     write_variant(H);
-    shape.traits = H->cycle.shape == KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
+    shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
     TRY(kry_op_create(A->dev, &H->table, H, &shape, M));
     H = NULL;
 done:

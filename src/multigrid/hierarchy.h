@@ -46,6 +46,14 @@ typedef struct kry_level {
 
 typedef struct kry_hierarchy kry_hierarchy;
 
+/* The levels from one on, all at once. */
+typedef struct kry_tail {
+    int from; /* level, not the finest; 0: there is no tail */
+    /* x := M b on that level. Enqueue only */
+    kry_status (*run)(void *self, const kry_vec *b, kry_vec *x);
+    void *self; /* the family's */
+} kry_tail;
+
 /* How the levels are made. `self` is what create made. */
 typedef struct kry_family {
     const char *kind; /* of the operator: "mg", "amg" */
@@ -57,6 +65,9 @@ typedef struct kry_family {
     /* A has new numbers: give those of the levels theirs. Patterns, sizes and kry_level stay, but for
      * `highest`. Waits. */
     kry_status (*update)(kry_hierarchy *H, void *self);
+    /* NULL, or called when all levels have their smoothers and the coarsest its solution, at first and after
+     * each update: *tail := what takes the coarser levels at once, if there is such a thing. Waits. */
+    kry_status (*settle)(kry_hierarchy *H, void *self, kry_tail *tail);
     void (*destroy)(void *self); /* takes NULL */
 } kry_family;
 
@@ -68,13 +79,21 @@ kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
 
-/* M := a cycle over the levels that the family makes of A, on one device: what the `create` of a
- * kry_constructor calls. Waits.
+/* M := a cycle over the levels that the family makes of A: what the `create` of a kry_constructor calls. Of a
+ * share of an operator on a team: team_levels.h. Waits.
  *   params  handed to the family
  * Returns  KRY_ERR_ARGUMENT for a cycle that is none; what the family returned */
 kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
                                 const kry_cycle_params *cycle, const void *params, kry_op **M);
 /* What is behind an operator that was made here; NULL: it is none. */
 kry_hierarchy *kry_hierarchy_of(const kry_op *op);
+/*
+ * x := the approximation of A^-1 b by full multigrid: the coarsest level's solution, prolongated to one level
+ * after the other, on each of which it goes through a cycle. b and x have the finest level's size, and do
+ * not overlap.
+ *
+ * Source  A. Brandt, Math. Comp. 31 (1977), 333-390, section 6
+ */
+kry_status kry_hierarchy_full(kry_hierarchy *H, const kry_vec *b, kry_vec *x);
 
 #endif

@@ -20,6 +20,7 @@
  *         Gauss-Seidel, J. Comput. Phys. 188 (2003): Chebyshev
  */
 #include "multigrid/smoother.h"
+#include "grid/stencil.h"
 #include "multigrid/scaling.h"
 #include "precond/spectrum.h"
 #include <math.h>
@@ -120,6 +121,12 @@ static int steps_of(const kry_cycle_params *c)
     return c->sweeps * (kinds[c->smoother].polynomial ? c->degree : 1);
 }
 
+int kry_smoother_steps(const kry_cycle_params *c)
+{
+    const bool plain = !kinds[c->smoother].coloured && c->scaling == KRY_SCALING_DIAGONAL;
+    return plain ? steps_of(c) : 0;
+}
+
 /* All sweeps one after the other, and the same from behind. */
 static void write_down(const kry_cycle_params *c, kry_smoothing *s)
 {
@@ -177,6 +184,8 @@ kry_status kry_smoothing_create(const char *who, const kry_level *level, const k
     s->A = level->A, s->scaling = c->scaling;
     TRY(kinds[c->smoother].coloured ? get_colours_ready(who, s->A)
                                     : create_relaxer(who, s->A, c->scaling, &s->relaxer));
+    const kry_stencil *grid = kry_stencil_of(s->A);
+    s->entry = grid && c->scaling == KRY_SCALING_DIAGONAL ? kry_stencil_diagonal_entry(grid) : 0;
     TRY(find_highest(who, level, c, s));
     write_down(c, s);
 done:
@@ -225,9 +234,12 @@ kry_status kry_smoothing_run(kry_smoothing *s, const kry_sweeps *sweeps, bool ze
     kry_status st = KRY_OK;
 
     if (sweeps->coloured) return run_colours(s->A, sweeps, zero, b, place[0]);
+    /* A first step that makes a multiple of b is not written down. */
+    const bool skips = zero && s->entry != 0 && sweeps->count > 1;
     for (int i = 0; i < sweeps->count; i++) {
-        const kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
-        TRY(kry_relaxer_run(&s->relaxer, &step, place[1], NULL));
+        kry_relax step = { .c1 = sweeps->step[i], .b = b, .x = zero && !i ? NULL : place[0] };
+        if (skips && i == 1) step.x = b, step.x_scale = sweeps->step[0] / s->entry;
+        if (!skips || i > 0) TRY(kry_relaxer_run(&s->relaxer, &step, place[1], NULL));
         kry_vec *room = place[0];
         place[0] = place[1], place[1] = room;
     }

@@ -14,11 +14,15 @@ typedef struct kry_smoothing {
     kry_smoother_scaling scaling;
     kry_sweeps down, up; /* before and after the coarser levels: the same steps in either order */
     double step[2 * KRY_SMOOTHER_STEPS]; /* of `down`, then of `up` */
-    double highest;                      /* eigenvalue of D^-1 A; 0: the smoother asks for none */
+    double entry;   /* that all entries of the diagonal are, and D is the diagonal; 0: else */
+    double highest; /* eigenvalue of D^-1 A; 0: the smoother asks for none */
 } kry_smoothing;
 
 /* Refuse what is no smoother, and fill in the defaults. */
 kry_status kry_smoother_check(const char *who, kry_cycle_params *cycle);
+/* Steps of all unknowns at once before the coarser levels, and as many afterwards; 0: they have colours, or
+ * another D than the diagonal. cycle: checked. */
+int kry_smoother_steps(const kry_cycle_params *cycle);
 /* In words: "chebyshev4:2". cycle: checked. */
 void kry_smoother_name(const kry_cycle_params *cycle, char *name, size_t size);
 /* The smoother of a level. cycle: checked. Waits.

@@ -201,7 +201,9 @@ kry_status kry_op_update(kry_op *op, const void *values)
           op->table->kind);
     op->updates++;
     if (op->table->update) TRY(op->table->update(op->self, values));
-    if (op->inspected && values) TRY(op->fused->inspect(op->self, values, &op->found));
+    /* The new numbers are in force: where there is no memory to look at them, nothing is known against them. */
+    if (op->inspected && values && op->fused->inspect(op->self, values, &op->found) < 0)
+        op->found = (kry_finding){ 0 };
 done:
     return st;
 }

@@ -245,6 +245,11 @@ done:
     return st;
 }
 
+const kry_dense_inverse *kry_coarse_inverse(const kry_coarse *s)
+{
+    return s->dense && s->inverse.product == KRY_COARSE_FULL ? &s->inverse : NULL;
+}
+
 void kry_coarse_describe(const kry_coarse *s, kry_op_info *info)
 {
     double values = 2 * (double)s->k * (double)kry_type_size(s->type);

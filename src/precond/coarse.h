@@ -70,6 +70,8 @@ double kry_dense_inverse_bytes(const kry_dense_inverse *D);
 double kry_dense_inverse_moved(const kry_dense_inverse *D);
 /* Form G, rounded to the type, and compile and allocate what a product needs. Waits. */
 kry_status kry_dense_inverse_form(kry_dense_inverse *D, kry_column_solver *solve, void *user);
+/* Of G in full: numbers from one row to the next. */
+int64_t kry_dense_inverse_stride(const kry_dense_inverse *D);
 /* c := G w, vectors that start anywhere and do not overlap. Does not wait. */
 kry_status kry_dense_inverse_apply(const kry_dense_inverse *D, const kry_vec *w, kry_vec *c);
 void kry_dense_inverse_release(kry_dense_inverse *D);
@@ -107,6 +109,9 @@ kry_status kry_coarse_solve(kry_coarse *coarse, const kry_vec *w, kry_vec *c);
 /* The same for k numbers on the host; w: room for them on the device. Cholesky takes them as they
  * are. */
 kry_status kry_coarse_solve_from(kry_coarse *coarse, const double *numbers, kry_vec *w, kry_vec *c);
+
+/* The dense inverse, if it is in full; or NULL. */
+const kry_dense_inverse *kry_coarse_inverse(const kry_coarse *coarse);
 
 /* variant: "dense plain" or "packed", "cholesky cholmod" or "banded"; the bytes of the inverse or of the
  * factor, and the least that a solve moves, on the device or on the host. */

@@ -19,6 +19,8 @@ static int64_t stride_of(int64_t k) { return (k + ALIGNMENT - 1) / ALIGNMENT * A
 static int64_t blocks_of(int64_t k) { return (k + TILE - 1) / TILE; }
 static int64_t tiles_above(int64_t block) { return block * (block + 1) / 2; }
 
+int64_t kry_dense_inverse_stride(const kry_dense_inverse *D) { return stride_of(D->k); }
+
 /* Where number i of column c of some columns of G stands: they are rows as well. */
 static int64_t place_of(const kry_dense_inverse *D, int64_t c, int64_t i)
 {

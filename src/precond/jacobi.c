@@ -1,6 +1,7 @@
 /* jacobi.c - M := inverse of the diagonal, or of another diagonal matrix that the rows of A say. Kernels:
- * vec_invert and vec_mul in cl/vec.cl. */
+ * vec_pivots, vec_invert and vec_mul in cl/vec.cl. */
 #include "grid/stencil.h"
+#include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
 #include <math.h>
@@ -30,12 +31,32 @@ static double jacobi_as_scalar(void *self)
     return entry > 0 ? 1 / entry : 0;
 }
 
+/* Whether the device finds anything to be refused. */
+static kry_status look_for_zeros(const kry_vec *d, cl_int *found)
+{
+    kry_status st = KRY_OK;
+    cl_mem out = NULL;
+
+    *found = 0;
+    TRY(kry_buffer_upload(d->dev, sizeof *found, found, &out));
+    const kry_arg args[] = { ARG(d->n), ARG_VEC(d), ARG(out) };
+    TRY(kry_run(d->dev, "vec", d->type, "", "vec_pivots", kry_groups_for(d->dev, d->type, d->n),
+                args, COUNT(args)));
+    TRY(kry_buffer_read(d->dev, out, 0, sizeof *found, found));
+done:
+    kry_buffer_release(d->dev, &out);
+    return st;
+}
+
 /* Refuse zeros rather than divide by them. */
 static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL;
+    cl_int found = 1;
 
+    if (!kry_device_is_host(d->dev)) TRY(look_for_zeros(d, &found));
+    if (!found) return KRY_OK;
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
     TRY(kry_vec_read_doubles(d, numbers));
     for (int64_t i = 0; i < d->n; i++) {
@@ -50,6 +71,18 @@ done:
     return st;
 }
 
+/* The rows of A, on a part of a team with the couplings to other parts. */
+static kry_status read_rows(const kry_op *A, kry_sparse *rows)
+{
+    kry_status st = KRY_OK;
+
+    if (!kry_coupled_of(A)) return kry_rows_read("kry_jacobi_create", A, rows);
+    TRY(kry_coupled_download(A, rows));
+    TRY(kry_sparse_convert(rows, KRY_F64));
+done:
+    return st;
+}
+
 /* d := the diagonal matrix */
 static kry_status read_diagonal(const jacobi *M, kry_vec *d)
 {
@@ -58,7 +91,7 @@ static kry_status read_diagonal(const jacobi *M, kry_vec *d)
     double *numbers = NULL;
 
     if (!M->entry) return kry_op_diagonal(M->A, d);
-    TRY(kry_rows_read("kry_jacobi_create", M->A, &rows));
+    TRY(read_rows(M->A, &rows));
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
     for (int64_t i = 0; i < d->n; i++) numbers[i] = M->entry(&rows, i);
     TRY(kry_vec_write_doubles(d, numbers));

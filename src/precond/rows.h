@@ -30,8 +30,9 @@ kry_status kry_rows_symmetrise(const char *who, const kry_op *A, kry_sparse *R, 
 
 /* What stands for the diagonal entry of row i. */
 typedef double kry_row_entry(const kry_sparse *A, int64_t i);
-/* kry_jacobi_create with another diagonal matrix than the diagonal of A, on one device. After kry_op_update(A),
- * kry_op_update(M, NULL) asks for the entries again. Waits.
+/* kry_jacobi_create with another diagonal matrix than the diagonal of A; on a part of a team rows have the
+ * couplings to other parts, too, in columns behind its own. After kry_op_update(A), kry_op_update(M, NULL) asks
+ * for the entries again. Waits.
  * Returns  as kry_rows_read; KRY_ERR_SINGULAR for an entry without an inverse */
 kry_status kry_row_jacobi_create(const kry_op *A, kry_row_entry *entry, kry_op **M);
 

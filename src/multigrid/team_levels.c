@@ -1,0 +1,261 @@
+/*
+ * team_levels.c - a cycle of multigrid on a team of devices. The finest level lies on all of them; the others are
+ * those of a hierarchy that each device has of the whole operator.
+ *
+ * Exchanged  per cycle the halo of A for each product, and once the residual on the second level: its numbers in
+ *            double from each part to each other one, through the host
+ * Storage    beside the hierarchy of the whole operator two vectors of all its rows, and the vectors of the
+ *            coarser levels once more
+ */
+#include "multigrid/team_levels.h"
+#include "grid/stencil.h"
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
+#include "multigrid/cycle.h"
+#include "operator/op_parts.h"
+#include "team/team.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- between the rows of this part and the second level -------------------------------------- */
+
+typedef struct transfer {
+    const kry_level
+        *level;       /* the finest of the whole operator; without P the two levels are the same */
+    int64_t first, n; /* rows of this part, among all */
+    kry_vec *prolonged; /* all rows */
+    kry_vec *padded;    /* the same: zeros but for those of this part */
+    double *sum;        /* the second level's */
+    char variant[80];
+} transfer;
+
+static void transfer_destroy(void *self)
+{
+    transfer *t = self;
+    if (!t) return;
+    free(t->sum);
+    kry_vec_release(&t->padded);
+    kry_vec_release(&t->prolonged);
+    free(t);
+}
+
+/* The rows of this part in a vector of all. */
+static kry_vec own_rows(const transfer *t, const kry_vec *all)
+{
+    kry_vec own = kry_vec_borrow(all);
+    own.first += t->first;
+    own.n = t->n;
+    return own;
+}
+
+/* y := alpha P x + beta y, in these rows */
+static kry_status transfer_apply(void *self, double alpha, const kry_vec *x, double beta,
+                                 kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    const transfer *t = self;
+    const kry_op *P = t->level->P;
+    const kry_vec own = own_rows(t, t->prolonged);
+
+    if (P)
+        TRY(P->table->apply(P->self, 1, x, 0, t->prolonged));
+    else
+        TRY(kry_vec_copy(x, t->prolonged));
+    TRY(kry_vec_axpby(alpha, &own, beta, y));
+done:
+    return st;
+}
+
+/* y := the sum of P'x over all parts, with x in the rows of each. Collective, waits. */
+static kry_status restrict_here(void *self, const kry_vec *x, kry_vec *y)
+{
+    kry_status st = KRY_OK;
+    const transfer *t = self;
+    const kry_op *P = t->level->P, *R = t->level->R;
+    kry_vec own = own_rows(t, t->padded);
+
+    TRY(kry_vec_copy(x, &own));
+    if (R)
+        TRY(R->table->apply(R->self, 1, t->padded, 0, y));
+    else if (P)
+        TRY(P->table->apply_transpose(P->self, 1, t->padded, 0, y));
+    else
+        TRY(kry_vec_copy(t->padded, y));
+    TRY(kry_vec_read_doubles(y, t->sum));
+    TRY(kry_layout_combine(&y->dev->layout, KRY_ADD, t->sum, (size_t)y->n));
+    TRY(kry_vec_write_doubles(y, t->sum));
+done:
+    return st;
+}
+
+static kry_status transfer_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
+                                           kry_vec *y)
+{
+    return kry_op_apply_by(restrict_here, self, alpha, x, beta, y);
+}
+
+static void transfer_describe(void *self, kry_op_info *info)
+{
+    const transfer *t = self;
+    const double size = (double)kry_type_size(t->padded->type);
+
+    kry_op_describe(t->level->P, info);
+    info->variant = t->variant;
+    info->bytes_stored += 2 * (double)t->padded->n * size;
+}
+
+static const kry_op_table transfer_table = {
+    .struct_size = sizeof(kry_op_table),
+    .kind = "team-transfer",
+    .apply = transfer_apply,
+    .apply_transpose = transfer_apply_transpose,
+    .describe = transfer_describe,
+    .destroy = transfer_destroy,
+};
+
+/* Between the rows of A and the level below `level`, which has `coarse` unknowns. */
+static kry_status transfer_create(const kry_op *A, const kry_level *level, int64_t coarse,
+                                  kry_op **out)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    const kry_op_shape shape = { A->shape.rows, coarse, A->shape.type, 0 };
+    transfer *t = NULL;
+    int64_t all;
+
+    *out = NULL;
+    TRY(kry_alloc(1, sizeof *t, &t));
+    t->level = level;
+    t->n = A->shape.rows;
+    TRY(kry_layout_rows(&dev->layout, t->n, &t->first, &all));
+    snprintf(t->variant, sizeof t->variant, "%lld numbers of each part through the host",
+             (long long)coarse);
+    TRY(kry_alloc((size_t)coarse, sizeof *t->sum, &t->sum));
+    TRY(kry_vec_create(dev, shape.type, all, 1, &t->prolonged));
+    TRY(kry_vec_create(dev, shape.type, all, 1, &t->padded));
+    TRY(kry_vec_fill(t->padded, 0));
+    TRY(kry_op_create(dev, &transfer_table, t, &shape, out));
+    t = NULL;
+done:
+    transfer_destroy(t);
+    return st;
+}
+
+/* ---- the levels ------------------------------------------------------------------------------ */
+
+typedef struct team_levels {
+    const kry_whole *how;
+    const kry_op *A; /* the rows of this part; retained */
+    kry_op *whole;   /* all rows */
+    kry_op *M;       /* multigrid for them */
+} team_levels;
+
+typedef struct given {
+    const kry_whole *how;
+    const void *params;
+} given;
+
+void kry_team_levels_destroy(void *self)
+{
+    team_levels *t = self;
+    if (!t) return;
+    kry_op_release(&t->M);
+    kry_op_release(&t->whole);
+    kry_op_release((kry_op **)&t->A);
+    free(t);
+}
+
+/* Multigrid for the whole, or new numbers for it, on this device as if there were no other: the same on all
+ * parts, and on a device by itself. */
+static kry_status make_alone(team_levels *t, const void *params)
+{
+    kry_layout *layout = &t->A->dev->layout;
+    kry_comm *comm = layout->comm;
+
+    layout->comm = NULL;
+    const kry_status st =
+        t->M ? kry_op_update(t->M, NULL) : t->how->create(t->whole, params, &t->M);
+    layout->comm = comm;
+    return st;
+}
+
+static kry_status add_levels(kry_hierarchy *H, const team_levels *t)
+{
+    kry_status st = KRY_OK;
+    const kry_hierarchy *W = kry_hierarchy_of(t->M);
+    const kry_level *top = &W->rung[0].level;
+    const int64_t second = W->rung[W->count > 1].level.A->shape.rows;
+    kry_level finest = { .A = (kry_op *)t->A, .highest = W->rung[0].smooth.highest };
+
+    TRY(transfer_create(t->A, top, second, &finest.P));
+    TRY(kry_hierarchy_add(H, &finest));
+    if (W->count == 1) TRY(kry_hierarchy_add(H, top)); /* it is solved exactly */
+    for (int i = 1; i < W->count; i++) {
+        kry_level level = W->rung[i].level;
+        level.highest = W->rung[i].smooth.highest;
+        TRY(kry_hierarchy_add(H, &level));
+    }
+done:
+    kry_op_release(&finest.P);
+    return st;
+}
+
+kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
+{
+    kry_status st = KRY_OK;
+    const given *g = params;
+    team_levels *t = NULL;
+
+    *self = NULL;
+    TRY(kry_alloc(1, sizeof *t, &t));
+    t->how = g->how;
+    t->A = kry_op_retain(A);
+    TRY(t->how->collect(A, &t->whole));
+    TRY(make_alone(t, g->params));
+    TRY(add_levels(H, t));
+    *self = t, t = NULL;
+done:
+    kry_team_levels_destroy(t);
+    return st;
+}
+
+kry_status kry_team_levels_update(kry_hierarchy *H, void *self)
+{
+    kry_status st = KRY_OK;
+    team_levels *t = self;
+    const kry_hierarchy *W = kry_hierarchy_of(t->M);
+
+    TRY(t->how->collect(t->A, &t->whole));
+    TRY(make_alone(t, NULL));
+    for (int i = 0; i < W->count; i++)
+        kry_hierarchy_level(H, i)->highest = W->rung[i].smooth.highest;
+done:
+    return st;
+}
+
+bool kry_has_reproducible_sums(const kry_op *A)
+{
+    return A->dev->team ? A->dev->team->reproducible : A->dev->layout.reproducible;
+}
+
+kry_status kry_check_sums(const char *who, const kry_op *A)
+{
+    if (!kry_has_reproducible_sums(A)) return KRY_OK;
+    return kry_fail(
+        KRY_ERR_UNSUPPORTED,
+        "%s: no multigrid on a team with reproducible sums, where the residual on the second level "
+        "depends on how rows are split",
+        who);
+}
+
+bool kry_is_share(const kry_op *A)
+{
+    const kry_stencil *S = kry_stencil_of(A);
+    return kry_layout_size(&A->dev->layout) > 1 && (S ? kry_stencil_is_slab(S) : !kry_matrix_of(A));
+}
+
+kry_status kry_team_levels_create(const kry_whole *how, const kry_op *A,
+                                  const kry_cycle_params *cycle, const void *params, kry_op **M)
+{
+    return kry_hierarchy_create(&how->family, A, cycle, &(given){ how, params }, M);
+}
