@@ -24,7 +24,7 @@ BY_TYPE = {
 }
 BY_NAME = {'path': '"/nonexistent/file"', 'n': 'N', 'rows': 'N', 'cols': 'N', 'nnz': 'N', 'size[3]': 'places',
            'block[3]': 'places', 'i': '0', 'j': '0', 'row': None, 'spec': '"poisson2d:4"', 'name': '"none"',
-           'options': '"method=pcg"', 'user': 'NULL', 'monitor_user': 'NULL', 'comment': '"comment"'}
+           'options': '"method=pcg"', 'method': '"minres"', 'user': 'NULL', 'monitor_user': 'NULL', 'comment': '"comment"'}
 # NULL is allowed: the header says what it means.
 OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'guess', 'phase', 'trace'}
 OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_set_near_null_space.vectors

@@ -136,7 +136,6 @@ static void fgmres_solve__preconditioner_that_varies(void **state)
 {
     kry_type type = type_of(state);
     static const kry_op_table table = { sizeof table, "vary", .apply = vary };
-    extern const kry_method kry_gmres_method, kry_fgmres_method;
     chain c = chain_with(90, -1.5, 2.8, -0.5);
     int calls = 0;
     kry_op *A = matrix_of(device(), type, &c, 0), *M, *S;
@@ -147,10 +146,13 @@ static void fgmres_solve__preconditioner_that_varies(void **state)
 
     OK(kry_vec_create(device(), type, c.n, 1, &x));
     OK(kry_op_create(device(), &table, &calls, &shape, &M));
-    params = KRY_PCG(.precond = M, .flexible = KRY_POLAK_RIBIERE, .stop = { .rtol = 1e-5 });
-    REFUSES(kry_method_create(&kry_gmres_method, A, params, 0, &S), KRY_ERR_UNSUPPORTED,
-            "is not flexible");
-    OK(kry_method_create(&kry_fgmres_method, A, params, 20, &S));
+    params = KRY_PCG(.precond = M, .stop = { .rtol = 1e-5 });
+    REFUSES(kry_krylov_create(A, "gmres", params, &S), KRY_ERR_TYPE, "varies");
+    REFUSES(kry_krylov_create(A, "gmres:200", params, &S), KRY_ERR_PARSE, "from 1 to 128");
+    REFUSES(kry_krylov_create(A, "jacobi", params, &S), KRY_ERR_UNSUPPORTED, "is a relaxation");
+    REFUSES(kry_krylov_create(A, "lanczos", params, &S), KRY_ERR_PARSE,
+            "kry_krylov_create: method 'lanczos' is none of");
+    OK(kry_krylov_create(A, "fgmres:20", params, &S));
     OK(kry_solve(S, b, x, &res));
     assert_int_equal(res.reason, KRY_CONVERGED);
     assert_in_range(res.iterations, 3, 40);

@@ -202,6 +202,10 @@ static void create__refuses(void **state)
     }
     REFUSES(kry_solver_create(A, "method=bicgstab:5", NULL, NULL, &S), KRY_ERR_PARSE,
             "bicgstab:5: its l is from 1 to 4");
+    if (type == KRY_F64)
+        REFUSES(
+            kry_solver_create(A, "method=gmres precision=mixed scheme=flexible", NULL, NULL, &S),
+            KRY_ERR_UNSUPPORTED, "around 'gmres' take reliable or classical");
     REFUSES(kry_solver_create(A, "method=gmres:129", NULL, NULL, &S), KRY_ERR_PARSE,
             "gmres:129: its m is from 1 to 128");
     REFUSES(kry_solver_create(A, "method=gmres precond=block-jacobi:3 method=cg:2", NULL, NULL, &S),

@@ -2,8 +2,6 @@
  * down. */
 #include "chains.h"
 
-extern const kry_method kry_minres_method;
-
 static void minres_solve__follows_conjugate_residuals(void **state)
 {
     kry_type type = type_of(state);
@@ -67,7 +65,7 @@ static void minres_create__preconditioners_it_cannot_use(void **state)
 
     OK(kry_vec_create(device(), type, c.n, 1, &x));
     OK(kry_op_create(device(), &table, NULL, &shape, &M));
-    OK(kry_method_create(&kry_minres_method, A, KRY_PCG(.precond = M), 0, &S));
+    OK(kry_krylov_create(A, "minres", KRY_PCG(.precond = M), &S));
     assert_int_equal(kry_solve(S, b, x, &res), KRY_BREAKDOWN);
     assert_int_equal(res.reason, KRY_INDEFINITE_PRECOND);
     assert_non_null(strstr(res.why, "v'Mv = -"));
@@ -75,8 +73,7 @@ static void minres_create__preconditioners_it_cannot_use(void **state)
     kry_op_release(&M);
     shape.traits = KRY_VARYING;
     OK(kry_op_create(device(), &table, NULL, &shape, &M));
-    REFUSES(kry_method_create(&kry_minres_method, A, KRY_PCG(.precond = M), 0, &S), KRY_ERR_TYPE,
-            "varies");
+    REFUSES(kry_krylov_create(A, "minres", KRY_PCG(.precond = M), &S), KRY_ERR_TYPE, "varies");
     kry_op_release(&M);
     kry_op_release(&A);
     kry_vec_release(&b);

@@ -136,6 +136,24 @@ typedef struct kry_pcg_params {
 KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params,
                                                  kry_op **solver);
 
+/*
+ * A solver by any Krylov method, with a preconditioner of the caller's
+ *
+ *   method  "cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
+ *           a number behind it, "gmres:60": docs/command-line.md lists them
+ *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
+ *           minres M is symmetric positive definite; for the methods for any A it is any operator, for fgmres it
+ *           may vary. `resident` and `flexible` are for conjugate gradients
+ *
+ * Allocates all memory on the device that solves need: docs/ has a page for each method.
+ *
+ * Returns  KRY_ERR_PARSE for a method that there is not; KRY_ERR_UNSUPPORTED for a relaxation, deflation that the
+ *          method does not take, or an A of a kind that it does not take (message: which entry, and what to take
+ *          instead); else as kry_pcg_create.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_krylov_create(const kry_op *A, const char *method,
+                                                    const kry_pcg_params *params, kry_op **solver);
+
 /* In which order a relaxation updates the rows. */
 typedef enum kry_relaxation_method {
     KRY_JACOBI_ITERATION, /* all rows at once; any operator with a diagonal */

@@ -332,7 +332,7 @@ static double bicgstab_bytes(const void *self)
 
 const kry_method kry_bicgstab_method = {
     .kind = "bicgstab",
-    .who = "kry_solver_create",
+    .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "l", MOST },

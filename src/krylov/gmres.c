@@ -312,7 +312,7 @@ static double gmres_bytes(const void *self)
 
 const kry_method kry_gmres_method = {
     .kind = "gmres",
-    .who = "kry_solver_create",
+    .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "m", MOST },
@@ -325,7 +325,7 @@ const kry_method kry_gmres_method = {
 
 const kry_method kry_fgmres_method = {
     .kind = "fgmres",
-    .who = "kry_solver_create",
+    .who = "kry_krylov_create",
     .flexible = true,
     .projects = true,
     .takes = KRY_TAKES_ANY,

@@ -316,7 +316,7 @@ static double idr_bytes(const void *self)
 
 const kry_method kry_idr_method = {
     .kind = "idr",
-    .who = "kry_solver_create",
+    .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "s", MOST },

@@ -63,7 +63,8 @@ struct kry_method {
     const char *kind; /* of the operator: "pcg" */
     const char *who;  /* public constructor, in messages */
     bool deflates;    /* takes deflation; */
-    bool flexible;    /* takes a preconditioner that varies, if it is asked to; */
+    bool flexible;    /* takes a preconditioner that varies, */
+    bool by_request;  /* only if it is asked to; */
     bool minds_scale; /* takes other steps with a multiple of M; */
     bool projects;    /* knows about null spaces; */
     bool uses_rhs;    /* reads b in its cycles; */
@@ -123,7 +124,7 @@ struct kry_krylov {
 extern const kry_op_table kry_krylov_table;
 void kry_krylov_destroy(void *self);
 /* A solver for a square A by setup->method; on a team, one on each part. */
-kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver);
+kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner.
  *   width  of kry_method.width; 0: the default */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,

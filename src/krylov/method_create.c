@@ -119,7 +119,7 @@ done:
     return st;
 }
 
-kry_status kry_krylov_create(const kry_op *A, kry_setup setup, kry_op **solver)
+kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver)
 {
     const kry_constructor how = { setup.method->who,
                                   "the library",
@@ -153,18 +153,19 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           "%s: method '%s' is not flexible", method->who, method->kind);
     kry_suit suit = { params->check, method->takes, 0 };
     TRY(kry_suit_begin(method->who, A, &suit));
-    TRY(kry_krylov_create(A,
-                          (kry_setup){ .method = method,
-                                       .precond = params->precond,
-                                       .deflation = params->deflation,
-                                       .stop = params->stop,
-                                       .monitor = params->monitor,
-                                       .monitor_user = params->monitor_user,
-                                       .varying = method->flexible && params->flexible,
-                                       .suit = suit,
-                                       .width = width,
-                                       .params = params },
-                          solver));
+    TRY(kry_krylov_make(
+        A,
+        (kry_setup){ .method = method,
+                     .precond = params->precond,
+                     .deflation = params->deflation,
+                     .stop = params->stop,
+                     .monitor = params->monitor,
+                     .monitor_user = params->monitor_user,
+                     .varying = method->flexible && (params->flexible || !method->by_request),
+                     .suit = suit,
+                     .width = width,
+                     .params = params },
+        solver));
 done:
     return st;
 }

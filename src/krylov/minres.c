@@ -191,7 +191,7 @@ static double minres_bytes(const void *self)
 
 const kry_method kry_minres_method = {
     .kind = "minres",
-    .who = "kry_solver_create",
+    .who = "kry_krylov_create",
     .projects = true,
     .precond = { "v'Mv", "is not positive: the preconditioner is not positive definite",
                  KRY_INDEFINITE_PRECOND },

@@ -196,8 +196,10 @@ static bool promote(kry_mixed *M, kry_result *res, kry_result *story)
     story->promotions++;
     snprintf(story->promoted_why, sizeof story->promoted_why, "%s: %.180s",
              kry_scheme_word(M->now.scheme), res->why);
-    /* Where single is slow the flexible method, whose solves in single are short, is slower still. */
-    M->now.scheme = M->now.slow ? KRY_SCHEME_DOUBLE : next[M->now.scheme];
+    /* Where single is slow the flexible method, whose solves in single are short, is slower still; and it needs
+     * a symmetric A. */
+    const bool skips = M->now.slow || M->suit.takes == KRY_TAKES_ANY;
+    M->now.scheme = skips ? KRY_SCHEME_DOUBLE : next[M->now.scheme];
     if (M->limits) M->now.before = iterations_of(M);
     return true;
 }

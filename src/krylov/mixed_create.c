@@ -24,9 +24,14 @@ static kry_status check(const kry_op *A, const kry_options *o, kry_suit *suit)
     CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
           "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
     CHECK(o->stop.test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED, "kry_mixed_create");
-    *suit = (kry_suit){ KRY_CHECK_NONE, KRY_TAKES_ANY, 0 };
+    *suit = (kry_suit){ KRY_CHECK_NONE, KRY_TAKES_SYMMETRIC, 0 };
     if (kry_options_relax(o)) return KRY_OK;
     *suit = (kry_suit){ o->check, kry_method_number(o->method)->takes, 0 };
+    CHECK(suit->takes != KRY_TAKES_ANY || o->scheme != KRY_SCHEME_FLEXIBLE, KRY_ERR_UNSUPPORTED,
+          "kry_mixed_create: scheme=flexible is conjugate gradients around solves in single, for "
+          "symmetric "
+          "matrices; around '%s' take reliable or classical",
+          kry_method_number(o->method)->kind);
     TRY(kry_suit_begin("kry_mixed_create", A, suit));
 done:
     return st;

@@ -315,15 +315,14 @@ static kry_status allocate(kry_outer *O)
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_widen", &O->widen));
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_narrow", &O->narrow));
     TRY(kry_kernel_get(O->dev, "mixed", KRY_F64, defines, "mixed_norm", &O->measure));
-    TRY(kry_krylov_create(
-        M->system,
-        (kry_setup){ .method = &refine_method,
-                     .suit.check = KRY_CHECK_NONE, /* mixed.c looks at A */
-                     .stop = M->options.stop,
-                     .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
-                     .monitor_user = O->M,
-                     .params = O },
-        &O->refine));
+    TRY(kry_krylov_make(M->system,
+                        (kry_setup){ .method = &refine_method,
+                                     .suit.check = KRY_CHECK_NONE, /* mixed.c looks at A */
+                                     .stop = M->options.stop,
+                                     .monitor = M->options.monitor ? kry_mixed_inner_monitor : NULL,
+                                     .monitor_user = O->M,
+                                     .params = O },
+                        &O->refine));
 done:
     return st;
 }

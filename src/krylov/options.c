@@ -75,7 +75,7 @@ const kry_word *kry_solver_word(int i)
 
 /* ---- parsing ---------------------------------------------------------------------------- */
 
-static kry_status set_choice(const kry_word *w, const char *value, void *field)
+static kry_status set_choice(const char *who, const kry_word *w, const char *value, void *field)
 {
     kry_status st = KRY_OK;
     char list[128] = "", hint[64];
@@ -86,28 +86,27 @@ static kry_status set_choice(const kry_word *w, const char *value, void *field)
         if (*c == '|') list[used++] = ',';
         list[used++] = *c == '|' ? ' ' : *c;
     }
-    CHECK(choice >= 0, KRY_ERR_PARSE, "kry_solver_create: %s '%s' is none of %s%s", w->name, value,
-          list, kry_word_hint(value, list, hint, sizeof hint));
+    CHECK(choice >= 0, KRY_ERR_PARSE, "%s: %s '%s' is none of %s%s", who, w->name, value, list,
+          kry_word_hint(value, list, hint, sizeof hint));
     memcpy(field, &choice, sizeof choice); /* an enum, in the order of the form */
 done:
     return st;
 }
 
 /* "gmres:30": a method, and a number behind it. */
-static kry_status set_method(kry_options *o, const kry_word *w, const char *value)
+static kry_status set_method(const char *who, kry_options *o, const kry_word *w, const char *value)
 {
     kry_status st = KRY_OK;
     char word[32];
     const size_t length = strcspn(value, ":");
 
     CHECK(snprintf(word, sizeof word, "%.*s", (int)length, value) < (int)sizeof word, KRY_ERR_PARSE,
-          "kry_solver_create: '%.60s...' is too long for a method", value);
-    TRY(set_choice(w, word, &o->method));
+          "%s: '%.60s...' is too long for a method", who, value);
+    TRY(set_choice(who, w, word, &o->method));
     o->width = 0;
     if (!value[length]) return KRY_OK;
     CHECK(kry_parse_int64(value + length + 1, &o->width) && o->width > 0, KRY_ERR_PARSE,
-          "kry_solver_create: method '%s': '%s' is no number of at least 1", value,
-          value + length + 1);
+          "%s: method '%s': '%s' is no number of at least 1", who, value, value + length + 1);
 done:
     return st;
 }
@@ -127,9 +126,9 @@ static kry_status set_option(kry_options *o, const char *name, const char *value
     const char *end = value + strlen(value);
     void *field = (char *)o + table[i].offset;
     if (field == &o->method)
-        TRY(set_method(o, w, value));
+        TRY(set_method("kry_solver_create", o, w, value));
     else if (w->kind == KRY_WORD_CHOICE)
-        TRY(set_choice(w, value, field));
+        TRY(set_choice("kry_solver_create", w, value, field));
     if (w->kind == KRY_WORD_REAL) good = kry_read_double(value, end, field) == end;
     if (w->kind == KRY_WORD_WHOLE) good = kry_parse_int64(value, field);
     if (w->kind == KRY_WORD_TEXT)
@@ -319,6 +318,23 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     const char *stray = stray_word(&o, KRYLOV | RELAXATION);
     CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
     TRY(kry_options_solver(A, &o, solver));
+done:
+    return st;
+}
+
+kry_status kry_krylov_create(const kry_op *A, const char *method, const kry_pcg_params *params,
+                             kry_op **solver)
+{
+    kry_status st = KRY_OK;
+    kry_options o = { 0 };
+    const kry_word *word = kry_solver_word(kry_word_find(kry_solver_word, "method", 6));
+
+    TRY(GIVEN(A, method, solver));
+    *solver = NULL;
+    TRY(set_method("kry_krylov_create", &o, word, method));
+    CHECK(!kry_options_relax(&o), KRY_ERR_UNSUPPORTED,
+          "kry_krylov_create: '%s' is a relaxation, of kry_relaxation_create", method);
+    TRY(kry_method_create(kry_method_number(o.method), A, params, o.width, solver));
 done:
     return st;
 }

@@ -118,6 +118,7 @@ const kry_method kry_pcg_method = {
     .who = "kry_pcg_create",
     .deflates = true,
     .flexible = true,
+    .by_request = true,
     .projects = true,
     .continues = true,
     .takes = KRY_TAKES_DEFINITE,

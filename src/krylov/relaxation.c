@@ -241,14 +241,14 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     *solver = NULL;
     if (!params) params = &defaults;
     TRY(check(A, params));
-    TRY(kry_krylov_create(A,
-                          (kry_setup){ .method = &relaxation_method,
-                                       .suit.check = KRY_CHECK_NONE,
-                                       .stop = params->stop,
-                                       .monitor = params->monitor,
-                                       .monitor_user = params->monitor_user,
-                                       .params = params },
-                          solver));
+    TRY(kry_krylov_make(A,
+                        (kry_setup){ .method = &relaxation_method,
+                                     .suit.check = KRY_CHECK_NONE,
+                                     .stop = params->stop,
+                                     .monitor = params->monitor,
+                                     .monitor_user = params->monitor_user,
+                                     .params = params },
+                        solver));
 done:
     return st;
 }
