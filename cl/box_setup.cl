@@ -305,6 +305,34 @@ kernel void box_galerkin(GRID_PARAMS, global const REAL *restrict w, global REAL
     SETUP_SWEEP(GALERKIN)
 }
 
+// What row ix, iy, iz of A adds up to: exactly 0 where no side has given values.
+#ifdef FLUX
+#define ROW_SUM AT_ONE(SLOT(HALF), ix + nx * (iy + ny * iz))
+#elif defined(BOX)
+#define ROW_SUM row
+#else
+#define ROW_SUM row_sum(GRID_GIVEN, ix, iy, iz)
+#define ADD_SIDES(sides, weight, f, at, size, stride, wrapped)                            \
+    for (int high = 0; high < 2; high++) {                                                \
+        const int has = beside(at, high ? 1 : -1, size, wrapped) >= 0;                    \
+        const int own = often(sides, high, at, size) - has;                               \
+        if (own != 0)                                                                     \
+            sum += (SUM)own *                                                             \
+                   face_ONE(sides, variable, weight, f, kappa, high, i, at, size, stride); \
+    }
+SUM row_sum(GRID_PARAMS, int ix, int iy, int iz)
+{
+    const int i = ix + nx * (iy + ny * iz);
+    SUM sum = 0;
+    ADD_SIDES(sides, wx, fx, ix, nx, 1, wraps & 1)
+    ADD_SIDES(sides >> 4, wy, fy, iy, ny, nx, wraps & 2)
+#if AXES == 3
+    ADD_SIDES(sides >> 8, wz, fz, iz, nz, nx * ny, wraps & 4)
+#endif
+    return sum;
+}
+#endif
+
 // P times ones in the point ix, iy, iz, with the rounding of weights that add up to one taken out.
 SUM near_one(global const REAL *v, int nx, int ny, int ix, int iy, int iz)
 {
@@ -316,7 +344,7 @@ SUM near_one(global const REAL *v, int nx, int ny, int ix, int iy, int iz)
 SUM product_with_ones(GRID_PARAMS, int ix, int iy, int iz, global const REAL *v)
 {
     const SUM own = near_one(v, nx, ny, ix, iy, iz);
-    SUM sum = 0, row = 0;
+    SUM sum = 0, row = 0; // what a box adds up to that is not in flux form
     for (int dz = -DZ; dz <= DZ; dz++)
         for (int dy = -1; dy <= 1; dy++)
             for (int dx = -1; dx <= 1; dx++) {
@@ -327,10 +355,7 @@ SUM product_with_ones(GRID_PARAMS, int ix, int iy, int iz, global const REAL *v)
                 if (jx < 0 || jy < 0 || jz < 0) continue;
                 sum += value * (near_one(v, nx, ny, jx, jy, jz) - own);
             }
-#ifdef FLUX
-    row = AT_ONE(SLOT(HALF), ix + nx * (iy + ny * iz));
-#endif
-    return sum + row * own;
+    return sum + ROW_SUM * own;
 }
 
 // What the rows of P'A P add up to: P'A times v, which is P times ones. And the diagonal once more, from that and

@@ -5,12 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of sums over rows, by their size. In double, and in flux form that was made in double, jumps of 10^6 are
- * above it. */
+/* Of sums over rows, by their size. In double and in flux form jumps of 10^6 are above it. */
 static double rounding_of(const kry_op *A)
 {
     const kry_box *B = kry_box_of(A);
-    const bool flux = B && B->slots > B->half && A->dev->info.fp64;
+    const bool flux = B && B->slots > B->half;
     return A->shape.type == KRY_F64 || flux ? 2e-9 : 1e-5;
 }
 
