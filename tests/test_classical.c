@@ -3,8 +3,8 @@
  * known by hand or from dense formulas, Galerkin products, and iterations of two-level cycles.
  */
 #include "base/hooks.h"
-#include "multigrid/classical.h"
 #include "couplings.h"
+#include "multigrid/classical.h"
 
 /* ---- what is made of one --------------------------------------------------------------------- */
 

@@ -143,7 +143,7 @@ typedef struct kry_problem {
     int block;     /* unknowns of a node, for KRY_MATRIX(.block); 0: one, or not known */
     int axes;      /* of the nodes of a solid: 2; 0: it has none, or they are not known */
     double *coordinates; /* axes of them for each node, for kry_rigid_body_modes; NULL: not known */
-    bool singular; /* A maps constants to zero and rhs has mean zero */
+    bool singular;       /* A maps constants to zero and rhs has mean zero */
     unsigned traits; /* of A, for KRY_MATRIX(.traits): KRY_POSITIVE; KRY_SINGULAR | KRY_SYMMETRIC;
                         KRY_SYMMETRIC; or 0 */
     const kry_stencil_params

@@ -99,7 +99,8 @@ static kry_status factorise(factor *f, const kry_sparse *E, double rounding)
         if (!(left[f->rank] > rounding)) break;
         eliminate(f, W, left, f->rank);
     }
-    for (int64_t i = f->rank; i < f->n; i++) /* an indefinite matrix has more below zero than rounding */
+    for (int64_t i = f->rank; i < f->n;
+         i++) /* an indefinite matrix has more below zero than rounding */
         if (!(left[i] >= -50 * rounding)) TRY(kry_cholesky_dependent(E, f->place[i]));
 done:
     free(left);
