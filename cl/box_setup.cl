@@ -337,7 +337,7 @@ SUM row_sum(GRID_PARAMS, int ix, int iy, int iz)
 SUM near_one(global const REAL *v, int nx, int ny, int ix, int iy, int iz)
 {
     const SUM value = v[ix + nx * (iy + ny * iz)];
-    return fabs(value - 1) < (SUM)6e-7 ? 1 : value;
+    return fabs(value - 1) < (SUM)6e-7f ? 1 : value;
 }
 
 // Row ix, iy, iz of A times P times ones, as a sum of differences.

@@ -15,7 +15,7 @@
 
 #if !defined(KRY_CPU) && AXES == 2
 
-#define AHEAD        2 // rows that b and x are read before they are used
+#define EARLY         2 // rows that b and x are read before they are used
 #define SWEEPS_PARAMS int rows, ACC s0, ACC s1, ACC s2, ACC s3, global const REAL *restrict w
 #define STEP_OF(s)    ((SUM)((s) == 0 ? s0 : (s) == 1 ? s1 : (s) == 2 ? s2 : s3))
 #define EACH(s, count) UNROLLED for (int s = 0; s < (count); s++)
@@ -166,27 +166,27 @@ kernel void strip_down(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long
         TAKE_COLUMN
         // the coarse column of a fine one that has one
         const int jx = ix >> CX, at_j = COARSE_INNER ? EDGE : jx, has_coarse = mine && !(CX & ix);
-        SUM line[AHEAD + 2 * STEPS + 1], inverse[2 * STEPS - 1], near[STEPS][9], value[STEPS + 1];
+        SUM line[EARLY + 2 * STEPS + 1], inverse[2 * STEPS - 1], near[STEPS][9], value[STEPS + 1];
         SUM known = 0, known_inverse = 0, coarse_sum = 0;
         EACH(k, 2 * STEPS - 1) inverse[k] = 0;
         EACH(s, STEPS) EACH(k, 9) near[s][k] = 0;
         EACH(s, STEPS + 1) value[s] = 0;
-        EACH(k, AHEAD + 2 * STEPS + 1) line[k] = 0;
-        EACH(k, AHEAD) LOAD(line[AHEAD - 1 - k], b, first - STEPS + k, end)
+        EACH(k, EARLY + 2 * STEPS + 1) line[k] = 0;
+        EACH(k, EARLY) LOAD(line[EARLY - 1 - k], b, first - STEPS + k, end)
         INVERT(first - STEPS)
         for (int m = first - STEPS; m <= last + 2 * STEPS + 1; m++) {
-            SHIFT(line, AHEAD + 2 * STEPS + 1)
-            LOAD(line[0], b, m + AHEAD, end)
+            SHIFT(line, EARLY + 2 * STEPS + 1)
+            LOAD(line[0], b, m + EARLY, end)
             const SUM r_c = value[STEPS];
             const SUM r_w = left_behind[m & 1][STEPS][lane], r_e = left_behind[m & 1][STEPS][lane + 2];
             TAKE_NEAR(m)
-            value[0] = STEP_OF(0) * inverse[0] * line[AHEAD];
+            value[0] = STEP_OF(0) * inverse[0] * line[EARLY];
             EACH(s, STEPS - 1)
             {
                 TAKE_ROW(m - 2 * s - 2)
                 SUM_HERE(s)
                 value[s + 1] = NEAR(s, 0, 0) + STEP_OF(s + 1) * inverse[2 * s + 2] *
-                                                   (line[AHEAD + 2 * s + 2] - sum);
+                                                   (line[EARLY + 2 * s + 2] - sum);
             }
             {
                 const int at = m - 2 * (STEPS - 1);
@@ -196,7 +196,7 @@ kernel void strip_down(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long
             {
                 TAKE_ROW(m - 2 * STEPS)
                 SUM_HERE(STEPS - 1)
-                value[STEPS] = inside ? line[AHEAD + 2 * STEPS] - sum : 0;
+                value[STEPS] = inside ? line[EARLY + 2 * STEPS] - sum : 0;
             }
             LEAVE(m, STEPS + 1)
             const int at = m - 2 * STEPS - 1, jy = at >> CY; // of r_c
@@ -251,18 +251,18 @@ kernel void strip_up(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long b
         const int jx = ix >> CX, at_j = COARSE_INNER ? EDGE : jx;
         const int east = beside(jx, 1, cx, wraps & 1), at_east = COARSE_INNER ? EDGE + 1 : east;
         SUM line[2 * STEPS + 1], inverse[2 * STEPS - 1], near[STEPS][9], value[STEPS + 1];
-        SUM before[AHEAD + 1], known = 0, known_inverse = 0;
+        SUM before[EARLY + 1], known = 0, known_inverse = 0;
         EACH(k, 2 * STEPS - 1) inverse[k] = 0;
         EACH(k, 2 * STEPS + 1) line[k] = 0;
         EACH(s, STEPS) EACH(k, 9) near[s][k] = 0;
         EACH(s, STEPS + 1) value[s] = 0;
-        before[AHEAD] = 0;
-        EACH(k, AHEAD) LOAD(before[AHEAD - 1 - k], x, first + k, end)
+        before[EARLY] = 0;
+        EACH(k, EARLY) LOAD(before[EARLY - 1 - k], x, first + k, end)
         for (int m = first; m < own_high + 2 * STEPS; m++) {
             SHIFT(line, 2 * STEPS + 1)
             LOAD(line[0], b, m, end)
-            SHIFT(before, AHEAD + 1)
-            LOAD(before[0], x, m + AHEAD, end)
+            SHIFT(before, EARLY + 1)
+            LOAD(before[0], x, m + EARLY, end)
             TAKE_NEAR(m)
             EACH(s, STEPS)
             {
@@ -273,7 +273,7 @@ kernel void strip_up(LEVEL, SWEEPS_PARAMS, global const REAL *restrict b, long b
             }
             {
                 TAKE_ROW(m)
-                SUM sum = before[AHEAD];
+                SUM sum = before[EARLY];
                 if (inside && m < end) {
                     const int jy = iy >> CY;
                     if (CY & iy) {

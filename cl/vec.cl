@@ -20,7 +20,7 @@ kernel void vec_random(long n, ulong key, global REAL *y, long y0)
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9UL;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebUL;
         z ^= z >> 31;
-        y[i] = (REAL)((long)(z >> 11) - (1L << 52)) * (REAL)0x1p-53;
+        y[i] = (REAL)((long)(z >> 11) - (1L << 52)) * (REAL)0x1p-53f;
     }
 }
 
