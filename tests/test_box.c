@@ -418,7 +418,7 @@ static level level_of(const grid *g, kry_type type, unsigned axes, bool below, i
     double *k = grid_coefficients(g, type);
 
     L.A = grid_op(g, type, k);
-    for (int i = 0; i <= below; i++) {
+    for (int i = 0; i < (below ? 2 : 1); i++) {
         kry_op *above = i ? L.A : NULL, *P = L.P;
         if (i) {
             OK(kry_box_create(device(), type, &kry_box_transfer_of(P)->coarse, 0, &L.A));

@@ -39,10 +39,11 @@ static int64_t star_row(const void *self, int64_t i, int32_t *col, double *val)
     int64_t count = 0;
 
     for (int k = -p.axes; k <= p.axes; k++) {
-        const int axis = k < 0 ? -k - 1 : k - 1, direction = k < 0 ? -1 : 1;
-        const int64_t at = k ? p.at[axis] + direction : 0;
+        const int axis = k < 0 ? -k - 1 : k > 0 ? k - 1 : 0;
+        const int direction = k < 0 ? -1 : k > 0;
+        const int64_t at = p.at[axis] + direction;
         if (at < 0 || at >= p.size) continue;
-        if (col) col[count] = (int32_t)(k ? i + direction * step[axis] : i);
+        if (col) col[count] = (int32_t)(i + direction * step[axis]);
         if (val) val[count] = k ? st->side(st->s, &p, axis, direction) : st->diagonal(st->s, &p);
         count++;
     }

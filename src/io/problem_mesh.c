@@ -143,8 +143,8 @@ static kry_status make_coordinates(const spec *s, kry_problem *p)
     p->axes = 2;
     TRY(kry_alloc((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
     for (int64_t i = 0; i < p->n / 2; i++) {
-        p->coordinates[2 * i] = (double)(1 + i % s->size);
-        p->coordinates[2 * i + 1] = (double)(i / s->size);
+        const int64_t x = 1 + i % s->size, y = i / s->size;
+        p->coordinates[2 * i] = (double)x, p->coordinates[2 * i + 1] = (double)y;
     }
 done:
     return st;

@@ -298,7 +298,7 @@ static kry_status make_all(amg *M, kry_hierarchy *H, const kry_amg_params *p)
     kry_coarsen c = { 0 };
     kry_sparse rows = { 0 };
     kry_op *A = kry_op_retain(M->A);
-    double bound;
+    double bound = 0;
 
     if (kry_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
     TRY(M->device ? make_device_levels(M, H, &c, &rows, &A) : start_on_host(M, p, &c, &rows));
@@ -395,7 +395,7 @@ static kry_status amg_update(kry_hierarchy *H, void *self)
     amg *M = self;
     kry_sparse rows = { 0 };
     kry_coarser *to = NULL;
-    double bound;
+    double bound = 0;
 
     TRY(kry_alloc((size_t)M->made + 1, sizeof *to, &to));
     TRY(renew_upper(M, &rows, &bound));
