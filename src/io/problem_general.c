@@ -6,6 +6,7 @@
  */
 #include "io/problem.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef kry_problem_spec spec;
