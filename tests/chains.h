@@ -45,6 +45,19 @@ MAYBE_UNUSED static void times(const chain *c, const long double *x, long double
     }
 }
 
+MAYBE_UNUSED static long double product(int64_t n, const long double *a, const long double *b)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* to := to + by from */
+MAYBE_UNUSED static void add(int64_t n, long double by, const long double *from, long double *to)
+{
+    for (int64_t i = 0; i < n; i++) to[i] += by * from[i];
+}
+
 MAYBE_UNUSED static double residual_of(const chain *c, const double *x)
 {
     long double at[MOST] = { 0 }, y[MOST], sum = 0;
@@ -93,6 +106,74 @@ static outcome solve_on(kry_device *dev, kry_type type, const chain *c, unsigned
 MAYBE_UNUSED static outcome solve(kry_type type, const chain *c, const char *words)
 {
     return solve_on(device(), type, c, 0, words);
+}
+
+/* The solution as a guess, then a right-hand side of zeros. */
+MAYBE_UNUSED static void check_guess_and_zero(kry_type type, const chain *c, const char *words)
+{
+    kry_op *A = matrix_of(device(), type, c, 0), *S;
+    kry_vec *b = vec_of(type, c->b, c->n, 1), *zero, *x;
+    kry_result res;
+    double norm;
+
+    OK(kry_vec_create(device(), type, c->n, 1, &zero));
+    OK(kry_vec_create(device(), type, c->n, 1, &x));
+    OK(kry_solver_create(A, words, NULL, NULL, &S));
+    OK(kry_solve(S, b, x, &res));
+    OK(kry_solve(S, b, x, &res));
+    assert_int_equal(res.reason, KRY_CONVERGED_GUESS);
+    assert_int_equal(res.iterations, 0);
+    OK(kry_solve(S, zero, x, &res));
+    assert_int_equal(res.reason, KRY_CONVERGED_ZERO);
+    OK(kry_vec_norm2(x, &norm));
+    assert_true(norm == 0);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&b);
+    kry_vec_release(&zero);
+    kry_vec_release(&x);
+}
+
+/* words: with maxit=most, which is not enough */
+MAYBE_UNUSED static outcome check_limit(kry_type type, const chain *c, const char *words, int most)
+{
+    outcome o = solve(type, c, words);
+
+    assert_int_equal(o.status, KRY_NOT_CONVERGED);
+    assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
+    assert_int_equal(o.res.iterations, most);
+    assert_int_equal(o.res.history_count, most + 1);
+    NEAR(residual_of(c, o.x), o.res.true_residual, 1e-4 * o.res.norm_b, "x of the limit");
+    return o;
+}
+
+/* A monitor that may look at x, and counts how often it is called. */
+typedef struct eye {
+    const chain *c;
+    kry_vec *x;
+    int calls;
+} eye;
+
+/* words: with check-every=3; the monitor, whose user is an eye, stops from iteration 9 on. */
+MAYBE_UNUSED static void check_monitor_stop(kry_type type, const chain *c, const char *words,
+                                            kry_monitor monitor)
+{
+    kry_op *A = matrix_of(device(), type, c, 0), *S;
+    guarded b = guarded_create(type, c->n, 1, 3, c->b), x = guarded_create(type, c->n, 1, 1, c->b);
+    eye e = { c, x.v, 0 };
+    kry_result res;
+
+    OK(kry_solver_create(A, words, monitor, &e, &S));
+    assert_int_equal(kry_solve(S, b.v, x.v, &res), KRY_STOPPED);
+    assert_int_equal(res.reason, KRY_MONITOR_STOP);
+    assert_int_equal(res.iterations, 9);
+    assert_int_equal(e.calls, 4); /* at 0, 3, 6, 9 */
+    double *numbers = guarded_read(&x);
+    NEAR(residual_of(c, numbers), res.true_residual, 1e-4 * res.norm_b, "x of iteration 9");
+    free(numbers);
+    kry_op_release(&S);
+    kry_op_release(&A);
+    guarded_release(&b), guarded_release(&x);
 }
 
 /* Conjugate residuals: norms of r at iterations 0 ... steps, from x = 0, with M = 1 / diagonal or without. */

@@ -501,20 +501,6 @@ static void amg__without_memory(void **state)
     kry_sparse_release(&A);
 }
 
-static int on_cpu_kernels(void **state)
-{
-    (void)state;
-    if (!kry_device_is_host(device())) use_profile(NULL);
-    return 0;
-}
-
-static int on_gpu_kernels(void **state)
-{
-    (void)state;
-    if (!kry_device_is_host(device())) use_profile("gpu-kernels");
-    return 0;
-}
-
 #define TWO(test) \
     cmocka_unit_test_setup(test, on_cpu_kernels), cmocka_unit_test_setup(test, on_gpu_kernels)
 

@@ -48,81 +48,33 @@ static void cr_solve__known_solution(void **state)
 
 static void cr_solve__zero_rhs_and_exact_guess(void **state)
 {
-    kry_type type = type_of(state);
-    chain c = chain_of(50, 4, 4);
-    kry_op *A = matrix_of(device(), type, &c, 0), *S;
-    kry_vec *b = vec_of(type, c.b, c.n, 1), *zero, *x;
-    kry_result res;
-
-    OK(kry_vec_create(device(), type, c.n, 1, &zero));
-    OK(kry_vec_create(device(), type, c.n, 1, &x));
-    OK(kry_solver_create(A, "method=cr rtol=1e-5", NULL, NULL, &S));
-    OK(kry_solve(S, b, x, &res));
-    OK(kry_solve(S, b, x, &res));
-    assert_int_equal(res.reason, KRY_CONVERGED_GUESS);
-    assert_int_equal(res.iterations, 0);
-    OK(kry_solve(S, zero, x, &res));
-    assert_int_equal(res.reason, KRY_CONVERGED_ZERO);
-    double norm;
-    OK(kry_vec_norm2(x, &norm));
-    assert_true(norm == 0);
-    kry_op_release(&S);
-    kry_op_release(&A);
-    kry_vec_release(&b);
-    kry_vec_release(&zero);
-    kry_vec_release(&x);
+    const chain c = chain_of(50, 4, 4);
+    check_guess_and_zero(type_of(state), &c, "method=cr rtol=1e-5");
 }
 
 static void cr_solve__iteration_limit(void **state)
 {
-    kry_type type = type_of(state);
     chain c = chain_of(200, 2, 2);
     static const int most[] = { 1, 7, 64, 65, 66 };
 
     for (size_t i = 0; i < COUNT(most); i++) {
         char words[64];
         snprintf(words, sizeof words, "method=cr maxit=%d check-every=%d", most[i], i % 2 ? 64 : 0);
-        outcome o = solve(type, &c, words);
-        assert_int_equal(o.status, KRY_NOT_CONVERGED);
-        assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
-        assert_int_equal(o.res.iterations, most[i]);
-        assert_int_equal(o.res.history_count, most[i] + 1);
-        NEAR(residual_of(&c, o.x), o.res.true_residual, 1e-4 * o.res.norm_b, "x of the limit");
+        check_limit(type_of(state), &c, words, most[i]);
     }
 }
-
-typedef struct eye {
-    int calls;
-    int64_t last;
-} eye;
 
 static int stop_at_9(void *user, const kry_iteration *it)
 {
     eye *e = user;
-    e->calls++, e->last = it->iteration;
+    e->calls++;
     return it->iteration >= 9;
 }
 
 static void cr_solve__monitor_stops_at_its_iterate(void **state)
 {
-    kry_type type = type_of(state);
-    chain c = chain_of(200, 2, 2);
-    kry_op *A = matrix_of(device(), type, &c, 0), *S;
-    guarded b = guarded_create(type, c.n, 1, 3, c.b), x = guarded_create(type, c.n, 1, 1, c.b);
-    eye e = { .calls = 0 };
-    kry_result res;
-
-    OK(kry_solver_create(A, "method=cr check-every=3", stop_at_9, &e, &S));
-    assert_int_equal(kry_solve(S, b.v, x.v, &res), KRY_STOPPED);
-    assert_int_equal(res.reason, KRY_MONITOR_STOP);
-    assert_int_equal(res.iterations, 9);
-    assert_int_equal(e.calls, 4); /* at 0, 3, 6, 9 */
-    double *numbers = guarded_read(&x);
-    NEAR(residual_of(&c, numbers), res.true_residual, 1e-4 * res.norm_b, "x of iteration 9");
-    free(numbers);
-    kry_op_release(&S);
-    kry_op_release(&A);
-    guarded_release(&b), guarded_release(&x);
+    const chain c = chain_of(200, 2, 2);
+    check_monitor_stop(type_of(state), &c, "method=cr check-every=3", stop_at_9);
 }
 
 /* ---- what conjugate gradients cannot do ----------------------------------------------------- */

@@ -22,13 +22,6 @@ static double rotate(small *q, int j)
     return (double)fabsl(q->right[j + 1]);
 }
 
-static long double product(int64_t n, const long double *a, const long double *b)
-{
-    long double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 /* One cycle of at most m steps from r = b - A x: x, and the residuals of its steps. M = scale. */
 static int cycle(const chain *c, int m, long double scale, long double *x, double *norms)
 {

@@ -5,19 +5,6 @@ enum { STEPS = 12, S = 4, STREAM = 100 };
 
 typedef long double column[MOST];
 
-static long double product(int64_t n, const long double *a, const long double *b)
-{
-    long double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-/* to := to + by from */
-static void add(int64_t n, long double by, const long double *from, long double *to)
-{
-    for (int64_t i = 0; i < n; i++) to[i] += by * from[i];
-}
-
 /* The vectors P of the library. */
 static void make_P(kry_type type, int64_t n, int s, column *P)
 {

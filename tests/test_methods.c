@@ -53,37 +53,14 @@ static void solve__known_solution(void **state)
 
 static void solve__zero_rhs_and_exact_guess(void **state)
 {
-    kry_type type = type_of(state);
-
     for (size_t i = 0; i < COUNT(methods); i++) {
-        chain c = suitable(&methods[i], 50);
-        kry_op *A = matrix_of(device(), type, &c, 0), *S;
-        kry_vec *b = vec_of(type, c.b, c.n, 1), *zero, *x;
-        kry_result res;
-        double norm;
-
-        OK(kry_vec_create(device(), type, c.n, 1, &zero));
-        OK(kry_vec_create(device(), type, c.n, 1, &x));
-        OK(kry_solver_create(A, words_of(&methods[i], "rtol=1e-5"), NULL, NULL, &S));
-        OK(kry_solve(S, b, x, &res));
-        OK(kry_solve(S, b, x, &res));
-        assert_int_equal(res.reason, KRY_CONVERGED_GUESS);
-        assert_int_equal(res.iterations, 0);
-        OK(kry_solve(S, zero, x, &res));
-        assert_int_equal(res.reason, KRY_CONVERGED_ZERO);
-        OK(kry_vec_norm2(x, &norm));
-        assert_true(norm == 0);
-        kry_op_release(&S);
-        kry_op_release(&A);
-        kry_vec_release(&b);
-        kry_vec_release(&zero);
-        kry_vec_release(&x);
+        const chain c = suitable(&methods[i], 50);
+        check_guess_and_zero(type_of(state), &c, words_of(&methods[i], "rtol=1e-5"));
     }
 }
 
 static void solve__iteration_limit(void **state)
 {
-    kry_type type = type_of(state);
     static const int most[] = { 1, 7, 64, 65, 66 };
 
     for (size_t i = 0; i < COUNT(methods); i++)
@@ -91,22 +68,10 @@ static void solve__iteration_limit(void **state)
             chain c = chain_of(200, 2, 2);
             char more[64];
             snprintf(more, sizeof more, "maxit=%d check-every=%d", most[k], k % 2 ? 64 : 0);
-            outcome o = solve(type, &c, words_of(&methods[i], more));
-            assert_int_equal(o.status, KRY_NOT_CONVERGED);
-            assert_int_equal(o.res.reason, KRY_ITERATION_LIMIT);
-            assert_int_equal(o.res.iterations, most[k]);
-            assert_int_equal(o.res.history_count, most[k] + 1);
-            NEAR(residual_of(&c, o.x), o.res.true_residual, 1e-4 * o.res.norm_b, "x of the limit");
+            outcome o = check_limit(type_of(state), &c, words_of(&methods[i], more), most[k]);
             NEAR(o.res.residual, o.res.true_residual, 1e-3 * o.res.norm_b, "%s", more);
         }
 }
-
-/* A monitor that looks at x itself. */
-typedef struct eye {
-    const chain *c;
-    kry_vec *x;
-    int calls;
-} eye;
 
 static int look_at_x(void *user, const kry_iteration *it)
 {
@@ -120,30 +85,12 @@ static int look_at_x(void *user, const kry_iteration *it)
 
 static void solve__monitor_sees_each_iterate(void **state)
 {
-    kry_type type = type_of(state);
-
     for (size_t i = 0; i < 2 * COUNT(methods); i++) {
         const method *m = &methods[i / 2];
-        chain c = suitable(m, 200);
-        kry_op *A = matrix_of(device(), type, &c, 0), *S;
-        guarded b = guarded_create(type, c.n, 1, 3, c.b), x = guarded_create(type, c.n, 1, 1, c.b);
-        eye e = { &c, x.v, 0 };
-        kry_result res;
-
-        OK(kry_solver_create(A,
-                             words_of(m, i % 2 ? "check-every=3 precond=jacobi rtol=1e-7"
-                                               : "check-every=3 rtol=1e-7"),
-                             look_at_x, &e, &S));
-        assert_int_equal(kry_solve(S, b.v, x.v, &res), KRY_STOPPED);
-        assert_int_equal(res.reason, KRY_MONITOR_STOP);
-        assert_int_equal(res.iterations, 9);
-        assert_int_equal(e.calls, 4); /* at 0, 3, 6, 9 */
-        double *numbers = guarded_read(&x);
-        NEAR(residual_of(&c, numbers), res.true_residual, 1e-4 * res.norm_b, "x of iteration 9");
-        free(numbers);
-        kry_op_release(&S);
-        kry_op_release(&A);
-        guarded_release(&b), guarded_release(&x);
+        const chain c = suitable(m, 200);
+        const char *words = words_of(m, i % 2 ? "check-every=3 precond=jacobi rtol=1e-7"
+                                              : "check-every=3 rtol=1e-7");
+        check_monitor_stop(type_of(state), &c, words, look_at_x);
     }
 }
 

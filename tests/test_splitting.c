@@ -287,29 +287,6 @@ static void interpolate__memory_fails(void **state)
     kry_sparse_release(&A);
 }
 
-static int on_cpu_kernels(void **state)
-{
-    (void)state;
-    if (!kry_device_is_host(device())) use_profile(NULL);
-    return 0;
-}
-
-static int on_gpu_kernels(void **state)
-{
-    (void)state;
-    if (!kry_device_is_host(device())) use_profile("gpu-kernels");
-    return 0;
-}
-
-/* A test for each number type, with the kernels of CPUs and of GPUs. */
-#define FOUR(test)                                                          \
-    { #test "/single", test, on_cpu_kernels, NULL, &type_single },          \
-        { #test "/double", test, on_cpu_kernels, NULL, &type_double },      \
-        { #test "/single, gpu", test, on_gpu_kernels, NULL, &type_single }, \
-    {                                                                       \
-#test "/double, gpu", test, on_gpu_kernels, NULL, &type_double      \
-    }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -237,6 +237,30 @@ static kry_type type_single MAYBE_UNUSED = KRY_F32, type_double MAYBE_UNUSED = K
     {                                                    \
 #test "/double", test, NULL, NULL, &type_double  \
     }
+/* Setups of a test: kernels as CPUs and as GPUs run them. */
+MAYBE_UNUSED static int on_cpu_kernels(void **state)
+{
+    (void)state;
+    if (!kry_device_is_host(device())) use_profile(NULL);
+    return 0;
+}
+
+MAYBE_UNUSED static int on_gpu_kernels(void **state)
+{
+    (void)state;
+    if (!kry_device_is_host(device())) use_profile("gpu-kernels");
+    return 0;
+}
+
+/* A test for each number type, with the kernels of CPUs and of GPUs. */
+#define FOUR(test)                                                          \
+    { #test "/single", test, on_cpu_kernels, NULL, &type_single },          \
+        { #test "/double", test, on_cpu_kernels, NULL, &type_double },      \
+        { #test "/single, gpu", test, on_gpu_kernels, NULL, &type_single }, \
+    {                                                                       \
+#test "/double, gpu", test, on_gpu_kernels, NULL, &type_double      \
+    }
+
 MAYBE_UNUSED static kry_type type_of(void **state)
 {
     kry_type type = *(kry_type *)*state;

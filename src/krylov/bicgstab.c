@@ -59,11 +59,8 @@ done:
 static kry_status launch(bicgstab *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
 {
     const kry_chunks rows = kry_chunks_of(&S->r[0]);
-    kry_arg args[KRY_CHUNKS_ARGS + 12];
-    size_t used = kry_chunks_args(&rows, args);
 
-    memcpy(args + used, rest, count * sizeof *rest);
-    return kry_launch(S->look.dev, kernel, rows.groups, args, used + count);
+    return kry_launch_chunks(S->look.dev, kernel, &rows, rest, count);
 }
 
 static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : S->c->x; }

@@ -65,14 +65,11 @@ static kry_status step(cr *S)
                              ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
                              ARG_VEC(x),         ARG(r->buffer),    ARG(S->rr->buffer),
                              ARG(y->buffer),     ARG(z->buffer) };
-    kry_arg args[KRY_CHUNKS_ARGS + COUNT(rest)];
-    size_t count = kry_chunks_args(&rows, args);
 
     TRY(S->y ? kry_op_run_dot(S->K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
     TRY(kry_layout_reduce(x->layout, &S->qy, 1));
-    memcpy(args + count, rest, sizeof rest);
     S->rr->count = (cl_int)rows.groups;
-    TRY(kry_launch(x->dev, S->step, rows.groups, args, count + COUNT(rest) - (S->y ? 0 : 2)));
+    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest) - (S->y ? 0 : 2)));
     TRY(kry_op_run_dot(S->K->A, z, S->w, S->rho));
 done:
     return st;

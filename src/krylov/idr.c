@@ -43,12 +43,9 @@ typedef struct idr {
 static kry_status launch(idr *S, kry_kernel *kernel, const kry_arg *rest, size_t count)
 {
     const kry_chunks rows = kry_chunks_of(S->c->r);
-    kry_arg args[KRY_CHUNKS_ARGS + 12];
-    const size_t used = kry_chunks_args(&rows, args);
 
-    memcpy(args + used, rest, count * sizeof *rest);
     S->rr->count = (cl_int)rows.groups;
-    return kry_launch(S->look.dev, kernel, rows.groups, args, used + count);
+    return kry_launch_chunks(S->look.dev, kernel, &rows, rest, count);
 }
 
 /* P'w */

@@ -39,16 +39,6 @@ static void swap(kry_vec **a, kry_vec **b)
     *a = *b, *b = t;
 }
 
-static kry_status launch(minres *S, kry_kernel *kernel, kry_chunks rows, const kry_arg *rest,
-                         size_t count)
-{
-    kry_arg args[KRY_CHUNKS_ARGS + 16];
-    const size_t used = kry_chunks_args(&rows, args);
-
-    memcpy(args + used, rest, count * sizeof *rest);
-    return kry_launch(S->look.dev, kernel, rows.groups, args, used + count);
-}
-
 /* The stopping test, and unless it `only_judges` the next v in the place of the last one. */
 static kry_status lanczos(minres *S, const kry_turn *turn, bool only_judges)
 {
@@ -65,7 +55,7 @@ static kry_status lanczos(minres *S, const kry_turn *turn, bool only_judges)
         rows.n = 0, rows.groups = 1;
     else
         S->square->count = (cl_int)rows.groups;
-    return launch(S, S->lanczos, rows, rest, COUNT(rest));
+    return kry_launch_chunks(S->look.dev, S->lanczos, &rows, rest, COUNT(rest));
 }
 
 static kry_status check_residual(void *self, const kry_turn *turn)
@@ -99,7 +89,7 @@ static kry_status update(minres *S)
 
     TRY(precondition(S, S->old_v, S->next_z));
     S->rr->count = (cl_int)rows.groups;
-    TRY(launch(S, S->update, rows, rest, COUNT(rest)));
+    TRY(kry_launch_chunks(S->look.dev, S->update, &rows, rest, COUNT(rest)));
     swap(&S->v, &S->old_v);
     swap(&S->w, &S->old_w);
     swap(&S->z, &S->next_z);

@@ -27,15 +27,11 @@ static kry_status scaled_norm_of(kry_outer *O, const kry_vec *r, double norm, do
 {
     kry_status st = KRY_OK;
     const kry_chunks rows = kry_chunks_of(r);
-    kry_arg args[KRY_CHUNKS_ARGS + 3];
 
     *scaled = norm;
     if (!O->scale) return KRY_OK;
-    size_t count = kry_chunks_args(&rows, args);
-    args[count++] = (kry_arg)ARG(O->scale->buffer);
-    args[count++] = (kry_arg)ARG(r->buffer);
-    args[count++] = (kry_arg)ARG(O->sum->buffer);
-    TRY(kry_launch(O->dev, O->measure, rows.groups, args, count));
+    const kry_arg rest[] = { ARG(O->scale->buffer), ARG(r->buffer), ARG(O->sum->buffer) };
+    TRY(kry_launch_chunks(O->dev, O->measure, &rows, rest, COUNT(rest)));
     O->sum->count = (cl_int)rows.groups;
     TRY(kry_sum_read(r->layout, O->sum, scaled));
     *scaled = sqrt(*scaled);

@@ -282,13 +282,10 @@ static kry_status run_dot(kry_null_space *N, int64_t j, const kry_vec *v)
 {
     kry_vec u = N->vectors ? kry_vec_column(N->vectors, j) : *v;
     const kry_chunks rows = kry_chunks_of(v);
-    kry_arg args[KRY_CHUNKS_ARGS + 5];
     const kry_arg rest[] = { ARG_VEC(v), ARG_VEC(&u), ARG(N->sum->buffer) };
-    size_t count = kry_chunks_args(&rows, args);
 
-    memcpy(args + count, rest, sizeof rest);
     N->sum->count = (cl_int)rows.groups;
-    return kry_launch(v->dev, N->dot, rows.groups, args, count + COUNT(rest));
+    return kry_launch_chunks(v->dev, N->dot, &rows, rest, COUNT(rest));
 }
 
 static kry_status run_subtract(kry_null_space *N, int64_t j, kry_vec *v)

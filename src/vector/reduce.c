@@ -79,6 +79,17 @@ size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS])
     return rows->chunk ? KRY_CHUNKS_ARGS : 1;
 }
 
+kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chunks *rows,
+                             const kry_arg *rest, size_t count)
+{
+    kry_arg args[KRY_CHUNKS_ARGS + KRY_CHUNKS_REST];
+    const size_t used = kry_chunks_args(rows, args);
+
+    assert(count <= KRY_CHUNKS_REST);
+    memcpy(args + used, rest, count * sizeof *rest);
+    return kry_launch(dev, kernel, rows->groups, args, used + count);
+}
+
 /* Launch a kernel of vec.cl that sums over the rows of a vector: its arguments are those of `rows`, then
  * `rest`. */
 static kry_status launch_sum(const char *kernel, const char *defines, const kry_vec *v,

@@ -82,10 +82,13 @@ typedef struct kry_chunks {
     int64_t n, unit, chunk; /* chunk 0: groups share the rows evenly */
     int64_t groups;
 } kry_chunks;
-enum { KRY_CHUNKS_ARGS = 3 };
+enum { KRY_CHUNKS_ARGS = 3, KRY_CHUNKS_REST = 16 };
 kry_chunks kry_chunks_of(const kry_vec *v);
 /* Returns how many arguments there are. */
 size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
+/* A launch over `rows`: its arguments are theirs, then the `count` <= KRY_CHUNKS_REST of rest. */
+kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chunks *rows,
+                             const kry_arg *rest, size_t count);
 
 /* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up. */
 kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
