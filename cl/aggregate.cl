@@ -149,17 +149,20 @@ kernel void roots_decide(int rows, int round, global const int *restrict ptr,
 
 // ---- aggregates ----
 
-// chosen[i] := whether i is a root with at least `least` neighbours that are in no aggregate.
-kernel void aggregate_choose(int rows, int least, global const int *restrict ptr,
+// chosen[i] := whether i is a root with at least `least` neighbours that are in no aggregate, if `large` with
+// half of them all.
+kernel void aggregate_choose(int rows, int least, int large, global const int *restrict ptr,
                              global const int *restrict col, global const int *restrict state,
                              global const int *restrict aggregate, global int *restrict chosen)
 {
     FOR_EACH(i, rows)
     {
-        int count = 0;
-        for (int e = ptr[i], end = ptr[i + 1]; state[i] == ROOT && e < end; e++)
+        int all = 0, count = 0;
+        for (int e = ptr[i], end = ptr[i + 1]; state[i] == ROOT && e < end; e++) {
+            all += col[e] != i;
             count += col[e] != i && aggregate[col[e]] == NONE;
-        chosen[i] = state[i] == ROOT && count >= least;
+        }
+        chosen[i] = state[i] == ROOT && count >= least && (!large || 2 * count >= all);
     }
 }
 

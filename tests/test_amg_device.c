@@ -137,7 +137,7 @@ static void expect_matrix(const char *what, const kry_csr *A, const kry_sparse *
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-static void try_aggregates(const char *name, const kry_sparse *A, double theta)
+static void try_aggregates(const char *name, const kry_sparse *A, double theta, bool large)
 {
     const int64_t n = A->rows;
     int32_t *want = calloc((size_t)n, sizeof *want);
@@ -148,12 +148,12 @@ static void try_aggregates(const char *name, const kry_sparse *A, double theta)
     cl_mem d;
 
     OK(kry_strength(A, 1, theta, &S));
-    OK(kry_aggregate(&S, want, &count));
+    OK(kry_aggregate(&S, large, want, &count));
     OK(kry_csr_upload(device(), A, &D));
     OK(kry_device_diagonal(&D, &d));
     OK(kry_device_graph(&D, false, d, theta, &g.G));
     assert_int_equal(g.G.nnz, kry_sparse_nnz(&S) + n);
-    OK(kry_device_aggregate(false, &g));
+    OK(kry_device_aggregate(false, large, &g));
     assert_int_equal(g.count, count);
     expect_ints(name, g.of_node, want, n);
     kry_buffer_release(device(), &g.of_node);
@@ -170,7 +170,8 @@ static void aggregates__as_on_the_host(void **state)
     NOT_ON_HOST("kernels");
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kry_sparse A = matrix_of(kinds[k].coupling, kinds[k].n);
-        for (size_t t = 0; t < COUNT(thetas); t++) try_aggregates(kinds[k].name, &A, thetas[t]);
+        for (size_t t = 0; t < 2 * COUNT(thetas); t++)
+            try_aggregates(kinds[k].name, &A, thetas[t / 2], t % 2);
         kry_sparse_release(&A);
     }
 }

@@ -65,17 +65,17 @@ static void find_roots(const kry_sparse *S, const int32_t *order, const int32_t 
     }
 }
 
-/* Roots with at least `least` neighbours in no aggregate make aggregates with these, in the order of the
- * roots' numbers. */
-static void gather(const kry_sparse *S, const char *state, int64_t least, int32_t *aggregate,
-                   int64_t *count)
+/* Roots with at least `least` neighbours in no aggregate, if `large` half of them all, make aggregates with
+ * these, in the order of the roots' numbers. */
+static void gather(const kry_sparse *S, const char *state, int64_t least, bool large,
+                   int32_t *aggregate, int64_t *count)
 {
     for (int64_t i = 0; i < S->rows; i++) {
         int64_t neighbours = 0;
         if (state[i] != ROOT) continue;
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
             neighbours += aggregate[S->col[e]] < 0;
-        if (neighbours < least) continue;
+        if (neighbours < least || (large && 2 * neighbours < kry_row_length(S, i))) continue;
         aggregate[i] = (int32_t)*count;
         for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
             if (aggregate[S->col[e]] < 0) aggregate[S->col[e]] = (int32_t)*count;
@@ -98,7 +98,7 @@ static void join(const kry_sparse *S, const int32_t *now, int32_t *aggregate)
     }
 }
 
-kry_status kry_aggregate(const kry_sparse *S, int32_t *aggregate, int64_t *count)
+kry_status kry_aggregate(const kry_sparse *S, bool large, int32_t *aggregate, int64_t *count)
 {
     kry_status st = KRY_OK;
     const int64_t n = S->rows;
@@ -113,7 +113,7 @@ kry_status kry_aggregate(const kry_sparse *S, int32_t *aggregate, int64_t *count
     for (int pass = 0; pass < 2; pass++) {
         memset(state, FREE, (size_t)n);
         find_roots(S, order, aggregate, state);
-        gather(S, state, pass == 0 ? 0 : 2, aggregate, count);
+        gather(S, state, pass == 0 ? 0 : 2, large, aggregate, count);
     }
     memcpy(order, aggregate, (size_t)n * sizeof *order);
     join(S, order, aggregate);

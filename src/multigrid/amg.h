@@ -110,12 +110,21 @@ kry_status kry_strength(const kry_sparse *A, int block, double theta, kry_sparse
  * neighbours to which its couplings are strongest. The roots are found by hashed priorities: they are what
  * any number of processors find that compare each node with its surroundings.
  *
+ *   large  what is left makes aggregates only where half of a root's neighbours are left
+ *
  * Source  N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4
  *         to 6; doi:10.1137/110838844
  */
-kry_status kry_aggregate(const kry_sparse *S, int32_t *aggregate, int64_t *count);
+kry_status kry_aggregate(const kry_sparse *S, bool large, int32_t *aggregate, int64_t *count);
 
 /* ---- tentative.c ----------------------------------------------------------------------------- */
+
+/* Small aggregates make coarse matrices of more entries, in space by half. They save an iteration with several
+ * vectors, and on the coarse levels, where there are few entries. */
+static inline bool kry_aggregates_large(const kry_coarsen *c)
+{
+    return c->vectors == 1 && c->level < 2;
+}
 
 /* Nodes in aggregates. */
 typedef struct kry_aggregates {

@@ -86,7 +86,7 @@ typedef struct kry_device_aggregates {
  * of kry_device_nodes. Waits. */
 kry_status kry_device_graph(const kry_csr *A, bool squared, cl_mem d, double theta, kry_csr *G);
 /* As kry_aggregate, of g->G. Waits. */
-kry_status kry_device_aggregate(bool squared, kry_device_aggregates *g);
+kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates *g);
 
 /* ---- device_nodes.c ---------------------------------------------------------------------------- */
 

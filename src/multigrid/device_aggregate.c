@@ -134,17 +134,17 @@ done:
 
 /* ---- aggregates -------------------------------------------------------------------------------- */
 
-/* Roots with at least `least` neighbours in no aggregate make aggregates with these, in the order of the
- * roots' numbers. */
-static kry_status gather(const roots *r, cl_int least, int64_t *count)
+/* Roots with at least `least` neighbours in no aggregate, if `large` half of them all, make aggregates with
+ * these, in the order of the roots' numbers. */
+static kry_status gather(const roots *r, cl_int least, cl_int large, int64_t *count)
 {
     kry_status st = KRY_OK;
     const cl_int first = (cl_int)*count;
     int64_t more = 0;
     cl_mem number = NULL;
 
-    const kry_arg choose[] = { ARG(r->rows),  ARG(least),        ARG(r->G->row_ptr), ARG(r->G->col),
-                               ARG(r->state), ARG(r->aggregate), ARG(r->chosen) };
+    const kry_arg choose[] = { ARG(r->rows),   ARG(least),    ARG(large),        ARG(r->G->row_ptr),
+                               ARG(r->G->col), ARG(r->state), ARG(r->aggregate), ARG(r->chosen) };
     TRY(run(r, "aggregate_choose", choose, COUNT(choose)));
     TRY(kry_csr_offsets(r->G->dev, r->rows, r->chosen, &number, &more));
     const kry_arg args[] = { ARG(r->rows), ARG(first), ARG(r->best), ARG(number),
@@ -156,7 +156,7 @@ done:
     return st;
 }
 
-kry_status kry_device_aggregate(bool squared, kry_device_aggregates *g)
+kry_status kry_device_aggregate(bool squared, bool large, kry_device_aggregates *g)
 {
     kry_status st = KRY_OK;
     const kry_csr *G = &g->G;
@@ -166,7 +166,7 @@ kry_status kry_device_aggregate(bool squared, kry_device_aggregates *g)
     TRY(roots_create(G, &r));
     for (int pass = 0; pass < 2; pass++) {
         TRY(find_roots(&r));
-        TRY(gather(&r, pass == 0 ? 0 : 2, &g->count));
+        TRY(gather(&r, pass == 0 ? 0 : 2, large, &g->count));
     }
     const kry_arg args[] = { ARG(r.rows), ARG(G->row_ptr),  ARG(G->col),
                              ARG(G->val), ARG(r.aggregate), ARG(r.state) };

@@ -95,7 +95,7 @@ static kry_status find_aggregates(const kry_coarsen *c, const kry_csr *N, double
     aggregates_release(N->dev, g);
     TRY(kry_device_diagonal(N, &d));
     TRY(kry_device_graph(N, squared, d, theta, &g->G));
-    TRY(kry_device_aggregate(squared, g));
+    TRY(kry_device_aggregate(squared, kry_aggregates_large(c), g));
     *useful = g->count > 0 && (double)(g->count * c->vectors) < 0.9 * (double)(N->rows * c->block);
 done:
     kry_buffer_release(N->dev, &d);

@@ -140,7 +140,7 @@ static kry_status find_aggregates(const kry_coarsen *c, const kry_sparse *A, dou
     TRY(kry_strength(A, c->block, theta, &S));
     g->nodes = S.rows;
     if (!g->of_node) TRY(kry_alloc((size_t)g->nodes, sizeof *g->of_node, &g->of_node));
-    TRY(kry_aggregate(&S, g->of_node, &g->count));
+    TRY(kry_aggregate(&S, kry_aggregates_large(c), g->of_node, &g->count));
     *useful = g->count > 0 && g->count * c->vectors < 0.9 * (double)A->rows;
     if (*useful && theta > 0) {
         TRY(kry_alloc((size_t)kry_sparse_nnz(A), sizeof **strong, strong));
