@@ -59,6 +59,35 @@ static void amg__complexity(void **state)
     }
 }
 
+/* Smoothed better where coarse levels have few entries, unless a degree is asked for. */
+static void amg__degree_by_complexity(void **state)
+{
+    static const struct {
+        const char *spec;
+        int asked;
+        const char *smoother;
+    } all[] = { { "plate2d:30", 0, "chebyshev4:3" },
+                { "plate2d:30", 2, "chebyshev4:2" },
+                { "poisson2d:30", 0, "chebyshev4:2" } };
+    (void)state;
+    for (size_t i = 0; i < COUNT(all); i++) {
+        kry_problem *p = NULL;
+        kry_op *M = NULL;
+        kry_level_info level;
+        OK(kry_problem_create(all[i].spec, 1, &p));
+        kry_op *A = op_of(p, p->val);
+        OK(kry_amg_create(A,
+                          KRY_AMG(.coarsening = KRY_COARSEN_AGGREGATION,
+                                  .cycle = { .coarsest = 60, .degree = all[i].asked }),
+                          &M));
+        OK(kry_multigrid_level(M, 0, &level));
+        assert_string_equal(level.smoother, all[i].smoother);
+        assert_int_equal(complexity_of(M, p->row_ptr[p->n]) <= 1.3, i < 2);
+        kry_op_release(&M), kry_op_release(&A);
+        kry_problem_release(&p);
+    }
+}
+
 /* z := M r, to be freed */
 static double *apply(const kry_op *M, const double *r, int64_t n)
 {
@@ -153,9 +182,8 @@ static void amg__update_is_a_set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(amg__complexity),
-        cmocka_unit_test(amg__zeros_and_rows_alone),
-        cmocka_unit_test(amg__not_definite_below),
+        cmocka_unit_test(amg__complexity),           cmocka_unit_test(amg__degree_by_complexity),
+        cmocka_unit_test(amg__zeros_and_rows_alone), cmocka_unit_test(amg__not_definite_below),
         cmocka_unit_test(amg__update_is_a_set_up),
     };
     return cmocka_run_group_tests_name("amg_limits", tests, NULL, close_device);

@@ -41,7 +41,8 @@ typedef enum kry_cycle_shape {
 /* The cycle, the same for both families. */
 typedef struct kry_cycle_params {
     kry_smoother smoother;
-    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2 */
+    int degree; /* of Chebyshev's polynomial, 1 ... 8; 0: 2, of aggregation 3 where all levels have at most 1.3
+                   times the entries of the matrix */
     int sweeps; /* of the smoother, before and after; 0: 1 */
     double
         omega; /* of Jacobi, > 0; 0: 1.6 by the largest eigenvalue of D^-1 A. Of red-black sweeps,

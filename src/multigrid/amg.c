@@ -313,6 +313,18 @@ done:
     return st;
 }
 
+/* Where coarse levels have few entries a level has to be smoothed better, which costs no more than the iterations
+ * that it saves. */
+static void prefer(const amg *M, kry_hierarchy *H)
+{
+    const bool few = M->entries <= 1.3 * (double)M->nnz;
+
+    if (M->by == &kry_classical_coarsening)
+        kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV, 2);
+    else
+        kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV4, few ? 3 : 2);
+}
+
 static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *params, void **self)
 {
     kry_status st = KRY_OK;
@@ -324,7 +336,7 @@ static kry_status amg_create(kry_hierarchy *H, const kry_op *A, const void *para
     M->coarsest = cycle->coarsest;
     M->levels = cycle->levels < LEVELS ? cycle->levels : LEVELS;
     TRY(make_all(M, H, params));
-    if (M->by == &kry_classical_coarsening) kry_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV);
+    prefer(M, H);
     *self = M, M = NULL;
 done:
     amg_destroy(M);

@@ -18,8 +18,8 @@ struct kry_hierarchy {
     kry_op_table table; /* of the family's kind */
     void *self;         /* the family's */
     kry_cycle_params cycle;
-    bool any_smoother; /* none was asked for */
-    kry_rung *rung;    /* count of them */
+    bool any_smoother, any_degree; /* none was asked for */
+    kry_rung *rung;                /* count of them */
     int count;
     kry_coarse *coarse; /* NULL: A has no unknowns */
     kry_tail tail;

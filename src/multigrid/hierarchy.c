@@ -31,8 +31,9 @@ int kry_hierarchy_levels(const kry_hierarchy *H) { return H->count; }
 kry_level *kry_hierarchy_level(kry_hierarchy *H, int i) { return &H->rung[i].level; }
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H) { return &H->cycle; }
 
-void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother)
+void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree)
 {
+    if (H->any_degree) H->cycle.degree = degree;
     if (H->any_smoother) H->cycle.smoother = smoother;
 }
 
@@ -192,6 +193,7 @@ kry_status kry_hierarchy_create(const kry_family *family, const kry_op *A,
     H->family = family;
     H->cycle = *cycle;
     H->any_smoother = cycle->smoother == KRY_SMOOTHER_AUTO;
+    H->any_degree = cycle->degree == 0;
     H->table = cycle_table;
     H->table.kind = family->kind;
     TRY(check_cycle(family, &H->cycle));

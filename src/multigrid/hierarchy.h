@@ -79,8 +79,8 @@ int kry_hierarchy_levels(const kry_hierarchy *H);
 kry_level *kry_hierarchy_level(kry_hierarchy *H, int i); /* 0: the finest */
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kry_hierarchy_cycle(const kry_hierarchy *H);
-/* For a family that makes levels: what smooths them if nobody has asked for a smoother. */
-void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother);
+/* For a family that makes levels: what smooths them if nobody has asked for a smoother, for a degree. */
+void kry_hierarchy_prefer(kry_hierarchy *H, kry_smoother smoother, int degree);
 
 /* M := a cycle over the levels that the family makes of A: what the `create` of a kry_constructor calls. Of a
  * share of an operator on a team: team_levels.h. Waits.

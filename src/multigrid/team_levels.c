@@ -213,7 +213,8 @@ kry_status kry_team_levels_make(kry_hierarchy *H, const kry_op *A, const void *p
     TRY(t->how->collect(A, &t->whole));
     TRY(make_alone(t, g->params));
     TRY(add_levels(H, t));
-    kry_hierarchy_prefer(H, kry_hierarchy_cycle(kry_hierarchy_of(t->M))->smoother);
+    const kry_cycle_params *theirs = kry_hierarchy_cycle(kry_hierarchy_of(t->M));
+    kry_hierarchy_prefer(H, theirs->smoother, theirs->degree);
     *self = t, t = NULL;
 done:
     kry_team_levels_destroy(t);
