@@ -334,6 +334,68 @@ static void amg__degenerate_matrices(void **state)
     for (size_t i = 0; i < COUNT(all); i++) rows_release(&all[i]);
 }
 
+/* A grid's matrix S A S, with a diagonal S of two decades: constants no longer suit it, and what relaxation makes
+ * of them does. */
+static void amg_adaptive__scaled(void **state)
+{
+    const kry_type type = type_of(state);
+    kry_problem *p = NULL;
+    kry_op *M = NULL;
+    int64_t count[3];
+
+    OK(kry_problem_create("poisson2d:47", 1, &p));
+    rows A = {
+        .n = p->n, .count = p->row_ptr[p->n], .row_ptr = p->row_ptr, .col = p->col, .val = p->val
+    };
+    kry_op *plain = op_of(&A, type, 1);
+    double *s = random_array(KRY_F64, p->n);
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
+            p->val[e] *= pow(10, s[i]) * pow(10, s[p->col[e]]);
+    kry_op *scaled = op_of(&A, type, 1);
+    for (int k = 0; k < 3; k++) {
+        const kry_op *op = k < 2 ? scaled : plain;
+        OK(kry_precond_create(op, k ? "amg:coarsest=60,adaptive=4" : "amg:coarsest=60", &M));
+        count[k] = solve_known(op, M);
+        kry_op_release(&M);
+    }
+    print_message("# scaled: %lld iterations, %lld adaptive; not scaled %lld\n",
+                  (long long)count[0], (long long)count[1], (long long)count[2]);
+    assert_true(count[1] <= 14 && 2 * count[1] <= count[0] && count[2] <= 12);
+    kry_op_release(&scaled), kry_op_release(&plain);
+    free(s);
+    kry_problem_release(&p);
+}
+
+/* The vectors of elasticity, which A maps to zero, stay as they are but next to the clamped end. */
+static void amg_adaptive__keeps_what_is_right(void **state)
+{
+    const kry_type type = type_of(state);
+    kry_problem *p = NULL;
+    kry_op *M = NULL;
+    int64_t count[2];
+    double modes[3 * 2 * NODES];
+
+    OK(kry_problem_create("elasticity2d:40x10", 1, &p));
+    OK(kry_rigid_body_modes(p->axes, NODES, p->coordinates, modes));
+    const rows A = {
+        .n = p->n, .count = p->row_ptr[p->n], .row_ptr = p->row_ptr, .col = p->col, .val = p->val
+    };
+    kry_op *op = op_of(&A, type, 2);
+    kry_vec *V = vec_of(type, modes, 2 * NODES, 3);
+    for (int k = 0; k < 2; k++) {
+        OK(kry_amg_create(
+            op, KRY_AMG(.near_null_space = V, .adaptive = 4 * k, .cycle.coarsest = 60), &M));
+        count[k] = solve_known(op, M);
+        kry_op_release(&M);
+    }
+    print_message("# elasticity: %lld iterations, %lld adaptive\n", (long long)count[0],
+                  (long long)count[1]);
+    assert_true(count[1] <= count[0] + 1);
+    kry_vec_release(&V), kry_op_release(&op);
+    kry_problem_release(&p);
+}
+
 /* The same bits from two set-ups. */
 static void amg__same_bits(void **state)
 {
@@ -345,7 +407,7 @@ static void amg__same_bits(void **state)
 
     for (int i = 0; i < 2; i++) {
         kry_op *M = NULL;
-        OK(kry_amg_create(op, KRY_AMG(.cycle.coarsest = 30), &M));
+        OK(kry_amg_create(op, KRY_AMG(.adaptive = 2, .cycle.coarsest = 30), &M));
         OK(kry_vec_fill(Z, NAN));
         OK(kry_op_apply(M, 1, R, 0, Z));
         z[i] = numbers_of(Z);
@@ -375,6 +437,11 @@ static void amg_create__refusals(void **state)
     REFUSES(kry_amg_create(op, KRY_AMG(.near_null_space = few), &M), KRY_ERR_SHAPE, "7 rows");
     REFUSES(kry_amg_create(op, KRY_AMG(.block = 2, .coarsening = KRY_COARSEN_CLASSICAL), &M),
             KRY_ERR_UNSUPPORTED, "one unknown in a node");
+    REFUSES(kry_amg_create(op, KRY_AMG(.adaptive = -1), &M), KRY_ERR_ARGUMENT, "adaptive = -1");
+    REFUSES(kry_amg_create(op, KRY_AMG(.adaptive = 1, .block = 7), &M), KRY_ERR_ARGUMENT,
+            "no multiple of the 7");
+    REFUSES(kry_amg_create(op, KRY_AMG(.adaptive = 1, .coarsening = KRY_COARSEN_CLASSICAL), &M),
+            KRY_ERR_UNSUPPORTED, "no near null space");
     assert_null(M);
     OK(kry_stencil_create(device(), KRY_F32, KRY_STENCIL(.size = { 30, 30 }), &grid));
     if (kry_amg_create(grid, NULL, &M) == KRY_OK) assert_true(solve(grid, M) < 20);
@@ -387,13 +454,15 @@ static void amg_create__refusals(void **state)
 /* Whatever request for memory fails: a status, nothing handed out, and nothing left behind. */
 static void amg_create__without_memory(void **state)
 {
-    static const kry_coarsening ways[] = { KRY_COARSEN_AGGREGATION, KRY_COARSEN_CLASSICAL };
+    static const kry_coarsening ways[] = { KRY_COARSEN_AGGREGATION, KRY_COARSEN_CLASSICAL,
+                                           KRY_COARSEN_AUTO };
     (void)state;
     rows A = chains(120, 60, -1, -0.5);
     kry_op *op = op_of(&A, KRY_F32, 1), *warm = NULL;
 
     for (size_t w = 0; w < COUNT(ways); w++) {
-        const kry_amg_params *p = KRY_AMG(.coarsening = ways[w], .cycle.coarsest = 30);
+        const kry_amg_params *p =
+            KRY_AMG(.coarsening = ways[w], .adaptive = w == 2 ? 2 : 0, .cycle.coarsest = 30);
         OK(kry_amg_create(op, p, &warm)); /* kernels are there */
         kry_op_release(&warm);
         request_failed = true;
@@ -415,6 +484,8 @@ int main(void)
         BOTH(amg_elasticity__free_bodies),
         BOTH(amg_elasticity__rigid_body_modes),
         cmocka_unit_test(rigid_body_modes__do_not_deform),
+        BOTH(amg_adaptive__scaled),
+        BOTH(amg_adaptive__keeps_what_is_right),
         BOTH(amg__degenerate_matrices),
         BOTH(amg__same_bits),
         cmocka_unit_test(amg_create__refusals),

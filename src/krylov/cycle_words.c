@@ -45,6 +45,8 @@ static const struct {
     WORD(AMG, amg.coarsening, "coarsening", CHOICE, "coarsening=auto|aggregation|classical",
          "how the coarser levels are found"),
     WORD(AMG, amg.strength, "strength", REAL, "strength=T", "couplings below it are weak"),
+    WORD(AMG, amg.adaptive, "adaptive", WHOLE, "adaptive=N",
+         "relaxations that improve the near null space"),
     WORD(AMG, amg.block, "block", WHOLE, "block=N", "unknowns of a node"),
 };
 #undef WORD

@@ -3,6 +3,7 @@
  * makes of it, and R = P'; below it R A P. They are made in double, large ones on a GPU, others on the host.
  */
 #include "matrix/matrix.h"
+#include "multigrid/adaptive.h"
 #include "multigrid/amg_device.h"
 #include "multigrid/amg_start.h"
 #include "multigrid/hierarchy.h"
@@ -428,8 +429,7 @@ done:
 
 /* ---- the constructor ------------------------------------------------------------------------- */
 
-/* Of A, or in a run of all parts of a share of it. */
-static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
+static kry_status create_alone(const kry_op *A, const kry_amg_params *p, kry_op **M)
 {
     static const kry_family family = { .kind = "amg",
                                        .who = who,
@@ -437,10 +437,31 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
                                        .create = amg_create,
                                        .update = amg_update,
                                        .destroy = amg_destroy };
+    return kry_hierarchy_create(&family, A, &p->cycle, p, M);
+}
+
+/* With vectors that A has improved for those that are given. */
+static kry_status create_adaptive(const kry_op *A, const kry_amg_params *p, kry_op **M)
+{
+    kry_status st = KRY_OK;
+    kry_amg_params with = *p;
+    kry_vec *improved = NULL;
+
+    TRY(kry_adaptive_vectors(who, A, p, &improved));
+    with.near_null_space = improved;
+    TRY(create_alone(A, &with, M));
+done:
+    kry_vec_release(&improved);
+    return st;
+}
+
+/* Of A, or in a run of all parts of a share of it. */
+static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
+{
     static const kry_whole whole = { KRY_TEAM_FAMILY("amg", who), kry_collect_matrix, create_here };
     const kry_amg_params *p = params ? params : KRY_AMG();
     if (kry_is_share(A)) return kry_team_levels_create(&whole, A, &p->cycle, p, M);
-    return kry_hierarchy_create(&family, A, &p->cycle, p, M);
+    return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);
 }
 
 static kry_status check(const kry_op *A, const void *params)

@@ -17,6 +17,10 @@ kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params 
           p->strength);
     CHECK(p->complexity == 0 || p->complexity >= 1, KRY_ERR_ARGUMENT,
           "%s: complexity = %g; it must be at least 1", who, p->complexity);
+    CHECK(p->adaptive >= 0 && p->adaptive <= 1000, KRY_ERR_ARGUMENT,
+          "%s: adaptive = %d is not in 0 ... 1000", who, p->adaptive);
+    CHECK(!p->adaptive || p->coarsening != KRY_COARSEN_CLASSICAL, KRY_ERR_UNSUPPORTED,
+          "%s: classical coarsening has no near null space to improve; take aggregation", who);
     CHECK(p->block >= 0 && p->block <= KRY_BLOCK_MOST, KRY_ERR_ARGUMENT,
           "%s: block = %d is not in 0 ... %d", who, p->block, (int)KRY_BLOCK_MOST);
     CHECK(!v || v->dev == A->dev, KRY_ERR_ARGUMENT,
@@ -26,6 +30,16 @@ kry_status kry_amg_check(const char *who, const kry_op *A, const kry_amg_params 
     CHECK(!v || (v->k >= 1 && v->k <= KRY_BLOCK_MOST), KRY_ERR_SHAPE,
           "%s: the near null space has %lld vectors; 1 ... %d are possible", who,
           v ? (long long)v->k : 0, (int)KRY_BLOCK_MOST);
+done:
+    return st;
+}
+
+kry_status kry_amg_check_nodes(const char *who, int64_t n, int block)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(n % block == 0, KRY_ERR_ARGUMENT,
+          "%s: %lld rows are no multiple of the %d unknowns of a node", who, (long long)n, block);
 done:
     return st;
 }
@@ -71,9 +85,7 @@ kry_status kry_amg_start(const char *who, int64_t n, const kry_amg_sight *s,
 
     *c = (kry_coarsen){ .who = who, .block = s->block, .vectors = s->block };
     if (s->given) c->vectors = (int)s->given->k;
-    CHECK(n % c->block == 0, KRY_ERR_ARGUMENT,
-          "%s: %lld rows are no multiple of the %d unknowns of a node", who, (long long)n,
-          c->block);
+    TRY(kry_amg_check_nodes(who, n, c->block));
     CHECK(p->coarsening != KRY_COARSEN_CLASSICAL || (c->block == 1 && c->vectors == 1),
           KRY_ERR_UNSUPPORTED,
           "%s: classical coarsening is for one unknown in a node, not for %d; take aggregation",
