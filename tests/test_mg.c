@@ -192,47 +192,6 @@ static void mg__new_coefficients(void **state)
     kry_op_release(&M), kry_op_release(&N), kry_op_release(&A), kry_op_release(&B);
 }
 
-/* M r by the device's kernels of a kind; to be freed. */
-static double *cycle_by(const char *kernels, const grid *g, kry_type type, const double *k,
-                        const double *r)
-{
-    const int64_t n = grid_points(g);
-    const kry_stencil_params p = grid_params(g, k);
-    kry_op *A = NULL, *M = NULL;
-
-    use_profile(kernels);
-    kry_vec *R = vec_of(type, r, n, 1), *x = vec_of(type, r, n, 1);
-    OK(kry_stencil_create(device(), type, &p, &A));
-    OK(kry_mg_create(A, KRY_MG(.cycle = { .coarsest = 9, .degree = 3 }), &M));
-    OK(kry_op_apply(M, 1, R, 0, x));
-    double *y = numbers_of(x);
-    kry_vec_release(&R), kry_vec_release(&x);
-    kry_op_release(&M), kry_op_release(&A);
-    use_profile(NULL);
-    return y;
-}
-
-/* CPUs and GPUs go through a cycle in different pieces, which shows in nothing but rounding. */
-static void mg__same_cycle_by_all_kernels(void **state)
-{
-    const kry_type type = type_of(state);
-    NOT_ON_HOST("multigrid");
-    for (size_t i = 0; i < COUNT(grids); i++) {
-        const grid *g = &grids[i];
-        const int64_t n = grid_points(g);
-        if (n < 60 || too_large(n) || !one_of(2, (int64_t)i + (type == KRY_F32))) continue;
-        double *k = grid_coefficients(g, type), *r = random_array(type, n), most = 0;
-        double *by_cpu = cycle_by("cpu-kernels", g, type, k, r);
-        double *by_gpu = cycle_by("gpu-kernels", g, type, k, r);
-        print_message("# %s\n", g->name);
-        for (int64_t j = 0; j < n; j++) most = fmax(most, fabs(by_cpu[j]));
-        for (int64_t j = 0; j < n; j++)
-            NEAR(by_gpu[j], by_cpu[j], 4096 * eps_of(type) * most, "%s: number %lld", g->name,
-                 (long long)j);
-        free(by_cpu), free(by_gpu), free(k), free(r);
-    }
-}
-
 /* <M r, s> == <r, M s> */
 static void mg__is_symmetric(void **state)
 {
@@ -513,7 +472,6 @@ int main(void)
         cmocka_unit_test(mg__iterations_of_the_reference),
         BOTH(mg__all_grids),
         BOTH(mg__new_coefficients),
-        BOTH(mg__same_cycle_by_all_kernels),
         BOTH(mg__is_symmetric),
         BOTH(richardson__with_and_without_multigrid),
         BOTH(mg__tells_its_levels),
