@@ -104,6 +104,43 @@ static void auto__in_option_strings(void **state)
     kry_op_release(&A);
 }
 
+static kry_op *matrix_in(const char *root, const char *name)
+{
+    char path[600];
+    kry_mtx *mtx = NULL;
+    kry_op *A = NULL;
+
+    snprintf(path, sizeof path, "%s/spd/%s.mtx.gz", root, name);
+    OK(kry_mtx_read(path, &mtx));
+    OK(kry_mtx_matrix(device(), KRY_F64, mtx, KRY_MATRIX(.traits = KRY_POSITIVE), &A));
+    kry_mtx_release(&mtx);
+    return A;
+}
+
+/* Matrices on which multigrid loses to incomplete factors, or fails: auto takes the latter; and who asks for
+ * multigrid by its name gets a solve that ends and says so, or a refusal. */
+static void auto__not_for_multigrid(void **state)
+{
+    static const char *const names[] = { "nasa4704", "bcsstk17", "gridgena", "cvxbqp1" };
+    const char *root = getenv("KRY_MATRIX_DIR");
+    (void)state;
+    if (!root) SKIP("KRY_MATRIX_DIR is not set");
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (!in_sample((int64_t)i)) continue;
+        expect(matrix_in(root, names[i]), "block-ic", "couplings are positive");
+        kry_op *A = matrix_in(root, names[i]), *S = NULL;
+        const int64_t n = kry_op_get_shape(A)->rows;
+        double *b = random_array(KRY_F64, n), *x = calloc((size_t)n, sizeof *x);
+        kry_result result = { .iterations = -1 };
+        assert_non_null(x);
+        OK(kry_solver_create(A, "method=pcg precond=amg maxit=5", NULL, NULL, &S));
+        assert_int_equal(kry_solve_host(S, b, x, &result), KRY_NOT_CONVERGED);
+        assert_int_equal(result.iterations, 5);
+        kry_op_release(&S), kry_op_release(&A);
+        free(b), free(x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +148,7 @@ int main(void)
         cmocka_unit_test(auto__grids),
         cmocka_unit_test(auto__not_positive_or_not_symmetric),
         cmocka_unit_test(auto__in_option_strings),
+        cmocka_unit_test(auto__not_for_multigrid),
     };
     return cmocka_run_group_tests_name("auto_precond", tests, NULL, close_device);
 }
