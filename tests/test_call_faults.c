@@ -279,6 +279,8 @@ static const scene solvers[] = {
     STORED("method=bicgstab precond=jacobi"),
     STORED("method=gmres:5 precond=jacobi"),
     STORED("method=idr:2 precond=jacobi"),
+    STORED("method=lsqr"),
+    STORED("method=lsmr"),
     STORED("method=fgmres"),
     STORED("precond=chebyshev:2"),
     STORED("precond=ip"),

@@ -56,7 +56,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
           solver->table->kind);
     const kry_op_shape *A = &solver->shape;
     TRY(kry_vec_create(solver->dev, A->type, A->rows, 1, &vb));
-    TRY(kry_vec_create(solver->dev, A->type, A->rows, 1, &vx));
+    TRY(kry_vec_create(solver->dev, A->type, A->cols, 1, &vx));
     TRY(send("b", b, vb));
     TRY(send("x", x, vx));
     TRY(solved = kry_solve(solver, vb, vx, result));

@@ -117,7 +117,9 @@ kry_status kry_suit_check(const char *who, const kry_op *A, kry_suit *suit)
     kry_status st = KRY_OK;
     const kry_op *matrix = kry_pin_of(A);
 
-    if (suit->check == KRY_CHECK_NONE || suit->seen == matrix->updates) return KRY_OK;
+    if (suit->takes == KRY_TAKES_RECTANGULAR || suit->check == KRY_CHECK_NONE ||
+        suit->seen == matrix->updates)
+        return KRY_OK;
     TRY(look_at(who, matrix, suit->check, suit->takes));
     suit->seen = matrix->updates;
 done:
