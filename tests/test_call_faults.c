@@ -280,6 +280,7 @@ static const scene solvers[] = {
     STORED("method=gmres:5 precond=jacobi"),
     STORED("method=idr:2 precond=jacobi"),
     STORED("method=lsqr"),
+    STORED("precond=block-ic:20 reorder=rcm"),
     STORED("method=lsmr"),
     STORED("method=fgmres"),
     STORED("precond=chebyshev:2"),

@@ -216,6 +216,9 @@ expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
 expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4x
 expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
+expect 2 'none|rcm|auto' solve --problem poisson2d:4 --reorder amd
+expect 2 'is for stored matrices' solve --problem poisson2d:4 --reorder rcm
+expect 0 'reverse Cuthill-McKee order' solve --problem geograph_spd:500 --precond block-ic --reorder rcm --json
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
 expect 2 'cg|pcg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|lsqr|lsmr|jacobi|sor' solve --problem poisson2d:4 --method qmr

@@ -282,12 +282,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
+ *                         lsqr, lsmr: least squares, for A of any shape (docs/least-squares.md);
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
  *            null-space   of a singular A: project (out of residuals and x, the default), or pin:
  *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
  *                         singular
+ *            reorder      none, or rcm: works with the rows and columns of a stored matrix in reverse
+ *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
  *            rtol atol maxit check-every stop     kry_stop
