@@ -279,7 +279,7 @@ static const scene solvers[] = {
     STORED("method=bicgstab precond=jacobi"),
     STORED("method=gmres:5 precond=jacobi"),
     STORED("method=idr:2 precond=jacobi"),
-    STORED("method=lsqr"),
+    STORED("method=lsqr precond=columns"),
     STORED("precond=block-ic:20 reorder=rcm"),
     STORED("method=lsmr"),
     STORED("method=fgmres"),

@@ -448,6 +448,68 @@ static void solve__preconditioner(void **state)
     free(b);
 }
 
+/* precond=columns: the lengths of the columns, of any shape; after an update those of the new numbers. */
+static void column_scaling__lengths(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = matrix_create(type, 90, 131, short_rows);
+    double *ones = calloc(131, sizeof *ones);
+    kry_op *op = op_of(&A, type), *N;
+    kry_op_info info;
+    assert_non_null(ones);
+    for (int j = 0; j < 131; j++) ones[j] = 1;
+    kry_vec *x = vec_of(type, ones, 131, 1), *y = vec_of(type, ones, 131, 1);
+
+    OK(kry_column_scaling_create(op, &N));
+    kry_op_describe(N, &info);
+    assert_string_equal(info.kind, "columns");
+    for (int update = 0; update < 2; update++) {
+        double size[131] = { 0 };
+        if (update) {
+            for (int64_t k = 0; k < A.nnz; k++) A.val[k] = random_number(type);
+            void *val = in_type(type, A.val, A.nnz);
+            OK(kry_op_update(op, val));
+            OK(kry_op_update(N, NULL));
+            free(val);
+        }
+        for (int64_t k = 0; k < A.nnz; k++) size[A.col[k]] += A.val[k] * A.val[k];
+        OK(kry_op_apply_transpose(N, 1, x, 0, y));
+        double *got = numbers_of(y);
+        for (int j = 0; j < 131; j++) {
+            const double want = size[j] > 0 ? 1 / sqrt(size[j]) : 1;
+            NEAR(got[j], want, 4 * (double)eps_of(type) * want, "column %d", j);
+        }
+        free(got);
+    }
+    kry_op_release(&N);
+    kry_op_release(&op);
+    kry_vec_release(&x);
+    kry_vec_release(&y);
+    free(ones);
+    matrix_release(&A);
+}
+
+/* It takes columns of very different lengths for what they are. */
+static void column_scaling__fewer_iterations(void **state)
+{
+    kry_type type = type_of(state);
+    matrix A = differences(type, 0.1);
+    double *b = rhs_of(type, A.rows);
+
+    for (int64_t k = 0; k < A.nnz; k++) A.val[k] *= ldexp(1, A.col[k] % 8);
+    for (int m = 0; m < 2; m++) {
+        outcome plain = solve(&A, type, b, words_of(m, "rtol=1e-4 maxit=3000")),
+                scaled = solve(&A, type, b, words_of(m, "rtol=1e-4 precond=columns"));
+        assert_int_equal(scaled.res.reason, KRY_CONVERGED_LEAST_SQUARES);
+        assert_true(scaled.res.iterations < plain.res.iterations / 2);
+        assert_true(scaled.residual <= plain.residual * 1.001);
+        outcome_release(&plain);
+        outcome_release(&scaled);
+    }
+    matrix_release(&A);
+    free(b);
+}
+
 static void create__refuses(void **state)
 {
     kry_type type = type_of(state);
@@ -504,6 +566,7 @@ static void create__on_a_team(void **state)
     OK(kry_csr_create(team, type, 2, 2, row_ptr, col, val, NULL, &A));
     REFUSES(kry_krylov_create(A, "lsqr", NULL, &S), KRY_ERR_UNSUPPORTED,
             "method 'lsqr' is for one device, and this is a team of 2");
+    REFUSES(kry_column_scaling_create(A, &S), KRY_ERR_UNSUPPORTED, "a team of 2");
     kry_op_release(&A);
     close_team(&team);
     free(val);
@@ -519,6 +582,8 @@ int main(void)
         BOTH(solve__rank_deficient),
         BOTH(solve__other_ends),
         BOTH(solve__preconditioner),
+        BOTH(column_scaling__lengths),
+        BOTH(column_scaling__fewer_iterations),
         BOTH(create__refuses),
         BOTH(create__on_a_team),
     };

@@ -42,6 +42,7 @@ static void solver_create__takes_every_option(void **state)
                                  "reorder=rcm precond=block-ic:2",
                                  "reorder=auto precond=ic0",
                                  "reorder=none",
+                                 "method=lsqr precond=columns",
                                  "precision=single",
                                  "method=pcg precond=chebyshev:12",
                                  "precond=block-ic",
