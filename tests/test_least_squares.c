@@ -549,6 +549,21 @@ static void create__refuses(void **state)
         kry_op_release(&S);
     }
     REFUSES(kry_solver_create(op, "method=gmres", NULL, NULL, &S), KRY_ERR_SHAPE, "480-by-256");
+    const int64_t row_ptr[] = { 0, 2, 3 };
+    const int32_t col[] = { 0, 1, 1 };
+    void *val = in_type(type, (double[]){ 1, 2, 3 }, 3);
+    OK(kry_csr_create(device(), type, 2, 2, row_ptr, col, val, KRY_MATRIX(.traits = KRY_SYMMETRIC),
+                      &M));
+    REFUSES(kry_krylov_create(M, "lsqr", NULL, &S), KRY_ERR_UNSUPPORTED, "is not symmetric");
+    kry_op_release(&M);
+    free(val);
+    kry_op_release(&op);
+    OK(kry_stencil_create(device(), type,
+                          KRY_STENCIL(.size = { 5, 5 }, .low = { KRY_NEUMANN, KRY_NEUMANN },
+                                      .high = { KRY_NEUMANN, KRY_NEUMANN }),
+                          &op));
+    REFUSES(kry_solver_create(op, "method=lsqr null-space=pin", NULL, NULL, &S),
+            KRY_ERR_UNSUPPORTED, "without a pinned unknown");
     kry_op_release(&op);
     matrix_release(&A);
 }

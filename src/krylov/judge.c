@@ -119,8 +119,8 @@ void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, co
  * a small drop each, one may fail to. */
 static bool worth_restarting(kry_judge *J, double t)
 {
-    bool halved =
-        J->last_claim < 0 || t <= 0.5 * J->last_claim || J->gradient <= 0.5 * J->last_gradient;
+    bool halved = J->last_claim < 0 || t <= 0.5 * J->last_claim ||
+                  (isfinite(J->gradient) && J->gradient <= 0.5 * J->last_gradient);
 
     if (!J->drop || halved) J->last_claim = t;
     J->last_gradient = J->gradient;

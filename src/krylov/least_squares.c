@@ -187,10 +187,11 @@ static kry_status measure_gradient(void *self, const kry_vec *r, double norm, do
 
     if (S->K->judge.restarts < 0) S->norm_A = 0;
     if (S->v->n > 0 && norm > 0) {
-        TRY(multiply_transposed(S, r));
+        TRY(kry_vec_axpby(1 / norm, r, 0, S->q)); /* A'r may flush to zero */
+        TRY(multiply_transposed(S, S->q));
         TRY(kry_system_norm(&S->K->system, S->g, &size));
     }
-    *gradient = size == 0 ? 0 : size / (S->norm_A * norm);
+    *gradient = size == 0 ? 0 : size / S->norm_A;
 done:
     return st;
 }

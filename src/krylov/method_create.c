@@ -51,6 +51,9 @@ static kry_status check(const kry_op *A, const void *setup)
           "%s: method '%s' is for one device, and this is a team of %d: there are no products with "
           "the transpose on teams",
           method->who, method->kind, kry_team_size(A->dev));
+    CHECK(!rectangular || kry_pin_of(A) == A, KRY_ERR_UNSUPPORTED,
+          "%s: method '%s' takes a singular matrix as it is, without a pinned unknown", method->who,
+          method->kind);
     TRY(kry_method_check_stop(method->who, method, &s->stop));
     CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
           method->who, method->kind);
