@@ -23,23 +23,6 @@ typedef struct op_suite_blocks {
     guarded X, Y;
 } op_suite_blocks;
 
-static matrix transpose_of(const matrix *A)
-{
-    matrix T = { .rows = A->cols, .cols = A->rows, .nnz = A->nnz };
-    T.row_ptr = calloc((size_t)T.rows + 2, sizeof *T.row_ptr);
-    T.col = calloc((size_t)T.nnz + 1, sizeof *T.col);
-    T.val = calloc((size_t)T.nnz + 1, sizeof *T.val);
-    assert_true(T.row_ptr && T.col && T.val);
-    for (int64_t k = 0; k < A->nnz; k++) T.row_ptr[A->col[k] + 2]++;
-    for (int64_t j = 0; j < T.rows; j++) T.row_ptr[j + 2] += T.row_ptr[j + 1];
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-            int64_t to = T.row_ptr[A->col[k] + 1]++;
-            T.col[to] = (int32_t)i, T.val[to] = A->val[k];
-        }
-    return T;
-}
-
 /* y == alpha A x + beta y0, column by column; y0 is not used if beta == 0. */
 static void op_suite_compare(const op_suite_blocks *s, const matrix *A, double alpha, double beta,
                              const double *y)

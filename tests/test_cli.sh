@@ -216,9 +216,12 @@ expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
 expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4x
 expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
+expect 2 'none|rcm|auto' solve --problem poisson2d:4 --reorder amd
+expect 2 'is for stored matrices' solve --problem poisson2d:4 --reorder rcm
+expect 0 'reverse Cuthill-McKee order' solve --problem geograph_spd:500 --precond block-ic --reorder rcm --json
 expect 0 '"null_space": "project"' solve --problem poisson2d:4 --null-space project --json
 full && expect 0 '"null_space": "pin"' solve --problem twophase2d:8 --null-space pin --precond ip --json
-expect 2 'cg|pcg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|jacobi|sor' solve --problem poisson2d:4 --method qmr
+expect 2 'cg|pcg|cr|richardson|mg|fmg|minres|bicgstab\[:L\]|gmres\[:M\]|fgmres\[:M\]|idr\[:S\]|lsqr|lsmr|jacobi|sor' solve --problem poisson2d:4 --method qmr
 expect 2 'sizes from 1 to 46340' solve --problem poisson2d:0
 expect 2 'there are poisson2d:N' solve --problem heat:4
 expect 2 'rtol' solve --problem poisson2d:4 --rtol -1
@@ -272,6 +275,8 @@ matrix laplace.mtx "$head" '3 3 7' '1 1 -.1' '2 2 -.3' '3 3 -.2' '1 2 .1' '2 1 .
 matrix good.mtx "$head" '2 2 4' '1 1 2' '2 2 2' '1 2 1' '2 1 1'
 matrix overflow.mtx "$head" '1 1 1' '1 1 1e300'
 expect 2 'square' solve "$dir/wide.mtx"
+expect 0 'wide.mtx: .* by ' solve "$dir/wide.mtx" --method lsmr
+expect 0 '"reason": "[cl]' solve "$dir/wide.mtx" --method lsqr --json
 expect 2 'not symmetric.*--method bicgstab' solve "$dir/lopsided.mtx"
 expect 0 '"method": "bicgstab:1"' solve "$dir/lopsided.mtx" --method bicgstab:1 --json
 expect 2 'row 1 (counted from 1) has 0 on its diagonal.*--method minres' solve "$dir/zero_diagonal.mtx"

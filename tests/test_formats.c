@@ -80,6 +80,44 @@ static void formats__symmetric(void **state)
     }
 }
 
+static double transpose_bytes(const kry_op *op)
+{
+    kry_op_info info;
+    kry_op_describe(op, &info);
+    return info.bytes_transposed;
+}
+
+/* The copy of A' is made by the first product, takes new numbers, and is not made of a symmetric matrix. */
+static void formats_apply_transpose__new_numbers(void **state)
+{
+    kry_type type = type_of(state);
+
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        matrix A = matrix_where(type, 131, 131, symmetric_band);
+        EACH_FORMAT(format)
+        {
+            kry_op *op = in_format(&A, type, format, symmetric ? KRY_SYMMETRIC : 0);
+            assert_non_null(op);
+            assert_true(transpose_bytes(op) == 0);
+            op_suite(op, &A);
+            assert_true((transpose_bytes(op) > 0) == !symmetric);
+            matrix B = A;
+            B.val = calloc((size_t)A.nnz, sizeof *B.val);
+            assert_non_null(B.val);
+            const double low = format == KRY_FORMAT_SYMDIA || symmetric ? -3 : 0.5;
+            for (int64_t i = 0; i < A.rows; i++)
+                for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
+                    B.val[k] = to_type(type, (A.col[k] < i ? low : -3) * A.val[k]);
+            void *val = in_type(type, B.val, B.nnz);
+            OK(kry_op_update(op, val));
+            op_suite(op, &B);
+            free(val), free(B.val);
+            kry_op_release(&op);
+        }
+        matrix_release(&A);
+    }
+}
+
 /* An entry that stands alone, or has another number than its mirror image: not for symdia. */
 static void symdia__not_symmetric(void **state)
 {
@@ -237,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(formats__patterns),
         BOTH(formats__symmetric),
+        BOTH(formats_apply_transpose__new_numbers),
         BOTH(symdia__not_symmetric),
         BOTH(formats__fused_steps),
         BOTH(formats__fused_steps_stop),

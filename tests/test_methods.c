@@ -73,6 +73,17 @@ static void solve__iteration_limit(void **state)
         }
 }
 
+/* More digits than single has: cycles that gain nothing are not repeated up to the limit. */
+static void solve__stagnates(void **state)
+{
+    (void)state;
+    const chain c = chain_of(MOST - 10, 2, 2);
+    const outcome o = solve(KRY_F32, &c, "method=cg atol=3e-8 maxit=50000");
+
+    assert_int_equal(o.status, KRY_STAGNATED);
+    assert_true(o.res.iterations < 10000 && o.res.restarts < 30);
+}
+
 static int look_at_x(void *user, const kry_iteration *it)
 {
     eye *e = user;
@@ -217,10 +228,15 @@ static void solve__as_the_solver_in_single(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(solve__known_solution),  BOTH(solve__zero_rhs_and_exact_guess),
-        BOTH(solve__iteration_limit), BOTH(solve__monitor_sees_each_iterate),
-        BOTH(solve__singular),        BOTH(create__refuses),
-        BOTH(solve__on_a_team),       cmocka_unit_test(solve__as_the_solver_in_single),
+        cmocka_unit_test(solve__stagnates),
+        BOTH(solve__known_solution),
+        BOTH(solve__zero_rhs_and_exact_guess),
+        BOTH(solve__iteration_limit),
+        BOTH(solve__monitor_sees_each_iterate),
+        BOTH(solve__singular),
+        BOTH(create__refuses),
+        BOTH(solve__on_a_team),
+        cmocka_unit_test(solve__as_the_solver_in_single),
     };
     return cmocka_run_group_tests_name("methods", tests, keep_profile, restore_profile);
 }

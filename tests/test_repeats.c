@@ -340,6 +340,8 @@ static const row table[] = {
       "sell",
       { "yes", "mode", "mode", "mode" },
       true },
+    { "lsqr", run_solver, "method=lsqr", "sell", { "yes", "no", "-", "no" }, true },
+    { "lsmr", run_solver, "method=lsmr", "sell", { "yes", "no", "-", "no" }, true },
     { "cg, persistent kernel",
       run_solver,
       "method=cg resident=on",

@@ -410,6 +410,23 @@ MAYBE_UNUSED static void matrix_release(matrix *A)
     memset(A, 0, sizeof *A);
 }
 
+MAYBE_UNUSED static matrix transpose_of(const matrix *A)
+{
+    matrix T = { .rows = A->cols, .cols = A->rows, .nnz = A->nnz };
+    T.row_ptr = calloc((size_t)T.rows + 2, sizeof *T.row_ptr);
+    T.col = calloc((size_t)T.nnz + 1, sizeof *T.col);
+    T.val = calloc((size_t)T.nnz + 1, sizeof *T.val);
+    assert_true(T.row_ptr && T.col && T.val);
+    for (int64_t k = 0; k < A->nnz; k++) T.row_ptr[A->col[k] + 2]++;
+    for (int64_t j = 0; j < T.rows; j++) T.row_ptr[j + 2] += T.row_ptr[j + 1];
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            int64_t to = T.row_ptr[A->col[k] + 1]++;
+            T.col[to] = (int32_t)i, T.val[to] = A->val[k];
+        }
+    return T;
+}
+
 /* Row i of A x, and with it sum |a_ij| size_j (size == NULL: |x_j|), to which errors relate. */
 MAYBE_UNUSED static long double row_times(const matrix *A, int64_t i, const double *x,
                                           const double *size, long double *magnitude)

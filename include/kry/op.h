@@ -45,6 +45,7 @@ typedef struct kry_op_info {
     double bytes_per_apply;     /* by y := A x */
     double bytes_per_direction; /* by p := z + beta p and A p in one pass of conjugate gradients */
     double bytes_per_step;      /* by a step along p that forms A p once more */
+    double bytes_transposed;    /* of a copy of A' that products with it keep; 0: there is none */
 } kry_op_info;
 
 /*
@@ -137,7 +138,15 @@ KRY_API void kry_op_describe(const kry_op *op, kry_op_info *info);
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_apply(const kry_op *op, double alpha, const kry_vec *x,
                                                double beta, kry_vec *y);
-/* The same with the transpose. Returns  also KRY_ERR_UNSUPPORTED. */
+/*
+ * The same with the transpose.
+ *
+ * A stored matrix that is not known to be symmetric (KRY_SYMMETRIC) keeps a copy of A' for that, in compressed
+ * rows, which is made by the first call: kry_op_info.bytes_transposed. Of a wrapped one, whose numbers the
+ * caller changes, the copy has those of the last kry_op_update.
+ *
+ * Returns  also KRY_ERR_UNSUPPORTED for operators without a transpose, and matrices on a team of devices.
+ */
 KRY_API KRY_MUST_CHECK kry_status kry_op_apply_transpose(const kry_op *op, double alpha,
                                                          const kry_vec *x, double beta, kry_vec *y);
 /* r := b - A x; r may be b. */

@@ -31,6 +31,19 @@ typedef enum kry_store {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_jacobi_create(const kry_op *A, kry_op **M);
 
+/*
+ * N := inverse lengths of the columns of A, of any shape: a preconditioner from the right for least squares
+ * ("lsqr", "lsmr"), whose condition number is at most sqrt(cols) times that of the best diagonal one. The host
+ * reads the entries.
+ *
+ *   N  [out]  cols-by-cols; 1 for a column of zeros
+ *
+ * Returns  KRY_ERR_UNSUPPORTED if A is neither stored nor a grid operator, or on a team of devices
+ * Source   A. van der Sluis, Condition numbers and equilibration of matrices, Numer. Math. 14 (1969), 14-23,
+ *          doi:10.1007/BF02165096
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_column_scaling_create(const kry_op *A, kry_op **N);
+
 typedef struct kry_incomplete_poisson_params {
     size_t struct_size;
     bool unscaled; /* M := K K' as published; for a diagonal that is constant or nearly so */

@@ -11,20 +11,21 @@ extern "C" {
 #endif
 
 /* Why a solve ended: enumerator, the word in --json, the status kry_solve returns. */
-#define KRY_REASON_LIST(X)                                                      \
-    X(KRY_NOT_SOLVED, "not_solved", KRY_NOT_CONVERGED) /* a call that failed */ \
-    X(KRY_CONVERGED, "converged", KRY_OK)                                       \
-    X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                             \
-    X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                                   \
-    X(KRY_ITERATIONS_DONE, "iterations_done", KRY_OK) /* KRY_STOP_NEVER */      \
-    X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)                  \
-    X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)                \
-    X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                                 \
-    X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)                  \
-    X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)                \
-    X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN)       \
-    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                              \
-    X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)                                  \
+#define KRY_REASON_LIST(X)                                                       \
+    X(KRY_NOT_SOLVED, "not_solved", KRY_NOT_CONVERGED) /* a call that failed */  \
+    X(KRY_CONVERGED, "converged", KRY_OK)                                        \
+    X(KRY_CONVERGED_GUESS, "initial_guess", KRY_OK)                              \
+    X(KRY_CONVERGED_ZERO, "zero_rhs", KRY_OK)                                    \
+    X(KRY_CONVERGED_LEAST_SQUARES, "least_squares", KRY_OK) /* lsqr, lsmr */     \
+    X(KRY_ITERATIONS_DONE, "iterations_done", KRY_OK)       /* KRY_STOP_NEVER */ \
+    X(KRY_INCONSISTENT, "inconsistent_rhs", KRY_NOT_CONVERGED)                   \
+    X(KRY_ITERATION_LIMIT, "iteration_limit", KRY_NOT_CONVERGED)                 \
+    X(KRY_MONITOR_STOP, "monitor", KRY_STOPPED)                                  \
+    X(KRY_TRUE_RESIDUAL_STAGNATED, "stagnated", KRY_STAGNATED)                   \
+    X(KRY_INDEFINITE_MATRIX, "indefinite_matrix", KRY_BREAKDOWN)                 \
+    X(KRY_INDEFINITE_PRECOND, "indefinite_preconditioner", KRY_BREAKDOWN)        \
+    X(KRY_NOT_FINITE, "not_finite", KRY_BREAKDOWN)                               \
+    X(KRY_DIVERGED, "diverged", KRY_BREAKDOWN)                                   \
     X(KRY_BROKE_DOWN, "breakdown", KRY_BREAKDOWN)
 
 typedef enum kry_reason {
@@ -141,9 +142,11 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
  *
  *   method  "cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
+ *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
  *           minres M is symmetric positive definite; for the methods for any A it is any operator, for fgmres it
- *           may vary. `resident` and `flexible` are for conjugate gradients
+ *           may vary; for lsqr and lsmr it is cols-by-cols and offers a transpose. `resident` and `flexible` are for
+ *           conjugate gradients
  *
  * Allocates all memory on the device that solves need: docs/ has a page for each method.
  *
@@ -279,12 +282,15 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
  *                         gmres, gmres:M, fgmres, fgmres:M: GMRES of M steps, 30 or as many as there is memory for,
  *                         for any square A; fgmres takes an M that varies (docs/gmres.md);
+ *                         lsqr, lsmr: least squares, for A of any shape (docs/least-squares.md);
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
  *            null-space   of a singular A: project (out of residuals and x, the default), or pin:
  *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
  *                         singular
+ *            reorder      none, or rcm: works with the rows and columns of a stored matrix in reverse
+ *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
  *            rtol atol maxit check-every stop     kry_stop

@@ -73,6 +73,7 @@ void kry_judge_begin(kry_judge *J, double norm_b, double inconsistent)
 {
     J->norm_b = norm_b, J->inconsistent = inconsistent, J->norm_x = 0;
     kry_judge_aim(J);
+    J->gradient = J->last_gradient = INFINITY;
     J->last_claim = -1, J->least = INFINITY;
     J->in_vain = 0, J->restarts = -1;
 }
@@ -81,6 +82,14 @@ double kry_judge_goal(const kry_judge *J, double residual)
 {
     return fmax(J->target, J->drop * residual);
 }
+
+double kry_judge_gradient_goal(const kry_judge *J)
+{
+    return J->stop.test == KRY_STOP_NEVER ? 0 : J->stop.rtol;
+}
+
+/* Whether x is the least-squares solution. */
+static bool minimises(const kry_judge *J) { return J->gradient <= kry_judge_gradient_goal(J); }
 
 bool kry_judge_keeps(const kry_judge *J, const kry_story *s)
 {
@@ -110,16 +119,18 @@ void kry_judge_end(const kry_judge *J, const kry_story *s, kry_reason reason, co
  * a small drop each, one may fail to. */
 static bool worth_restarting(kry_judge *J, double t)
 {
-    bool halved = J->last_claim < 0 || t <= 0.5 * J->last_claim;
+    bool halved = J->last_claim < 0 || t <= 0.5 * J->last_claim ||
+                  (isfinite(J->gradient) && J->gradient <= 0.5 * J->last_gradient);
 
     if (!J->drop || halved) J->last_claim = t;
+    J->last_gradient = J->gradient;
     J->in_vain = halved ? 0 : J->in_vain + 1;
     return J->in_vain < (J->drop ? 2 : 1);
 }
 
 static bool goes_on(kry_judge *J, const kry_story *s, double t)
 {
-    if (t <= J->target || !isfinite(t)) return false;
+    if (t <= J->target || !isfinite(t) || minimises(J)) return false;
     if (J->restarts < 0) {
         if (J->drop) J->last_claim = t;
         return true;
@@ -199,6 +210,13 @@ static kry_reason find_reason(const kry_judge *J, const kry_story *s, double t, 
                          : "the true residual is %g after %lld iterations",
                  t, k);
         return KRY_NOT_FINITE;
+    }
+    if (minimises(J)) {
+        snprintf(why, size,
+                 "a least-squares solution: ||A'r|| is %.1e ||A|| ||r||, so that no x makes "
+                 "r = b - A x noticeably smaller than %.3e",
+                 J->gradient, t);
+        return KRY_CONVERGED_LEAST_SQUARES;
     }
     if (s->monitor_stopped) {
         snprintf(why, size, "the monitor asked to stop at iteration %lld", k);

@@ -23,11 +23,15 @@ typedef struct kry_judge {
     double drop; /* a cycle ends when its residual has fallen to this share; 0: at the target */
     double norm_b, inconsistent; /* as in kry_result */
     double norm_A, norm_x;       /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x||; else 0 */
-    double target;     /* what is left of the whole target for the residual that an x can change */
-    double last_claim; /* true residual that the next one is compared with; < 0: none yet */
-    double least;      /* true residual of the x that was accepted last */
-    int in_vain;       /* cycles in a row that did not halve the true residual */
-    int restarts;      /* -1: no cycle yet */
+    double target; /* what is left of the whole target for the residual that an x can change */
+    double
+        gradient; /* least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at
+                          the solution whatever ||r|| is; infinite: another problem, or not known */
+    double last_claim;    /* true residual that the next one is compared with; < 0: none yet */
+    double last_gradient; /* the same of `gradient` */
+    double least;         /* true residual of the x that was accepted last */
+    int in_vain;          /* cycles in a row that did not halve the true residual */
+    int restarts;         /* -1: no cycle yet */
 } kry_judge;
 
 /* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
@@ -45,6 +49,8 @@ void kry_judge_aim(kry_judge *J);
 double kry_judge_whole_target(const kry_judge *J);
 /* Where a cycle ends that begins with this true residual. Both in units of b. */
 double kry_judge_goal(const kry_judge *J, double residual);
+/* Of least squares: the gradient that is small enough. */
+double kry_judge_gradient_goal(const kry_judge *J);
 /* Whether the last cycle ended so well that the next one may go on along its direction. */
 bool kry_judge_keeps(const kry_judge *J, const kry_story *s);
 /* Whether an x with this residual may take the place of the one before, whose residual *least is. */

@@ -36,6 +36,7 @@ static kry_status compute_residual(solve *S, double *norm)
     TRY(kry_system_residual(&K->system, c->b, c->x, c->r, norm, &unit));
     if (K->judge.norm_A > 0) TRY(aim_by_x(K, c->x));
     if (K->method->accept) K->method->accept(K->self, c, norm);
+    if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &K->judge.gradient));
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
     bool half = unit > 1 && K->judge.restarts >= 0 && !K->judge.drop;
@@ -281,6 +282,10 @@ static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_res
 
 static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
+    if (x->n != y->n)
+        return kry_fail(KRY_ERR_SHAPE,
+                        "kry_op_apply: a solver for a matrix that is not square is no operator: "
+                        "kry_solve takes b and x");
     return kry_apply_by_solve(solve_within, self, &(kry_scaling){ alpha, beta }, x, y);
 }
 
@@ -311,7 +316,8 @@ kry_status kry_krylov_set_stop(kry_krylov *K, const kry_stop *wanted)
           "kry_solver_set_stop: check_every = %lld, but the solver was made for %lld",
           (long long)stop.check_every, (long long)every);
     stop.check_every = every;
-    TRY(kry_layout_rows(&K->A->dev->layout, K->A->shape.rows, NULL, &unknowns));
+    TRY(kry_method_check_stop("kry_solver_set_stop", K->method, &stop));
+    TRY(kry_layout_rows(&K->A->dev->layout, K->A->shape.cols, NULL, &unknowns));
     TRY(kry_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
     TRY(kry_layout_join(&K->A->dev->layout, kry_story_reserve(&K->story, stop.max_iter)));
     K->judge.stop = stop;

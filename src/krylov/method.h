@@ -27,7 +27,8 @@ typedef struct kry_cycle {
 typedef enum kry_takes {
     KRY_TAKES_SYMMETRIC, /* definite, indefinite or singular */
     KRY_TAKES_DEFINITE,  /* symmetric, with a diagonal that is positive */
-    KRY_TAKES_ANY        /* square */
+    KRY_TAKES_ANY,       /* square */
+    KRY_TAKES_RECTANGULAR /* any: b has its rows, x and a preconditioner from the right its columns */
 } kry_takes;
 
 /* That A is one of them. */
@@ -81,6 +82,8 @@ struct kry_method {
     kry_status (*create)(kry_krylov *K, const kry_setup *setup, void **self);
     /* Iterations until the goal, the limit, the monitor or a breakdown ends them. */
     kry_status (*cycle)(void *self, kry_cycle *c);
+    /* Least squares: what kry_judge.gradient is for r = b - A x of this norm, between cycles; NULL: infinite. */
+    kry_status (*gradient)(void *self, const kry_vec *r, double norm, double *gradient);
     /* Bytes moved by an iteration, by the model; 0: not known. */
     double (*bytes)(const void *self);
     /* The operators have new values; NULL: nothing to do. */
@@ -109,8 +112,8 @@ struct kry_krylov {
     int64_t width; /* method->width; 0: none */
     const char *left_out; /* this kind only scales, and is left out; NULL: none is */
     kry_system system;
-    kry_vec *r;    /* n */
-    kry_vec *best; /* n: the x of the least true residual that a cycle began with; NULL: the method
+    kry_vec *r;    /* as b */
+    kry_vec *best; /* the x of the least true residual that a cycle began with; NULL: the method
                       keeps its own */
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */
     kry_suit suit;
@@ -123,12 +126,14 @@ struct kry_krylov {
 /* method.c: what all solvers have in common; each has a copy with the kind of its method. */
 extern const kry_op_table kry_krylov_table;
 void kry_krylov_destroy(void *self);
-/* A solver for a square A by setup->method; on a team, one on each part. */
+/* A solver for an A that setup->method takes; on a team, one on each part. */
 kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver);
 /* The same of conjugate gradients' parameters, for methods that take a preconditioner.
  *   width  of kry_method.width; 0: the default */
 kry_status kry_method_create(const kry_method *method, const kry_op *A,
                              const kry_pcg_params *params, int64_t width, kry_op **solver);
+/* Refuse a stopping test that is not one of the method's. */
+kry_status kry_method_check_stop(const char *who, const kry_method *method, const kry_stop *stop);
 /* What is behind a solver that was made here; NULL: op is none. */
 kry_krylov *kry_krylov_of(const kry_op *op);
 /* What a solve that others lead differs in. */

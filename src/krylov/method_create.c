@@ -4,24 +4,27 @@
 #include "precond/deflation.h"
 #include <stddef.h>
 
-static kry_status check(const kry_op *A, const void *setup)
+kry_status kry_method_check_stop(const char *who, const kry_method *method, const kry_stop *stop)
+{
+    if (method->takes != KRY_TAKES_RECTANGULAR || stop->test != KRY_STOP_BACKWARD) return KRY_OK;
+    return kry_fail(
+        KRY_ERR_UNSUPPORTED,
+        "%s: method '%s' has no stop=backward: it ends by ||A'r|| <= rtol ||A|| ||r||, too", who,
+        method->kind);
+}
+
+/* What a preconditioner must be for A: as b, or from the right as x. */
+static kry_status check_precond(const kry_op *A, const kry_setup *s)
 {
     kry_status st = KRY_OK;
-    const kry_setup *s = setup;
     const kry_method *method = s->method;
     const kry_op *M = s->precond;
+    const bool by_columns = method->takes == KRY_TAKES_RECTANGULAR;
+    const int64_t n = by_columns ? A->shape.cols : A->shape.rows;
 
-    CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
-          method->who, method->kind);
-    CHECK(s->width >= 0 && s->width <= method->width.most, KRY_ERR_PARSE,
-          "%s: %s:%lld: its %s is from 1 to %lld", method->who, method->kind, (long long)s->width,
-          method->width.name, (long long)method->width.most);
-    CHECK(!s->deflation || method->deflates, KRY_ERR_UNSUPPORTED,
-          "%s: method '%s' takes no deflation", method->who, method->kind);
-    if (!M) return KRY_OK;
-    CHECK(M->shape.rows == A->shape.rows && M->shape.cols == A->shape.cols, KRY_ERR_SHAPE,
-          "%s: A has %lld rows, the preconditioner '%s' is %lld-by-%lld", method->who,
-          (long long)A->shape.rows, M->table->kind, (long long)M->shape.rows,
+    CHECK(M->shape.rows == n && M->shape.cols == n, KRY_ERR_SHAPE,
+          "%s: A has %lld %s, the preconditioner '%s' is %lld-by-%lld", method->who, (long long)n,
+          by_columns ? "columns" : "rows", M->table->kind, (long long)M->shape.rows,
           (long long)M->shape.cols);
     CHECK(M->shape.type == A->shape.type, KRY_ERR_TYPE,
           "%s: A is %s, the preconditioner '%s' is %s", method->who, kry_type_name(A->shape.type),
@@ -32,6 +35,34 @@ static kry_status check(const kry_op *A, const void *setup)
           "%s: '%s' varies between applications: only a flexible method may use it "
           "(KRY_POLAK_RIBIERE)",
           method->who, M->table->kind);
+done:
+    return st;
+}
+
+static kry_status check(const kry_op *A, const void *setup)
+{
+    kry_status st = KRY_OK;
+    const kry_setup *s = setup;
+    const kry_method *method = s->method;
+    const bool rectangular = method->takes == KRY_TAKES_RECTANGULAR;
+
+    if (!rectangular) TRY(kry_op_check_square(method->who, A));
+    CHECK(!rectangular || !A->dev->team, KRY_ERR_UNSUPPORTED,
+          "%s: method '%s' is for one device, and this is a team of %d: there are no products with "
+          "the transpose on teams",
+          method->who, method->kind, kry_team_size(A->dev));
+    CHECK(!rectangular || kry_pin_of(A) == A, KRY_ERR_UNSUPPORTED,
+          "%s: method '%s' takes a singular matrix as it is, without a pinned unknown", method->who,
+          method->kind);
+    TRY(kry_method_check_stop(method->who, method, &s->stop));
+    CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
+          method->who, method->kind);
+    CHECK(s->width >= 0 && s->width <= method->width.most, KRY_ERR_PARSE,
+          "%s: %s:%lld: its %s is from 1 to %lld", method->who, method->kind, (long long)s->width,
+          method->width.name, (long long)method->width.most);
+    CHECK(!s->deflation || method->deflates, KRY_ERR_UNSUPPORTED,
+          "%s: method '%s' takes no deflation", method->who, method->kind);
+    if (s->precond) TRY(check_precond(A, s));
 done:
     return st;
 }
@@ -100,14 +131,14 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     K->table = kry_krylov_table, K->table.kind = method->kind;
     K->judge.stop = s->stop;
     K->judge.roundoff = kry_unit_roundoff(shape.type);
-    TRY(kry_layout_rows(&A->dev->layout, shape.rows, NULL, &unknowns));
+    TRY(kry_layout_rows(&A->dev->layout, shape.cols, NULL, &unknowns));
     TRY(kry_stop_check(method->who, shape.type, unknowns, &K->judge.stop));
     TRY(take_operators(K, A, s));
     K->judge.words[0] = K->first ? &method->precond : &method->no_precond;
     K->judge.words[1] = &method->matrix;
     TRY(kry_system_create(A, method->projects, &K->system));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->r));
-    if (!method->accept) TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->best));
+    if (!method->accept) TRY(kry_vec_create(A->dev, shape.type, shape.cols, 1, &K->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
     TRY(method->create(K, s, &K->self));
     TRY(kry_device_finish(A->dev));
@@ -126,7 +157,8 @@ kry_status kry_krylov_make(const kry_op *A, kry_setup setup, kry_op **solver)
                                   sizeof setup,
                                   { offsetof(kry_setup, precond), offsetof(kry_setup, deflation) },
                                   check,
-                                  create };
+                                  create,
+                                  .any_shape = true };
     const kry_op *parts[] = { setup.precond, setup.deflation };
     kry_status st = KRY_OK;
 

@@ -9,6 +9,12 @@ static kry_status check(const kry_op *A, const kry_options *o, kry_suit *suit)
 {
     kry_status st = KRY_OK;
 
+    CHECK(
+        kry_options_relax(o) || kry_method_number(o->method)->takes != KRY_TAKES_RECTANGULAR,
+        KRY_ERR_UNSUPPORTED,
+        "kry_mixed_create: method '%s' of least squares is not for mixed precision, which asks for "
+        "residuals that fall to zero",
+        kry_method_number(o->method)->kind);
     TRY(kry_op_check_square("kry_mixed_create", A));
     CHECK(A->shape.type == KRY_F64, KRY_ERR_TYPE,
           "kry_mixed_create: '%s' is single, and so are its numbers; mixed precision wants them in "

@@ -2,6 +2,7 @@
 #include "krylov/options.h"
 #include "krylov/method.h"
 #include "krylov/methods.h"
+#include "krylov/reorder.h"
 #include <kry/deflation.h>
 #include <kry/multigrid.h>
 #include <kry/precond.h>
@@ -37,6 +38,9 @@ static const struct entry {
          "second level (default none)"),
     WORD(KRYLOV | INNER, null_space, "null-space", CHOICE, "null-space=project|pin",
          "of a singular A: kept out of residuals and x (default), or the first unknown is pinned"),
+    WORD(KRYLOV | MIXED, reorder, "reorder", CHOICE, "reorder=none|rcm|auto",
+         "order of the rows inside: as given (default), reverse Cuthill-McKee, or that where it "
+         "pays"),
     WORD(KRYLOV | INNER, resident, "resident", CHOICE, "resident=auto|off|on",
          "the whole solve as one kernel that stays on the device (grids, cg)"),
     WORD(KRYLOV | INNER, check, "check", CHOICE, "check=cheap|none|full",
@@ -299,6 +303,13 @@ done:
     return st;
 }
 
+kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver)
+{
+    if (o->reorder != KRY_REORDER_NONE) return kry_reordered_create(A, o, solver);
+    return o->precision == KRY_PRECISION_MIXED ? kry_options_mixed(A, o, solver)
+                                               : kry_options_solver(A, o, solver);
+}
+
 kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
                              void *monitor_user, kry_op **solver)
 {
@@ -311,13 +322,13 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
     const kry_precision own = o.precision;
     TRY(kry_options_parse(text ? text : "", &o));
-    if (o.precision == KRY_PRECISION_MIXED) return kry_options_mixed(A, &o, solver);
+    if (o.precision == KRY_PRECISION_MIXED) return kry_options_make(A, &o, solver);
     CHECK(o.precision == own, KRY_ERR_PARSE,
           "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
           own == KRY_PRECISION_SINGLE ? "double" : "single", kry_type_name(A->shape.type));
     const char *stray = stray_word(&o, KRYLOV | RELAXATION);
     CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
-    TRY(kry_options_solver(A, &o, solver));
+    TRY(kry_options_make(A, &o, solver));
 done:
     return st;
 }

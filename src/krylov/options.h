@@ -10,6 +10,7 @@
 
 /* The choices of words, in the order in which options.c lists them. */
 typedef enum kry_null_space_word { KRY_NULL_SPACE_PROJECT, KRY_NULL_SPACE_PIN } kry_null_space_word;
+typedef enum kry_reorder { KRY_REORDER_NONE, KRY_REORDER_RCM, KRY_REORDER_AUTO } kry_reorder;
 typedef enum kry_precision {
     KRY_PRECISION_SINGLE,
     KRY_PRECISION_DOUBLE,
@@ -24,6 +25,7 @@ typedef struct kry_options {
     kry_resident resident;
     kry_check check;
     kry_null_space_word null_space;
+    kry_reorder reorder;
     double omega; /* 0: not given */
     kry_stop stop;
     /* of precision=mixed */
@@ -47,6 +49,8 @@ typedef struct kry_options {
 kry_status kry_options_parse(const char *text, kry_options *o);
 /* The same of kry_mixed_params.options, which take words of the inner solver only. */
 kry_status kry_options_parse_inner(const char *text, kry_options *o);
+/* A solver for A: all that the options say. */
+kry_status kry_options_make(const kry_op *A, const kry_options *o, kry_op **solver);
 /* A solver for A, in A's own precision whatever the options say of it. */
 kry_status kry_options_solver(const kry_op *A, const kry_options *o, kry_op **solver);
 /* Is there deflation, by a maker or by words? */

@@ -1,5 +1,6 @@
 /* solve.c - the doors of every solver: vectors on the device, arrays on the host. */
 #include "krylov/mixed.h"
+#include "krylov/reorder.h"
 #include "operator/op_parts.h"
 #include <kry/solver.h>
 #include <math.h>
@@ -56,7 +57,7 @@ kry_status kry_solve_host(const kry_op *solver, const double *b, double *x, kry_
           solver->table->kind);
     const kry_op_shape *A = &solver->shape;
     TRY(kry_vec_create(solver->dev, A->type, A->rows, 1, &vb));
-    TRY(kry_vec_create(solver->dev, A->type, A->rows, 1, &vx));
+    TRY(kry_vec_create(solver->dev, A->type, A->cols, 1, &vx));
     TRY(send("b", b, vb));
     TRY(send("x", x, vx));
     TRY(solved = kry_solve(solver, vb, vx, result));
@@ -71,7 +72,9 @@ done:
 static kry_status set_stop(const kry_call *c)
 {
     kry_krylov *K = kry_krylov_of(c->A);
+    kry_op *inner = kry_reordered_inner(c->A);
 
+    if (inner) return set_stop(&(kry_call){ .A = inner, .more = c->more });
     if (K) return kry_krylov_set_stop(K, c->more);
     if (c->A->table == &kry_mixed_table) return kry_mixed_set_stop(c->A->self, c->more);
     return kry_fail(KRY_ERR_TYPE, "kry_solver_set_stop: '%s' is not a solver", c->A->table->kind);

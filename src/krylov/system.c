@@ -31,7 +31,7 @@ void kry_system_release(kry_system *s)
 }
 
 /* Names an entry that is not finite. */
-static kry_status check_finite(const kry_vec *b)
+static kry_status find_not_finite(const kry_vec *b)
 {
     kry_status st = KRY_OK;
     double *host = NULL;
@@ -44,6 +44,17 @@ static kry_status check_finite(const kry_vec *b)
 done:
     free(host);
     return kry_layout_join(b->layout, st);
+}
+
+kry_status kry_system_check_finite(const kry_vec *b)
+{
+    kry_status st = KRY_OK;
+    double norm;
+
+    TRY(kry_vec_norm2(b, &norm));
+    if (!isfinite(norm)) TRY(find_not_finite(b));
+done:
+    return st;
 }
 
 kry_status kry_system_norm(kry_system *s, const kry_vec *v, double *norm)
@@ -75,7 +86,7 @@ kry_status kry_system_measure(kry_system *s, const kry_vec *b, double *norm, dou
     TRY(kry_system_check(s));
     TRY(kry_system_norm(s, b, norm));
     if (!(*norm > least && *norm < most)) TRY(kry_vec_norm2(b, norm)); /* zero, tiny or huge? */
-    if (!isfinite(*norm)) TRY(check_finite(b));
+    if (!isfinite(*norm)) TRY(find_not_finite(b));
     CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
           "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
           "system",

@@ -26,6 +26,8 @@ typedef struct kry_system {
 kry_status kry_system_create(const kry_op *A, bool projects, kry_system *s);
 void kry_system_release(kry_system *s);
 
+/* Refuse a right-hand side with an entry that is not finite, and name it. Waits. */
+kry_status kry_system_check_finite(const kry_vec *b);
 /* Refuse an A that was updated and no longer has the null space. */
 kry_status kry_system_check(kry_system *s);
 /* A new solve: ||b||, refusing a b that has none that can be worked with, and the size of its part

@@ -15,6 +15,7 @@
 enum kind {
     NONE,
     JACOBI,
+    COLUMNS,
     BLOCK_JACOBI,
     CHEBYSHEV,
     IP,
@@ -33,6 +34,7 @@ enum kind {
 static const kry_word preconds[] = {
     { "none", KRY_WORD_PLAIN, "none", "none" },
     { "jacobi", KRY_WORD_PLAIN, "jacobi", "inverse of the diagonal" },
+    { "columns", KRY_WORD_PLAIN, "columns", "inverse lengths of columns, for least squares" },
     { "block-jacobi", KRY_WORD_WHOLE, "block-jacobi[:ROWS]", "inverses of diagonal blocks" },
     { "chebyshev", KRY_WORD_WHOLE, "chebyshev[:DEGREE]", "Chebyshev polynomial of A" },
     { "ip", KRY_WORD_CHOICE, "ip[:drop|unscaled|unscaled,drop]", "incomplete Poisson inverse" },
@@ -65,6 +67,7 @@ static kry_status make(const kry_op *A, enum kind kind, const saying *said, kry_
     switch (kind) {
     case NONE: return KRY_OK;
     case JACOBI: return kry_jacobi_create(A, M);
+    case COLUMNS: return kry_column_scaling_create(A, M);
     case BLOCK_JACOBI: return kry_block_jacobi_create(A, KRY_BLOCK_JACOBI(.rows = whole), M);
     case CHEBYSHEV: return kry_chebyshev_create(A, KRY_CHEBYSHEV(.degree = whole), M);
     case IP:

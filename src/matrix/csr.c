@@ -170,6 +170,7 @@ kry_status kry_csr_set_numbers(kry_op *op, cl_mem val)
     if (st < 0) return st;
     kry_buffer_release(A->dev, &A->val);
     A->val = val;
+    kry_matrix_renew_transpose(A);
     return KRY_OK;
 }
 

@@ -56,6 +56,15 @@ static kry_status matrix_apply(void *self, double alpha, const kry_vec *x, doubl
     return launch_stages(A, 0, KRY_APPLY, rest, COUNT(rest), NULL);
 }
 
+static kry_status matrix_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
+                                         kry_vec *y)
+{
+    const bool symmetric = ((kry_matrix *)self)->shape.traits & KRY_SYMMETRIC;
+
+    return symmetric ? matrix_apply(self, alpha, x, beta, y)
+                     : kry_matrix_apply_transpose(self, alpha, x, beta, y);
+}
+
 static kry_status matrix_residual(void *self, const kry_vec *b, const kry_vec *x, kry_vec *r)
 {
     const kry_arg rest[] = { ARG_VEC(b), ARG_VEC(x), ARG_VEC(r) };
@@ -140,6 +149,7 @@ static kry_status matrix_update(void *self, const void *values)
     kry_status st = KRY_OK;
     const char *who = "kry_op_update";
 
+    kry_matrix_renew_transpose(A);
     if (!values) /* of a wrapped one the buffer itself was changed, and nothing depends on it */
         return A->source && A->source->renew ? A->source->renew(A->source, A) : KRY_OK;
     CHECK(!kry_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
@@ -180,6 +190,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     if (kry_matrix_in_flux_form(A) && A->format->shared)
         plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain;
+    info->bytes_transposed = kry_matrix_transpose_bytes(A);
     /* reads z, old; writes p, q: two vectors more than a product, three if p has its own pass */
     info->bytes_per_direction = plain + (A->stage[0].fuses ? 2.0 : 3.0) * number * n;
 }
@@ -191,6 +202,7 @@ void kry_matrix_destroy(void *self)
     for (kry_stage *s = A->stage; s < A->stage + A->stages; s++)
         for (int i = 0; i < s->count; i++)
             if (s->is_buffer[i]) kry_buffer_release(A->dev, &s->value[i].buffer);
+    kry_matrix_release_transpose(A);
     kry_buffer_release(A->dev, &A->diagonal);
     kry_buffer_release(A->dev, &A->val);
     kry_buffer_release(A->dev, &A->surplus);
@@ -203,18 +215,19 @@ void kry_matrix_destroy(void *self)
 
 /* One table for each format, the same but for the name in messages. */
 static const kry_op_table op_tables[KRY_FORMAT_COUNT] = {
-#define X(NAME, text)                        \
-    [KRY_FORMAT_##NAME] = {                  \
-        .struct_size = sizeof(kry_op_table), \
-        .kind = text,                        \
-        .apply = matrix_apply,               \
-        .apply_dot = matrix_apply_dot,       \
-        .residual = matrix_residual,         \
-        .diagonal = matrix_diagonal,         \
-        .update = matrix_update,             \
-        .describe = matrix_describe,         \
-        .destroy = kry_matrix_destroy,       \
-        .convert = kry_matrix_convert,       \
+#define X(NAME, text)                              \
+    [KRY_FORMAT_##NAME] = {                        \
+        .struct_size = sizeof(kry_op_table),       \
+        .kind = text,                              \
+        .apply = matrix_apply,                     \
+        .apply_dot = matrix_apply_dot,             \
+        .residual = matrix_residual,               \
+        .apply_transpose = matrix_apply_transpose, \
+        .diagonal = matrix_diagonal,               \
+        .update = matrix_update,                   \
+        .describe = matrix_describe,               \
+        .destroy = kry_matrix_destroy,             \
+        .convert = kry_matrix_convert,             \
     },
     KRY_FORMAT_LIST(X)
 #undef X

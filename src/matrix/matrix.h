@@ -47,7 +47,8 @@ typedef struct kry_stage {
 } kry_stage;
 
 typedef struct kry_matrix kry_matrix;
-struct kry_csr; /* spgemm.h */
+typedef struct kry_transposed kry_transposed; /* transposed.c */
+struct kry_csr;                               /* spgemm.h */
 
 typedef struct kry_format_table {
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
@@ -92,6 +93,8 @@ struct kry_matrix {
     int32_t *slot;   /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
     cl_mem surplus;  /* flux form: what each row adds up to, in the vectors' type; NULL: all 0 */
     cl_mem diagonal; /* rows: the slot of the diagonal entry, or -1; made when first asked for */
+
+    kry_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
 
     kry_entry_map map; /* from the entries as they were given to the sorted ones */
     kry_sparse
@@ -225,6 +228,17 @@ kry_status kry_matrix_store(kry_matrix *A, const char *who, const int64_t *row_p
 kry_status kry_matrix_convert_surplus(const kry_matrix *A, double factor, kry_matrix *copy);
 /* Replace what the rows add up to, where other parts hold some of their entries. NULL: 0. Waits. */
 kry_status kry_matrix_set_surplus(kry_matrix *A, const void *sums);
+
+/* ---- transposed.c ------------------------------------------------------------------------------ */
+
+/* Entry of the operators' table, for matrices that are not known to be symmetric. */
+kry_status kry_matrix_apply_transpose(void *self, double alpha, const kry_vec *x, double beta,
+                                      kry_vec *y);
+/* A has new numbers, and the copy of A' takes them before its next product. */
+void kry_matrix_renew_transpose(kry_matrix *A);
+void kry_matrix_release_transpose(kry_matrix *A);
+/* Of the copy; 0: there is none. */
+double kry_matrix_transpose_bytes(const kry_matrix *A);
 
 /* ---- flux.c ------------------------------------------------------------------------------------ */
 

@@ -331,7 +331,7 @@ kry_status kry_construct(const kry_constructor *how, const kry_op *A, const void
     *out = NULL;
     CHECK(!params || *(const size_t *)params == how->params_size, KRY_ERR_ARGUMENT,
           "%s: params not made by %s", how->name, how->macro);
-    TRY(kry_op_check_square(how->name, A));
+    if (!how->any_shape) TRY(kry_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
     TRY(create(how, A, params, out));
     (*out)->setup_seconds = kry_now() - start;

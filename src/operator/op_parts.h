@@ -30,7 +30,7 @@ typedef kry_status kry_create_here(const kry_op *A, const void *params, kry_op *
 /* create(A, params, out), or the operator on A's team of what create makes on every part. */
 kry_status kry_op_make(const kry_op *A, kry_create_here *create, const void *params, kry_op **out);
 
-/* How a public function makes an operator from a square A and its parameters. */
+/* How a public function makes an operator from A and its parameters. */
 typedef struct kry_constructor {
     const char *name, *macro; /* of the function, and of the macro that makes its parameters */
     size_t params_size;
@@ -38,6 +38,7 @@ typedef struct kry_constructor {
     /* Check A and params as the caller gives them, of all rows; NULL: nothing to check. */
     kry_status (*check)(const kry_op *A, const void *params);
     kry_create_here *create;
+    bool any_shape; /* else A is square */
 } kry_constructor;
 
 /* Check A and params (NULL: it has none), then create here or on every part, with the part's A and

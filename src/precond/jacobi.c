@@ -1,4 +1,5 @@
-/* jacobi.c - M := inverse of the diagonal, or of another diagonal matrix that the rows of A say. Kernels:
+/* jacobi.c - M := inverse of the diagonal, or of another diagonal matrix that the rows of A say, or the lengths of
+ * its columns. Kernels:
  * vec_pivots, vec_invert and vec_mul in cl/vec.cl. */
 #include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
@@ -9,7 +10,8 @@
 
 typedef struct jacobi {
     kry_op *A;            /* retained */
-    kry_row_entry *entry; /* of the diagonal matrix; NULL: the diagonal of A */
+    kry_row_entry *entry; /* of the diagonal matrix; NULL: the diagonal of A, or if it goes by */
+    bool columns;         /* columns their lengths */
     kry_vec *d;           /* its inverse */
     kry_vec *next;        /* room for a new diagonal, so that a failed update keeps the old one */
 } jacobi;
@@ -26,7 +28,7 @@ static const kry_vec *jacobi_as_diagonal(void *self) { return ((jacobi *)self)->
 static double jacobi_as_scalar(void *self)
 {
     const jacobi *M = self;
-    const kry_stencil *grid = M->entry ? NULL : kry_stencil_of(M->A);
+    const kry_stencil *grid = M->entry || M->columns ? NULL : kry_stencil_of(M->A);
     double entry = grid ? kry_stencil_diagonal_entry(grid) : 0;
     return entry > 0 ? 1 / entry : 0;
 }
@@ -83,6 +85,26 @@ done:
     return st;
 }
 
+/* d := the lengths of A's columns, 1 for those of zeros */
+static kry_status measure_columns(const kry_op *A, kry_vec *d)
+{
+    kry_status st = KRY_OK;
+    kry_sparse rows = { 0 };
+    double *size = NULL;
+
+    TRY(kry_rows_download(A, &rows));
+    TRY(kry_alloc((size_t)d->n, sizeof *size, &size));
+    for (int64_t e = 0; e < kry_sparse_nnz(&rows); e++)
+        size[rows.col[e]] = hypot(size[rows.col[e]], kry_number_at(rows.type, rows.val, e));
+    for (int64_t j = 0; j < d->n; j++)
+        if (size[j] == 0) size[j] = 1;
+    TRY(kry_vec_write_doubles(d, size));
+done:
+    free(size);
+    kry_sparse_release(&rows);
+    return st;
+}
+
 /* d := the diagonal matrix */
 static kry_status read_diagonal(const jacobi *M, kry_vec *d)
 {
@@ -90,6 +112,7 @@ static kry_status read_diagonal(const jacobi *M, kry_vec *d)
     kry_sparse rows = { 0 };
     double *numbers = NULL;
 
+    if (M->columns) return measure_columns(M->A, d);
     if (!M->entry) return kry_op_diagonal(M->A, d);
     TRY(read_rows(M->A, &rows));
     TRY(kry_alloc((size_t)d->n, sizeof *numbers, &numbers));
@@ -120,7 +143,9 @@ done:
 
 static kry_status jacobi_update(void *self, const void *values)
 {
-    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'jacobi' takes no values");
+    if (values)
+        return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
+                        ((jacobi *)self)->columns ? "columns" : "jacobi");
     return invert_diagonal(self);
 }
 
@@ -141,35 +166,36 @@ static void jacobi_destroy(void *self)
     free(M);
 }
 
-static const kry_op_table jacobi_table = {
-    .struct_size = sizeof(kry_op_table),
-    .kind = "jacobi",
-    .apply = jacobi_apply,
-    .apply_transpose = jacobi_apply,
-    .as_diagonal = jacobi_as_diagonal,
-    .update = jacobi_update,
-    .describe = jacobi_describe,
-    .destroy = jacobi_destroy,
-};
+/* The same but for the name in messages: by the diagonal, by the columns. */
+#define TABLE(text)                                                                      \
+    {                                                                                    \
+        .struct_size = sizeof(kry_op_table), .kind = text, .apply = jacobi_apply,        \
+        .apply_transpose = jacobi_apply, .as_diagonal = jacobi_as_diagonal,              \
+        .update = jacobi_update, .describe = jacobi_describe, .destroy = jacobi_destroy, \
+    }
+static const kry_op_table tables[] = { TABLE("jacobi"), TABLE("columns") };
+#undef TABLE
 
 static const kry_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
 
-static kry_status create_with(const kry_op *A, kry_row_entry *entry, kry_op **out)
+/* given: what its diagonal matrix is made of */
+static kry_status create_with(const kry_op *A, const jacobi *given, kry_op **out)
 {
     kry_status st = KRY_OK;
     jacobi *M = NULL;
     kry_op_shape shape = A->shape;
 
-    CHECK(entry || A->table->diagonal, KRY_ERR_UNSUPPORTED,
+    CHECK(given->entry || given->columns || A->table->diagonal, KRY_ERR_UNSUPPORTED,
           "kry_jacobi_create: '%s' offers no diagonal", A->table->kind);
+    shape.rows = shape.cols;
     TRY(kry_alloc(1, sizeof *M, &M));
+    *M = *given;
     M->A = kry_op_retain(A);
-    M->entry = entry;
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->d));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &M->next));
     TRY(invert_diagonal(M));
     shape.traits = KRY_SYMMETRIC;
-    TRY(kry_op_create_fused(A->dev, &jacobi_table, &jacobi_fused, M, &shape, out));
+    TRY(kry_op_create_fused(A->dev, &tables[given->columns], &jacobi_fused, M, &shape, out));
     M = NULL;
 done:
     jacobi_destroy(M);
@@ -179,17 +205,41 @@ done:
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
     (void)params;
-    return create_with(A, NULL, out);
+    return create_with(A, &(jacobi){ .entry = NULL }, out);
+}
+
+static kry_status create_columns(const kry_op *A, const void *params, kry_op **out)
+{
+    (void)params;
+    return create_with(A, &(jacobi){ .columns = true }, out);
+}
+
+static kry_status check_columns(const kry_op *A, const void *params)
+{
+    (void)params;
+    if (!A->dev->team) return KRY_OK;
+    return kry_fail(KRY_ERR_UNSUPPORTED,
+                    "kry_column_scaling_create: for one device, and this is a team of %d",
+                    kry_team_size(A->dev));
 }
 
 kry_status kry_row_jacobi_create(const kry_op *A, kry_row_entry *entry, kry_op **out)
 {
     *out = NULL;
-    return create_with(A, entry, out);
+    return create_with(A, &(jacobi){ .entry = entry }, out);
 }
 
 kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
 {
     static const kry_constructor how = { .name = "kry_jacobi_create", .create = create };
+    return kry_construct(&how, A, NULL, out);
+}
+
+kry_status kry_column_scaling_create(const kry_op *A, kry_op **out)
+{
+    static const kry_constructor how = { .name = "kry_column_scaling_create",
+                                         .check = check_columns,
+                                         .create = create_columns,
+                                         .any_shape = true };
     return kry_construct(&how, A, NULL, out);
 }

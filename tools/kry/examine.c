@@ -116,8 +116,10 @@ kry_status source_examine(source *s, const char *method, bool check)
     row_kind *kind = NULL;
     bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg");
 
-    CHECK(s->rows == s->cols, KRY_ERR_SHAPE, "%s is %lld by %lld, a solver needs it square",
-          s->name, (long long)s->rows, (long long)s->cols);
+    CHECK(s->rows == s->cols || !strcmp(method, "lsqr") || !strcmp(method, "lsmr"), KRY_ERR_SHAPE,
+          "%s is %lld by %lld, and --method %s needs it square; --method lsmr and --method lsqr find "
+          "the x of the least residual for any shape",
+          s->name, (long long)s->rows, (long long)s->cols, method);
     CHECK(s->rows > 0, KRY_ERR_SHAPE, "%s has no rows", s->name);
     CHECK(!s->mtx || s->rows <= MOSTLY_EMPTY * s->given + 4096, KRY_ERR_UNSUPPORTED,
           "%s claims %lld rows and has %lld entries: almost all of its rows are empty, and so no "

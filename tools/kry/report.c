@@ -33,6 +33,7 @@ static void json_setting(json *j, const report *r)
 {
     json_text(j, "source", r->src->name);
     json_whole(j, "n", r->src->rows);
+    if (r->src->cols != r->src->rows) json_whole(j, "cols", r->src->cols);
     json_whole(j, "nnz", r->matrix.nnz);
     json_bool(j, "singular", r->src->parts || source_traits(r->src) & KRY_SINGULAR);
     json_bool(j, "negated", r->src->negated);
@@ -145,10 +146,12 @@ static void text_storage(const report *r)
 
 void report_text(const report *r)
 {
-    char n[32], nnz[32], t[5][32], rhs[512];
-    printf("matrix     %s: n = %s, %s nonzeros, %s\n", r->src->name,
-           text_whole(r->src->rows, n, sizeof n), text_whole(r->matrix.nnz, nnz, sizeof nnz),
-           r->precision);
+    char n[32], cols[32], nnz[32], t[5][32], rhs[512];
+    const bool square = r->src->cols == r->src->rows;
+    printf("matrix     %s: %s%s%s%s, %s nonzeros, %s\n", r->src->name, square ? "n = " : "",
+           text_whole(r->src->rows, n, sizeof n), square ? "" : " by ",
+           square ? "" : text_whole(r->src->cols, cols, sizeof cols),
+           text_whole(r->matrix.nnz, nnz, sizeof nnz), r->precision);
     if (r->src->singular) printf("           singular: all rows add up to zero\n");
     if (r->src->parts && !r->src->singular)
         printf("           singular: the rows of %d part%s that no entry connects add up to zero\n",

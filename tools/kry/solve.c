@@ -24,7 +24,7 @@ typedef struct solve {
     kry_device *device;
     kry_op *A, *solver;
     const double *b;     /* n; borrowed from the problem, or made_b */
-    const double *exact; /* n; the same; NULL: not known */
+    const double *exact; /* a number a column; the same; NULL: not known */
     double *made_b, *made_exact, *x;
     progress progress;
 } solve;
@@ -79,7 +79,7 @@ static kry_status manufacture(solve *s)
 {
     kry_status st = KRY_OK;
     uint64_t seed = (uint64_t)s->report.seed;
-    int64_t n = s->src.rows;
+    int64_t n = s->src.cols;
     TRY(allocate((size_t)n, sizeof(double), &s->made_exact));
     s->exact = s->made_exact;
     for (int64_t i = 0; i < n; i++)
@@ -201,7 +201,7 @@ done:
 static kry_status solve_system(solve *s)
 {
     kry_status st = KRY_OK;
-    TRY(allocate((size_t)s->src.rows, sizeof(double), &s->x));
+    TRY(allocate((size_t)s->src.cols, sizeof(double), &s->x));
     if (watched(&s->o)) interrupt_catch();
     TRY(s->report.status = kry_solve_host(s->solver, s->b, s->x, &s->report.result));
 done:
@@ -213,7 +213,7 @@ done:
 static void measure_error(solve *s)
 {
     double largest = 0, sum = 0, norm = 0;
-    for (int64_t i = 0; i < s->src.rows; i++) {
+    for (int64_t i = 0; i < s->src.cols; i++) {
         double e = fabs(s->x[i] - s->exact[i]);
         if (isnan(e) || e > largest) largest = e; /* NaN stays */
         sum += e * e;
@@ -234,7 +234,7 @@ static kry_status write_files(solve *s)
                  report_relative(r, r->result.true_residual));
         for (char *c = comment; *c; c++)
             if (*c == '\n' || *c == '\r') *c = ' ';
-        TRY(write_vector(o->out, s->src.rows, s->x, comment));
+        TRY(write_vector(o->out, s->src.cols, s->x, comment));
     }
     if (o->plot) TRY(plot_write(o->plot, r));
 done:

@@ -1,0 +1,326 @@
+/*
+ * least_squares.c - LSQR and LSMR, for A of any shape and rank: min ||b - A x||, by the bidiagonalisation of
+ * Golub and Kahan. N is a preconditioner from the right. Kernels: cl/least_squares.cl.
+ *
+ *   u := r,  beta := ||u||,  v := N'A'u / beta,  alpha := ||v||        a cycle begins
+ *   u' := A N v / alpha - (alpha / beta) u,  beta' := ||u'||           u, v: beta and alpha times those of
+ *   v' := N'A'u' / beta' - (beta' / alpha) v,  alpha' := ||v'||        the papers
+ *   LSQR  x += (phi / rho) w,  w := N v' / alpha' - (theta / rho) w
+ *   LSMR  hbar := h - ... hbar,  x += ... hbar,  h := N v' / alpha' - (theta / rho) h
+ *
+ * Storage     A z: a number a row of A; A'u, v, w, for LSMR hbar, with N N v: a number a column each
+ * Per step    a product with A and one with A'; words a row 3, a column 8, LSMR 10
+ * Waits       none: the scalars live on the device
+ * Breakdown   none: where the bidiagonalisation ends x is the solution
+ * Source      C. C. Paige, M. A. Saunders, LSQR: an algorithm for sparse linear equations and sparse least
+ *             squares, ACM Trans. Math. Softw. 8 (1982), 43-71, doi:10.1145/355984.355989; D. C.-L. Fong,
+ *             M. A. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM J. Sci.
+ *             Comput. 33 (2011), 2950-2971, doi:10.1137/10079687X
+ */
+#include "krylov/look.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { NORM_A2 = STATE_VALUE + 5 }; /* of the scalars of least_squares.cl */
+
+typedef struct least_squares {
+    kry_krylov *K; /* borrowed */
+    bool lsmr;
+    kry_vec *q;         /* A z: rows; the others have a number a column */
+    kry_vec *g, *v, *w; /* N'A'u; v; w or h */
+    kry_vec *z, *hbar;  /* N v, NULL without N: v; of LSMR, else NULL */
+    kry_sum *uu, *vv;   /* u'u, v'v */
+    double
+        norm_A; /* as the cycles of this solve saw it: the Frobenius norm of their bidiagonal matrix */
+    kry_kernel *begin, *left, *right, *update;
+    kry_look look;
+    kry_cycle *c; /* under way; borrowed. u is its r */
+} least_squares;
+
+typedef kry_status product(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
+
+/* NULL: there is none. */
+static product *transpose_of(const kry_op *op)
+{
+    if (op->table->apply_transpose) return op->table->apply_transpose;
+    return op->shape.traits & KRY_SYMMETRIC ? op->table->apply : NULL;
+}
+
+/* q := A z */
+static kry_status multiply(least_squares *S)
+{
+    const kry_op *A = S->K->A;
+    return A->table->apply(A->self, 1, S->z ? S->z : S->v, 0, S->q);
+}
+
+/* g := N'A'u, by way of z, which is made of the next v */
+static kry_status multiply_transposed(least_squares *S, const kry_vec *u)
+{
+    kry_status st = KRY_OK;
+    const kry_op *A = S->K->A, *N = S->K->M;
+
+    TRY(transpose_of(A)(A->self, 1, u, 0, N ? S->z : S->g));
+    if (N) TRY(transpose_of(N)(N->self, 1, S->z, 0, S->g));
+done:
+    return st;
+}
+
+/* The stopping test, and unless it `only_judges` the next u. */
+static kry_status left(least_squares *S, const kry_turn *turn, bool only_judges)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target = kry_scalar_of(L->dev, S->c->goal);
+    const kry_scalar rtol = kry_scalar_of(L->dev, kry_judge_gradient_goal(&S->K->judge));
+    kry_chunks rows = kry_chunks_of(S->q);
+    const kry_arg rest[] = { ARG(turn->iteration),  ARG(turn->slot),   ARG_ACC(L->dev, target),
+                             ARG_ACC(L->dev, rtol), ARG(L->step),      ARG(L->state),
+                             ARG(L->history),       ARG(S->q->buffer), ARG(S->c->r->buffer),
+                             ARG(S->uu->buffer) };
+
+    if (only_judges)
+        rows.n = 0, rows.groups = 1;
+    else
+        S->uu->count = (cl_int)rows.groups;
+    return kry_launch_chunks(L->dev, S->left, &rows, rest, COUNT(rest));
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn)
+{
+    return left(self, turn, true);
+}
+
+/* The next v, and z, of the u that is there. */
+static kry_status right(least_squares *S)
+{
+    kry_status st = KRY_OK;
+    const kry_chunks cols = kry_chunks_of(S->v);
+    const kry_op *N = S->K->M;
+
+    TRY(kry_layout_reduce(S->v->layout, &S->uu, 1));
+    TRY(multiply_transposed(S, S->c->r));
+    const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->look.state),
+                             ARG(S->g->buffer),  ARG(S->v->buffer), ARG(S->vv->buffer) };
+    S->vv->count = (cl_int)cols.groups;
+    TRY(kry_launch_chunks(S->look.dev, S->right, &cols, rest, COUNT(rest)));
+    TRY(kry_layout_reduce(S->v->layout, &S->vv, 1));
+    if (N) TRY(N->table->apply(N->self, 1, S->v, 0, S->z));
+done:
+    return st;
+}
+
+/* x, w and the scalars. */
+static kry_status update(least_squares *S)
+{
+    const kry_look *L = &S->look;
+    const kry_vec *x = S->c->x, *z = S->z ? S->z : S->v;
+    const cl_mem hbar = S->lsmr ? S->hbar->buffer : NULL;
+    const kry_arg args[] = { ARG(x->n),          ARG(S->uu->buffer), ARG(S->uu->count),
+                             ARG(S->vv->buffer), ARG(S->vv->count),  ARG(L->state),
+                             ARG(L->step),       ARG(z->buffer),     ARG(S->w->buffer),
+                             ARG_VEC(x),         ARG(hbar) };
+    return kry_launch(L->dev, S->update, kry_groups_for(L->dev, x->type, x->n), args,
+                      COUNT(args) - !S->lsmr);
+}
+
+static kry_status begin(least_squares *S, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    const kry_look *L = &S->look;
+
+    S->c = c;
+    if (c->story->iteration == 0) S->norm_A = 0;
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    TRY(kry_vec_fill(S->v, 0));
+    if (S->hbar) TRY(kry_vec_fill(S->hbar, 0));
+    TRY(kry_vec_dot_sum(c->r, c->r, S->uu));
+    TRY(right(S));
+    TRY(kry_vec_copy(S->z ? S->z : S->v, S->w));
+    const kry_arg args[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->vv->buffer),
+                             ARG(S->vv->count), ARG(L->step) };
+    TRY(kry_launch(L->dev, S->begin, 1, args, COUNT(args)));
+    TRY(multiply(S));
+done:
+    return st;
+}
+
+/* ||A||, as the cycle saw it, or an earlier one. Waits. */
+static kry_status read_norm(least_squares *S)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = S->look.dev;
+    const size_t size = kry_acc_size(dev);
+    double room;
+
+    TRY(kry_buffer_read(dev, S->look.state, NORM_A2 * size, size, &room));
+    S->norm_A = fmax(S->norm_A, sqrt(kry_number_at(dev->info.fp64 ? KRY_F64 : KRY_F32, &room, 0)));
+done:
+    return st;
+}
+
+static kry_status cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    least_squares *S = self;
+    kry_turn turn;
+    bool go;
+
+    TRY(begin(S, c));
+    for (;;) {
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(left(S, &turn, false));
+        TRY(right(S));
+        TRY(update(S));
+        TRY(multiply(S));
+    }
+    TRY(read_norm(S));
+done:
+    return st;
+}
+
+/* Before the first cycle nothing is known of ||A||. */
+static kry_status measure_gradient(void *self, const kry_vec *r, double norm, double *gradient)
+{
+    kry_status st = KRY_OK;
+    least_squares *S = self;
+    double size = 0;
+
+    if (S->K->judge.restarts < 0) S->norm_A = 0;
+    if (S->v->n > 0 && norm > 0) {
+        TRY(kry_vec_axpby(1 / norm, r, 0, S->q)); /* A'r may flush to zero */
+        TRY(multiply_transposed(S, S->q));
+        TRY(kry_system_norm(&S->K->system, S->g, &size));
+    }
+    *gradient = size == 0 ? 0 : size / S->norm_A;
+done:
+    return st;
+}
+
+/* A copy of A', if it needs one, is made here, not in a solve. */
+static kry_status prepare(void *self)
+{
+    kry_status st = KRY_OK;
+    least_squares *S = self;
+
+    if (S->q->n == 0 || S->v->n == 0) return KRY_OK;
+    TRY(kry_vec_fill(S->q, 0));
+    TRY(multiply_transposed(S, S->q));
+done:
+    return st;
+}
+
+static void destroy(void *self)
+{
+    least_squares *S = self;
+    kry_vec **vectors[] = { &S->q, &S->g, &S->v, &S->w, &S->z, &S->hbar };
+
+    kry_look_release(&S->look);
+    kry_sum_release(&S->uu);
+    kry_sum_release(&S->vv);
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S);
+}
+
+static kry_status allocate(least_squares *S)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &S->K->A->shape;
+    kry_device *dev = S->K->A->dev;
+    kry_vec **columns[] = { &S->g, &S->v, &S->w };
+
+    TRY(kry_vec_create(dev, A->type, A->rows, 1, &S->q));
+    for (size_t i = 0; i < COUNT(columns); i++)
+        TRY(kry_vec_create(dev, A->type, A->cols, 1, columns[i]));
+    if (S->K->M) TRY(kry_vec_create(dev, A->type, A->cols, 1, &S->z));
+    if (S->lsmr) TRY(kry_vec_create(dev, A->type, A->cols, 1, &S->hbar));
+    TRY(kry_sum_create(dev, 1, &S->uu));
+    TRY(kry_sum_create(dev, 1, &S->vv));
+done:
+    return st;
+}
+
+static kry_status check_transpose(const char *who, const kry_op *op)
+{
+    if (!op || transpose_of(op)) return KRY_OK;
+    return kry_fail(KRY_ERR_UNSUPPORTED,
+                    "%s: least squares need products with the transpose, which '%s' does not offer",
+                    who, op->table->kind);
+}
+
+static kry_status create(kry_krylov *K, bool lsmr, void **self)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = K->A->dev;
+    const kry_type type = K->A->shape.type;
+    const char *const who = K->method->who, *const defines = "-DKRY_UNALIGNED";
+    least_squares *S = NULL;
+
+    TRY(check_transpose(who, K->A));
+    TRY(check_transpose(who, K->M));
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K, S->lsmr = lsmr;
+    const struct {
+        const char *name;
+        kry_kernel **kernel;
+    } kernels[] = { { lsmr ? "lsmr_begin" : "lsqr_begin", &S->begin },
+                    { "bidiagonal_left", &S->left },
+                    { "bidiagonal_right", &S->right },
+                    { lsmr ? "lsmr_update" : "lsqr_update", &S->update } };
+    TRY(allocate(S));
+    for (size_t i = 0; i < COUNT(kernels); i++)
+        TRY(kry_kernel_get(dev, "least_squares", type, defines, kernels[i].name,
+                           kernels[i].kernel));
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    TRY(prepare(S));
+    *self = S, S = NULL;
+done:
+    if (S) destroy(S);
+    return st;
+}
+
+static kry_status lsqr_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    (void)setup; /* no parameters of its own */
+    return create(K, false, self);
+}
+
+static kry_status lsmr_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    (void)setup;
+    return create(K, true, self);
+}
+
+static double bytes(const void *self)
+{
+    const least_squares *S = self;
+    const kry_op_shape *A = &S->K->A->shape;
+    const double rows = (double)A->rows, cols = (double)A->cols;
+    const double products = kry_krylov_bytes(S->K, 2, 0);
+
+    if (products <= 0) return 0;
+    return products + (3 * rows + (S->lsmr ? 10 : 8) * cols) * (double)kry_type_size(A->type);
+}
+
+const kry_method kry_lsqr_method = {
+    .kind = "lsqr",
+    .who = "kry_krylov_create",
+    .takes = KRY_TAKES_RECTANGULAR,
+    .create = lsqr_create,
+    .cycle = cycle,
+    .gradient = measure_gradient,
+    .bytes = bytes,
+    .update = prepare,
+    .destroy = destroy,
+};
+
+const kry_method kry_lsmr_method = {
+    .kind = "lsmr",
+    .who = "kry_krylov_create",
+    .takes = KRY_TAKES_RECTANGULAR,
+    .create = lsmr_create,
+    .cycle = cycle,
+    .gradient = measure_gradient,
+    .bytes = bytes,
+    .update = prepare,
+    .destroy = destroy,
+};
