@@ -51,7 +51,7 @@
 #define AT_ONCE 1
 #elif WG > 256
 #define AT_ONCE 2
-#elif WG > 128 || COLUMNS * WIDTH < 8
+#elif WG > 128 || COLUMNS < 8
 #define AT_ONCE 4
 #else
 #define AT_ONCE 8
