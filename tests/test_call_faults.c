@@ -273,6 +273,7 @@ done:
 static const scene solvers[] = {
     STORED("method=cg"),
     STORED("method=pcg"),
+    STORED("method=pipe-cg precond=jacobi"),
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
     STORED("method=minres precond=jacobi"),

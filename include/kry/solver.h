@@ -139,7 +139,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
+ *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
  *           minres M is symmetric positive definite; for the methods for any A it is any operator, for fgmres it
@@ -273,7 +273,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
  *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
- *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
+ *                         else jacobi (kry_precond_default); pipe-cg: pipelined conjugate gradients, with one
+ *                         reduction an iteration (docs/pipe-cg.md); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
  *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);

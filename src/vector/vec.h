@@ -74,6 +74,9 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
  * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
  * reproducible sums it waits. No more than KRY_SUM_WIDTH numbers in all. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
+/* The same in halves: what is enqueued between them runs while the parts hear of each other's sums. */
+kry_status kry_layout_reduce_begin(kry_layout *layout, kry_sum *const *sums, int count);
+kry_status kry_layout_reduce_end(kry_layout *layout, kry_sum *const *sums, int count);
 
 /* How a launch that sums over the rows of v shares them out: its groups, and its arguments `long n
  * ROWS_PARAMS` of kry.clh. For reproducible sums, in chunks, and the kernel must be compiled with
