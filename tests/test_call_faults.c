@@ -274,6 +274,7 @@ static const scene solvers[] = {
     STORED("method=cg"),
     STORED("method=pcg"),
     STORED("method=pipe-cg precond=jacobi"),
+    STORED("method=cg guess=project:2"),
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
     STORED("method=minres precond=jacobi"),

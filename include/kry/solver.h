@@ -110,6 +110,9 @@ typedef struct kry_pcg_params {
     kry_resident resident;
     kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
     kry_check check;
+    int64_t guesses; /* 1 to 32: kry_solve adds to x, before it begins, what makes its residual least among the
+                        corrections that this many solves before have found (docs/guess.md), and keeps
+                        2 n-vectors for each and one more; 0: x is what it begins with */
 } kry_pcg_params;
 #define KRY_PCG(...) KRY_PARAMS(kry_pcg_params, __VA_ARGS__)
 
@@ -288,6 +291,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         singular
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
+ *            guess        none, or project, project:K: kry_pcg_params.guesses, K from 1 to 32 (8)
  *            rtol atol maxit check-every stop     kry_stop
  *            precision    mixed: kry_mixed_create, with scheme, inner, inner-rtol, delta and
  *                         equilibrate; else that of A
