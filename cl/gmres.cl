@@ -4,23 +4,25 @@
 // apart, and begin where whole vectors may.
 //
 // In step j the columns before j of V are orthonormal. Column j is u, from which one pass of Gram and Schmidt has
-// taken what it has of them, and which has not been normalised; column j + 1 is w = A M u. The products
+// taken what it has of them, and whose length is about 1; column j + 1 is w = A M u. The products
 // s = V'u, r = V'w, u'u, u'w and w'w are summed together, and V is read once more for
 //
-//   alpha := sqrt(u'u - s's),  v_j := (u - V s) / alpha               the second pass, and the norm
-//   h := (r, (u'w - s'r) / alpha) / alpha,  column j + 1 := w / alpha - V h     the first pass of the next one
+//   alpha := sqrt(u'u - s's),  v_j := (u - V s) / alpha               the second pass, and the length
+//   h := (r, (u'w - s'r) / alpha) / alpha                             the first pass of the next column,
+//   norm := sqrt(w'w / alpha^2 - h'h),  u := (w / alpha - V h) / norm    column j + 1
 //
 // Words per unknown of a step j, the product aside: 2 j + 6, and 2 for each 16 columns but the first.
 
 // What stands in `scalars`, for m steps: how many columns are complete; the residual of that many steps, and
-// of one less; |w / alpha|^2 of the last step; the sums; h of the last step; cosines and sines of the rotations;
+// of one less; |w / alpha|^2 and norm of the last step; the sums; h of the last step; cosines and sines of the rotations;
 // the right-hand side; what x has of each column, and what is to be added to it; R, and by columns what makes a
 // column from those of V: T has s / alpha above its diagonal, where 1 / alpha is
 #define STEPS 0
 #define RESIDUAL 1
 #define BEFORE 2
 #define WHOLE 3
-#define SUMS 4
+#define NORM 4
+#define SUMS 5
 #define PROJECTED (SUMS + 2 * (m + 2))
 #define COSINE (PROJECTED + m)
 #define SINE (COSINE + m)
@@ -35,7 +37,8 @@
 // A cycle begins with a residual of this norm.
 kernel void gmres_begin(int m, ACC norm, global ACC *restrict scalars)
 {
-    for (int i = get_local_id(0); i < T + m * m; i += WG) scalars[i] = i == RESIDUAL ? norm : 0;
+    for (int i = get_local_id(0); i < T + m * m; i += WG) 
+        scalars[i] = i == RESIDUAL ? norm : i == NORM ? 1 : 0;
 }
 
 void judge(ACC residual, int iteration, int slot, ACC target2, global ACC *restrict state,
@@ -114,13 +117,14 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
     local ACC last[MOST + 1], next[MOST + 1], cosine[MOST + 1], sine[MOST + 1];
     local TOTAL2 lane[WG];
     TOTAL ss = NO_TOTAL, sr = NO_TOTAL, rr = NO_TOTAL;
+    const ACC norm = scalars[NORM];
     if ((int)state[STATE_STOP] != GO_ON) return;
     for (int i = get_local_id(0); i < j; i += WG) {
         ACC s = scalars[SUMS + 2 * i], r = scalars[SUMS + 2 * i + 1];
         ADD_PRODUCT(ss, s, s);
         ADD_PRODUCT(sr, s, r);
         ADD_PRODUCT(rr, r, r);
-        last[i] = scalars[PROJECTED + i] + s, next[i] = r;
+        last[i] = scalars[PROJECTED + i] + norm * s, next[i] = r;
         cosine[i] = scalars[COSINE + i], sine[i] = scalars[SINE + i];
     }
     ACC ss_all = VALUE_OF(group_sum(ss, (local TOTAL *)lane));
@@ -128,12 +132,11 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
     if (get_local_id(0) != 0) return;
 
     const ACC rounding = ROUNDING;
-    ACC alpha2 = scalars[SUMS + 2 * j] - ss_all, whole = scalars[WHOLE];
-    ACC alpha = alpha2 > rounding * rounding * whole ? sqrt(alpha2) : 0;
+    ACC alpha = sqrt(max(scalars[SUMS + 2 * j] - ss_all, (ACC)0)), whole = scalars[WHOLE];
+    if (!(norm * alpha > rounding * sqrt(whole))) alpha = 0;
     if (j > 0) {
-        last[j] = alpha;
         turn(last, j - 1, cosine, sine);
-        if (add_column(m, j - 1, last, alpha, rounding * sqrt(whole), cosine, sine, state, scalars) !=
+        if (add_column(m, j - 1, last, norm * alpha, rounding * sqrt(whole), cosine, sine, state, scalars) !=
             GO_ON)
             return;
     }
@@ -149,25 +152,27 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
     }
     scalars[PROJECTED + j] = next[j] = h, scalars[T + j * m + j] = 1 / alpha;
     scalars[WHOLE] = whole, scalars[BEFORE] = scalars[RESIDUAL];
+    left = sqrt(max(left, rounding * whole)), scalars[NORM] = left;
     turn(next, j, cosine, sine);
-    add_column(m, j, next, sqrt(max(left, rounding * whole)), 0, cosine, sine, state, scalars);
+    add_column(m, j, next, left, 0, cosine, sine, state, scalars);
 }
 
-// v_j := (u - V s) / alpha,  column j + 1 := w / alpha - V h - v_j h_j
+// v_j := (u - V s) / alpha,  column j + 1 := (w / alpha - V h - v_j h_j) / norm
 kernel void gmres_update(long n, int m, int j, long ld, global const ACC *restrict state,
                          global const ACC *restrict scalars, global const REAL *restrict V,
                          global REAL *restrict u, long u0, global REAL *restrict w, long w0)
 {
     local REAL s[MOST], h[MOST + 1];
+    const ACC by_alpha = scalars[T + j * m + j], by_norm = 1 / scalars[NORM];
     for (int i = get_local_id(0); i <= j; i += WG)
-        s[i] = (REAL)scalars[T + j * m + i], h[i] = (REAL)scalars[PROJECTED + i];
+        s[i] = (REAL)scalars[T + j * m + i], h[i] = (REAL)(scalars[PROJECTED + i] * by_norm);
     BARRIER();
-    const REAL scale = (REAL)scalars[T + j * m + j], h_j = h[j];
+    const REAL by_u = (REAL)by_alpha, by_w = (REAL)(by_alpha * by_norm), h_j = h[j];
     if ((int)state[STATE_STOP] != GO_ON) return;
     u += u0, w += w0;
 #define UPDATE(TYPE, LOAD, STORE)                       \
     {                                                   \
-        TYPE u_i = scale * LOAD(u), w_i = scale * LOAD(w); \
+        TYPE u_i = by_u * LOAD(u), w_i = by_w * LOAD(w);   \
         _Pragma("unroll 8")                             \
         for (int c = 0; c < j; c++) {                   \
             TYPE v_i = LOAD((V + c * ld));              \

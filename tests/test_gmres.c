@@ -82,8 +82,8 @@ static void gmres_solve__follows_the_recurrence(void **state)
     }
 }
 
-/* Eigenvalues from 1 to 1e12, where one pass of Gram and Schmidt is not enough: the vectors of a cycle are as orthogonal as those of the reference, or the residuals
- * would part. */
+/* Eigenvalues from 1 to 1e12, where one pass of Gram and Schmidt is not enough: the vectors of a cycle are as
+ * orthogonal as those of the reference, or the residuals would part. */
 static void gmres_solve__graded_matrix(void **state)
 {
     kry_type type = type_of(state);

@@ -6,13 +6,13 @@
  *   z := M u_j,  w := A z                                      step j; FGMRES keeps z as z_j
  *   s := V'u_j,  r := V'w                                      V = v_0 ... v_(j-1); the only sums of the step
  *   v_j := (u_j - V s) / alpha                                 the second pass of classical Gram and Schmidt
- *   u_(j+1) := (w - V r) / alpha - v_j h_j                     the first pass for the next vector
+ *   u_(j+1) := (w - V r) / alpha - v_j h_j                     the first pass for the next vector, nearly normalised
  *   the rotations of column j of the Hessenberg matrix         the residual is known
  *   y := what makes |r - A M U y| least,  x := x + M U y       a cycle ends, after m steps at the latest;
  *                                                              FGMRES: x := x + Z y
  *
  * U y is V T y with a triangular T of the numbers s. The vector that A M multiplies has had one pass, not two, and
- * is not normalised: all that is wrong with it lies in the space of V, and is known one step later.
+ * its norm is known to a few digits: all that is wrong with it lies in the space of V, and is known one step later.
  *
  * Storage     m + 1 vectors of n numbers beside r, with M 2 more; FGMRES 2 m + 1
  * Per step    one product + 2 j + 6 words per unknown (cl/gmres.cl)
@@ -49,7 +49,7 @@ typedef struct gmres {
 } gmres;
 
 /* cl/gmres.cl says what they are. */
-static size_t count_scalars(int m) { return 2 * (size_t)m * (size_t)(m + 4) + 8; }
+static size_t count_scalars(int m) { return 2 * (size_t)m * (size_t)(m + 4) + 9; }
 
 /* ---- a step ------------------------------------------------------------------------------------ */
 
