@@ -117,35 +117,3 @@ kernel void vec_dot_pair(long n ROWS_PARAMS, global const REAL *restrict x, long
     TOTAL2 sum = group_sum2(BOTH(ALL_LANES(sxy, txy), ALL_LANES(sxx, txx)), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
-
-// part[group k + j] := sum of v_ij w_i, for the k columns v_j of V, `pitch` numbers from one to the
-// next. Four at a time, so that w is read once for four; past the last one it is summed again.
-kernel void vec_dots(long n ROWS_PARAMS, int k, global const REAL *restrict V, long V0, long pitch,
-                     global const REAL *restrict w, long w0, global TOTAL *restrict part)
-{
-    local TOTAL lane[WG];
-    TAKE_ROWS(first)
-    V += V0 + first, w += w0 + first, part += get_group_id(0) * k;
-    for (int j = 0; j < k; j += 4) {
-#define EACH_COLUMN(DO) DO(0) DO(1) DO(2) DO(3)
-#define BEGIN(c)                                                     \
-    global const REAL *restrict v##c = V + min(j + c, k - 1) * pitch; \
-    TOTALV s##c = NO_TOTALV;                                         \
-    TOTAL t##c = NO_TOTAL;
-#define ADD_VEC(c)  ADD_PRODUCTV(s##c, LDV(v##c, i), w_i);
-#define ADD_TAIL(c) ADD_PRODUCT(t##c, v##c[i], w[i]);
-#define END(c)                                                             \
-    {                                                                      \
-        TOTAL sum = group_sum(ALL_LANES(s##c, t##c), lane);                \
-        if (get_local_id(0) == 0 && j + c < k) part[j + c] = sum;          \
-    }
-        EACH_COLUMN(BEGIN)
-        FOR_VEC_SUMMED(i, n)
-        {
-            VEC w_i = LDV(w, i);
-            EACH_COLUMN(ADD_VEC)
-        }
-        FOR_TAIL_SUMMED(i, n) { EACH_COLUMN(ADD_TAIL) }
-        EACH_COLUMN(END)
-    }
-}

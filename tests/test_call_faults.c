@@ -273,6 +273,8 @@ done:
 static const scene solvers[] = {
     STORED("method=cg"),
     STORED("method=pcg"),
+    STORED("method=pipe-cg precond=jacobi"),
+    STORED("method=cg guess=project:2"),
     STORED("method=cr"),
     STORED("method=cr precond=jacobi"),
     STORED("method=minres precond=jacobi"),

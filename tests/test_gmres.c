@@ -82,6 +82,30 @@ static void gmres_solve__follows_the_recurrence(void **state)
     }
 }
 
+/* Eigenvalues from 1 to 1e12, where one pass of Gram and Schmidt is not enough: the vectors of a cycle are as
+ * orthogonal as those of the reference, or the residuals would part. */
+static void gmres_solve__graded_matrix(void **state)
+{
+    kry_type type = type_of(state);
+    enum { M = 60 };
+    chain c = chain_with(MOST - 10, -0.2, 1, -0.1);
+    long double x[MOST] = { 0 };
+    double want[M + 1];
+    char text[64];
+
+    for (int64_t i = 0; i < c.n; i++)
+        for (int64_t k = c.row_ptr[i]; k < c.row_ptr[i + 1]; k++)
+            c.val[k] *= pow(10, 12 * (double)i / (double)(c.n - 1));
+    cycle(&c, M, 1, x, want);
+    snprintf(text, sizeof text, "method=gmres:%d maxit=%d rtol=1e-7", M, M);
+    outcome o = solve(type, &c, text);
+    assert_true(o.res.history_count == M + 1);
+    for (int64_t k = 0; k <= M; k++)
+        NEAR(o.history[k], want[k], (type == KRY_F32 ? 1e-4 : 1e-11) * want[0], "iteration %lld",
+             (long long)k);
+    NEAR(o.res.true_residual, want[M], (type == KRY_F32 ? 1e-4 : 1e-11) * want[0], "in the end");
+}
+
 /* n steps are enough, but for rounding; and a space that A maps to itself ends them earlier. */
 static void gmres_solve__ends_when_nothing_is_left(void **state)
 {
@@ -164,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(gmres_solve__follows_the_recurrence),
+        BOTH(gmres_solve__graded_matrix),
         BOTH(gmres_solve__ends_when_nothing_is_left),
         BOTH(gmres_solve__singular_matrix_breaks_down),
         BOTH(fgmres_solve__preconditioner_that_varies),

@@ -108,9 +108,9 @@ static void pick_deflation(way *w, const system_of *s)
 /* Conjugate gradients, mostly; others may need more iterations than there are, and take no deflation. */
 static bool pick_method(way *w)
 {
-    static const char *const others[] = { "minres", "bicgstab",       "gmres:7",
-                                          "idr",    /* more: */ "cr", "gmres",
-                                          "fgmres", "bicgstab:1",     "idr:1" };
+    static const char *const others[] = { "minres",         "bicgstab", "gmres:7", "idr",
+                                          /* more: */ "cr", "gmres",    "fgmres",  "bicgstab:1",
+                                          "idr:1",          "pipe-cg" };
     const bool other = one_in(3);
 
     if (other)

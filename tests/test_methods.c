@@ -9,11 +9,11 @@ typedef struct method {
 } method;
 
 static const method methods[] = {
-    { "minres", KRY_TAKES_SYMMETRIC }, { "bicgstab:1", KRY_TAKES_ANY },
-    { "bicgstab", KRY_TAKES_ANY },     { "bicgstab:4", KRY_TAKES_ANY },
-    { "idr", KRY_TAKES_ANY },          { "idr:1", KRY_TAKES_ANY },
-    { "gmres", KRY_TAKES_ANY },        { "gmres:4", KRY_TAKES_ANY },
-    { "fgmres:70", KRY_TAKES_ANY },
+    { "pipe-cg", KRY_TAKES_DEFINITE }, { "minres", KRY_TAKES_SYMMETRIC },
+    { "bicgstab:1", KRY_TAKES_ANY },   { "bicgstab", KRY_TAKES_ANY },
+    { "bicgstab:4", KRY_TAKES_ANY },   { "idr", KRY_TAKES_ANY },
+    { "idr:1", KRY_TAKES_ANY },        { "gmres", KRY_TAKES_ANY },
+    { "gmres:4", KRY_TAKES_ANY },      { "fgmres:70", KRY_TAKES_ANY },
 };
 
 /* "method=WORD more" */
@@ -27,6 +27,7 @@ static const char *words_of(const method *m, const char *more)
 /* Well-conditioned: convection, or one that is indefinite. */
 static chain suitable(const method *m, int64_t n)
 {
+    if (m->takes == KRY_TAKES_DEFINITE) return chain_of(n, 2.5, 2.5);
     return m->takes == KRY_TAKES_ANY ? chain_with(n, -1.5, 2.8, -0.5) : chain_of(n, 0.55, 0.55);
 }
 

@@ -13,14 +13,21 @@ typedef struct block {
     long double want[MOST_COLUMNS], size[MOST_COLUMNS];
 } block;
 
+static void block_multiply(block *b)
+{
+    for (int64_t j = 0; j < b->k; j++) {
+        b->want[j] = b->size[j] = 0;
+        for (int64_t i = 0; i < b->n; i++) {
+            long double product = (long double)b->V[j * b->n + i] * b->w[i];
+            b->want[j] += product, b->size[j] += fabsl(product);
+        }
+    }
+}
+
 static block block_create(kry_type type, int64_t n, int64_t k)
 {
     block b = { .n = n, .k = k, .V = random_array(type, n * k), .w = random_array(type, n) };
-    for (int64_t j = 0; j < k; j++)
-        for (int64_t i = 0; i < n; i++) {
-            long double product = (long double)b.V[j * n + i] * b.w[i];
-            b.want[j] += product, b.size[j] += fabsl(product);
-        }
+    block_multiply(&b);
     return b;
 }
 
@@ -35,36 +42,72 @@ static void check(const block *b, const double *got, const char *what)
              (long long)b->n);
 }
 
+/* got := V'W. */
+static void sum_up(const kry_vec *V, const kry_vec *W, double *got)
+{
+    kry_sum *sum;
+
+    OK(kry_sum_create(device(), (int)(V->k * W->k), &sum));
+    OK(kry_vec_dots(V, W, sum));
+    assert_in_range(sum->count, 1, KRY_SUM_CAPACITY);
+    OK(kry_sum_read(&device()->layout, sum, got));
+    kry_sum_release(&sum);
+}
+
+/* Of a block that starts anywhere; each number has the same bits alone. */
+static void check_width(kry_type type, int64_t n, int64_t k, int64_t offset)
+{
+    block b = block_create(type, n, k);
+    guarded V = guarded_create(type, n, k, offset, b.V),
+            w = guarded_create(type, n, 1, offset, b.w);
+    double got[MOST_COLUMNS], one;
+
+    sum_up(V.v, w.v, got);
+    check(&b, got, "alone");
+    for (int64_t j = 0; j < k; j++) {
+        kry_vec v = kry_vec_column(V.v, j);
+        sum_up(&v, w.v, &one);
+        assert_same_bits(&one, &got[j], 1);
+    }
+    guarded_release(&V), guarded_release(&w);
+    block_release(&b);
+}
+
 static void dots__of_every_width(void **state)
 {
-    kry_type type = type_of(state);
     const int64_t rows[] = { 1, 7, 64, 1000 }, columns[] = { 1, 2, 3, 4, 5, 33, MOST_COLUMNS };
 
     for (size_t r = 0; r < COUNT(rows); r++)
         for (size_t c = 0; c < COUNT(columns); c++)
-            for (int64_t offset = 0; offset < 4; offset += 3) { /* views that start anywhere */
-                block b = block_create(type, rows[r], columns[c]);
-                guarded V = guarded_create(type, b.n, b.k, offset, b.V),
-                        w = guarded_create(type, b.n, 1, offset, b.w);
-                double got[MOST_COLUMNS], one;
-                kry_sum *sum, *single;
-                OK(kry_sum_create(device(), (int)b.k, &sum));
-                OK(kry_sum_create(device(), 1, &single));
-                OK(kry_vec_dots(V.v, w.v, sum));
-                assert_in_range(sum->count, 1, KRY_SUM_CAPACITY);
-                OK(kry_sum_read(&device()->layout, sum, got));
-                check(&b, got, "alone");
-                for (int64_t j = 0; j < b.k; j++) { /* the same bits as one by one */
-                    kry_vec v = kry_vec_column(V.v, j);
-                    OK(kry_vec_dot_sum(&v, w.v, single));
-                    OK(kry_sum_read(&device()->layout, single, &one));
-                    assert_same_bits(&one, &got[j], 1);
-                }
-                kry_sum_release(&single);
-                kry_sum_release(&sum);
-                guarded_release(&V), guarded_release(&w);
-                block_release(&b);
+            for (int64_t offset = 0; offset < 4; offset += 3)
+                check_width(type_of(state), rows[r], columns[c], offset);
+}
+
+/* The last two columns of V are W. */
+static void dots__with_two_columns(void **state)
+{
+    const int64_t rows[] = { 1, 63, 9001 }, columns[] = { 2, 5, 17, MOST_COLUMNS / 2 };
+    const kry_type type = type_of(state);
+
+    for (size_t r = 0; r < COUNT(rows); r++)
+        for (size_t c = 0; c < COUNT(columns); c++) {
+            const int64_t n = rows[r], k = columns[c];
+            block b = block_create(type, n, k);
+            double both[MOST_COLUMNS], got[MOST_COLUMNS];
+            kry_vec *V, W;
+            OK(kry_vec_create_columns(device(), type, n, k, &V));
+            OK(kry_vec_write_doubles(V, b.V));
+            W = kry_vec_column(V, k - 2), W.k = 2;
+            sum_up(V, &W, both);
+            for (int64_t i = 0; i < 2; i++) {
+                memcpy(b.w, b.V + (k - 2 + i) * n, (size_t)n * sizeof *b.w);
+                block_multiply(&b);
+                for (int64_t j = 0; j < k; j++) got[j] = both[2 * j + i];
+                check(&b, got, "with two columns");
             }
+            kry_vec_release(&V);
+            block_release(&b);
+        }
 }
 
 static void sum__too_wide(void **state)
@@ -132,7 +175,7 @@ static void dots__on_a_team(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { BOTH(dots__of_every_width), cmocka_unit_test(sum__too_wide),
-                                        BOTH(dots__on_a_team) };
+    const struct CMUnitTest tests[] = { BOTH(dots__of_every_width), BOTH(dots__with_two_columns),
+                                        cmocka_unit_test(sum__too_wide), BOTH(dots__on_a_team) };
     return cmocka_run_group_tests_name("sums", tests, keep_profile, restore_profile);
 }

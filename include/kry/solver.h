@@ -111,6 +111,9 @@ typedef struct kry_pcg_params {
     kry_resident resident;
     kry_flexible flexible; /* POLAK_RIBIERE costs a dot product and a launch more per step */
     kry_check check;
+    int64_t guesses; /* 1 to 32: kry_solve adds to x, before it begins, what makes its residual least among the
+                        corrections that this many solves before have found (docs/guess.md), and keeps
+                        2 n-vectors for each and one more; 0: x is what it begins with */
 } kry_pcg_params;
 #define KRY_PCG(...) KRY_PARAMS(kry_pcg_params, __VA_ARGS__)
 
@@ -140,7 +143,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
+ *   method  "cg", "pipe-cg", "cr", "minres", "richardson"; for any square A "bicgstab", "gmres", "fgmres", "idr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for
@@ -276,7 +279,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *   options  words name=value separated by blanks; NULL or "": plain conjugate gradients with the
  *            defaults. kry_solver_word (words.h) lists the words with their meaning:
  *            method       cg; pcg: the same with a preconditioner as default, mg on grids and
- *                         else jacobi (kry_precond_default); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
+ *                         else jacobi (kry_precond_default); pipe-cg: pipelined conjugate gradients, with one
+ *                         reduction an iteration (docs/pipe-cg.md); cr: conjugate residuals, for symmetric A that may be indefinite (docs/cr.md);
  *                         minres: MINRES, for the same, without a breakdown (docs/minres.md);
  *                         bicgstab, bicgstab:L: BiCGStab(L), L from 1 to 4, for any square A (docs/bicgstab.md);
  *                         idr, idr:S: IDR(S), S from 1 to 16, for any square A (docs/idr.md);
@@ -293,6 +297,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
  *            resident     auto, off, on: kry_resident
  *            check        cheap, none, full: kry_check
+ *            guess        none, or project, project:K: kry_pcg_params.guesses, K from 1 to 32 (8)
  *            rtol atol maxit check-every stop     kry_stop
  *            precision    mixed: kry_mixed_create, with scheme, inner, inner-rtol, delta and
  *                         equilibrate; else that of A

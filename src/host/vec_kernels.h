@@ -92,15 +92,18 @@ static void vec_dot_pair(kry_host_args *a)
     part[0] = dot(x, y, n), part[1] = dot(x, x, n);
 }
 
-static void vec_dots(kry_host_args *a)
+static void dots_block(kry_host_args *a)
 {
     int64_t n = take_int(a), k = take_int(a);
     const REAL *V = take_vec(a);
     int64_t pitch = take_int(a);
-    const REAL *w = take_vec(a);
+    const REAL *W = take_vec(a);
+    int64_t W_pitch = take_int(a), width = kry_host_define(a, "PAIR") ? 2 : 1;
     double *part = take_buffer(a);
 
-    for (int64_t j = 0; j < k; j++) part[j] = dot(V + j * pitch, w, n);
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < width; i++)
+            part[j * width + i] = dot(V + j * pitch, W + i * W_pitch, n);
 }
 
 /* ---- null spaces, pins, the diagonal, relaxations ---- */
@@ -174,6 +177,6 @@ static void relax_sweep(kry_host_args *a)
 
 #define VEC_KERNELS                                                                            \
     K(vec, vec_fill), K(vec, vec_copy), K(vec, vec_axpby), K(vec, vec_mul), K(vec, vec_triad), \
-        K(vec, vec_invert), K(vec, vec_dot), K(vec, vec_dot_pair), K(vec, vec_dots),           \
+        K(vec, vec_invert), K(vec, vec_dot), K(vec, vec_dot_pair), K(dots, dots_block),        \
         K(null_space, null_space_dot), K(null_space, null_space_subtract), K(pin, pin_add),    \
         K(matrix, matrix_diagonal), K(relax, relax_sweep)

@@ -2,108 +2,136 @@
  * gmres.c - GMRES(m) for any square A, with a preconditioner M from the right, and FGMRES(m), where M may be
  * another one in each step. Kernels: cl/gmres.cl.
  *
- *   v_0 := r / |r|                                             a cycle begins
- *   z := M v_j,  w := A z                                      step j; FGMRES keeps z as z_j
- *   c := V'w,  w := w - V c,  twice                            classical Gram and Schmidt
- *   v_(j+1) := w / |w|,  the rotations of the column c, |w|    the residual is known
- *   y := what makes |r - A M V y| least,  x := x + M V y       a cycle ends, after m steps at the latest;
+ *   u_0 := r / |r|                                             a cycle begins
+ *   z := M u_j,  w := A z                                      step j; FGMRES keeps z as z_j
+ *   s := V'u_j,  r := V'w                                      V = v_0 ... v_(j-1); the only sums of the step
+ *   v_j := (u_j - V s) / alpha                                 the second pass of classical Gram and Schmidt
+ *   u_(j+1) := (w - V r) / alpha - v_j h_j                     the first pass for the next vector, nearly normalised
+ *   the rotations of column j of the Hessenberg matrix         the residual is known
+ *   y := what makes |r - A M U y| least,  x := x + M U y       a cycle ends, after m steps at the latest;
  *                                                              FGMRES: x := x + Z y
  *
+ * U y is V T y with a triangular T of the numbers s. The vector that A M multiplies has had one pass, not two, and
+ * its norm is known to a few digits: all that is wrong with it lies in the space of V, and is known one step later.
+ *
  * Storage     m + 1 vectors of n numbers beside r, with M 2 more; FGMRES 2 m + 1
- * Per step    one product + 4.5 j + 11 words per unknown (cl/gmres.cl)
+ * Per step    one product + 2 j + 6 words per unknown (cl/gmres.cl)
  * Waits       none in a step; at the end of a cycle for the residual
- * Breakdown   A M v_j lies in the space that is there and R is singular: A is, or M
+ * Breakdown   A M u_j lies in the space that is there and R is singular: A is, or M
  * Source      Y. Saad, M. H. Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric
  *             linear systems, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869; Y. Saad, A flexible
  *             inner-outer preconditioned GMRES algorithm, SIAM J. Sci. Comput. 14 (1993), 461-469;
- *             twice: L. Giraud, J. Langou, M. Rozloznik, The loss of orthogonality in the Gram-Schmidt
- *             orthogonalization process, Comput. Math. Appl. 50 (2005), 1069-1075
+ *             two passes, the second delayed: D. Bielich, J. Langou, S. Thomas, K. Swirydowicz, I. Yamazaki,
+ *             E. G. Boman, Low-synch Gram-Schmidt with delayed reorthogonalization for Krylov solvers,
+ *             Parallel Comput. 112 (2022), 102940
  */
 #include "krylov/look.h"
 #include <stdlib.h>
 
-enum { MOST = 128, USUAL = 30, LEAST = 4, STRIPS = (MOST + 1 + KRY_SUM_WIDTH - 1) / KRY_SUM_WIDTH };
+enum {
+    MOST = 128,
+    USUAL = 30,
+    LEAST = 4,
+    STRIP = KRY_SUM_WIDTH / 2 /* columns that are summed at once */
+};
 
 typedef struct gmres {
     kry_krylov *K; /* borrowed */
     cl_int m, j;   /* the step under way */
     bool flexible;
-    kry_vec *V, *Z;        /* n by m + 1; n by m, FGMRES only */
-    kry_vec *z, *t;        /* M v_j; V y. NULL without M, and for FGMRES */
-    kry_sum *dots[STRIPS]; /* V'w, w'w */
-    kry_kernel *begin, *judge, *finish, *subtract, *rotate, *solve, *combine;
+    kry_vec *V, *Z; /* n by m + 1; n by m, FGMRES only */
+    kry_vec *z, *t; /* M u_j; V y. NULL without M, and for FGMRES */
+    kry_sum *dots;  /* of a strip of columns with u_j and w */
+    kry_kernel *begin, *judge, *finish, *update, *rotate, *solve;
     cl_mem scalars;
     kry_look look;
     kry_cycle *c; /* under way; borrowed */
 } gmres;
 
-static size_t count_scalars(int m) { return (size_t)m * (size_t)(m + 7) + 7; }
+/* cl/gmres.cl says what they are. */
+static size_t count_scalars(int m) { return 2 * (size_t)m * (size_t)(m + 4) + 9; }
 
 /* ---- a step ------------------------------------------------------------------------------------ */
 
-/* column j + 1 of V := A M v_j */
+/* column j + 1 of V := A M u_j */
 static kry_status multiply(gmres *S)
 {
     kry_status st = KRY_OK;
     const kry_op *A = S->K->A, *M = S->K->M;
-    kry_vec v = kry_vec_column(S->V, S->j), w = kry_vec_column(S->V, S->j + 1), z_j;
-    kry_vec *z = M ? S->z : &v;
+    kry_vec u = kry_vec_column(S->V, S->j), w = kry_vec_column(S->V, S->j + 1), z_j;
+    kry_vec *z = M ? S->z : &u;
 
     if (S->Z) z_j = kry_vec_column(S->Z, S->j), z = &z_j;
     if (M)
-        TRY(M->table->apply(M->self, 1, &v, 0, z));
+        TRY(M->table->apply(M->self, 1, &u, 0, z));
     else if (S->Z)
-        TRY(kry_vec_copy(&v, z));
+        TRY(kry_vec_copy(&u, z));
     TRY(A->table->apply(A->self, 1, z, 0, &w));
 done:
     return st;
 }
 
-/* The products of w with the columns before it, and with itself. */
-static kry_status project(gmres *S, cl_int pass)
+/* The products of all columns up to w with u_j and w. */
+static kry_status project(gmres *S)
 {
     kry_status st = KRY_OK;
-    const kry_vec w = kry_vec_column(S->V, S->j + 1);
-    const cl_int k = S->j + 1;
+    kry_sum *sum = S->dots;
+    kry_vec both = kry_vec_column(S->V, S->j);
+    const cl_int columns = S->j + 2;
 
-    for (cl_int first = 0, i = 0; first <= k; first += KRY_SUM_WIDTH, i++) {
-        const cl_int width = k + 1 - first < KRY_SUM_WIDTH ? k + 1 - first : KRY_SUM_WIDTH;
-        kry_sum *sum = S->dots[i];
-        kry_vec block = kry_vec_column(S->V, first);
-        block.k = sum->width = width;
-        TRY(kry_vec_dots(&block, &w, sum));
-        TRY(kry_layout_reduce(w.layout, &sum, 1));
-        const kry_arg args[] = { ARG(S->m),  ARG(k),          ARG(pass),        ARG(first),
-                                 ARG(width), ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
+    both.k = 2;
+    for (cl_int c = 0; c < columns; c += STRIP) {
+        kry_vec strip = kry_vec_column(S->V, c);
+        strip.k = columns - c < STRIP ? columns - c : STRIP;
+        const cl_int first = 2 * c, width = 2 * (cl_int)strip.k;
+        sum->width = width;
+        TRY(kry_vec_dots(&strip, &both, sum));
+        TRY(kry_layout_reduce(both.layout, &sum, 1));
+        const kry_arg args[] = { ARG(S->m),       ARG(first),       ARG(width),
+                                 ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
         TRY(kry_launch(S->look.dev, S->finish, width, args, COUNT(args)));
     }
 done:
     return st;
 }
 
-/* w := w - V c; in the second pass also w := w / |w| */
-static kry_status subtract(gmres *S, cl_int pass)
+/* Judge the residual of j steps, and find the rotation of the next one. */
+static kry_status rotate(gmres *S, const kry_turn *turn)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_arg args[] = { ARG(S->m),
+                             ARG(S->j),
+                             ARG(turn->iteration),
+                             ARG(turn->slot),
+                             ARG_ACC(L->dev, target2),
+                             ARG(L->state),
+                             ARG(L->history),
+                             ARG(S->scalars) };
+    return kry_launch(L->dev, S->rotate, 1, args, COUNT(args));
+}
+
+/* v_j and u_(j+1) in the places of u_j and w */
+static kry_status update(gmres *S)
 {
     const kry_look *L = &S->look;
     const kry_vec *V = S->V;
-    const cl_int k = S->j + 1;
-    const kry_vec w = kry_vec_column(V, k);
-    const kry_arg args[] = { ARG(w.n),      ARG(S->m),       ARG(k),         ARG(pass),  ARG(V->ld),
-                             ARG(L->state), ARG(S->scalars), ARG(V->buffer), ARG_VEC(&w) };
-    return kry_launch(L->dev, S->subtract, kry_groups_for(L->dev, w.type, w.n), args, COUNT(args));
+    const kry_vec u = kry_vec_column(V, S->j), w = kry_vec_column(V, S->j + 1);
+    const kry_arg args[] = { ARG(u.n),       ARG(S->m),     ARG(S->j),
+                             ARG(V->ld),     ARG(L->state), ARG(S->scalars),
+                             ARG(V->buffer), ARG_VEC(&u),   ARG_VEC(&w) };
+    return kry_launch(L->dev, S->update, kry_groups_for_sums(L->dev, u.type, u.n), args,
+                      COUNT(args));
 }
 
-static kry_status step(gmres *S)
+static kry_status step(gmres *S, const kry_turn *turn)
 {
     kry_status st = KRY_OK;
-    const kry_arg args[] = { ARG(S->m), ARG(S->j), ARG(S->look.state), ARG(S->scalars) };
 
     TRY(multiply(S));
-    TRY(project(S, 0));
-    TRY(subtract(S, 0));
-    TRY(project(S, 1));
-    TRY(kry_launch(S->look.dev, S->rotate, 1, args, COUNT(args)));
-    TRY(subtract(S, 1));
+    TRY(project(S));
+    TRY(rotate(S, turn));
+    TRY(update(S));
 done:
     return st;
 }
@@ -113,10 +141,12 @@ done:
 /* t := [t +] the change of V y */
 static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
 {
+    const kry_vec *const vectors[] = { t };
     const kry_arg args[] = { ARG(t->n),       ARG(S->m),      ARG(adds), ARG(V->ld),
                              ARG(S->scalars), ARG(V->buffer), ARG_VEC(t) };
     kry_device *dev = S->look.dev;
-    return kry_launch(dev, S->combine, kry_groups_for(dev, t->type, t->n), args, COUNT(args));
+    return kry_run(dev, "gmres", t->type, kry_vec_alignment(vectors, 1), "gmres_combine",
+                   kry_groups_for_sums(dev, t->type, t->n), args, COUNT(args));
 }
 
 /* x := x + M V y of the steps that are complete, less what x has of it already */
@@ -125,7 +155,8 @@ static kry_status add_to_x(gmres *S)
     kry_status st = KRY_OK;
     const kry_op *M = S->K->M;
     kry_vec *x = S->c->x;
-    const kry_arg args[] = { ARG(S->m), ARG(S->scalars) };
+    const cl_int flexible = S->flexible;
+    const kry_arg args[] = { ARG(S->m), ARG(flexible), ARG(S->scalars) };
 
     TRY(kry_launch(x->dev, S->solve, 1, args, COUNT(args)));
     if (S->Z || !M) return combine(S, S->Z ? S->Z : S->V, 1, x);
@@ -142,10 +173,8 @@ static kry_status check_residual(void *self, const kry_turn *turn)
     gmres *S = self;
     const kry_look *L = &S->look;
     const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
-    const kry_arg args[] = {
-        ARG(turn->iteration), ARG(turn->slot), ARG_ACC(L->dev, target2), ARG(S->m), ARG(S->j),
-        ARG(S->scalars),      ARG(L->state),   ARG(L->history)
-    };
+    const kry_arg args[] = { ARG(turn->iteration), ARG(turn->slot), ARG_ACC(L->dev, target2),
+                             ARG(S->scalars),      ARG(L->state),   ARG(L->history) };
 
     TRY(kry_launch(L->dev, S->judge, 1, args, COUNT(args)));
     if (S->c->story->exact) TRY(add_to_x(S)); /* for the monitor */
@@ -183,8 +212,7 @@ static kry_status gmres_cycle(void *self, kry_cycle *c)
     for (; S->j < S->m; S->j++) {
         TRY(kry_look_next(&S->look, c, &turn, &go));
         if (!go) break;
-        TRY(check_residual(S, &turn));
-        TRY(step(S));
+        TRY(step(S, &turn));
     }
     if (go) TRY(kry_look_close(&S->look, c));
     TRY(add_to_x(S));
@@ -205,7 +233,7 @@ static void gmres_destroy(void *self)
 {
     gmres *S = self;
     release_space(S);
-    for (int i = 0; i < STRIPS; i++) kry_sum_release(&S->dots[i]);
+    kry_sum_release(&S->dots);
     if (S->look.dev) kry_buffer_release(S->look.dev, &S->scalars);
     kry_look_release(&S->look);
     free(S);
@@ -252,14 +280,12 @@ static kry_status compile(gmres *S, kry_device *dev, kry_type type)
     const struct {
         const char *name;
         kry_kernel **kernel;
-    } kernels[] = { { "gmres_begin", &S->begin },    { "gmres_judge", &S->judge },
-                    { "gmres_finish", &S->finish },  { "gmres_subtract", &S->subtract },
-                    { "gmres_rotate", &S->rotate },  { "gmres_solve", &S->solve },
-                    { "gmres_combine", &S->combine } };
+    } kernels[] = { { "gmres_begin", &S->begin },   { "gmres_judge", &S->judge },
+                    { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
+                    { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve } };
 
     for (size_t i = 0; i < COUNT(kernels); i++)
-        TRY(kry_kernel_get(dev, "gmres", type, "-DKRY_UNALIGNED", kernels[i].name,
-                           kernels[i].kernel));
+        TRY(kry_kernel_get(dev, "gmres", type, "", kernels[i].name, kernels[i].kernel));
 done:
     return st;
 }
@@ -274,10 +300,7 @@ static kry_status create(kry_krylov *K, bool flexible, bool varies, void **self)
     S->K = K, S->flexible = flexible;
     TRY(kry_look_create(dev, K->judge.stop.check_every, varies, &S->look));
     TRY(allocate(S));
-    for (int i = 0; i * KRY_SUM_WIDTH <= S->m; i++) {
-        const int left = S->m + 1 - i * KRY_SUM_WIDTH;
-        TRY(kry_sum_create(dev, left < KRY_SUM_WIDTH ? left : KRY_SUM_WIDTH, &S->dots[i]));
-    }
+    TRY(kry_sum_create(dev, 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP), &S->dots));
     TRY(kry_buffer_create(dev, count_scalars(S->m) * kry_acc_size(dev), &S->scalars));
     TRY(compile(S, dev, K->A->shape.type));
     *self = S, S = NULL;
@@ -301,7 +324,7 @@ static kry_status fgmres_create(kry_krylov *K, const kry_setup *setup, void **se
 static double gmres_bytes(const void *self)
 {
     const gmres *S = self;
-    return kry_krylov_bytes(S->K, 1, 4.5 * (S->m + 1) / 2 + 6);
+    return kry_krylov_bytes(S->K, 1, S->m + 5);
 }
 
 #define BREAKDOWN                                                                                \

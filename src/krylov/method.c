@@ -173,6 +173,7 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
 {
     kry_status st = KRY_OK;
     solve S = { .K = K, .c = { .r = K->r, .story = &K->story } };
+    const bool guesses = K->guess && !terms->inner;
     double norm_b, inconsistent;
 
     TRY(kry_suit_check("kry_solve", K->A, &K->suit));
@@ -186,7 +187,9 @@ kry_status kry_krylov_solve(kry_krylov *K, const kry_vec *b, kry_vec *x, const k
         TRY(kry_vec_fill(x, 0.0));
         kry_judge_end(&K->judge, &K->story, KRY_CONVERGED_ZERO, "b is zero, and so is x", 0, res);
     } else {
+        if (guesses) TRY(kry_guess_start(K->guess, b, K->r, x));
         TRY(solve_nonzero(&S, b, x, res));
+        if (guesses) TRY(kry_guess_keep(K->guess, x, K->r));
     }
     res->resident_iterations = K->story.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
@@ -342,6 +345,9 @@ const char *kry_krylov_text(const kry_krylov *K, char *text, size_t size)
     if (K->width)
         used =
             (size_t)snprintf(text, size, "%s = %lld, ", K->method->width.name, (long long)K->width);
+    if (K->guess)
+        used +=
+            (size_t)snprintf(text + used, size - used, "guess from %d solutions, ", K->guess->most);
     snprintf(text + used, size - used, "preconditioner %s%s%.140s%s%s%.80s%s, deflation %s%.140s",
              M.kind, *M.variant ? " (" : "", M.variant, *M.variant ? ")" : "",
              *M.chosen ? " by auto (" : "", M.chosen, *M.chosen ? ")" : "", chosen, D.variant);
@@ -369,6 +375,7 @@ void kry_krylov_destroy(void *self)
     if (K->self) K->method->destroy(K->self);
     kry_story_release(&K->story);
     kry_system_release(&K->system);
+    kry_guess_release(&K->guess);
     kry_vec_release(&K->best);
     kry_vec_release(&K->r);
     kry_op_release(&K->deflation);

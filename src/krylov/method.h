@@ -5,6 +5,7 @@
 #ifndef KRY_METHOD_H
 #define KRY_METHOD_H
 
+#include "krylov/guess.h"
 #include "krylov/judge.h"
 #include "krylov/system.h"
 
@@ -53,6 +54,7 @@ typedef struct kry_setup {
     bool varying;       /* a preconditioner that varies is taken */
     kry_suit suit;      /* of A, which was looked at */
     int64_t width;      /* the number behind the method's word; 0: the default */
+    int64_t guesses;    /* earlier solutions that a solve starts from; 0: none */
     const void *params; /* the method's own; NULL: the defaults */
 } kry_setup;
 
@@ -112,7 +114,8 @@ struct kry_krylov {
     int64_t width; /* method->width; 0: none */
     const char *left_out; /* this kind only scales, and is left out; NULL: none is */
     kry_system system;
-    kry_vec *r;    /* as b */
+    kry_guess *guess; /* NULL: a solve starts from the caller's x */
+    kry_vec *r;       /* as b */
     kry_vec *best; /* the x of the least true residual that a cycle began with; NULL: the method
                       keeps its own */
     double best_residual, guess_residual; /* the latter: of the x that a solve began with */

@@ -137,6 +137,7 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
     K->judge.words[0] = K->first ? &method->precond : &method->no_precond;
     K->judge.words[1] = &method->matrix;
     TRY(kry_system_create(A, method->projects, &K->system));
+    TRY(kry_guess_create(A, s->guesses, &K->guess));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &K->r));
     if (!method->accept) TRY(kry_vec_create(A->dev, shape.type, shape.cols, 1, &K->best));
     TRY(kry_story_create(A->dev, &K->judge.stop, s->monitor, s->monitor_user, &K->story));
@@ -183,6 +184,9 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
           method->who);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
+    CHECK(params->guesses >= 0 && params->guesses <= KRY_GUESS_MOST, KRY_ERR_ARGUMENT,
+          "%s: guesses = %lld; a solve starts from 1 to %d earlier solutions, or from none",
+          method->who, (long long)params->guesses, (int)KRY_GUESS_MOST);
     kry_suit suit = { params->check, method->takes, 0 };
     TRY(kry_suit_begin(method->who, A, &suit));
     TRY(kry_krylov_make(
@@ -196,6 +200,7 @@ kry_status kry_method_create(const kry_method *method, const kry_op *A,
                      .varying = method->flexible && (params->flexible || !method->by_request),
                      .suit = suit,
                      .width = width,
+                     .guesses = params->guesses,
                      .params = params },
         solver));
 done:

@@ -10,6 +10,7 @@
 #define KRY_METHOD_LIST(X)                             \
     X("cg", pcg, KRY_METHOD_CG)                        \
     X("pcg", pcg, KRY_METHOD_PCG)                      \
+    X("pipe-cg", pipe_cg, KRY_METHOD_PIPE_CG)          \
     X("cr", cr, KRY_METHOD_CR)                         \
     X("richardson", richardson, KRY_METHOD_RICHARDSON) \
     X("mg", richardson, KRY_METHOD_MG)                 \

@@ -45,6 +45,8 @@ static const struct entry {
          "the whole solve as one kernel that stays on the device (grids, cg)"),
     WORD(KRYLOV | INNER, check, "check", CHOICE, "check=cheap|none|full",
          "refuse a matrix that is not symmetric, or not positive definite by its diagonal"),
+    WORD(KRYLOV, guesses, "guess", TEXT, "guess=project[:K]",
+         "project: begin at the best of the last K solutions (K 8; default none)"),
     WORD(RELAXATION, omega, "omega", REAL, "omega=W",
          "weight of a relaxation, in (0, 2) (default 1)"),
     WORD(0, stop.rtol, "rtol", REAL, "rtol=T",
@@ -115,6 +117,19 @@ done:
     return st;
 }
 
+/* "project", "project:8", or "none". */
+static bool set_guesses(const char *value, int64_t *guesses)
+{
+    static const char word[] = "project";
+    const size_t length = sizeof word - 1;
+
+    *guesses = strcmp(value, "none") ? KRY_GUESS_USUAL : 0;
+    if (!strcmp(value, "none") || !strcmp(value, word)) return true;
+    return !strncmp(value, word, length) && value[length] == ':' &&
+           kry_parse_int64(value + length + 1, guesses) && *guesses > 0 &&
+           *guesses <= KRY_GUESS_MOST;
+}
+
 /* One name=value. */
 static kry_status set_option(kry_options *o, const char *name, const char *value)
 {
@@ -135,7 +150,9 @@ static kry_status set_option(kry_options *o, const char *name, const char *value
         TRY(set_choice("kry_solver_create", w, value, field));
     if (w->kind == KRY_WORD_REAL) good = kry_read_double(value, end, field) == end;
     if (w->kind == KRY_WORD_WHOLE) good = kry_parse_int64(value, field);
-    if (w->kind == KRY_WORD_TEXT)
+    if (field == &o->guesses)
+        good = set_guesses(value, field);
+    else if (w->kind == KRY_WORD_TEXT)
         good = snprintf(field, table[i].size, "%s", value) < (int)table[i].size;
     CHECK(good, KRY_ERR_PARSE, "kry_solver_create: '%s' is no value for %s", value, name);
     if (strcmp(value, "none")) o->given |= 1u << i; /* "none" may be said to every method */
@@ -267,6 +284,7 @@ static kry_status make_krylov(const kry_op *A, const kry_options *o, kry_op **so
         kry_method_number(o->method), system,
         KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
                 .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
+                .guesses = o->guesses,
                 .flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID),
         o->width, solver));
 done:
@@ -322,6 +340,8 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
     const kry_precision own = o.precision;
     TRY(kry_options_parse(text ? text : "", &o));
+    CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
+          "kry_solver_create: guess=project is not for precision=mixed");
     if (o.precision == KRY_PRECISION_MIXED) return kry_options_make(A, &o, solver);
     CHECK(o.precision == own, KRY_ERR_PARSE,
           "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",

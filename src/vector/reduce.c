@@ -130,17 +130,6 @@ kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum)
     return dot_into("vec_dot_pair", x, y, sum);
 }
 
-kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum)
-{
-    const kry_vec v = kry_vec_column(V, 0), next = kry_vec_column(V, V->k > 1);
-    const cl_int k = (cl_int)V->k;
-    const int64_t pitch = next.first - v.first;
-    const kry_arg rest[] = { ARG(k), ARG_VEC(&v), ARG(pitch), ARG_VEC(w), ARG(sum->buffer) };
-
-    assert(sum->width == V->k && V->n == w->n && w->k == 1);
-    return launch_sum("vec_dots", "-DKRY_UNALIGNED_SUMS", w, rest, COUNT(rest), sum);
-}
-
 /* One part after the other, on the caller's thread, so that monitors may call it within a solve. */
 static kry_status dot_of_parts(const kry_vec *x, const kry_vec *y, double *dot)
 {

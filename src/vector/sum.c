@@ -23,15 +23,14 @@ static kry_partial partial_of(const kry_device *dev, double v)
     return p;
 }
 
-/* *numbers: the partial sums, count * width numbers; valid until the next reading. */
-static kry_status read_partials(const kry_sum *sum, const double **numbers)
+/* sum->part := the partial sums as doubles, count * width of them. */
+static kry_status read_partials(const kry_sum *sum)
 {
     kry_status st = KRY_OK;
     int count = sum->count * sum->width;
 
     TRY(kry_buffer_read(sum->dev, sum->buffer, 0, (size_t)count * sizeof *sum->part, sum->part));
     for (int i = 0; i < count; i++) sum->part[i].f64 = partial_sum(sum->dev, sum->part, i);
-    *numbers = &sum->part[0].f64;
 done:
     return st;
 }
@@ -45,10 +44,9 @@ static void add_up(const double *numbers, int count, int width, double *value)
 kry_status kry_sum_add_here(const kry_sum *sum, double *value)
 {
     kry_status st = KRY_OK;
-    const double *numbers;
 
-    TRY(read_partials(sum, &numbers));
-    add_up(numbers, sum->count, sum->width, value);
+    TRY(read_partials(sum));
+    add_up(&sum->part->f64, sum->count, sum->width, value);
 done:
     return st;
 }
@@ -88,26 +86,32 @@ done:
     return st;
 }
 
-static kry_status read_in_order(kry_layout *layout, const kry_sum *sum, double *value)
+static kry_status read_all(kry_sum *const *sums, int count)
 {
     kry_status st = KRY_OK;
-    const double *partial;
 
-    TRY(read_partials(sum, &partial));
-    TRY(kry_layout_add_chunks(layout, partial, sum->count, sum->width, value));
+    for (int i = 0; i < count; i++) TRY(read_partials(sums[i]));
 done:
     return st;
 }
 
-/* value: the totals of all the sums, `width` numbers for each. */
-static kry_status read_all(kry_layout *layout, kry_sum *const *sums, int count, double *value)
+/* value: the totals of all the sums, whose partial sums were read, `width` numbers for each. */
+static kry_status combine(kry_layout *layout, kry_sum *const *sums, int count, double *value)
 {
     kry_status st = KRY_OK;
     size_t numbers = 0;
 
-    for (int i = 0; i < count; numbers += (size_t)sums[i++]->width)
-        TRY(layout->reproducible ? read_in_order(layout, sums[i], value + numbers)
-                                 : kry_sum_read_here(sums[i], value + numbers));
+    for (int i = 0; i < count; numbers += (size_t)sums[i++]->width) {
+        const kry_sum *s = sums[i];
+        const double *part = &s->part->f64;
+        double *own = value + numbers;
+        if (layout->reproducible) {
+            TRY(kry_layout_add_chunks(layout, part, s->count, s->width, own));
+        } else {
+            for (int c = 0; c < s->width; c++) own[c] = 0;
+            add_up(part, s->count, s->width, own);
+        }
+    }
     if (!layout->reproducible) TRY(kry_layout_combine(layout, KRY_ADD, value, numbers));
 done:
     return st;
@@ -115,20 +119,31 @@ done:
 
 kry_status kry_sum_read(kry_layout *layout, kry_sum *sum, double *value)
 {
-    return read_all(layout, &sum, 1, value);
+    kry_status st = read_all(&sum, 1);
+    return st < 0 ? st : combine(layout, &sum, 1, value);
 }
 
-kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
+/* On one device, the kernel that uses a sum adds up its partial sums. */
+static bool alone(const kry_layout *layout)
+{
+    return kry_layout_size(layout) == 1 && !layout->reproducible;
+}
+
+kry_status kry_layout_reduce_begin(kry_layout *layout, kry_sum *const *sums, int count)
+{
+    return alone(layout) ? KRY_OK : read_all(sums, count);
+}
+
+kry_status kry_layout_reduce_end(kry_layout *layout, kry_sum *const *sums, int count)
 {
     kry_status st = KRY_OK;
     double value[KRY_SUM_WIDTH] = { 0 };
     size_t numbers = 0;
 
-    /* On one device, the kernel that uses a sum adds up its partial sums. */
-    if (kry_layout_size(layout) == 1 && !layout->reproducible) return KRY_OK;
+    if (alone(layout)) return KRY_OK;
     for (int i = 0; i < count; i++) numbers += (size_t)sums[i]->width;
     assert(numbers <= KRY_SUM_WIDTH);
-    TRY(read_all(layout, sums, count, value));
+    TRY(combine(layout, sums, count, value));
     numbers = 0;
     for (int i = 0; i < count; i++) {
         kry_sum *s = sums[i];
@@ -140,4 +155,10 @@ kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count
     }
 done:
     return st;
+}
+
+kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count)
+{
+    kry_status st = kry_layout_reduce_begin(layout, sums, count);
+    return st < 0 ? st : kry_layout_reduce_end(layout, sums, count);
 }

@@ -135,7 +135,7 @@ kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int
     kry_status st = KRY_OK;
     kry_vec *all = NULL;
 
-    TRY(kry_vec_create(dev, type, (n + STEP - 1) / STEP * STEP, k, &all));
+    TRY(kry_vec_create(dev, type, ((n + STEP - 1) / STEP | 1) * STEP, k, &all));
     TRY(kry_vec_block(all, 0, n, 0, k, vec));
 done:
     kry_vec_release(&all);

@@ -74,6 +74,9 @@ kry_status kry_layout_add_chunks(kry_layout *layout, const double *partial, int 
  * nothing, because the kernel that uses a sum adds up its partial sums; with several parts or
  * reproducible sums it waits. No more than KRY_SUM_WIDTH numbers in all. */
 kry_status kry_layout_reduce(kry_layout *layout, kry_sum *const *sums, int count);
+/* The same in halves: what is enqueued between them runs while the parts hear of each other's sums. */
+kry_status kry_layout_reduce_begin(kry_layout *layout, kry_sum *const *sums, int count);
+kry_status kry_layout_reduce_end(kry_layout *layout, kry_sum *const *sums, int count);
 
 /* How a launch that sums over the rows of v shares them out: its groups, and its arguments `long n
  * ROWS_PARAMS` of kry.clh. For reproducible sums, in chunks, and the kernel must be compiled with
@@ -90,15 +93,17 @@ size_t kry_chunks_args(const kry_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 kry_status kry_launch_chunks(kry_device *dev, kry_kernel *kernel, const kry_chunks *rows,
                              const kry_arg *rest, size_t count);
 
-/* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up. */
+/* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up, to an odd multiple,
+ * so that the same row of many columns is not in one set of a cache. */
 kry_status kry_vec_create_columns(kry_device *dev, kry_type type, int64_t n, int64_t k,
                                   kry_vec **vec);
 kry_vec kry_vec_column(const kry_vec *v, int64_t j); /* borrowed, on the caller's stack */
 kry_vec kry_vec_on_part(const kry_vec *v, int rank); /* the same: what part `rank` has of v */
 /* The define, or "", for kernels with vector loads, by where these vectors start. */
 const char *kry_vec_alignment(const kry_vec *const *v, int count);
-/* sum := V'w, as wide as V has columns: one launch. */
-kry_status kry_vec_dots(const kry_vec *V, const kry_vec *w, kry_sum *sum);
+/* dots.c: sum := V'W, for W of one column or two: one launch. The sum is V->k * W->k numbers wide, those of
+ * the first column of V first. */
+kry_status kry_vec_dots(const kry_vec *V, const kry_vec *W, kry_sum *sum);
 /* sum := (x.y, x.x), a pair */
 kry_status kry_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* Whether `type` is a number type that the device has. */

@@ -114,7 +114,7 @@ kry_status source_examine(source *s, const char *method, bool check)
     kry_status st = KRY_OK;
     row_total *row = NULL;
     row_kind *kind = NULL;
-    bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg");
+    bool definite = !strcmp(method, "cg") || !strcmp(method, "pcg") || !strcmp(method, "pipe-cg");
 
     CHECK(s->rows == s->cols || !strcmp(method, "lsqr") || !strcmp(method, "lsmr"), KRY_ERR_SHAPE,
           "%s is %lld by %lld, and --method %s needs it square; --method lsmr and --method lsqr find "

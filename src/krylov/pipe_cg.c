@@ -1,0 +1,209 @@
+/*
+ * pipe_cg.c - pipelined conjugate gradients, for A and M symmetric positive definite: all sums of an iteration are
+ * one reduction, which the products with M and A do not wait for. Kernels: cl/pipe_cg.cl.
+ *
+ *   u := M r,  w := A u,  gamma := r'u,  delta := w'u         a cycle begins
+ *   m := M w,  n := A m                                       while the sums are reduced
+ *   beta := gamma / old gamma,  alpha := gamma / (delta - beta gamma / old alpha)
+ *   p := u + beta p,  s := w + beta s = A p,  q := m + beta q = M s,  z := n + beta z = A q
+ *   x := x + alpha p,  r := r - alpha s,  u := u - alpha q,  w := w - alpha z
+ *
+ * Four vectors that are products follow recurrences, and rounding errors carry them away from what they stand
+ * for. Every REPLACE steps they are computed anew, and u with them. What is left of it in r is seen by the true residual, as
+ * in all methods.
+ *
+ * Storage     w, n, p, s, z: 5 n numbers beside r; u, m, q with a preconditioner
+ * Per step    one product + 13 words per unknown, with a preconditioner 18; every REPLACE steps three products and
+ *             two with M more
+ * Breakdown   r'M r <= 0: M is not positive definite; u'A u <= 0: A is not
+ * Source      P. Ghysels, W. Vanroose, Hiding global synchronization latency in the preconditioned conjugate
+ *             gradient algorithm, Parallel Comput. 40 (2014), 224-238, algorithm 4; what to replace: S. Cools,
+ *             E. F. Yetkin, E. Agullo, L. Giraud, W. Vanroose, Analyzing the effect of local rounding error
+ *             propagation on the maximal attainable accuracy of the pipelined conjugate gradient method, SIAM J.
+ *             Matrix Anal. Appl. 39 (2018), 426-450
+ */
+#include "krylov/look.h"
+#include <stdlib.h>
+
+enum { REPLACE = 20, SUMS = 3 };
+
+typedef struct pipe_cg {
+    kry_krylov *K; /* borrowed */
+    kry_vec *w, *n, *p, *s, *z;
+    kry_vec *u, *m, *q; /* NULL without a preconditioner: r, w, s */
+    kry_sum *sums;      /* r'u, w'u, r'r */
+    kry_kernel *judge, *add_up, *step;
+    kry_look look;
+    kry_cycle *c; /* under way; borrowed */
+} pipe_cg;
+
+/* Judge the residual and, unless `only` that is asked, find alpha and beta. */
+static kry_status judge(pipe_cg *S, const kry_turn *turn, cl_int only)
+{
+    const kry_look *L = &S->look;
+    const kry_scalar target2 = kry_scalar_of(L->dev, S->c->goal * S->c->goal);
+    const kry_arg args[] = { ARG(only),
+                             ARG(turn->iteration),
+                             ARG(turn->slot),
+                             ARG_ACC(L->dev, target2),
+                             ARG(S->sums->buffer),
+                             ARG(S->sums->count),
+                             ARG(L->state),
+                             ARG(L->history) };
+    return kry_launch(L->dev, S->judge, 1, args, COUNT(args));
+}
+
+static kry_status check_residual(void *self, const kry_turn *turn) { return judge(self, turn, 1); }
+
+/* y := B v; without B it is v. */
+static kry_status apply(const kry_op *B, const kry_vec *v, kry_vec *y)
+{
+    return B ? B->table->apply(B->self, 1, v, 0, y) : KRY_OK;
+}
+
+/* The vectors after a step, and the sums of the next iteration. */
+static kry_status step(pipe_cg *S)
+{
+    kry_status st = KRY_OK;
+    kry_vec *x = S->c->x, *r = S->c->r;
+    const kry_chunks rows = kry_chunks_of(x);
+    const kry_vec *m = S->u ? S->m : r, *q = S->u ? S->q : r, *u = S->u ? S->u : r;
+    const kry_arg rest[] = { ARG(S->look.state), ARG(S->n->buffer), ARG(S->z->buffer),
+                             ARG(S->w->buffer),  ARG(S->s->buffer), ARG(S->p->buffer),
+                             ARG_VEC(x),         ARG(r->buffer),    ARG(S->sums->buffer),
+                             ARG(m->buffer),     ARG(q->buffer),    ARG(u->buffer) };
+
+    S->sums->count = (cl_int)rows.groups;
+    TRY(kry_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest) - (S->u ? 0 : 3)));
+done:
+    return st;
+}
+
+/* u := M r,  w := A u and the sums of the next iteration */
+static kry_status compute_sums(pipe_cg *S)
+{
+    kry_status st = KRY_OK;
+    const kry_vec *r = S->c->r;
+    kry_vec *u = S->u ? S->u : S->c->r;
+    const kry_chunks rows = kry_chunks_of(r);
+    const kry_arg rest[] = { ARG(r->buffer), ARG(S->w->buffer), ARG(u->buffer),
+                             ARG(S->sums->buffer) };
+
+    TRY(apply(S->K->M, r, u));
+    TRY(apply(S->K->A, u, S->w));
+    S->sums->count = (cl_int)rows.groups;
+    TRY(kry_launch_chunks(r->dev, S->add_up, &rows, rest, COUNT(rest)));
+done:
+    return st;
+}
+
+/* All vectors that are products, from r and p. */
+static kry_status replace(pipe_cg *S)
+{
+    kry_status st = KRY_OK;
+
+    TRY(apply(S->K->A, S->p, S->s));
+    TRY(apply(S->K->M, S->s, S->q));
+    TRY(apply(S->K->A, S->u ? S->q : S->s, S->z));
+    TRY(compute_sums(S));
+done:
+    return st;
+}
+
+/* The sums of this iteration over all parts, while the device multiplies: n := A M w */
+static kry_status multiply(pipe_cg *S)
+{
+    kry_status st = KRY_OK;
+    kry_layout *layout = S->w->layout;
+
+    TRY(kry_layout_reduce_begin(layout, &S->sums, 1));
+    TRY(apply(S->K->M, S->w, S->m));
+    TRY(apply(S->K->A, S->u ? S->m : S->w, S->n));
+    TRY(kry_layout_reduce_end(layout, &S->sums, 1));
+done:
+    return st;
+}
+
+static kry_status pipe_cg_cycle(void *self, kry_cycle *c)
+{
+    kry_status st = KRY_OK;
+    pipe_cg *S = self;
+    kry_vec *empty[] = { S->p, S->s, S->z, S->q };
+    kry_turn turn;
+    bool go;
+
+    S->c = c;
+    for (size_t i = 0; i < COUNT(empty); i++) /* beta = 0 must not meet old NaNs */
+        if (empty[i]) TRY(kry_vec_fill(empty[i], 0));
+    TRY(compute_sums(S));
+    TRY(kry_look_begin(&S->look, c, check_residual, S));
+    for (int64_t steps = 1;; steps++) {
+        TRY(multiply(S));
+        TRY(kry_look_next(&S->look, c, &turn, &go));
+        if (!go) break;
+        TRY(judge(S, &turn, 0));
+        TRY(step(S));
+        if (steps % REPLACE == 0) TRY(replace(S));
+    }
+done:
+    return st;
+}
+
+static void pipe_cg_destroy(void *self)
+{
+    pipe_cg *S = self;
+    kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
+    kry_look_release(&S->look);
+    kry_sum_release(&S->sums);
+    for (size_t i = 0; i < COUNT(vectors); i++) kry_vec_release(vectors[i]);
+    free(S);
+}
+
+static kry_status pipe_cg_create(kry_krylov *K, const kry_setup *setup, void **self)
+{
+    kry_status st = KRY_OK;
+    const kry_op_shape *A = &K->A->shape;
+    const char *const defines = K->M ? "-DKRY_UNALIGNED -DPRECOND" : "-DKRY_UNALIGNED";
+    kry_device *dev = K->A->dev;
+    pipe_cg *S = NULL;
+
+    (void)setup; /* no parameters of its own */
+    TRY(kry_alloc(1, sizeof *S, &S));
+    S->K = K;
+    kry_vec **vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
+    for (size_t i = 0; i < COUNT(vectors) - (K->M ? 0 : 3); i++)
+        TRY(kry_vec_create(dev, A->type, A->rows, 1, vectors[i]));
+    TRY(kry_sum_create(dev, SUMS, &S->sums));
+    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_judge", &S->judge));
+    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_sums", &S->add_up));
+    TRY(kry_kernel_get(dev, "pipe_cg", A->type, defines, "pipe_cg_step", &S->step));
+    TRY(kry_look_create(dev, K->judge.stop.check_every, false, &S->look));
+    *self = S, S = NULL;
+done:
+    if (S) pipe_cg_destroy(S);
+    return st;
+}
+
+static double pipe_cg_bytes(const void *self)
+{
+    const pipe_cg *S = self;
+    return kry_krylov_bytes(S->K, 1, S->u ? 18 : 13);
+}
+
+const kry_method kry_pipe_cg_method = {
+    .kind = "pipe-cg",
+    .who = "kry_krylov_create",
+    .projects = true,
+    .takes = KRY_TAKES_DEFINITE,
+    .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite",
+                 KRY_INDEFINITE_PRECOND },
+    .no_precond = { "r'r", "is not positive", KRY_INDEFINITE_MATRIX },
+    .matrix = { "u'Au",
+                "is not positive: the matrix is not positive definite, or too ill-conditioned for "
+                "this precision",
+                KRY_INDEFINITE_MATRIX },
+    .create = pipe_cg_create,
+    .cycle = pipe_cg_cycle,
+    .bytes = pipe_cg_bytes,
+    .destroy = pipe_cg_destroy,
+};
