@@ -75,7 +75,8 @@ done:
     return st;
 }
 
-static kry_status launch_by_vector(const kry_matrix *A, const kry_stage *s, const strip *t)
+/* All stages from `first` on for one vector, then for the next: they hand each other partial sums. */
+static kry_status launch_by_vector(const kry_matrix *A, int first, const strip *t)
 {
     kry_status st = KRY_OK;
     kry_scalar a = kry_scalar_of(A->dev, t->alpha), b = kry_scalar_of(A->dev, t->beta);
@@ -83,7 +84,8 @@ static kry_status launch_by_vector(const kry_matrix *A, const kry_stage *s, cons
     for (int64_t j = 0; j < t->x.k; j++) {
         const kry_vec x = kry_vec_column(&t->x, j), y = kry_vec_column(&t->y, j);
         const kry_arg rest[] = { ARG_ACC(A->dev, a), ARG_VEC(&x), ARG_ACC(A->dev, b), ARG_VEC(&y) };
-        TRY(kry_stage_launch(A, s, s->kernel[KRY_APPLY], s->groups, rest, COUNT(rest)));
+        for (const kry_stage *s = A->stage + first; s < A->stage + A->stages; s++)
+            TRY(kry_stage_launch(A, s, s->kernel[KRY_APPLY], s->groups, rest, COUNT(rest)));
     }
 done:
     return st;
@@ -92,12 +94,15 @@ done:
 static kry_status multiply(kry_matrix *A, const strip *given)
 {
     kry_status st = KRY_OK;
-    const bool one = given->x.k == 1;
     strip t = *given;
+    int i = 0;
 
-    if (A->dev->info.cpu_kernels && !one) TRY(interleave(A, &t));
-    for (const kry_stage *s = A->stage; s < A->stage + A->stages; s++)
-        TRY(one || s->by_vector ? launch_by_vector(A, s, given) : launch_at_once(A, s, &t));
+    if (given->x.k > 1 && !A->stage[0].by_vector) {
+        if (A->dev->info.cpu_kernels) TRY(interleave(A, &t));
+        for (; i < A->stages && !A->stage[i].by_vector; i++)
+            TRY(launch_at_once(A, &A->stage[i], &t));
+    }
+    TRY(launch_by_vector(A, i, given));
 done:
     return st;
 }
