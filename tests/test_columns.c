@@ -1,6 +1,6 @@
 /*
  * test_columns.c - products with several vectors at once, of every format, against a plain product in long
- * double: as many vectors as there are kernels for, one more, one less.
+ * double: as many vectors as there are kernels for, one more, one less. And solves with several columns.
  */
 #include "format_suite.h"
 
@@ -92,9 +92,181 @@ static void columns__views(void **state)
     matrix_release(&A);
 }
 
+/* ---- solves -------------------------------------------------------------------------------- */
+
+enum { SIDE = 13, N = SIDE * SIDE, SYSTEMS = 5, ZERO = 1, GUESSED = 3 };
+
+typedef struct systems {
+    kry_op *A;
+    matrix M;
+    kry_type type;
+    double *b, *guess, *x; /* N-by-SYSTEMS */
+    kry_vec *B, *X;
+} systems;
+
+/* Right-hand sides of quite different sizes; that of column ZERO is zero, and column GUESSED has its
+ * solution for a guess. */
+static systems systems_create(kry_type type)
+{
+    systems s = { .type = type, .M = matrix_where(type, N, N, poisson) };
+
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t k = s.M.row_ptr[i]; k < s.M.row_ptr[i + 1]; k++)
+            s.M.val[k] = s.M.col[k] == i ? 4 : -1;
+    s.A = in_format(&s.M, type, KRY_FORMAT_CSR, KRY_POSITIVE);
+    s.b = random_array(type, N * SYSTEMS), s.guess = random_array(type, N * SYSTEMS);
+    s.x = calloc(N * SYSTEMS, sizeof *s.x);
+    for (int64_t i = 0; i < N; i++) {
+        s.b[ZERO * N + i] = 0;
+        s.b[2 * N + i] = ldexp(s.b[2 * N + i], 20);
+        s.guess[GUESSED * N + i] = (double)(i % 3);
+    }
+    for (int64_t i = 0; i < N; i++)
+        s.b[GUESSED * N + i] =
+            (double)row_times(&s.M, i, s.guess + GUESSED * N, NULL, &(long double){ 0 });
+    OK(kry_vec_create(device(), type, N, SYSTEMS, &s.B));
+    OK(kry_vec_create(device(), type, N, SYSTEMS, &s.X));
+    OK(kry_vec_write_doubles(s.B, s.b));
+    OK(kry_vec_write_doubles(s.X, s.guess));
+    return s;
+}
+
+static void systems_release(systems *s)
+{
+    kry_vec_release(&s->X), kry_vec_release(&s->B);
+    kry_op_release(&s->A);
+    matrix_release(&s->M);
+    free(s->b), free(s->guess), free(s->x);
+}
+
+static double norm_of_residual(const systems *s, int64_t j)
+{
+    long double sum = 0;
+
+    for (int64_t i = 0; i < N; i++) {
+        long double r =
+            s->b[j * N + i] - row_times(&s->M, i, s->x + j * N, NULL, &(long double){ 0 });
+        sum += r * r;
+    }
+    return (double)sqrtl(sum);
+}
+
+/* Each column against its own target, in long double, and against a solve of its own. */
+static void check_solve(const char *options)
+{
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    systems s = systems_create(type);
+    kry_op *solver;
+    kry_result all, one;
+    int64_t most = 0;
+
+    OK(kry_solver_create(s.A, options, NULL, NULL, &solver));
+    OK(kry_solve(solver, s.B, s.X, &all));
+    OK(kry_vec_read_doubles(s.X, s.x));
+    assert_int_equal(all.columns, SYSTEMS);
+    for (int64_t j = 0; j < SYSTEMS; j++) {
+        const kry_column *c = &all.column[j];
+        kry_vec b = kry_vec_column(s.B, j), x = kry_vec_column(s.X, j);
+        assert_int_equal(c->reason, j == ZERO      ? KRY_CONVERGED_ZERO
+                                    : j == GUESSED ? KRY_CONVERGED_GUESS
+                                                   : KRY_CONVERGED);
+        assert_true(norm_of_residual(&s, j) <= 1.01 * c->target + 1e-30);
+        if (c->iterations > most) most = c->iterations;
+        if (j == GUESSED) continue;
+        OK(kry_vec_write_doubles(&x, s.guess + j * N));
+        OK(kry_solve(solver, &b, &x, &one));
+        assert_int_equal(one.columns, 0);
+        assert_true(llabs((long long)(one.iterations - c->iterations)) <= 1 + one.iterations / 20);
+    }
+    assert_int_equal(all.iterations, most);
+    assert_non_null(strstr(all.why, "column "));
+    kry_op_release(&solver);
+    systems_release(&s);
+}
+
+static void columns__solve(void **state)
+{
+    (void)state;
+    check_solve("method=cg");
+    check_solve("method=pcg precond=jacobi");
+    check_solve("method=gmres:20");
+    check_solve("method=minres");
+}
+
+/* The limit ends the columns that need more; the first of them is the one that is told of. */
+static void columns__limit(void **state)
+{
+    (void)state;
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    systems s = systems_create(type);
+    kry_op *solver;
+    kry_result all;
+
+    OK(kry_solver_create(s.A, "method=cg maxit=4", NULL, NULL, &solver));
+    assert_int_equal(kry_solve(solver, s.B, s.X, &all), KRY_NOT_CONVERGED);
+    assert_int_equal(all.reason, KRY_ITERATION_LIMIT);
+    assert_non_null(strstr(all.why, "column 0"));
+    assert_int_equal(all.column[0].reason, KRY_ITERATION_LIMIT);
+    assert_int_equal(all.column[0].iterations, 4);
+    assert_int_equal(all.column[ZERO].reason, KRY_CONVERGED_ZERO);
+    assert_int_equal(all.column[GUESSED].reason, KRY_CONVERGED_GUESS);
+    assert_int_equal(all.column[4].reason, KRY_ITERATION_LIMIT);
+    kry_op_release(&solver);
+    systems_release(&s);
+}
+
+/* What the monitor stopped: the columns behind that one were not begun, or stop with it. */
+static int stop_at_once(void *user, const kry_iteration *it)
+{
+    (void)user, (void)it;
+    return 1;
+}
+
+static void columns__monitor(void **state)
+{
+    (void)state;
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    systems s = systems_create(type);
+    kry_op *solver;
+    kry_result all;
+
+    OK(kry_solver_create(s.A, "method=cg", stop_at_once, NULL, &solver));
+    assert_int_equal(kry_solve(solver, s.B, s.X, &all), KRY_STOPPED);
+    assert_int_equal(all.column[0].reason, KRY_MONITOR_STOP);
+    assert_true(all.column[4].reason == KRY_NOT_SOLVED || all.column[4].reason == KRY_MONITOR_STOP);
+    kry_op_release(&solver);
+    systems_release(&s);
+}
+
+static void columns__refusals(void **state)
+{
+    (void)state;
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    systems s = systems_create(type);
+    kry_op *solver;
+    kry_vec *fewer;
+
+    OK(kry_solver_create(s.A, "method=cg", NULL, NULL, &solver));
+    OK(kry_vec_block(s.X, 0, N, 0, 2, &fewer));
+    REFUSES(kry_solve(solver, s.B, fewer, NULL), KRY_ERR_SHAPE, "kry_solve");
+    s.b[2 * N] = NAN;
+    OK(kry_vec_write_doubles(s.B, s.b));
+    REFUSES(kry_solve(solver, s.B, s.X, NULL), KRY_ERR_ARGUMENT, "b");
+    kry_vec_release(&fewer);
+    kry_op_release(&solver);
+    systems_release(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { BOTH(columns__formats), BOTH(columns__views) };
+    const struct CMUnitTest tests[] = {
+        BOTH(columns__formats),
+        BOTH(columns__views),
+        cmocka_unit_test(columns__solve),
+        cmocka_unit_test(columns__limit),
+        cmocka_unit_test(columns__monitor),
+        cmocka_unit_test(columns__refusals),
+    };
 
     return cmocka_run_group_tests(tests, NULL, close_device);
 }

@@ -3,8 +3,58 @@
 #include "operator/op_parts.h"
 #include <kry/solver.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- several columns --------------------------------------------------------------------------- */
+
+static kry_column column_of(const kry_result *r)
+{
+    return (kry_column){ r->reason, r->iterations, r->norm_b,
+                         r->target, r->residual,   r->true_residual };
+}
+
+static bool is_worse(const kry_result *r, const kry_result *than)
+{
+    const bool failed = kry_reason_status(than->reason) != KRY_OK;
+
+    return !failed && (kry_reason_status(r->reason) != KRY_OK || r->iterations > than->iterations);
+}
+
+/* Take the result of column j into that of all. */
+static void take_column(kry_op *solver, int64_t j, const kry_result *one, kry_result *all)
+{
+    double seconds = all->solve_seconds + one->solve_seconds, bytes = all->bytes + one->bytes;
+
+    solver->column[j] = column_of(one);
+    if (j == 0 || is_worse(one, all)) {
+        *all = *one;
+        all->history = NULL, all->history_count = 0;
+        snprintf(all->why, sizeof all->why, "column %lld: %.170s", (long long)j, one->why);
+    }
+    all->solve_seconds = seconds, all->bytes = bytes;
+}
+
+/* One after the other, until the monitor stops one. */
+static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *all)
+{
+    kry_status st = KRY_OK, solved = KRY_OK;
+
+    TRY(kry_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
+    memset(solver->column, 0, (size_t)b->k * sizeof *solver->column);
+    for (int64_t j = 0; j < b->k && solved != KRY_STOPPED; j++) {
+        const kry_vec bj = kry_vec_column(b, j);
+        kry_vec xj = kry_vec_column(x, j);
+        kry_result one = { 0 };
+        TRY(solved = solver->table->solve(solver->self, &bj, &xj, &one));
+        take_column(solver, j, &one, all);
+    }
+    all->columns = b->k, all->column = solver->column;
+    st = kry_reason_status(all->reason);
+done:
+    return st;
+}
 
 kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *result)
 {
@@ -15,10 +65,10 @@ kry_status kry_solve(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_res
     CHECK(solver && b && x, KRY_ERR_ARGUMENT, "kry_solve: NULL");
     CHECK(solver->table->solve, KRY_ERR_TYPE, "kry_solve: '%s' is not a solver",
           solver->table->kind);
-    CHECK(b->k == 1 && x->k == 1, KRY_ERR_SHAPE, "kry_solve: b has %lld columns, x %lld; one each",
-          (long long)b->k, (long long)x->k);
     TRY(kry_op_check_operands("kry_solve", solver, b, solver->shape.rows, x, solver->shape.cols));
-    st = solver->table->solve(solver->self, b, x, &res);
+    CHECK(b->k > 0, KRY_ERR_SHAPE, "kry_solve: b has no column");
+    st = b->k > 1 ? solve_columns((kry_op *)solver, b, x, &res)
+                  : solver->table->solve(solver->self, b, x, &res);
     res.setup_seconds = solver->setup_seconds;
 done:
     if (result) *result = res;
