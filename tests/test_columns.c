@@ -94,6 +94,8 @@ static void columns__views(void **state)
 
 /* ---- solves -------------------------------------------------------------------------------- */
 
+static bool diagonal(int64_t i, int64_t j, int64_t n) { return (void)n, i == j; }
+
 enum { SIDE = 13, N = SIDE * SIDE, SYSTEMS = 5, ZERO = 1, GUESSED = 3 };
 
 typedef struct systems {
@@ -238,6 +240,93 @@ static void columns__monitor(void **state)
     systems_release(&s);
 }
 
+/* More is asked for than single precision gives at once: columns begin anew, each when it has to, and what is
+ * said of them is true. */
+static void columns__restarts(void **state)
+{
+    (void)state;
+    systems s = systems_create(KRY_F32);
+    kry_op *solver;
+    kry_result all;
+
+    OK(kry_solver_create(s.A, "method=cg rtol=2e-7", NULL, NULL, &solver));
+    kry_status st = kry_solve(solver, s.B, s.X, &all);
+    assert_true(st == KRY_OK || st == KRY_STAGNATED);
+    OK(kry_vec_read_doubles(s.X, s.x));
+    for (int64_t j = 0; j < SYSTEMS; j++) {
+        const kry_column *c = &all.column[j];
+        double norm = norm_of_residual(&s, j), rounding = 1e-7 * c->norm_b;
+        assert_true(c->reason == KRY_CONVERGED || c->reason == KRY_CONVERGED_GUESS ||
+                    c->reason == KRY_CONVERGED_ZERO || c->reason == KRY_TRUE_RESIDUAL_STAGNATED);
+        assert_true(fabs(norm - c->true_residual) <= 0.1 * norm + rounding);
+    }
+    kry_op_release(&solver);
+    systems_release(&s);
+}
+
+/* A = diag(-1, 1, 2, 3, 1, 2, 3, ...): columns that meet the first row break down, the others do not mind. */
+static void columns__breakdown(void **state)
+{
+    (void)state;
+    enum { ROWS = 50, COLUMNS = 3 };
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    matrix D = matrix_where(type, ROWS, ROWS, diagonal);
+    double b[ROWS * COLUMNS];
+    kry_vec *B, *X;
+    kry_op *A, *solver;
+    kry_result all;
+
+    for (int i = 0; i < ROWS; i++) D.val[i] = i ? 1 + i % 3 : -1;
+    for (int i = 0; i < ROWS * COLUMNS; i++) b[i] = i == ROWS ? 4 : i % ROWS ? 1 : 0;
+    A = in_format(&D, type, KRY_FORMAT_CSR, KRY_SYMMETRIC);
+    OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
+    OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
+    OK(kry_vec_write_doubles(B, b));
+    OK(kry_solver_create(A, "method=cg check=none", NULL, NULL, &solver));
+    assert_int_equal(kry_solve(solver, B, X, &all), KRY_BREAKDOWN);
+    assert_int_equal(all.column[0].reason, KRY_CONVERGED);
+    assert_int_equal(all.column[1].reason, KRY_INDEFINITE_MATRIX);
+    assert_int_equal(all.column[2].reason, KRY_CONVERGED);
+    assert_int_equal(all.reason, KRY_INDEFINITE_MATRIX);
+    assert_non_null(strstr(all.why, "column 1"));
+    kry_op_release(&solver), kry_op_release(&A);
+    kry_vec_release(&X), kry_vec_release(&B);
+    matrix_release(&D);
+}
+
+/* Other tolerances, other numbers of columns: 17 are two strips, and every one is solved. */
+static void columns__strips(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 17 };
+    kry_type type = kry_device_get_info(device())->fp64 ? KRY_F64 : KRY_F32;
+    systems s = systems_create(type);
+    double *b = random_array(type, N * COLUMNS), *x = calloc(N * COLUMNS, sizeof *x);
+    kry_vec *B, *X;
+    kry_op *solver;
+    kry_result all;
+
+    assert_non_null(x);
+    OK(kry_vec_create(device(), type, N, COLUMNS, &B));
+    OK(kry_vec_create(device(), type, N, COLUMNS, &X));
+    OK(kry_vec_write_doubles(B, b));
+    OK(kry_solver_create(s.A, "method=cg", NULL, NULL, &solver));
+    OK(kry_solve(solver, s.B, s.X, NULL));
+    OK(kry_solver_set_stop(solver, &(kry_stop){ .rtol = 1e-3 }));
+    OK(kry_solve(solver, B, X, &all));
+    OK(kry_vec_read_doubles(X, x));
+    systems many = { .M = s.M, .b = b, .x = x };
+    for (int64_t j = 0; j < COLUMNS; j++) {
+        assert_int_equal(all.column[j].reason, KRY_CONVERGED);
+        assert_true(all.column[j].target > 9e-4 * all.column[j].norm_b);
+        assert_true(norm_of_residual(&many, j) <= 1.01 * all.column[j].target);
+    }
+    kry_op_release(&solver);
+    kry_vec_release(&X), kry_vec_release(&B);
+    free(b), free(x);
+    systems_release(&s);
+}
+
 static void columns__refusals(void **state)
 {
     (void)state;
@@ -265,6 +354,9 @@ int main(void)
         cmocka_unit_test(columns__solve),
         cmocka_unit_test(columns__limit),
         cmocka_unit_test(columns__monitor),
+        cmocka_unit_test(columns__restarts),
+        cmocka_unit_test(columns__breakdown),
+        cmocka_unit_test(columns__strips),
         cmocka_unit_test(columns__refusals),
     };
 

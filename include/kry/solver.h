@@ -314,8 +314,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_
 
 /* What became of one of several columns; fields as in kry_result. */
 typedef struct kry_column {
-    kry_reason reason; /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
-    int64_t iterations;
+    kry_reason reason;  /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
+    int64_t iterations; /* of columns that are solved at once, counted together: docs/columns.md */
     double norm_b, target, residual, true_residual;
 } kry_column;
 

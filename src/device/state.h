@@ -14,7 +14,8 @@ enum {
     STATE_RHO_REST,
     STATE_ALPHA,
     STATE_BETA,
-    STATE_SIZE = 12 /* from STATE_RHO on they are a method's own */
+    STATE_TARGET = 11,
+    STATE_SIZE /* from STATE_RHO on they are a method's own */
 };
 
 /* STATE_STOP: why a method stops. */

@@ -37,22 +37,56 @@ static void take_column(kry_op *solver, int64_t j, const kry_result *one, kry_re
 }
 
 /* One after the other, until the monitor stops one. */
-static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *all)
+static kry_status solve_in_turn(const kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK, solved = KRY_OK;
 
-    TRY(kry_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
-    memset(solver->column, 0, (size_t)b->k * sizeof *solver->column);
     for (int64_t j = 0; j < b->k && solved != KRY_STOPPED; j++) {
         const kry_vec bj = kry_vec_column(b, j);
         kry_vec xj = kry_vec_column(x, j);
-        kry_result one = { 0 };
-        TRY(solved = solver->table->solve(solver->self, &bj, &xj, &one));
-        take_column(solver, j, &one, all);
+        TRY(solved = solver->table->solve(solver->self, &bj, &xj, &res[j]));
     }
+done:
+    return st < 0 ? st : KRY_OK;
+}
+
+/* Columns first ... first + count - 1 at once, or one after the other. */
+static kry_status solve_strip(kry_op *solver, int64_t first, int64_t count, const kry_vec *b,
+                              kry_vec *x, kry_result *res)
+{
+    kry_status st = KRY_OK;
+    kry_krylov *K = kry_krylov_of(solver);
+    kry_vec bs = kry_vec_column(b, first), xs = kry_vec_column(x, first);
+    bool done = false;
+
+    bs.k = xs.k = count;
+    if (K) TRY(kry_krylov_solve_columns(K, &bs, &xs, res + first, &done));
+    if (!done) TRY(solve_in_turn(solver, &bs, &xs, res + first));
+done:
+    return st;
+}
+
+static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kry_result *all)
+{
+    enum { AT_ONCE = 16 };
+    kry_status st = KRY_OK;
+    const int64_t strips = (b->k + AT_ONCE - 1) / AT_ONCE;
+    kry_result *res = NULL;
+    bool stopped = false;
+
+    TRY(kry_alloc((size_t)b->k, sizeof *res, &res));
+    TRY(kry_realloc((size_t)b->k, sizeof *solver->column, &solver->column));
+    for (int64_t i = 0; i < strips && !stopped; i++) {
+        const int64_t first = i * b->k / strips, count = (i + 1) * b->k / strips - first;
+        TRY(solve_strip(solver, first, count, b, x, res));
+        for (int64_t j = first; j < first + count; j++)
+            stopped = stopped || res[j].reason == KRY_MONITOR_STOP;
+    }
+    for (int64_t j = 0; j < b->k; j++) take_column(solver, j, &res[j], all);
     all->columns = b->k, all->column = solver->column;
     st = kry_reason_status(all->reason);
 done:
+    free(res);
     return st;
 }
 
