@@ -73,7 +73,7 @@
 #else
 
 #ifdef AT_ONCE
-#define MATRIX_LOCALS local SUM lane_sum[WG];
+#define MATRIX_LOCALS local REAL lane_sum[AT_ONCE * WG]; // the numbers of a vector lie WG apart: no conflicts
 #else
 #define MATRIX_LOCALS     \
     local SUM tile[TILE]; \
@@ -90,13 +90,24 @@ int lanes_per_row(int rows)
 }
 
 // Add up what the lanes of a row have. Only lane 0 of each row has the answer.
-SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
+#ifdef AT_ONCE
+#define LANE             REAL
+#define KEEP(c)          lane_sum[c * WG + l] = sum.s##c;
+#define ADD_KEPT(c)      sum.s##c += lane_sum[c * WG + l + step];
+#define KEEP_SUM         EACH_VECTOR(KEEP)
+#define ADD_KEPT_SUM     EACH_VECTOR(ADD_KEPT)
+#else
+#define LANE             SUM
+#define KEEP_SUM         lane_sum[l] = sum;
+#define ADD_KEPT_SUM     sum += lane_sum[l + step];
+#endif
+SUM over_lanes(SUM sum, int lanes, local LANE *lane_sum)
 {
     int l = get_local_id(0);
     for (int step = lanes / 2; step > 0; step /= 2) {
-        lane_sum[l] = sum;
+        KEEP_SUM
         barrier(CLK_LOCAL_MEM_FENCE);
-        if ((l & (lanes - 1)) < step) sum += lane_sum[l + step];
+        if ((l & (lanes - 1)) < step) { ADD_KEPT_SUM }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return sum;

@@ -106,19 +106,31 @@
     int c##u = col[k + u * STEP];    \
     SUM v##u = val[k + u * STEP];    \
     int j##u = c##u == NONE ? 0 : OFFSET_OF(k + u * STEP) + c##u;
+#ifdef AT_ONCE // padding is passed over, which costs less than to choose between vectors
+#define FETCH(u, GET) SUM x##u = FROM_OWN((SUM)GET(j##u));
+#define TERM(u, GET) \
+    if (c##u != NONE) sum += v##u * x##u;
+#else
 #define FETCH(u, GET) v##u *= FROM_OWN((SUM)GET(j##u));
-#define TERM(u, GET)  sum += c##u == NONE ? (SUM)0 : v##u;
-#define FOUR(X, GET)  X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#define TERM(u, GET)  sum += c##u == NONE ? 0 : v##u;
+#endif
+#if defined(AT_ONCE) && AT_ONCE > 4 // registers
+#define BATCH           2
+#define EACH_OF(X, GET) X(0, GET) X(1, GET)
+#else
+#define BATCH           4
+#define EACH_OF(X, GET) X(0, GET) X(1, GET) X(2, GET) X(3, GET)
+#endif
 
 #define MATRIX_ROWS(GET, DO)                                                     \
     for (int i = get_global_id(0); i < work; i += (int)get_global_size(0)) {     \
         int k = BEGIN(i / C) + i % C, end = END(i / C), row = ROW(i);            \
         SUM sum = 0;                                                             \
         OWN(row, GET)                                                            \
-        for (; k + 3 * STEP < end; k += 4 * STEP) {                              \
-            FOUR(LOAD, GET)                                                      \
-            FOUR(FETCH, GET)                                                     \
-            FOUR(TERM, GET)                                                      \
+        for (; k + (BATCH - 1) * STEP < end; k += BATCH * STEP) {                \
+            EACH_OF(LOAD, GET)                                                   \
+            EACH_OF(FETCH, GET)                                                  \
+            EACH_OF(TERM, GET)                                                   \
         }                                                                        \
         for (; k < end; k += STEP) {                                             \
             LOAD(0, GET)                                                         \
