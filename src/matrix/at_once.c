@@ -115,13 +115,16 @@ static kry_vec columns_of(const kry_vec *v, int64_t first, int64_t count)
     return some;
 }
 
-/* What csr.cl keeps of MANY vectors in local memory has to fit. */
+/* One where bits must not depend on how a matrix is shared out; and what csr.cl keeps of MANY vectors in local
+ * memory has to fit. */
 static int most_at_once(const kry_matrix *A)
 {
     enum { LOCAL = 8192 };
-    size_t bytes = (size_t)kry_group_size(A->dev) * MANY * kry_type_size(A->shape.type);
+    const kry_device *dev = A->dev;
+    size_t bytes = (size_t)kry_group_size(dev) * MANY * kry_type_size(A->shape.type);
 
-    return kry_device_is_host(A->dev) ? 1 : bytes > LOCAL ? FEW : MANY;
+    if (kry_device_is_host(dev) || dev->layout.reproducible) return 1;
+    return bytes > LOCAL ? FEW : MANY;
 }
 
 kry_status kry_matrix_apply_block(void *self, double alpha, const kry_vec *x, double beta,

@@ -69,7 +69,10 @@ static void json_matrix(json *j, const bench *b, const bench_result *r)
     if (r->refused) json_text(j, "refused", r->refused);
     json_real(j, "padding", r->slots > 0 ? (double)r->slots / (double)r->nnz : NAN);
     if (r->setup_seconds <= 0) return;
-    json_real(j, "gflops", r->refused ? NAN : 2 * (double)r->nnz * (double)(r->columns ? r->columns : 1) / r->seconds / 1e9);
+    json_real(j, "gflops",
+              r->refused
+                  ? NAN
+                  : 2 * (double)r->nnz * (double)(r->columns ? r->columns : 1) / r->seconds / 1e9);
     json_real(j, "setup_s", r->setup_seconds);
     json_real(j, "convert_mbytes_per_s",
               r->slots > 0 ? r->input_bytes / r->setup_seconds / 1e6 : NAN);
